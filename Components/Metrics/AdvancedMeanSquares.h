@@ -7,7 +7,7 @@
 namespace tessera {
 
 /// Mean of squared intensity differences: mean (moving - fixed)^2. (UseNormalization "true") multiplies it by
-/// 100 / d^2, d the largest difference the images can have.
+/// 100 / d^2, where d is the largest difference that the two images can have.
 class AdvancedMeanSquares {
 public:
   struct Sums {

@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// Minus the correlation coefficient of fixed and moving intensities: -s_fm / sqrt(s_ff s_mm), s the sums of
-/// products of intensities minus their means (or of the intensities themselves: (SubtractMean "false")).
+/// Minus the correlation coefficient of fixed and moving intensities: -s_fm / sqrt(s_ff s_mm), where s are
+/// sums of products of intensities less their means. (SubtractMean "false") leaves the means in.
 class AdvancedNormalizedCorrelation {
 public:
   struct Sums {
@@ -58,7 +58,7 @@ public:
       fm -= sums.f * table.movingMean;
     }
     const double denominator = std::sqrt(ff * mm);
-    if (!(denominator > 1e-14)) // an image without contrast: no value, no slope
+    if (!(denominator > 1e-14)) // an image without contrast has the value 0 and no slope
       return table;
     table.value = -fm / denominator;
     table.ratio = fm / mm;

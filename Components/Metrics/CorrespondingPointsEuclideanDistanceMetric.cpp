@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-/// A batch of pairs: distances summed, and covectors (mapped - partner) / distance.
+/// A batch of pairs: the sum of their distances, and their covectors (mapped - partner) / distance.
 template <int D>
 struct PairBatch {
   PointBatch<D> points, mapped, covectors;

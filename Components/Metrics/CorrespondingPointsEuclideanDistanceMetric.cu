@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-/// A thread a pair.
+/// Each thread handles one pair.
 template <int D>
 __global__ void
 distances(const __grid_constant__ SamplesOnCuda<D> points, const std::array<const double*, D> partnersMm,

@@ -7,8 +7,8 @@
 namespace tessera {
 
 /// Mean distance in mm between mapped points of the fixed image and their partners in the moving image (-fp,
-/// -mp). Pairs whose mapped point lies outside the moving mask are left out; a pair that coincides has no
-/// gradient.
+/// -mp). Pairs whose mapped point lies outside the moving mask are left out. A pair at distance 0 adds
+/// nothing to the gradient.
 template <int D>
 class CorrespondingPointsEuclideanDistanceMetric final : public CostTerm<D> {
 public:
@@ -22,7 +22,7 @@ public:
   {
     return tessera::whyNotOnCuda<D>(chain);
   }
-  /// Throws Error(usage) if the level has no points.
+  /// Throws Error(usage) if no points were given.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   DeviceMemory deviceMemory(const TermExtent<D>&) const override;
   void endLevel() override { onCuda_.reset(); }

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t samplesAtOnce = 128; // their 27 derivatives stay in cache
+constexpr std::size_t samplesAtOnce = 128; // the 27 derivatives of so many samples stay in the cache
 
 const Parameter<std::string>& bendingEnergyIntegration()
 {
@@ -21,7 +21,8 @@ const Parameter<std::string>& bendingEnergyIntegration()
   return parameter;
 }
 
-/// Entries of the upper triangle, row-wise, stand for two each off the diagonal.
+/// How often each stored entry of a symmetric matrix occurs in the whole matrix: once on the diagonal, twice
+/// off it.
 template <int D>
 constexpr std::array<double, symmetricCount(D)> multiplicities()
 {
@@ -32,7 +33,7 @@ constexpr std::array<double, symmetricCount(D)> multiplicities()
   return m;
 }
 
-/// Drops the points that T takes out of the mask.
+/// Drops the points that T maps outside of the moving mask.
 template <int D>
 void keepInMovingMask(Context& context, const TransformChain<D>& chain, const Mask<D>& mask,
                       PointBatch<D>& points)
@@ -51,7 +52,7 @@ void keepInMovingMask(Context& context, const TransformChain<D>& chain, const Ma
   points.count = kept;
 }
 
-/// Sum of |H|^2; H becomes d sum / d H.
+/// Returns the sum of |H|^2 and replaces H by d sum / d H.
 template <int D>
 double energyAndCovector(std::vector<double>& hessian, std::size_t count)
 {
@@ -121,8 +122,8 @@ void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const T
     return prepareExact();
   if (!chainHasHessian<D>(*level.chain))
     return;
-  chainSpatialDerivatives<D>(context, *level.chain, {}, nullptr,
-                             nullptr); // of no samples: throws if some transform has none
+  // With no samples, only to throw if a transform has no second derivatives.
+  chainSpatialDerivatives<D>(context, *level.chain, {}, nullptr, nullptr);
   if (context.onCuda())
     onCuda_ = std::make_unique<BendingEnergyOnCuda<D>>(context, level);
 }
@@ -139,7 +140,7 @@ void TransformBendingEnergyPenalty<D>::prepareExact()
     exact_.emplace(spline->grid(), level_.fixed->geometry);
 }
 
-/// Null if samples have to be visited.
+/// The closed form of the energy over these samples, or null if every sample has to be visited.
 template <int D>
 ExactBendingEnergy<D>* TransformBendingEnergyPenalty<D>::closedForm(const SampleSet<D>& samples)
 {
@@ -196,7 +197,7 @@ void TransformBendingEnergyPenalty<D>::endLevel()
 template <int D>
 TermOnCuda<D>* TransformBendingEnergyPenalty<D>::onCuda()
 {
-  const bool closes = exact_ && closedValue_.size() > 0; // which has been allocated on CUDA alone
+  const bool closes = exact_ && closedValue_.size() > 0; // the buffer is allocated on CUDA alone
   return closes || onCuda_ ? this : nullptr;
 }
 

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int threadsOfMany = 128;
 
-/// Covectors of one sample into their arrays; returns their largest magnitude as bits, which are in order.
+/// Writes the covectors of one sample into their arrays. Returns the bits of their largest absolute value;
+/// the bits of positive doubles are in the order of the numbers.
 template <int D>
 __device__ unsigned long long writeCovectors(const TransformOnCuda<D>& last, bool throughJacobian,
                                              const Jet<D>& jet, const Jet<D>& before, std::size_t count,
@@ -45,7 +46,11 @@ __device__ unsigned long long writeCovectors(const TransformOnCuda<D>& last, boo
   return __double_as_longlong(isNumber ? most : INFINITY);
 }
 
-/// A thread a sample.
+/// Energy and covectors, one sample a thread. For each sample x (Rueckert et al. 1999, eq. 4, over samples):
+///
+///   J, H = first and second derivatives of T at x, by the chain rule over all transforms
+///   energy += sum_k sum_ab H_k[ab]^2
+///   covectors: derivatives of that sum by the last transform's J1 and H1, from H = H1(J0, J0) + J1 H0
 template <int D, BendingGradient Gradient>
 __global__ void __launch_bounds__(threadsOfMany)
     bend(const __grid_constant__ SamplesOnCuda<D> samples, const SampleChunk chunk,
@@ -100,8 +105,8 @@ __global__ void __launch_bounds__(threadsOfMany)
   addGridSums(sum, scratch, &result->blocksDone, result->sums);
 }
 
-/// A bound on the magnitude of a chunk's sums: each first derivative of a weight by the index is at most 1,
-/// each second derivative at most 2.
+/// An upper bound of the absolute values of a chunk's sums. A first derivative of a B-spline weight by the
+/// index is at most 1 in absolute value, a second derivative at most 2.
 template <int D>
 struct BendingBound {
   const BendingSums<D>* result;
@@ -115,7 +120,7 @@ struct BendingBound {
   }
 };
 
-/// A control point of a support for each lane (two for 64), and the sums there of the samples so far.
+/// The sums at the control points of one support. Each lane has one control point, or two if there are 64.
 template <int D, int Order>
 struct LaneSums {
   static constexpr int taps = Order + 1, points = D == 3 ? taps * taps * taps : taps * taps,
@@ -177,9 +182,14 @@ struct LaneSums {
   }
 };
 
-/// A warp takes `run` samples in turn, its lanes share the control points. Those of a lattice have their
-/// support in common with the next ones: sums go out when it changes. Reads 240 bytes a sample (3D), adds
-/// (order + 1)^D D integers for each support.
+/// The adjoint of the second derivatives of a B-spline: for each sample x, each control point p of its
+/// support and each component k
+///
+///   gradient[k][p] += sum_e covector[k][e] * (derivative e of the weight of p at x)
+///
+/// A warp takes `run` samples, one after the other, and its lanes share the control points. Neighbouring
+/// samples of a lattice mostly have the same support, so the sums leave the registers only when it changes.
+/// It reads 240 bytes a sample (3D) and adds (order + 1)^D D integers for each support.
 template <int D, int Order>
 __global__ void __launch_bounds__(threadsOfMany)
     scatter(const __grid_constant__ TransformOnCuda<D> transform, const std::size_t count, const int run,
@@ -229,7 +239,7 @@ void bendingEnergyOnCuda(Context& context, const SamplesOnCuda<D>& samples, cons
   if (chunk.count == 0)
     return;
   const int threads =
-      chunk.count <= 16384 ? 32 : threadsOfMany; // few samples: as many multiprocessors as there are
+      chunk.count <= 16384 ? 32 : threadsOfMany; // small blocks reach more multiprocessors if samples are few
   const std::size_t maxBlocks = maxBendingWarps / (threads / 32);
   const auto blocks = static_cast<unsigned>(std::min(ceilDiv<std::size_t>(chunk.count, threads), maxBlocks));
   const auto kernel = gradient == BendingGradient::none       ? bend<D, BendingGradient::none>
@@ -250,8 +260,8 @@ void pullBackBendingOnCuda(Context& context, const SampleChunk& chunk, const Cha
   const cudaStream_t stream = cudaStreamOf(context);
   if (chunk.count > 0) {
     constexpr int threads = threadsOfMany;
-    const int run =
-        static_cast<int>(std::clamp<std::size_t>(chunk.count / 16384, 1, 32)); // enough warps come first
+    // Shorter runs if there would be too few warps otherwise.
+    const int run = static_cast<int>(std::clamp<std::size_t>(chunk.count / 16384, 1, 32));
     const auto blocks =
         static_cast<unsigned>(ceilDiv<std::size_t>(ceilDiv<std::size_t>(chunk.count, run), threads / 32));
     const auto kernel = transform.order == 3   ? scatter<D, 3>

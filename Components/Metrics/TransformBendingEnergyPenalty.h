@@ -14,15 +14,16 @@
 namespace tessera {
 
 /// Bending energy of the whole chain at the sampler's points: mean over samples of sum_k |d^2 T_k / dx
-/// dx^T|^2 (Frobenius), in mm. Rueckert et al., "Nonrigid registration using free-form deformations", 1999,
-/// eq. 4. Samples that map outside the moving mask are left out; the moving image's own extent does not
-/// matter. Where the samples are a lattice of voxels along the axes of a cubic B-spline, which bends alone,
-/// and no mask leaves any out, their mean is a quadratic form of the coefficients too: no sample is visited.
+/// dx^T|^2 (Frobenius norm), in mm. Rueckert et al., "Nonrigid registration using free-form deformations",
+/// 1999, eq. 4. Samples that map outside the moving mask are left out; the extent of the moving image does
+/// not matter. The mean is a quadratic form of the coefficients, and no sample is visited, if the samples are
+/// a lattice of voxels along the axes of a cubic B-spline, no other transform of the chain has second
+/// derivatives, and no mask leaves out a sample.
 ///
-/// (BendingEnergyIntegration "Exact"): that of the chain's last transform alone, a B-spline, as its mean over
-/// the fixed level's image between the first and last voxel centres as far as it lies in the grid's valid
-/// region; after another transform that it is composed with, over the whole valid region. No samples, no
-/// masks.
+/// (BendingEnergyIntegration "Exact") takes the energy of the chain's last transform alone, which must be a
+/// B-spline, and no samples or masks. It is the mean over the region between the first and last voxel centres
+/// of the fixed level's image, as far as the region lies in the grid's valid region. If the B-spline is
+/// composed with a transform before it, the mean is over the whole valid region.
 template <int D>
 class TransformBendingEnergyPenalty final : public CostTerm<D>, private TermOnCuda<D> {
 public:
@@ -62,14 +63,15 @@ private:
   bool isExact_;
   TermLevel<D> level_;
   std::optional<ExactBendingEnergy<D>> exact_;
-  std::optional<ExactBendingEnergy<D>> overVoxels_; // of `voxels_`, if it has a closed form
+  std::optional<ExactBendingEnergy<D>> overVoxels_; // for `voxels_`, if these have a closed form
   std::optional<VoxelLattice<D>> voxels_;
-  Buffer<double> closedValue_; // on a CUDA device
+  Buffer<double> closedValue_; // used on a CUDA device
   PinnedValues<double> closedValueFound_;
-  std::optional<std::size_t> closedPositions_;     // of the samples enqueued last, if they had a closed form
+  /// The positions of the samples enqueued last, if they had a closed form.
+  std::optional<std::size_t> closedPositions_;
   std::unique_ptr<BendingEnergyOnCuda<D>> onCuda_; // null: on the CPU
 
-  // Reused over evaluations.
+  // These are kept only to avoid new allocations in each evaluation.
   ChainAtParameters<D> chain_;
   std::vector<StripeSum> sums_;
   StripedGradient stripedGradient_;

@@ -4,15 +4,16 @@
 #include "Core/Compute/CudaOnly.h"
 #include "Core/Registration/Transform.h"
 
-// Kernels of TransformBendingEnergyPenalty. All arrays lie on the context's CUDA device.
+// The kernels of TransformBendingEnergyPenalty. All arrays lie on the context's CUDA device.
 namespace tessera {
 
-/// Over samples; all zero before the first chunk.
+/// Sums over all samples; all zero before the first chunk.
 template <int D>
 struct BendingSums {
-  // Energy, valid samples, those asked and, if the last transform is linear, d energy / d its matrix.
+  // The energy, the number of valid samples, the number of samples asked for and, if the last transform is
+  // linear, the derivative of the energy with respect to its matrix.
   double sums[3 + D * D];
-  unsigned long long largest; // the bits of the largest magnitude among covectors
+  unsigned long long largest; // the bits of the largest absolute value among all covectors
   unsigned blocksDone;
 
   double energy() const { return sums[0]; }
@@ -26,10 +27,11 @@ struct SampleChunk {
   std::size_t first = 0, count = 0;
 };
 
-/// Where the gradient of a chunk's energy comes from for a transform that is not linear. Arrays of
-/// chunk.count doubles, one behind the other: the point where the last transform is asked (D of them; NaN:
-/// not at all), and the derivatives of the energy with respect to its first and second derivatives (of a
-/// B-spline: by the grid's index), component by component.
+/// Doubles a sample in the array of covectors, from which the gradient of a transform that is not linear
+/// follows. The array holds, component by component and chunk.count values each: the point at which the last
+/// transform is evaluated (D components; NaN: the sample does not count), then the derivatives of the energy
+/// with respect to that transform's first and second derivatives there. For a B-spline these are derivatives
+/// by the grid's index.
 template <int D>
 constexpr std::size_t bendingCovectors()
 {
@@ -45,8 +47,8 @@ constexpr std::size_t bendingScratch()
 
 enum class BendingGradient { none, ofLinear, byCovectors };
 
-/// Whether the last transform's spatial Jacobian changes the energy: what it is composed with has second
-/// derivatives.
+/// Whether the spatial Jacobian of the last transform changes the energy. It does if that transform is
+/// composed with one that has second derivatives.
 template <int D>
 bool bendsBefore(const ChainOnCuda<D>& chain)
 {
@@ -56,19 +58,19 @@ bool bendsBefore(const ChainOnCuda<D>& chain)
   return bends && chain.links[chain.count - 1].combination == Combination::compose;
 }
 
-/// Adds a chunk to the sums and, for a gradient by covectors, writes `covectors` (null otherwise). `scratch`
-/// holds bendingScratch<D>() doubles. Operations a sample: about 1000 fused multiply-adds in double for each
-/// cubic B-spline (3D), whose control points come from the caches; bytes: 24 of a list, 240 written for
-/// covectors.
+/// Adds a chunk to the sums and writes `covectors`, which may be null unless the gradient is computed by
+/// covectors. `scratch` holds bendingScratch<D>() doubles. In 3D a sample takes about 1000 fused
+/// multiply-adds in double precision for each cubic B-spline, whose control points come from the caches. It
+/// reads 24 bytes if samples are a list, and writes 240 bytes of covectors.
 template <int D>
 TESSERA_CUDA_ONLY void bendingEnergyOnCuda(Context&, const SamplesOnCuda<D>&, const SampleChunk&,
                                            const ChainOnCuda<D>&, const MaskOnCuda<D>& movingMask,
                                            BendingGradient, double* scratch, double* covectors,
                                            BendingSums<D>*);
 
-/// Adds the chunk's covectors, pulled back to a B-spline's control points, to the gradient (`overwrites`:
-/// instead of what is there) and, after the last chunk, divides by the number of valid samples. `sums` holds
-/// as many as the gradient, all zero before and after.
+/// Pulls the chunk's covectors back to a B-spline's control points and adds them to the gradient
+/// (`overwrites`: replaces it). After the last chunk it divides the gradient by the number of valid samples.
+/// `sums` has the gradient's length and is all zero before and after.
 template <int D>
 TESSERA_CUDA_ONLY void pullBackBendingOnCuda(Context&, const SampleChunk&, const ChainOnCuda<D>&,
                                              const double* covectors, const BendingSums<D>*, bool overwrites,

@@ -39,7 +39,7 @@ double BendingEnergyOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
   return bytes + splineSumBytes<D>(last.parameterCount() / D);
 }
 
-/// Kernels leave zeros.
+/// Sums for the scatter kernel, zero at first; the kernels leave zeros behind.
 template <int D>
 unsigned long long* BendingEnergyOnCuda<D>::clearedSums(const Context& context, std::size_t parameters)
 {
@@ -87,7 +87,7 @@ void BendingEnergyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
   found_.copyLater(result);
 }
 
-/// Sums of chunks add up; after the last one they become the gradient.
+/// Adds the chunk's part to integer sums; after the last chunk they become the gradient.
 template <int D>
 void BendingEnergyOnCuda<D>::pullBackToSpline(Context& context, const SampleChunk& chunk,
                                               const ChainOnCuda<D>& chain, const double* covectors,
@@ -111,7 +111,8 @@ TermValue BendingEnergyOnCuda<D>::collect(std::span<const double> parameters,
   const Transform<D>& last = *level_.chain->transform;
   const double perSample = *found.valid() == 0 ? 0 : 1 / *found.valid();
   if (!gradient.empty() && last.linear()) {
-    CovectorMoments<D> moments; // none of points, those of the matrix
+    // The moments of points are zero, because only the matrix changes second derivatives.
+    CovectorMoments<D> moments;
     for (int row = 0; row < D; ++row)
       for (int column = 0; column < D; ++column)
         moments.outer[row][column] = perSample * found.ofMatrix(row, column);

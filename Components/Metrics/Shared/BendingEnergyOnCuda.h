@@ -8,17 +8,17 @@
 
 namespace tessera {
 
-/// TransformBendingEnergyPenalty on a CUDA device. Many samples go in chunks, 240 bytes each (3D).
+/// TransformBendingEnergyPenalty on a CUDA device. Samples go in chunks, which need 240 bytes a sample in 3D.
 template <int D>
 class BendingEnergyOnCuda {
 public:
   /// Throws Error(device) if a transform of the chain has no CUDA form.
   BendingEnergyOnCuda(const Context&, const TermLevel<D>&);
 
-  /// What it takes of the device, beside image and masks.
+  /// The device memory that it takes beside image and masks.
   static double deviceBytes(const TermExtent<D>&);
 
-  /// Do the work of TermOnCuda, but accept any number of valid samples.
+  /// These do the work of TermOnCuda, but accept any number of valid samples.
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) const;
 
@@ -33,7 +33,7 @@ private:
   std::shared_ptr<const Buffer<std::uint8_t>> movingMaskVoxels_;
   MaskOnCuda<D> movingMask_;
 
-  // Reused over evaluations.
+  // These are kept only to avoid new allocations in each evaluation.
   Buffer<BendingSums<D>> result_;
   PinnedValues<BendingSums<D>> found_;
   Buffer<double> scratch_, covectors_, splineScratch_, splineSums_;

@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-/// `value` of the lane `distance` higher; T consists of doubles.
+/// The `value` of the lane that is `distance` higher in the warp. T consists of doubles.
 template <class T>
 __device__ __forceinline__ T fromHigherLane(const T& value, int distance)
 {
@@ -21,7 +21,7 @@ __device__ __forceinline__ T fromHigherLane(const T& value, int distance)
 }
 
 template <class T>
-__device__ __forceinline__ T sumOfWarp(T value) // in lane 0
+__device__ __forceinline__ T sumOfWarp(T value) // the sum is valid in lane 0
 {
 #pragma unroll
   for (int distance = 16; distance > 0; distance /= 2)
@@ -29,8 +29,8 @@ __device__ __forceinline__ T sumOfWarp(T value) // in lane 0
   return value;
 }
 
-/// The sum of all threads' values by T::add, always in the same order, for thread 0. All threads of the
-/// block, whole warps, call it.
+/// Adds the values of all threads of a block by T::add, always in the same order; the sum is valid in thread
+/// 0. All threads must call it, and the block must consist of whole warps.
 template <class T>
 __device__ T sumOfBlock(T value)
 {
@@ -38,7 +38,7 @@ __device__ T sumOfBlock(T value)
   __shared__ double ofWarps[32 * doubles];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   value = sumOfWarp(value);
-  __syncthreads(); // an earlier call may still read
+  __syncthreads(); // threads may still read the result of an earlier call
   if (lane == 0)
     memcpy(ofWarps + warp * doubles, &value, sizeof(T));
   __syncthreads();

@@ -3,15 +3,15 @@
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
 #include "Core/Compute/CudaOnly.h"
 
-// Kernel of CorrespondingPointsEuclideanDistanceMetric. All arrays lie on the context's CUDA device.
+// The kernel of CorrespondingPointsEuclideanDistanceMetric. All arrays lie on the context's CUDA device.
 namespace tessera {
 
-/// All zero before.
+/// Sums over all pairs; all zero before the kernel runs.
 template <int D>
 struct DistanceSums {
-  double sums[2]; // distances in mm, and pairs that count
+  double sums[2]; // the sum of distances in mm, and the number of pairs that count
   unsigned blocksDone;
-  CovectorMoments<D> moments; // of linear transforms
+  CovectorMoments<D> moments; // used if the last transform is linear
 
   double distances() const { return sums[0]; }
   const double* valid() const { return sums + 1; }
@@ -20,9 +20,9 @@ struct DistanceSums {
 constexpr std::size_t maxDistanceWarps = 4224;
 constexpr std::size_t distanceScratch = 2 * maxDistanceWarps; // doubles
 
-/// Distances of the mapped points to their partners and, unless null, covectors (mapped - partner) /
-/// distance: those of pairs that coincide, or that the moving mask leaves out, are zero. Bytes a pair: 48
-/// read, 12 written (3D).
+/// Finds the distances between mapped points and their partners and, unless null, the covectors (mapped -
+/// partner) / distance. The covector is zero for a pair at distance 0, and for one that the moving mask
+/// leaves out. In 3D a pair reads 48 bytes and writes 12.
 template <int D>
 TESSERA_CUDA_ONLY void
 pointDistancesOnCuda(Context&, const SamplesOnCuda<D>& points, const std::array<const double*, D>& partnersMm,

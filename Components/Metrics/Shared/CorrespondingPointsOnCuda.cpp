@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-/// Coordinate `axis` of all of them.
+/// Coordinate `axis` of all points.
 template <int D>
 std::vector<double> coordinates(const std::vector<Vec<D>>& pointsMm, int axis)
 {

@@ -15,7 +15,7 @@ public:
   /// Copies the points. Throws Error(device) if a transform of the chain has no CUDA form.
   CorrespondingPointsOnCuda(const Context&, const TermLevel<D>&);
 
-  /// What it takes of the device, beside the mask.
+  /// The device memory that it takes beside the mask.
   static double deviceBytes(const TermExtent<D>&);
 
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
@@ -34,7 +34,7 @@ private:
   std::shared_ptr<const Buffer<std::uint8_t>> movingMaskVoxels_;
   MaskOnCuda<D> movingMask_;
 
-  // Reused over evaluations.
+  // These are kept only to avoid new allocations in each evaluation.
   Buffer<DistanceSums<D>> result_;
   PinnedValues<DistanceSums<D>> found_;
   Buffer<double> scratch_;

@@ -6,18 +6,25 @@
 
 namespace tessera {
 
-/// How samples are counted into bins of 32 bits in the shared memory of blocks; each sample adds at most
-/// 2^bits to a bin.
+/// How blocks count samples into 32-bit bins in their shared memory. A sample adds at most 2^bits to a bin,
+/// so a bin must be emptied into global memory after some rounds.
 struct CountingPlan {
-  static constexpr int samplesAThread = 4;                    // of one round
-  static constexpr int log2FewCopies = 3, log2ManyCopies = 5; // without gathering
-  static constexpr int maxBits = 22; // what a float's mantissa holds beside its leading one
+  static constexpr int samplesAThread = 4;                    // samples that a thread handles in one round
+  static constexpr int log2FewCopies = 3, log2ManyCopies = 5; // log2Copies of a plan without gathering
+  /// 2^22 is the largest power of two that the 23 stored bits of a float's mantissa hold.
+  static constexpr int maxBits = 22;
   static constexpr int fewestBits = 16;
 
-  int rows = 0;        // of the histogram in one block
-  int ranges = 0;      // of rows; every range reads all samples. 0: no plan, count in global memory
-  int log2Copies = 0;  // of each bin, side by side; lane l adds to copy l % copies
-  bool gather = false; // warps whose lanes agree on their bins add once; always with several ranges
+  int rows = 0; // rows of the histogram that one block has in its shared memory
+  /// The histogram is cut into so many ranges of rows, and every range reads all samples. 0: there is no
+  /// plan, and samples are counted in global memory.
+  int ranges = 0;
+  /// Each bin has 2^log2Copies copies side by side, so that lanes rarely meet: lane l adds to copy l modulo
+  /// their number.
+  int log2Copies = 0;
+  /// Whether the lanes of a warp that all hit the same bins add their sum once. Always true with several
+  /// ranges.
+  bool gather = false;
   int threads = 0;
   unsigned blocks = 0;
   int bits = 0;
@@ -29,8 +36,8 @@ struct CountingPlan {
   }
 };
 
-/// `sharedBytes`: of one block. Zeroing and emptying bins takes as long as a few thousand samples: below
-/// that, and where more than four ranges would be needed, there is no plan.
+/// `sharedBytes` is the shared memory that a block may have. There is no plan for fewer samples than clearing
+/// and emptying the bins would pay for (a few thousand), nor if more than four ranges were needed.
 inline CountingPlan planCounting(std::size_t samples, int rows, int columns, int multiprocessors,
                                  std::size_t sharedBytes)
 {
@@ -56,15 +63,15 @@ inline CountingPlan planCounting(std::size_t samples, int rows, int columns, int
     plan.log2Copies =
         fits(CountingPlan::log2ManyCopies) ? CountingPlan::log2ManyCopies : CountingPlan::log2FewCopies;
 
-  const std::size_t aRound =
-      static_cast<std::size_t>(plan.threads) * CountingPlan::samplesAThread; // of one block
+  // Samples that a block handles in one round.
+  const std::size_t aRound = static_cast<std::size_t>(plan.threads) * CountingPlan::samplesAThread;
   const std::size_t blocksForAll = (samples + aRound - 1) / aRound;
   const auto slices = static_cast<unsigned>(
       std::min<std::size_t>(blocksForAll, std::max(1, multiprocessors * (large ? 1 : 2) / plan.ranges)));
   plan.blocks = slices * plan.ranges;
   plan.rounds = static_cast<unsigned>((samples + slices * aRound - 1) / (slices * aRound));
 
-  // A gathered warp adds all its samples to one copy.
+  // With gathering a warp may add all its samples to one copy of a bin.
   const std::size_t binARound = plan.gather ? aRound : aRound >> plan.log2Copies;
   const std::size_t maxSamples = 0xffffffff;
   plan.bits = CountingPlan::maxBits;

@@ -7,12 +7,23 @@
 
 namespace tessera::parzen {
 
-// From counts to a value and the table of slopes, in three steps. Small histograms take them in one block:
-// what costs time there is a launch and the latency of a few dependent loads. 64 x 64 bins: 32 KB of counts,
-// 4 logarithms a thread.
+// From the counts c of the joint histogram to the value and the table of slopes, for the terms of
+// EntropyTerms.h:
+//
+//   p(f, m) = c(f, m) / n                                       c is the sum of ParzenWindows.h
+//   p_f = sum_m p(f, m), p_m = sum_f p(f, m)                    marginals
+//   S = sum_(f, m) terms.add(p(f, m), p_f, p_m)                 findWeights
+//   value = S.value()
+//   w(f, m) = d value / d p(f, m) = S.weight(...)               writeTable
+//   table(f, m) = (w(f, m + 1) - w(f, m)) / (n * moving bin size)
+//
+// The difference of neighbouring columns is in the table because the derivative of a B-spline is the
+// difference of two splines one order lower; order 0 has w itself. A histogram of few bins takes all steps in
+// one block, since launches and the latency of a few dependent loads are most of the time: 64 x 64 bins are
+// 32 KB of counts and 4 logarithms a thread.
 
 constexpr int finishThreads = 1024;
-constexpr unsigned finishBlocks = 64; // of each step, if there are many bins
+constexpr unsigned finishBlocks = 64; // blocks of each step if there are more bins than one block handles
 constexpr std::size_t maxBinsOfOneBlock = 16384;
 
 template <class Terms>
@@ -20,11 +31,11 @@ struct EntropyArrays {
   const unsigned long long *counts, *valid;
   int rows, columns;
   double movingBinSize;
-  bool differences; // the table holds weights of the next column minus this one's; otherwise weights
+  bool differences; // whether the table holds differences of neighbouring columns' weights, or the weights
 
-  double *fixed, *moving; // Terms::ofMarginal of marginal probabilities
-  double* weights;        // of Terms::add
-  Terms* sums;            // one a block
+  double *fixed, *moving; // Terms::ofMarginal of each marginal probability
+  double* weights;        // the results of Terms::add, one a bin
+  Terms* sums;            // one sum a block
   float* table;
   MetricResult* result;
 
@@ -39,8 +50,8 @@ struct EntropyArrays {
   }
 };
 
-/// Rows by warps; columns by blocks of 32, whose warps share the rows. Sums of integers, so their order does
-/// not matter.
+/// Each warp sums a row. Columns are summed 32 at a time by a block whose warps share the rows. The sums are
+/// integers, so their order does not matter.
 template <class Terms>
 __device__ void findMarginals(const EntropyArrays<Terms>& a)
 {

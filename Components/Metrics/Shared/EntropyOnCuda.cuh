@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// A metric of the entropies that Terms (EntropyTerms.h) add up: a component's .cu file makes one in its
+/// A metric on the entropies that Terms (EntropyTerms.h) add up. A component's .cu file returns one from its
 /// onCuda.
 template <class Terms>
 class EntropyOnCuda final : public HistogramOnCuda {

@@ -6,9 +6,11 @@
 
 namespace tessera {
 
-// Entropies of a joint histogram, summed bin by bin: `ofMarginal` is what the others take for a marginal
-// probability; `add` gives the bin's weight before, `weight` the one after all bins are known: d value / d
-// probability, but for constants that the windows' derivatives cancel.
+// Entropies of a joint histogram, summed bin by bin. `ofMarginal` prepares a marginal probability for the
+// other functions. `add` adds a bin to the sums and returns a number that the caller keeps for this bin. When
+// all bins are added, `weight` makes of that number the derivative of the value with respect to the bin's
+// probability. Constants that are the same for all bins are left out: the windows' derivatives sum to zero,
+// so they cancel.
 
 /// value = -sum p ln(p / (p_f p_m))
 struct MutualInformationTerms {
@@ -33,7 +35,7 @@ struct MutualInformationTerms {
   }
 };
 
-/// value = -N / J, N = H(F) + H(M) and J = H(F, M): d value / dp = (ln p_f + ln p_m - (N / J) ln p) / J.
+/// value = -N / J with N = H(F) + H(M) and J = H(F, M); d value / dp = (ln p_f + ln p_m - (N / J) ln p) / J.
 struct NormalizedTerms {
   double marginalEntropies = 0, jointEntropy = 0;
 
@@ -53,7 +55,7 @@ struct NormalizedTerms {
     marginalEntropies += others.marginalEntropies;
     jointEntropy += others.jointEntropy;
   }
-  /// One bin: both images are constant.
+  /// True if all samples are in one bin: both images are constant.
   TESSERA_HOST_DEVICE bool constant() const { return !(jointEntropy > 1e-14); }
   TESSERA_HOST_DEVICE double value() const { return constant() ? 0 : -marginalEntropies / jointEntropy; }
   TESSERA_HOST_DEVICE double weight(double logJoint, double logFixed, double logMoving) const

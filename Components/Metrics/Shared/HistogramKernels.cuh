@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// The joint histogram in global memory: fixed bin * moving bins + moving bin, as ParzenHistogram::Sums, and
-/// the number of samples.
+/// The joint histogram in global memory, laid out like ParzenHistogram::Sums (fixed bin * moving bins +
+/// moving bin), and the number of samples.
 struct CountsOnCuda {
   unsigned long long* bins = nullptr;
   unsigned long long* valid = nullptr;
@@ -18,7 +18,7 @@ namespace parzen {
 
 constexpr unsigned wholeWarp = 0xffffffff;
 
-/// Out of line: inlined several times they would take registers from the way that nearly all samples take.
+/// Not inlined: it would take registers from the quick lookup that nearly all samples use.
 template <class Fixed>
 __device__ __noinline__ void exactPlace(const ParzenLookup& lookup, Fixed fixed, float moving,
                                         ParzenPlace& place)
@@ -66,13 +66,13 @@ __device__ __forceinline__ unsigned long long warpSum(unsigned long long value)
 /// Whether all 32 lanes have this same place.
 __device__ __forceinline__ bool warpAgrees(bool valid, int row, int column)
 {
-  const int key = valid ? row << 16 | column : -1; // at most 4096 bins an axis
+  const int key = valid ? row << 16 | column : -1; // an axis has at most 4096 bins
   const int first = __shfl_sync(wholeWarp, key, 0);
   return __all_sync(wholeWarp, key == first && first >= 0) != 0;
 }
 
-/// Adds `share(f, m)` of every lane to the bins of a window, `add(f, m, sum)` once a bin: by the lane of that
-/// number.
+/// Sums `share(f, m)` over all lanes for each bin of a window. The lane whose number is the bin's calls
+/// `add(f, m, sum)`, once a bin.
 template <int FixedOrder, int MovingOrder, class Count, class Share, class Add>
 __device__ __forceinline__ void addOnceAWarp(const Share& share, const Add& add)
 {
@@ -91,7 +91,7 @@ __device__ __forceinline__ void addOnceAWarp(const Share& share, const Add& add)
     add(lane / (MovingOrder + 1), lane % (MovingOrder + 1), mine);
 }
 
-/// Bins of a range of rows in shared memory.
+/// The bins of a range of rows in a block's shared memory.
 struct SharedBins {
   unsigned* bins;
   int firstRow, rows, columns, log2Copies;
@@ -104,8 +104,8 @@ struct SharedBins {
       bins[word] = 0;
   }
 
-  /// Adds the copies to global memory, where a sample counts 2^32, and zeroes them. Lanes begin at different
-  /// copies, so that they are on different banks.
+  /// Adds all copies to global memory, where a sample counts 2^32, and sets them to zero. Lanes begin at
+  /// different copies, so that they read from different memory banks.
   __device__ void flush(unsigned long long* counts, int bits) const
   {
     const unsigned copies = 1u << log2Copies, rotation = (threadIdx.x % 32) >> (5 - log2Copies);
@@ -122,13 +122,14 @@ struct SharedBins {
   }
 };
 
-/// What a sample adds to a bin: 2^bits times the product of its weights, rounded.
+/// The whole number that a sample adds to each bin: 2^bits times the product of its weights, rounded.
 template <int FixedOrder, int MovingOrder>
 struct Shares {
-  static constexpr float magic = 8388608; // 2^23: a float at this size counts in ones
+  /// 2^23: floats from here to 2^24 are whole numbers, so adding it rounds.
+  static constexpr float magic = 8388608;
   float scale, fixedWeights[FixedOrder + 1], movingWeights[MovingOrder + 1];
 
-  /// With order 0 the fixed weight is 1, and the scale of another kind.
+  /// The factor for `bits`. With order 0 the fixed weight is 1, and wholeShare needs another factor.
   static __device__ __forceinline__ float scaleOf(int bits)
   {
     return FixedOrder == 0 ? shareScale(bits) : static_cast<float>(1 << bits);
@@ -154,14 +155,14 @@ struct Shares {
   }
 };
 
-/// *address += value, `address` in shared memory: one register instead of a pointer's two.
+/// *address += value. An address in shared memory takes one register, where a pointer takes two.
 __device__ __forceinline__ void addShared(unsigned address, unsigned value)
 {
   asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }
 
-/// Adds a sample to its window of bins, from `window` in shared memory on, that lie 2^log2Copies words apart,
-/// rows of them `columns` bins apart.
+/// Adds a sample to its window of bins, which begins at `window` in shared memory. Neighbouring bins lie
+/// 2^log2Copies words apart, and rows `columns` bins apart.
 template <int FixedOrder, int MovingOrder>
 __device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned window, int columns,
                                           int log2Copies, float scale)
@@ -176,7 +177,8 @@ __device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned win
   }
 }
 
-/// The few samples that the quick lookup is not sure of, out of the way of all others.
+/// Adds one of the few samples for which the quick lookup is not sure. It is not inlined, to keep it away
+/// from all others.
 template <int FixedOrder, int MovingOrder, class Fixed>
 __device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned ofLane, int log2Copies,
                                        float scale, Fixed fixed, float moving)
@@ -187,14 +189,14 @@ __device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned ofLa
       place, ofLane + ((place.row * columns + place.column) << (log2Copies + 2)), columns, log2Copies, scale);
 }
 
-/// Four samples of a thread, side by side. Those that the quick lookup is not sure of add nothing to bin 0 at
-/// first, so that there is no branch among the others.
+/// Four samples of a thread, handled side by side. A sample for which the quick lookup is not sure first adds
+/// nothing to bin 0, so that the four need no branches; countUnsure adds it afterwards.
 template <int FixedOrder, int MovingOrder, int Log2Copies, class Pairs>
 struct FourSamples {
   typename Pairs::Four loaded;
 
-  /// Counts what was loaded of `four` and loads `next` meanwhile. `ofLane`: the lane's copy of bin 0 in
-  /// shared memory. Returns how many counted.
+  /// Counts the samples loaded for `four` and loads `next` meanwhile. `ofLane` is the address of this lane's
+  /// copy of bin 0 in shared memory. Returns how many samples counted.
   __device__ __forceinline__ unsigned count(const ParzenLookup& lookup, const Pairs& pairs, unsigned four,
                                             unsigned next, unsigned ofLane, float scale)
   {
@@ -218,7 +220,8 @@ struct FourSamples {
   }
 
 private:
-  /// Reads the samples and looks them up again, so that nothing stays in registers for it.
+  /// Loads the samples and looks them up again, so that the usual case keeps nothing in registers for this
+  /// one.
   static __device__ __forceinline__ unsigned countUnsure(const ParzenLookup& lookup, const Pairs& pairs,
                                                          unsigned four, unsigned ofLane, float scale)
   {
@@ -238,8 +241,8 @@ private:
   }
 };
 
-/// Counts one sample of each lane of a warp; lanes without a valid one take part. Returns how many of its
-/// lane's counted.
+/// Counts one sample of each lane of a warp. All lanes must call it, also those whose sample does not count.
+/// Returns 1 if this lane's sample counted, else 0.
 template <int FixedOrder, int MovingOrder, class Fixed>
 __device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const SharedBins& to, float scale,
                                            Fixed fixed, float moving)
@@ -269,10 +272,19 @@ __device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const Sha
   return valid;
 }
 
-/// Four samples a thread and round, side by side. KnownLog2Copies: for the compiler to know, where one block
-/// has all rows; -1: the plan's, and warps gather. Reads 8 bytes a sample, or with KeptPairs 5 or 6, once for
-/// each range of rows; writes 8 bytes a bin and block. A round's samples are read while those before them are
-/// counted. At most 2^33 samples.
+/// The joint histogram in shared memory (Mattes et al. 2003, eq. 6; the windows are in ParzenWindows.h):
+///
+///   bins = 0
+///   for each sample i of the block, four at a time in each thread:
+///     (row, column), weights of both axes = place of (f_i, m_i)
+///     for each (f, m) of the window:
+///       bins[row + f][column + m] += round(2^bits * fixedWeight[f] * movingWeight[m])
+///     after roundsBetweenFlushes rounds, before a bin can overflow: add all bins to global memory
+///
+/// KnownLog2Copies lets the compiler know CountingPlan::log2Copies where a block has all rows; with -1 the
+/// plan's is used, and warps gather. It reads 8 bytes a sample (5 or 6 with KeptPairs) for each range of
+/// rows, and writes 8 bytes a bin and block. The samples of a round are loaded while those of the round
+/// before are counted. There may be at most 2^33 samples.
 template <int FixedOrder, int MovingOrder, int KnownLog2Copies, class Pairs>
 __global__ void __launch_bounds__(1024, 1) countInShared(const __grid_constant__ ParzenLookup lookup,
                                                          Pairs pairs, CountingPlan plan, CountsOnCuda to)
@@ -317,7 +329,8 @@ __global__ void __launch_bounds__(1024, 1) countInShared(const __grid_constant__
     atomicAdd(to.valid, static_cast<unsigned long long>(ofWarp));
 }
 
-/// Reads 8 bytes a sample, adds 8 bytes a bin of its windows, and the very numbers that ParzenHistogram adds.
+/// Counts samples directly in global memory and adds exactly the numbers that ParzenHistogram adds. It reads
+/// 8 bytes a sample and adds 8 bytes to each bin of its window.
 template <int FixedOrder, int MovingOrder>
 __global__ void __launch_bounds__(256)
     countInGlobal(const __grid_constant__ ParzenLookup lookup, IntensityPairs pairs, CountsOnCuda to)

@@ -4,7 +4,7 @@
 
 namespace tessera::parzen {
 
-/// Orders from 0 to 3 as constants: function.operator()<fixed, moving>().
+/// Calls function.operator()<fixed, moving>() with both orders (0 to 3) as constants.
 template <int Fixed, class Function>
 void withMovingOrder(int moving, const Function& function)
 {
@@ -35,7 +35,7 @@ void withOrders(const ParzenWindows& windows, const Function& function)
   }
 }
 
-/// More shared memory than a kernel has without asking for it.
+/// Lets a kernel use more shared memory than kernels may by default.
 template <class Kernel>
 void allowShared(Kernel kernel, std::size_t bytes)
 {

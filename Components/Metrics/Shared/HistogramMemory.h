@@ -7,20 +7,23 @@
 
 namespace tessera {
 
-/// How long the arrays of HistogramOnCuda are, in elements.
+/// The lengths of HistogramOnCuda's arrays, in elements.
 struct HistogramMemory {
-  static constexpr std::size_t doublesOfTerms = 2; // of a block's sums of entropies
-  static constexpr unsigned finishBlocks = 64; // of each step from counts to table, if there are many bins
+  static constexpr std::size_t doublesOfTerms = 2; // sums of entropies of one block
+  /// Blocks of each step from counts to table if there are many bins.
+  static constexpr unsigned finishBlocks = 64;
 
   std::size_t counts, scratch, table;
-  bool keeps; // bins of a fixed side that stays: windows of order 0 have one each
-  bool wide;  // in two bytes
+  /// Whether the bins of fixed intensities are kept from call to call, one a sample, which needs windows of
+  /// order 0.
+  bool keeps;
+  bool wide; // whether a kept bin takes two bytes
 
   explicit HistogramMemory(const ParzenWindows& windows)
       : counts(bins(windows) + 1),
         scratch(bins(windows) + windows.fixed.bins + windows.moving.bins + doublesOfTerms * finishBlocks),
         table(bins(windows)), keeps(windows.fixed.order == 0),
-        wide(windows.fixed.bins > 255) // 255 is none of a byte's
+        wide(windows.fixed.bins > 255) // in a byte, 255 stands for no bin
   {
   }
 
@@ -29,7 +32,7 @@ struct HistogramMemory {
     return static_cast<std::size_t>(windows.fixed.bins) * windows.moving.bins;
   }
   bool keepsBinsOf(std::size_t samples) const { return keeps && samples > IntensityPairs::maxRecorded; }
-  /// Words of four bytes for the bins of so many samples.
+  /// The number of 4-byte words that hold the bins of `samples` samples.
   std::size_t keptWords(std::size_t samples) const { return (wide ? 2 : 1) * ((samples + 3) / 4); }
 
   double bytes(std::size_t samples, bool fixedStays) const

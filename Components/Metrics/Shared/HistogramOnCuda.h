@@ -9,15 +9,15 @@
 
 namespace tessera {
 
-/// The fixed side of a call of IntensityPairs as bins of windows of order 0, a byte or two a sample.
+/// The bins of a call's fixed intensities in windows of order 0, one or two bytes a sample.
 struct KeptFixedBins {
   const std::uint32_t* words = nullptr; // null: none are kept
-  bool wide = false;                    // two bytes
+  bool wide = false;                    // two bytes a sample
 };
 
-/// A joint histogram in kernels, of which EntropyOnCuda makes metrics. The bins are those of ParzenHistogram;
-/// what a sample adds to them is rounded to 2^-22 to 2^-16 if there are very many samples, and to 2^-32
-/// otherwise.
+/// A joint histogram on a CUDA device, from which EntropyOnCuda makes metrics. The bins are those of
+/// ParzenHistogram. What a sample adds to a bin is rounded to 2^-22 to 2^-16 of a sample if blocks count in
+/// shared memory (CountingPlan), and to 2^-32 otherwise.
 class HistogramOnCuda : public MetricOnCuda {
 public:
   HistogramOnCuda(const Context&, const ParzenWindows&);
@@ -26,7 +26,7 @@ public:
   void accumulate(Context&, const IntensityPairs&) override;
   void slopes(Context&, const IntensityPairs&, float* slopes) const override;
 
-  /// As ParzenHistogram::Sums, and behind them the number of samples.
+  /// The counts, laid out like ParzenHistogram::Sums, and behind them the number of samples.
   const Buffer<unsigned long long>& counts() const { return counts_; }
 
 protected:
@@ -37,16 +37,17 @@ protected:
 
   ParzenLookup lookup_;
   Buffer<unsigned long long> counts_;
-  Buffer<double> scratch_; // marginals, weights, sums of blocks
+  Buffer<double> scratch_; // marginals, weights, and sums of blocks
   Buffer<float> table_;
 
 private:
-  /// For a call to accumulate: finds the bins of a fixed side that comes the second time in a row.
+  /// Called by accumulate: finds and keeps the bins of fixed intensities that come for the second time in a
+  /// row.
   void keepFixedBins(Context&, const IntensityPairs&);
   KeptFixedBins keptFor(const IntensityPairs&) const;
 
   int multiprocessors_ = 0;
-  std::size_t sharedBytes_ = 0; // that a block may have
+  std::size_t sharedBytes_ = 0; // shared memory that a block may have, in bytes
 
   struct FixedSide {
     const float* fixed = nullptr;

@@ -4,7 +4,7 @@
 
 namespace tessera::parzen {
 
-/// A pair's slope from the table of weights' differences.
+/// Computes a pair's slope from the table that EntropyKernels.cuh writes.
 template <int FixedOrder, int MovingOrder>
 struct TableSlope {
   const ParzenLookup& lookup;
@@ -14,7 +14,7 @@ struct TableSlope {
   __device__ __forceinline__ float operator()(Fixed fixed, float moving) const
   {
     ParzenPlace place;
-    if constexpr (MovingOrder == 0) // its slope has the sign of an exact distance
+    if constexpr (MovingOrder == 0) // an exact distance is needed, because the slope has its sign
       exactPlace(lookup, fixed, moving, place);
     else
       place = placeOf<FixedOrder, MovingOrder>(lookup, fixed, moving);
@@ -22,12 +22,12 @@ struct TableSlope {
   }
   __device__ __forceinline__ float at(const ParzenPlace& place) const
   {
-    const int columns = lookup.windows.moving.bins; // at most 4096, as rows
+    const int columns = lookup.windows.moving.bins; // at most 4096
     return parzenSlope<FixedOrder, MovingOrder>(
         place, [&](int row, int column) { return table[row * columns + column]; });
   }
 
-  /// Side by side if the quick lookup is sure of all four, and one by one otherwise.
+  /// Computes four slopes side by side if the quick lookup is sure of all four, and one by one otherwise.
   template <class Four>
   __device__ __forceinline__ void four(const Four& loaded, float (&found)[4]) const
   {
@@ -49,8 +49,9 @@ struct TableSlope {
   }
 };
 
-/// Reads 8 bytes a sample, or with KeptPairs 5 or 6, and writes 4; the table of 4 bytes a bin lies in shared
-/// memory or the L1.
+/// d value / d moving intensity of each sample (Thevenaz and Unser 2000, eq. 23, with the table in place of
+/// the sum over all bins). It reads 8 bytes a sample (5 or 6 with KeptPairs) and writes 4; the table, 4 bytes
+/// a bin, lies in shared memory or in the L1 cache.
 template <int FixedOrder, int MovingOrder, bool Shared, class Pairs>
 __global__ void __launch_bounds__(512, 2)
     tableSlopes(const __grid_constant__ ParzenLookup lookup, Pairs pairs, const float* table, float* slopes,

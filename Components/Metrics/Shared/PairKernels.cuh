@@ -17,7 +17,7 @@ __device__ __forceinline__ bool counts(float fixed, float moving)
   return fixed == fixed && moving == moving; // neither is NaN
 }
 
-/// Past the end: a pair that does not count.
+/// Loads pair i; past the end, a pair that does not count.
 __device__ __forceinline__ void loadPair(const IntensityPairs& pairs, std::size_t i, float& fixed,
                                          float& moving)
 {
@@ -26,7 +26,7 @@ __device__ __forceinline__ void loadPair(const IntensityPairs& pairs, std::size_
   moving = inside ? __ldg(pairs.moving + i) : 0;
 }
 
-/// Pairs by fours.
+/// Pairs in groups of four.
 struct FourPairs {
   struct Four {
     float fixedSide[4], moving[4];
@@ -35,7 +35,8 @@ struct FourPairs {
   };
 
   IntensityPairs pairs;
-  unsigned alignedFours; // that begin at multiples of 16 bytes and are whole
+  /// Whole groups of four that can be loaded at once; 0 if an array is not aligned to 16 bytes.
+  unsigned alignedFours;
 
   explicit FourPairs(const IntensityPairs& p)
       : pairs(p),
@@ -45,7 +46,7 @@ struct FourPairs {
 
   __device__ __forceinline__ std::size_t count() const { return pairs.count; }
 
-  /// Past the end: pairs that do not count.
+  /// Loads a group; past the end, pairs that do not count.
   __device__ __forceinline__ Four load(unsigned four) const
   {
     Four loaded;
@@ -60,7 +61,7 @@ struct FourPairs {
     return loaded;
   }
 
-  /// Past the end: NaN.
+  /// Loads the fixed intensities of a group; past the end, NaN.
   __device__ __forceinline__ void loadFixed(unsigned four, float (&fixed)[4]) const
   {
 #pragma unroll
@@ -71,7 +72,7 @@ struct FourPairs {
   }
 };
 
-/// The same value, in a register that the compiler does not fill anew in each round of a loop.
+/// Returns `value` in a register that the compiler does not compute again in each round of a loop.
 __device__ __forceinline__ unsigned kept(unsigned value)
 {
   asm volatile("mov.b32 %0, %0;" : "+r"(value));
@@ -83,8 +84,8 @@ __device__ __forceinline__ float kept(float value)
   return __uint_as_float(kept(__float_as_uint(value)));
 }
 
-/// slopesOfFour(loaded, found) finds four slopes, 0 where a pair does not count; by a grid of any size. 4
-/// bytes a sample written.
+/// Writes the slopes of all pairs; any number of blocks may run it. slopesOfFour(loaded, found) must compute
+/// four slopes, 0 where a pair does not count. It writes 4 bytes a sample.
 template <class Pairs, class SlopesOfFour>
 __device__ __forceinline__ void writeSlopes(const Pairs& pairs, const SlopesOfFour& slopesOfFour,
                                             float* slopes, bool slopesAligned)
@@ -106,7 +107,7 @@ __device__ __forceinline__ void writeSlopes(const Pairs& pairs, const SlopesOfFo
   }
 }
 
-/// Blocks for `count` items, at most `most`.
+/// The number of blocks for `count` items, but not more than `most`.
 inline unsigned blocksFor(std::size_t count, int threads, unsigned most)
 {
   return static_cast<unsigned>(

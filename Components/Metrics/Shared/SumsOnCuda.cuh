@@ -28,7 +28,8 @@ struct PartialSums {
   }
 };
 
-/// One partial a block, added to that of earlier calls if there is one. Reads 8 bytes a sample.
+/// Each block writes one partial sum, to which it adds that of earlier calls if there is one. Reads 8 bytes a
+/// sample.
 template <class Formula>
 __global__ void __launch_bounds__(threads)
     sumPairs(Formula formula, IntensityPairs pairs, PartialSums<Formula>* partials, unsigned alreadyThere)
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(threads)
   partials[blockIdx.x] = own;
 }
 
-/// One block adds all partials: at most 1056 of 16 to 48 bytes.
+/// One block adds all partial sums, at most 1056 of 16 to 48 bytes each, in their order.
 template <class Formula>
 __global__ void __launch_bounds__(threads)
     finishSums(Formula formula, const PartialSums<Formula>* partials, unsigned count,
@@ -76,7 +77,7 @@ __global__ void __launch_bounds__(threads)
   *result = {formula.value(*table), static_cast<unsigned long long>(own.valid)};
 }
 
-/// Reads 8 bytes a sample, writes 4.
+/// Computes the slopes; reads 8 bytes a sample and writes 4.
 template <class Formula>
 __global__ void __launch_bounds__(threadsOfSlopes)
     formulaSlopes(Formula formula, const typename Formula::Table* table, FourPairs pairs, float* slopes,
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(threadsOfSlopes)
 
 }
 
-/// The formula in kernels: a component's .cu file makes one in its onCuda.
+/// A formula on a CUDA device. A component's .cu file returns one from its onCuda.
 template <class Formula>
 class SumsOnCuda final : public MetricOnCuda {
   using Partial = sums::PartialSums<Formula>;
@@ -142,7 +143,7 @@ private:
                 "as sumsOnCudaBytes counts them");
 
   Formula formula_;
-  unsigned partialCount_ = 0; // blocks that wrote one since begin
+  unsigned partialCount_ = 0; // blocks that wrote a partial sum since begin
   Buffer<Partial> partials_;
   Buffer<typename Formula::Table> table_;
 };

@@ -2,9 +2,10 @@
 
 namespace tessera {
 
-constexpr unsigned maxBlocksOfSums = 1056; // whatever the device, so that sums have one order
+/// The same on every device, so that sums are added in the same order.
+constexpr unsigned maxBlocksOfSums = 1056;
 
-/// Bytes of device memory that SumsOnCuda takes: sums and a count for each block, and the table.
+/// Bytes of device memory that SumsOnCuda takes: a partial sum and a count for each block, and the table.
 template <class Formula>
 constexpr double sumsOnCudaBytes()
 {
