@@ -49,7 +49,7 @@ struct TableSlope {
   }
 };
 
-/// d value / d moving intensity of each sample (Thevenaz and Unser 2000, eq. 23, with the table in place of
+/// d value / d moving intensity of each sample (Thevenaz and Unser 2000; the table stands in place of
 /// the sum over all bins). It reads 8 bytes a sample (5 or 6 with KeptPairs) and writes 4; the table, 4 bytes
 /// a bin, lies in shared memory or in the L1 cache.
 template <int FixedOrder, int MovingOrder, bool Shared, class Pairs>
