@@ -19,7 +19,7 @@ typedef double WideDoubles __attribute__((vector_size(64)));
 typedef float WideFloats __attribute__((vector_size(32)));
 constexpr int width = 8;
 
-/// Weights of the voxels of an axis; those of fewer taps end with zeros.
+/// B-spline weights of the voxels of an axis. An order with fewer than maxTaps weights fills up with zeros.
 struct AxisWeights {
   int order, points;
   std::vector<int> starts;
@@ -44,7 +44,7 @@ struct AxisWeights {
   }
   int voxels() const { return static_cast<int>(starts.size()); }
   int lastPoint(int voxel) const { return starts[voxel] + order; }
-  /// First voxel behind `voxel` and before `end` that other control points carry, or `end`.
+  /// The first voxel after `voxel` with other control points in its support, or `end` if that comes first.
   int cellEnd(int voxel, int end) const
   {
     const int start = starts[voxel];
@@ -54,7 +54,7 @@ struct AxisWeights {
   }
 };
 
-/// A component's covectors with what they are multiplied by, unless that is null.
+/// The covectors of one component and, unless null, their factors.
 struct Values {
   const float* covectors;
   const float* factors;
@@ -68,9 +68,9 @@ TESSERA_ALWAYS_INLINE Vector load(const void* from)
   return vector;
 }
 
-/// to[t * stride + x] += sum over the cell's rows r of weights[r][t] * values[first + r * rowStride + x].
-/// Rows of a cell lie far apart, each too short for the processor to see where it leads: those behind them,
-/// which are next, are asked for early.
+/// to[t * stride + x] += sum over rows r of the cell: weights[r][t] * values[first + r * rowStride + x].
+/// The rows of a cell lie far apart and are too short for the processor to prefetch them, so the next rows
+/// are prefetched here.
 template <bool WithFactors>
 TESSERA_ALWAYS_INLINE void addCellOf(const Values& values, std::size_t first, std::size_t rowStride,
                                      const Doubles* weights, int rows, int count, int taps, double* to,
@@ -131,7 +131,7 @@ TESSERA_MULTIVERSION_TO_V4 void addRow(const double* row, const Doubles& weights
   }
 }
 
-/// The control points of a row, `to` of maxTaps - 1 more than there are.
+/// Contracts a row of voxels to its row of control points. `to` needs room for maxTaps - 1 more values.
 TESSERA_MULTIVERSION void contractRow(const double* row, const AxisWeights& axis, double* to)
 {
   std::fill(to, to + axis.points + maxTaps - 1, 0.0);
@@ -154,11 +154,11 @@ TESSERA_MULTIVERSION void contractRow(const double* row, const AxisWeights& axis
   }
 }
 
-/// A chunk of the last axis: the control points that carry it, summed on their own.
+/// A range of voxels along the last axis. Its control points are summed separately from other chunks.
 struct Chunk {
-  int first, end;      // voxels
-  int slice, slices;   // control points
-  std::size_t partial; // where they begin
+  int first, end;      // range of voxels
+  int slice, slices;   // first slice of control points, and their number
+  std::size_t partial; // where the chunk's control points begin in the array of partial sums
 };
 
 std::vector<Chunk> chunksOf(const AxisWeights& axis, const FieldAxis& march, std::size_t perSlice)
@@ -174,8 +174,8 @@ std::vector<Chunk> chunksOf(const AxisWeights& axis, const FieldAxis& march, std
   return chunks;
 }
 
-/// Contracts a chunk of one component along z, then y, then x. `partial`: its control points, slice after
-/// slice.
+/// Contracts a chunk of one component along z, then y, then x. `partial` receives its control points, slice
+/// by slice.
 void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& y, const AxisWeights& z,
                    const Values& values, double* partial)
 {

@@ -11,7 +11,7 @@ namespace {
 
 using namespace adjoint;
 
-constexpr std::size_t maxVoxels = std::size_t{1} << 32; // a thread counts in 32 bits
+constexpr std::size_t maxVoxels = std::size_t{1} << 32; // threads count voxels in 32 bits
 
 template <int D>
 struct Covectors {
@@ -19,8 +19,9 @@ struct Covectors {
   const float* factors;
 };
 
-/// A warp reads 32 voxels of a row of each component. Reads D * 4 bytes a voxel, and 4 of its factor if it
-/// has one, each once; writes a tile's control points.
+/// First kernel: each block sums a tile of voxels to the tile's control points (FieldAdjointTiles.h). A warp
+/// reads 32 voxels of a row of each component. It reads D * 4 bytes a voxel, and 4 of its factor if there are
+/// factors, each once.
 template <int D, class Sum, bool Factored>
 __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultiprocessor)
     sumTilesOfVoxels(const __grid_constant__ Plan plan, const __grid_constant__ Covectors<D> covectors,
@@ -34,7 +35,8 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
 
   const unsigned perRow = plan.axes[0].field.voxels, perSlice = perRow * plan.axes[1].field.voxels;
   constexpr int per = Sum::shape.columnsAThread;
-  constexpr int ahead = Factored ? 2 : 4; // of fused sums all that is under way stays in registers
+  // So many values are loaded ahead; with factors, more would not fit in registers.
+  constexpr int ahead = Factored ? 2 : 4;
   unsigned at[per];
   int voxels[per];
 #pragma unroll
@@ -93,8 +95,9 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
   }
 }
 
-/// gradient[c * pointCount + k] += the tiles' sums, or = if nothing stays. `Lanes` threads a control point.
-/// Reads what the first kernel wrote, and D * 8 bytes a control point if they stay; writes as many.
+/// Second kernel: gradient[c * pointCount + k] += the sums of all tiles at k (= if `stays` is false). `Lanes`
+/// threads share a control point. It reads what the first kernel wrote, and writes D * 8 bytes a control
+/// point, which it also reads if they stay.
 template <int D, int Lanes, class Value>
 __global__ void addTiles(const __grid_constant__ Plan plan, const Value* partial, bool stays,
                          double* gradient)

@@ -8,8 +8,8 @@ namespace {
 template <int D, class Sum>
 double bytesOf(const AlignedField<D>& field)
 {
-  constexpr std::size_t fewestSharedBytes = 48 << 10,
-                        maxSharedBytes = 227 << 10; // that devices let a block have
+  // The most shared memory that CUDA devices let a block have.
+  constexpr std::size_t fewestSharedBytes = 48 << 10, maxSharedBytes = 227 << 10;
   double most = 0;
   for (const std::size_t shared : {fewestSharedBytes, maxSharedBytes}) {
     const adjoint::Plan plan = adjoint::planOf<D, Sum>(field, shared);

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <sstream>
 
-// How the adjoint of a field is cut into blocks: a function of the field (and of the memory that a block may
-// share) alone.
+// How the adjoint of a field is cut into blocks. It depends on the field and on the memory that a block may
+// share, and on nothing else.
 namespace tessera::adjoint {
 
-/// Whether any voxel can have a weight.
+/// Whether any voxel lies in the support of a control point.
 template <int D>
 bool hasSupport(const AlignedField<D>& field)
 {
@@ -44,13 +44,13 @@ inline Axis axisInTiles(const FieldAxis& field, int order, int length)
   return axis;
 }
 
-/// Voxels of a chunk such that blocks of `columnTiles` fill whole waves of a large GPU, and few control
-/// points are shared.
+/// The number of voxels in a chunk, chosen so that blocks of `columnTiles` fill whole waves of a large GPU
+/// and few control points are shared between chunks.
 inline int chunkLength(const FieldAxis& march, const Shape& shape, int columnTiles)
 {
-  const int blocksAWave =
-      132 * shape.blocksAMultiprocessor; // of an H200, on every device: the sums of a field depend on it
-  constexpr int costOfChunk = 12;        // of its begin and end, in voxels
+  /// Those of an H200, on every device, because the sums of a field depend on it.
+  const int blocksAWave = 132 * shape.blocksAMultiprocessor;
+  constexpr int costOfChunk = 12; // cost of a chunk's begin and end, in voxels
   long best = 0, bestLength = 0;
   for (int chunks = ceilQuotient(march.voxels, maxChunk); chunks <= ceilQuotient(march.voxels, 4); ++chunks) {
     const int length = ceilQuotient(march.voxels, chunks);

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
-// Loops over what must stay in registers, and short ones whose loads are to be under way together.
+// The first loops only touch registers; in the second ones, a few loads must be under way together.
 #ifdef __CUDA_ARCH__
 #define TESSERA_UNROLL_ALL _Pragma("unroll")
 #define TESSERA_UNROLL_AHEAD _Pragma("unroll Ahead")
@@ -16,40 +16,48 @@
 #define TESSERA_UNROLL_AHEAD
 #endif
 
-// The adjoint of an aligned field, tile by tile, as host-device code: what the threads of a block do between
-// its barriers.
+// The adjoint of an aligned field, tile by tile: the steps of a block's threads between its barriers, as code
+// for host and device. For each component,
 //
-// A block owns `columns` x `rows` columns of voxels and a chunk of the last axis, along which it marches:
-// each thread reads its column once, sums it onto a ring of order + 1 control points in registers, and stages
-// a sum when its control point is done. Every few staged slices the block contracts them along the first
-// axis, then along the second, and writes the tile's own partial control points. A second kernel adds the
-// partial ones of the tiles that share a control point, in their order.
+//   gradient(k) = sum over voxels v of w_x(v, k) w_y(v, k) w_z(v, k) covector(v)
+//
+// is computed axis by axis:
+//
+//   1. Columns         a(x, y, k_z)     = sum_z w_z(z, k_z) covector(x, y, z)   in registers
+//   2. contractAlongX  b(k_x, y, k_z)   = sum_x w_x(x, k_x) a(x, y, k_z)        in shared memory
+//   3. contractAlongY  c(k_x, k_y, k_z) = sum_y w_y(y, k_y) b(k_x, y, k_z)      the tile's partial sums
+//   4. sumTiles        gradient(k)      = sum over tiles of c(k)                in the order of the tiles
+//
+// A block has a tile of `columns` x `rows` columns of voxels and a chunk of the last axis, along which it
+// marches. Each thread reads its columns once and adds them to the order + 1 control points that are open.
+// When a control point has received all its voxels, its sum is staged in shared memory. Every few staged
+// slices the block does steps 2 and 3. A second kernel does step 4.
 namespace tessera::adjoint {
 
-constexpr int columns = 32; // of a tile, along the first axis
-constexpr int batch = 3;    // voxels of a column under way at once, in registers
-constexpr int slots = 4;    // staged slices
+constexpr int columns = 32; // voxels of a tile along the first axis
+constexpr int batch = 3;    // voxels of a column that are loaded together, into registers
+constexpr int slots = 4;    // room for so many staged slices
 constexpr int maxTaps = 4;
-constexpr int maxChunk = 512;      // voxels of a chunk
-constexpr int pitch = columns + 1; // of a staged row: no two rows in one memory bank
+constexpr int maxChunk = 512;      // largest number of voxels in a chunk
+constexpr int pitch = columns + 1; // pitch of a staged row, odd so that rows begin in different memory banks
 static_assert(batch <= slots);
 
 /// The shape of a tile and of the block of threads that sums it.
 struct Shape {
-  int rows; // of the tile, along the second axis, at most
+  int rows; // rows of the tile along the second axis, at most
   int columnsAThread;
   int blocksAMultiprocessor;
 
   constexpr int threads() const { return columns * rows / columnsAThread; }
 };
 
-// Measured on an H200: two columns a thread load a weight once for both, but registers suffice only where a
-// sum is one float. The other sums are faster in smaller blocks. Copying ahead into shared memory (cp.async),
-// larger tiles and starting the second kernel early (programmatic dependent launch) did not help
-// (dox/Decisions/0013).
+// Measured on an H200. With two columns a thread, a weight is loaded once for both, but registers suffice
+// only where a sum is one float; the other sums are faster in smaller blocks. Copying ahead into shared
+// memory (cp.async), larger tiles and starting the second kernel early (programmatic dependent launch) did
+// not help (dox/Decisions/0013).
 constexpr Shape shapeOfPlainSums{16, 2, 3}, shapeOfOtherSums{8, 1, 4};
 
-/// A sum of products. `Value` is what it adds, and what is kept of it between the axes.
+/// A sum of products in single precision. `Value` is the type of the finished sums that go to the next axis.
 struct FusedSum {
   using Value = float;
   static constexpr Shape shape = shapeOfPlainSums;
@@ -93,13 +101,13 @@ struct DoubleSum {
   TESSERA_HOST_DEVICE double total() const { return sum; }
 };
 
-/// An axis in tiles of `length` voxels. In 2D the second is an axis of one voxel and one control point, order
-/// 0.
+/// One axis, cut into tiles of `length` voxels. In 2D the second axis has one voxel, one control point and
+/// order 0.
 struct Axis {
   FieldAxis field;
   int order = 0;
   int length = 1, tiles = 1;
-  int maxPoints = 1; // control points that carry the voxels of a tile, at most
+  int maxPoints = 1; // the most control points that a tile has in its supports
   double tilesAPoint = 1;
 
   TESSERA_HOST_DEVICE int voxelsOf(int tile) const
@@ -109,7 +117,7 @@ struct Axis {
   }
 };
 
-/// Weights of order + 1 control points; the rest are zeros.
+/// Weights of the order + 1 control points of a voxel; the rest of `weights` becomes zero.
 template <class Real>
 TESSERA_HOST_DEVICE inline void weightsOf(int order, const AxisSupport& support, Real (&weights)[maxTaps])
 {
@@ -125,13 +133,14 @@ TESSERA_HOST_DEVICE inline void weightsOf(int order, const AxisSupport& support,
     axisWeights<0, Real>(support, weights);
 }
 
-/// How the work is cut: axes[2] is the one to march along.
+/// How the work is cut. Blocks march along axes[2].
 struct Plan {
   Axis axes[3];
-  int threadRows; // of a block
-  int most;       // sums that get done in a batch, at most
-  int rowPitch;   // of a slice that is contracted along the first axis
-  int table;      // voxels of a chunk with those that stand for its end, in whole batches
+  int threadRows; // rows of threads in a block
+  int most;       // the most control points of a column that a batch completes
+  int rowPitch;   // pitch of a row that is contracted along the first axis
+  /// Length of the table of weights along the march: a chunk and the steps after it, in whole batches.
+  int table;
 
   TESSERA_HOST_DEVICE int tileCount() const { return axes[0].tiles * axes[1].tiles * axes[2].tiles; }
   TESSERA_HOST_DEVICE int slicePoints() const { return axes[0].maxPoints * axes[1].maxPoints; }
@@ -146,14 +155,14 @@ struct alignas(maxTaps * sizeof(Value)) Taps {
   Value w[maxTaps];
 };
 
-/// Weights of the voxels of a tile along an axis, and how many control points are done after each.
+/// Weights of a tile's voxels along an axis, and how many control points each voxel completes.
 template <class Value>
 struct Table {
   Taps<Value>* taps;
   int* advance;
 };
 
-/// The memory that a block shares.
+/// The layout of a block's shared memory.
 template <int D, class Value>
 struct Shared {
   Table<Value> axes[3];
@@ -171,7 +180,7 @@ struct Shared {
            + D * slots * rows * (pitch + plan.rowPitch) * sizeof(Value);
   }
 
-  /// `memory` of that many bytes, a multiple of 32 its address.
+  /// `memory` has `bytes(plan)` bytes and is aligned to 32.
   TESSERA_HOST_DEVICE Shared(const Plan& plan, void* memory)
   {
     const int rows = plan.axes[1].length;
@@ -188,12 +197,12 @@ struct Shared {
   }
 };
 
-/// The tile of a block, which each of its threads knows.
+/// The tile of a block; each thread computes it for itself.
 struct Tile {
-  int index, at[3];     // which of all, and along each axis
-  int voxel[3], has[3]; // first voxel, and voxels
+  int index, at[3];     // the tile's number, and its place along each axis
+  int voxel[3], has[3]; // first voxel, and number of voxels
   int point[3];         // first control point
-  int cells[3];         // voxels with the same control points make a cell
+  int cells[3];         // cells of the grid; a cell's voxels have the same control points
 
   TESSERA_HOST_DEVICE Tile(const Plan& plan, int tile) : index(tile)
   {
@@ -209,12 +218,13 @@ struct Tile {
     }
   }
   TESSERA_HOST_DEVICE int points(const Plan& plan, int d) const { return cells[d] + plan.axes[d].order; }
-  /// Voxels of the march, and those without a value that push the last sums out.
+  /// Steps of the march: the voxels, and order + 1 steps without a value that complete the last control
+  /// points.
   TESSERA_HOST_DEVICE int steps(const Plan& plan) const { return has[2] + plan.axes[2].order + 1; }
 };
 
-/// Part of a thread in a table of `length` voxels. Behind the tile's voxels follow some that push the last
-/// sums out.
+/// One thread's part of filling a table of `length` steps. The steps after the tile's voxels have zero
+/// weights and complete the last control points.
 template <class Value>
 TESSERA_HOST_DEVICE inline void fillTable(const Axis& axis, int firstVoxel, int voxels, int length,
                                           const Table<Value>& table, int thread, int threads)
@@ -233,7 +243,7 @@ TESSERA_HOST_DEVICE inline void fillTable(const Axis& axis, int firstVoxel, int 
   }
 }
 
-/// Part of a thread in all tables.
+/// One thread's part of filling all tables.
 template <int D, class Value>
 TESSERA_HOST_DEVICE inline void fillTables(const Plan& plan, const Tile& tile, const Shared<D, Value>& shared,
                                            int thread, int threads)
@@ -245,14 +255,14 @@ TESSERA_HOST_DEVICE inline void fillTables(const Plan& plan, const Tile& tile, c
             threads);
 }
 
-/// Sums of a thread's columns of voxels.
+/// The sums of a thread's columns of voxels at the control points that are not complete yet.
 template <int D, class Sum>
 struct Columns {
   static constexpr int per = Sum::shape.columnsAThread;
   Sum sums[per][D][maxTaps];
 
-  /// Adds voxels z .. z + batch - 1 of the march, stages what is done at `to` (slot * slotStride + c * slots
-  /// * slotStride further for component c, columnStride for the next column) and returns how many slots are
+  /// Adds voxels z .. z + batch - 1 of the march and stages the sums that these complete. Slot s of component
+  /// c and column i lies at to[(c * slots + s) * slotStride + i * columnStride]. Returns how many slots are
   /// then in use.
   TESSERA_HOST_DEVICE int take(const float (&values)[batch][per][D], int z,
                                const Table<typename Sum::Value>& table, int used, typename Sum::Value* to,
@@ -285,16 +295,16 @@ struct Columns {
   }
 };
 
-/// Whether the staged slices have to go before the batch that begins with voxel z: it may make more than
-/// there is room for.
+/// Whether the staged slices must be contracted before the batch that begins with voxel z, because that batch
+/// may complete more slices than there are free slots.
 TESSERA_HOST_DEVICE inline bool mustContract(const Plan& plan, const Tile& tile, int z, int used)
 {
   const bool nearEnd = z + batch > tile.has[2];
   return used + (nearEnd ? slots : plan.most) > slots;
 }
 
-/// A line of `count` values, `stride` apart, onto its control points, `toStride` apart. `Ahead`: how many are
-/// read at once.
+/// Contracts a line of `count` values, `stride` apart, to its control points, `toStride` apart. `Ahead`
+/// values are loaded at once.
 template <class Sum, int Ahead>
 TESSERA_HOST_DEVICE inline void contractLine(const Table<typename Sum::Value>& table, int order, int count,
                                              const typename Sum::Value* values, int stride,
@@ -325,7 +335,8 @@ TESSERA_HOST_DEVICE inline void contractLine(const Table<typename Sum::Value>& t
     next();
 }
 
-/// Contracts `used` staged slices along the first axis: a thread takes a row, its neighbours the next ones.
+/// Contracts `used` staged slices along the first axis. Each thread takes a row, and neighbouring threads
+/// neighbouring rows.
 template <int D, class Sum, int Ahead = 4>
 TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& tile,
                                                const Shared<D, typename Sum::Value>& shared, int used,
@@ -341,7 +352,7 @@ TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& til
   }
 }
 
-/// And those along the second, into the tile's partial control points from slice `slice` on.
+/// Contracts them along the second axis into the tile's partial control points, from slice `slice` on.
 template <int D, class Sum, int Ahead = 4>
 TESSERA_HOST_DEVICE inline void
 contractAlongY(const Plan& plan, const Tile& tile, const Shared<D, typename Sum::Value>& shared, int slice,
@@ -358,7 +369,7 @@ contractAlongY(const Plan& plan, const Tile& tile, const Shared<D, typename Sum:
   }
 }
 
-/// Tiles of an axis that carry control point k: [first, first + count).
+/// The tiles of an axis whose voxels reach control point k: [first, first + count).
 struct TileSpan {
   int first, count;
 };
@@ -386,13 +397,12 @@ TESSERA_HOST_DEVICE inline TileSpan tilesOf(const Axis& axis, int k)
   return {first, end - first};
 }
 
-/// Part of `lane` among `lanes` in the sum of the tiles' partial values at a control point, in the tiles'
-/// order.
+/// One lane's part of the sum over all tiles' partial values at a control point, in the order of the tiles.
 template <int D, class Value>
 TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const TileSpan (&spans)[3], const Value* partial,
                                          const int (&point)[3], int lane, int lanes, double (&sum)[D])
 {
-  constexpr int together = 4; // are asked for at once
+  constexpr int together = 4; // values that are loaded at once
   for (double& s : sum)
     s = 0;
   const int count = spans[0].count * spans[1].count * spans[2].count;

@@ -12,35 +12,36 @@ namespace tessera {
 
 enum class FieldQuantity { displacements, derivatives };
 
-/// A chain that is a B-spline along the axes of a lattice, and what evaluates it there.
+/// The last transform of a chain as a field over a lattice, and the field interpolator that evaluates it.
 template <int D>
 struct FieldMethod {
   AlignedField<D> field;
   std::shared_ptr<const FieldInterpolator<D>> interpolator;
 };
 
-/// Throws Error(usage) `given: no such field interpolator. Known: ...` unless the name is "auto" or one that
+/// Throws Error(usage) `given: no such field interpolator. Known: ...` unless `name` is "auto" or a name that
 /// the registry has.
 void requireFieldInterpolator(const Registry&, const std::string& name, const std::string& given);
 
-/// The ways to evaluate one chain in all voxels of one lattice: by a field interpolator, or by points.
+/// The ways to evaluate one chain at all voxels of one lattice: by a field interpolator, or point by point.
 template <int D>
 class FieldMethods {
 public:
-  /// `name` as in (FieldInterpolator "name"); `given` shows it and where it stands, for errors.
-  /// Throws Error(usage) if there is no such method.
+  /// `name` is that of (FieldInterpolator "name"). `given` is the text with its place that error messages
+  /// show. Throws Error(usage) if there is no such method.
   FieldMethods(const Registry&, const TransformChain<D>&, const ImageGeometry<D>& lattice, std::string name,
                std::string given);
 
-  /// False for "auto".
+  /// False if the name is "auto".
   bool isNamed() const { return named_ != nullptr; }
   const std::string& given() const { return given_; }
-  /// Empty if the chain is a B-spline along the lattice's axes; otherwise why it can only be evaluated by
-  /// points.
+  /// Empty if the chain is a B-spline along the lattice's axes; otherwise the reason why it goes point by
+  /// point.
   const std::string& whyByPoints() const { return whyByPoints_; }
-  /// Empty if the device may be a CUDA one; otherwise why not.
+  /// Empty if a CUDA device can be used; otherwise the reason why not.
   std::string whyNotOnCuda(FieldQuantity) const;
-  /// Nothing: by points. Throws Error(usage) if a method was named that cannot do it, with those that can.
+  /// The method for this device and quantity; nothing if points have to be evaluated one by one. Throws
+  /// Error(usage), with the methods that can, if the named one cannot do it.
   std::optional<FieldMethod<D>> choose(DeviceKind, FieldQuantity) const;
 
 private:
@@ -52,7 +53,7 @@ private:
   std::string given_, whyByPoints_;
   std::optional<AlignedField<D>> field_;
   std::vector<Method> known_;
-  Method named_; // null: auto
+  Method named_; // null if the name is "auto"
 };
 
 }

@@ -5,7 +5,7 @@
 namespace tessera {
 namespace {
 
-/// Step 1 in all directions.
+/// Whether the lattice takes every voxel of its box.
 template <int D>
 bool isBox(const VoxelLattice<D>& lattice)
 {

@@ -7,27 +7,27 @@
 
 namespace tessera {
 
-/// The field that evaluates the last transform of a chain by tiles in the voxels of a lattice; nothing if the
-/// voxels have to go point by point. A field needs a lattice that is a box of voxels, a B-spline along the
-/// axes of the box, and displacements that are added to the result of the transforms before it. Throws
-/// Error(usage) if the transform names a field interpolator that cannot do it.
+/// The field that evaluates the last transform of a chain by tiles at the voxels of a lattice; nothing if the
+/// voxels go point by point. There is a field if the lattice is a box of voxels, the transform is a B-spline
+/// along the axes of the box, and its displacements are added to the result of the transforms before it.
+/// Throws Error(usage) if the transform names a field interpolator that cannot evaluate the field.
 template <int D>
 std::optional<FieldMethod<D>> fieldOfLattice(const VoxelLattice<D>&, const TransformChain<D>&,
                                              const Registry*, DeviceKind);
 
-/// Remembers it for the lattice of a level that was asked for last.
+/// Keeps the field of the lattice that was asked for last.
 template <int D>
 class FieldOfLattice {
 public:
   FieldOfLattice(const TermLevel<D>& level, DeviceKind device) : level_(level), device_(device) {}
 
-  /// Null if the samples have to go point by point.
+  /// The field for these samples, or null if they go point by point.
   const FieldMethod<D>* at(const SampleSet<D>&);
 
 private:
   TermLevel<D> level_;
   DeviceKind device_;
-  std::optional<VoxelLattice<D>> lattice_; // what method_ was found for
+  std::optional<VoxelLattice<D>> lattice_; // the lattice that method_ belongs to
   std::optional<FieldMethod<D>> method_;
 };
 

@@ -9,8 +9,8 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t forTables = std::size_t(16)
-                                  << 20; // bytes a method takes beside a second copy of the control points
+// Bytes that a method may need beside a second copy of the control points.
+constexpr std::size_t forTables = std::size_t(16) << 20;
 
 template <int D>
 std::string extentOf(const AlignedField<D>& field)
@@ -21,7 +21,7 @@ std::string extentOf(const AlignedField<D>& field)
   return text;
 }
 
-/// Slices of a slab, so that it fits beside the control points.
+/// The number of slices in a slab that fits in the device's memory beside the control points.
 template <int D>
 int slicesOfSlab(const Context& context, const AlignedField<D>& field, std::size_t coefficientBytes,
                  std::size_t sliceBytes, std::size_t slabBytes)

@@ -36,8 +36,8 @@ void evaluate(Context& context, const TransformChain<D>& chain, const FieldMetho
                                      {values.data(), FieldLayout::interleaved, nullptr});
 }
 
-/// Calls body(first, count, jacobian) with the layout of Transform::spatialDerivatives for every batch of
-/// voxels.
+/// Calls body(first, count, jacobian) for every batch of voxels; the layout of `jacobian` is that of
+/// Transform::spatialDerivatives.
 template <int D, class Body>
 void forEachJacobianBatch(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
                           Body&& body)

@@ -4,16 +4,16 @@
 
 namespace tessera {
 
-// Evaluates a chain of transforms at every voxel x of a lattice, in float: by the given method on the
-// context's device or, without a method, point by point on its threads. Throws Error(device) for points on
-// CUDA.
+// These functions evaluate a chain of transforms at every voxel x of a lattice, in single precision: by the
+// given method on the context's device or, without a method, point by point on its threads. They throw
+// Error(device) if points are to be evaluated on CUDA.
 
 /// T(x) - x in mm; D components a voxel.
 template <int D>
 VectorImage<D> displacementField(Context&, const TransformChain<D>&, const ImageGeometry<D>& lattice,
                                  const std::optional<FieldMethod<D>>& method = {});
 
-/// det dT/dx: local change of volume, 1 for none, not above 0 where T folds.
+/// det dT/dx, the local change of volume: 1 where T keeps volumes, 0 or less where T folds.
 template <int D>
 Image<D> jacobianDeterminants(Context&, const TransformChain<D>&, const ImageGeometry<D>& lattice,
                               const std::optional<FieldMethod<D>>& method = {});

@@ -7,17 +7,18 @@
 
 namespace tessera {
 
-// Sums of 64-bit fixed-point numbers do not depend on the order in which they are added up, so that they
-// repeat.
+// Sums of 64-bit fixed-point numbers do not depend on the order of summation, so threads may add in any order
+// and results still repeat.
 
-/// Exponent of the scale by which sums of at most `most` in magnitude, partial ones too, fit in 62 bits.
+/// The exponent of a scale by which all sums, complete and partial, fit in 62 bits if their absolute value is
+/// at most `most`.
 __device__ inline int fixedPointExponent(double most)
 {
   return most > 0 ? min(61 - ilogb(most), 1000) : 0;
 }
 
-/// `Bound` is on the device: bound.most() is what fixedPointExponent was given. Moves the sums into the
-/// gradient and leaves zeros; 32 bytes a parameter. A bound that is not finite makes all NaN.
+/// Adds the sums to the gradient and sets them to zero; 32 bytes a parameter. bound.most() is the bound that
+/// fixedPointExponent was given; it is read on the device. If it is not finite, the gradient becomes NaN.
 template <class Bound>
 __global__ void moveFixedPointSums(std::size_t parameters, Bound bound, GradientUpdate update,
                                    unsigned long long* sums, double* gradient)

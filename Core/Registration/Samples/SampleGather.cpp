@@ -3,7 +3,7 @@
 namespace tessera {
 namespace {
 
-/// One thread's arrays for one batch.
+/// The arrays of one thread for one batch.
 template <int D>
 struct Scratch {
   PointBatch<D> points, mapped;
@@ -14,7 +14,8 @@ struct Scratch {
   Scratch() { gradient.fill(fixed); }
 };
 
-/// points: x on entry, where the last transform is asked on return. mapped: T(x).
+/// Maps a batch. `points` holds x on entry, and on return the points at which the last transform is
+/// evaluated; `mapped` receives T(x).
 template <int D>
 void mapBatch(Context& context, const TransformChain<D>& chain, PointBatch<D>& points, PointBatch<D>& mapped)
 {
@@ -46,7 +47,8 @@ void keepInMask(const Mask<D>& mask, Scratch<D>& s)
   s.points.count = s.mapped.count = kept;
 }
 
-/// Copies the samples that count to the front of `out`, without a branch: invalid ones are overwritten.
+/// Copies the samples that count to the front of `out`. It has no branch: a sample that does not count is
+/// overwritten by the next one.
 template <int D>
 std::size_t copyValid(const Scratch<D>& s, const ValidSamples<D>& out)
 {

@@ -6,13 +6,15 @@
 
 namespace tessera {
 
-/// Arrays that receive the samples of a batch that count; gradients are null if not asked for.
+/// Arrays that receive the samples of a batch that count. Null gradients are not computed.
 template <int D>
 struct ValidSamples {
-  PointsOut<D> pointMm{}; // where the chain's last transform is asked: T0(x) if composed, else x
+  /// The points at which the last transform is evaluated: T0(x) if it is composed with the ones before, else
+  /// x.
+  PointsOut<D> pointMm{};
   float* fixed = nullptr;
   float* moving = nullptr;
-  std::array<float*, D> gradientPerMm{}; // of the moving image, at T(x)
+  std::array<float*, D> gradientPerMm{}; // gradient of the moving image at T(x)
 };
 
 /// Storage for ValidSamples.
@@ -23,7 +25,7 @@ struct ValidSampleArrays {
   std::array<std::vector<float>, D> gradientPerMm;
 
   void grow(std::size_t capacity);
-  /// Arrays from position `offset` on.
+  /// The arrays from position `offset` on.
   ValidSamples<D> at(std::size_t offset, bool withGradient);
 };
 
@@ -31,16 +33,16 @@ struct SampleCount {
   std::size_t asked = 0, valid = 0;
 };
 
-/// Takes a batch of positions through the chain and the moving image. A sample counts if T(x) lies in the
-/// moving mask and in the moving image, and both intensities are numbers.
+/// Takes batches of positions through the chain and the moving image. A sample counts if T(x) lies in the
+/// moving mask and in the moving image, and if both intensities are numbers.
 template <int D>
 class SampleGather {
 public:
-  /// `gradientMatrix` is applied to every gradient of the moving image.
+  /// `gradientMatrix` is multiplied with every gradient of the moving image.
   void prepareForLevel(const TermLevel<D>& level, const std::optional<Matrix<D>>& gradientMatrix);
 
-  /// Positions [first, last) of a set, at most batchCapacity; `out` has room for as many. Safe to call from
-  /// several threads.
+  /// Gathers positions [first, last) of a set, at most batchCapacity; `out` has room for as many. Several
+  /// threads may call it at the same time.
   SampleCount gather(const SampleSet<D>&, std::size_t first, std::size_t last, const TransformChain<D>&,
                      const ValidSamples<D>& out) const;
 

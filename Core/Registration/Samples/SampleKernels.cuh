@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// One sample: its point, the voxel of the fixed image it lies on (of a lattice), and whether the mask lets
-/// it through.
+/// One sample: its point, the voxel of the fixed image at that point (if samples are a lattice), and whether
+/// the mask contains it.
 template <int D>
 struct SampleOnCuda {
   Vec<D> pointMm;
@@ -14,7 +14,7 @@ struct SampleOnCuda {
   bool asked = true;
 };
 
-/// In the order of the CPU: x fastest. Coordinates are added up as there.
+/// Sample i in the order of the CPU, x fastest. The coordinates are added up in the CPU's order too.
 template <int D>
 __device__ SampleOnCuda<D> sampleAt(const SamplesOnCuda<D>& samples, std::size_t i)
 {

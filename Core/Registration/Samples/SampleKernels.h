@@ -9,21 +9,22 @@
 #include <array>
 #include <cstddef>
 
-// Kernels over the samples of a cost term. All arrays lie on the context's CUDA device.
+// The kernels over the samples of a cost term. All arrays lie on the context's CUDA device.
 namespace tessera {
 
-/// Samples: a list of points, or positions of a lattice of which a mask may leave some out.
+/// Samples: a list of points, or the positions of a lattice, of which a mask may leave out some.
 template <int D>
 struct SamplesOnCuda {
   std::size_t count = 0;
-  const float* fixed = nullptr;           // fixed intensities; null if gathering has to write them
-  std::array<const double*, D> pointMm{}; // of a list; null: a lattice
+  const float* fixed = nullptr;           // fixed intensities; null if the gather pass writes them
+  std::array<const double*, D> pointMm{}; // coordinates of a list of points; null for a lattice
 
   AffineMap<D> pointFromIndex;
-  std::array<int, D> first{}, step{}, positions{}; // voxels of the image at regular steps
+  /// First voxel, step in voxels and number of positions along each axis of a lattice.
+  std::array<int, D> first{}, step{}, positions{};
   std::array<int, D> imageSize{};
   const float* image = nullptr;
-  const std::uint8_t* asked = nullptr; // by position, whether the mask lets it through; null: no mask
+  const std::uint8_t* asked = nullptr; // one a position, 0 where the mask leaves it out; null without a mask
 
   TESSERA_HOST_DEVICE bool isList() const { return pointMm[0] != nullptr; }
   TESSERA_HOST_DEVICE bool isAsked(std::size_t i) const
@@ -32,18 +33,19 @@ struct SamplesOnCuda {
   }
 };
 
-/// asked[i] of each position of a lattice: whether the mask contains its point. Writes a byte a position.
+/// Finds whether the mask contains the point of each position of a lattice. It writes a byte a position.
 template <int D>
 TESSERA_CUDA_ONLY void maskLatticeOnCuda(const Context&, const SamplesOnCuda<D>&, const MaskOnCuda<D>&,
                                          std::uint8_t* asked);
 
-/// Per sample. A sample that does not count has the moving intensity NaN.
+/// Results for each sample. The moving intensity of a sample that does not count becomes NaN.
 template <int D>
 struct GatherTarget {
-  float* fixed = nullptr; // null: not wanted
+  float* fixed = nullptr; // null: not needed
   float* moving = nullptr;
-  std::array<float*, D> gradientPerMm{}; // of the moving image at T(x); null: not wanted
-  unsigned long long* asked = nullptr;   // how many the mask lets through are added; null: there is no mask
+  std::array<float*, D> gradientPerMm{}; // gradient of the moving image at T(x); null: not needed
+  /// The number of samples that the mask contains is added here; null without a mask.
+  unsigned long long* asked = nullptr;
 };
 
 template <int D>
@@ -51,22 +53,23 @@ struct MovingOnCuda {
   InterpolatorOnCuda<D> image;
   MaskOnCuda<D> mask;
   bool turnsGradient = false;
-  Matrix<D> gradientMatrix{}; // applied to gradients if so
+  Matrix<D> gradientMatrix{}; // multiplied with gradients if turnsGradient is true
 };
 
-/// ChainPasses::gather for a lattice, an interpolator of order 1, and T(x) = before(x) + u(x); u (mm, D
-/// planar arrays) is read at each position unless it is null. Gradients may be written over it. Indices are
-/// added up in another order than the CPU's; they agree to 1e-6 of a voxel. Bytes a position: reads 4 D of
-/// the field and, from the caches, the moving image once; writes 4, and 4 D for gradients.
+/// ChainPasses::gather for a lattice and an interpolator of order 1, where T(x) = before(x) + u(x). The
+/// displacements u (mm, D planar arrays) are given for each position; null stands for zero. Gradients may
+/// overwrite them. Indices are added up in another order than on the CPU; they agree to 1e-6 of a voxel. A
+/// position reads 4 D bytes of the field and, through the caches, the moving image once; it writes 4 bytes,
+/// and 4 D for gradients.
 template <int D>
 TESSERA_CUDA_ONLY void warpLatticeOnCuda(Context&, const SamplesOnCuda<D>&, const AffineMap<D>& before,
                                          const std::array<const float*, D>& field, const MovingOnCuda<D>&,
                                          const GatherTarget<D>&);
 
-/// How a sum is added to a gradient: (gradient, or 0, + sum) / divisor.
+/// How a sum becomes a gradient: (previous gradient + sum) / divisor, or sum / divisor if it overwrites.
 struct GradientUpdate {
   bool overwrites = false;
-  const double* divisor = nullptr; // on the device; null: 1; by 0: zeros
+  const double* divisor = nullptr; // on the device; null: 1. If it is 0, the gradient becomes zero
 };
 
 }

@@ -19,7 +19,7 @@ TESSERA_MULTIVERSION_TO_V4 void fillLine(double base, double slope, double first
     out[i] = base + slope * (first + step * static_cast<double>(i)) + plus[0] + plus[1];
 }
 
-/// Part of a row of a lattice: `count` steps from `index`, which run along the first axis.
+/// Consecutive positions within one row of a lattice: `count` positions from `index` along the first axis.
 template <int D>
 struct RowSegment {
   Size<D> index{};
@@ -68,7 +68,7 @@ void writeSegment(const AffineMap<D>& pointFromIndex, const RowSegment<D>& segme
   }
 }
 
-/// Of `count` points at `points[..][first..]`, moves those inside the mask to the front; returns how many.
+/// Moves those of the `count` points from `first` on that lie inside the mask to the front; returns how many.
 template <int D, class IsInside>
 std::size_t keepInside(const PointsOut<D>& points, float* fixed, std::size_t count, IsInside&& isInside)
 {
@@ -131,7 +131,7 @@ void fillFrom(const PointList<D>& list, std::size_t first, std::size_t last, Poi
   std::copy(list.fixed.begin() + first, list.fixed.begin() + last, fixed);
 }
 
-/// Bounding box of a mapped box.
+/// Maps a box and returns the bounding box of the result.
 template <int D>
 void mapBox(const AffineMap<D>& map, Vec<D>& lowest, Vec<D>& highest)
 {

@@ -12,14 +12,14 @@
 
 namespace tessera {
 
-// Batches are planar: one array a coordinate. On the CPU a batch is at most `batchCapacity` samples and stays
-// in cache.
+// Batches are planar: one array a coordinate. On the CPU a batch has at most `batchCapacity` samples, so that
+// it stays in the cache.
 constexpr std::size_t batchCapacity = 512;
 
-/// Points in mm, one array an axis.
+/// Points in mm, one array for each coordinate.
 template <int D>
 struct ListSamples {
-  /// A point that is read from the arrays coordinate by coordinate.
+  /// A point whose coordinates are read from the arrays when they are needed.
   struct Place {
     const ListSamples& samples;
     std::size_t i;
@@ -40,7 +40,8 @@ struct ListSamples {
   }
 };
 
-/// Voxels of a box of a lattice; no coordinate is stored, a linear start changes only the map.
+/// The voxels of a box of a lattice. No coordinates are stored: a linear transform before only changes the
+/// map.
 template <int D>
 struct LatticeSamples {
   Size<D> first{}, size{};
@@ -58,8 +59,8 @@ using PointsOut = std::array<double*, D>;
 template <int D>
 using Covectors = std::array<const double*, D>;
 
-/// Points of the fixed image, and where they belong in the moving one: as many, or none if only the fixed
-/// ones are given.
+/// Points of the fixed image and their partners in the moving image. There are no partners if only fixed
+/// points were given.
 template <int D>
 struct PointPairs {
   std::vector<Vec<D>> fixedMm, movingMm;
@@ -98,7 +99,7 @@ struct PointBatch {
 template <int D>
 struct VoxelLattice {
   ImagePointer<D> image;
-  MaskPointer<D> mask; // null: every voxel
+  MaskPointer<D> mask; // null: every voxel is a sample
   Size<D> first{}, step{}, count{};
 
   std::size_t positions() const
@@ -111,15 +112,15 @@ struct VoxelLattice {
   bool operator==(const VoxelLattice&) const = default;
 };
 
-/// Points with the fixed image's intensity there, on a CUDA device.
+/// Points on a CUDA device, with the fixed image's intensities there.
 template <int D>
 struct PointsOnCuda {
   std::array<Buffer<double>, D> mm;
   Buffer<float> fixed;
 };
 
-/// Or points with the fixed image's intensity there. A sampler that runs on CUDA fills `onCuda` and nothing
-/// else.
+/// A list of points, with the fixed image's intensities there. A sampler that runs on CUDA fills only
+/// `onCuda`.
 template <int D>
 struct PointList {
   std::array<std::vector<double>, D> mm;
@@ -132,15 +133,15 @@ struct PointList {
 template <int D>
 using SampleSet = std::variant<VoxelLattice<D>, PointList<D>>;
 
-/// How many positions the set has before masks.
+/// The number of positions of the set, also counting those that a mask leaves out.
 template <int D>
 std::size_t positionCount(const SampleSet<D>& set)
 {
   return std::visit([](const auto& s) { return s.positions(); }, set);
 }
 
-/// Samples among the positions [first, last) of a set (last - first <= batchCapacity): points into `points`,
-/// fixed intensities into `fixed` (at least batchCapacity floats). Positions outside the mask are left out.
+/// Writes the samples among positions [first, last) of a set (last - first <= batchCapacity): their points
+/// and fixed intensities (room for batchCapacity). Positions outside the mask are left out.
 template <int D>
 void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, PointBatch<D>& points,
                float* fixed);
@@ -154,7 +155,8 @@ PointList<D> allSamples(const SampleSet<D>& set);
 template <int D>
 void writePoints(const LatticeSamples<D>& lattice, const PointsOut<D>& out);
 
-/// A batch as points: lists are passed through, lattices are written out into `storage` (x fastest).
+/// The points of a batch as a list. A list is returned as it is; a lattice is written into `storage`, x
+/// fastest.
 template <int D>
 ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage);
 
@@ -175,15 +177,15 @@ VoxelBox<D> wholeBox(const ImageGeometry<D>& geometry)
   return {{}, geometry.size};
 }
 
-/// Voxels of a level's image that samplers may take: those between the first and the last voxel's centre of
-/// the full image. elastix finds them through physical space, where rounding leaves out border slices of most
-/// oblique images: so does this, operation by operation (dox/Decisions/0009).
+/// The voxels of a level's image that samplers may take: those between the centres of the full image's first
+/// and last voxels. elastix finds them through physical space, where rounding leaves out border slices of
+/// most oblique images. This function does the same operations in the same order (dox/Decisions/0009).
 template <int D>
 VoxelBox<D> regionOfLevel(const ImageGeometry<D>& full, const ImageGeometry<D>& level);
 
-/// Voxels of `region` that can lie inside a mask: elastix's crop to the mask's bounding box (half a voxel of
-/// margin in physical space, rounded outwards). All if `mask` is null. Throws Error(unreadableInput) for an
-/// empty mask or one beside the region.
+/// The voxels of `region` that can lie inside a mask: elastix's crop to the mask's bounding box (with half a
+/// voxel of margin in physical space, rounded outwards). A null mask keeps the whole region. Throws
+/// Error(unreadableInput) if the mask is empty or does not overlap the region.
 template <int D>
 VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& region, const Mask<D>* mask);
 
@@ -193,15 +195,15 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask)
   return boxInMask<D>(geometry, wholeBox<D>(geometry), mask);
 }
 
-/// elastix's ImageGridSampler: every `step`-th voxel of the mask's box in the region, centred there, the
-/// offset rounded down.
+/// elastix's ImageGridSampler: every `step`-th voxel of the mask's box in the region. The grid is centred in
+/// the box, with its offset rounded down.
 template <int D>
 VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region,
                            const MaskPointer<D>& mask);
 
-/// elastix's ImageGridSampler for a wanted number of samples (at least 1): step = max(1, round((voxels /
-/// wanted)^(1/D))) voxels on every axis, centred offset rounded down, the region cropped to the mask's
-/// bounding box first.
+/// elastix's ImageGridSampler for a wanted number of samples (at least 1). The step is max(1, round((voxels /
+/// wanted)^(1/D))) voxels along every axis. The region is first cropped to the mask's bounding box; the grid
+/// is centred in it, with its offset rounded down.
 template <int D>
 VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region,
                             const MaskPointer<D>& mask);

@@ -56,7 +56,7 @@ SamplesOnCuda<D> SamplesForCuda<D>::ofLattice(const Context& context, const Voxe
   return samples;
 }
 
-/// Found once for a lattice, by the CPU's expressions.
+/// Finds which positions of a lattice the mask contains, once for a lattice, by the CPU's expressions.
 template <int D>
 const std::uint8_t* SamplesForCuda<D>::askedOf(const Context& context, const VoxelLattice<D>& lattice,
                                                const SamplesOnCuda<D>& samples)

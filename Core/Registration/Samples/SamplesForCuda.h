@@ -8,14 +8,14 @@
 
 namespace tessera {
 
-/// Brings a level's samples to a CUDA device: the fixed image once, points that lie on the host every time. A
-/// mask is looked up once for each position of a lattice.
+/// Copies a level's samples to a CUDA device: the fixed image once, points of the host each time. The mask is
+/// evaluated once for each position of a lattice.
 template <int D>
 class SamplesForCuda {
 public:
   SamplesForCuda(const Context&, const ImagePointer<D>& fixed);
 
-  /// Valid until the next call. Throws Error(usage) for a lattice of more voxels than kernels count.
+  /// The result is valid until the next call. Throws Error(usage) if a lattice has 2^32 voxels or more.
   SamplesOnCuda<D> of(const Context&, const SampleSet<D>&);
 
 private:

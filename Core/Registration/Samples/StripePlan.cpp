@@ -9,8 +9,9 @@ namespace {
 
 constexpr std::size_t maxStripes = 64, positionsWorthAStripe = 512, positionGranularity = 64;
 constexpr std::size_t gradientBudget = (std::size_t(64) << 20) / sizeof(double);
-constexpr std::size_t parametersWorthAPosition =
-    128; // a pull-back touches about so many, the sum of stripes all
+// A position of a pull-back changes about so many numbers of a gradient; the sum of stripes reads all
+// numbers.
+constexpr std::size_t parametersWorthAPosition = 128;
 
 }
 

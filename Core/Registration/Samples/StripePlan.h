@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// How work on positions is cut: stripe s takes [s * positionsPerStripe, (s + 1) * positionsPerStripe).
-/// Stripes depend on sizes alone, never on threads, so sums over them repeat.
+/// How work on positions is cut: stripe s has positions [s * positionsPerStripe, (s + 1) *
+/// positionsPerStripe). Stripes depend on sizes alone and never on threads, so that sums over them repeat.
 struct StripePlan {
   std::size_t stripes = 1, positionsPerStripe = 0, positions = 0;
 
@@ -21,16 +21,17 @@ struct StripePlan {
   }
 };
 
-/// One stripe below 1024 positions, then a power of two up to 16; fewer where a gradient a stripe would need
-/// more than 64 MB, or where clearing and adding the gradients would cost more than the positions' own work.
+/// One stripe below 1024 positions, otherwise a power of two up to 64. There are fewer stripes if their
+/// gradients would need more than 64 MB, or if clearing and adding these would cost more than the positions'
+/// own work.
 StripePlan planStripes(std::size_t positions, std::size_t parameterCount);
 
-/// A gradient summed from stripes that are filled independently and added in their order.
+/// A gradient that is the sum of stripes, which are filled independently and added in order.
 class StripedGradient {
 public:
-  /// Stripe 0 is `gradient` itself; no value is set yet.
+  /// Stripe 0 is `gradient` itself. No value is set yet.
   void begin(std::span<double> gradient, std::size_t stripes);
-  /// The gradient of one stripe, set to zero; ask once a stripe, from the thread that fills it.
+  /// The gradient of one stripe, set to zero. Call it once a stripe, from the thread that fills the stripe.
   std::span<double> clearedStripe(std::size_t stripe);
   /// gradient = factor * sum of all stripes.
   void sum(const Context&, double factor);

@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Points of the voxels [first, first + count) of a lattice (x fastest, count <= batchCapacity) into
+/// Writes the points of the voxels [first, first + count) of a lattice (x fastest, count <= batchCapacity) to
 /// `points`.
 template <int D>
 void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, std::size_t first,
@@ -38,7 +38,7 @@ void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, st
   points.count = count;
 }
 
-/// counts[i] = 0 for points outside of the mask; what is 0 stays so.
+/// Sets counts[i] to 0 for points outside of the mask. A count that is 0 already stays so.
 template <int D>
 void keepInMask(const Mask<D>& mask, const ListSamples<D>& points, std::uint8_t* counts)
 {
@@ -50,9 +50,9 @@ void keepInMask(const Mask<D>& mask, const ListSamples<D>& points, std::uint8_t*
   }
 }
 
-/// Calls body(first, last) for ranges of voxels or rows of an image. OpenMP carries the loop over a whole
-/// volume. A loop of fewer ranges is so short that OpenMP's threads, which stay awake for some milliseconds
-/// after it, would cost the next loops more than 3 % of its time.
+/// Calls body(first, last) for ranges of voxels or rows of an image. OpenMP carries a loop over a whole
+/// volume. A loop of fewer ranges is short, and OpenMP's threads, which stay awake for some milliseconds
+/// after a loop, would slow down the loops that follow by more than 3 %.
 template <class Body>
 void forEachRangeOfImage(const Context& context, std::size_t count, std::size_t rangeSize, Body&& body)
 {
@@ -64,8 +64,8 @@ void forEachRangeOfImage(const Context& context, std::size_t count, std::size_t 
 }
 
 /// Calls body(first, points) for every batch of consecutive voxels [begin, end) of a lattice, on the
-/// context's threads; `points` are the batch's own and may be overwritten. Which voxels share a batch depends
-/// on begin and end alone.
+/// context's threads. Each batch has its own `points`, which the body may overwrite. Which voxels share a
+/// batch depends on begin and end alone.
 template <int D, class Body>
 void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, std::size_t begin,
                        std::size_t end, Body&& body)
@@ -89,16 +89,16 @@ void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, 
   forEachVoxelBatch<D>(context, lattice, 0, lattice.voxelCount(), body);
 }
 
-/// Voxels along the first axis of a lattice, `first` counted x fastest.
+/// Consecutive voxels of one row of a lattice. `first` counts voxels x fastest.
 template <int D>
 struct RowPiece {
   std::size_t first = 0, count = 0;
-  Vec<D> firstVoxel{}; // its index
+  Vec<D> firstVoxel{}; // index of the piece's first voxel
 };
 
-/// Calls body(piece, points) for the pieces of at most batchCapacity voxels that cover the whole rows of
-/// [begin, end), on the context's threads; `points` may be written. Pieces of a row are the same whatever
-/// begin and end are.
+/// Calls body(piece, points) for pieces of at most batchCapacity voxels that together cover the rows that
+/// [begin, end) touches, on the context's threads. The body may overwrite `points`. The pieces of a row are
+/// the same whatever begin and end are.
 template <int D, class Body>
 void forEachRowPiece(const Context& context, const ImageGeometry<D>& lattice, std::size_t begin,
                      std::size_t end, Body&& body)
