@@ -132,7 +132,7 @@ StepSizeSettings readEstimation(const Parameters& parameters, std::size_t level)
   const auto chosen = std::find(r.method.choices.begin(), r.method.choices.end(), parameters.get(r.method))
                       - r.method.choices.begin();
   StepSizeSettings settings;
-  settings.method = static_cast<StepSizeMethod>(chosen); // in the order of the choices
+  settings.method = static_cast<StepSizeMethod>(chosen); // the choices are in the enumeration's order
   settings.A = parameters.get(r.A, level);
   settings.gradientMeasurements = static_cast<std::size_t>(parameters.get(r.gradientMeasurements, level));
   settings.jacobianMeasurements = static_cast<std::size_t>(parameters.get(r.jacobianMeasurements, level));
@@ -223,7 +223,8 @@ EstimatedSteps AdaptiveStochasticGradientDescent::stepSizes(const Level& level, 
 {
   if (!level.automatic)
     return {level.given, false};
-  constexpr double bytesAParameter = 100; // of the Jacobian terms and of the gradients that are compared
+  // Bytes for the Jacobian terms and for the gradients that are compared.
+  constexpr double bytesAParameter = 100;
   requireMemory(bytesAParameter * static_cast<double>(cost.parameterCount()),
                 "(AutomaticParameterEstimation \"true\"): " + std::to_string(cost.parameterCount())
                     + " parameters of the transform",
@@ -249,6 +250,22 @@ std::size_t AdaptiveStochasticGradientDescent::gridSamplesOfLevel(std::size_t le
   return levels_.at(level).automatic ? levels_.at(level).estimation.exactGradientSamples : 0;
 }
 
+/// Klein, Pluim, Staring, Viergever, "Adaptive stochastic gradient descent optimisation for image
+/// registration", IJCV 81, 2009, section 2: gradient descent after Robbins and Monro, with the adaptive time
+/// of Plakhov and Cruz. y is the position in scaled space (CostFunction).
+///
+///   a, A, alpha, f = stepSizes()                          given, or estimated (StepSizeEstimation.h)
+///   t_0 = SigmoidInitialTime
+///   for k = 0, 1, ..., MaximumNumberOfIterations - 1:
+///     draw new samples, if NewSamplesEveryIteration
+///     g_k = gradient of the cost at y_k over these samples
+///     gamma_k = a / (A + t_k + 1)^alpha                   the step size
+///     y_(k+1) = y_k - gamma_k g_k
+///     t_(k+1) = max(0, t_k + f(-g_k . g_(k-1)))           for k > 0; t_1 = t_0
+///
+/// f is a sigmoid with f(0) = 0: time goes back, and steps grow, while two gradients point the same way.
+/// Without UseAdaptiveStepSizes t grows by (max f + min f) / 2 in each iteration. With UseConstantStep
+/// gamma_k has t = 0.
 OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, std::size_t level,
                                                             Buffer<double>& position,
                                                             const IterationSink& sink)

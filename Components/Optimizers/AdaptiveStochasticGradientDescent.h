@@ -7,12 +7,11 @@
 
 namespace tessera {
 
-/// Stochastic gradient descent whose steps follow an adaptive time (Klein et al., IJCV 2009; Cruz's
-/// acceleration): y_{k+1} = y_k - a / (A + t_k + 1)^alpha g_k,   t_{k+1} = max(0, t_k + f(-g_k . g_{k-1})), f
-/// a sigmoid through 0.
+/// Stochastic gradient descent with steps a / (A + t + 1)^alpha, whose time t adapts to the angle between
+/// successive gradients (Klein et al., IJCV 2009; pseudo-code in the .cpp file). a, alpha and the sigmoid of
+/// the time are estimated at the start of each level unless (AutomaticParameterEstimation "false").
 ///
-/// a, alpha and the sigmoid are estimated at the start of each level unless (AutomaticParameterEstimation
-/// "false"). (Optimizer "AdaptiveStochasticGradientDescent")
+/// (Optimizer "AdaptiveStochasticGradientDescent")
 class AdaptiveStochasticGradientDescent final : public Optimizer {
 public:
   explicit AdaptiveStochasticGradientDescent(const Parameters&);
@@ -30,9 +29,10 @@ private:
     std::int64_t iterations = 0, samplingAttempts = 0;
     bool automatic = true, adaptive = true, constantStep = false;
     double initialTime = 0;
-    StepSizes given;                     // if not automatic
-    StepSizeSettings estimation;         // if automatic
-    std::optional<double> maximumStepMm; // if given; otherwise the ratio times the images' spacing
+    StepSizes given;             // used if not automatic
+    StepSizeSettings estimation; // used if automatic
+    /// MaximumStepLength if given; otherwise the largest step is maximumStepRatio times the images' spacing.
+    std::optional<double> maximumStepMm;
     double maximumStepRatio = 1;
   };
 

@@ -95,7 +95,23 @@ std::vector<std::string> ConjugateGradient::columns() const
   return lineSearchColumns();
 }
 
-/// One level's work.
+/// Nonlinear conjugate gradients on one level. The names of the choices for beta are those of Hager and
+/// Zhang, "A survey of nonlinear conjugate gradient methods", Pacific J. Optimization 2, 2006.
+///
+///   g_0 = gradient at y_0, d_0 = -g_0
+///   for k = 0, 1, ..., MaximumNumberOfIterations - 1:
+///     if g_k . d_k >= 0: d_k = -g_k                       not a direction of descent, so begin again
+///     step = line search along d_k                        searchWolfe or searchBounded
+///     y_(k+1) = y_k + step d_k
+///     if the value changes by little, or the gradient vanishes: stop
+///     beta = one of these, with z = g_(k+1) - g_k:
+///       FletcherReeves    g_(k+1) . g_(k+1) / (g_k . g_k)
+///       PolakRibiere      max(0, g_(k+1) . z / (g_k . g_k))          Gilbert and Nocedal 1992
+///       DaiYuan           g_(k+1) . g_(k+1) / (d_k . z)
+///       HestenesStiefel   g_(k+1) . z / (d_k . z)
+///       DaiYuanHestenesStiefel   max(0, min(DaiYuan, HestenesStiefel))
+///       SteepestDescent   0
+///     d_(k+1) = -g_(k+1) + beta d_k
 class ConjugateGradient::Run {
 public:
   Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
@@ -116,7 +132,7 @@ public:
       report_.stopCondition = gradientVanished;
     while (report_.stopCondition.empty()) {
       double slope = dot(context_, gradient_.span(), direction_.span());
-      if (!(slope < 0)) { // no descent: begin anew
+      if (!(slope < 0)) { // not a direction of descent, so begin again
         scaleInto(context_, -1, gradient_.span(), direction_.span());
         slope = -gradientNorm_ * gradientNorm_;
       }
@@ -172,8 +188,8 @@ private:
     return cost_.evaluate(trial_.span(), gradient);
   }
 
-  /// Leaves the point found in trial_ and trialGradient_. A cost that fails on the way ends the level where
-  /// it stands.
+  /// Searches along direction_; the point found is in trial_ and trialGradient_. If the cost fails on the
+  /// way, the level ends at position_.
   bool search(const LinePoint& start)
   {
     try {
@@ -187,6 +203,7 @@ private:
     }
   }
 
+  /// The line search of More and Thuente (MoreThuenteLineSearch.h).
   bool searchWolfe(const LinePoint& start)
   {
     copyInto(context_, position_.span(), trial_.span());
@@ -212,11 +229,19 @@ private:
     return true;
   }
 
+  /// A line search by values alone, as in Modat et al., "Fast free-form deformation using graphics processing
+  /// units", 2010. `bound` is the step that changes a parameter by MaximumStepLength.
+  ///
+  ///   taken = 0, step = min(bound, what the search before took)
+  ///   while step > max(bound / 100, taken / 10):
+  ///     if value(taken + step) < value(taken): taken = taken + step, step = min(1.1 step, bound)
+  ///     else: step = step / 2
   bool searchBounded(const LinePoint& start)
   {
-    constexpr double longer = 1.1, shorter = 0.5, smallest = 0.01,
-                     negligible = 0.1; // of the bound; of what is taken already
-    const double perStep = largestMagnitude(context_, direction_.span()); // change of a parameter at step 1
+    // `smallest` is a share of the bound, `negligible` one of the step taken so far.
+    constexpr double longer = 1.1, shorter = 0.5, smallest = 0.01, negligible = 0.1;
+    // The largest change of a parameter by a step of 1.
+    const double perStep = largestMagnitude(context_, direction_.span());
     const double bound = settings_.maximumStep.value_or(cost_.meanInPlaneSpacingMm()) / perStep;
     double step = lastTaken_ > 0 ? std::min(bound, lastTaken_ / perStep) : bound, taken = 0;
     line_ = {};
@@ -242,7 +267,7 @@ private:
     return true;
   }
 
-  /// direction = -g' + beta direction, g' the gradient at the new point.
+  /// direction = -g' + beta direction, where g' is the gradient at the new point and `newNorm` its norm.
   void turnDirection(double newNorm)
   {
     const double gg = gradientNorm_ * gradientNorm_, newGg = newNorm * newNorm;
@@ -299,7 +324,8 @@ private:
   LineSearchState line_;
   std::string stopText_;
   double gradientNorm_ = 0, directionNorm_ = 0, lastStep_ = 1, lastSlope_ = -1;
-  double lastTaken_ = 0; // by a bounded search, as change of a parameter
+  /// The largest change of a parameter that the last bounded search took.
+  double lastTaken_ = 0;
   std::size_t rowCount_ = 0;
   OptimizerReport report_;
 };

@@ -5,14 +5,13 @@
 
 namespace tessera {
 
-/// Nonlinear conjugate gradients (Hager and Zhang, "A survey of nonlinear conjugate gradient methods", 2006),
-/// meant for costs without noise: samples that do not change, or many.
+/// Nonlinear conjugate gradients (Hager and Zhang, "A survey of nonlinear conjugate gradient methods", 2006;
+/// pseudo-code in the .cpp file). It is meant for costs without noise: samples that stay the same, or many
+/// samples.
 ///
-/// (LineSearch "MoreThuente") is elastix's. (LineSearch "BoundedStep") tries a step that changes no parameter
-/// by more than MaximumStepLength, nor by more than the search before, takes it if the value falls, lengthens
-/// it by a tenth after a success and halves it after a failure, until it is a hundredth of that length or a
-/// tenth of what is taken: it asks for values alone and never leaps over a voxel (Modat et al., "Fast
-/// free-form deformation using graphics processing units", 2010).
+/// (LineSearch "MoreThuente") is that of elastix. (LineSearch "BoundedStep") evaluates values without
+/// gradients, and no step changes a parameter by more than MaximumStepLength (Modat et al., "Fast free-form
+/// deformation using graphics processing units", 2010).
 ///
 /// (Optimizer "ConjugateGradient")
 class ConjugateGradient final : public Optimizer {
@@ -42,7 +41,7 @@ private:
     std::int64_t iterations = 0;
     Beta beta = Beta::daiYuanHestenesStiefel;
     bool boundedStep = false;
-    std::optional<double> maximumStep; // nothing: the mean spacing of the images
+    std::optional<double> maximumStep; // in mm; without a value, the mean spacing of the images
     double valueTolerance = 0, gradientMagnitudeTolerance = 0;
     bool stopIfWolfeNotSatisfied = true, rowsOfLineSearch = false;
     LineSearchSettings line;

@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr const char* name = "QuasiNewtonLBFGS";
-constexpr std::size_t vectorsOfRun = 4; // beside two for each past step
+constexpr std::size_t vectorsOfRun = 4; // and two more for each past step
 
 struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(100);
@@ -74,7 +74,16 @@ std::vector<std::string> QuasiNewtonLBFGS::columns() const
   return lineSearchColumns();
 }
 
-/// One level's work: the vectors and the memory of past steps.
+/// The limited-memory BFGS method on one level: Liu and Nocedal, "On the limited memory BFGS method for large
+/// scale optimization", Mathematical Programming 45, 1989; Nocedal and Wright, "Numerical Optimization",
+/// 2006, algorithms 7.4 and 7.5.
+///
+///   for k = 0, 1, ..., MaximumNumberOfIterations - 1:
+///     d_k = -H_k g_k                       computeDirection; without past steps d_k = -g_k / |g_k|
+///     step = line search along d_k         strong Wolfe conditions, MoreThuenteLineSearch.h
+///     y_(k+1) = y_k + step d_k
+///     keep the last LBFGSUpdateAccuracy pairs s_k = y_(k+1) - y_k, z_k = g_(k+1) - g_k
+///     if the gradient vanishes, or the Wolfe conditions do not hold: stop
 class QuasiNewtonLBFGS::Run {
 public:
   Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
@@ -144,7 +153,14 @@ private:
     return {};
   }
 
-  /// Two-loop recursion: direction = -H g. False if the curvature along the last step was not positive.
+  /// The two-loop recursion for d = -H g, with rho_i = 1 / (z_i . s_i) (Nocedal and Wright, algorithm 7.4):
+  ///
+  ///   d = -g
+  ///   for i from the newest pair to the oldest:  alpha_i = rho_i s_i . d,  d = d - alpha_i z_i
+  ///   d = (s . z) / (z . z) d                    of the newest pair, eq. 7.20
+  ///   for i from the oldest pair to the newest:  d = d + (alpha_i - rho_i z_i . d) s_i
+  ///
+  /// Returns false if the curvature s . z of the newest pair is not positive.
   bool computeDirection()
   {
     scaleInto(context_, -1, gradient_.span(), direction_.span());
@@ -173,8 +189,8 @@ private:
     return true;
   }
 
-  /// Leaves the point found in trial_ and trialGradient_. A cost that fails on the way ends the level where
-  /// it stands.
+  /// Searches along direction_; the point found is in trial_ and trialGradient_. If the cost fails on the
+  /// way, the level ends at position_.
   bool searchAlongDirection()
   {
     directionNorm_ = norm(context_, direction_.span());
@@ -209,7 +225,7 @@ private:
     if (settings_.memory == 0)
       return;
     if (past_.size() == settings_.memory) {
-      past_.push_back(past_.front()); // the vectors of the oldest step are free
+      past_.push_back(past_.front()); // the new step takes over the vectors of the oldest one
       past_.pop_front();
     } else {
       const std::size_t first = vectorsOfRun + 2 * past_.size();
@@ -228,8 +244,8 @@ private:
       row(state, "LineOptimizing", "---", lineIteration);
   }
 
-  /// The gradient shown is that of the state's point: in trialGradient_ during a search, in gradient_ after
-  /// it.
+  /// Adds a row to the iteration table. It shows the gradient at the state's point, which is in
+  /// trialGradient_ during a search and in gradient_ after it.
   void row(const LineSearchState& state, const std::string& phase, const std::string& stop,
            const std::string& lineIteration)
   {

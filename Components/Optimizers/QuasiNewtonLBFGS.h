@@ -5,8 +5,9 @@
 
 namespace tessera {
 
-/// Limited memory quasi-Newton method (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980)
-/// with More and Thuente's line search. Meant for costs without noise: samples that do not change, or many.
+/// Limited-memory quasi-Newton method (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980;
+/// pseudo-code in the .cpp file) with the line search of More and Thuente. It is meant for costs without
+/// noise: samples that stay the same, or many samples.
 ///
 /// (Optimizer "QuasiNewtonLBFGS")
 class QuasiNewtonLBFGS final : public Optimizer {

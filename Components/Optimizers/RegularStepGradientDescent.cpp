@@ -65,6 +65,16 @@ RegularStepGradientDescent::RegularStepGradientDescent(const Parameters& paramet
   }
 }
 
+/// The method of ITK's and elastix's optimizer of this name. x are the parameters, s_i their scales; the
+/// position is y_i = x_i sqrt(s_i) (CostFunction).
+///
+///   length = MaximumStepLength, d_(-1) = 0
+///   for k = 0, 1, ..., MaximumNumberOfIterations - 1:
+///     d_k[i] = (d cost / d x_i) / s_i                     the samples stay the same
+///     if |d_k| < MinimumGradientMagnitude: stop
+///     if d_k . d_(k-1) < 0: length = length * RelaxationFactor       the direction has turned back
+///     if length < MinimumStepLength: stop
+///     x_(k+1) = x_k - length * d_k / |d_k|
 OptimizerReport RegularStepGradientDescent::minimize(CostFunction& cost, std::size_t level,
                                                      Buffer<double>& position, const IterationSink& sink)
 {
@@ -97,8 +107,8 @@ OptimizerReport RegularStepGradientDescent::minimize(CostFunction& cost, std::si
       report.stopCondition = "Minimum step size has been reached.";
       break;
     }
-    axpy(context, -length / directionNorm, gradient.span(),
-         position.span()); // along y, a step of `length` along x
+    // In y this is a multiple of the gradient; in x the step has the length `length`.
+    axpy(context, -length / directionNorm, gradient.span(), position.span());
     ++report.iterations;
     sink({k, report.value, {length, gradientNorm}, {}}, position.span());
     if ((report.wasStopped = cost.isStopAsked()))

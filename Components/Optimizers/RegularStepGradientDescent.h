@@ -4,11 +4,11 @@
 
 namespace tessera {
 
-/// Gradient descent with steps of fixed length in parameter space, shortened when the direction turns by more
-/// than 90 degrees.
+/// Gradient descent with steps of fixed length in parameter space. The length is multiplied by
+/// RelaxationFactor when the direction turns by more than 90 degrees. The samples stay those of the level's
+/// start.
 ///
-/// x_{k+1} = x_k - length_k d_k / |d_k| with d = g_i / scale_i; length_k = RelaxationFactor length_{k-1} if
-/// d_k . d_{k-1} < 0. Samples stay those of the level's start. (Optimizer "RegularStepGradientDescent")
+/// (Optimizer "RegularStepGradientDescent")
 class RegularStepGradientDescent final : public Optimizer {
 public:
   explicit RegularStepGradientDescent(const Parameters&);

@@ -46,6 +46,14 @@ StandardGradientDescent::StandardGradientDescent(const Parameters& parameters)
                         parameters.get(rows().alpha, level)}});
 }
 
+/// Stochastic approximation (Robbins and Monro, "A stochastic approximation method", 1951) with the step
+/// sizes of Spall, "Implementation of the simultaneous perturbation algorithm for stochastic optimization",
+/// 1998. y is the position in scaled space (CostFunction).
+///
+///   for k = 0, 1, ..., MaximumNumberOfIterations - 1:
+///     draw new samples, if NewSamplesEveryIteration
+///     g_k = gradient of the cost at y_k over the samples
+///     y_(k+1) = y_k - a / (A + k + 1)^alpha g_k
 OptimizerReport StandardGradientDescent::minimize(CostFunction& cost, std::size_t level,
                                                   Buffer<double>& position, const IterationSink& sink)
 {

@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-/// Gradient descent with decaying steps: y_{k+1} = y_k - a / (A + k + 1)^alpha g_k.
+/// Gradient descent with decaying step sizes a / (A + k + 1)^alpha in iteration k.
 ///
 /// (Optimizer "StandardGradientDescent")
 class StandardGradientDescent final : public Optimizer {

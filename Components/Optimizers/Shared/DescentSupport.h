@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-// What the gradient descent optimizers share.
+// Functions that the gradient descent optimizers share.
 
 /// Step size a / (A + time + 1)^alpha of stochastic approximation (Robbins and Monro, 1951; Spall, 1998).
 struct DecayingGain {
@@ -18,11 +18,11 @@ struct DecayingGain {
 Parameter<std::int64_t> maximumNumberOfIterations(std::int64_t defaultValue);
 Parameter<std::int64_t> maximumNumberOfSamplingAttempts();
 
-/// The value in force at a level, or `fallback` where the text does not have the parameter.
+/// The parameter's value for a level, or `fallback` if the parameter file does not have the parameter.
 double valueOr(const Parameters&, const Parameter<double>&, std::size_t level, double fallback);
 
-/// Evaluates over the current samples; while too few are valid, draws others, at most `attempts` times for
-/// this iteration. Throws the cost's Error(registrationFailed) when they are used up.
+/// Evaluates the cost over the current samples. If too few of them are valid, it draws others, at most
+/// `attempts` times, and then throws the cost's Error(registrationFailed).
 double evaluateWithAttempts(CostFunction&, std::uint32_t iteration, std::int64_t attempts,
                             std::span<const double> position, std::span<double> gradient);
 
@@ -30,7 +30,7 @@ double evaluateWithAttempts(CostFunction&, std::uint32_t iteration, std::int64_t
 void requireFinite(const std::string& optimizer, std::size_t level, std::size_t iteration, double value,
                    double gradientNorm);
 
-/// Report of a level on which no iteration was asked for.
+/// The report of a level with (MaximumNumberOfIterations 0).
 OptimizerReport reportOfNoIteration(CostFunction&, std::span<const double> position);
 
 constexpr const char* maximumIterationsReached = "Maximum number of iterations has been reached.";

@@ -42,9 +42,9 @@ LineSearchSettings readLineSearch(const Parameters& parameters, std::size_t leve
 
 std::vector<std::string> lineSearchColumns()
 {
-  return {"3:StepLength", "4a:||Gradient||",       "4b:||SearchDir||", "4c:DirGradient", // numbers
-          "1a:SrchDirNr", "1b:LineItNr",           "5:Phase",          "6a:Wolfe1",
-          "6b:Wolfe2",    "7:LinSrchStopCondition"};
+  // The columns with numbers come before those with texts.
+  return {"3:StepLength", "4a:||Gradient||", "4b:||SearchDir||", "4c:DirGradient", "1a:SrchDirNr",
+          "1b:LineItNr",  "5:Phase",         "6a:Wolfe1",        "6b:Wolfe2",      "7:LinSrchStopCondition"};
 }
 
 IterationRow lineSearchRow(std::size_t row, const LineSearchState& state, double gradientNorm,

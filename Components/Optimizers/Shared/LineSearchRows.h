@@ -9,9 +9,9 @@
 
 namespace tessera {
 
-// What the optimizers that search along lines share: their parameters, and their rows of the iteration table.
+// The optimizers with a line search share these parameters and these rows of the iteration table.
 
-/// A number that is not negative, one a level.
+/// A parameter with one number a level, none of them negative.
 Parameter<double> notNegative(const char* parameter, double defaultValue, const char* meaning);
 
 struct LineSearchParameters {
@@ -26,7 +26,7 @@ LineSearchSettings readLineSearch(const Parameters&, std::size_t level);
 
 std::vector<std::string> lineSearchColumns();
 
-/// A row under these columns. `gradientNorm` is that at the state's point.
+/// A row with these columns. `gradientNorm` is the norm of the gradient at the state's point.
 IterationRow lineSearchRow(std::size_t row, const LineSearchState&, double gradientNorm, double directionNorm,
                            std::size_t direction, const std::string& lineIteration, const std::string& phase,
                            const std::string& stop);

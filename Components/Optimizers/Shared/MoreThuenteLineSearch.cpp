@@ -11,10 +11,13 @@ namespace {
 
 constexpr double minimumStep = 1e-20, maximumStep = 1e20;
 constexpr double intervalTolerance = std::numeric_limits<double>::epsilon();
-constexpr double extrapolation = 4; // without a bracket, a step may grow so many times its last growth
-constexpr double shrinkage = 0.66;  // an interval must shrink by this factor in two iterations
+/// Until a minimum is bracketed, a step may grow by at most this times its last growth.
+constexpr double extrapolation = 4;
+/// A bracketing interval must shrink at least by this factor in two iterations.
+constexpr double shrinkage = 0.66;
 
-/// Interval of uncertainty: its best end, its other end, and the trial in it.
+/// The interval of uncertainty: its end with the lowest value, its other end, and whether it brackets a
+/// minimum.
 struct Interval {
   LinePoint best, other;
   bool bracketed = false;
@@ -27,8 +30,8 @@ double clampedRoot(double theta, double slope0, double slope1)
   return scale * std::sqrt(std::max(0.0, ratio * ratio - slope0 / scale * (slope1 / scale)));
 }
 
-/// Minimiser of the cubic through values and slopes at a and b, as the fraction of the way from a to b;
-/// `root` receives the square root in it, 0 if the cubic has no minimum beyond.
+/// The minimiser of the cubic through values and slopes at a and b, as a fraction of the way from a to b.
+/// `root` receives the square root of its formula; 0 means that the cubic has no minimum beyond b.
 double cubicFraction(const LinePoint& a, const LinePoint& b, double& root)
 {
   const double theta = 3 * (a.value - b.value) / (b.step - a.step) + a.slope + b.slope;
@@ -43,13 +46,13 @@ double cubicMinimiser(const LinePoint& a, const LinePoint& b)
   return a.step + cubicFraction(a, b, root) * (b.step - a.step);
 }
 
-/// Minimiser of the parabola through a's value and slope and b's value.
+/// The minimiser of the parabola through a's value and slope and b's value.
 double quadraticMinimiser(const LinePoint& a, const LinePoint& b)
 {
   return a.step + a.slope / ((a.value - b.value) / (b.step - a.step) + a.slope) / 2 * (b.step - a.step);
 }
 
-/// Zero of the slope by linear interpolation between a and b.
+/// The zero of the slope by linear interpolation between a and b.
 double secantStep(const LinePoint& a, const LinePoint& b)
 {
   return b.step + b.slope / (b.slope - a.slope) * (a.step - b.step);
@@ -65,8 +68,8 @@ double farther(double reference, double a, double b)
   return std::abs(a - reference) > std::abs(b - reference) ? a : b;
 }
 
-/// Next trial when value and slope both fall towards the trial and the slope flattens: the cubic counts only
-/// if its minimum lies beyond.
+/// The next trial in case 3: the minimum lies beyond the trial. The cubic is used only if its minimum lies
+/// beyond the trial too.
 double trialBeyond(const Interval& interval, const LinePoint& trial, double lower, double upper)
 {
   double root = 0;
@@ -78,8 +81,15 @@ double trialBeyond(const Interval& interval, const LinePoint& trial, double lowe
   return interval.bracketed ? nearer(trial.step, cubic, secant) : farther(trial.step, cubic, secant);
 }
 
-/// One update of the interval and the next trial step (section 4 of the paper). False if the trial
-/// contradicts the interval.
+/// Updates the interval and chooses the next trial step (section 4 of the paper), with b the best end and t
+/// the trial:
+///
+///   case 1, t has a higher value:           bracketed; the cubic, or the mean of cubic and parabola
+///   case 2, slopes of opposite sign:        bracketed; the cubic or the secant, whichever is farther from t
+///   case 3, same sign, flatter at t:        trialBeyond
+///   case 4, same sign, not flatter at t:    the cubic of t and the other end; the limit if not bracketed
+///
+/// Returns false if the trial contradicts the interval, which rounding may cause.
 bool updateInterval(Interval& interval, const LinePoint& trial, double lower, double upper, double& nextStep)
 {
   const LinePoint& best = interval.best;
@@ -89,7 +99,7 @@ bool updateInterval(Interval& interval, const LinePoint& trial, double lower, do
     return false;
 
   const bool slopesOppose = trial.slope * std::copysign(1.0, best.slope) < 0;
-  bool bound = false; // keep the next trial away from the other end
+  bool bound = false; // whether the next trial must keep away from the other end
   double next = 0;
   if (trial.value > best.value) {
     const double cubic = cubicMinimiser(best, trial), quadratic = quadraticMinimiser(best, trial);
@@ -125,7 +135,7 @@ bool updateInterval(Interval& interval, const LinePoint& trial, double lower, do
   return true;
 }
 
-/// The paper's auxiliary function: the value less the sufficient decrease.
+/// The paper's auxiliary function psi(step) = value(step) - value(0) - mu slope(0) step, up to its constant.
 LinePoint lessDecrease(LinePoint point, double decreaseSlope)
 {
   point.value -= point.step * decreaseSlope;
@@ -133,6 +143,19 @@ LinePoint lessDecrease(LinePoint point, double decreaseSlope)
   return point;
 }
 
+/// The search algorithm of the paper's sections 2 to 4:
+///
+///   repeat:
+///     evaluate the function at the trial step
+///     stop if it satisfies both strong Wolfe conditions:
+///       value(step) <= value(0) + mu slope(0) step          (1.1)
+///       |slope(step)| <= eta |slope(0)|                     (1.2)
+///     stop if the interval is too small, the step too small or too large, or iterations are used up
+///     stage 1, until a step satisfies (1.1) with a slope of at least min(mu, eta) slope(0):
+///       update the interval by psi if the value is the lowest so far but (1.1) does not hold,
+///       and by the function otherwise
+///     stage 2: update the interval by the function
+///     if a bracket has not shrunk by `shrinkage` in two iterations: the next trial halves it
 class Search {
 public:
   Search(const LineSearchSettings& settings, const LinePoint& start)
@@ -142,7 +165,7 @@ public:
     interval_.best = interval_.other = start;
   }
 
-  /// Step of the next evaluation.
+  /// The step of the next evaluation.
   double nextTrial(std::size_t iteration)
   {
     if (interval_.bracketed) {
@@ -154,11 +177,11 @@ public:
     step_ = std::clamp(step_, minimumStep, maximumStep);
     if (outsideBracket() || iteration + 1 >= settings_.maximumIterations || contradicted_
         || intervalIsTooSmall())
-      step_ = interval_.best.step; // the search ends here: end at the best point
+      step_ = interval_.best.step; // the search ends with this evaluation, so it takes the best point
     return step_;
   }
 
-  /// True if the search ends with the evaluation in `state`.
+  /// Whether the search ends with the evaluation in `state`, in which it enters the reason.
   bool ends(LineSearchState& state) const
   {
     const LinePoint& point = state.point;

@@ -12,9 +12,9 @@
 namespace tessera {
 namespace {
 
-constexpr double tiny = 1e-14; // elastix's bound below which a statistic counts as zero
+constexpr double tiny = 1e-14; // statistics below it count as zero, as in elastix
 
-// Keys of random numbers that no iteration of a level uses.
+// Keys of random numbers that are larger than any iteration's.
 constexpr std::uint32_t measurementDraws = 0x80000000u, perturbationDraws = 0xC0000000u;
 
 class Stopwatch {
@@ -76,6 +76,13 @@ GradientPower measureAndLog(CostFunction& cost, const StepSizeSettings& settings
   return power;
 }
 
+/// ASGDParameterEstimationMethod "DisplacementDistribution" (Qiao et al. 2016), with the gradient g at the
+/// start and delta the largest wanted step in mm:
+///
+///   d_j = |J_j g|                                         displacement of sample j by a step of size 1
+///   large = mean(d) + 2 sigma(d), or the 95th percentile of d
+///   eta = E|g|^2 / (E|g|^2 + E|error|^2)                  or 1 without NoiseCompensation
+///   a = eta delta (A + 1) / large                         the first step moves few points by more than delta
 EstimatedSteps estimateFromDisplacements(CostFunction& cost, const StepSizeSettings& settings,
                                          std::span<const double> position, std::span<Buffer<double>> vectors)
 {
@@ -117,8 +124,8 @@ GradientPower measureGradients(CostFunction& cost, std::span<const double> posit
   const bool stochastic = cost.newSamplesEveryIteration() && cost.samplesAreRandom();
   GradientPower power;
   if (stochastic)
-    power.usesRandomRegion =
-        cost.setRandomRegion(false); // a region's gradient says little about the whole image's
+    // The gradient over a small region would differ from that of the whole image, even without noise.
+    power.usesRandomRegion = cost.setRandomRegion(false);
 
   Buffer<double>&perturbed = vectors[0], &exact = vectors[1], &sampled = vectors[2];
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -163,6 +170,13 @@ double perturbationFor(const JacobianTerms& terms, double maximumStepMm)
   return terms.maxJJ > tiny ? maximumStepMm / std::sqrt(terms.maxJJ) : 0;
 }
 
+/// ASGDParameterEstimationMethod "Original" (Klein et al. 2009, section 2.3), with delta the largest wanted
+/// step in mm and J_j, C of JacobianTerms:
+///
+///   sigma_1^2 = E|g|^2 / tr C,  sigma_3^2 = E|error|^2 / tr C
+///   eta = sigma_1^2 / (sigma_1^2 + sigma_3^2)                        share of the gradient that is not noise
+///   a = eta delta A / (sigma_1 max_j sqrt(tr(J_j C J_j^T) + 2 sqrt(2) |J_j C J_j^T|_F)),  alpha = 1
+///   sigmoid: max = 1, min = -0.99 + 0.98 eta, scale = SigmoidScaleFactor sigma_3^2 |C|_F
 StepSizes originalStepSizes(const StepSizeSettings& settings, const JacobianTerms& terms,
                             const GradientPower& power)
 {
