@@ -10,7 +10,8 @@ using namespace separable;
 constexpr int maxThreads = 256, blocksAMultiprocessor = 4;
 constexpr std::size_t sharedBytesForPoints = 40 << 10;
 
-// To global memory, which the compiler cannot see in an address that it was made to forget.
+// An explicit store to global memory: the compiler can no longer see that an address hidden from it is
+// global.
 __device__ __forceinline__ void storeGlobal(float* to, float value)
 {
   asm volatile("st.global.f32 [%0], %1;" ::"l"(to), "f"(value));
@@ -20,7 +21,7 @@ __device__ __forceinline__ void storeGlobal(float* to, const float4& v)
   asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w));
 }
 
-/// Writes D values a voxel; planar (FieldStore's strides) or as one float4.
+/// Writes D values a voxel, either planar (with FieldStore's strides) or as one float4.
 template <int D, bool Padded>
 struct FieldSink {
   float* to[D];
@@ -34,7 +35,8 @@ struct FieldSink {
 #pragma unroll
     for (int c = 0; c < D; ++c) {
       to[c] = m.store.values + voxel * m.store.perVoxel + c * m.store.perComponent;
-      asm("" : "+l"(to[c])); // keeps the address: the compiler would compute it anew in every row
+      // Hides the address, which the compiler would otherwise compute again in every row.
+      asm("" : "+l"(to[c]));
     }
   }
   __device__ void operator()(const float (&u)[D])
@@ -58,8 +60,9 @@ __global__ void __launch_bounds__(maxThreads, blocksAMultiprocessor)
   displaceRows<D, Order>(m, shared, [&](const auto& place) { return FieldSink<D, Padded>(m, place); });
 }
 
-/// Rows of a block. Memory takes writes at full speed only while those under way lie close together, and
-/// planar rows that begin within a sector of 32 bytes need that most; dense control points want long marches.
+/// The number of rows in a block. Memory takes writes at full speed only if those in flight lie close
+/// together. This matters most for planar rows that begin within a sector of 32 bytes. With dense control
+/// points long marches cost less.
 template <int D>
 int wantedRows(const AlignedField<D>& field, const FieldTarget& target)
 {
@@ -73,7 +76,8 @@ template <int D, int Order>
 void launch(Context& context, const AlignedField<D>& field, const float* coefficients,
             const FieldTarget& target)
 {
-  // where the ends of a block's rows are sectors written in parts, few blocks are worth some idle lanes
+  // Where the ends of a block's rows are sectors that are written in parts, fewer blocks are worth some idle
+  // lanes.
   const int voxels = field.axes[0].voxels;
   const int warps =
       target.layout == FieldLayout::padded ? warpsOfFewestIdleLanes(voxels) : warpsOfFewestBlocks(voxels);

@@ -5,8 +5,9 @@
 
 namespace tessera {
 
-/// Contraction axis by axis with weights kept per axis and voxel: any grid spacing of at least one voxel, any
-/// phase, orders 1 to 3.
+/// Contracts the control points axis by axis, with weights kept for each axis and voxel. It takes any grid
+/// spacing of at least one voxel, any phase, and orders 1 to 3. The formulas are in Shared/SeparableOnCuda.h
+/// and Shared/SeparableOnCpu.h.
 ///
 /// (FieldInterpolator "Separable")
 template <int D>

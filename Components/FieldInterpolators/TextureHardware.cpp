@@ -3,7 +3,8 @@
 namespace tessera {
 namespace {
 
-// Of every GPU since 2016; the components lie one behind the other along the last axis.
+// The limits of every GPU since 2016. The texture holds the components one behind the other along its last
+// axis.
 constexpr int largestTexture[2][3] = {{131072, 65536, 0}, {16384, 16384, 16384}};
 
 }

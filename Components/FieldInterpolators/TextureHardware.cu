@@ -8,8 +8,8 @@ struct FreeArray {
   void operator()(cudaArray_t array) const { cudaFreeArray(array); }
 };
 
-/// The control points in a texture, one component behind the other along the last axis: a texel of four with
-/// one of them unused would take a third more of the filter units' time.
+/// The control points in a texture, one component behind the other along the last axis. Texels of four
+/// components, one of them unused, would take a third more of the filter units' time.
 template <int D>
 class ControlPointTexture {
 public:
@@ -42,7 +42,7 @@ public:
     sampling.readMode = cudaReadModeElementType;
     checkCuda(cudaCreateTextureObject(&texture_, &resource, &sampling, nullptr), "making a texture");
   }
-  /// Waits for the kernels that read it.
+  /// Waits for the kernels that read the texture.
   ~ControlPointTexture()
   {
     cudaStreamSynchronize(stream_);
@@ -59,13 +59,14 @@ private:
   cudaTextureObject_t texture_ = 0;
 };
 
-/// (voxels) <- (texture of points, three tables): takes 2^D * D filtered texels of 2^D floats each and about
-/// 20 * D B of tables, stores 4 * D B a voxel. The filter units' rate is the limit.
+/// Displacement of one voxel by 2^D filtered texels for each component (eq. 1 of Zachariadis et al. 2020 as
+/// linear interpolations). It reads 2^D * D filtered texels of 2^D floats and about 20 * D bytes of tables,
+/// and stores 4 * D bytes a voxel. The rate of the filter units is its limit.
 template <int D>
 struct TextureSum {
   VoxelGrid lattice;
   cudaTextureObject_t texture;
-  int componentPitch; // along the last axis
+  int componentPitch; // distance between components along the last axis, in texels
   AxisTable tables[D];
   FieldStore store;
 
@@ -83,7 +84,7 @@ struct TextureSum {
       const int start = tables[d].starts[index[d]];
       const float4 entry = tables[d].entries[index[d]];
       inside = inside && start >= 0;
-      low[d] = start + 0.5f + entry.x; // a texel's centre lies at a half
+      low[d] = start + 0.5f + entry.x; // the centre of a texel lies at 0.5
       high[d] = start + 2.5f + entry.y;
       between[d] = entry.z;
     }

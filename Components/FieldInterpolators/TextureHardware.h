@@ -6,11 +6,11 @@
 
 namespace tessera {
 
-/// One thread a voxel takes eight linear interpolations of the texture units and interpolates linearly
-/// between them, which makes a cubic (Sigg and Hadwiger, "Fast third-order texture filtering", GPU Gems 2,
-/// 2005; Ruijters et al., "Efficient GPU-based texture interpolation using uniform B-splines", 2008). Texture
-/// units take fractions in steps of 1/256, so a displacement is wrong by about 1/1000 of what control points
-/// differ by. Any grid spacing; cubics.
+/// Each thread computes one voxel: it makes a cubic from eight linear interpolations by the texture units and
+/// linear interpolations between their results (Sigg and Hadwiger, "Fast third-order texture filtering", GPU
+/// Gems 2, 2005; Ruijters et al., "Efficient GPU-based texture interpolation using uniform B-splines", 2008).
+/// Texture units round fractions to 1/256, so the error of a displacement is about 1/1000 of the difference
+/// of neighbouring control points. It takes cubic splines with any grid spacing.
 ///
 /// (FieldInterpolator "TextureHardware")
 template <int D>

@@ -4,7 +4,8 @@
 namespace tessera {
 namespace {
 
-/// A weighted sum of the control points for each voxel: in 3D 84 operations a voxel and component.
+/// Eq. 1 of Zachariadis et al. 2020 as a weighted sum for each voxel: 84 operations a voxel and component in
+/// 3D.
 template <int D>
 struct TileSum {
   static constexpr int blocksPerMultiprocessor = 3, slices = D == 3 ? 4 : 1;

@@ -6,9 +6,9 @@
 
 namespace tessera {
 
-/// One thread a tile and component keeps the 64 control points in registers and adds them up for voxel after
-/// voxel, with weights from a table for each position in the tile (TT of Zachariadis et al., "Accelerating
-/// B-spline interpolation on GPUs", 2020, section 3.2). Cubics on whole tiles.
+/// Each thread computes one component of a tile. It keeps the tile's 64 control points in registers and sums
+/// them voxel by voxel, with weights from a table for each position in the tile (TT of Zachariadis et al.,
+/// "Accelerating B-spline interpolation on GPUs", 2020, section 3.2). It takes cubic splines on whole tiles.
 ///
 /// (FieldInterpolator "ThreadPerTile")
 template <int D>

@@ -4,9 +4,9 @@
 namespace tessera {
 namespace {
 
-/// (voxels) <- (points, three tables): loads (Order + 1)^D * D floats of the cache and about 20 * D B of
-/// tables, stores 4 * D B a voxel. In 3D and cubic 252 operations and 192 loads a voxel: the loads' return
-/// from L1 is the limit.
+/// Eq. 1 of Zachariadis et al. 2020 for one voxel, term by term. It loads (Order + 1)^D * D floats from the
+/// caches and about 20 * D bytes of tables, and stores 4 * D bytes. A cubic in 3D takes 252 operations and
+/// 192 loads a voxel; its limit is the rate at which L1 returns loads.
 template <int D, int Order>
 struct VoxelSum {
   VoxelGrid lattice;

@@ -6,9 +6,9 @@
 
 namespace tessera {
 
-/// One thread a voxel adds up all its (order + 1)^D control points; the weights come from a table for each
-/// axis. Any grid spacing. The scheme of NiftyReg (Modat et al., "Fast free-form deformation using graphics
-/// processing units", 2010).
+/// Each thread computes one voxel: it sums all its (order + 1)^D control points, with weights from a table
+/// for each axis. It takes any grid spacing. This is the scheme of NiftyReg (Modat et al., "Fast free-form
+/// deformation using graphics processing units", 2010).
 ///
 /// (FieldInterpolator "ThreadPerVoxel")
 template <int D>

@@ -5,10 +5,11 @@ namespace tessera {
 namespace {
 
 constexpr int threadsPerBlock = 256;
-constexpr int voxelsPerBlock = 2048;        // at most, if a block has several tiles
-constexpr std::size_t rowBytes = 32 * 1024; // of a block's control points, likewise
+constexpr int voxelsPerBlock = 2048; // at most, if a block has several tiles
+// Bytes of a block's control points; at most, if a block has several tiles.
+constexpr std::size_t rowBytes = 32 * 1024;
 
-/// n / divisor of small numbers: exact while n * divisor < 2^31.
+/// n / divisor for small numbers by one multiplication: exact while n * divisor < 2^31.
 struct Divider {
   unsigned reciprocal;
 
@@ -19,10 +20,10 @@ struct Divider {
   }
 };
 
-/// A block's work on `tilesPerBlock` tiles along x. The Order + 1 control points of a tile along x are an
-/// entry of four floats of its own, though neighbouring tiles share three of four, so that one load takes
-/// them all; the rows of a tile are an odd number of entries apart, so that neighbouring tiles lie in
-/// different banks.
+/// A block's work on `tilesPerBlock` tiles along x. The Order + 1 control points of a tile along x are one
+/// entry of four floats, so that one load brings them all, although neighbouring tiles share three of four.
+/// The rows of a tile are an odd number of entries apart, so that neighbouring tiles use different memory
+/// banks.
 template <int D, int Order>
 struct TileBundle {
   static constexpr int points = Order + 1, slices = D == 3 ? points : 1;
@@ -31,7 +32,7 @@ struct TileBundle {
   TiledField field;
   int tilesPerBlock, bundlesAlongX;
   unsigned voxelsPerTile,
-      threadsPerTile; // the second is even: two threads that load the same are served together
+      threadsPerTile; // threadsPerTile is even: two threads that load the same entry are served together
   Divider byTile, bySlice, byRow;
 
   explicit TileBundle(const TiledField& tiled)
@@ -63,7 +64,7 @@ struct TileBundle {
             static_cast<int>(blockX / bundlesAlongX), static_cast<int>(blockY)};
   }
 
-  /// Row `item` = (tile, component, slice, row) of control points.
+  /// Loads row `item` = (tile, component, slice, row) of control points.
   TESSERA_HOST_DEVICE void loadRow(const Place& place, int item, float4* shared) const
   {
     const int tile = item / rows, row = item % rows;
@@ -81,7 +82,7 @@ struct TileBundle {
     shared[tile * rowPitch + row] = make_float4(values[0], values[1], values[2], values[3]);
   }
 
-  /// Position of item `item` = (tile, voxel of the tile).
+  /// The position of item `item` = (tile, voxel of the tile).
   struct Item {
     int tile, r[3], index[3];
     bool exists;
@@ -155,9 +156,10 @@ private:
   }
 };
 
-/// (voxels) <- (points): a block loads 4 * D * (Order + 1)^D B of control points a tile into shared memory
-/// and stores 4 * D B a voxel. In 3D and cubic 252 operations and 48 loads of 16 B from shared memory a
-/// voxel, which are the limit: two threads that load the same take a cycle for two registers.
+/// Eq. 1 of Zachariadis et al. 2020 for the voxels of some tiles. For each tile a block loads 4 * D * (Order
+/// + 1)^D bytes of control points into shared memory, and it stores 4 * D bytes a voxel. A cubic in 3D takes
+/// 252 operations and 48 loads of 16 bytes from shared memory a voxel. These loads are the limit: two threads
+/// that load the same entry take a cycle for two registers.
 template <int D, int Order>
 __global__ void __launch_bounds__(threadsPerBlock, 3)
     tileBundleKernel(const __grid_constant__ TileBundle<D, Order> bundle)

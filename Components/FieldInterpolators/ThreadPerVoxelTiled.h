@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-/// One block for some tiles along x keeps their control points in shared memory; one thread a voxel adds them
-/// up, with weights from a table for each position in the tile (Ellingwood et al., "Efficient methods for
+/// Each block keeps the control points of some tiles along x in shared memory. Each thread computes one
+/// voxel, with weights from a table for each position in the tile (Ellingwood et al., "Efficient methods for
 /// implementation of multi-level nonrigid mass-preserving image registration on GPUs and multi-threaded
 /// CPUs", 2016).
 ///

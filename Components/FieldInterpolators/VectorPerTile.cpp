@@ -11,14 +11,14 @@ namespace {
 constexpr int width = CubicTile::vector;
 using Voxels = Lanes<width>;
 
-/// Between two ends, with their difference at hand.
+/// A linear interpolation between two ends: its beginning, and the difference of its ends.
 struct Edge {
   Voxels from, difference;
 
   TESSERA_ALWAYS_INLINE Voxels at(float fraction) const { return from + fraction * difference; }
 };
 
-/// Along x, each lane with the fractions of its voxel.
+/// Linear interpolations along x, each lane with the fractions of its voxel.
 struct RowOfVoxels {
   Voxels low, high, between;
 
@@ -27,7 +27,7 @@ struct RowOfVoxels {
         between(loadLanes<width>(x.between.data() + first))
   {
   }
-  /// From one row of four control points to the next: each of the two pairs.
+  /// Interpolates from one row of four control points to the next, for both pairs of columns.
   TESSERA_ALWAYS_INLINE void interpolate(const float* row, const float* nextRow, Edge* pairs) const
   {
     const auto edge = [](const Voxels& from, const Voxels& to) { return Edge{from, to - from}; };
@@ -36,8 +36,9 @@ struct RowOfVoxels {
   }
 };
 
-/// A vector's voxels in all rows of a plane tile, or of a slice: edges[row pair][slice pair][column pair] of
-/// the sub-cubes, whose interpolations along x, in volumes along z too, are done.
+/// Computes the voxels of a vector in all rows of a slice of the tile (2D: of the tile). edges[row
+/// pair][slice pair][column pair] are the sub-cubes' ends along y; they are already interpolated along x, and
+/// in 3D along z.
 template <int SlicePairs>
 TESSERA_ALWAYS_INLINE void computeRows(const CubicTile& tile, const Edge (&edges)[2][SlicePairs][2],
                                        const Voxels& betweenX, float betweenZ, float* values)
@@ -56,8 +57,8 @@ TESSERA_ALWAYS_INLINE void computeRows(const CubicTile& tile, const Edge (&edges
   }
 }
 
-/// The interpolations along z of the control points of slices 2 p and 2 p + 1 for voxel slice z:
-/// points[j][p][i].
+/// Interpolates the control points along z for voxel slice z: points[j][p][i] lies between slices 2 p and 2 p
+/// + 1.
 TESSERA_ALWAYS_INLINE void interpolateSlices(const CubicTile& tile, int z, float (&points)[4][2][4])
 {
   const float fraction[2] = {tile.z->low[z], tile.z->high[z]};

@@ -5,10 +5,10 @@
 
 namespace tessera {
 
-/// The voxels of a row of a tile in the lanes of vectors: the eight trilinear interpolations of the tile's
-/// control points and one of their results, each lane with its own fractions along x (VT of Zachariadis et
-/// al., "Accelerating B-spline interpolation on GPUs", 2020, section 3.5; four and one bilinear in a plane).
-/// Cubics on whole tiles, in single precision.
+/// The voxels of a row of a tile are in the lanes of vectors, each lane with its own fractions along x. Each
+/// voxel takes eight trilinear interpolations of the tile's control points, and one of their results (VT of
+/// Zachariadis et al., "Accelerating B-spline interpolation on GPUs", 2020, section 3.5; in 2D four bilinear
+/// ones and one). It takes cubic splines on whole tiles, in single precision.
 ///
 /// (FieldInterpolator "VectorPerTile")
 template <int D>

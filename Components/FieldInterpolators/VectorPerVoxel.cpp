@@ -8,10 +8,11 @@
 namespace tessera {
 namespace {
 
-// Lane x + 2 y + 4 z belongs to sub-cube (x, y, z) of 2 x 2 x 2 control points, in a plane lane x + 2 y to
-// sub-square (x, y).
+// Lane x + 2 y + 4 z belongs to the sub-cube (x, y, z) of 2 x 2 x 2 control points; in 2D lane x + 2 y
+// belongs to the sub-square (x, y).
 
-/// Of an axis: `low` in the lanes of its lower sub-cubes, `high` in those of its upper ones.
+/// The fractions of a voxel along one axis: `low` in the lanes of the lower sub-cubes, `high` in those of the
+/// upper ones.
 template <int... LaneOfLowOrHigh>
 TESSERA_ALWAYS_INLINE auto fractions(const LinearAxis& axis, int voxel)
 {
@@ -47,31 +48,34 @@ TESSERA_ALWAYS_INLINE Lanes<N> corners(const CubicTile& tile, int x, int y, int 
   return lanes;
 }
 
-// The last interpolations, between the lanes of a voxel's results, are done for the eight voxels of a row
-// together: at each step half of the lanes leave, and two vectors become one.
+// The last interpolations are between lanes, the results of a voxel's sub-cubes. They are done for the eight
+// voxels of a row together: each step halves the lanes of a voxel, and two vectors become one.
 
-/// Between the halves (z) of the results of two voxels: lanes x + 2 y of the first, then of the second.
+/// Interpolates along z between the halves of the results of two voxels: the result has lanes x + 2 y of the
+/// first voxel, then those of the second.
 TESSERA_ALWAYS_INLINE Lanes<8> joinSlices(const Lanes<8>& a, const Lanes<8>& b, float betweenZ)
 {
   return linear(__builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11),
                 __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15), betweenZ);
 }
 
-/// Along y: lanes x of the first voxels of a and b, then of their second ones.
+/// Interpolates along y: the result has lanes x of the first voxels of a and b, then those of their second
+/// ones.
 TESSERA_ALWAYS_INLINE Lanes<8> joinRows(const Lanes<8>& a, const Lanes<8>& b, float betweenY)
 {
   return linear(__builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13),
                 __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15), betweenY);
 }
 
-/// Along x: one lane a voxel.
+/// Interpolates along x: the result has one lane a voxel.
 TESSERA_ALWAYS_INLINE Lanes<8> joinColumns(const Lanes<8>& a, const Lanes<8>& b, const Lanes<8>& betweenX)
 {
   return linear(__builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14),
                 __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15), betweenX);
 }
 
-/// results[i] of voxel i, for eight voxels: in the order 0 4, 1 5, 2 6, 3 7 the lanes come out as 0 to 7.
+/// The last trilinear interpolation of eight voxels, where results[i] belongs to voxel i. If the voxels are
+/// joined in the order 0 4, 1 5, 2 6, 3 7, the lanes come out as voxels 0 to 7.
 TESSERA_ALWAYS_INLINE Lanes<8> trilinear(const Lanes<8>* results, const Lanes<8>& betweenX, float betweenY,
                                          float betweenZ)
 {
@@ -82,7 +86,7 @@ TESSERA_ALWAYS_INLINE Lanes<8> trilinear(const Lanes<8>* results, const Lanes<8>
                      betweenX);
 }
 
-/// Of voxels in a plane: vector i holds the results of voxels i and i + 4.
+/// The last bilinear interpolation of eight voxels in 2D; vector i holds the results of voxels i and i + 4.
 TESSERA_ALWAYS_INLINE Lanes<8> bilinear(const Lanes<8>* results, const Lanes<8>& betweenX, float betweenY)
 {
   return joinColumns(joinRows(results[0], results[1], betweenY), joinRows(results[2], results[3], betweenY),
@@ -96,7 +100,8 @@ TESSERA_ALWAYS_INLINE Lanes<4> half(const Lanes<8>& lanes)
   return __builtin_shufflevector(lanes, lanes, 0, 1, 2, 3);
 }
 
-/// The lanes' fractions for every column of a tile, and as many more as fill the vectors, and for every row.
+/// The lanes' fractions for every row and every column of a tile, and for as many columns more as fill the
+/// vectors.
 struct TileFractions {
   Lanes<8> x[CubicTile::largest], y[CubicTile::largest];
 

@@ -5,10 +5,10 @@
 
 namespace tessera {
 
-/// The eight trilinear interpolations of a voxel in the eight lanes of a vector, then the one of their
-/// results (VV of Zachariadis et al., "Accelerating B-spline interpolation on GPUs", 2020, section 3.5; four
-/// and one bilinear in a plane). Control points stay in vectors for all voxels of a tile. Cubics on whole
-/// tiles, in single precision.
+/// The eight trilinear interpolations of a voxel are in the eight lanes of a vector; one more is between
+/// their results (VV of Zachariadis et al., "Accelerating B-spline interpolation on GPUs", 2020, section 3.5;
+/// in 2D four bilinear ones and one). The control points stay in vectors for all voxels of a tile. It takes
+/// cubic splines on whole tiles, in single precision.
 ///
 /// (FieldInterpolator "VectorPerVoxel")
 template <int D>

@@ -13,8 +13,8 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t streamedBytes = std::size_t(32) << 20; // about a last-level cache
-constexpr std::size_t lineValues = 16;                       // of a cache line
+constexpr std::size_t streamedBytes = std::size_t(32) << 20; // about the size of a last-level cache
+constexpr std::size_t lineValues = 16;                       // floats in a cache line
 
 template <int Order>
 void fillWeights(AxisTable& table, const FieldAxis& axis, bool withDerivatives)
@@ -43,7 +43,7 @@ std::size_t valuesToLine(const float* to)
 }
 
 #if defined(__SSE2__)
-// The widest stores there are: one of a whole line costs a quarter of four parts.
+// The widest stores there are: one store of a whole line costs a quarter of four stores of its parts.
 TESSERA_VERSION_DEFAULT void streamLines(float* to, const float* from, std::size_t count)
 {
   for (std::size_t i = 0; i < count; i += 4)
@@ -69,8 +69,8 @@ void streamLines(float* to, const float* from, std::size_t count)
 }
 #endif
 
-/// Whole lines past the cache; parts of lines, at both ends, the ordinary way: written past the cache they
-/// cost as much as many.
+/// Writes whole cache lines past the cache. The parts of lines at both ends are written through the cache,
+/// since past it each would cost as much as many lines.
 void stream(float* to, const float* from, std::size_t count)
 {
   const std::size_t head = std::min(count, valuesToLine(to)),

@@ -8,59 +8,60 @@
 
 namespace tessera {
 
-/// Consecutive voxels of an axis that the same control points carry.
+/// Consecutive voxels of an axis with the same control points in their support.
 struct AxisRun {
   int firstVoxel;
   int voxels;
-  int start; // the first of those control points; noSupport outside the valid region
+  int start; // the first control point of the support; noSupport outside of the valid region
 
   static constexpr int noSupport = -1;
   bool inside() const { return start != noSupport; }
 };
 
-/// The voxels of one axis in runs, with their weights: tap k of voxel i at k * stride + i. The rows are
-/// longer than the axis, so that a vector may be read from any voxel.
+/// The voxels of one axis in runs, and their weights: the weight of tap k at voxel i is at k * stride + i.
+/// Rows of weights are longer than the axis, so that a whole vector may be read from any voxel on.
 struct AxisTable {
   static constexpr int padding = 32;
 
   AxisTable(const FieldAxis&, int order, bool withDerivatives);
-  /// One voxel carried by one point with weight 1: the missing axis of a plane.
+  /// One voxel with one control point of weight 1, which stands for the missing axis in 2D.
   static AxisTable single();
 
   int taps, voxels, points, stride;
-  std::vector<AxisRun> runs; // in the voxels' order, without gaps
-  std::vector<int> starts;   // of every voxel
+  std::vector<AxisRun> runs; // in the order of the voxels, without gaps
+  std::vector<int> starts;   // first control point of every voxel
   std::vector<double> weights, derivatives;
 
 private:
   AxisTable() = default;
 };
 
-/// Puts computed voxels where a target wants them.
+/// Writes computed voxels to a target in its layout.
 class FieldWriter {
 public:
   FieldWriter(const FieldTarget& target, std::size_t voxels, int components);
 
   bool planar() const { return target_.layout == FieldLayout::planar; }
   bool masked() const { return target_.mask; }
-  /// In the planar layout.
+  /// The place of a voxel in the planar layout.
   float* planarRow(int component, std::size_t voxel) const
   {
     return target_.values + component * voxels_ + voxel;
   }
 
-  /// The first voxel from `voxel` on whose value begins a cache line of the target; `voxel` if none does or
-  /// if it does not matter. `component` counts in the planar layout only.
+  /// The first voxel from `voxel` on whose value begins a cache line of the target. It is `voxel` itself if
+  /// there is none or if this does not matter. `component` is used in the planar layout only.
   std::size_t fromLine(int component, std::size_t voxel) const;
 
-  /// One component in the planar layout.
+  /// Writes `count` voxels of one component in the planar layout.
   void writeComponent(int component, std::size_t firstVoxel, std::size_t count, const float* row) const;
 
-  /// rows[c][0 .. count) are the components of `count` voxels from `firstVoxel` on.
+  /// Writes all components of `count` voxels from `firstVoxel` on, which are in rows[c][0 .. count).
   void write(std::size_t firstVoxel, std::size_t count, const float* const* rows) const;
 
-  /// Calls body(first, count), `first` counted from `firstVoxel`, for the parts of `count` voxels that are to
-  /// be computed: bricks of `brick` voxels without a voxel of the mask are left out, neighbours are joined.
+  /// Calls body(first, count), with `first` relative to `firstVoxel`, for the parts of `count` voxels that
+  /// must be computed. Bricks of `brick` voxels without a voxel of the mask are left out, and neighbouring
+  /// bricks are joined.
   template <class Body>
   void forEachPart(std::size_t firstVoxel, std::size_t count, std::size_t brick, Body&& body) const
   {
@@ -79,10 +80,10 @@ public:
       body(begin, count - begin);
   }
 
-  /// Whether a voxel of these is in the mask.
+  /// Whether the mask contains one of these voxels.
   bool wants(std::size_t firstVoxel, std::size_t count) const;
 
-  /// Makes what this thread wrote visible before it says that it is done.
+  /// Makes all values that this thread wrote visible to others. Call it before the thread reports its end.
   void finish() const;
 
 private:
@@ -91,7 +92,7 @@ private:
   FieldTarget target_;
   std::size_t voxels_;
   int components_;
-  bool streamed_; // past the cache: the field is larger than it
+  bool streamed_; // whether to write past the cache, because the field is larger than it
 };
 
 }

@@ -82,7 +82,7 @@ private:
                    0};
     const std::size_t firstPoint = runZ.start * tile.pointSlice + runY.start * tile.pointRow + runX.start;
     const int row = tile.vectors() * CubicTile::vector;
-    // What is written behind the tile's end, the next tile of the row writes anew.
+    // A row may write values behind the tile's end. The next tile of the row overwrites them.
     const bool straightToTarget = writer_.planar() && !writer_.masked() && runX.firstVoxel + row <= x_.voxels;
     tile.valueRow = static_cast<std::size_t>(straightToTarget ? x_.voxels : row);
     tile.valueSlice = tile.valueRow * (straightToTarget ? y_.voxels : runY.voxels);
@@ -120,7 +120,7 @@ LinearAxis::LinearAxis(const AxisTable& table)
       between(table.stride)
 {
   if (table.taps <= cubic)
-    return; // the missing axis of a plane
+    return; // the missing axis of a plane needs no fractions
   for (int i = 0; i < voxels; ++i) {
     if (table.starts[i] == AxisRun::noSupport)
       continue;

@@ -8,9 +8,10 @@
 
 namespace tessera {
 
-/// The four weights of a cubic along an axis as linear interpolations (Sigg and Hadwiger, "Fast third-order
-/// texture filtering", 2005): `low` of the way from control point 0 to 1, `high` from 2 to 3, `between` from
-/// the first result to the second. Of every voxel; there is room for AxisTable::padding more behind.
+/// The four cubic weights of each voxel of an axis as the fractions of three linear interpolations (Sigg and
+/// Hadwiger, "Fast third-order texture filtering", 2005): `low` from control point 0 to 1, `high` from 2 to
+/// 3, and `between` from the first result to the second. Each array has AxisTable::padding more values behind
+/// its end.
 struct LinearAxis {
   explicit LinearAxis(const AxisTable&);
 
@@ -19,28 +20,30 @@ struct LinearAxis {
   std::vector<float> low, high, between;
 };
 
-/// The voxels that share 4^D control points, of one component. In a plane there is one slice (z) of voxels
-/// and of points.
+/// The voxels that share 4^D control points, for one component. In 2D there is one slice (z) of voxels and of
+/// control points.
 struct CubicTile {
   const LinearAxis *x, *y, *z;
   AxisRun runX, runY, runZ;
-  const float* points;              // the first of its control points
-  std::size_t pointRow, pointSlice; // from one to the next
-  float* values;                    // voxel (i, j, k) of the tile goes to k * valueSlice + j * valueRow + i
+  const float* points;              // its first control point
+  std::size_t pointRow, pointSlice; // distances between neighbouring rows and slices of control points
+  /// Voxel (i, j, k) of the tile is written to k * valueSlice + j * valueRow + i.
+  float* values;
   std::size_t valueRow, valueSlice;
 
   /// Rows may be written in whole vectors of this many values.
   static constexpr int vector = 8;
-  static constexpr int largest = 32; // voxels a side
+  static constexpr int largest = 32; // largest number of voxels along an axis
   int vectors() const { return (runX.voxels + vector - 1) / vector; }
 };
 
-/// Why not: neither a cubic nor whole tiles; empty if both.
+/// The reason why tiles cannot be used: the spline is not cubic, or the tiles are not whole. Empty if they
+/// can.
 template <int D>
 std::string refusalOfCubicTiles(const AlignedField<D>&);
 
-/// Fills the target, tile by tile: `computeTile` is called for tiles inside the valid region with a voxel of
-/// the mask, on all threads.
+/// Fills the target tile by tile, on all threads. `computeTile` is called for the tiles inside the valid
+/// region that have a voxel of the mask.
 template <int D>
 void fillByCubicTiles(Context&, const AlignedField<D>&, const double* coefficients, const FieldTarget&,
                       void (*computeTile)(const CubicTile&));

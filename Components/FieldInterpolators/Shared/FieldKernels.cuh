@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 
-// Shared code of the CUDA methods of FieldInterpolator. The work of one thread is host-device code, so that
+// Code that the CUDA methods of FieldInterpolator share. The work of one thread is host-device code, so that
 // tests can run it thread by thread without a GPU.
 namespace tessera {
 
-/// A value that nobody reads soon: it leaves the caches first.
+/// Stores a value that will not be read soon, so that it leaves the caches first.
 template <class T>
 TESSERA_HOST_DEVICE inline void storeOnce(T* to, T value)
 {
@@ -23,7 +23,7 @@ TESSERA_HOST_DEVICE inline void storeOnce(T* to, T value)
 #endif
 }
 
-/// sum_i weights[i] * values[i]: N - 1 fused multiply-adds and a product.
+/// sum_i weights[i] * values[i], computed as one product and N - 1 fused multiply-adds.
 template <int N>
 TESSERA_HOST_DEVICE inline float weightedSum(const float (&weights)[4], const float (&values)[N])
 {
@@ -39,16 +39,16 @@ TESSERA_HOST_DEVICE inline float linear(float atZero, float atOne, float fractio
   return fmaf(fraction, atOne - atZero, atZero);
 }
 
-/// A FieldTarget as kernels see it: component c of voxel v is values[v * perVoxel + c * perComponent].
+/// A FieldTarget for kernels: component c of voxel v is values[v * perVoxel + c * perComponent].
 struct FieldStore {
   float* values;
   const std::uint8_t* mask;
   std::size_t perVoxel, perComponent;
-  int channels; // components and padding
+  int channels; // components, and padding in the padded layout
 
   TESSERA_HOST_DEVICE bool wants(std::size_t voxel) const { return mask == nullptr || mask[voxel] != 0; }
 
-  /// All components of a voxel.
+  /// Writes all components of a voxel.
   template <int N>
   TESSERA_HOST_DEVICE void all(std::size_t voxel, const float (&components)[N]) const
   {
@@ -72,7 +72,7 @@ FieldStore fieldStoreOf(const AlignedField<D>& field, const FieldTarget& target)
           planar ? field.voxelCount() : 1, channels};
 }
 
-/// Control points of a component: x fastest; points[2] is 1 in 2D.
+/// The control points of each component, x fastest; points[2] is 1 in 2D.
 struct ControlGrid {
   const float* coefficients;
   int points[3];
@@ -88,7 +88,7 @@ ControlGrid controlGridOf(const AlignedField<D>& field, const FieldCoefficients&
   return grid;
 }
 
-/// The weights of the Order + 1 control points.
+/// An entry of a table: the weights of the Order + 1 control points of a voxel along one axis.
 template <int Order>
 struct SplineWeights {
   static constexpr int order = Order;
@@ -100,8 +100,9 @@ struct SplineWeights {
   }
 };
 
-/// The four cubic weights as fractions of three linear interpolations: c0 to c1 by x, c2 to c3 by y, between
-/// the results by z (Sigg and Hadwiger, "Fast third-order texture filtering", GPU Gems 2, 2005).
+/// An entry of a table: the four cubic weights as fractions of three linear interpolations, x from c0 to c1,
+/// y from c2 to c3, and z between the results (Sigg and Hadwiger, "Fast third-order texture filtering", GPU
+/// Gems 2, 2005).
 struct LinearFractions {
   static constexpr int order = 3;
   TESSERA_HOST_DEVICE static float4 of(const AxisSupport& support)
@@ -113,7 +114,7 @@ struct LinearFractions {
   }
 };
 
-/// For each voxel of an axis: its entry, and the first of its control points; -1 outside of the valid region.
+/// For each voxel of an axis its entry and its first control point, -1 outside of the valid region.
 struct AxisTable {
   const float4* entries;
   const int* starts;
@@ -137,7 +138,7 @@ struct AxisTablesFill {
   }
 };
 
-// writes 20 B a voxel of each axis
+// Writes 20 bytes for each voxel of each axis.
 template <class Entry>
 __global__ void fillAxisTables(AxisTablesFill tables)
 {
@@ -146,7 +147,7 @@ __global__ void fillAxisTables(AxisTablesFill tables)
     tables.fill<Entry>(i);
 }
 
-/// Tables of all axes of a field of any grid spacing, made in the stream's order.
+/// The tables of all axes of a field of any grid spacing. They are computed in the stream's order.
 template <int D>
 class AxisTables {
 public:
@@ -181,7 +182,7 @@ private:
   int firsts_[D];
 };
 
-/// A lattice walked by one thread a voxel: blocks of `threads` along x times rows (y + voxels[1] * z).
+/// A lattice with one thread a voxel: blocks have `threads` along x, and the rows are y + voxels[1] * z.
 struct VoxelGrid {
   int voxels[3];
   unsigned rows;
@@ -202,7 +203,7 @@ VoxelGrid voxelGridOf(const AlignedField<D>& field)
   return grid;
 }
 
-/// work(x, row) for every voxel, rows of at least a warp where the lattice is that wide.
+/// Calls work(x, row) for every voxel. A row has at least a warp if the lattice is that wide.
 template <class Work>
 __global__ void __launch_bounds__(256) forEachVoxelKernel(const __grid_constant__ Work work)
 {

@@ -28,7 +28,7 @@ TESSERA_ALWAYS_INLINE Lanes<N> loadLanes(const float* from)
   return lanes;
 }
 
-/// From a to b; each may be a vector or a scalar.
+/// a + fraction * (b - a); each argument may be a vector or a scalar.
 template <class Value, class Fraction>
 TESSERA_ALWAYS_INLINE auto linear(const Value& a, const Value& b, const Fraction& fraction)
 {

@@ -6,11 +6,11 @@ namespace {
 
 using namespace separable;
 
-// Bound by arithmetic: long marches cost fewer repeated lines.
+// These kernels are limited by arithmetic. With long marches, fewer lines are contracted twice.
 constexpr int wantedRows = 46, maxThreads = 128, blocksAMultiprocessor = 5;
 constexpr std::size_t sharedBytesForPoints = 40 << 10;
 
-/// dT/dx = I + (du/d index) (d index / dx), D x D values a voxel.
+/// dT/dx = I + (du / d index) (d index / dx), D x D values a voxel.
 template <int D>
 struct WholeJacobian {
   PhysicalAxes<D> axes;
@@ -32,7 +32,7 @@ struct WholeJacobian {
   }
 };
 
-/// det (I + M A) = det A det(A^-1 + M): the sums over control points begin at A^-1.
+/// det dT/dx. It is det(I + M A) = det A det(A^-1 + M), so the sums over control points begin at A^-1.
 template <int D>
 struct JacobianDeterminant {
   PhysicalAxes<D> axes;
@@ -53,8 +53,9 @@ struct JacobianDeterminant {
   }
 };
 
-/// Derivatives by the grid index march along y as displacements do: by x from slopes along x, by y from
-/// slopes along y, by z from what was contracted by slopes along z.
+/// Derivatives by the grid's index, marching along y like displacements (displaceRows). Those by x come from
+/// slopes along x, those by y from slopes along y, and those by z from lines that were contracted by slopes
+/// along z.
 template <int D, int Order, class Result>
 __global__ void __launch_bounds__(maxThreads, blocksAMultiprocessor)
     derivatives(const __grid_constant__ March<D> m, const Result result)

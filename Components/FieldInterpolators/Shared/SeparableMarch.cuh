@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-// What the separable kernels on CUDA share: the shape of a block and the way along y.
+// Code that the separable kernels on CUDA share: the shape of a block, and the march along y.
 namespace tessera::separable {
 
 constexpr int maxRows = 64;
 
-/// Voxels of a block along x (32 a warp), y and z, and the control points that those need along x (`width`)
-/// and y (`lines`) at most. In 2D the depth is 1. The first block has `missingRows` fewer, so that whole
-/// tiles are not cut.
+/// The voxels of a block along x (32 for each warp), y and z, and the largest number of control points that
+/// they need along x (`width`) and y (`lines`). In 2D the depth is 1. The first block has `missingRows` rows
+/// fewer, so that the blocks behind it begin with whole tiles.
 struct BlockShape {
   int warps, rows, depth;
   int lines, width;
@@ -21,20 +21,20 @@ struct BlockShape {
   __host__ __device__ int area() const { return lines * width; }
 };
 
-/// Most control points that carry `voxels` consecutive voxels of an axis.
+/// The largest number of control points that `voxels` consecutive voxels of an axis need.
 inline int pointsFor(const FieldAxis& axis, int voxels, int order)
 {
   return std::min(static_cast<int>((voxels - 1) * axis.step) + 2 + order, axis.points);
 }
 
-/// How many voxels of its tile lie before voxel 0.
+/// How many voxels of voxel 0's tile lie before it.
 inline int rowsSinceTileBegan(const FieldAxis& axis, int tile, int order)
 {
   const double behind = axis.first - (order - 1) / 2.0;
   return static_cast<int>((behind - std::floor(behind)) * tile + 1e-6) % tile;
 }
 
-/// Warps of a block along x, up to four: of those that leave the fewest lanes idle the most.
+/// The number of warps of a block along x, up to four: the largest one that leaves the fewest lanes idle.
 inline int warpsOfFewestIdleLanes(int voxels)
 {
   const int needed = ceilDiv(voxels, 32);
@@ -45,7 +45,7 @@ inline int warpsOfFewestIdleLanes(int voxels)
   return best;
 }
 
-/// Warps of a block along x, up to four: of those that need the fewest blocks the least.
+/// The number of warps of a block along x, up to four: the smallest one that needs the fewest blocks.
 inline int warpsOfFewestBlocks(int voxels)
 {
   constexpr int most = 4;
@@ -53,7 +53,8 @@ inline int warpsOfFewestBlocks(int voxels)
   return ceilDiv(needed, ceilDiv(needed, most));
 }
 
-/// About the wanted rows, whole tiles of them if there are such, as far as they fit `sharedBytes`.
+/// A shape with about the wanted rows. These are whole tiles if tiles are whole, and as many as fit
+/// `sharedBytes`.
 template <int D>
 BlockShape shapeFor(const AlignedField<D>& field, int warps, int wantedRows, int depth,
                     std::size_t bytesAPoint, std::size_t sharedBytes)
@@ -75,7 +76,8 @@ BlockShape shapeFor(const AlignedField<D>& field, int warps, int wantedRows, int
   }
 }
 
-/// Index in mm^-1, its inverse and determinant: what turns derivatives by the grid index into those in mm.
+/// d index / d point (1/mm), its inverse and its determinant, which turn derivatives by the grid's index into
+/// those by mm.
 template <int D>
 struct PhysicalAxes {
   float indexFromOffset[D][D];
@@ -83,7 +85,7 @@ struct PhysicalAxes {
   float determinant;
 };
 
-/// Arguments of a kernel.
+/// The arguments of a kernel.
 template <int D>
 struct March {
   FieldAxis axes[D];
@@ -118,14 +120,15 @@ inline dim3 threadsOf(const BlockShape& shape)
   return dim3(32 * shape.warps, shape.depth);
 }
 
-/// Where a block and its thread are, and the weights along z. Each lane of a warp finds one support of the
-/// block and all get it: the double-precision arithmetic of six supports would cost as much as a march.
+/// The place of a block and of its thread, and the weights along z. Each lane of a warp computes one support
+/// of the block and all lanes read it, because the double-precision arithmetic of six supports would take as
+/// long as a march.
 template <int D, int Order, int Depth>
 struct Place {
   int x, y, z;      // the thread's first voxel
-  int rows;         // of the block
+  int rows;         // rows of the block
   int pointX, line; // first control points of the block
-  int width, lines; // how many
+  int width, lines; // the numbers of these control points
   int slice;        // first control point along z
   static constexpr int slices = D == 3 ? Order + Depth : 1;
   float zWeights[Depth][slices], zSlopes[Depth][slices];
@@ -161,8 +164,9 @@ struct Place {
       slice = startOf(firstOfZ);
 #pragma unroll
       for (int d = 0; d < Depth; ++d) {
-        const bool further =
-            startOf(firstOfZ + d) != slice; // by one control point: voxels are no further apart
+        // The next voxel's support begins at most one control point later, since grid spacings are at least
+        // one voxel.
+        const bool further = startOf(firstOfZ + d) != slice;
         float w[slices + 2] = {}, s[slices + 2] = {};
 #pragma unroll
         for (int k = 0; k <= Order; ++k) {
@@ -180,7 +184,7 @@ struct Place {
       zSlopes[0][0] = 0;
     }
   }
-  /// Whether the thread has voxels.
+  /// Whether the thread has voxels of the lattice.
   __device__ bool isInside(const March<D>& m) const
   {
     return x < m.axes[0].voxels && (D == 2 || z < m.axes[D - 1].voxels);
@@ -189,7 +193,7 @@ struct Place {
   {
     return (static_cast<std::size_t>(z) * m.axes[1].voxels + y) * m.axes[0].voxels + x;
   }
-  /// Whether the mask lets any voxel of the block through.
+  /// Whether the mask contains any voxel of the block.
   __device__ bool anyWanted(const March<D>& m) const
   {
     if (m.store.mask == nullptr)
@@ -202,7 +206,8 @@ struct Place {
   }
 };
 
-/// Weights (or slopes) of a row and past which row each line of control points is done.
+/// Computes the weights (or slopes) of all rows, and the row at which each line of control points is
+/// finished.
 template <int Order>
 __device__ void fillRows(const FieldAxis& axis, int firstRow, int rows, int firstLine, float4* weights,
                          float4* slopes, int* ends)
@@ -222,7 +227,7 @@ __device__ void fillRows(const FieldAxis& axis, int firstRow, int rows, int firs
   }
 }
 
-/// sum_k w_k v[(first + k) % Taps] (+ plus): planes are kept in a ring of registers.
+/// sum_k w_k v[(first + k) % Taps] (+ plus), where v is a ring of planes in registers.
 template <int Taps, int First>
 __device__ __forceinline__ float ringSum(const float4& w, const float (&v)[Taps], float plus)
 {
@@ -236,8 +241,8 @@ __device__ __forceinline__ float ringSum(const float4& w, const float (&v)[Taps]
   return sum;
 }
 
-/// Contracts what the block needs along z into along[z][line][x] (and by slopes into `slopesAlong` if that is
-/// not null); in 2D copies it.
+/// Contracts the control points that a block needs along z into along[z][line][x], and by slopes into
+/// `slopesAlong` unless it is null. In 2D it copies them.
 template <int D, int Order, int Depth>
 __device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& place, float4* along,
                                float4* slopesAlong)
@@ -245,7 +250,9 @@ __device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& 
   constexpr int slices = Place<D, Order, Depth>::slices;
   const int warp = threadIdx.y * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
   const unsigned perSlice = m.grid.points[0] * m.grid.points[1], perComponent = m.grid.perComponent;
-  unsigned beyond[slices]; // of the first slice; those that nothing weighs are not read outside the grid
+  /// Distances from the first slice; slices of weight zero are not read, since they may lie outside of the
+  /// grid.
+  unsigned beyond[slices];
 #pragma unroll
   for (int r = 0; r < slices; ++r)
     beyond[r] = D == 3 ? min(r, m.grid.points[2] - 1 - place.slice) * perSlice : 0;
@@ -279,7 +286,7 @@ __device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& 
     }
 }
 
-/// The sum of Order + 1 neighbours by weights, for D components.
+/// The sum of Order + 1 neighbours, multiplied by their weights, for D components.
 template <int D, int Order>
 __device__ __forceinline__ void contractAlongX(const float4* from, const float (&w)[Order + 1],
                                                float (&sum)[D])
@@ -294,8 +301,8 @@ __device__ __forceinline__ void contractAlongX(const float4* from, const float (
   }
 }
 
-/// The rows of a block in order: `load.template operator()<slot>(line)` makes a line, and `store.template
-/// operator()<first>(row)` writes a row from the ring whose oldest line is in slot `first`.
+/// Visits the rows of a block in order. `load.template operator()<slot>(line)` computes a line, and
+/// `store.template operator()<first>(row)` writes a row from the ring whose oldest line is in slot `first`.
 template <int Taps, class Load, class Store>
 __device__ __forceinline__ void marchRows(const int* ends, int rows, Load&& load, Store&& store)
 {
@@ -330,19 +337,19 @@ __device__ __forceinline__ void marchRows(const int* ends, int rows, Load&& load
     }
 }
 
-/// Of what displacements take in 3D at once along z.
+/// How many slices of voxels the kernel for displacements handles at once along z.
 template <int D>
 constexpr int depthOf = D == 3 ? 2 : 1;
 
-/// Shared memory of displaceRows.
+/// The shared memory of displaceRows, in bytes.
 template <int D>
 std::size_t sharedBytes(const BlockShape& shape)
 {
   return (depthOf<D> * shape.area() + shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
 }
 
-/// Displacements of a block's voxels. Each thread that has some gets a sink, makeSink(place), and calls
-/// sink(u) for its rows in order.
+/// Displacements of a block's voxels; the formulas are in SeparableOnCuda.h. Each thread with voxels makes a
+/// sink, makeSink(place), and calls sink(u) for its rows in order.
 template <int D, int Order, class MakeSink>
 __device__ __forceinline__ void displaceRows(const March<D>& m, float4* shared, MakeSink&& makeSink)
 {
@@ -383,8 +390,8 @@ __device__ __forceinline__ void displaceRows(const March<D>& m, float4* shared, 
   });
 }
 
-/// Calls run(field, coefficients); if an axis has too few control points for any support, with a grid of
-/// zeros in their place.
+/// Calls run(field, coefficients). If an axis has too few control points for any support, a grid of zeros
+/// takes their place.
 template <int D, class Run>
 void withSupport(Context& context, AlignedField<D> field, const float* coefficients, Run&& run)
 {

@@ -15,16 +15,16 @@ constexpr int largestTaps = 4;
 constexpr int slicesPerBlock = 128;
 constexpr std::size_t planeBytes = std::size_t(640)
                                    << 10; // of the planes of a block: they stay in the second-level cache
-constexpr std::size_t piece = 1024;       // voxels of a slice at a time
-constexpr std::size_t maskBrick = 64;     // consecutive voxels of a slice
+constexpr std::size_t piece = 1024;       // voxels of a slice that are handled at a time
+constexpr std::size_t maskBrick = 64; // consecutive voxels of a slice that share a decision about the mask
 
 enum class Wanted { displacements, jacobians, determinants };
 
-/// What all blocks share. A plane field is a single row (y) in each of its slices (z).
+/// The data that all blocks share. A field in 2D has a single row (y) in each of its slices (z).
 struct Lattice {
   AxisTable x, y, z;
   int taps, tapsY;
-  int kinds; // planes a component: 1, for derivatives D (see DerivativeSources)
+  int kinds; // planes a component: 1 for displacements, D for derivatives (see DerivativeSources)
   const double* coefficients;
   FieldWriter writer;
 
@@ -34,10 +34,10 @@ struct Lattice {
   }
 };
 
-/// Rows [firstRow, lastRow) of slices [firstSlice, lastSlice).
+/// A block of voxels: rows [firstRow, lastRow) of slices [firstSlice, lastSlice).
 struct Block {
   int firstRow, lastRow, firstSlice, lastSlice;
-  int firstComponent, components; // of the coefficients
+  int firstComponent, components; // the components of the coefficients that it computes
 
   std::size_t voxels(const Lattice& lattice) const
   {
@@ -49,8 +49,9 @@ struct Block {
   }
 };
 
-/// The finished planes of a block: contracted along x and y, one for each slice of control points, the last
-/// order + 1 used. Their voxels lie as in the target: no gap between rows.
+/// The finished planes of a block, which are contracted along x and y. There is one for each of the last
+/// order + 1 slices of control points that were needed. Their voxels lie as in the target, without gaps
+/// between rows.
 class RollingPlanes {
 public:
   RollingPlanes(const Lattice& lattice, const Block& block, std::vector<double>& scratch)
@@ -65,11 +66,11 @@ public:
     lines_ = scratch.data() + (rowVector - behind) % rowVector;
     const std::size_t first = block.firstVoxel(lattice, block.firstSlice);
     const std::size_t toLine = lattice.writer.fromLine(block.firstComponent, first)
-                               - first; // vectors shall begin with lines of both
+                               - first; // so that vectors begin with cache lines of both
     planes_ = lines_ + lineValues + (rowVector - toLine % rowVector) % rowVector;
   }
 
-  /// Finishes the planes of control slices start .. start + order.
+  /// Finishes the planes of the slices of control points start .. start + order.
   void require(int start)
   {
     for (int slice = start; slice < start + lattice_.taps; ++slice)
@@ -98,7 +99,7 @@ private:
       std::array<int, largestTaps> lineHeld;
       lineHeld.fill(-1);
       for (int y = block_.firstRow; y < block_.lastRow;
-           ++y) { // a row writes behind its end, where the next one begins
+           ++y) { // a row may write values behind its end, where the next one begins
         const int start = lattice_.y.starts[y];
         for (int y0 = start; y0 < start + lattice_.tapsY && start != AxisRun::noSupport; ++y0)
           if (lineHeld[y0 % lattice_.tapsY] != y0) {
@@ -145,7 +146,7 @@ private:
   double *lines_, *planes_;
 };
 
-/// The last contraction, of pieces of a slice into single precision, and their way to the target.
+/// The last contraction, from pieces of a slice to single precision, and the writing to the target.
 template <int D, Wanted wanted>
 class PieceOutput {
 public:
@@ -162,8 +163,9 @@ public:
       rows_[c] = values_[c];
   }
 
-  /// Voxels [first, last) of the block in the slices [firstSlice, lastSlice), which the same planes serve; in
-  /// each the voxels move a little to begin and end with cache lines of the target.
+  /// Writes voxels [first, last) of the block in the slices [firstSlice, lastSlice), which need the same
+  /// planes. In each slice the range is moved a little, so that it begins and ends with cache lines of the
+  /// target.
   void write(int firstSlice, int lastSlice, std::size_t first, std::size_t last)
   {
     for (int z = firstSlice; z < lastSlice; ++z)
@@ -182,7 +184,7 @@ public:
   }
 
 private:
-  /// body(voxel of the target, voxel of the block, count) for what is to be computed.
+  /// Calls body(voxel of the target, voxel of the block, count) for the parts that must be computed.
   template <class Body>
   void forEachPart(int z, std::size_t first, std::size_t last, Body&& body)
   {
@@ -196,7 +198,7 @@ private:
         [&](std::size_t from, std::size_t count) { body(slice + begin + from, begin + from, count); });
   }
 
-  /// One component of displacements.
+  /// Computes one component of the displacements.
   void contract(int z, int component, std::size_t first, std::size_t count)
   {
     const int start = lattice_.z.starts[z];
@@ -266,14 +268,14 @@ void computeBlock(const Lattice& lattice, const Matrix<D>& indexFromOffset, cons
       continue;
     if (run.inside())
       planes.require(run.start);
-    for (std::size_t voxel = 0; voxel < voxels;
-         voxel += piece) // the slices of a run take a piece of the planes from the nearest cache
+    // All slices of a run use a piece of the planes while it is in the first-level cache.
+    for (std::size_t voxel = 0; voxel < voxels; voxel += piece)
       output.write(first, last, voxel, std::min(voxel + piece, voxels));
   }
   lattice.writer.finish();
 }
 
-/// Parts of `whole`, as equal as can be and none larger than `largest`.
+/// The size of the parts of `whole` if they are as equal as possible and none is larger than `largest`.
 int equalPart(int whole, int largest)
 {
   const int parts = (whole + largest - 1) / largest;
@@ -298,7 +300,7 @@ void compute(Context& context, const AlignedField<D>& field, const double* coeff
                         FieldWriter(target, field.voxelCount(), Output::components)};
   const int components = wanted == Wanted::displacements && lattice.writer.planar()
                              ? 1
-                             : D; // each alone if that writes whole lines
+                             : D; // a single component if that writes whole cache lines
   const std::size_t rowBytes =
       lattice.taps * components * Output::kinds * static_cast<std::size_t>(lattice.x.voxels) * sizeof(double);
   const int rows = equalPart(lattice.y.voxels,

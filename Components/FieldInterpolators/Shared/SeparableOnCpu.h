@@ -4,17 +4,22 @@
 
 namespace tessera {
 
-// An aligned field by contraction axis by axis on the CPU: the control points along x into lines, lines along
-// y into planes, and order + 1 finished planes, kept while marching along the last axis, into voxels. 16/t^2
-// + 4/t + 4 multiply-adds a voxel and component for a cubic and a grid spacing of t voxels; any spacing and
-// phase, since weights are kept per axis and voxel. All in double precision: a value is the exact one rounded
-// to single. `coefficients` as FieldCoefficients::onCpu. The same bits for any number of threads.
+// An aligned field on the CPU, by contraction axis by axis. For a grid spacing of t voxels, each voxel and
+// component of a cubic takes 16/t^2 + 4/t + 4 multiply-adds:
+//
+//   line(i, k_y, k_z) = sum over k_x of w_x(i, k_x) c(k_x, k_y, k_z)     for each line of control points
+//   plane(i, j, k_z)  = sum over k_y of w_y(j, k_y) line(i, k_y, k_z)    for each slice of control points
+//   u(i, j, l)        = sum over k_z of w_z(l, k_z) plane(i, j, k_z)     from order + 1 planes that are kept
+//
+// Spacing and phase may be any, since weights are kept for each axis and voxel. All sums are in double
+// precision, so a value is the exact one rounded to single precision. `coefficients` are those of
+// FieldCoefficients::onCpu. Results have the same bits for any number of threads.
 
 /// u in mm, D components.
 template <int D>
 void separableDisplacements(Context&, const AlignedField<D>&, const double* coefficients, const FieldTarget&);
 
-/// dT_row/dx_column of T(x) = x + u(x) as component row * D + column. Throws Error(usage) in the padded
+/// dT_row/dx_column of T(x) = x + u(x), as component row * D + column. Throws Error(usage) in the padded
 /// layout.
 template <int D>
 void separableJacobians(Context&, const AlignedField<D>&, const double* coefficients, const FieldTarget&);

@@ -5,15 +5,20 @@
 
 namespace tessera {
 
-// An aligned field by contraction axis by axis on CUDA; any grid spacing of at least one voxel, and any
-// phase. `coefficients` as FieldCoefficients::onCuda.
+// An aligned field on CUDA, by contraction axis by axis, for any grid spacing of at least one voxel and any
+// phase. `coefficients` are those of FieldCoefficients::onCuda. Eq. 1 of Zachariadis et al., "Accelerating
+// B-spline interpolation on GPUs", 2020, is computed one sum after the other. A block writes 32 W x rows x
+// depth voxels:
 //
-// A block writes a slab of 32 W x rows x depth voxels. It first contracts the control points it needs along z
-// into shared memory; then every thread, one x and one z, marches along y: when a row passes a control point
-// it contracts that line along x and keeps order + 1 of these in registers, and each voxel is order + 1
-// multiply-adds of them. 4 + 4/t + 4/t^2 multiply-adds a voxel and component for a cubic and a grid spacing
-// of t voxels. Bytes: each voxel is written once; a control point is read about (t/rows)(4 + rows/t)
-// (t/32W)(4 + 32W/t) (t/depth)(4 + depth/t) times, mostly from the caches.
+//   along(k_x, k_y, l) = sum over k_z of w_z(l, k_z) c(k_x, k_y, k_z)       into shared memory
+//   for each row j, from y = 0 on, in every thread (i, l):
+//     when j passes a control point:
+//       ring(newest)   = sum over k_x of w_x(i, k_x) along(k_x, k_y, l)     order + 1 sums in registers
+//     u(i, j, l)       = sum over k_y of w_y(j, k_y) ring(k_y)
+//
+// For a grid spacing of t voxels, each voxel and component of a cubic takes 4 + 4/t + 4/t^2 multiply-adds.
+// Each voxel is written once. A control point is read about (t/rows)(4 + rows/t) (t/32W)(4 + 32W/t)
+// (t/depth)(4 + depth/t) times, mostly from the caches.
 
 /// u in mm, D components.
 template <int D>

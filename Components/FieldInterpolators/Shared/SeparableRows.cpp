@@ -30,7 +30,7 @@ TESSERA_ALWAYS_INLINE void store(float* to, const Lanes& lanes)
   std::memcpy(to, &single, sizeof(single));
 }
 
-/// Copies that the compiler may keep in registers.
+/// Copies of pointers and weights that the compiler may keep in registers.
 template <int Taps>
 struct WeightedRows {
   TESSERA_ALWAYS_INLINE WeightedRows(const double* const* sources, const double* weights)
@@ -63,7 +63,7 @@ TESSERA_MULTIVERSION_TO_V4 void lineOfTaps(const AxisTable& axis, const double* 
     }
     const double* const carriers = points + run.start;
     for (int i = run.firstVoxel; i < run.firstVoxel + run.voxels;
-         i += rowVector) { // what it writes behind the run is written next
+         i += rowVector) { // values written behind the run are overwritten by the next one
       Lanes sum = load(weights + i) * carriers[0];
       for (int k = 1; k < Taps; ++k)
         sum += load(weights + k * axis.stride + i) * carriers[k];
@@ -81,7 +81,7 @@ TESSERA_MULTIVERSION_TO_V4 void rowsOfTaps(const double* const* sources, const d
     store(row + i, rows.sum(i));
 }
 
-/// The D by D matrix dT/dx of the vector of voxels at i.
+/// The D x D matrices dT/dx of the vector of voxels at i.
 template <int D, int Taps>
 TESSERA_ALWAYS_INLINE void jacobianAt(const DerivativeSources<D>& from, std::size_t i,
                                       Lanes (&jacobian)[D][D])

@@ -2,30 +2,42 @@
 
 #include "Components/FieldInterpolators/Shared/TileKernels.cuh"
 
-// One thread a tile and component; it goes on to the next tiles along z, whose control points are the last's
-// but for one slice. A Method holds the control points of a tile:
-//   float points[D == 3 ? 4 : 1][4][4];                   loaded before anything else
-//   void setSlice(float4 z); void setRow(float4 y);       entries of the slice, then of the row
-//   float at(float4 x) const;                             the value of a voxel of the row
+// One thread computes one component of a tile of voxels (Zachariadis et al., "Accelerating B-spline
+// interpolation on GPUs", 2020, sections 3.1 to 3.3):
+//
+//   load the 4 x 4 x 4 control points of the tile into registers
+//   repeat for tilesPerThread tiles along z:
+//     for each slice z of the tile: setSlice
+//       for each row y: setRow
+//         for each voxel x: u = at(x)                       eq. 1, in the form of the Method
+//         store the row together with the warp's other lanes
+//     shift the control points by one slice and load the next one
+//
+// A Method holds the control points of a tile and has these members:
+//
+//   float points[D == 3 ? 4 : 1][4][4];                     loaded before anything else
+//   void setSlice(float4 z); void setRow(float4 y);         entries of the slice, then of the row
+//   float at(float4 x) const;                               the value of a voxel of the row
 //   static constexpr int blocksPerMultiprocessor;
 namespace tessera {
 
 constexpr int warpsPerTileBlock = 4;
-constexpr int floatsPerLane = 64; // of rows gathered at once, if it is more than one row
+/// Shared memory of a lane for rows that are gathered together, unless one row is longer.
+constexpr int floatsPerLane = 64;
 constexpr int maxTilesPerThread = 8,
               enoughWarps = 16384; // fewer tiles a thread where there would be fewer warps
 
-/// A warp takes lanesAlongX x (32 / lanesAlongX) neighbouring tiles. Their voxels in a row of tiles are
-/// segments of lanesAlongX * tile contiguous values. It gathers them in a row of shared memory, where a lane
-/// has its `rowPitch` values.
+/// A warp computes lanesAlongX x (32 / lanesAlongX) neighbouring tiles. The voxels of a row of tiles are a
+/// segment of lanesAlongX * tile contiguous values. The warp gathers a segment in a row of shared memory,
+/// where each lane has `rowPitch` values.
 struct TileLaunch {
   TiledField field;
   int lanesShift = 5; // lanesAlongX = 1 << lanesShift
   int warpsAlongX = 1, blocksAlongY = 1;
-  int tilesPerThread = 1; // along z
-  int rowPitch;           // odd, so that lanes do not meet in a bank
-  int rowsAtOnce;         // gathered before they are stored
-  unsigned gapReciprocal; // 2^32 / tile where the pitch leaves a gap after each tile, else 0
+  int tilesPerThread = 1; // tiles of a thread along z
+  int rowPitch;           // odd, so that lanes use different memory banks
+  int rowsAtOnce;         // rows that are gathered before they are stored
+  unsigned gapReciprocal; // 2^32 / tile if rowPitch leaves a gap after each tile, else 0
 
   explicit TileLaunch(const TiledField& tiled) : field(tiled)
   {
@@ -47,7 +59,8 @@ struct TileLaunch {
   }
 
 private:
-  /// Lanes, busy or not, times the 32-byte sectors that a segment touches for each that it fills.
+  /// The cost of a layout: lanes, busy or not, times the 32-byte sectors that a segment touches for each that
+  /// it fills.
   double costOf(int shift) const
   {
     const int along = 1 << shift, across = 32 >> shift;
@@ -57,11 +70,11 @@ private:
   }
 };
 
-/// What of positions 0 .. count - 1 lies in the lattice, and of it in the valid region.
+/// Which of positions 0 .. count - 1 lie in the lattice, and which of these in the valid region.
 struct TilePart {
   int first, end, insideFirst, insideEnd;
 
-  /// Positions are `pitch` voxels apart from `voxel`; pitch = 1 << shift.
+  /// Positions begin at `voxel` and are 1 << shift voxels apart.
   TESSERA_HOST_DEVICE TilePart(const TileAxis& axis, int voxel, int count, int shift)
       : first(before(0, voxel, count, shift)), end(before(axis.voxels, voxel, count, shift)),
         insideFirst(before(axis.insideFirst, voxel, count, shift)),
@@ -82,7 +95,7 @@ private:
   }
 };
 
-/// `TileX`: the tile's voxels along x where they are known to the compiler, else 0.
+/// `TileX` is the number of a tile's voxels along x if the compiler knows it, else 0.
 template <int D, class Method, int TileX = 0>
 class TileThread {
 public:
@@ -107,7 +120,7 @@ public:
       loadSlice(k);
   }
 
-  /// To the next tile along z.
+  /// Goes on to the next tile along z.
   TESSERA_HOST_DEVICE void advance()
   {
     ++tileZ_;
@@ -137,7 +150,7 @@ public:
     method_.setSlice(entry);
   }
 
-  /// Whether the lane's segment of row y has a voxel with a mask.
+  /// Whether the lane's segment of row y has a voxel of the mask.
   TESSERA_HOST_DEVICE bool wantsRow(int y) const
   {
     bool wanted = false;
@@ -149,8 +162,8 @@ public:
     return wanted;
   }
 
-  /// The voxels of rows first .. first + rowsAtOnce - 1 of the thread's tile into the warp's rows, of those
-  /// with a bit of `wanted`.
+  /// Computes rows first .. first + rowsAtOnce - 1 of the thread's tile into the warp's rows in shared
+  /// memory, if their bit in `wanted` is set.
   TESSERA_HOST_DEVICE void computeRows(int first, unsigned wanted, const float4* entriesY,
                                        const float4* entriesX, float* rows)
   {
@@ -173,7 +186,7 @@ public:
     }
   }
 
-  /// The warp's rows, computed by its lanes, into the segments: neighbouring lanes store neighbouring values.
+  /// Stores the warp's rows in their segments: neighbouring lanes store neighbouring values.
   TESSERA_HOST_DEVICE void storeRows(int first, unsigned wanted, const float* rows) const
   {
     const int perVoxel = static_cast<int>(launch_.field.store.perVoxel),
@@ -199,7 +212,7 @@ public:
     }
   }
 
-  /// All of the tile, with the warp's other lanes.
+  /// Computes all of the tile, together with the warp's other lanes.
   __device__ void computeTile(const float4 (&entries)[3][largestTileOnCuda], float* rows)
   {
     for (int z = slicesZ_.first; z < slicesZ_.end; ++z) {
@@ -220,7 +233,7 @@ public:
   }
 
 private:
-  /// Slice k of the tile's control points.
+  /// Loads slice k of the tile's control points.
   TESSERA_HOST_DEVICE void loadSlice(int k)
   {
     const TiledField& field = launch_.field;
@@ -239,7 +252,7 @@ private:
   TESSERA_HOST_DEVICE const TileAxis& axis(int d) const { return launch_.field.axes[d]; }
   TESSERA_HOST_DEVICE int tileX() const { return TileX > 0 ? TileX : axis(0).tile; }
   TESSERA_HOST_DEVICE int rowPitch() const { return TileX > 0 ? TileX | 1 : launch_.rowPitch; }
-  /// Where value i of a row, counted without the gaps that an odd pitch leaves after each tile, stands in it.
+  /// The place of value i of a row in shared memory; i does not count the gaps that an odd pitch leaves.
   TESSERA_HOST_DEVICE int inRow(int i) const
   {
     if (TileX > 0)
@@ -253,16 +266,16 @@ private:
 
   const TileLaunch& launch_;
   int component_, lane_, laneX_, tileX_, tileY_, tileZ_;
-  int firstX_; // the voxel that the lane stores first; its next are lanesAlongX apart
+  int firstX_; // the voxel that the lane stores first; its next ones are lanesAlongX apart
   TilePart stepsX_, rowsY_, slicesZ_;
   bool sliceInside_ = false;
-  std::ptrdiff_t sliceVoxel_ = 0; // firstX of row 0 of the tile; it may lie before the lattice
-  float* sliceValues_ = nullptr;  // its value
+  std::ptrdiff_t sliceVoxel_ = 0; // voxel firstX_ of row 0 of the tile; it may lie before the lattice
+  float* sliceValues_ = nullptr;  // the value of that voxel
   Method method_;
 };
 
-/// (voxels) <- (points): a thread loads 4 * 4^D B of control points a component for its first tile, a quarter
-/// of it for each next, and stores 4 B a voxel and component, gathered by warp in shared memory so that
+/// A thread loads 4 * 4^D bytes of control points a component for its first tile, and a quarter of that for
+/// each next one. It stores 4 bytes a voxel and component, which the warp gathers in shared memory so that
 /// stores are contiguous.
 template <int D, class Method, int TileX>
 __global__ void __launch_bounds__(32 * warpsPerTileBlock, Method::blocksPerMultiprocessor)
@@ -291,7 +304,7 @@ __global__ void __launch_bounds__(32 * warpsPerTileBlock, Method::blocksPerMulti
 
 using TileKernel = void (*)(const TileLaunch);
 
-/// Loops along x are unrolled for usual tiles.
+/// Chooses the kernel; loops along x are unrolled for usual tiles.
 template <int D, class Method>
 TileKernel tileKernelFor(int tileX)
 {

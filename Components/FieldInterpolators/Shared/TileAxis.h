@@ -7,22 +7,22 @@
 
 namespace tessera {
 
-/// An axis of a lattice cut into tiles: the voxels between two neighbouring control points, which all need
-/// the same control points. Tile j covers voxels j * tile - before + r, r = 0 .. tile - 1, and its control
-/// points start at firstPoint + j (which may lie outside of the grid, as its voxels may lie outside of the
-/// lattice). By default the one tile of a missing axis.
+/// An axis of a lattice, cut into tiles. A tile is the voxels between two neighbouring control points, which
+/// all have the same control points in their support. Tile j covers voxels j * tile - before + r, r = 0 ..
+/// tile - 1. Its control points begin at firstPoint + j. Voxels of a tile may lie outside of the lattice, and
+/// its control points outside of the grid. The default is the single tile of the missing axis in 2D.
 struct TileAxis {
   int tile = 1;
-  int before = 0; // voxels of the first tile before voxel 0
+  int before = 0; // voxels of the first tile that lie before voxel 0
   int tiles = 1;
   int firstPoint = 0;
   int points = 1;
   int voxels = 1;
-  int insideFirst = 0, insideEnd = 1; // voxels in the grid's valid region
-  double phase = 0; // of position r: (r + phase) / tile of the way through the tile; in [0, 1)
+  int insideFirst = 0, insideEnd = 1; // range of voxels in the grid's valid region
+  double phase = 0; // position r is (r + phase) / tile of the way through the tile; in [0, 1)
 };
 
-/// Of an axis with wholeTile(axis) > 0.
+/// The tiles of an axis with wholeTile(axis) > 0.
 inline TileAxis tileAxisOf(const FieldAxis& axis, int order)
 {
   TileAxis tiles;
@@ -45,7 +45,7 @@ inline TileAxis tileAxisOf(const FieldAxis& axis, int order)
   return tiles;
 }
 
-/// What supportOf gives for position `r` of any tile inside the grid, but for the control point it starts at.
+/// The result of supportOf for position `r` of any tile inside the grid, except for the first control point.
 inline AxisSupport supportInTile(const TileAxis& axis, int r, int order)
 {
   return {0, (order - 1) / 2.0 + (r + axis.phase) / axis.tile, true};

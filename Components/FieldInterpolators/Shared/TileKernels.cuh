@@ -3,13 +3,13 @@
 #include "Components/FieldInterpolators/Shared/FieldKernels.cuh"
 #include "Components/FieldInterpolators/Shared/TileAxis.h"
 
-// What the CUDA methods on whole tiles share.
+// Code that the CUDA methods on whole tiles share.
 namespace tessera {
 
 constexpr int largestTileOnCuda = 32;
 
-/// A field cut into tiles, with the entries of each position in a tile; by value into the constant memory of
-/// a kernel.
+/// A field cut into tiles, with the table entries of each position in a tile. It is passed by value, so that
+/// it lies in the constant memory of a kernel.
 struct TiledField {
   TileAxis axes[3];
   float4 entries[3][largestTileOnCuda];
@@ -28,7 +28,8 @@ struct TiledField {
   {
     return voxel >= axes[axis].insideFirst && voxel < axes[axis].insideEnd;
   }
-  /// A control point that voxels inside the valid region do not use may lie outside of the grid.
+  /// The nearest control point in the grid. Voxels outside of the valid region would read others, and ignore
+  /// them.
   TESSERA_HOST_DEVICE int nearestPoint(int axis, int point) const
   {
     const int last = grid.points[axis] - 1;
@@ -49,7 +50,7 @@ TiledField tiledFieldOf(const AlignedField<D>& field, const FieldCoefficients& c
   return tiled;
 }
 
-/// Entries into shared memory, by all threads of the block.
+/// Copies the table entries to shared memory; all threads of the block take part.
 __device__ inline void copyEntries(const TiledField& field, float4 (&entries)[3][largestTileOnCuda])
 {
   for (int i = threadIdx.x; i < 3 * largestTileOnCuda; i += blockDim.x)
