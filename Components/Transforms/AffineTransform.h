@@ -13,7 +13,7 @@ public:
   static const ComponentDescription& description();
 
   std::string name() const override { return "AffineTransform"; }
-  std::string fileHeading() const override { return "AdvancedAffineTransform specific"; } // as elastix has it
+  std::string fileHeading() const override { return "AdvancedAffineTransform specific"; } // elastix's text
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
 private:

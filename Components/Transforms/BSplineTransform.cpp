@@ -41,7 +41,7 @@ constexpr double passiveScale = 1e4;
 constexpr double bytesAParameter =
     64; // in the lists that the simplest optimizer, the cost and the chain hold of them
 
-/// The grid as kernels take it, and the coefficients on the device if they stay as they are.
+/// The grid in the form that kernels take, and the coefficients on the device if they are constant.
 template <int D>
 class HeldBSpline final : public HeldTransformOnCuda<D> {
 public:

@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-/// T(x) = x + sum_k c_k beta_n(grid index of x - k): free-form deformation (Rueckert et al., "Nonrigid
-/// registration using free-form deformations", 1999). Zero displacement where the support of x is not fully
-/// inside the grid.
+/// Free-form deformation, T(x) = x + sum_k c_k beta_n(i(x) - k), with i(x) the continuous grid index
+/// (Rueckert et al., "Nonrigid registration using free-form deformations", 1999). The displacement is zero
+/// where the support of x is not fully inside the grid.
 ///
 /// Parameters: the x-displacements (mm, along the world's axes) of all control points, grid x fastest; then
 /// those in y, then z. A cyclic grid displaces nothing along its last axis.
@@ -68,11 +68,11 @@ public:
   const BSplineGrid<D>& grid() const { return grid_; }
 
 private:
-  /// What grids of all levels cover.
+  /// Finds the box that the grids of all levels cover.
   void setBox(Context&, const ImageGeometry<D>& fixed, const TransformChain<D>* initial);
   void setGrid(const BSplineGrid<D>&);
   BSplineGrid<D> gridOfLevel(std::size_t level) const;
-  /// Before the first level: throws if the grid of any level cannot be made.
+  /// Called before the first level; throws if the grid of some level cannot be made.
   void checkGrids() const;
   Vec<D> finalSpacingMm(const Vec<D>& voxelSpacingMm) const;
   double spacingFactor(std::size_t level, int axis) const;

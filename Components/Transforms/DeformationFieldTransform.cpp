@@ -28,7 +28,7 @@ PointBatch<D>& latticeStorage()
   return storage;
 }
 
-/// All that hold the same field share its voxels.
+/// Objects that hold the same field share its voxels.
 template <int D>
 class HeldField final : public HeldTransformOnCuda<D> {
 public:
@@ -169,7 +169,7 @@ void DeformationFieldTransform<D>::pullBackSpatialDerivatives(Context&, const Sa
                                                               std::span<const double>, const double*,
                                                               const double*, std::span<double>) const
 {
-  optimizable<D>(*this); // throws: it has no parameters
+  optimizable<D>(*this); // throws, because this transform has no parameters
 }
 
 template class DeformationFieldTransform<2>;

@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-/// T(x) = x + u(x), u an image of displacements (mm, along the world's axes) as `tessera-transform -def all`
-/// writes it; nearest voxel (order 0) or linear (order 1); zero displacement outside of the image. No
-/// parameters: it comes from transform files.
+/// T(x) = x + u(x), where u is an image of displacements (mm, along the world's axes), as `tessera-transform
+/// -def all` writes it. u is that of the nearest voxel (order 0) or a linear interpolation (order 1), and
+/// zero outside of the image. The transform has no parameters and comes from transform files only.
 template <int D>
 class DeformationFieldTransform final : public Transform<D>,
                                         public SpatialDerivatives<D>,
@@ -23,10 +23,10 @@ public:
 
   void map(Context&, const Samples<D>&, std::span<const double> parameters,
            const PointsOut<D>&) const override;
-  /// Derivatives of the linear interpolant. Throws Error(usage) for order 0, which has no derivative.
+  /// The derivatives of the linear interpolant. Throws Error(usage) for order 0, which has no derivative.
   void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
                           double* hessian) const override;
-  /// Throws Error(usage), as there are no parameters.
+  /// Throws Error(usage), because there are no parameters.
   void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
                                   const double* covJacobian, const double* covHessian,
                                   std::span<double> gradient) const override;
@@ -44,9 +44,9 @@ public:
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
 private:
-  std::string fileName_; // as the transform file gives it
+  std::string fileName_; // as it stands in the transform file
   std::shared_ptr<const VectorImage<D>> field_;
-  DisplacementImage<D> image_; // its voxels are field_'s
+  DisplacementImage<D> image_; // points to the voxels of field_
 };
 
 }

@@ -13,7 +13,7 @@ const Parameter<bool>& computeZyx()
   return parameter;
 }
 
-/// Rotation about an axis of space, or its derivative with respect to the angle.
+/// The rotation about one axis, or its derivative with respect to the angle.
 Matrix<3> turn(int axis, double angle, bool derivative)
 {
   const int a = (axis + 1) % 3, b = (axis + 2) % 3;
@@ -28,7 +28,7 @@ Matrix<3> turn(int axis, double angle, bool derivative)
   return m;
 }
 
-/// The rotation, or its derivative with respect to one angle.
+/// The whole rotation, or its derivative with respect to one angle.
 Matrix<3> rotation(std::span<const double> angles, bool zyx, int derivedAngle = -1)
 {
   const Matrix<3> x = turn(0, angles[0], derivedAngle == 0), y = turn(1, angles[1], derivedAngle == 1);

@@ -10,7 +10,7 @@ struct Quaternion {
   double x, y, z, w;
 };
 
-/// ITK's completion of the vector part to a unit quaternion.
+/// The unit quaternion with this vector part, as ITK completes it.
 Quaternion unitQuaternion(std::span<const double> vectorPart)
 {
   constexpr double epsilon = 1e-10;
@@ -32,7 +32,7 @@ Matrix<3> rotation(const Quaternion& q)
            {2 * (q.x * q.z - q.y * q.w), 2 * (q.y * q.z + q.x * q.w), 1 - 2 * (q.x * q.x + q.y * q.y)}}};
 }
 
-/// The derivative along a change of the quaternion.
+/// The derivative of the rotation for a change c of the quaternion.
 Matrix<3> rotationDerivative(const Quaternion& q, const Quaternion& c)
 {
   const double xx = 2 * q.x * c.x, yy = 2 * q.y * c.y, zz = 2 * q.z * c.z;

@@ -4,9 +4,9 @@
 
 namespace tessera {
 
-/// T(x) = s R (x - c) + t + c. Parameters as ITK's: 2D scale, angle (rad), t; 3D the vector part of a unit
-/// quaternion, t, scale; t in mm. A vector part of length 1 or more is shortened to just below 1, as ITK
-/// does.
+/// T(x) = s R (x - c) + t + c. The parameters are those of ITK: in 2D scale, angle (rad), t; in 3D the vector
+/// part of a unit quaternion, t, scale; t is in mm. A vector part of length 1 or more is shortened to just
+/// below 1, as in ITK.
 template <int D>
 class SimilarityTransform final : public LinearTransform<D> {
 public:

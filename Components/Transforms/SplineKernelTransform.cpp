@@ -137,11 +137,11 @@ const std::vector<double>& SplineKernelTransform<D>::influence() const
 {
   const std::lock_guard lock(mutex_);
   if (influence_.empty())
-    influence_ = splineInfluence(model_).value(); // restore() has seen that there is one
+    influence_ = splineInfluence(model_).value(); // restore() has checked that there is one
   return influence_;
 }
 
-/// The vectors for these parameters, which change from evaluation to evaluation but not from batch to batch.
+/// The vectors for these parameters. They are solved once for each evaluation and shared by its batches.
 template <int D>
 std::shared_ptr<const typename SplineKernelTransform<D>::Solved>
 SplineKernelTransform<D>::solvedAt(std::span<const double> parameters) const
@@ -183,7 +183,7 @@ template <int D>
 void SplineKernelTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span<const double>,
                                         const Covectors<D>& covectors, std::span<double> gradient) const
 {
-  thread_local std::vector<double> sums; // d value / d vectors
+  thread_local std::vector<double> sums; // derivatives of the value by the vectors
   sums.assign(model_.vectors() * D, 0.0);
   spline::addCovectors<D>(model_, asList(samples, latticeStorage<D>()), covectors, sums);
   spline::addTransposedProduct<D>(model_, influence(), sums, gradient);

@@ -8,12 +8,12 @@
 
 namespace tessera {
 
-/// T(x) = x + A x + b + sum_i G(x - p_i) w_i: a thin-plate or other spline that takes landmarks p_i of the
-/// fixed image to landmarks of the moving image, its parameters (mm, point by point). The fixed landmarks are
-/// the points of -fp, which what comes before takes along if it is composed, or those of a transform file;
-/// the moving ones start at those of -mp, or at the fixed ones.
+/// T(x) = x + A x + b + sum_i G(x - p_i) w_i: a thin-plate or other spline that maps landmarks p_i of the
+/// fixed image to landmarks of the moving image. The moving landmarks are its parameters (mm, point by
+/// point); they start at the points of -mp, or else at the fixed ones. The fixed landmarks are the points of
+/// -fp, mapped by the transform before if the spline is composed with it, or those of a transform file.
 ///
-/// T depends on its parameters linearly, by a matrix that is found once (SplineSystem.h).
+/// T is linear in its parameters; the matrix is computed once (SplineSystem.h).
 template <int D>
 class SplineKernelTransform final : public OptimizableTransform<D>,
                                     public SpatialDerivatives<D>,
@@ -28,7 +28,7 @@ public:
 
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
   void prepareForLevel(Context&, std::size_t, std::vector<double>&) override {}
-  /// All 1.
+  /// All scales are 1.
   std::vector<double> scales(Context&, const ListSamples<D>&,
                              std::span<const double> parameters) const override;
 
@@ -56,7 +56,8 @@ public:
   double deviceBytes(bool isConstant) const override;
 
   std::vector<FileEntry> fileEntries() const override;
-  /// Throws Error(usage) for landmarks that determine no spline (equal ones, or all on a line or plane).
+  /// Throws Error(usage) if the landmarks determine no spline, because some are equal or all lie on a line or
+  /// plane.
   std::vector<double> restore(const Parameters& transformFile) override;
 
 private:
@@ -69,7 +70,7 @@ private:
 
   Parameters settings_;
   SplineModel<D> model_;
-  mutable std::mutex mutex_; // of what is found when it is asked for
+  mutable std::mutex mutex_; // guards members that are computed when they are first needed
   mutable std::vector<double> influence_;
   mutable std::shared_ptr<const Solved> solved_;
 };

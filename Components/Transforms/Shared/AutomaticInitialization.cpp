@@ -51,7 +51,7 @@ const Parameter<std::int64_t>& gravitySamples()
   return parameter;
 }
 
-/// Sums for a center of gravity.
+/// The sums from which a centre of gravity follows.
 template <int D>
 struct Gravity {
   double mass = 0;
@@ -96,13 +96,13 @@ VoxelLattice<D> everyVoxel(const ImagePointer<D>& image, const MaskPointer<D>& m
 template <int D>
 VoxelLattice<D> aboutSoMany(std::size_t wanted, const ImagePointer<D>& image, const MaskPointer<D>& mask)
 {
-  VoxelLattice<D> lattice = gridOfAbout<D>(wanted, image, nullptr); // of the whole image, as elastix does
+  VoxelLattice<D> lattice = gridOfAbout<D>(wanted, image, nullptr); // over the whole image, as in elastix
   lattice.mask = mask;
   return lattice;
 }
 
-/// Intensity-weighted mean position in mm; with a threshold, voxels weigh 1 or 0. What is not finite weighs
-/// nothing.
+/// The mean position in mm, weighted by intensity. With a threshold, voxels have weight 1 or 0. Voxels that
+/// are not finite have no weight.
 template <int D>
 Vec<D> gravityOf(const Context& context, const VoxelLattice<D>& lattice, const double* threshold,
                  const std::string& side)
@@ -130,7 +130,7 @@ Vec<D> gravityOf(const Context& context, const VoxelLattice<D>& lattice, const d
   return total.center(side);
 }
 
-/// Box of an image, or of its mask, with the map from its indices to mm.
+/// The box of an image or of its mask, with the map from its indices to mm.
 template <int D>
 struct PhysicalBox {
   VoxelBox<D> box;
@@ -151,7 +151,7 @@ struct PhysicalBox {
     return pointFromIndex(index);
   }
 
-  /// Lowest and highest coordinates of the corners first and first + size.
+  /// The lowest and highest coordinates of the corners `first` and `first + size`.
   void bounds(Vec<D>& low, Vec<D>& high) const
   {
     low.fill(std::numeric_limits<double>::infinity());
@@ -199,7 +199,7 @@ LinearStart<D> gravityStart(Context& context, const Parameters& parameters, Star
                  parameters.get(usesLowerThreshold()) ? &threshold : nullptr);
 }
 
-/// The origins coincide; the center of the moving image stays the center of rotation.
+/// Aligns the origins. The centre of rotation is the centre of the moving image.
 template <int D>
 LinearStart<D> originsStart(const TransformStart<D>& start)
 {
@@ -207,7 +207,7 @@ LinearStart<D> originsStart(const TransformStart<D>& start)
   return {difference<D>(start.moving->geometry.centerMm(), translation), translation};
 }
 
-/// The tops (highest z) coincide, and the centers in x and y.
+/// Aligns the highest z coordinates of both images, and their centres in x and y.
 template <int D>
 LinearStart<D> geometryTopStart(const TransformStart<D>& start)
 {

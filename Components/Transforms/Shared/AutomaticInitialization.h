@@ -6,29 +6,32 @@
 
 namespace tessera {
 
-/// Which of elastix's initializers a transform has.
+/// The rules of elastix's initializers; each transform has one of these.
 enum class StartRules {
-  centered,    // Euler, Similarity: whole images, masks ignored
-  maskAware,   // Affine: masks count; Origins and GeometryTop too
-  translation, // Translation: masks count; geometrical centers by size / 2
+  /// Euler and Similarity: whole images, without masks.
+  centered,
+  /// Affine: masks count, and there are the methods Origins and GeometryTop.
+  maskAware,
+  /// Translation: masks count, and geometrical centres are computed from size / 2.
+  translation,
 };
 
-/// Where a linear transform starts.
+/// The centre of rotation and the translation at which a linear transform starts.
 template <int D>
 struct LinearStart {
   Vec<D> centerMm{}, translationMm{};
 };
 
-/// Rows of AutomaticTransformInitialization and what belongs to it.
+/// The parameters AutomaticTransformInitialization and AutomaticTransformInitializationMethod.
 std::vector<ParameterInfo> initializationParameters(StartRules rules);
 
-/// Value of AutomaticTransformInitialization.
+/// The value of AutomaticTransformInitialization.
 bool wantsAutomaticStart(const Parameters&);
 
-/// Center and translation by AutomaticTransformInitializationMethod. A method that only other transforms have
-/// is taken as GeometricalCenter, as elastix does, with a warning. Boxes of masks are taken in physical
-/// space. Throws Error(usage) for a method without meaning, Error(registrationFailed) if an image has no
-/// center of gravity.
+/// Centre and translation by AutomaticTransformInitializationMethod. If only other transforms have the
+/// method, GeometricalCenter takes its place with a warning, as in elastix. Boxes of masks are computed in
+/// physical space. Throws Error(usage) for an unknown method, and Error(registrationFailed) if an image has
+/// no centre of gravity.
 template <int D>
 LinearStart<D> automaticStart(Context&, const Parameters&, StartRules rules, const TransformStart<D>& start);
 

@@ -5,11 +5,12 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t blockSize = 512;       // points at once
-constexpr std::ptrdiff_t lineCapacity = 256; // control points
-constexpr std::size_t shortestRun = 6;       // points: what a line of control points costs
+constexpr std::size_t blockSize = 512;       // points that are handled at once
+constexpr std::ptrdiff_t lineCapacity = 256; // control points of a line
+// Points; a line of control points costs about as much as so many points alone.
+constexpr std::size_t shortestRun = 6;
 
-/// Where the supports of a block begin, continuous indices.
+/// The continuous indices at which the supports of a block of points begin.
 template <int D>
 struct Starts {
   double x[D][blockSize];
@@ -21,7 +22,7 @@ struct Starts {
   }
 };
 
-/// The points of a batch, all axes but the last ones' wrapping in loops of their own.
+/// Finds the starts for the points of a batch. Axes have loops of their own, so that only the last one wraps.
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE void findStarts(const SupportFinder<D>& finder, const ListSamples<D>& samples,
                                       std::size_t first, std::size_t count, Starts<D>& starts)
@@ -34,7 +35,7 @@ TESSERA_ALWAYS_INLINE void findStarts(const SupportFinder<D>& finder, const List
       starts.x[D - 1][i] = wrappedTo(static_cast<double>(finder.slices), starts.x[D - 1][i]);
 }
 
-/// same[i]: point i differs from the one before along the grid's first axis alone, to the last bit.
+/// same[i]: whether point i differs from point i - 1 along the grid's first axis alone, to the last bit.
 template <int D>
 TESSERA_ALWAYS_INLINE void findRuns(const Starts<D>& starts, std::size_t count, std::int32_t* same)
 {
@@ -49,7 +50,7 @@ TESSERA_ALWAYS_INLINE void findRuns(const Starts<D>& starts, std::size_t count, 
 
 constexpr std::size_t pieceSize = 64; // points whose weights are computed side by side
 
-/// Supports of points that share no row: where they begin, and weights.
+/// Supports of points that share no row: their first control points and weights.
 template <int D, int Order>
 struct Supports {
   static constexpr int taps = Order + 1;
@@ -81,8 +82,8 @@ struct Supports {
   }
 };
 
-/// Displacements of points [begin, begin + count), at most pieceSize; those outside the valid region are left
-/// as they are.
+/// The displacements of points [begin, begin + count), at most pieceSize. Points outside the valid region
+/// keep their values.
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Starts<D>& starts,
                                           std::size_t begin, std::size_t count, const double* coefficients,
@@ -126,15 +127,15 @@ TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Start
   }
 }
 
-/// Control points along the first axis, weighed along the others once for a run of points: the sums of
-/// displacePoint, in its order.
+/// A line of control points along the first axis: their sums along the other axes, computed once for a run of
+/// points that share them. The sums and their order are those of displacePoint.
 template <int D, int Order>
 struct WeighedLine {
   static constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
   std::ptrdiff_t first = 0, count = 0;
   double values[D][lineCapacity];
 
-  /// Of the supports that begin in [firstStart, lastStart], `support` being one of them.
+  /// Computes the line for all supports that begin in [firstStart, lastStart]; `support` is one of them.
   TESSERA_ALWAYS_INLINE void weigh(const FieldView<D>& field, const double* coefficients,
                                    const Support<D, Order>& support, std::ptrdiff_t firstStart,
                                    std::ptrdiff_t lastStart)
@@ -160,7 +161,7 @@ struct WeighedLine {
   }
 };
 
-/// Points [begin, end) of one cell: each the sum over its row, added up as sumOfRow does.
+/// Sums the points [begin, end) of one cell, each over its row, in the order of sumOfRow.
 template <int Taps>
 TESSERA_ALWAYS_INLINE void sumInCell(const double* row, const double (&weights)[Taps][blockSize],
                                      std::size_t begin, std::size_t end, double* sums)
@@ -176,7 +177,8 @@ TESSERA_ALWAYS_INLINE void sumInCell(const double* row, const double (&weights)[
   }
 }
 
-/// Points [begin, begin + count) of a run, by one line; false if that is not worth it.
+/// Computes points [begin, begin + count) of a run from one line. Returns false if the run is too short to
+/// gain from it.
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE bool displaceRun(const FieldView<D>& field, const Starts<D>& starts, std::size_t begin,
                                        std::size_t count, const double* coefficients,
@@ -197,12 +199,12 @@ TESSERA_ALWAYS_INLINE bool displaceRun(const FieldView<D>& field, const Starts<D
   starts.at(within, start);
   Support<D, Order> support;
   if (!supportFrom<D, Order>(field.finder, start, support))
-    return true; // none is inside
+    return true; // no point is inside
   const auto firstStart = static_cast<std::ptrdiff_t>(least), lastStart = static_cast<std::ptrdiff_t>(most);
   if (lastStart - firstStart + taps > std::min(lineCapacity, static_cast<std::ptrdiff_t>(count)))
     return false;
   line.weigh(field, coefficients, support, firstStart, lastStart);
-  std::int32_t at[blockSize]; // where supports begin on the line
+  std::int32_t at[blockSize]; // where the supports begin on the line
   double distance[blockSize], kept[blockSize], weights[taps][blockSize];
   const double* const x = starts.x[0] + begin;
   for (std::size_t i = 0; i < count; ++i) {
@@ -233,7 +235,8 @@ TESSERA_MULTIVERSION void displaceBlock(const FieldView<D>& field, const ListSam
                                         std::size_t first, std::size_t count, const double* coefficients,
                                         double (&u)[D][blockSize])
 {
-  const FieldView<D> view = field; // a copy: what is written could be part of the original
+  // A copy, because the compiler must assume that output arrays overlap the original.
+  const FieldView<D> view = field;
   Starts<D> starts;
   WeighedLine<D, Order> line;
   std::int32_t same[blockSize];
@@ -246,7 +249,7 @@ TESSERA_MULTIVERSION void displaceBlock(const FieldView<D>& field, const ListSam
     for (; begin < end; begin += pieceSize)
       displacePoints<D, Order>(view, starts, begin, std::min(pieceSize, end - begin), coefficients, u);
   };
-  std::size_t alone = 0; // points from here to the run are in none
+  std::size_t alone = 0; // points from here to the run belong to no run
   for (std::size_t begin = 0, end = 0; begin < count; begin = end) {
     for (end = begin + 1; end < count && same[end];)
       ++end;

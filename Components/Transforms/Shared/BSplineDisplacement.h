@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-/// What every kernel needs of a field.
+/// The grid's data that the kernels need.
 template <int D>
 struct FieldView {
   SupportFinder<D> finder;
@@ -13,7 +13,7 @@ struct FieldView {
   int components;
 };
 
-/// Weights along the middle axis; there is none in 2D.
+/// Weights along the middle axis; in 2D there is none.
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE void middleWeights(const Support<D, Order>& support, double* w)
 {
@@ -22,11 +22,11 @@ TESSERA_ALWAYS_INLINE void middleWeights(const Support<D, Order>& support, doubl
     bsplineWeights<Order, double>(support.distance[1], w);
 }
 
-/// The displacements of batches of points.
+/// Computes the displacements of batches of points.
 template <int D, int Order>
 class DisplaceBatch {
 public:
-  /// As BSplineField::displace.
+  /// Does the work of BSplineField::displace.
   static void run(const FieldView<D>&, const ListSamples<D>&, const double* coefficients, bool addPoint,
                   const PointsOut<D>&);
 };

@@ -34,14 +34,14 @@ TESSERA_MULTIVERSION void pullBackBatch(const FieldView<D>& field, const ListSam
   }
 }
 
-/// Position of (a, b), a <= b, among the stored second derivatives.
+/// The position of (a, b), a <= b, among the stored second derivatives.
 template <int D>
 constexpr int symmetricIndex(int a, int b)
 {
   return a * D - a * (a - 1) / 2 + b - a;
 }
 
-/// Weights of an axis and their first and second derivatives.
+/// The weights of one axis, and their first and second derivatives.
 template <int Taps>
 struct AxisDerivatives {
   double w0[Taps] = {1}, w1[Taps] = {}, w2[Taps] = {};
@@ -73,8 +73,9 @@ struct SupportDerivatives {
   }
 };
 
-/// First (g) and second (h, upper) derivatives of one component with respect to the grid index.
-/// Rows are summed by how often they are differentiated along (middle, last): s00, s10, s01, ...
+/// The first (g) and second (h, upper triangle) derivatives of one component with respect to the grid index.
+/// Rows along x are summed separately for each number of derivatives along the middle and last axes: s00,
+/// s10, s01, ...
 template <int D, int Order, bool WithHessian>
 TESSERA_ALWAYS_INLINE void indexDerivatives(const SupportFinder<D>& finder, const Support<D, Order>& support,
                                             const SupportDerivatives<D, Order>& w, const double* component,
@@ -122,7 +123,7 @@ TESSERA_ALWAYS_INLINE void indexDerivatives(const SupportFinder<D>& finder, cons
   }
 }
 
-/// The adjoint of indexDerivatives: component += the rows' weights for covectors g and h.
+/// The adjoint of indexDerivatives: component += the weights of the rows for covectors g and h.
 template <int D, int Order, bool WithHessian>
 TESSERA_ALWAYS_INLINE void pullBackIndexDerivatives(const SupportFinder<D>& finder,
                                                     const Support<D, Order>& support,
@@ -166,7 +167,7 @@ TESSERA_ALWAYS_INLINE void pullBackIndexDerivatives(const SupportFinder<D>& find
   }
 }
 
-/// hessian = axes^T h axes for the symmetric h; entries (upper) are `stride` apart.
+/// hessian = axes^T h axes for the symmetric h; the entries of the upper triangle are `stride` apart.
 template <int D>
 TESSERA_ALWAYS_INLINE void toPhysicalHessian(const double* h, const Matrix<D>& axes, double* hessian,
                                              std::size_t stride)

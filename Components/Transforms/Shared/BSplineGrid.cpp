@@ -22,7 +22,7 @@ struct Bounds {
   }
 };
 
-/// Transforms the batch and widens the bounds by it, in coordinates along the image's axes.
+/// Maps a batch and widens the bounds by the results, in coordinates along the image's axes.
 template <int D>
 void widen(Context& context, const TransformChain<D>& initial, const Matrix<D>& axesFromWorld,
            PointBatch<D>& batch, Bounds<D>& bounds)
@@ -76,8 +76,8 @@ GridBox<D> boxOfGrids(Context& context, const ImageGeometry<D>& fixed, const Tra
   Bounds<D> bounds;
   forEachBorderVoxel<D>(fixed.size, [&](const Size<D>& voxel) {
     for (int d = 0; d < D; ++d) {
-      // Sums in the order in which ITK forms them: where the image is a whole number of grid spacings long,
-      // their rounding decides in elastix whether there is one control point more.
+      // The sums are in ITK's order. If the image is a whole number of grid spacings long, their rounding
+      // decides whether elastix has one control point more.
       double coordinate = pointFromIndex.offset[d];
       for (int e = 0; e < D; ++e)
         coordinate += pointFromIndex.matrix[d][e] * static_cast<double>(voxel[e]);
@@ -115,7 +115,7 @@ template <int D>
 BSplineGrid<D> gridOver(const ImageGeometry<D>& box, const Vec<D>& spacingMm, int order, bool cyclic)
 {
   BSplineGrid<D> grid{{{}, spacingMm, {}, box.direction}, order, cyclic};
-  Vec<D> fromBoxOriginMm; // along the box's axes
+  Vec<D> fromBoxOriginMm; // in mm along the box's axes
   double pointCount = 1;
   for (int d = 0; d < D; ++d) {
     const double lengthMm = static_cast<double>(box.size[d]) * box.spacingMm[d];
@@ -142,7 +142,7 @@ BSplineGrid<D> gridOver(const ImageGeometry<D>& box, const Vec<D>& spacingMm, in
 
 namespace {
 
-/// How the values of new control points along one axis follow from the old coefficients along it.
+/// Where the new control points of one axis lie among the old ones.
 struct AxisSampling {
   std::size_t oldSize = 0, newSize = 0;
   double scale = 1, offset = 0; // old index = scale * new index + offset
@@ -172,7 +172,7 @@ void tapsAt(const AxisSampling& axis, std::size_t newIndex, std::size_t* taps, d
   }
 }
 
-/// Replaces the old axis by the new one in an array of lines: [outer][axis][inner].
+/// Evaluates lines of old values at the new control points of one axis; arrays are [outer][axis][inner].
 template <int Order>
 std::vector<double> sampleAlong(const AxisSampling& axis, const std::vector<double>& values,
                                 std::size_t inner)
@@ -202,9 +202,9 @@ std::vector<double> sampleAlong(int order, const AxisSampling& axis, const std::
   return order == 2 ? sampleAlong<2>(axis, values, inner) : sampleAlong<3>(axis, values, inner);
 }
 
-// The decomposition mirrors at the ends. A wrapped axis is decomposed with this many periods' worth of
-// further control points at each end: the effect of the ends falls by 0.27 a point, so that it is below
-// rounding in the middle.
+// The decomposition mirrors at the ends. A cyclic axis is therefore extended by so many control points of its
+// neighbouring periods at each end. The effect of the ends falls by a factor of 0.27 with each control point,
+// so that it is below rounding in the middle.
 constexpr std::size_t cyclicPadding = 32;
 
 }

@@ -21,7 +21,7 @@ const Parameter<double> gridDirection =
     realParameter("GridDirection", noDefault, Arity::list, "",
                   "unit vectors of the grid's axes, one after the other; without it the world's");
 
-/// Exactly one value an axis, or none if the key may be absent.
+/// Exactly one value for each axis, or none if the parameter is optional and absent.
 template <int D, class T>
 std::vector<T> axisValues(const Parameters& file, const Parameter<T>& parameter, bool required)
 {

@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-/// Parameters that stand in parameter files and in transform parameter files alike.
+/// Parameters that occur both in parameter files and in transform parameter files.
 namespace bsplineparameters {
 Parameter<std::int64_t> splineOrder();
 Parameter<bool> useCyclicTransform();
@@ -15,8 +15,8 @@ Parameter<bool> useCyclicTransform();
 template <int D>
 std::vector<FileEntry> gridEntries(const BSplineGrid<D>& grid);
 
-/// Reads them; a GridIndex other than 0 moves the origin. Throws Error(usage) for missing or meaningless
-/// values.
+/// Reads these lines. A GridIndex other than 0 moves the origin. Throws Error(usage) for missing or
+/// meaningless values.
 template <int D>
 BSplineGrid<D> readGrid(const Parameters& transformFile);
 

@@ -10,9 +10,9 @@
 namespace tessera {
 namespace {
 
-/// Samples whose support is inside the grid, ordered by the first control point of their support, so that
-/// neighbours in this order touch the same memory, and where the samples of each slice (of supports' first
-/// control points) begin.
+/// The samples whose support is inside the grid, sorted by the first control point of their support, so that
+/// neighbours in this order use the same memory; and where the samples begin whose support begins in a given
+/// slice.
 struct SortedSamples {
   std::vector<std::uint32_t> sample;
   std::vector<std::size_t> sliceBegin; // slices + 1
@@ -50,8 +50,9 @@ SortedSamples sortByCell(const Context& context, const SupportFinder<D>& finder,
   return sorted;
 }
 
-/// Layout of M: for each control point k (row of M) and each slot (how many slices further along the last
-/// axis l is) the (2 order + 1) columns along x of the (2 order + 1) rows along the middle axis (one in 2D).
+/// The stored part of M. For each control point k (row of M) and each slot (by how many slices l lies further
+/// along the last axis) there are the 2 order + 1 columns along x of 2 order + 1 rows along the middle axis
+/// (of one row in 2D).
 template <int D, int Order>
 struct Bands {
   static constexpr int taps = Order + 1, width = 2 * Order + 1;
@@ -62,7 +63,7 @@ struct Bands {
                   // comes
   std::ptrdiff_t slices;
   std::size_t slots;
-  std::size_t pointSize; // values a control point
+  std::size_t pointSize; // values for each control point
   std::vector<double> values;
 
   Bands(const SupportFinder<D>& finder, std::size_t pointCount)
@@ -72,7 +73,7 @@ struct Bands {
   {
   }
 
-  /// First slice of the support that is paired with slice k of it.
+  /// The first slice of the support that is paired with its slice k.
   int firstPartner(int k) const { return bothSides ? 0 : k; }
   std::size_t slot(const Support<D, Order>& support, int k, int l) const
   {
@@ -80,11 +81,11 @@ struct Bands {
       return static_cast<std::size_t>(l - k);
     return static_cast<std::size_t>((support.slice[l] - support.slice[k] + slices) % slices);
   }
-  /// How often a stored value stands in M.
+  /// How often a stored value occurs in M.
   double multiplicity(std::size_t slot) const { return bothSides || slot == 0 ? 1 : 2; }
 };
 
-/// Where the row of columns l = (first of the support .. , middle l) lies for row k = (x k, middle k) of M.
+/// Where the columns l = (first of the support, ...; middle l) are stored for row k = (x k, middle k) of M.
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE std::size_t bandRow(int xOfK, int middleOfK, int middleOfL)
 {
@@ -127,7 +128,8 @@ TESSERA_ALWAYS_INLINE void addSample(Bands<D, Order>& bands, const SupportFinder
   }
 }
 
-/// All samples that reach control points of `slice`; each slice is written by one call alone.
+/// Adds all samples that reach control points of `slice`. Each slice is written by one call alone, so that
+/// threads need no locks.
 template <int D, int Order>
 TESSERA_MULTIVERSION void fillSlice(Bands<D, Order>& bands, const SupportFinder<D>& finder,
                                     const ListSamples<D>& samples, const SortedSamples& sorted,
@@ -151,8 +153,8 @@ struct Extremes {
   double jj = 0, jcj = 0;
 };
 
-/// Diagonal entries of J J^T (q) and J C J^T (r) for one component: sum w_k^2 / s_k and sum (w_k / s_k) M_kl
-/// (w_l / s_l).
+/// The diagonal entries of J J^T (q) and J C J^T (r) for one component: sum w_k^2 / s_k, and sum (w_k / s_k)
+/// M_kl (w_l / s_l).
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE void quadraticForms(const Bands<D, Order>& bands, const SupportFinder<D>& finder,
                                           const Support<D, Order>& support, const double* inverseScales,
@@ -189,7 +191,7 @@ TESSERA_ALWAYS_INLINE void quadraticForms(const Bands<D, Order>& bands, const Su
   r = sumOfRow<taps>(sum);
 }
 
-/// A component's 1 / scale, and how many components share it.
+/// The inverse scales of a component, and the number of components that share them.
 struct ScaleGroup {
   std::vector<double> inverse;
   double components = 0;
@@ -226,7 +228,7 @@ struct SliceSums {
   double trace = 0, squares = 0;
 };
 
-/// tr and |.|_F^2 of the rows of C that belong to one slice of control points, times n and n^2.
+/// The trace, times n, and the squared norm |.|_F^2, times n^2, of the rows of C that belong to one slice.
 template <int D, int Order>
 SliceSums sumSlice(const Bands<D, Order>& bands, const BSplineGrid<D>& grid, const ScaleGroup& group,
                    std::ptrdiff_t slice)
@@ -244,7 +246,7 @@ SliceSums sumSlice(const Bands<D, Order>& bands, const BSplineGrid<D>& grid, con
       for (std::size_t slot = 0; slot < bands.slots; ++slot) {
         std::ptrdiff_t sliceOfL = slice + static_cast<std::ptrdiff_t>(slot);
         if (sliceOfL >= bands.slices)
-          sliceOfL -= bands.slices; // not cyclic: M is zero there
+          sliceOfL -= bands.slices; // beyond the grid's end M is zero; it is only cyclic grids that wrap
         double slotSquares = 0;
         for (std::ptrdiff_t dm = -(B::middleTaps - 1); dm < B::middleTaps; ++dm) {
           if (m + dm < 0 || m + dm >= sizeM)

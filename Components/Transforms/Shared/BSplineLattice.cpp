@@ -6,7 +6,7 @@ namespace tessera {
 namespace {
 
 constexpr double directionRounding = 1e-12;
-constexpr double onBorder = 1e-9; // control points: what the roundings of a voxel's point can be
+constexpr double onBorder = 1e-9; // in control points; the rounding error of a voxel's point is smaller
 constexpr double besideBorder =
     1e-10; // far more than the roundings of first + step * voxel, and nothing to a displacement
 
@@ -20,12 +20,13 @@ bool alongSameAxes(const Matrix<D>& a, const Matrix<D>& b)
   return true;
 }
 
-/// One axis, and how the path by points sees it: pointIndex(voxel) is the grid index of the point of a voxel
-/// of the first row.
+/// The axis of a field that agrees with the evaluation point by point about which voxels are inside.
+/// pointIndex(voxel) is the grid index that this evaluation has for a voxel of the first row.
 template <class PointIndex>
 FieldAxis axisBesideBorders(FieldAxis axis, int order, PointIndex&& pointIndex)
 {
-  const double low = (order - 1) / 2.0, high = low + axis.points - order; // low is inside, high is not
+  // `low` is inside the valid region, `high` is not.
+  const double low = (order - 1) / 2.0, high = low + axis.points - order;
   if (!(high > low))
     return axis;
   const auto besideBorderOf = [&](double border, double& index, int& voxel) {

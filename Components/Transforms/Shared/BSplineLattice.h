@@ -6,9 +6,9 @@
 
 namespace tessera {
 
-/// The voxels of a lattice in a grid whose axes run along the lattice's; nothing if they do not, or if the
-/// grid is cyclic. A voxel on the border of the valid region to rounding lies on the side where its point
-/// does.
+/// The field of a grid at the voxels of a lattice; nothing if the grid is cyclic or its axes do not run along
+/// those of the lattice. A voxel that lies on the border of the valid region, up to rounding, is inside if
+/// its point is.
 template <int D>
 std::optional<AlignedField<D>> alignedFieldOf(const BSplineGrid<D>&, const ImageGeometry<D>& lattice);
 

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-// The (order + 1)^D control points that carry a point, as rows along x: row r of axis "middle" (y in 3D, none
-// in 2D) and of the last axis. A row is one vector register.
+// The (order + 1)^D control points in whose support a point lies, as rows along x. A row has an index along
+// the middle axis (y in 3D, none in 2D) and one along the last axis, and fills one vector register.
 
 template <int Taps>
 struct RowOf {
@@ -53,13 +53,13 @@ TESSERA_ALWAYS_INLINE double sumOfRow(Row<Taps> row)
     return (row[0] + row[2]) + (row[1] + row[3]);
 }
 
-/// The numbers of a grid from which supports are found.
+/// The data of a grid from which supports are found.
 template <int D>
 struct SupportFinder {
   PointToIndex<D> pointToIndex{};
-  Vec<D> startLimit{};                    // starts lie in [0, startLimit)
-  std::array<std::ptrdiff_t, D> stride{}; // of control points
-  std::ptrdiff_t slices = 0;              // control points along the last axis
+  Vec<D> startLimit{};                    // supports begin in [0, startLimit)
+  std::array<std::ptrdiff_t, D> stride{}; // distances between control points in memory
+  std::ptrdiff_t slices = 0;              // number of control points along the last axis
   bool cyclic = false;
 
   SupportFinder() = default;
@@ -77,26 +77,26 @@ struct SupportFinder {
   }
 };
 
-/// Support of one point: first control point, distance of the point from it, offsets of the slices along the
-/// last axis.
+/// The support of one point: its first control point, the distance of the point from it, and the offsets of
+/// its slices along the last axis.
 template <int D, int Order>
 struct Support {
   static constexpr int taps = Order + 1;
   static constexpr int middleTaps = D == 3 ? taps : 1;
 
   std::array<std::ptrdiff_t, D> start;
-  std::array<double, D> distance;         // in control points, as bsplineWeights takes it
-  std::ptrdiff_t rowOffset = 0;           // of the first row within a slice
-  std::array<std::ptrdiff_t, taps> slice; // along the last axis, wrapped if the grid is cyclic
+  std::array<double, D> distance;         // in control points; the argument of bsplineWeights
+  std::ptrdiff_t rowOffset = 0;           // offset of the first row within a slice
+  std::array<std::ptrdiff_t, taps> slice; // offsets along the last axis, wrapped if the grid is cyclic
 
-  /// Offset of the row (middle, last) in an array over the control points.
+  /// The offset of the row (middle, last) in an array over the control points.
   TESSERA_ALWAYS_INLINE std::ptrdiff_t row(const SupportFinder<D>& finder, int middle, int last) const
   {
     return rowOffset + (D == 3 ? middle * finder.stride[1] : 0) + slice[last] * finder.stride[D - 1];
   }
 };
 
-/// Where the support of a point begins along one axis, a continuous index that is not yet wrapped.
+/// The continuous index at which the support of a point begins along one axis, before a cyclic axis wraps it.
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE double gridIndex(const SupportFinder<D>& finder, const ListSamples<D>& samples,
                                        std::size_t sample, int d)
@@ -104,7 +104,7 @@ TESSERA_ALWAYS_INLINE double gridIndex(const SupportFinder<D>& finder, const Lis
   return finder.pointToIndex.along(d, samples.at(sample)) - firstKnotOffset<Order>();
 }
 
-/// False if the support that begins there is not fully inside the grid (or no number).
+/// False if the support that begins there is not fully inside the grid, or if an index is not a number.
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE bool supportFrom(const SupportFinder<D>& finder, const double (&x)[D],
                                        Support<D, Order>& support)
@@ -126,7 +126,7 @@ TESSERA_ALWAYS_INLINE bool supportFrom(const SupportFinder<D>& finder, const dou
   return true;
 }
 
-/// False if the support of the point is not fully inside the grid (or the point is not a number).
+/// False if the support of the point is not fully inside the grid, or if the point is not a number.
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE bool findSupport(const SupportFinder<D>& finder, const ListSamples<D>& samples,
                                        std::size_t sample, Support<D, Order>& support)
