@@ -38,8 +38,8 @@ const Parameter<std::string> fieldInterpolatorName =
                   "component, or auto");
 
 constexpr double passiveScale = 1e4;
-constexpr double bytesAParameter =
-    64; // in the lists that the simplest optimizer, the cost and the chain hold of them
+/// Bytes of the lists that the simplest optimizer, the cost and the chain have for each parameter.
+constexpr double bytesAParameter = 64;
 
 /// The grid in the form that kernels take, and the coefficients on the device if they are constant.
 template <int D>

@@ -59,8 +59,8 @@ struct Bands {
   static constexpr int middleTaps = Support<D, Order>::middleTaps, middleWidth = 2 * middleTaps - 1;
   static constexpr std::size_t slotSize = std::size_t(width) * middleWidth;
 
-  bool bothSides; // a short cyclic axis: slices before and after coincide, so that each pair is stored as it
-                  // comes
+  /// True for a short cyclic axis, where slices before and after coincide: each pair is stored as it comes.
+  bool bothSides;
   std::ptrdiff_t slices;
   std::size_t slots;
   std::size_t pointSize; // values for each control point

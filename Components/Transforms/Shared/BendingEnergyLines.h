@@ -12,54 +12,60 @@
 #define TESSERA_OF_A_LANE inline
 #endif
 
-// ExactBendingEnergy by lines: what a lane does between the shuffles of its warp, for nvcc on the device and
-// for g++ in tests.
+// The value and gradient of ExactBendingEnergy, c^T Q c and 2 Q c with Q banded along each axis, by lines of
+// control points: the steps of a lane between the shuffles of its warp, compiled by nvcc for the device and
+// by g++ for tests. With the bands of three derivatives p = 0, 1, 2 along each axis (Z, Y, X; those of p = 2
+// halved):
 //
-// A warp has 32 columns of the first axis, one a lane, in two slices of the last axis, and goes along the
-// second axis. It reads a row of the 8 slices around its own (once from memory; as warps of a block have
-// neighbouring slices, the rest is in the caches) and contracts it along the last axis. The last 7 rows of
-// that are held, so that rows of outputs come one by one from sums over pairs. The first axis is last: what
-// columns add to each other's outputs goes from lane to lane, each lane adding its own by bands of its own;
-// the grid's faces need nothing else. A tile's outermost 3 columns are in its neighbours too, and outputs of
-// those.
+//   F_p = Z_p c                                           along the last axis
+//   E_p = sum over q + r = p of Y_q F_r                   along the second axis
+//   gradient = 4 * sum over q + r = 2 of X_q E_r          along the first axis
+//   value = c . gradient / 2
+//
+// A warp has 32 columns of the first axis, one a lane, and two slices of the last axis; it marches along the
+// second axis. For each row it reads the 8 slices around its own (once from memory; for the other warps of
+// the block they are in the caches) and contracts them to F_p. It keeps F_p of the last 7 rows, from which
+// E_p of one row follows. Along the first axis, sums go from lane to lane, and each lane adds its own part by
+// the bands of its own column, so that the grid's faces need no special case. The outermost 3 columns of a
+// tile belong to its neighbours too, which compute the outputs there.
 namespace tessera::bending {
 
 constexpr int reach = 3, neighbours = 7, derivatives = 3;
-constexpr int lanes = 32, columnsOfTile = lanes - 2 * reach; // from one tile to the next
+constexpr int lanes = 32, columnsOfTile = lanes - 2 * reach; // columns from one tile to the next
 constexpr int slicesOfLane = 2, slicesRead = slicesOfLane + 2 * reach;
 constexpr int warps = 4, slices = slicesOfLane * warps, threads = lanes * warps; // of a block
-constexpr int blocksAMultiprocessor = 2; // as the registers of its lanes leave room for
+constexpr int blocksAMultiprocessor = 2; // so many blocks fit by the registers of their lanes
 
+/// Control points of an axis. Those from `firstWhole` to `lastWhole` have equal and symmetric bands.
 struct Axis {
-  int points, firstWhole,
-      lastWhole; // control points; those from first to last have equal and symmetric bands
+  int points, firstWhole, lastWhole;
 };
 
-/// Bands, those of two derivatives halved. With F_p = Z_p c, E_p the sum of Y_q F_r over q + r = p and X_q
-/// those of the first axis, the gradient is 4 times the sum of X_q E_r over q + r = 2. F_p is in units of
-/// Z_p's middle where it is whole, and E_p in units of that times Y_0's, so that the middles of Z_p and Y_0
-/// are 1; X_q has these units.
+/// The bands of all axes, those of two derivatives halved. F_p is in units of the middle of Z_p where Z_p is
+/// whole, and E_p in units of that times the middle of Y_0. So the middles of Z_p and Y_0 are 1, and X_q
+/// contains these units.
 struct Bands {
-  double z[derivatives][reach];           // whole ones, at distances from 1
-  double y0[reach];                       // Y_0, likewise
-  double y1[2][reach + 1], y2[reach + 1]; // Y_1 for E_1 and for E_2, Y_2, at distances from 0
-  const double *rowsOfZ, *rowsOfY;        // any: [control point][p][slice that is read], 16 bytes aligned;
-                                          // [control point][Y_0, both Y_1, Y_2][neighbour]
-  const double* ofX; // [p][neighbour][tile][lane], 0 for neighbours that are not the tile's
+  double z[derivatives][reach];           // bands of whole rows, from distance 1 on
+  double y0[reach];                       // the same for Y_0
+  double y1[2][reach + 1], y2[reach + 1]; // Y_1 for E_1 and for E_2, and Y_2, from distance 0 on
+  /// Bands of every row: of Z [control point][p][slice that is read], aligned to 16 bytes; of Y [control
+  /// point][Y_0, both Y_1, Y_2][neighbour].
+  const double *rowsOfZ, *rowsOfY;
+  const double* ofX; // [p][neighbour][tile][lane], 0 for neighbours outside of the tile
   static constexpr int perRowOfZ = derivatives * slicesRead, perRowOfY = 4 * neighbours;
 };
 
-/// Blocks along the first axis of the launch's grid: segments of rows of groups of slices; along the other
-/// two: tiles, components. Groups of which a slice's bands are not whole take longer, so that they are in
-/// more segments. In 2D the last axis is one control point.
+/// How the work is cut. Blocks along the first axis of the launch's grid are segments of rows of groups of
+/// slices; those along the other two axes are tiles and components. Groups with slices at the grid's faces,
+/// whose bands are not whole, take longer and have more segments. In 2D the last axis has one control point.
 struct Plan {
   Axis axes[3];
   Bands bands;
   int tiles, components;
-  int groups, firstWholeGroup, behindWholeGroups; // of slices: those of a block
-  int segments, segmentsOfOthers;                 // of the second axis, of whole groups and of the others
-  unsigned sliceBytes[slicesRead]; // from the lowest slice that is read to each of them, the grid's last one
-                                   // at most
+  int groups, firstWholeGroup, behindWholeGroups; // groups of slices, a group for each block
+  int segments, segmentsOfOthers; // segments of the second axis, in whole groups and in the others
+  /// Distances from the lowest slice that is read to each of those read, at most to the grid's last one.
+  unsigned sliceBytes[slicesRead];
 
   TESSERA_HOST_DEVICE int wholeGroups() const { return behindWholeGroups - firstWholeGroup; }
   TESSERA_HOST_DEVICE int otherGroups() const { return groups - wholeGroups(); }
@@ -78,8 +84,8 @@ TESSERA_OF_A_LANE int largest(int a, int b)
   return a > b ? a : b;
 }
 
-/// A lane's part: column x, which is the tiles' column `inTiles`, of slices z and z + 1, rows from `start` to
-/// before `stop`.
+/// A lane's part: column x (column `inTiles` if tiles are counted one behind the other) of slices z and z +
+/// 1, in rows [start, stop).
 struct Place {
   int tile, component, x, inTiles, start, stop, z;
   bool hasOutputs;
@@ -118,7 +124,7 @@ TESSERA_OF_A_LANE double loaded(const double* from)
 #endif
 }
 
-/// Two numbers from a multiple of 16 bytes.
+/// Loads two numbers from an address that is a multiple of 16 bytes.
 TESSERA_OF_A_LANE void loadTwo(const double* from, double (&to)[2])
 {
 #ifdef __CUDACC__
@@ -131,8 +137,8 @@ TESSERA_OF_A_LANE void loadTwo(const double* from, double (&to)[2])
 #endif
 }
 
-/// Asks for the rows of a warp's slices behind those that it begins with, so that they are in the L2 cache
-/// when they are read; each tile asks for a part.
+/// Prefetches the rows of a warp's slices behind the first ones into the L2 cache; each tile prefetches a
+/// part.
 TESSERA_OF_A_LANE void askForRows([[maybe_unused]] const Plan& plan, [[maybe_unused]] const Place& place,
                                   [[maybe_unused]] const double* coefficients)
 {
@@ -162,20 +168,20 @@ TESSERA_OF_A_LANE bool whole(const Axis& axis, int first, int last)
   return first >= axis.firstWhole && last <= axis.lastWhole;
 }
 
-/// A lane's numbers of a row contracted along the last two axes: [slice][derivatives].
+/// E_p of a lane's column in one row: [slice][derivatives].
 using Row = double[slicesOfLane][derivatives];
 
-/// What goes from lane to lane: sums for outputs at larger and at smaller columns, by slices.
+/// Sums that go to the next lane (up) and to the lane before (down), one for each slice.
 struct Passed {
   double up[slicesOfLane], down[slicesOfLane];
 };
 
-/// What a lane does. The tile's other columns are the warp's other lanes.
+/// The work of one lane; the other columns of its tile belong to the other lanes of its warp.
 ///
-/// For each row: contractAlongY; passFirst; goOn; passOn with 2 and 1; finish. Between these what is passed
-/// up comes from the lane before and what is passed down from the lane after; which of a tile's first or last
-/// lanes it comes from to its last or first one does not matter. `slot` is the number of the row, from the
-/// first one, modulo 7.
+/// For each row the caller calls contractAlongY, passFirst, goOn, passOn with 2 and then 1, and finish.
+/// Between these calls, shuffles bring `up` from the lane before and `down` from the next lane. The first and
+/// last lanes of a tile may receive any lane's numbers, because their bands are 0 there. `slot` is the number
+/// of the row within the segment, modulo 7.
 class Line {
 public:
   TESSERA_OF_A_LANE Line(const Plan& plan, const Place& place, const double* coefficients, double* gradient)
@@ -238,7 +244,7 @@ public:
       contractByRowAlongY(slot, e);
   }
 
-  /// What the outputs three columns on lack.
+  /// The lane's part of the outputs three columns to either side.
   TESSERA_OF_A_LANE Passed passFirst(const Row& e) const
   {
     Passed passed;
@@ -249,7 +255,7 @@ public:
     }
     return passed;
   }
-  /// The same for those `distance` columns on, which others have added to.
+  /// The parts received, which now are for the outputs `distance` columns away, plus the lane's own.
   TESSERA_OF_A_LANE Passed passOn(int distance, const Row& e, const Passed& received) const
   {
     Passed passed;
@@ -261,7 +267,7 @@ public:
     return passed;
   }
 
-  /// The next row: contracts what was asked for and asks for the row after it.
+  /// Goes on to the next row: contracts the row that was loaded before, and loads the one after it.
   TESSERA_OF_A_LANE void goOn(int slot)
   {
     if (zWhole_)
@@ -272,7 +278,7 @@ public:
     load(next_, row_);
   }
 
-  /// Takes the outputs into the value and writes their gradient unless there is none.
+  /// Adds the outputs to the value and, unless there is none, writes the gradient.
   TESSERA_OF_A_LANE void finish(const Row& e, const Passed& received)
   {
     TESSERA_UNROLL
@@ -306,7 +312,8 @@ private:
           loaded(reinterpret_cast<const double*>(reinterpret_cast<const char*>(from) + plan_.sliceBytes[m]));
   }
 
-  /// By bands that are whole.
+  /// Contracts a row along the last axis by bands that are whole, hence symmetric: pairs at equal distance
+  /// share a weight.
   TESSERA_OF_A_LANE void contractByPairsAlongZ(const double (&c)[slicesRead], int slot)
   {
     TESSERA_UNROLL
@@ -338,7 +345,7 @@ private:
     }
   }
 
-  /// By bands that are whole; the row's first neighbour is in `slot`.
+  /// The same along the second axis; `slot` holds the row's first neighbour.
   TESSERA_OF_A_LANE void contractByPairsAlongY(int slot, Row& e) const
   {
     const Bands& bands = plan_.bands;
@@ -384,7 +391,7 @@ private:
     }
   }
 
-  /// `sum` and what the lane adds to the output m columns after its own.
+  /// `sum`, plus what the lane adds to the output m columns after its own.
   TESSERA_OF_A_LANE double added(int m, const double (&e)[derivatives], double sum) const
   {
     return fma(x_[0][reach + m], e[2], fma(x_[1][reach + m], e[1], fma(x_[2][reach + m], e[0], sum)));
@@ -395,19 +402,19 @@ private:
   }
 
   const Plan& plan_;
-  double* gradient_;      // or none
-  const double* from_;    // coefficients of the row's outputs, in the first slice
-  std::ptrdiff_t to_;     // where their gradient is
-  const double* next_;    // the row that is asked for, in the lowest slice that is read
-  const double* rowsOfZ_; // of the lane's slices
-  unsigned ofSlice_;      // to the next slice
-  int y_, stop_;          // the row; after the last one
-  bool zWhole_;           // the slices' bands are
-  bool outputs_[slicesOfLane],
-      writes_[slicesOfLane];          // the slices have outputs at the column; those are written
-  double x_[derivatives][neighbours]; // bands of the lane's column
-  double row_[slicesRead];            // what was asked for
-  double f_[slicesOfLane][derivatives][neighbours]; // rows contracted along the last axis
+  double* gradient_;      // may be null
+  const double* from_;    // the row's coefficients in the first slice
+  std::ptrdiff_t to_;     // the place of their gradient
+  const double* next_;    // the row that is loaded next, in the lowest slice that is read
+  const double* rowsOfZ_; // bands of the lane's slices
+  unsigned ofSlice_;      // distance to the next slice
+  int y_, stop_;          // the row, and the end of rows
+  bool zWhole_;           // whether the bands of both slices are whole
+  /// Whether the slices have outputs in this column, and whether these are written.
+  bool outputs_[slicesOfLane], writes_[slicesOfLane];
+  double x_[derivatives][neighbours];               // the bands of the lane's column
+  double row_[slicesRead];                          // the row that was loaded
+  double f_[slicesOfLane][derivatives][neighbours]; // F_p of seven rows
   double here_[slicesOfLane];                       // coefficients of the row's outputs
   double values_[slicesOfLane] = {};
 };

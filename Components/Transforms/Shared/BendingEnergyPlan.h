@@ -7,22 +7,23 @@
 
 namespace tessera::bending {
 
-/// Parts of the first axis of `points` control points.
+/// The number of tiles along a first axis of `points` control points.
 inline int tilesOf(int points)
 {
   return points <= lanes ? 1 : (points - 2 * reach + columnsOfTile - 1) / columnsOfTile;
 }
 
 constexpr int maxSegments = 16;
-/// Segments of groups that are not whole, where those that are have `count`.
+/// The number of segments of groups that are not whole, if whole groups have `count`.
 constexpr int segmentsOfOthers(int count)
 {
   return (3 * count + 1) / 2;
 }
 
-/// Cuts the second axis, for `lines` of tiles and components: such that an H200 ends soonest, on every
-/// device, as the sum of a value depends on it. A row of a group that is not whole takes half as long again,
-/// and a block takes some rows' time to begin. Blocks alone on a multiprocessor take nearly as long as two.
+/// Cuts the second axis into segments, for `lines` of tiles and components, so that an H200 takes the least
+/// time. The cut is the same on every device, because the sum of the value depends on it. Rows of groups that
+/// are not whole take half as long again, and the begin of a block takes as long as some rows. A block alone
+/// on a multiprocessor takes nearly as long as two.
 inline void cutRows(int lines, Plan& plan)
 {
   constexpr int multiprocessors = 132, atOnce = 2, ofRow = 2, ofRowOfOthers = 3, toBegin = 8;
@@ -43,7 +44,7 @@ inline void cutRows(int lines, Plan& plan)
   }
 }
 
-/// The bands of all axes as Bands has them.
+/// The bands of all axes in the units of Bands.
 template <int D>
 class ScaledBands {
 public:
@@ -54,9 +55,9 @@ public:
     middleOfY_ = middle(1, 0);
   }
 
-  /// Those of the first axis, in which all units are.
+  /// Bands of the first axis, which contain the units of the other two.
   double x(int point, int p, int m) const { return band(0, point, p, m) * middleOfY_ * middleOfZ_[2 - p]; }
-  /// `which` as Bands::rowsOfY has them.
+  /// Bands of the second axis; `which` counts as in Bands::rowsOfY.
   double y(int point, int which, int m) const
   {
     constexpr int derivativesOf[4] = {0, 1, 1, 2}, from[4] = {0, 0, 1, 0}, to[4] = {0, 1, 2, 2};
@@ -87,13 +88,13 @@ private:
   double middleOfZ_[derivatives], middleOfY_;
 };
 
-/// Slices of which Bands::rowsOfZ has rows: those of whole lanes.
+/// The number of slices for which Bands::rowsOfZ has rows: whole lanes.
 inline int slicesOfRows(int points)
 {
   return (points + slicesOfLane - 1) / slicesOfLane * slicesOfLane;
 }
 
-/// Numbers of tableOf.
+/// The length of tableOf.
 inline std::size_t tableSize(const Plan& cut)
 {
   return static_cast<std::size_t>(slicesOfRows(cut.axes[2].points)) * Bands::perRowOfZ
@@ -101,7 +102,7 @@ inline std::size_t tableSize(const Plan& cut)
          + static_cast<std::size_t>(cut.axes[1].points) * Bands::perRowOfY;
 }
 
-/// What Bands points to: the rows of the last axis, the bands of the first one, the rows of the second one.
+/// The table that Bands points into: rows of the last axis, bands of the first one, rows of the second one.
 template <int D>
 std::vector<double> tableOf(const std::array<BendingBands, D>& bands)
 {
@@ -129,7 +130,7 @@ std::vector<double> tableOf(const std::array<BendingBands, D>& bands)
   return table;
 }
 
-/// The axes, in 2D with a last one of one control point, and how warps share them.
+/// The plan for these axes without its bands. In 2D a last axis of one control point is added.
 template <int D>
 Plan cutOf(const std::array<Axis, D>& axes)
 {
@@ -149,13 +150,14 @@ Plan cutOf(const std::array<Axis, D>& axes)
   return plan;
 }
 
-/// A launch with any bands has no more blocks.
+/// The largest number of blocks of a launch, whatever the bands.
 inline int maxBlocks(const Plan& plan)
 {
   return plan.groups * segmentsOfOthers(maxSegments) * plan.tiles * plan.components;
 }
 
-/// `table` of tableOf, where the blocks are to read it: at a multiple of 16 bytes.
+/// The plan with its bands. `table` is tableOf in the memory from which blocks read it, at a multiple of 16
+/// bytes.
 template <int D>
 Plan planOf(const std::array<BendingBands, D>& bands, const double* table)
 {

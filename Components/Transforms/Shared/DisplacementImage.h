@@ -9,9 +9,9 @@
 
 namespace tessera {
 
-/// x + u(x), u an image of displacements in mm, its voxels in the memory of whoever evaluates it:
-/// voxels[component + D * voxel]. Zero displacement outside of the image, which ends half a voxel beyond its
-/// voxels' centres.
+/// x + u(x), with u an image of displacements in mm: voxels[component + D * voxel], in the memory of whoever
+/// evaluates it. The displacement is zero outside of the image, which ends half a voxel beyond the outermost
+/// voxel centres.
 template <int D>
 struct DisplacementImage {
   const float* voxels = nullptr;
@@ -50,14 +50,14 @@ struct DisplacementImage {
                                        double (&hessian)[D][D * (D + 1) / 2]) const
   {
     Cell cell;
-    double g[D][D] = {}, h[D][D][D] = {}; // by index
+    double g[D][D] = {}, h[D][D][D] = {}; // derivatives by the index
     if (find(pointMm, cell))
       forEachCorner(cell, [&](const float* displacement, int corner) {
         TESSERA_UNROLL
         for (int a = 0; a < D; ++a) {
           TESSERA_UNROLL
           for (int b = a; b < D; ++b) {
-            double weight = 1; // differentiated along a, and along b if that is another axis
+            double weight = 1; // its factor is differentiated along a, and along b if that is another axis
             TESSERA_UNROLL
             for (int d = 0; d < D; ++d)
               weight *= d == a || d == b ? (corner >> d & 1 ? 1 : -1) : sideWeight(cell, corner, d);
@@ -93,10 +93,11 @@ struct DisplacementImage {
   }
 
 private:
-  /// The 2^D voxels around a point and where it lies between them.
+  /// The 2^D voxels around a point, and its place between them.
   struct Cell {
-    std::size_t offset[2][D]; // of the lower and upper voxel along each axis, times components
-    double fraction[D];       // between them
+    // Offsets of the lower and upper voxel along each axis, times the number of components.
+    std::size_t offset[2][D];
+    double fraction[D]; // place between them, from 0 to 1
   };
 
   /// False outside of the image.
@@ -118,7 +119,8 @@ private:
     return inside;
   }
 
-  /// Calls visit(first component of a corner's displacement, the corner's sides along the axes as bits).
+  /// Calls visit(first component of a corner's displacement, bits that say for each axis whether the corner
+  /// is the upper one).
   template <class Visit>
   TESSERA_HOST_DEVICE void forEachCorner(const Cell& cell, Visit&& visit) const
   {

@@ -15,14 +15,15 @@ namespace {
 constexpr int neighbours = BendingBands::neighbours, perPoint = BendingBands::perPoint,
               reach = neighbours / 2;
 
-/// Gauss and Legendre's rule on [-1, 1], exact for the products of two cubics.
+/// The Gauss-Legendre rule on [-1, 1] with four nodes, which is exact for products of two cubics.
 constexpr int nodeCount = 4;
 constexpr double nodes[nodeCount] = {-0.86113631159405257522, -0.33998104358485626480, 0.33998104358485626480,
                                      0.86113631159405257522};
 constexpr double nodeWeights[nodeCount] = {0.34785484513745385737, 0.65214515486254614263,
                                            0.65214515486254614263, 0.34785484513745385737};
 
-/// Adds weight * beta^(p)(x - i) beta^(p)(x - j) for the control points around x, x - start = distance.
+/// Adds weight * beta^(p)(x - i) beta^(p)(x - j) for all control points i, j in whose support x lies; x -
+/// start = distance.
 template <int Order>
 void addProducts(int start, double distance, double weight, std::vector<double>& bands)
 {
@@ -45,8 +46,7 @@ void addProducts(int order, int start, double distance, double weight, std::vect
     addProducts<3>(start, distance, weight, bands);
 }
 
-/// to[i] += factor * sum_m band[i][m] from[i + m], elements `inner` values apart and `inner` of them side by
-/// side.
+/// to[i] += factor * sum_m band[i][m] from[i + m], where each element stands for `inner` consecutive values.
 void addBands(const BendingBands& bands, int derivative, double factor, const double* from, double* to,
               std::size_t inner)
 {
@@ -87,7 +87,7 @@ double validHigh(int order, std::size_t points)
   return static_cast<double>(points) - 1 - (order - 1) / 2.0;
 }
 
-/// Derivatives are by control points so far.
+/// Turns derivatives by the grid index into derivatives by mm.
 void divideBySpacing(double spacingMm, std::vector<double>& bands)
 {
   for (std::size_t i = 0; i < bands.size(); ++i) {
@@ -96,11 +96,11 @@ void divideBySpacing(double spacingMm, std::vector<double>& bands)
   }
 }
 
-/// Voxels of an image in control points of a grid along the same axes.
+/// Where the voxels of an image lie in a grid along the same axes, in control points.
 template <int D>
 struct VoxelsInGrid {
   Vec<D> first{}, step{};
-  double turn = 0; // largest difference between the directions' entries
+  double turn = 0; // largest difference between entries of the two directions
 
   VoxelsInGrid(const BSplineGrid<D>& grid, const ImageGeometry<D>& image)
   {
@@ -147,7 +147,7 @@ BendingBands BendingBands::over(double low, double high, int points, int order, 
 std::optional<BendingBands> BendingBands::at(double first, double step, std::size_t count, int points,
                                              int order, double spacingMm)
 {
-  constexpr double nearBorder = 1e-6; // control points
+  constexpr double nearBorder = 1e-6; // in control points
   const double half = validLow(order), cells = points - order;
   BendingBands bands{points, 0, -1, std::vector<double>(static_cast<std::size_t>(points) * perPoint)};
   for (std::size_t n = 0; n < count; ++n) {
@@ -196,10 +196,11 @@ template <int D>
 std::optional<ExactBendingEnergy<D>> ExactBendingEnergy<D>::overVoxels(const BSplineGrid<D>& grid,
                                                                        const VoxelLattice<D>& lattice)
 {
-  constexpr double largestTurn = 1e-12; // some roundings: positions are those that points would have
+  // A few roundings, so that positions are those that the points would have.
+  constexpr double largestTurn = 1e-12;
   const VoxelsInGrid<D> voxels(grid, lattice.image->geometry);
-  if (grid.cyclic || grid.order != 3
-      || voxels.turn > largestTurn) // second derivatives of lower orders jump where rounding decides
+  // Rounding decides where a voxel lies, and second derivatives of lower orders are not continuous there.
+  if (grid.cyclic || grid.order != 3 || voxels.turn > largestTurn)
     return {};
   ExactBendingEnergy form;
   form.pointCount_ = grid.pointCount();
@@ -235,9 +236,9 @@ template <int D>
 double ExactBendingEnergy<D>::evaluate(Context& context, std::span<const double> coefficients,
                                        std::span<double> gradient)
 {
-  // With E_p the sum over all ways to take p derivatives along the axes so far, an axis makes
-  // E_0 <- G_0 E_0, E_1 <- G_0 E_1 + G_1 E_0, E_2 <- G_0 E_2 + 2 G_1 E_1 + G_2 E_0: mixed derivatives count
-  // twice.
+  // E_p is the sum over all ways to take p derivatives along the axes so far. With the bands G_p of the next
+  // axis E_0 <- G_0 E_0, E_1 <- G_0 E_1 + G_1 E_0 and E_2 <- G_0 E_2 + 2 G_1 E_1 + G_2 E_0; mixed derivatives
+  // count twice.
   constexpr double binomial[3][3] = {{1, 0, 0}, {1, 1, 0}, {1, 2, 1}};
   const std::size_t slices = static_cast<std::size_t>(bands_[D - 1].points), perSlice = pointCount_ / slices;
   orders_.assign(D * 3 * pointCount_, 0.0);

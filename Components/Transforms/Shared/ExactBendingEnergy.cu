@@ -14,10 +14,11 @@ namespace {
 
 using namespace bending;
 
+// So that sliceBytes fit in 32 bits.
 constexpr std::size_t largestSlice =
-    std::numeric_limits<unsigned>::max() / (sizeof(double) * (slicesRead - 1)); // of sliceBytes
+    std::numeric_limits<unsigned>::max() / (sizeof(double) * (slicesRead - 1));
 
-/// The sum over the block in a fixed order, in thread 0.
+/// The sum over the block in a fixed order; it is valid in thread 0.
 __device__ double blockSum(double value, double (&ofWarps)[warps])
 {
 #pragma unroll
@@ -33,14 +34,14 @@ __device__ double blockSum(double value, double (&ofWarps)[warps])
   return value;
 }
 
-/// What the results of the blocks are added up by, in their order.
+/// Memory for adding up the blocks' results in their order.
 struct BlockSums {
   double* ofBlocks;
-  unsigned* blocksDone; // 0 before and after
+  unsigned* blocksDone; // 0 before and after the kernel
   double* value;
 };
 
-/// Adds the blocks' values, of which each thread has a part, in the block that ends last.
+/// Adds up the values of all threads and blocks. The block that ends last does this for the blocks.
 __device__ void addBlocks(double own, const BlockSums& sums)
 {
   __shared__ double ofWarps[warps];
@@ -65,7 +66,7 @@ __device__ void addBlocks(double own, const BlockSums& sums)
   }
 }
 
-/// See Line. All lanes of a warp ask together.
+/// The shuffle between the steps of Line. All lanes of a warp must call it together.
 __device__ __forceinline__ Passed shuffled(const Passed& passed, int before, int after)
 {
   Passed received;
@@ -77,7 +78,8 @@ __device__ __forceinline__ Passed shuffled(const Passed& passed, int before, int
   return received;
 }
 
-/// Slots are constants, so that what the line holds stays in registers. True after the last row.
+/// Handles one row. Slots are constants, so that the rows that a line keeps stay in registers. Returns true
+/// after the last row.
 template <int Slot>
 __device__ __forceinline__ bool finishesWith(Line& line, int before, int after)
 {
@@ -91,8 +93,9 @@ __device__ __forceinline__ bool finishesWith(Line& line, int before, int after)
   return line.isDone();
 }
 
-/// Reads the coefficients of a component (8 bytes a control point) once from memory, 4 times from the caches,
-/// and the borders of tiles and segments again; writes 8 bytes of gradient a control point.
+/// The kernel of BendingEnergyLines.h. It reads the coefficients of a component (8 bytes a control point)
+/// once from memory and 4 times from the caches, and the borders of tiles and segments more often; it writes
+/// 8 bytes of gradient a control point.
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient,
                   BlockSums sums)

@@ -6,13 +6,13 @@
 
 #include <cmath>
 
-// What linear transforms do with a batch.
+// The work of linear transforms on a batch.
 namespace tessera::linear {
 
 constexpr int lanes = 4;
 using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
 
-/// Sums of v and of v (x - c)^T over a batch: sample i goes to lane i % 4, lanes are added in order.
+/// Sums of v and of v (x - c)^T over a batch. Sample i goes to lane i % 4, and lanes are added in order.
 template <int D>
 struct MomentSums {
   TESSERA_MULTIVERSION static CovectorMoments<D> of(const ListSamples<D>& samples,
@@ -50,8 +50,9 @@ struct MomentSums {
   }
 };
 
-/// out = matrix x + offset; in place is allowed. The order of sums is ITK's: the number of control points
-/// over a transformed box hangs on the last bit where the box is a whole number of grid spacings long.
+/// out = matrix x + offset; `out` may be the array of points. The order of the sums is that of ITK: where a
+/// transformed box is a whole number of grid spacings long, their last bit decides on the number of control
+/// points.
 template <int D>
 struct AffineBatch {
   TESSERA_MULTIVERSION static void apply(const AffineMap<D>& map, const ListSamples<D>& samples,
@@ -105,7 +106,7 @@ std::size_t countOf(const Samples<D>& samples)
   return count;
 }
 
-/// trace + 2 sqrt(2) |.|_F of a D x D matrix
+/// The trace plus 2 sqrt(2) times the Frobenius norm of a D x D matrix.
 template <int D>
 double sizeOf(const Matrix<D>& m)
 {

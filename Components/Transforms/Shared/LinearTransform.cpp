@@ -49,7 +49,7 @@ const Parameter<double>& centerOfRotationPoint()
   return parameter;
 }
 
-/// Takes no memory of the device: kernels get the map as their argument.
+/// Takes no device memory: kernels receive the affine map as an argument.
 template <int D>
 class HeldLinear final : public HeldTransformOnCuda<D> {
 public:
@@ -66,10 +66,10 @@ public:
 
 private:
   const LinearForm<D>& form_;
-  std::vector<double> constant_; // empty: parameters are given to each call
+  std::vector<double> constant_; // empty if each call brings the parameters
 };
 
-/// All D values, or nothing.
+/// Reads all D values, or none.
 template <int D, class T>
 bool readVector(const Parameters& parameters, const Parameter<T>& parameter, Vec<D>& values)
 {
@@ -116,7 +116,7 @@ std::string LinearTransform<D>::itkClass(const std::string& name)
   return name + "_double_" + dimension + "_" + dimension;
 }
 
-/// CenterOfRotation or CenterOfRotationPoint, if one is fully given.
+/// Uses CenterOfRotation or CenterOfRotationPoint if one of them is given completely.
 template <int D>
 bool LinearTransform<D>::centerFromSettings(const TransformStart<D>& start)
 {
@@ -169,7 +169,7 @@ std::vector<double> LinearTransform<D>::initialize(Context& context, const Trans
   return parameters;
 }
 
-/// (Scales ...) over the defaults.
+/// The default scales, replaced by those of (Scales ...).
 template <int D>
 std::vector<double> LinearTransform<D>::givenScales() const
 {
@@ -207,20 +207,20 @@ std::vector<double> LinearTransform<D>::scales(Context& context, const ListSampl
   std::vector<double> scales(parameterCount_);
   for (std::size_t k = 0; k < parameterCount_; ++k)
     scales[k] = products[k * parameterCount_ + k];
-  // A parameter that moves no sample (an image of one slice) has no gradient either: any divisor leaves it
-  // where it is.
+  // A parameter that moves no sample (as in an image of one slice) has no gradient either, so any scale
+  // leaves it where it is.
   const double negligible = 1e-18 * *std::max_element(scales.begin(), scales.end());
   for (double& scale : scales)
     scale = scale > negligible ? scale : 1;
   return scales;
 }
 
-/// T as matrix x + offset.
+/// T as one matrix and offset.
 template <int D>
 AffineMap<D> LinearTransform<D>::pointMap(std::span<const double> parameters) const
 {
   AffineMap<D> map = aboutCenter(parameters);
-  for (int row = 0; row < D; ++row) { // one by one, as ITK: AffineBatch says why
+  for (int row = 0; row < D; ++row) { // the order of ITK's sums; see AffineBatch
     map.offset[row] += centerMm_[row];
     for (int column = 0; column < D; ++column)
       map.offset[row] -= map.matrix[row][column] * centerMm_[column];
@@ -282,7 +282,7 @@ void LinearTransform<D>::pushForward(Context&, const Samples<D>& samples, std::s
   linear::applyTo<D>(map, samples, out);
 }
 
-/// 1/n sum over samples of J^T J, P x P: exact from the first and second moments of x - c.
+/// 1/n sum over samples of J^T J (P x P), computed exactly from the first and second moments of x - c.
 template <int D>
 std::vector<double> LinearTransform<D>::gramian(const Context& context, const ListSamples<D>& samples,
                                                 const Derivatives& d) const

@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// T(x) = A (x - c) + t + c, with A and t functions of the parameters; everything but that function.
+/// T(x) = A (x - c) + t + c, with A and t functions of the parameters. This class does everything but those
+/// functions.
 template <int D>
 class LinearTransform : public OptimizableTransform<D>,
                         public SpatialDerivatives<D>,
@@ -56,11 +57,12 @@ public:
 
 protected:
   static constexpr std::size_t maxParameters = D * D + D;
-  /// (dA/dmu_k, dt/dmu_k), zero beyond the parameter count: dT/dmu_k = dA_k (x - c) + dt_k.
+  /// For each parameter mu_k (dA/dmu_k, dt/dmu_k), so that dT/dmu_k = dA_k (x - c) + dt_k; zero beyond the
+  /// parameter count.
   using Derivatives = std::array<AffineMap<D>, maxParameters>;
 
-  /// How (Scales ...) is read: elastix takes one value for all rotations, but in SimilarityTransform entry by
-  /// entry.
+  /// How (Scales ...) is read. As in elastix, one value stands for all rotations, except in
+  /// SimilarityTransform, which reads one value for each parameter.
   enum class ScaleRule { oneForRotations, entryByEntry, none };
 
   LinearTransform(const Parameters&, std::size_t parameterCount, StartRules, ScaleRule);
@@ -69,10 +71,10 @@ protected:
   virtual AffineMap<D> aboutCenter(std::span<const double> parameters) const = 0;
   virtual Derivatives derivatives(std::span<const double> parameters) const = 0;
   virtual std::vector<double> identityParameters() const = 0;
-  /// Where the translation begins in the parameters.
+  /// The index of the first translation among the parameters.
   virtual std::size_t translationIndex() const = 0;
-  /// Scales without AutomaticScalesEstimation and (Scales ...); those that are not 1 belong to rotations (or
-  /// a scale).
+  /// Scales that are used without AutomaticScalesEstimation and without (Scales ...). Those that are not 1
+  /// belong to rotations (or to the scale).
   virtual std::vector<double> defaultScales() const = 0;
 
   /// Rows of the parameter table that all linear transforms but TranslationTransform have.

@@ -5,13 +5,13 @@
 namespace tessera::spline {
 namespace {
 
-constexpr std::size_t blockSize = 64; // samples for which a landmark's addend is computed side by side
+constexpr std::size_t blockSize = 64; // samples for which a landmark's term is computed side by side
 
 template <int D>
 struct Block {
   double values[D][blockSize];
 
-  /// What lies beyond the arrays' end is 0.
+  /// Loads a block; places beyond the arrays' end become 0.
   void load(const std::array<const double*, D>& arrays, std::size_t first, std::size_t count)
   {
     for (int d = 0; d < D; ++d) {
@@ -72,7 +72,7 @@ TESSERA_MULTIVERSION void addCovectorsOfLandmark(const Vec<D>& p, double alpha, 
   }
 }
 
-/// <covectors, derivatives of G(x) e>, e the unit vector of each component.
+/// The product of the covectors with the derivatives of G(x) e, for the unit vector e of each component.
 template <int D, SplineKernel Kernel>
 void addSpatialCovectorsOfLandmark(const Vec<D>& x, double alpha, const double (&covJacobian)[D][D],
                                    const double (&covHessian)[D][symmetricCount(D)], double* sums)
@@ -119,7 +119,7 @@ void addCovectors(const SplineModel<D>& model, const ListSamples<D>& samples, co
         sums[(n + d) * D + k] += samples.pointMm[d][i] * covectors[k][i];
       sums[(n + D) * D + k] += covectors[k][i];
     }
-  thread_local std::vector<Block<D>> blocks; // points, then covectors, by turns
+  thread_local std::vector<Block<D>> blocks; // points and covectors, in turn
   blocks.clear();
   for (std::size_t first = 0; first < samples.count; first += blockSize) {
     const std::size_t count = std::min(blockSize, samples.count - first);

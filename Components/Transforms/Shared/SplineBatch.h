@@ -3,8 +3,8 @@
 #include "Components/Transforms/Shared/SplineSystem.h"
 #include "Core/Registration/OptimizableTransform.h"
 
-// Splines of landmarks over batches of points. Vectors, and sums of d value / d vectors, have the layout of
-// SplineOfLandmarks.
+// Splines of landmarks over batches of points. Vectors, and derivatives of a value by the vectors, have the
+// layout of SplineOfLandmarks.
 namespace tessera::spline {
 
 template <int D>
@@ -14,8 +14,8 @@ void map(const SplineOfLandmarks<D>&, const ListSamples<D>&, const PointsOut<D>&
 template <int D>
 void addCovectors(const SplineModel<D>&, const ListSamples<D>&, const Covectors<D>&, std::span<double> sums);
 
-/// sums += sum over samples of <covJacobian, d jacobian / d vectors> + <covHessian, d hessian / d vectors>;
-/// layouts as Transform::spatialDerivatives, either may be null.
+/// sums += sum over samples of <covJacobian, d jacobian / d vectors> + <covHessian, d hessian / d vectors>.
+/// The layouts are those of Transform::spatialDerivatives; either covector may be null.
 template <int D>
 void addSpatialCovectors(const SplineModel<D>&, const ListSamples<D>&, const double* covJacobian,
                          const double* covHessian, std::span<double> sums);
@@ -30,8 +30,8 @@ template <int D>
 void addTransposedProduct(const SplineModel<D>&, const std::vector<double>& influence,
                           std::span<const double> sums, std::span<double> gradient);
 
-/// Exact, in double, the same bits for any thread count. Operations: samples * numbers^2, numbers those of
-/// the system's columns: landmarks, or D times as many for elastic bodies; memory: 8 numbers^2 bytes.
+/// Exact, in double precision, with the same bits for any number of threads. With n columns of the system
+/// (landmarks, or D times as many for elastic bodies) it takes samples * n^2 operations and 8 n^2 bytes.
 template <int D>
 JacobianTerms jacobianTerms(const Context&, const SplineModel<D>&, const std::vector<double>& influence,
                             const ListSamples<D>&, std::span<const double> scales);

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t samplesAtOnce = 256, perTask = 16;
 
-/// J of samples without the factor I that it has if the system couples no components: block rows of columns
-/// numbers each.
+/// J of samples. If the system couples no components, J is a row times the identity, and only the row is
+/// stored. A sample has `block` rows of `columns` numbers.
 template <int D>
 class Jacobians {
 public:
@@ -70,7 +70,7 @@ private:
   std::vector<double> values_;
 };
 
-/// 1/n sum J^T J of the unscaled J.
+/// 1/n sum J^T J for J without scales.
 template <int D>
 std::vector<double> gramian(const Context& context, Jacobians<D>& jacobians, std::size_t samples)
 {
@@ -94,7 +94,8 @@ std::vector<double> gramian(const Context& context, Jacobians<D>& jacobians, std
   return c;
 }
 
-/// trace + 2 sqrt(2) |.|_F of J J^T and J C J^T of a sample; q[side * columns + column] = 1 / sqrt(scale).
+/// The trace plus 2 sqrt(2) |.|_F of J J^T and of J C J^T for one sample; q[component * columns + column] = 1
+/// / sqrt(scale).
 template <int D>
 void sizesOf(const Jacobians<D>& jacobians, std::size_t sample, const std::vector<double>& c,
              const std::vector<double>& q, JacobianTerms& most)

@@ -7,13 +7,13 @@
 #include <cstddef>
 #include <type_traits>
 
-// T(x) = x + A x + b + sum over landmarks of G(x - p_i) w_i: thin-plate splines and their kin.
+// T(x) = x + A x + b + sum over landmarks of G(x - p_i) w_i: thin-plate splines and similar ones.
 namespace tessera {
 
 enum class SplineKernel { thinPlate, thinPlateR2LogR, volume, elasticBody, elasticBodyReciprocal };
 
-/// G(x) = f(r) I + g(r) x x^T and what its derivatives need: f1 = f'/r, f2 = f1'/r, the same for g. Zero
-/// where they are singular (r = 0).
+/// G(x) = f(r) I + g(r) x x^T, and the terms of its derivatives: f1 = f'/r, f2 = f1'/r, and the same for g.
+/// Terms that are singular at r = 0 are zero there.
 struct RadialTerms {
   double f = 0, f1 = 0, f2 = 0, g = 0, g1 = 0, g2 = 0;
 };
@@ -23,7 +23,7 @@ TESSERA_HOST_DEVICE constexpr bool hasOuterProduct(SplineKernel kernel)
   return kernel == SplineKernel::elasticBody || kernel == SplineKernel::elasticBodyReciprocal;
 }
 
-/// alpha of the elastic kernels for a Poisson ratio.
+/// The constant alpha of the elastic kernels for a Poisson ratio.
 inline double elasticAlpha(SplineKernel kernel, double poissonRatio)
 {
   return (kernel == SplineKernel::elasticBody ? 12 : 8) * (1 - poissonRatio) - 1;
@@ -70,7 +70,7 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void addKernel(const Vec<D>& x, const 
   }
 }
 
-/// Adds the first and second derivatives of G(x) w; h in the layout of Transform::spatialDerivatives for one
+/// Adds the first and second derivatives of G(x) w; h has the layout of Transform::spatialDerivatives for one
 /// sample.
 template <int D, SplineKernel Kernel>
 TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void addKernelDerivatives(const Vec<D>& x, const Vec<D>& w,
@@ -104,7 +104,7 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void addKernelDerivatives(const Vec<D>
   }
 }
 
-/// Calls body with the kernel as a constant; in 2D there is one.
+/// Calls body with the kernel as a constant; 2D has only one kernel.
 template <int D, class Body>
 TESSERA_HOST_DEVICE void withKernel(SplineKernel kernel, Body&& body)
 {
@@ -138,13 +138,13 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE std::array<double, D> minus(const std:
   return difference;
 }
 
-/// A whole spline, its numbers in the memory of whoever evaluates it. Kernels read landmarks through the
-/// first cache: all lanes of a warp ask for the same one.
+/// A whole spline; its numbers are in the memory of whoever evaluates it. Kernels read landmarks through the
+/// first-level cache, since all lanes of a warp read the same one.
 template <int D>
 struct SplineOfLandmarks {
   SplineKernel kernel;
   double alpha;
-  int count;                 // of landmarks
+  int count;                 // number of landmarks
   const double* landmarksMm; // p_i, point by point
   const double* vectors;     // w_i, point by point, then the columns of I + A, then b
 
@@ -168,7 +168,7 @@ struct SplineOfLandmarks {
     return sum;
   }
 
-  /// First and second derivatives, layouts as those of addKernelDerivatives.
+  /// The first and second derivatives, in the layouts of addKernelDerivatives.
   TESSERA_HOST_DEVICE void derivatives(const Vec<D>& pointMm, double (&jacobian)[D][D],
                                        double (&h)[D][D * (D + 1) / 2]) const
   {

@@ -24,7 +24,8 @@ Matrix<D> kernelMatrix(const Vec<D>& x, double alpha)
   return g;
 }
 
-/// Landmarks about their centre in units of their extent, so that the system's entries are of order one.
+/// Moves the landmarks' centre to 0 and divides by their extent, so that the system's entries are of order
+/// one.
 template <int D>
 struct Normalization {
   Vec<D> center{};
@@ -39,7 +40,7 @@ struct Normalization {
       for (int d = 0; d < D; ++d)
         extent = std::max(extent, std::abs(p[d] - center[d]));
   }
-  /// Basis of the affine part: coordinates, then 1.
+  /// The basis of the affine part at a point: its coordinates, then 1.
   std::array<double, D + 1> basis(const Vec<D>& p) const
   {
     std::array<double, D + 1> q;
@@ -50,7 +51,8 @@ struct Normalization {
   }
 };
 
-/// The matrix [K P; P^T 0] / largest entry of K, in blocks of `block` components (1 if G is a multiple of I).
+/// The matrix [K + relaxation I, P; P^T, 0] divided by the largest entry of K, in blocks of `block`
+/// components (1 if G is a multiple of I).
 template <int D, SplineKernel Kernel>
 std::vector<double> splineSystem(const std::vector<Vec<D>>& points, const Normalization<D>& normalization,
                                  double alpha, double relaxation, double& largest)
@@ -83,8 +85,8 @@ std::vector<double> splineSystem(const std::vector<Vec<D>>& points, const Normal
   return matrix;
 }
 
-/// Solves the system for `sides` right sides, and undoes the normalization: (landmarks + D + 1) * block rows
-/// of `sides` numbers.
+/// Solves the system for `sides` right-hand sides and undoes the normalization. The result has (landmarks + D
+/// + 1) * block rows of `sides` numbers.
 template <int D>
 bool solveSpline(const SplineModel<D>& model, std::vector<double>& right, std::size_t sides)
 {

@@ -8,9 +8,9 @@
 namespace tessera {
 
 /// The values of (TransformParameters ...), or of the binary file of doubles that it names if
-/// (UseBinaryFormatForTransformationParameters "true"). `expected` follows from the model, `because` says
-/// how. Throws Error(usage) with the figures if the count differs, Error(unreadableInput) if the binary file
-/// is missing or short.
+/// (UseBinaryFormatForTransformationParameters "true"). `expected` is the number that the model needs, and
+/// `because` says why. Throws Error(usage) with both numbers if the count differs, and Error(unreadableInput)
+/// if the binary file is missing or too short.
 std::vector<double> readTransformParameters(const Parameters& transformFile, std::size_t expected,
                                             const std::string& because);
 

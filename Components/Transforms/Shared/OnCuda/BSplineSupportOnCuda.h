@@ -6,19 +6,19 @@
 
 namespace tessera {
 
-/// The control points that carry a point, and their weights. Found by the CPU's expressions, so that both
-/// agree on which.
+/// The control points in whose support a point lies, and their weights. They are found by the same
+/// expressions as on the CPU, so that both find the same ones.
 template <int D, int Order>
 struct SupportOnCuda {
   static constexpr int taps = Order + 1;
   static constexpr int middleTaps = D == 3 ? taps : 1;
-  double distance[D]; // of the point from the first of them, as bsplineWeights takes it
+  double distance[D]; // distance of the point from the first of them; the argument of bsplineWeights
   double weights[D][taps];
-  int first;        // control point, along all axes but the last
+  int first;        // first control point along all axes but the last
   int slices[taps]; // offsets of the slices along the last axis, wrapped if the grid is cyclic
-  int rowStride;    // of control points along y (3D)
+  int rowStride;    // distance between control points along y (3D)
 
-  /// False if the support is not fully inside the grid, or the point is not a number.
+  /// False if the support is not fully inside the grid, or if the point is not a number.
   TESSERA_HOST_DEVICE bool find(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
   {
     int start[D];

@@ -10,20 +10,20 @@
 
 namespace tessera {
 
-// Second derivatives are kept as their upper triangles, row-wise, as everywhere.
+// Second derivatives are stored as their upper triangles, row-wise.
 
 TESSERA_HOST_DEVICE constexpr int upperCount(int dimension)
 {
   return dimension * (dimension + 1) / 2;
 }
-/// Position of (a, b), in any order.
+/// The position of (a, b) in the upper triangle; a and b may be in any order.
 template <int D>
 TESSERA_HOST_DEVICE constexpr int upperIndex(int a, int b)
 {
   return a <= b ? a * D - a * (a - 1) / 2 + b - a : b * D - b * (b - 1) / 2 + a - b;
 }
 
-/// A map's value, first and second derivatives at one point, in mm.
+/// The value, first and second derivatives of a map at one point, in mm.
 template <int D>
 struct Jet {
   double pointMm[D];
@@ -59,7 +59,7 @@ TESSERA_HOST_DEVICE void congruence(const double* h, const double (&m)[D][D], do
   }
 }
 
-/// <g, h> over all D x D entries.
+/// The sum of g_ab h_ab over all D x D entries of two symmetric matrices.
 template <int D>
 TESSERA_HOST_DEVICE double symmetricProduct(const double* g, const double* h)
 {
@@ -73,8 +73,8 @@ TESSERA_HOST_DEVICE double symmetricProduct(const double* g, const double* h)
   return sum;
 }
 
-/// Weights along the axes of the control points that carry a point, and their derivatives with respect to the
-/// grid's index.
+/// The weights along each axis of the control points in whose support a point lies, and their derivatives by
+/// the grid's index.
 template <int D, int Order>
 struct JetWeights {
   static constexpr int taps = Order + 1;
@@ -93,8 +93,8 @@ struct JetWeights {
   }
 };
 
-/// Value, first (g) and second (h) derivatives of one component of a B-spline, with respect to the grid's
-/// index. Rows along x are summed first, then those of a slice, then slices.
+/// The value, first (g) and second (h) derivatives of one component of a B-spline by the grid's index. Rows
+/// along x are summed first, then the rows of a slice, then the slices.
 template <int D, int Order>
 TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support,
                                           const JetWeights<D, Order>& w, const double* component,
@@ -148,8 +148,8 @@ TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support
   }
 }
 
-/// The weights of one control point in the D first and the second derivatives (g and h of indexDerivatives),
-/// from its taps along the axes.
+/// The weights of one control point in the D first and in the second derivatives (g and h of
+/// indexDerivatives), from its weights along the axes.
 template <int D>
 TESSERA_HOST_DEVICE void derivativeWeights(const double (&value)[D], const double (&first)[D],
                                            const double (&second)[D], double (&weights)[D + upperCount(D)])
@@ -182,7 +182,7 @@ TESSERA_HOST_DEVICE void gridAxes(const TransformOnCuda<D>& t, double (&axes)[D]
   } // d index_a / d x_j
 }
 
-/// Adds a B-spline's displacement and its derivatives to the identity's.
+/// Adds the displacement of a B-spline and its derivatives to those of the identity.
 template <int D, int Order>
 TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& pointMm, Jet<D>& jet)
 {
@@ -210,8 +210,8 @@ TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& p
   }
 }
 
-/// A transform with landmarks or an image; a call, so that it takes no registers from what is evaluated more
-/// often.
+/// The jet of a transform with landmarks or an image. It is not inlined, so that it takes no registers from
+/// the transforms that are evaluated more often.
 template <int D>
 TESSERA_HOST_DEVICE TESSERA_NOINLINE void jetOfModel(const TransformOnCuda<D>& t, Vec<D> pointMm, Jet<D>& jet)
 {
@@ -230,7 +230,7 @@ TESSERA_HOST_DEVICE TESSERA_NOINLINE void jetOfModel(const TransformOnCuda<D>& t
     jet.pointMm[k] = mapped[k];
 }
 
-/// One transform of a chain at the point where it is asked.
+/// The jet of one transform of a chain, at the point at which the chain evaluates it.
 template <int D>
 TESSERA_HOST_DEVICE void jetOf(const TransformOnCuda<D>& t, const Vec<D>& pointMm, Jet<D>& jet)
 {
@@ -262,7 +262,7 @@ TESSERA_HOST_DEVICE void jetOf(const TransformOnCuda<D>& t, const Vec<D>& pointM
     addBSpline<D, 1>(t, pointMm, jet);
 }
 
-/// jet = outer(jet): J = J1 J0, H_k = J0^T H1_k J0 + sum over l of J1[k][l] H0_l.
+/// jet = outer(jet), by the chain rule: J = J1 J0, H_k = J0^T H1_k J0 + sum over l of J1[k][l] H0_l.
 template <int D>
 TESSERA_HOST_DEVICE void composeWith(const Jet<D>& outer, Jet<D>& jet)
 {
@@ -303,8 +303,9 @@ TESSERA_HOST_DEVICE void addTo(const Jet<D>& other, const Vec<D>& pointMm, Jet<D
   }
 }
 
-/// The whole chain at a point (at least one transform), and what the last one is composed with: where it is
-/// asked, and its derivatives, those of the identity if it is added or alone.
+/// The jet of the whole chain at a point, and the jet `before` with which the last transform is composed: its
+/// value is the point at which that transform is evaluated. If the last transform is added or alone, `before`
+/// is the identity. The chain has at least one transform.
 template <int D>
 TESSERA_HOST_DEVICE void jetOfChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm, Jet<D>& jet,
                                     Jet<D>& before)
@@ -340,7 +341,7 @@ TESSERA_HOST_DEVICE void jetOfChain(const ChainOnCuda<D>& chain, const Vec<D>& p
   }
 }
 
-/// Bending energy of a jet: sum over components of |H|^2.
+/// The bending energy of a jet: the sum over components of |H|^2.
 template <int D>
 TESSERA_HOST_DEVICE double bendingEnergy(const Jet<D>& jet)
 {
@@ -351,7 +352,7 @@ TESSERA_HOST_DEVICE double bendingEnergy(const Jet<D>& jet)
   return energy;
 }
 
-/// d energy / d J1, the last transform's spatial Jacobian: 2 <H_k, H0_l>.
+/// The derivative of the energy by J1, the last transform's spatial Jacobian: 2 <H_k, H0_l>.
 template <int D>
 TESSERA_HOST_DEVICE void bendingCovectorOfJacobian(const Jet<D>& jet, const Jet<D>& before,
                                                    double (&covector)[D][D])
@@ -364,14 +365,14 @@ TESSERA_HOST_DEVICE void bendingCovectorOfJacobian(const Jet<D>& jet, const Jet<
   }
 }
 
-/// d energy / d (g and h of indexDerivatives) of component k of the last transform, a B-spline: the D of g,
-/// then the (upper) entries of h.
+/// The derivative of the energy by g and h of indexDerivatives, for component k of the last transform, a
+/// B-spline: the D entries of g, then the (upper) entries of h.
 template <int D>
 TESSERA_HOST_DEVICE void bendingCovectorOfIndex(const Jet<D>& jet, const Jet<D>& before,
                                                 const double (&axes)[D][D], const double (&ofJacobian)[D][D],
                                                 int k, double (&covector)[D + upperCount(D)])
 {
-  double toIndex[D][D]; // [x_j][index_a]: of what the chain is asked at to the grid's index
+  double toIndex[D][D]; // [j][a]: d index_a / d x_j, from the chain's point to the last transform's grid
   TESSERA_UNROLL
   for (int a = 0; a < D; ++a) {
     covector[a] = 0;

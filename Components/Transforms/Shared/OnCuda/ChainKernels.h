@@ -4,24 +4,23 @@
 #include "Core/Compute/CudaOnly.h"
 #include "Core/Registration/Samples/SampleKernels.h"
 
-// Kernels over samples that go through a chain. All arrays lie on the context's CUDA device.
+// The kernels over samples that go through a chain. All arrays lie on the context's CUDA device.
 namespace tessera {
 
-/// Takes each sample through the chain and the moving image. Bytes a sample: reads 4 (and 24 of a list) and
-/// the moving image's support, writes 8, and 4 D for gradients.
+/// Takes each sample through the chain and the moving image. It reads 4 bytes a sample (28 for a list of
+/// points) and the moving image's support, and writes 8 bytes, and 4 D more for gradients.
 template <int D>
 TESSERA_CUDA_ONLY void gatherOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
                                     const MovingOnCuda<D>&, const GatherTarget<D>&);
 
-/// field += T0(x) - x at the positions of a lattice (mm, D planar arrays), so that what comes before an added
-/// field needs no chain.
+/// field += T0(x) - x at the positions of a lattice (mm, D planar arrays), where T0 is `before`.
 template <int D>
 TESSERA_CUDA_ONLY void addDisplacementsOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>& before,
                                               const std::array<float*, D>& field);
 
-/// moments += those of the covectors about the last transform's centre, at the points where it is asked;
-/// `scratch` holds momentScratch<D>() doubles. factors: one a sample that multiplies its covector, each
-/// product rounded to float; null: all are 1.
+/// Adds the moments of the covectors about the last transform's centre, at the points where that transform is
+/// evaluated. `scratch` holds momentScratch<D>() doubles. `factors` has one number for each sample that
+/// multiplies its covector; the product is rounded to float. Null factors stand for 1.
 template <int D>
 TESSERA_CUDA_ONLY void momentsOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
                                      const std::array<const float*, D>& covectors, const float* factors,
@@ -34,16 +33,18 @@ constexpr std::size_t momentScratch()
   return static_cast<std::size_t>(maxMomentBlocks) * (D + D * D);
 }
 
-/// Covectors, as the moments', of samples [first, first + count), in double, and the points where the last
-/// transform is asked (NaN where all is 0). Planar: D arrays of `count` each.
+/// The covectors of samples [first, first + count), times their factors, in double precision, and the points
+/// at which the last transform is evaluated (NaN if the covector is 0). Both are planar: D arrays of `count`
+/// values.
 template <int D>
 TESSERA_CUDA_ONLY void covectorsOnCuda(Context&, const SamplesOnCuda<D>&, std::size_t first,
                                        std::size_t count, const ChainOnCuda<D>&,
                                        const std::array<const float*, D>& covectors, const float* factors,
                                        double* points, double* values);
 
-/// gradient += J^T v of the last transform, a B-spline; v as the moments'. Sums are 64-bit fixed point, so
-/// that they repeat; `sums` holds as many as the gradient, all zero before and after, and `largest` one word.
+/// gradient += J^T v for the last transform, a B-spline, with covectors v and factors as for the moments.
+/// Sums are 64-bit fixed-point numbers, so that they repeat. `sums` has the gradient's length and is all zero
+/// before and after; `largest` is one word.
 template <int D>
 TESSERA_CUDA_ONLY void pullBackBSplineOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
                                              const std::array<const float*, D>& covectors,

@@ -8,7 +8,8 @@
 namespace tessera {
 namespace {
 
-/// `Lanes`: threads a sample, 1 or 4. With 4 the first of them looks into the moving image and writes.
+/// One sample for each `Lanes` threads, 1 or 4. With 4, only the first of them reads the moving image and
+/// writes.
 template <int D, int Order, bool WithGradient, int Lanes>
 __global__ void
 gather(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
@@ -44,10 +45,10 @@ gather(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__
         for (int d = 0; d < D; ++d)
           gradient[d] = static_cast<float>(g[d]);
       }
+      // The product of slope 0 and gradient NaN would be NaN.
 #pragma unroll
       for (int d = 0; d < D; ++d)
-        target.gradientPerMm[d][i] =
-            counts && value == value ? gradient[d] : 0; // a slope of 0 must not meet NaN
+        target.gradientPerMm[d][i] = counts && value == value ? gradient[d] : 0;
     }
   }
   if (target.asked != nullptr) {
@@ -68,8 +69,8 @@ void launch(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda
   checkLaunch("gathering samples");
 }
 
-/// Few samples wait for memory, not for arithmetic: they are spread over multiprocessors and, through a cubic
-/// B-spline, over lanes.
+/// With few samples, threads wait for memory and not for arithmetic. Samples are therefore spread over
+/// multiprocessors and, for a cubic B-spline, over lanes.
 template <int D, int Order>
 void launch(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
             const MovingOnCuda<D>& moving, const GatherTarget<D>& target)

@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// A chain in the memory of a CUDA device, its last parameters open.
+/// A chain in the memory of a CUDA device. The parameters of its last transform are given to each call.
 template <int D>
 class HeldChainOnCuda {
 public:
@@ -17,7 +17,7 @@ public:
 
   /// `parameters` of the last transform lie on the host if it is linear, else on the device.
   ChainOnCuda<D> at(const Context&, std::span<const double> parameters);
-  /// All but the last transform.
+  /// All transforms but the last.
   const ChainOnCuda<D>& before() const { return before_; }
 
 private:

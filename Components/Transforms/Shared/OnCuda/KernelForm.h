@@ -10,18 +10,18 @@ template <int D>
 class HeldTransformOnCuda {
 public:
   virtual ~HeldTransformOnCuda() = default;
-  /// The transform as kernels take it. `parameters` lie on the host if the transform is linear, else on the
-  /// device; they are not read if the transform was held with constant ones.
+  /// The transform in the form that kernels take. `parameters` lie on the host if the transform is linear,
+  /// else on the device. They are not read if the transform is held with constant ones.
   virtual TransformOnCuda<D> at(const Context&, std::span<const double> parameters) = 0;
 };
 
-/// The CUDA form of a transform of one of the kinds that the kernels of this folder know.
+/// The CUDA form of a transform whose kind the kernels of this folder know.
 template <int D>
 class KernelForm : public CudaForm<D> {
 public:
   virtual TransformKind kind() const = 0;
-  /// Brings the transform to the device. `constant` are its parameters on the host if they stay as they are
-  /// for as long as it is held, and empty otherwise.
+  /// Copies the transform to the device. `constant` holds its parameters on the host if they stay the same
+  /// while it is held, and is empty otherwise.
   virtual std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
                                                        std::span<const double> constant) const = 0;
 

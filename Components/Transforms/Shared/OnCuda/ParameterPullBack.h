@@ -5,17 +5,17 @@
 
 namespace tessera {
 
-/// gradient += J^T v of a chain's last transform, point by point on a CUDA device, if its parameters lie
-/// there; keeps the memory that it takes. Equal input gives equal bits.
+/// gradient += J^T v for a chain's last transform, point by point on a CUDA device, if its parameters lie
+/// there. The memory that it takes is kept for the next call. Equal input gives equal bits.
 template <int D>
 class ParameterPullBack {
 public:
-  /// Covectors as momentsOnCuda's.
+  /// `covectors` and `factors` are those of momentsOnCuda.
   void add(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
            const std::array<const float*, D>& covectors, const float* factors, std::span<double> gradient,
            const GradientUpdate&);
 
-  /// Bytes of device memory that `add` takes for so many parameters and samples.
+  /// Bytes of device memory that `add` takes for this number of parameters and samples.
   static double deviceBytes(TransformKind last, std::size_t parameters, std::size_t samples);
 
 private:

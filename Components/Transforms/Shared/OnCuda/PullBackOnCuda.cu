@@ -14,9 +14,9 @@ constexpr int momentThreads = 256;
 template <int D>
 struct FactoredCovectors {
   std::array<const float*, D> arrays;
-  const float* factors; // null: all are 1
+  const float* factors; // null: all factors are 1
 
-  /// Whether sample i has one other than 0.
+  /// Loads the covector of sample i times its factor; false if it is 0.
   __device__ bool at(std::size_t i, float (&v)[D]) const
   {
     const float factor = factors ? factors[i] : 1;
@@ -30,8 +30,8 @@ struct FactoredCovectors {
   }
 };
 
-/// Reads 4 D bytes a sample, and 4 of its factor if it has one (and its point). One partial sum a block;
-/// samples go to threads by their number alone.
+/// Each block writes one partial sum; threads take samples by their number alone. It reads 4 D bytes a
+/// sample, 4 of its factor if there are factors, and its point.
 template <int D>
 __global__ void __launch_bounds__(momentThreads)
     moments(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
@@ -80,8 +80,8 @@ __global__ void __launch_bounds__(32 * (D + D * D))
     result->outer[(s - D) / D][(s - D) % D] += sum;
 }
 
-/// Samples [first, first + count) for splines: points where the last transform is asked, NaN if their
-/// covectors are 0. Writes 16 D bytes a sample.
+/// For splines: the points at which the last transform is evaluated for samples [first, first + count), NaN
+/// if the covector is 0, and the covectors. It writes 16 D bytes a sample.
 template <int D>
 __global__ void writeCovectors(const __grid_constant__ SamplesOnCuda<D> samples, const std::size_t first,
                                const std::size_t count, const __grid_constant__ ChainOnCuda<D> chain,
@@ -120,10 +120,10 @@ __global__ void largestMagnitude(std::size_t count, const __grid_constant__ Fact
   for (int offset = 16; offset > 0; offset /= 2)
     most = fmaxf(most, __shfl_down_sync(~0u, most, offset));
   if (threadIdx.x % 32 == 0 && most > 0)
-    atomicMax(largest, __float_as_uint(most)); // of numbers that are not negative the bits are in order
+    atomicMax(largest, __float_as_uint(most)); // the bits of positive floats are in the order of the numbers
 }
 
-/// Of the sum of all samples: every weight is at most 1.
+/// A bound of the sums over all samples, since no weight is larger than 1.
 struct CovectorBound {
   const unsigned* largest;
   std::size_t count;
@@ -134,8 +134,9 @@ struct CovectorBound {
   }
 };
 
-/// A warp a sample: its lanes share the control points. Reads 4 D bytes and 4 of a factor, adds (order + 1)^D
-/// D integers.
+/// The adjoint of a B-spline: gradient[c][k] += w_k v[c] for each sample and each control point k of its
+/// support, with w_k the product of its weights along the axes. Each warp takes one sample, and its lanes
+/// share the control points. It reads 4 D bytes, and 4 of a factor, and adds (order + 1)^D D integers.
 template <int D, int Order>
 __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples,
                         const __grid_constant__ ChainOnCuda<D> chain,
@@ -159,9 +160,9 @@ __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples,
     const int k = p % taps, middle = D == 3 ? p / taps % taps : 0, last = p / (D == 3 ? taps * taps : taps);
     double weight = 0;
     int at = 0;
+    // A selection instead of an index that is not constant, which would put the arrays into local memory.
 #pragma unroll
-    for (int a = 0; a < taps;
-         ++a) { // selects: an index that is not constant would put the arrays into memory
+    for (int a = 0; a < taps; ++a) {
       weight = a == k ? support.weights[0][a] : weight;
       at = a == last ? support.slices[a] : at;
     }

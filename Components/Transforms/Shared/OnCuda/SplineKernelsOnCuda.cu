@@ -9,8 +9,8 @@ namespace {
 
 constexpr int threadsOfRows = 128;
 
-/// The rows that a lane of a warp has of `count` numbers, and their products with others: in the order of
-/// lanes, then by halves.
+/// sum of term(i), i < count, by the lanes of a warp: each sums its own i in order, then halves of the warp
+/// are added.
 template <class Term>
 __device__ double warpDot(int count, Term&& term)
 {
@@ -20,7 +20,7 @@ __device__ double warpDot(int count, Term&& term)
   return warpSum(sum);
 }
 
-/// (numbers of vectors) a warp a number.
+/// Each warp computes one number of the vectors.
 template <int D>
 __global__ void __launch_bounds__(threadsOfRows)
     vectorsOf(const __grid_constant__ TransformOnCuda<D> spline, const double* parameters, double* vectors)
@@ -34,12 +34,12 @@ __global__ void __launch_bounds__(threadsOfRows)
   const double sum = warpDot(columns, [&](int c) {
     return influence[c] * (parameters[c * sides + side] - spline.landmarksMm[c * sides + side]);
   });
-  const int ofAffine = entry - spline.landmarks * D; // the columns of I have a one each D + 1 numbers
+  const int ofAffine = entry - spline.landmarks * D; // the columns of I have a 1 at every (D + 1)-th number
   if (threadIdx.x % 32 == 0)
     vectors[entry] = sum + (ofAffine >= 0 && ofAffine < D * D && ofAffine % (D + 1) == 0 ? 1 : 0);
 }
 
-/// What one sample adds to the sums of a row: covectors v of T.
+/// What one sample adds to the sums of a row, for covectors v of T(x).
 template <int D>
 struct OfPoints {
   static constexpr int values = D;
@@ -65,7 +65,7 @@ struct OfPoints {
   }
 };
 
-/// The same: covectors of first and second derivatives.
+/// The same for covectors of the first and second derivatives of T.
 template <int D>
 struct OfDerivatives {
   static constexpr int perComponent = D + upperCount(D), values = D * perComponent;
@@ -105,14 +105,15 @@ struct OfDerivatives {
 
 constexpr int rowsOfBlock = 32, samplesSideBySide = 4, tileSamples = 32;
 
-/// Samples of a slab for the lanes of all rows: values[array][sample].
+/// The samples of a slab for the lanes of all rows: values[array][sample].
 template <int D, class Sample>
 struct Tile {
   double point[D][tileSamples];
   double values[Sample::values][tileSamples];
 };
 
-/// 32 rows a block, a lane each; its 4 warps share the samples of a slab. partials: (slabs) x (rows) x D.
+/// A block computes 32 rows, one a lane; its 4 warps share the samples of a slab. `partials` is (slabs) x
+/// (rows) x D.
 template <int D, class Sample>
 __global__ void __launch_bounds__(rowsOfBlock* samplesSideBySide)
     sumSlab(const __grid_constant__ TransformOnCuda<D> spline, const Sample of, const std::size_t count,
@@ -172,7 +173,7 @@ __global__ void __launch_bounds__(rowsOfBlock* samplesSideBySide)
   }
 }
 
-/// (numbers of sums) a warp a number.
+/// Each warp computes one number of the sums.
 __global__ void __launch_bounds__(threadsOfRows)
     addSlabs(int slabs, int numbers, bool overwrites, const double* partials, double* sums)
 {
@@ -185,7 +186,7 @@ __global__ void __launch_bounds__(threadsOfRows)
     sums[number] = overwrites ? sum : sums[number] + sum;
 }
 
-/// (parameters) a warp a parameter.
+/// Each warp computes the gradient of one parameter.
 template <int D>
 __global__ void __launch_bounds__(threadsOfRows)
     gradientOf(const __grid_constant__ TransformOnCuda<D> spline, const double* sums,

@@ -7,59 +7,60 @@
 #include <memory>
 #include <vector>
 
-// Splines of landmarks on a CUDA device. T depends on its parameters linearly: vectors (SplineOfLandmarks) =
-// those of the identity
-// + influence * displacements of the landmarks. Rows of vectors and sums have D numbers: landmarks, D columns
-// of I + A, b.
+// Splines of landmarks on a CUDA device. T is linear in its parameters: the vectors (SplineOfLandmarks) are
+// those of the identity + influence * displacements of the landmarks. Rows of vectors and of sums have D
+// numbers; there is a row for each landmark, for each column of I + A, and for b.
 namespace tessera {
 
-/// A spline's numbers on the host.
+/// The numbers of a spline on the host.
 template <int D>
 struct SplineForCuda {
   SplineKernel kernel = SplineKernel::thinPlate;
   double alpha = 0;
-  int block = 1; // components that the system couples: 1 or D
+  int block = 1; // components that its system couples: 1 or D
   std::vector<double> landmarksMm;
-  std::vector<double> vectors;   // of a spline that stays as it is
-  std::vector<double> influence; // of one whose parameters change: (landmarks + D + 1) * block rows of
-                                 // landmarks * block numbers
+  std::vector<double> vectors; // used if the spline is constant
+  /// Used if parameters change: (landmarks + D + 1) * block rows of landmarks * block numbers.
+  std::vector<double> influence;
 };
 
-/// With its parameters open if there is an influence.
+/// Holds the spline. If there is an influence, parameters are given to each call.
 template <int D>
 std::unique_ptr<HeldTransformOnCuda<D>> holdSplineOnCuda(const Context&, const SplineForCuda<D>&);
 
-/// The vectors of parameters on the device; a warp a number, 8 (landmarks * block) bytes each.
+/// Computes the vectors from parameters on the device. Each warp computes one number and reads 8 (landmarks *
+/// block) bytes.
 template <int D>
 TESSERA_CUDA_ONLY void splineVectorsOnCuda(const Context&, const TransformOnCuda<D>&,
                                            const double* parameters, double* vectors);
 
 constexpr std::size_t maxSplineSlabs = 1024;
-/// Doubles that sums of `landmarks` take on their way.
+/// The number of doubles of scratch memory for the sums of `landmarks` landmarks.
 template <int D>
 constexpr std::size_t splineScratch(std::size_t landmarks)
 {
   return maxSplineSlabs * (landmarks + D + 1) * D;
 }
 
-/// Bytes of that, and of the sums.
+/// Bytes of that scratch memory and of the sums.
 template <int D>
 constexpr double splineSumBytes(std::size_t landmarks)
 {
   return static_cast<double>(sizeof(double) * (splineScratch<D>(landmarks) + (landmarks + D + 1) * D));
 }
 
-/// sums (`overwrites`: instead of what is there) += sum over samples of (d T / d vectors)^T v. Planar arrays
-/// of `count` doubles: `points`, D of them, where the spline is asked (NaN: not at all), and `covectors`, D.
-/// Each sum has a fixed order; reads 16 D bytes a sample for 32 rows, computes each kernel once a sample and
-/// landmark.
+/// Adds (`overwrites`: assigns) to `sums` the sum over samples of (d T / d vectors)^T v. Both arrays are
+/// planar with `count` doubles: D of `points`, at which the spline is evaluated (NaN: the sample does not
+/// count), and D of `covectors`. Each sum has a fixed order. For each 32 rows it reads 16 D bytes a sample,
+/// and it computes each kernel once for a sample and landmark.
 template <int D>
 TESSERA_CUDA_ONLY void sumSplineCovectorsOnCuda(Context&, const TransformOnCuda<D>&, std::size_t count,
                                                 const double* points, const double* covectors,
                                                 double* scratch, double* sums, bool overwrites);
 
-/// The same of covectors of the spline's first (if `throughJacobian`) and second derivatives: by components,
-/// D of the first, then the upper triangle of the second, whose entries count once.
+/// The same for covectors of the spline's first (if `throughJacobian`) and second derivatives. They are
+/// ordered by components: D of the first derivatives, then the upper triangle of the second ones, whose
+/// entries count once.
 template <int D>
 TESSERA_CUDA_ONLY void sumSplineDerivativeCovectorsOnCuda(Context&, const TransformOnCuda<D>&,
                                                           std::size_t count, const double* points,

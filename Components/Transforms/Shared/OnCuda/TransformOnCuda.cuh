@@ -21,8 +21,8 @@ TESSERA_HOST_DEVICE Vec<D> displacementMm(const TransformOnCuda<D>& t, const Vec
   return u;
 }
 
-/// T(x) of a transform with landmarks or an image; a call, so that it takes no registers from what is
-/// evaluated more often.
+/// T(x) of a transform with landmarks or an image. It is not inlined, so that it takes no registers from the
+/// transforms that are evaluated more often.
 template <int D>
 __device__ __noinline__ Vec<D> mapPointByModel(const TransformOnCuda<D>& t, Vec<D> pointMm)
 {
@@ -47,8 +47,8 @@ __device__ Vec<D> mapPoint(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
   return mapped;
 }
 
-/// mapPoint of a cubic B-spline by four neighbouring lanes, each of which sums a slice of control points; all
-/// have the result.
+/// mapPoint of a cubic B-spline by four neighbouring lanes. Each sums one slice of control points, and all
+/// four get the result.
 template <int D>
 __device__ Vec<D> mapPointByFour(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
 {
@@ -58,8 +58,9 @@ __device__ Vec<D> mapPointByFour(const TransformOnCuda<D>& t, const Vec<D>& poin
     const int mine = threadIdx.x % 4, pointCount = t.pointCount();
     double ofSlice = 0;
     int slice = 0;
+    // A selection instead of an index that is not constant, which would put the arrays into local memory.
 #pragma unroll
-    for (int k = 0; k < 4; ++k) { // selects: an index that is not constant would put the arrays into memory
+    for (int k = 0; k < 4; ++k) {
       ofSlice = k == mine ? support.weights[D - 1][k] : ofSlice;
       slice = k == mine ? support.slices[k] : slice;
     }
@@ -86,7 +87,8 @@ __device__ Vec<D> mapPointByFour(const TransformOnCuda<D>& t, const Vec<D>& poin
   return mapped;
 }
 
-/// `mapped` after `t` too, which is asked at `pointMm` if it is added, else at `mapped`.
+/// `mapped` after transform `t`, which is evaluated at `pointMm` if it is added, and at `mapped` if it is
+/// composed.
 template <int D>
 __device__ Vec<D> mapFurther(const TransformOnCuda<D>& t, const Vec<D>& pointMm, const Vec<D>& mapped)
 {
@@ -99,7 +101,7 @@ __device__ Vec<D> mapFurther(const TransformOnCuda<D>& t, const Vec<D>& pointMm,
   return sum;
 }
 
-/// Where the chain's last transform is asked.
+/// The point at which the chain's last transform is evaluated.
 template <int D>
 __device__ Vec<D> mapToLast(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
 {

@@ -11,31 +11,32 @@ namespace tessera {
 /// The models of transforms that kernels evaluate.
 enum class TransformKind { linear, bspline, kernelSpline, displacementImage };
 
-/// A transform as kernels see it: plain data, and pointers to the device's memory that something else owns.
+/// A transform in the form that kernels take: plain numbers, and pointers to device memory that something
+/// else owns.
 template <int D>
 struct TransformOnCuda {
   TransformKind kind = TransformKind::linear;
   Combination combination = Combination::compose;
 
-  AffineMap<D> map; // linear: in mm; image of displacements: indexFromPoint
+  AffineMap<D> map; // linear: in mm; image of displacements: index from point
   Vec<D> centerMm{};
 
   PointToIndex<D> pointToIndex{}; // B-spline: index of control points; kernel spline: identity
   std::array<int, D> points{};    // control points an axis; image of displacements: voxels an axis
-  int order = 3;                  // of a B-spline; of an image's interpolation
+  int order = 3;                  // of the B-spline; of the image's interpolation
   bool cyclic = false;
-  const double* coefficients =
-      nullptr; // mm; component * all control points + control point, x fastest; kernel spline: vectors
+  /// B-spline: in mm, component * all control points + control point, x fastest. Kernel spline: its vectors.
+  const double* coefficients = nullptr;
 
   SplineKernel kernel = SplineKernel::thinPlate; // kernel spline
   int landmarks = 0;
   double alpha = 0;
   const double* landmarksMm = nullptr;
-  int block = 1;                     // components that its system couples
-  const double* influence = nullptr; // d vectors / d parameters; null if they stay as they are
+  int block = 1;                     // kernel spline: components that its system couples
+  const double* influence = nullptr; // d vectors / d parameters; null if the vectors are constant
   const double* influenceTransposed = nullptr;
 
-  const float* displacements = nullptr; // image of displacements: voxels
+  const float* displacements = nullptr; // image of displacements: its voxels
 
   TESSERA_HOST_DEVICE int pointCount() const
   {
@@ -52,11 +53,11 @@ struct TransformOnCuda {
   {
     return {displacements, points, map, order};
   }
-  /// Those that a B-spline displaces.
+  /// The number of components that a B-spline displaces.
   TESSERA_HOST_DEVICE int components() const { return cyclic ? D - 1 : D; }
 };
 
-/// A chain of them, first to last.
+/// A chain of transforms, first to last.
 template <int D>
 struct ChainOnCuda {
   static constexpr int most = 8;
