@@ -10,15 +10,15 @@
 
 namespace tessera {
 
-/// An owned array on the device of its context. Spans of it may be handed to anything that runs on the same
-/// device; on a CUDA device the host must not look into them.
+/// An owned array on the device of its context. Code that runs on the same device may use spans of it; the
+/// host must not read a span of a CUDA device.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);
 
 public:
   Buffer() = default;
-  /// Zeros on the CPU, anything on a CUDA device.
+  /// On the CPU the array is filled with zeros; on a CUDA device its numbers are not set.
   Buffer(const Context& context, std::size_t count) { resize(context, count); }
   ~Buffer() { release(); }
 
@@ -82,12 +82,12 @@ private:
   }
 
   std::size_t size_ = 0;
-  std::vector<T> values_;          // on the CPU
-  std::shared_ptr<Stream> stream_; // on CUDA
+  std::vector<T> values_;          // used on the CPU
+  std::shared_ptr<Stream> stream_; // used on CUDA
   T* device_ = nullptr;
 };
 
-/// The buffer's array, of at least `count` elements; what it held is lost if it has to grow.
+/// The buffer's array, enlarged to at least `count` elements. If it has to grow, its numbers are lost.
 template <class T>
 T* grown(const Context& context, Buffer<T>& buffer, std::size_t count)
 {

@@ -8,17 +8,16 @@ namespace tessera {
 
 class Stream;
 
-/// Where and with how much a computation runs.
+/// The device on which a computation runs, and its number of threads.
 struct Context {
   Device device;
   int threads = 1;
-  std::shared_ptr<Stream> stream = nullptr; // the order of work on a CUDA device; null on the CPU
+  std::shared_ptr<Stream> stream = nullptr; // null on the CPU
 
   bool onCuda() const { return device.kind == DeviceKind::cuda; }
 };
 
-/// A context with a stream of its own if the device is a CUDA one. Throws Error(device) if that cannot be
-/// had.
+/// A context; on a CUDA device it has its own stream. Throws Error(device) if the device cannot be used.
 Context makeContext(const Device&, int threads);
 
 }

@@ -7,13 +7,13 @@
 
 namespace tessera {
 
-/// Throws Error(device) `doing: CUDA's words`, or Error(outOfMemory).
+/// Throws Error(device) with `doing` and CUDA's own message, or Error(outOfMemory).
 void checkCuda(cudaError_t, const char* doing);
 
 /// The stream of a context on a CUDA device; makes its device the current one.
 cudaStream_t cudaStreamOf(const Context&);
 
-/// After a kernel launch: whether it was accepted.
+/// Throws if the kernel launch before it was not accepted.
 inline void checkLaunch(const char* kernel)
 {
   checkCuda(cudaGetLastError(), kernel);

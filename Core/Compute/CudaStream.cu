@@ -10,8 +10,8 @@
 namespace tessera {
 namespace {
 
-constexpr double besideArrays =
-    64 << 20; // bytes: kernels as they are loaded, their local memory, recorded work
+/// Bytes of the device for loaded kernels, their local memory and recorded work.
+constexpr double besideArrays = 64 << 20;
 
 cudaMemPool_t poolOf(int ordinal)
 {
@@ -20,7 +20,7 @@ cudaMemPool_t poolOf(int ordinal)
   return pool;
 }
 
-/// One of the pool's counters, in bytes.
+/// The value in bytes of one of the pool's counters.
 double poolBytes(int ordinal, cudaMemPoolAttr counter)
 {
   std::uint64_t bytes = 0;
@@ -28,7 +28,7 @@ double poolBytes(int ordinal, cudaMemPoolAttr counter)
   return static_cast<double>(bytes);
 }
 
-/// The driver's, and what the pool holds without using it; of the current device.
+/// The memory that the driver has free plus the unused memory of the pool, for the current device.
 double freeOfDevice(int ordinal)
 {
   std::size_t free = 0, total = 0;
@@ -69,8 +69,8 @@ public:
     checkCuda(cudaEventCreate(&started_), "making an event");
     checkCuda(cudaEventCreate(&stopped_), "making an event");
     checkCuda(cudaMallocHost(&small_, smallBytes), "taking pinned memory");
-    std::uint64_t keepAll = ~std::uint64_t{
-        0}; // what is given back stays, so that levels and iterations do not wait for the driver
+    // The pool keeps released memory, so that levels and iterations do not wait for the driver.
+    std::uint64_t keepAll = ~std::uint64_t{0};
     checkCuda(cudaMemPoolSetAttribute(poolOf(ordinal_), cudaMemPoolAttrReleaseThreshold, &keepAll),
               "setting up the memory pool");
   }
@@ -95,7 +95,7 @@ public:
     void* memory = nullptr;
     if (fits(bytes)) {
       cudaError_t failure = cudaMallocAsync(&memory, bytes, native());
-      if (failure == cudaErrorMemoryAllocation) { // pieces that the pool keeps may be too small
+      if (failure == cudaErrorMemoryAllocation) { // pieces of memory that the pool keeps may be too small
         cudaGetLastError();
         wait();
         checkCuda(cudaMemPoolTrimTo(poolOf(ordinal_), 0), "trimming the memory pool");
@@ -148,9 +148,8 @@ public:
   void copyToHost(void* host, const void* device, std::size_t bytes) override
   {
     const double start = hostMilliseconds();
-    void* to = bytes <= smallBytes
-                   ? small_
-                   : host; // pinned memory: a few scalars an iteration should not wait for staging
+    // The few scalars of an iteration go through pinned memory, which needs no staging.
+    void* to = bytes <= smallBytes ? small_ : host;
     checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDeviceToHost, native()),
               "copying from the device");
     wait();
@@ -208,7 +207,7 @@ public:
 
 private:
   void makeCurrent() { checkCuda(cudaSetDevice(ordinal_), "choosing the device"); }
-  /// Whether so much more is within the limit; work under way may be about to give some back.
+  /// Whether `bytes` more are within the limit. Waits for enqueued work if it may give back enough.
   bool fits(std::size_t bytes)
   {
     if (std::isinf(deviceMemoryLimit()))
@@ -248,12 +247,12 @@ std::shared_ptr<Stream> makeCudaStream(int ordinal)
 
 namespace {
 
-/// Why cudaGetDeviceCount counted none. It calls a missing driver one that is too old.
+/// The reason why cudaGetDeviceCount counted no device. CUDA reports a missing driver as one that is too old.
 std::string whyNoDevice(cudaError_t answer)
 {
   if (answer == cudaSuccess || answer == cudaErrorNoDevice)
     return "no CUDA device is visible";
-  int driver = 0; // stays 0 without one
+  int driver = 0; // stays 0 without a driver
   if (answer != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess)
     return std::string("CUDA says: ") + cudaGetErrorString(answer);
   const auto version = [](int number) {

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-/// The ordinal in "cuda" or "cuda:N", -1 if the text is neither.
+/// The ordinal in "cuda" or "cuda:N"; -1 for any other text.
 int ordinalIn(const std::string& text)
 {
   const std::string prefix = "cuda:";
@@ -34,7 +34,7 @@ DeviceChoice chooseDevice(const std::string& text, const std::string& where, con
                 where + ": \"" + text
                     + "\": no such device. Allowed: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".");
 
-  if (text == "auto" && !withoutCuda.empty()) // before the driver is started
+  if (text == "auto" && !withoutCuda.empty()) // before the driver is started, which takes time
     return {{DeviceKind::cpu, 0}, "cpu: " + withoutCuda};
   const CudaDevices cuda = findCudaDevices();
   const std::string whyNot = cuda.found.empty() ? cuda.whyNone : withoutCuda;

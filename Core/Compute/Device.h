@@ -6,7 +6,7 @@ namespace tessera {
 
 enum class DeviceKind { cpu, cuda };
 
-/// Where a level runs. `ordinal` counts CUDA devices as CUDA_VISIBLE_DEVICES leaves them.
+/// A device. `ordinal` counts the CUDA devices that CUDA_VISIBLE_DEVICES leaves.
 struct Device {
   DeviceKind kind = DeviceKind::cpu;
   int ordinal = 0;
@@ -14,13 +14,13 @@ struct Device {
 
 struct DeviceChoice {
   Device device;
-  std::string reason; // one line for the log: which device was taken and why
+  std::string reason; // one line for the log: which device was chosen and why
 };
 
-/// Resolves "auto", "cpu", "cuda" or "cuda:N" against what this build and machine have.
-/// `where` names the source of the text in errors ("--device", "Rigid.txt:7"); `withoutCuda` says which part
-/// of the work has no CUDA form, empty if all has one. Throws Error(device) if the device is not there or
-/// cannot do the work, Error(usage) if the text is none of the four.
+/// Resolves "auto", "cpu", "cuda" or "cuda:N" for this build and machine. `where` names the source of the
+/// text in errors ("--device", "Rigid.txt:7"). `withoutCuda` names the part of the work that has no CUDA
+/// form, and is empty if all parts have one. Throws Error(device) if the device does not exist or cannot do
+/// the work, and Error(usage) for any other text.
 DeviceChoice chooseDevice(const std::string& text, const std::string& where, const std::string& withoutCuda);
 
 }

@@ -7,8 +7,7 @@
 
 namespace tessera {
 
-/// The memory of a CUDA device that some work takes, by named parts. The code that allocates the memory
-/// reports it beforehand.
+/// The device memory that some work takes, by named parts, as it is reported before the memory is allocated.
 class DeviceMemory {
 public:
   struct Part {
@@ -16,7 +15,7 @@ public:
     double bytes = 0;
   };
 
-  /// Parts of one name are one.
+  /// Parts with the same name are added up.
   void add(const std::string& name, double bytes);
   void add(const DeviceMemory& others);
 
@@ -33,17 +32,18 @@ private:
 /// "1.3 GB", "180 MB", "1.5 MB", "24 kB", rounded up: two digits or more. Below 0.1 kB "99 bytes".
 std::string memoryText(double bytes);
 
-/// From now on this process takes no more than so many bytes of each CUDA device for its arrays:
-/// Stream::allocate refuses what would go beyond, and Stream::freeBytes counts up to there. What the driver
-/// takes for kernels does not count.
+/// Limits the memory that this process takes for arrays on each CUDA device from now on. Stream::allocate
+/// refuses to go beyond, and Stream::freeBytes counts up to the limit. What the driver takes for kernels does
+/// not count.
 void limitDeviceMemory(double bytes);
-/// Infinite if there is none.
+/// The limit in bytes; infinite if there is none.
 double deviceMemoryLimit();
 
-/// Bytes that a plan may use on the context's CUDA device: the free memory, less the share that kernels and
+/// Bytes that a plan may use on the context's CUDA device: the free memory less the part that kernels and
 /// recorded work need beside arrays.
 double usableDeviceMemory(const Context&);
-/// The most bytes of arrays that this process held on the context's CUDA device since the last call.
+/// The largest number of bytes of arrays that this process held on the context's CUDA device since the last
+/// call.
 double takePeakDeviceMemory(const Context&);
 
 }

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-/// Exit codes of every program; also the kind of failure an Error reports.
+/// The exit codes of all programs. Each is also the kind of failure that an Error reports.
 enum class ExitCode {
   done = 0,
   registrationFailed = 1,
@@ -17,8 +17,8 @@ enum class ExitCode {
   someRowsFailed = 7,
 };
 
-/// The one exception type: `where: what was given: what is wrong. What is allowed.`
-/// Callers put what they were at before it with addContext; `main` has the only handler.
+/// The one exception type. Its message is `where: what was given: what is wrong. What is allowed.` Callers
+/// put what they were doing before it with addContext, and only `main` handles it.
 class Error : public std::exception {
 public:
   Error(ExitCode code, std::string message) : code_(code), message_(std::move(message)) {}

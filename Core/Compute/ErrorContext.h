@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-/// What `action` gives; errors that it throws name `where` first.
+/// Returns the result of `action`. `where` is put before the message of an Error that it throws.
 template <class Action>
 auto withContext(const std::string& where, Action&& action)
 {

@@ -16,8 +16,8 @@
 namespace tessera {
 namespace {
 
-/// Pinned memory of the host. Taking it costs more than filling it once, so that it is kept for the next one
-/// until the process ends; in large pages it takes half the time.
+/// Pinned memory of the host. To allocate it takes longer than to fill it once, so it is kept for the next
+/// object until the process ends. With large pages this takes half the time.
 class PinnedPiece {
 public:
   explicit PinnedPiece(std::size_t bytes)
@@ -34,7 +34,7 @@ public:
     memory_.data = std::aligned_alloc(largePageBytes, memory_.bytes);
     if (!memory_.data)
       throw std::bad_alloc();
-    madvise(memory_.data, memory_.bytes, MADV_HUGEPAGE); // a wish
+    madvise(memory_.data, memory_.bytes, MADV_HUGEPAGE); // without large pages it works too
     checkCuda(cudaHostRegister(memory_.data, memory_.bytes, cudaHostRegisterPortable), "pinning memory");
   }
   ~PinnedPiece()
@@ -72,14 +72,14 @@ private:
   Memory memory_;
 };
 
-/// A stream of its own, so that copies run beside kernels, and an event.
+/// A stream and an event of its own, so that copies run beside kernels.
 struct Lane {
   cudaStream_t stream = nullptr;
   cudaEvent_t event = nullptr;
 
   explicit Lane(const Context& context)
   {
-    cudaStreamOf(context); // makes its device the current one
+    cudaStreamOf(context); // makes the context's device the current one
     checkCuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
     checkCuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
   }
@@ -121,7 +121,7 @@ void copyOnHost(const Context& context, void* to, const void* from, std::size_t 
   });
 }
 
-constexpr std::size_t large = std::size_t(1) << 20; // below, pieces save no time
+constexpr std::size_t large = std::size_t(1) << 20; // smaller copies gain no time by pieces
 
 void copyInPieces(const Context& context, void* device, const void* host, std::size_t bytes)
 {
@@ -146,7 +146,7 @@ struct PiecesToDevice::Piece {
   Piece(const Context& context, std::size_t bytes) : pinned(bytes), lane(context) {}
 
   PinnedPiece pinned;
-  Lane lane; // waits before the other goes
+  Lane lane; // the last member, so that it is destroyed first and waits for copies
 };
 
 PiecesToDevice::PiecesToDevice(const Context& context, std::size_t bytesOfPiece)
@@ -189,9 +189,10 @@ struct CopiesToHost::Piece {
 
   std::unique_ptr<PinnedPiece> pinned;
   std::size_t pinnedBytes = 0;
-  void* host = nullptr; // what the pinned memory is meant for; null: nothing is under way there
+  // The destination of what the pinned memory holds; null if nothing is under way to it.
+  void* host = nullptr;
   std::size_t bytes = 0;
-  Lane lane; // waits before the others go
+  Lane lane; // the last member, so that it is destroyed first and waits for copies
 };
 
 CopiesToHost::CopiesToHost(const Context& context) : context_(context)

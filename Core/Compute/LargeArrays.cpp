@@ -10,7 +10,7 @@ namespace tessera {
 namespace {
 
 constexpr std::uintptr_t pageBytes = 4096, largePageBytes = std::uintptr_t(2) << 20;
-constexpr std::size_t large = std::size_t(16) << 20; // below, memory often is not new
+constexpr std::size_t large = std::size_t(16) << 20; // smaller arrays often get memory that was in use before
 
 }
 
@@ -21,7 +21,7 @@ void useLargePages(void* memory, std::size_t bytes)
   const auto begin = reinterpret_cast<std::uintptr_t>(memory),
              first = (begin + pageBytes - 1) / pageBytes * pageBytes;
   madvise(reinterpret_cast<void*>(first), begin + bytes - first,
-          MADV_HUGEPAGE); // a wish: where it is refused, all stays as it is
+          MADV_HUGEPAGE); // without large pages it works too
 }
 
 void touchPages(const Context& context, void* memory, std::size_t bytes)

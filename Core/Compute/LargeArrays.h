@@ -8,13 +8,13 @@
 
 namespace tessera {
 
-/// Lets the system give large pages to memory that nobody has touched yet: giving pages takes longer than
-/// filling them.
+/// Asks the system for large pages for memory that has not been used yet. It takes longer to get small pages
+/// than to fill them.
 void useLargePages(void* memory, std::size_t bytes);
-/// The same, and the context's threads have all pages given.
+/// The same; then the context's threads touch all pages, so that the system provides them in parallel.
 void touchPages(const Context&, void* memory, std::size_t bytes);
 
-/// For values that are written before they are read.
+/// An array whose values are not set. Each must be written before it is read.
 template <class T>
 std::unique_ptr<T[]> largeArray(std::size_t count)
 {
@@ -23,7 +23,7 @@ std::unique_ptr<T[]> largeArray(std::size_t count)
   return values;
 }
 
-/// As many zeros.
+/// A vector of zeros.
 template <class T>
 std::vector<T> largeVector(const Context& context, std::size_t count)
 {

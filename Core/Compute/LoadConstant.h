@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-/// What no kernel writes while this one runs.
+/// Reads a value that no kernel changes while this one runs.
 template <class T>
 TESSERA_HOST_DEVICE inline T loadConstant(const T* from)
 {

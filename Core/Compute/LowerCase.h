@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-/// Of letters of ASCII alone, whatever the locale.
+/// The lower-case letter; only ASCII letters change, whatever the locale.
 constexpr char lowerLetter(char letter)
 {
   return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;

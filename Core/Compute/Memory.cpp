@@ -17,7 +17,7 @@ namespace tessera {
 namespace {
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
-constexpr double worthAsking = 16 << 20; // less is not what a run fails for
+constexpr double worthAsking = 16 << 20; // a run does not fail for want of less
 
 /// The number behind a name at the beginning of a line.
 std::optional<double> numberAfter(const std::string& path, const std::string& name)
@@ -33,7 +33,7 @@ std::optional<double> numberAfter(const std::string& path, const std::string& na
   return std::nullopt;
 }
 
-/// The number that is the file; "max", or no file: none.
+/// The number in a file; nothing if the file has "max" or does not exist.
 std::optional<double> numberIn(const std::string& path)
 {
   double value = 0;
@@ -47,7 +47,7 @@ double leftOfSystem(const std::string& root)
   return kilobytes ? (*kilobytes + numberAfter(file, "SwapFree:").value_or(0)) * 1024 : unlimited;
 }
 
-/// What the files of one version of control groups are called.
+/// The names of the files in one version of control groups.
 struct GroupFiles {
   const char *limit, *usage, *reclaimable;
 };
@@ -61,8 +61,8 @@ double leftOfGroup(const std::string& folder, const GroupFiles& files)
   return *limit - *usage + numberAfter(folder + "/memory.stat", files.reclaimable).value_or(0);
 }
 
-/// The group and those around it: each limits what is in it. Inside a container the path may name folders
-/// that are not seen.
+/// The memory left in a control group and in the groups around it, each of which limits what is in it. Inside
+/// a container the path may name folders that are not visible.
 double leftOfGroups(const std::string& mount, std::string group, const GroupFiles& files)
 {
   double left = unlimited;
@@ -78,7 +78,7 @@ double leftOfGroups(const std::string& mount, std::string group, const GroupFile
 double leftOfControlGroups(const std::string& root)
 {
   double left = unlimited;
-  std::ifstream file(root + "/proc/self/cgroup"); // id:controllers:/path
+  std::ifstream file(root + "/proc/self/cgroup"); // each line is id:controllers:/path
   for (std::string line; std::getline(file, line);) {
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos)
@@ -132,7 +132,7 @@ void requireMemory(double bytes, const std::string& what, const std::string& all
 void giveFreedMemoryBack()
 {
   constexpr int smallBytes = 32 << 10;
-  mallopt(M_MMAP_THRESHOLD, smallBytes); // larger ones get pages of their own
+  mallopt(M_MMAP_THRESHOLD, smallBytes); // larger arrays get pages of their own
 }
 
 std::string extentText(std::span<const std::size_t> size)

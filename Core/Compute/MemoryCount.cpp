@@ -11,14 +11,14 @@
 namespace tessera {
 namespace {
 
-/// Addresses are distinct and not null, and nobody may look at what lies there.
+/// Its addresses are distinct and not null, and must not be read or written.
 class CountingStream final : public Stream {
 public:
   double bytes() const { return bytes_; }
 
   void* allocate(std::size_t bytes) override
   {
-    constexpr std::uintptr_t alignment = 256; // of a device's allocations, more than any element needs
+    constexpr std::uintptr_t alignment = 256; // that of CUDA's allocations, and more than any element needs
     const std::uintptr_t address = nextAddress_;
     nextAddress_ += (bytes / alignment + 1) * alignment;
     held_[address] = bytes;
@@ -58,7 +58,7 @@ private:
   }
 
   std::uintptr_t nextAddress_ = 256;
-  std::map<std::uintptr_t, std::size_t> held_; // bytes by address
+  std::map<std::uintptr_t, std::size_t> held_; // bytes of each allocation, by its address
   double bytes_ = 0;
 };
 

@@ -20,8 +20,8 @@ bool canUseOpenMP()
   return getpid() == user && gettid() == user;
 }
 
-/// How many of `wanted` more threads the system lets this process create. OpenMP's library ends the program
-/// if it cannot create a thread, so they are created here once and ended again.
+/// How many of `wanted` more threads the system lets this process create. They are created once and ended
+/// again, because OpenMP's library ends the program if it cannot create a thread.
 int creatableThreads(int wanted)
 {
   std::latch counted(1);
@@ -50,9 +50,9 @@ int teamSize(int wanted)
   return size;
 }
 
-/// ThreadSanitizer sees neither the begin nor the end of a region, because libgomp is built without it. These
-/// two counters show them: before the region the caller releases the first, which its threads acquire; each
-/// thread releases the second at its end, which the caller acquires after the region.
+/// ThreadSanitizer does not see the begin and the end of a region, because libgomp is built without it. These
+/// two counters show both: the caller releases the first one before the region and its threads acquire it;
+/// each thread releases the second one at its end and the caller acquires it after the region.
 std::atomic<unsigned> begun{0}, ended{0};
 
 __attribute__((noinline)) void workInRegion(ChunkLoop* loop)

@@ -11,7 +11,7 @@
 namespace tessera {
 
 /// Runs the chunks 0 .. chunkCount-1 by `run`, which is runOnWorkers or runOnOpenMPThreads. The first
-/// exception of a chunk is thrown again to the caller; chunks that have not begun by then are left out.
+/// exception of a chunk is thrown again in the caller, and chunks that have not begun by then are left out.
 template <class Run, class Body>
 void runChunks(Run* run, const Context& context, std::size_t chunkCount, Body&& body)
 {
@@ -36,16 +36,16 @@ void runChunks(Run* run, const Context& context, std::size_t chunkCount, Body&& 
     std::rethrow_exception(guarded.failure);
 }
 
-/// Calls body(chunk) for chunk = 0 .. chunkCount-1 on the context's threads, in any order.
-/// Results repeat for any thread count if each chunk writes only what it owns, and if the division into
-/// chunks does not depend on the thread count. The first exception is thrown again to the caller.
+/// Calls body(chunk) for chunk = 0 .. chunkCount-1 on the context's threads, in any order. Results repeat for
+/// any number of threads if each chunk writes only its own part of the output, and if the cut into chunks
+/// does not depend on the number of threads. The first exception is thrown again in the caller.
 template <class Body>
 void forEachChunk(const Context& context, std::size_t chunkCount, Body&& body)
 {
   runChunks(runOnWorkers, context, chunkCount, body);
 }
 
-/// The same by OpenMP, for loops over whole volumes and matrices: they take many milliseconds, so the barrier
+/// The same by OpenMP, for loops over whole volumes and matrices. They take many milliseconds, so the barrier
 /// at their end costs little. Results are those of forEachChunk.
 template <class Body>
 void forEachChunkByOpenMP(const Context& context, std::size_t chunkCount, Body&& body)

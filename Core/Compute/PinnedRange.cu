@@ -7,7 +7,7 @@ namespace tessera {
 PinnedRange::PinnedRange(const Context& context, const void* memory, std::size_t bytes)
     : memory_(const_cast<void*>(memory))
 {
-  cudaStreamOf(context); // makes its device the current one
+  cudaStreamOf(context); // makes the context's device the current one
   checkCuda(cudaHostRegister(memory_, bytes, cudaHostRegisterDefault), "pinning memory");
 }
 

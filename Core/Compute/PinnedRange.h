@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-/// Memory of the host that others own, pinned as long as this lives: copies to and from a CUDA device then
-/// run at the bus's rate. Pinning itself takes long: about as long as a copy of memory that is not pinned.
-/// Throws Error(device).
+/// Pins memory of the host that something else owns, as long as the object lives. Copies to and from a CUDA
+/// device then run at the rate of the bus. Pinning takes about as long as a copy of memory that is not
+/// pinned. Throws Error(device).
 class PinnedRange {
 public:
   TESSERA_CUDA_ONLY PinnedRange(const Context&, const void* memory, std::size_t bytes);

@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Values in pinned memory of the host, which a CUDA device fills while the host goes on.
+/// Values in pinned memory of the host, which a CUDA device fills while the host does other work.
 template <class T>
 class PinnedValues {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -34,7 +34,7 @@ public:
   }
 
   std::size_t size() const { return size_; }
-  /// All of them, from `device`; may be read after the stream's next wait.
+  /// Copies all values from `device`. They may be read after the stream's next wait.
   void copyLater(const T* device) { stream_->copyLater(values_, device, size_ * sizeof(T)); }
   T& operator[](std::size_t i) { return values_[i]; }
   const T& operator[](std::size_t i) const { return values_[i]; }

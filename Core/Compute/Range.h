@@ -7,8 +7,8 @@ namespace tessera {
 TESSERA_CUDA_ONLY void beginProfilerRange(const char* name);
 TESSERA_CUDA_ONLY void endProfilerRange();
 
-/// Names for profilers what the host does while the object lives: an NVTX range. Costs some nanoseconds if
-/// nobody profiles, and nothing in a build without CUDA.
+/// An NVTX range: it names, for profilers, what the host does while the object lives. It costs some
+/// nanoseconds if no profiler runs, and nothing in a build without CUDA.
 class Range {
 public:
   explicit Range([[maybe_unused]] const char* name)

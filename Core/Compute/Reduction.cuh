@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-/// Sum over the lanes of a warp, in a fixed order; the first lane has it.
+/// The sum over the lanes of a warp, in a fixed order; it is valid in the first lane.
 __device__ __forceinline__ double warpSum(double value)
 {
   for (int offset = 16; offset > 0; offset /= 2)
@@ -12,8 +12,8 @@ __device__ __forceinline__ double warpSum(double value)
   return value;
 }
 
-/// Sum over a block of `Threads` threads, in a fixed order; thread 0 has it. Every thread of the block must
-/// call it.
+/// The sum over a block of `Threads` threads, in a fixed order; it is valid in thread 0. Every thread of the
+/// block must call it.
 template <int Threads>
 __device__ double blockSum(double value)
 {
@@ -27,13 +27,13 @@ __device__ double blockSum(double value)
   value = 0;
   if (warp == 0)
     value = warpSum(lane < Threads / 32 ? ofWarps[lane] : 0);
-  __syncthreads(); // the next call may overwrite
+  __syncthreads(); // the next call may overwrite it
   return value;
 }
 
-/// totals[n] += sum of values[n] over all threads of the grid, in a fixed order: warps leave partial sums,
-/// which the block that comes last adds up. Every thread must call it, once. Blocks are of whole warps;
-/// `partials` holds N doubles a warp of the grid, and `blocksDone` is zero before and after.
+/// totals[n] += sum of values[n] over all threads of the grid, in a fixed order: warps write partial sums,
+/// which the block that ends last adds up. Every thread must call it once. Blocks must consist of whole
+/// warps. `partials` has N doubles for each warp of the grid, and `blocksDone` is zero before and after.
 template <int N>
 __device__ void addGridSums(const double (&values)[N], double* partials, unsigned* blocksDone, double* totals)
 {

@@ -2,7 +2,7 @@
 
 namespace tessera {
 
-/// values[at] of an array in registers: an index that is not constant would put it into memory.
+/// values[at] for an array in registers. An index that is not constant would put the array into local memory.
 template <class Value, int Count>
 __device__ __forceinline__ Value fromRegisters(const Value (&values)[Count], int at)
 {

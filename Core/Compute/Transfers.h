@@ -4,18 +4,19 @@
 
 namespace tessera {
 
-/// Time that the host spent so far on copies between itself and the context's CUDA device, with its waits for
-/// the work that a copy follows; 0 on the CPU. Not that of values that copyLater brings beside other work.
+/// The time that the host has spent so far on copies between itself and the context's CUDA device, including
+/// its waits for the work that a copy follows; 0 on the CPU. Values that copyLater copies beside other work
+/// are not included.
 double transferMilliseconds(const Context&);
-/// Adds to that, for copies that are not the stream's own.
+/// Adds the time of copies that the stream did not make itself.
 void countTransfer(const Context&, double milliseconds);
 
-/// Bytes of arrays that went from the host to the context's CUDA device so far; 0 on the CPU.
+/// The bytes of arrays that went from the host to the context's CUDA device so far; 0 on the CPU.
 double bytesToDevice(const Context&);
-/// Adds to that, for copies that are not the stream's own.
+/// Adds the bytes of copies that the stream did not make itself.
 void countBytesToDevice(const Context&, std::size_t bytes);
 
-/// Milliseconds on the host since it was made, less those of transfers.
+/// Measures milliseconds on the host since it was made, less those of transfers.
 class HostClock {
 public:
   explicit HostClock(const Context& context);
@@ -26,7 +27,7 @@ private:
   double start_;
 };
 
-/// On the host, from any one moment on.
+/// Milliseconds of the host's clock, from any fixed moment on.
 double hostMilliseconds();
 
 template <class Work>

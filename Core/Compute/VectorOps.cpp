@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t chunk = 16384;
 
-/// Below this a parallel region costs more than the work.
+/// A context with one thread for short vectors, for which a parallel region costs more than the work.
 Context forSize(const Context& context, std::size_t count)
 {
   Context chosen = context;

@@ -7,13 +7,14 @@
 
 namespace tessera {
 
-// Vectors of equal length on the context's device. Sums run over chunks of constant size in a fixed order.
+// Operations on vectors of equal length on the context's device. Sums run over chunks of constant size in a
+// fixed order.
 
 double dot(const Context&, std::span<const double> a, std::span<const double> b);
 double norm(const Context&, std::span<const double> a);
 /// {a . a, a . b}; on a CUDA device it waits once for both.
 std::array<double, 2> dots(const Context&, std::span<const double> a, std::span<const double> b);
-/// max |a_i|, 0 of nothing
+/// max |a_i|; 0 for an empty vector.
 double largestMagnitude(const Context&, std::span<const double> a);
 /// y += factor * x
 void axpy(const Context&, double factor, std::span<const double> x, std::span<double> y);

@@ -33,10 +33,11 @@ void launch(const Context& context, std::span<double> y, F f)
   checkLaunch("vector operation");
 }
 
-// 1024 elements a thread block and round; the number of blocks is a function of the count alone.
+// A block sums 1024 elements in a round. The number of blocks depends on the number of elements alone.
 constexpr int dotThreads = 512;
 constexpr int maxDotBlocks = 256;
-constexpr std::size_t dotBlockSize = 16 * dotThreads; // elements, before there are so many blocks
+// Elements for each block, until there are maxDotBlocks blocks.
+constexpr std::size_t dotBlockSize = 16 * dotThreads;
 
 __global__ void __launch_bounds__(dotThreads)
     dotPartials(std::size_t count, const double* a, const double* b, double* partials)
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(dotThreads)
     partials[blockIdx.x] = sum;
 }
 
-/// a . a by the first block, a . b by the second, each in the order of a single block of dotPartials.
+/// The first block computes a . a and the second a . b, each in the order of a single block of dotPartials.
 __global__ void __launch_bounds__(dotThreads)
     bothDots(std::size_t count, const double* a, const double* b, double* results)
 {
@@ -71,7 +72,7 @@ __global__ void __launch_bounds__(maxDotBlocks) sumPartials(int count, const dou
     *result = sum;
 }
 
-/// Of numbers that are not negative the bits are in order.
+/// max |a_i|, by its bits: the bits of doubles that are not negative are in the order of the numbers.
 __global__ void findLargest(std::size_t count, const double* a, unsigned long long* largest)
 {
   double most = 0;
@@ -91,7 +92,7 @@ __global__ void convert(std::size_t count, const double* x, float* y)
     y[i] = static_cast<float>(x[i]);
 }
 
-/// Reads 8 bytes, writes 4 an element.
+/// Reads 8 bytes an element and writes 4.
 __global__ void addFloats(std::size_t count, const float* x, float* y)
 {
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
@@ -126,7 +127,7 @@ double dot(const Context& context, std::span<const double> a, std::span<const do
 std::array<double, 2> dots(const Context& context, std::span<const double> a, std::span<const double> b)
 {
   Buffer<double> results(context, 2);
-  if (a.size() <= dotBlockSize) { // as two calls of dotInto, in one launch
+  if (a.size() <= dotBlockSize) { // the same result as two calls of dotInto, in one launch
     bothDots<<<2, dotThreads, 0, cudaStreamOf(context)>>>(a.size(), a.data(), b.data(),
                                                           results.span().data());
     checkLaunch("dot products");

@@ -6,14 +6,14 @@
 #include <array>
 #include <span>
 
-// What VectorOps.h offers, for contexts on a CUDA device: spans lie there.
+// The functions of VectorOps.h for contexts on a CUDA device, where the spans lie.
 namespace tessera::oncuda {
 
 /// Waits for the device.
 TESSERA_CUDA_ONLY double dot(const Context&, std::span<const double> a, std::span<const double> b);
 TESSERA_CUDA_ONLY std::array<double, 2> dots(const Context&, std::span<const double> a,
                                              std::span<const double> b);
-/// Writes a . b to the device's memory without waiting.
+/// Writes a . b to the device's memory, without waiting.
 TESSERA_CUDA_ONLY void dotInto(const Context&, std::span<const double> a, std::span<const double> b,
                                double* result);
 TESSERA_CUDA_ONLY double largestMagnitude(const Context&, std::span<const double> a);
@@ -26,7 +26,7 @@ TESSERA_CUDA_ONLY void multiplyInto(const Context&, std::span<const double> a, s
 TESSERA_CUDA_ONLY void divideInto(const Context&, std::span<const double> a, std::span<const double> b,
                                   std::span<double> y);
 TESSERA_CUDA_ONLY void fill(const Context&, double value, std::span<double> y);
-/// y_i = the nearest float
+/// y_i = x_i, rounded to float
 TESSERA_CUDA_ONLY void toFloat(const Context&, std::span<const double> x, std::span<float> y);
 /// y += x
 TESSERA_CUDA_ONLY void add(const Context&, std::span<const float> x, std::span<float> y);

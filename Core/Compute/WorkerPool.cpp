@@ -15,8 +15,8 @@
 namespace tessera {
 namespace {
 
-/// How long a thread without work stays awake: about the serial part between two loops of a sampled
-/// iteration. To wake a sleeping thread takes about as long as one of these loops.
+/// How long a thread without work stays awake: about the serial part between two loops of an iteration with
+/// few samples. It takes about as long as one of these loops to wake a sleeping thread.
 constexpr auto spinTime = std::chrono::microseconds(60);
 
 void relax()
@@ -41,8 +41,8 @@ bool spinUntil(Condition&& condition)
   return false;
 }
 
-/// The threads that run loops beside their callers. They are created when a loop first needs them and live as
-/// long as the program.
+/// The threads that run loops together with their callers. They are created when a loop first needs them, and
+/// live as long as the program.
 class WorkerPool {
 public:
   static WorkerPool& instance()
@@ -67,8 +67,8 @@ public:
     loop.work();
 
     std::unique_lock lock(mutex_);
-    loop_ =
-        nullptr; // no chunk is left: a worker that wakes only now must not touch the loop, which ends here
+    // No chunk is left. A worker that wakes only now must not use the loop, which ends here.
+    loop_ = nullptr;
     if (busy_ == 0)
       return;
     lock.unlock();
@@ -79,8 +79,8 @@ public:
   }
 
 private:
-  /// A forked process has no workers, and the fork may have copied a mutex while a worker held it. So the
-  /// thread that goes on in such a process runs its loops alone.
+  /// A forked process has no workers, and a worker may have held a mutex that the fork copied. The thread
+  /// that goes on in such a process therefore runs its loops alone.
   WorkerPool()
   {
     pthread_atfork(nullptr, nullptr, [] { ChunkLoop::isInside = true; });
@@ -111,7 +111,7 @@ private:
 
   void serve()
   {
-    std::size_t seen = 0; // the number of the last loop that this worker knows
+    std::size_t seen = 0; // the number of the last loop that this worker has joined or missed
     while (true) {
       spinUntil([&] { return loops_.load(std::memory_order_acquire) != seen; });
       std::unique_lock lock(mutex_);
@@ -141,7 +141,7 @@ private:
   ChunkLoop* loop_ = nullptr; // null between loops
   int places_ = 0;            // how many more workers may join the loop
   bool ending_ = false;
-  std::atomic<std::size_t> loops_{0}; // loops begun so far, the end of the program included
+  std::atomic<std::size_t> loops_{0}; // loops begun so far; the end of the program counts as one
   std::atomic<int> busy_{0};          // workers that run chunks of the loop
 };
 

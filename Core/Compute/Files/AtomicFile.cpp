@@ -44,7 +44,8 @@ void AtomicFile::commit()
     if (entry.path() != temporaryPath_)
       files.push_back(entry.path());
   files.emplace_back(temporaryPath_);
-  const auto together = ScratchFolder::holdAll(); // all of them or none, whenever the program is ended
+  // All files are moved or none, whenever the program is ended.
+  const auto together = ScratchFolder::holdAll();
   for (const fs::path& file : files) {
     std::error_code failure;
     fs::rename(file, fs::path(folder_) / file.filename(), failure);

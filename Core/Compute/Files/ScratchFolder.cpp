@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The folders that are there.
+/// The scratch folders that exist.
 struct Folders {
   std::mutex mutex;
   std::set<std::string> paths;
@@ -21,7 +21,8 @@ struct Folders {
 
 Folders& folders()
 {
-  static Folders& folders = *new Folders; // outlives objects that are destroyed at exit
+  // Never destroyed, so that it outlives objects that are destroyed at exit.
+  static Folders& folders = *new Folders;
   return folders;
 }
 
@@ -56,7 +57,7 @@ std::unique_lock<std::mutex> ScratchFolder::holdAll()
 
 void ScratchFolder::removeAll()
 {
-  holdAll().release(); // locked for good
+  holdAll().release(); // locked until the process ends
   std::error_code ignored;
   for (const std::string& path : folders().paths)
     fs::remove_all(path, ignored);

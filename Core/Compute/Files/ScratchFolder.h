@@ -5,21 +5,21 @@
 
 namespace tessera {
 
-/// A new folder that is gone with the object, and all that lies in it.
+/// A new folder, which is removed with its contents when the object is destroyed.
 class ScratchFolder {
 public:
-  /// A name in `parent` that begins with `prefix`. Throws std::system_error.
+  /// Makes a folder in `parent` whose name begins with `prefix`. Throws std::system_error.
   ScratchFolder(const std::string& parent, const std::string& prefix);
-  /// In the system's folder for temporary files.
+  /// Makes it in the system's folder for temporary files.
   explicit ScratchFolder(const std::string& prefix);
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
-  /// Before the program ends without ending its threads: no folder is left, and whoever makes or leaves
-  /// another waits for ever.
+  /// Removes all folders, before the program ends without ending its threads. A thread that makes or removes
+  /// a folder afterwards waits for ever.
   static void removeAll();
-  /// While this is held, removeAll() waits.
+  /// While the returned lock is held, removeAll() waits.
   static std::unique_lock<std::mutex> holdAll();
 
   const std::string& path() const { return path_; }

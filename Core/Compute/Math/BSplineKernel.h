@@ -6,26 +6,28 @@
 
 namespace tessera {
 
-// Centred cardinal B-splines (Unser, "Splines: a perfect fit for signal and image processing", 1999).
-// Weights of the n + 1 knots that carry a point: `t` is the point's distance (in knots) from the first of
-// them, t = x - floor(x - (n - 1) / 2), in [(n - 1) / 2, (n + 1) / 2). Sum of weights is 1. No division: on a
-// GPU it is a subroutine.
+// Centred cardinal B-splines (Unser, "Splines: a perfect fit for signal and image processing", 1999). The
+// functions give the weights of the n + 1 knots in whose support a point x lies. `t` is the distance of the
+// point, in knots, from the first of them: t = x - floor(x - (n - 1) / 2), in [(n - 1) / 2, (n + 1) / 2). The
+// weights add up to 1. No formula divides, because division is a subroutine on a GPU.
 
-/// First knot that carries x for order n; x - first lies in [(n - 1) / 2, (n + 1) / 2).
+/// The offset for the first knot of a point x: x - first lies in [(n - 1) / 2, (n + 1) / 2) for order n.
 template <int Order>
 TESSERA_HOST_DEVICE inline double firstKnotOffset()
 {
   return (Order - 1) / 2.0;
 }
 
-/// The order + 1 control points from `start` on that carry a point along one axis of a grid.
+/// The order + 1 control points along one axis of a grid in whose support a point lies; they begin at
+/// `start`.
 struct AxisSupport {
   int start;
-  double distance; // of the point from control point `start`, as bsplineWeights takes it
-  bool inside;     // whether all of them are in the grid; otherwise start and distance are those of x = 0
+  double distance; // of the point from control point `start`; the argument of bsplineWeights
+  /// Whether all of them are in the grid; otherwise start and distance are those of x = 0.
+  bool inside;
 };
 
-/// x is the point's grid index less `half`, (order - 1) / 2; starts lie in [0, limit). Outside for NaN too.
+/// x is the point's grid index less `half` = (order - 1) / 2. Supports begin in [0, limit). NaN is outside.
 TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE AxisSupport axisSupport(double x, double limit, double half)
 {
   const bool inside = x >= 0 && x < limit;
@@ -34,11 +36,11 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE AxisSupport axisSupport(double x, doub
   return {start, at - start + half, inside};
 }
 
-/// x brought to [0, period), as along a cyclic axis.
+/// x wrapped to [0, period), for a cyclic axis.
 TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE double wrappedTo(double period, double x)
 {
   x -= period * std::floor(x / period);
-  return x >= period ? 0 : x; // rounding of a tiny negative
+  return x >= period ? 0 : x; // a tiny negative x may be rounded to the period
 }
 
 template <int Order, class Real>
@@ -75,7 +77,7 @@ TESSERA_HOST_DEVICE inline void bsplineWeights(Real t, Real* w)
     const Real u = t - 2, v = 1 - u; // u in [0, 1)
     const Real u2 = u * u, v2 = v * v;
     const auto far = [](Real s) { return s * s * s * s * s * (Real(1) / 120); };
-    // beta5 at distance 1 + s and s from a knot, s in [0, 1)
+    // beta5 at distances 1 + s and s from a knot, with s in [0, 1).
     const auto middle = [](Real s) {
       return (Real(26) - 50 * s + 20 * s * s + 20 * s * s * s - 20 * s * s * s * s + 5 * s * s * s * s * s)
              * (Real(1) / 120);
@@ -92,8 +94,7 @@ TESSERA_HOST_DEVICE inline void bsplineWeights(Real t, Real* w)
   }
 }
 
-/// First derivatives of the weights with respect to the point: beta_n'(x) = beta_{n-1}(x + 1/2) -
-/// beta_{n-1}(x - 1/2).
+/// The first derivatives of the weights by the point: beta_n'(x) = beta_{n-1}(x + 1/2) - beta_{n-1}(x - 1/2).
 template <int Order, class Real>
 TESSERA_HOST_DEVICE inline void bsplineDerivatives(Real t, Real* w)
 {
@@ -106,7 +107,7 @@ TESSERA_HOST_DEVICE inline void bsplineDerivatives(Real t, Real* w)
   w[Order] = lower[Order - 1];
 }
 
-/// Second derivatives of the weights with respect to the point.
+/// The second derivatives of the weights by the point.
 template <int Order, class Real>
 TESSERA_HOST_DEVICE inline void bsplineSecondDerivatives(Real t, Real* w)
 {

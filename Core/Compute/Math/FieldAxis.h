@@ -4,17 +4,17 @@
 
 namespace tessera {
 
-/// One axis of a lattice that runs along an axis of a B-spline grid: voxel i lies at grid index first + step
-/// * i, control point 0 at grid index 0.
+/// One axis of a lattice that runs along an axis of a B-spline grid. Voxel i has the grid index first + step
+/// * i; control point 0 has the grid index 0.
 struct FieldAxis {
   double first = 0;
   double step = 1;
-  int points = 0; // control points
+  int points = 0; // number of control points
   int voxels = 0;
 };
 
-/// The control points that carry a voxel; outside the valid region `start` is the nearest of those inside it.
-/// (There are none on axes of fewer than order + 1 control points.)
+/// The control points in whose support a voxel lies. Outside the valid region `start` is the nearest one of a
+/// voxel inside it. An axis of fewer than order + 1 control points has no valid region.
 TESSERA_HOST_DEVICE inline AxisSupport supportOf(const FieldAxis& axis, int voxel, int order)
 {
   const double half = (order - 1) / 2.0, limit = axis.points - order;
@@ -25,8 +25,8 @@ TESSERA_HOST_DEVICE inline AxisSupport supportOf(const FieldAxis& axis, int voxe
   return support;
 }
 
-/// Weights, or derivatives of the weights by the grid index, of the Order + 1 control points; zeros outside
-/// the valid region.
+/// The weights of the Order + 1 control points, or the derivatives of the weights by the grid index. They are
+/// zero outside the valid region.
 template <int Order, class Real>
 TESSERA_HOST_DEVICE inline void axisWeights(const AxisSupport& support, Real* weights)
 {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-// Where a continuous index lies among the voxels of one axis, and which voxel stands for one beyond the
-// border. Voxel i covers [i - 0.5, i + 0.5).
+// The place of a continuous index among the voxels of one axis, and the voxel that takes the place of one
+// beyond the border. Voxel i covers [i - 0.5, i + 0.5).
 namespace tessera {
 
 /// floor(x) for magnitudes below 2^31.
@@ -15,19 +15,21 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE int flooredToInt(Real x)
 #ifdef __CUDA_ARCH__
   return static_cast<int>(floor(x));
 #else
-  const int cut = static_cast<int>(x); // conversions are in vectors, floor is not in the baseline's
+  /// The baseline has vector instructions for conversions, but none for floor.
+  const int cut = static_cast<int>(x);
   return cut - (static_cast<Real>(cut) > x ? 1 : 0);
 #endif
 }
 
-/// False for NaN too.
+/// Whether the index lies in the voxels; false for NaN.
 TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE bool isInVoxels(double index, int size)
 {
   return index >= -0.5 && index < size - 0.5;
 }
 
-/// The nearest voxel of an index that is in the voxels; halves belong to the voxel behind. ITK's nearest
-/// neighbour looks at the index itself, its spline of order 0 at the index rounded to float.
+/// The voxel nearest to an index that lies in the voxels. An index halfway between two belongs to the upper
+/// one. ITK's nearest neighbour compares the index itself, and its spline of order 0 the index rounded to
+/// float.
 TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE int nearestVoxel(double index, int size, bool inFloat)
 {
   const double behind = inFloat ? static_cast<double>(static_cast<float>(index) + 0.5f) : index + 0.5;
@@ -35,15 +37,15 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE int nearestVoxel(double index, int siz
   return nearest < size ? nearest : size - 1;
 }
 
-/// The Order + 1 knots from `first` on that carry an index.
+/// The Order + 1 knots from `first` on in whose support an index lies.
 struct KnotCell {
   int first;
-  double fraction; // of the cell behind knot first + Order / 2
+  double fraction; // place in the cell behind knot first + Order / 2, from 0 to 1
 };
 
-/// The cell of an index that is in the voxels, for splines of order 1 to 5. It is chosen in float, as in
-/// ITK's B-splines: a point within float rounding of a voxel belongs to the cell behind it. With
-/// `lastVoxelClosesCell` it is chosen in double, and a point on the last voxel belongs to the cell before.
+/// The cell of an index that lies in the voxels, for splines of order 1 to 5. The comparison is in float, as
+/// in ITK's B-splines: a point within float rounding of a voxel belongs to the cell behind it. With
+/// `lastVoxelClosesCell` it is in double, and a point on the last voxel belongs to the cell before.
 template <int Order>
 TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE KnotCell knotCell(double index, int size, bool lastVoxelClosesCell)
 {
@@ -59,7 +61,7 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE KnotCell knotCell(double index, int si
   return {floored - Order / 2, shifted - floored};
 }
 
-/// An index mirrored into [0, last]: ... 2 1 0 1 2 ...
+/// The index mirrored into [0, last]: ... 2 1 0 1 2 ...
 TESSERA_HOST_DEVICE inline int mirrored(int index, int last)
 {
   if (last == 0)
@@ -75,8 +77,8 @@ TESSERA_HOST_DEVICE inline int repeated(int index, int last)
   return index < 0 ? 0 : index > last ? last : index;
 }
 
-/// Half the difference of a voxel's neighbours along an axis, per index; at the border half the difference
-/// to its one neighbour, as itk::GradientImageFilter gives it. `at` is the voxel's place along the axis.
+/// Half the difference of a voxel's neighbours along one axis, per index. At the border it is half the
+/// difference to the one neighbour, as in itk::GradientImageFilter. `at` is the voxel's place along the axis.
 template <class Load>
 TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE double centralDifference(const float* voxel, int at, int size,
                                                                    long long stride, const Load& load)

@@ -11,9 +11,9 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE Real mix(Real a, Real b, Real t)
   return a + t * (b - a);
 }
 
-/// The linear interpolant in a cell of 2 x 2 or 2 x 2 x 2 voxels, and its slopes along the index axes unless
-/// WithSlope is false. low[r] and high[r] are the neighbours along x of row r, where y changes first;
-/// `fraction` is where the point lies in the cell.
+/// The linear interpolant in a cell of 2 x 2 or 2 x 2 x 2 voxels and, if WithSlope, its derivatives along the
+/// index axes. low[r] and high[r] are the neighbours along x in row r, where y changes faster than z.
+/// `fraction` is the place of the point in the cell.
 template <int D, bool WithSlope, class Real>
 TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE Real mixLinearly(const Real (&low)[1 << (D - 1)],
                                                            const Real (&high)[1 << (D - 1)],

@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// Key of a counter-based generator. Two draws with equal keys give equal numbers on every
-/// device, whatever the order in which samples are made.
+/// The key of a counter-based random number generator. Draws with equal keys give equal numbers on every
+/// device, in whatever order the samples are made.
 struct Draw {
   std::uint64_t seed = 121212;
   std::uint32_t stage = 0;
@@ -33,7 +33,7 @@ TESSERA_HOST_DEVICE inline std::array<std::uint32_t, 4> philox(std::array<std::u
   return counter;
 }
 
-/// Four words for sample `sample`, attempt `attempt` of a draw (samples below 2^32).
+/// Four random words for sample `sample` (below 2^32) and attempt `attempt` of a draw.
 TESSERA_HOST_DEVICE inline std::array<std::uint32_t, 4> randomWords(const Draw& draw, std::uint32_t sample,
                                                                     std::uint32_t attempt)
 {
@@ -42,13 +42,13 @@ TESSERA_HOST_DEVICE inline std::array<std::uint32_t, 4> randomWords(const Draw& 
   return philox({sample, attempt, draw.iteration, draw.stage * 64u + draw.level}, key0, key1);
 }
 
-/// In [0, 1), 32 random bits.
+/// A number in [0, 1) from 32 random bits.
 TESSERA_HOST_DEVICE inline double unitUniform(std::uint32_t word)
 {
   return word * (1.0 / 4294967296.0);
 }
 
-/// Two independent standard normal numbers (Box and Muller) of two words.
+/// Two independent standard normal numbers from two words (Box and Muller).
 inline std::array<double, 2> standardNormals(std::uint32_t word0, std::uint32_t word1)
 {
   const double radius = std::sqrt(-2.0 * std::log((word0 + 0.5) * (1.0 / 4294967296.0)));

@@ -14,8 +14,8 @@ using Vec = std::array<double, D>;
 template <int D>
 using Matrix = std::array<std::array<double, D>, D>;
 
-// std::array counts in std::size_t, so D is not deduced from a Vec or a Matrix: write apply<D>, multiply<D>,
-// transpose<D>.
+// The compiler cannot deduce D from a Vec or a Matrix, whose sizes are std::size_t: write apply<D>,
+// multiply<D>, transpose<D>.
 template <int D>
 TESSERA_HOST_DEVICE Matrix<D> identityMatrix()
 {
