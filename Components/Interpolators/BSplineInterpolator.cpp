@@ -88,7 +88,7 @@ void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointe
     spline_ = SplineImage<D>(coefficients_.data(), geometry_);
 }
 
-/// No coefficients of the host.
+/// Resamples with coefficients that are computed on the device, so that the host needs none.
 template <int D>
 void BSplineInterpolator<D>::resampleOnCuda(Context& context)
 {

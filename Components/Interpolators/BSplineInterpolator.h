@@ -27,7 +27,7 @@ public:
   explicit BSplineInterpolator(const Parameters&, InterpolatorUse = InterpolatorUse::matching);
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
-  /// Orders 0 and 1 read voxels.
+  /// Orders 0 and 1 read voxels and have no coefficients.
   bool takesSlices() const override { return order_ < 2; }
   bool readsVoxels() const override { return order_ < 2; }
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
@@ -55,17 +55,17 @@ private:
 
   Parameters parameters_;
   InterpolatorUse use_;
-  int order_;             // of the level
-  ImagePointer<D> image_; // orders 0 and 1 read it in place; null: its voxels are others'
-  VoxelArray<D> voxels_;  // order 0
+  int order_;             // the level's order
+  ImagePointer<D> image_; // orders 0 and 1 read it in place; null if something else owns the voxels
+  VoxelArray<D> voxels_;  // used by order 0
   ImageGeometry<D> geometry_;
   PointToIndex<D> pointToIndex_{};
   std::vector<float> coefficients_;
   SplineImage<D> spline_;
-  std::unique_ptr<double[]> fineCoefficients_; // for result images
+  std::unique_ptr<double[]> fineCoefficients_; // used for result images
   SplineImage<D, double> fineSpline_;
-  std::shared_ptr<const Buffer<float>> voxelsOnCuda_; // orders 0 and 1
-  Buffer<float> coefficientsOnCuda_;                  // orders above
+  std::shared_ptr<const Buffer<float>> voxelsOnCuda_; // used by orders 0 and 1
+  Buffer<float> coefficientsOnCuda_;                  // used by orders above 1
   InterpolatorOnCuda<D> onCuda_;
 };
 

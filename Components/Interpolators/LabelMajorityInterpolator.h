@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-/// The label whose linear weights sum to most among the nearest voxels: smoother borders than those of the
-/// nearest voxel, and no label that is not there. Ties go to the smaller label; beyond the border its voxels
-/// are repeated. It has no gradient.
+/// The label whose linear weights among the nearest voxels have the largest sum. Borders are smoother than
+/// those of the nearest voxel, and no label appears that is not there. If two sums are equal, the smaller
+/// label wins. Beyond the border the border's voxels are repeated. There is no gradient.
 ///
 /// (ResampleInterpolator "LabelMajorityInterpolator")
 template <int D>
@@ -19,7 +19,7 @@ public:
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
-  /// Throws Error(usage) if gradients are asked for.
+  /// Throws Error(usage) if gradients are wanted.
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
                 std::uint8_t* inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
@@ -32,7 +32,7 @@ public:
 private:
   void readInPlace(const float* voxels, const ImageGeometry<D>&) override;
 
-  ImagePointer<D> image_; // null: its voxels are others'
+  ImagePointer<D> image_; // null if something else owns the voxels
   ImageGeometry<D> geometry_;
   SplineImage<D> voxels_;
   std::shared_ptr<const Buffer<float>> voxelsOnCuda_;

@@ -9,9 +9,9 @@
 
 namespace tessera {
 
-/// Linear interpolation between the nearest voxels. In the half voxel beyond the border it mirrors the image
-/// while matching, as elastix does where it needs the gradient, and repeats the border voxel while
-/// resampling, as itk::LinearInterpolateImageFunction.
+/// Linear interpolation between the nearest voxels. In the half voxel beyond the border, matching mirrors the
+/// image, as elastix does where it needs the gradient; resampling repeats the border voxel, as
+/// itk::LinearInterpolateImageFunction does.
 ///
 /// (Interpolator "LinearInterpolator")
 /// (ResampleInterpolator "FinalLinearInterpolator")
@@ -41,7 +41,7 @@ private:
   void readInPlace(const float* voxels, const ImageGeometry<D>&) override;
 
   InterpolatorUse use_;
-  ImagePointer<D> image_; // null: its voxels are others'
+  ImagePointer<D> image_; // null if something else owns the voxels
   ImageGeometry<D> geometry_;
   SplineImage<D> spline_;
   std::shared_ptr<const Buffer<float>> voxelsOnCuda_;

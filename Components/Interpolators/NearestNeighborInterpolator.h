@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// The nearest voxel; its gradient is the central difference there.
+/// The value of the nearest voxel. Its gradient is the central difference at that voxel.
 ///
 /// (Interpolator "NearestNeighborInterpolator")
 /// (ResampleInterpolator "FinalNearestNeighborInterpolator")
@@ -40,7 +40,7 @@ private:
   void readInPlace(const float* voxels, const ImageGeometry<D>&) override;
 
   InterpolatorUse use_;
-  ImagePointer<D> image_; // null: its voxels are others'
+  ImagePointer<D> image_; // null if something else owns the voxels
   VoxelArray<D> voxels_;
   ImageGeometry<D> geometry_;
   PointToIndex<D> pointToIndex_{};

@@ -17,21 +17,21 @@ namespace tessera {
 struct TermValue {
   double value = 0;
   std::size_t valid = 0; // samples that counted
-  std::size_t asked = 0; // samples offered inside the fixed mask
+  std::size_t asked = 0; // samples inside the fixed mask
 };
 
-/// What one term of the cost works on during a level. Pointers live as long as the level.
+/// The data that one term of the cost works on during a level. Pointers are valid as long as the level.
 template <int D>
 struct TermLevel {
   std::size_t level = 0;
   ImagePointer<D> fixed, moving;
   MaskPointer<D> fixedMask, movingMask;          // null: none; already eroded
-  const Interpolator<D>* interpolator = nullptr; // of `moving`
-  const TransformChain<D>* chain =
-      nullptr; // its last parameters are those of the stage; the argument of evaluate wins
+  const Interpolator<D>* interpolator = nullptr; // prepared for `moving`
+  /// Its last parameters are those of the stage; evaluate() uses its argument instead.
+  const TransformChain<D>* chain = nullptr;
   const PointPairs<D>* points = nullptr; // -fp, -mp; null: none
-  const Registry* registry = nullptr;    // for field interpolators; null: points are mapped one by one
-  std::size_t slabs = 1;                 // of slices that a CUDA device takes lattices in; 1: whole
+  const Registry* registry = nullptr;    // has the field interpolators; null: points are mapped one by one
+  std::size_t slabs = 1;                 // in which a CUDA device handles a lattice; 1: as a whole
 };
 
 /// What a term will work on, by sizes alone.
@@ -50,22 +50,23 @@ struct TermExtent {
   const Registry* registry = nullptr;
 };
 
-/// Slices of the last axis of a lattice that go at a time if it is taken in so many slabs; the last slab may
-/// have fewer. Slabs change how sums are rounded, and nothing else.
+/// The number of slices of a lattice in each of `slabs` slabs; the last one may have fewer. Slabs change the
+/// rounding of sums and nothing else.
 template <int D>
 std::size_t slicesOfSlab(const VoxelLattice<D>& lattice, std::size_t slabs)
 {
   return std::max<std::size_t>(1, (lattice.count[D - 1] + slabs - 1) / slabs);
 }
 
-/// A term whose evaluations run on a CUDA device, in two halves so that several terms wait for it once.
+/// A term that is evaluated on a CUDA device. An evaluation has two halves, so that the host waits once for
+/// several terms.
 template <int D>
 class TermOnCuda {
 public:
-  /// Enqueues an evaluation on the context's stream. Arguments as those of CostTerm::evaluate.
+  /// Enqueues an evaluation on the context's stream. The arguments are those of CostTerm::evaluate.
   virtual void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
                        std::span<double> gradient) = 0;
-  /// The value after the stream's wait, and the gradient if it lies on the host.
+  /// Call it after the stream's wait. Returns the value, and writes the gradient if that lies on the host.
   virtual TermValue collect(std::span<const double> parameters, std::span<double> gradient) = 0;
 
 protected:
@@ -82,9 +83,9 @@ public:
   virtual bool needsSampler() const = 0;
   /// Whether TermLevel::points must be given.
   virtual bool needsPoints() const { return false; }
-  /// Throws Error(usage) if its parameters do not suit the transform that is registered.
+  /// Throws Error(usage) if its parameters cannot be used with the transform that is registered.
   virtual void checkTransform(const Transform<D>&) const {}
-  /// Empty if it runs on CUDA with this chain; otherwise what does not: `the metric "..."`.
+  /// Empty if the term runs on CUDA with this chain; otherwise what does not: `the metric "..."`.
   virtual std::string whyNotOnCuda(const TransformChain<D>&) const = 0;
   virtual void prepareForLevel(Context&, const TermLevel<D>&) = 0;
   /// What a level takes of a CUDA device's memory, beside its images and masks.
@@ -92,8 +93,8 @@ public:
   /// Gives that back, images and masks too.
   virtual void endLevel() = 0;
 
-  /// Value at `parameters` (of the chain's last transform) over `samples` and, unless empty, its gradient
-  /// (overwritten). Both lie where vectorContext(context, last transform) says. Throws
+  /// Returns the value over `samples` for the `parameters` of the chain's last transform, and overwrites
+  /// `gradient` unless it is empty. Both lie where vectorContext(context, last transform) says. Throws
   /// Error(registrationFailed) if too few samples are valid.
   TermValue evaluate(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
                      std::span<double> gradient)
@@ -105,12 +106,12 @@ public:
     context.stream->wait();
     return term->collect(parameters, gradient);
   }
-  /// Null if the level was prepared for the CPU, or if the term has no work for the device there.
+  /// Null if the level was prepared for the CPU, or if the term has no work for the device at this level.
   virtual TermOnCuda<D>* onCuda() { return nullptr; }
 
-  /// Does one more evaluation, or a part that stands for all of it, and times its parts one after the other.
-  /// A term that is not divided has one part without a name on CUDA, and none on the CPU, where its
-  /// evaluations are not mixed with those of others.
+  /// Does one more evaluation, or a part that is typical of it, and times its parts one after the other. On
+  /// CUDA a term without parts returns one part without a name. On the CPU it returns none, because its whole
+  /// evaluations can be timed.
   virtual std::vector<Phase> timePhases(Context& context, const SampleSet<D>& samples,
                                         std::span<const double> parameters, std::span<double> gradient)
   {
@@ -125,7 +126,7 @@ public:
   }
 
 protected:
-  /// evaluate() where there is no TermOnCuda.
+  /// Does the work of evaluate() if there is no TermOnCuda.
   virtual TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
                                  std::span<double> gradient) = 0;
 };

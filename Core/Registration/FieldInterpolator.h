@@ -11,13 +11,14 @@
 
 namespace tessera {
 
-/// A B-spline displacement field on a lattice whose axes run along the grid's: u(voxel) = sum_k c_k prod_d
-/// beta(index_d - k_d). Zero where the support of a voxel is not fully inside the grid.
+/// A B-spline displacement field on a lattice whose axes run along those of the spline's grid: u(voxel) =
+/// sum_k c_k prod_d beta(index_d - k_d). It is zero where the support of a voxel is not fully inside the
+/// grid.
 template <int D>
 struct AlignedField {
   int order = 3; // 1 to 3
   std::array<FieldAxis, D> axes;
-  Matrix<D> indexFromOffset{}; // d grid index / d point (1/mm): rows are grid axes, columns the world's
+  Matrix<D> indexFromOffset{}; // d grid index / d point (1/mm); rows are grid axes, columns world axes
 
   std::size_t voxelCount() const
   {
@@ -43,29 +44,30 @@ struct AlignedField {
   }
 };
 
-/// D * pointCount() values in mm, all of the first component (grid x fastest), then of the second: in double
-/// on the CPU, in single on CUDA. The one of the context's device is set.
+/// The coefficients: D * pointCount() values in mm, all of the first component (grid x fastest), then of the
+/// second, and so on. They are in double precision on the CPU and in single precision on CUDA; the pointer
+/// for the context's device is set.
 struct FieldCoefficients {
   const double* onCpu = nullptr;
   const float* onCuda = nullptr;
 };
 
-/// Where component c of voxel v lies among N components and V voxels.
+/// The place of component c of voxel v among N components and V voxels.
 enum class FieldLayout {
   planar,      // c * V + v
   interleaved, // v * N + c
   padded,      // v * 4 + c, the rest zero; N <= 4
 };
 
-/// Arrays on the context's device. Bricks of voxels (of a size that the method chooses) in which `mask` is 0
-/// everywhere are not computed and keep their values.
+/// Arrays on the context's device that receive a field. Bricks of voxels (of a size that the method chooses)
+/// in which `mask` is 0 everywhere are not computed and keep their values.
 struct FieldTarget {
   float* values = nullptr;
   FieldLayout layout = FieldLayout::planar;
-  const std::uint8_t* mask = nullptr; // one a voxel; null: all
+  const std::uint8_t* mask = nullptr; // one a voxel; null: all voxels are computed
 };
 
-/// Evaluates aligned fields; (FieldInterpolator "...").
+/// Evaluates aligned fields. Parameter files choose it by (FieldInterpolator "...").
 template <int D>
 class FieldInterpolator {
 public:
@@ -74,19 +76,20 @@ public:
 
   virtual std::string name() const = 0;
   virtual bool runsOn(DeviceKind) const = 0;
-  /// Empty if this method can serve the field, otherwise why not: "a grid spacing of 5.37 voxels along x, not
-  /// a whole number from 1 to 32".
+  /// Empty if this method can evaluate the field; otherwise the reason why not, such as "a grid spacing
+  /// of 5.37 voxels along x, not a whole number from 1 to 32".
   virtual std::string refusal(const AlignedField<D>&) const = 0;
-  /// "auto" means the method of the highest rank that serves; never one of rank 0.
+  /// "auto" means the method of the highest rank that can evaluate the field. A method of rank 0 is never
+  /// chosen.
   virtual int rankForAuto() const { return 0; }
 
   /// u in mm, D components.
   virtual void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
                              const FieldTarget&) const = 0;
 
-  /// Whether the two below are there; otherwise they throw Error(usage).
+  /// Whether the two functions below are there; otherwise they throw Error(usage).
   virtual bool hasDerivatives() const { return false; }
-  /// dT_row/dx_column of T(x) = x + u(x) as component row * D + column. Not in the padded layout.
+  /// dT_row/dx_column of T(x) = x + u(x) as component row * D + column. The padded layout is not allowed.
   virtual void jacobians(Context&, const AlignedField<D>&, const FieldCoefficients&,
                          const FieldTarget&) const;
   /// det dT/dx, one component.
@@ -98,7 +101,7 @@ public:
 /// otherwise.
 int wholeTile(const FieldAxis&);
 
-/// Refusal of methods that need whole tiles, and of those that need a cubic.
+/// The refusals of methods that need whole tiles, and of those that need a cubic spline.
 template <int D>
 std::string refusalWithoutWholeTiles(const AlignedField<D>&);
 

@@ -8,20 +8,21 @@
 
 namespace tessera {
 
-/// Gives the image of one level; nothing of other levels need be held.
+/// Computes the image of one level. The images of other levels need not be kept.
 template <int D>
 class ImagePyramid {
 public:
   static constexpr const char* roleName = "ImagePyramid";
   virtual ~ImagePyramid() = default;
 
-  /// From an original of this geometry to the level's image; none where the level changes nothing.
+  /// The filter steps from an original with this geometry to the level's image; none if the level changes
+  /// nothing.
   virtual std::vector<FilterStep<D>> stepsOfLevel(const ImageGeometry<D>& original,
                                                   std::size_t level) const = 0;
-  /// Shrink or smoothing factor per axis, as mask erosion uses it.
+  /// The shrink or smoothing factor for each axis, by which masks are eroded.
   virtual Vec<D> scheduleOfLevel(std::size_t level) const = 0;
 
-  /// `original` itself where the level changes nothing; see filteredImage.
+  /// The level's image, which is `original` itself if the level changes nothing; see filteredImage.
   ImagePointer<D> imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level,
                                HeldOnCuda* held = nullptr, HeldOnCuda* originals = nullptr) const
   {
@@ -34,7 +35,7 @@ public:
   }
 };
 
-/// Roles of parameter files; both make ImagePyramids, which differ in the names of their schedules.
+/// The two roles in parameter files. Both make ImagePyramids, which differ in the names of their schedules.
 template <int D>
 struct FixedImagePyramid {
   static constexpr const char* roleName = "FixedImagePyramid";

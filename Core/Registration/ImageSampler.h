@@ -8,30 +8,31 @@
 
 namespace tessera {
 
-/// Chooses where a level's cost looks: voxels or points of the fixed image, inside its mask.
+/// Chooses the voxels or points of the fixed image, inside its mask, at which a level's cost is computed.
 template <int D>
 class ImageSampler {
 public:
   static constexpr const char* roleName = "ImageSampler";
   virtual ~ImageSampler() = default;
 
-  /// The voxels that the next prepareForLevel may take; all of the image if it was never called.
+  /// The voxels that samples may be taken from after the next prepareForLevel. Without a call, all voxels of
+  /// the image.
   void setRegion(const VoxelBox<D>& region) { region_ = region; }
-  /// `mask` is null for none. Throws Error(unreadableInput) if the mask is empty. On the context of a
-  /// MemoryCount image and mask may come without voxels, and samples() then has at least as many positions as
-  /// they would have.
+  /// `mask` is null if there is none. Throws Error(unreadableInput) if the mask is empty. On the context of a
+  /// MemoryCount, image and mask may come without voxels; samples() then has at least as many positions as
+  /// with them.
   virtual void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
                                std::size_t level) = 0;
-  /// Gives back the memory of a CUDA device that the level has taken; the samples are gone.
+  /// Releases the memory of a CUDA device that the level has taken. The samples are lost.
   virtual void endLevel() {}
-  /// Replaces the samples. Full and Grid give the same ones each time.
+  /// Draws new samples. The samplers Full and Grid give the same ones each time.
   virtual void draw(Context&, const Draw&) = 0;
-  /// Switches UseRandomSampleRegion off while step sizes are estimated; false if the sampler has no such
-  /// thing.
+  /// Switches UseRandomSampleRegion off while step sizes are estimated. Returns whether it was on; false if
+  /// the sampler has no such parameter.
   virtual bool setRandomRegion(bool /*on*/) { return false; }
-  /// True if draws differ.
+  /// True if draws differ from each other.
   virtual bool isRandom() const = 0;
-  /// True if exact metric values are asked of these samples, as elastix asks a Grid sampler's.
+  /// True if exact metric values are computed on these samples, as elastix does with the Grid sampler.
   virtual bool givesExactValues() const { return false; }
 
   const SampleSet<D>& samples() const { return samples_; }

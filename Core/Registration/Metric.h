@@ -13,61 +13,50 @@
 
 namespace tessera {
 
-/// Limits of the level's images inside the masks.
+/// The ranges of the level's images inside the masks.
 struct LevelFacts {
   double fixedMin = 0, fixedMax = 0, movingMin = 0, movingMax = 0;
 };
 
-/// A metric as mathematics: what one pair of intensities adds, and the slope that comes back.
-/// It never sees an image, a transform or a coordinate.
+// clang-format 14 breaks the lines of concepts badly.
+// clang-format off
+/// A metric as a formula: what one pair of intensities adds to its sums, and the slope that follows from
+/// them. It never sees an image, a transform or a coordinate.
 template <class F>
 concept MetricFormula =
-    std::constructible_from<F, const Parameters&, std::size_t /*level*/, LevelFacts> && requires(
-        const F f, typename F::Sums& sums, const typename F::Sums& others, const typename F::Table& table,
-        float fixed, float moving, std::size_t valid)
-{
-  {
-    F::description()
-    } -> std::same_as<const ComponentDescription&>;
-  {
-    f.zeroSums()
-    } -> std::same_as<typename F::Sums>;
+    std::constructible_from<F, const Parameters&, std::size_t /*level*/, LevelFacts>
+    && requires(const F f, typename F::Sums& sums, const typename F::Sums& others,
+                const typename F::Table& table, float fixed, float moving, std::size_t valid) {
+  { F::description() } -> std::same_as<const ComponentDescription&>;
+  { f.zeroSums() } -> std::same_as<typename F::Sums>;
   f.accumulate(sums, fixed, moving); // pass 1
-  sums.add(others);                  // merges, always in the same order
-  {
-    f.finish(sums, valid)
-    } -> std::same_as<typename F::Table>;
-  {
-    f.value(table)
-    } -> std::same_as<double>;
-  {
-    f.slope(table, fixed, moving)
-    } -> std::same_as<float>; // pass 2: d value / d moving intensity
+  sums.add(others);                  // merges the sums of stripes, always in the same order
+  { f.finish(sums, valid) } -> std::same_as<typename F::Table>;
+  { f.value(table) } -> std::same_as<double>;
+  { f.slope(table, fixed, moving) } -> std::same_as<float>; // pass 2: d value / d moving intensity
 };
 
 /// A formula that has a CUDA form, which its .cu file defines. A formula without one runs on the CPU alone.
 template <class F>
-concept MetricFormulaOnCuda = requires(const F f, const Context& context, std::size_t samples,
-                                       bool fixedStays)
-{
-  {
-    f.onCuda(context)
-    } -> std::same_as<std::unique_ptr<MetricOnCuda>>; // the same formula in kernels
-  {
-    f.deviceBytes(samples, fixedStays)
-    } -> std::same_as<double>; // what the kernels take of the device; see IntensityPairs::fixedStays
+concept MetricFormulaOnCuda =
+    requires(const F f, const Context& context, std::size_t samples, bool fixedStays) {
+  { f.onCuda(context) } -> std::same_as<std::unique_ptr<MetricOnCuda>>; // the same formula in kernels
+  // Bytes of device memory that the kernels take; see IntensityPairs::fixedStays.
+  { f.deviceBytes(samples, fixedStays) } -> std::same_as<double>;
 };
 
-/// A formula that also takes arrays of pairs, faster than but to the bit as one pair after the other.
+/// A formula that also has functions for arrays of pairs. They are faster, and have the same bits as the
+/// functions for one pair.
 template <class F>
-concept MetricBatches = requires(const F f, typename F::Sums& sums, const typename F::Table& table,
-                                 const float* pairs, std::size_t count, float* slopes)
-{
+concept MetricBatches =
+    requires(const F f, typename F::Sums& sums, const typename F::Table& table, const float* pairs,
+             std::size_t count, float* slopes) {
   f.accumulate(sums, pairs, pairs, count);
   f.slopes(table, pairs, pairs, count, slopes);
 };
+// clang-format on
 
-/// A formula over arrays: what the CPU's batch driver calls, once a batch.
+/// A formula over arrays. The drivers of batches on the CPU call it once a batch.
 class Metric {
 public:
   virtual ~Metric() = default;
@@ -75,25 +64,26 @@ public:
   virtual void prepareForLevel(std::size_t level, const LevelFacts&) = 0;
   /// Empty if there is a CUDA form; otherwise `the metric "..."`, which has none.
   virtual std::string whyNotOnCuda() const = 0;
-  /// The same formula in kernels; after prepareForLevel. Throws Error(device) if there is no CUDA form.
+  /// The same formula in kernels. Call it after prepareForLevel. Throws Error(device) if there is no CUDA
+  /// form.
   virtual std::unique_ptr<MetricOnCuda> onCuda(const Context&) const = 0;
   /// Bytes of device memory that the CUDA form takes for so many samples at a time, 0 if there is no CUDA
   /// form. See IntensityPairs::fixedStays.
   virtual double deviceBytes(std::size_t level, std::size_t samples, bool fixedStays) const = 0;
 
-  /// Forgets all sums; `stripes` independent accumulators, merged in their order.
+  /// Sets all sums to zero. There are `stripes` independent sums, which are merged in their order.
   virtual void begin(std::size_t stripes) = 0;
   virtual void accumulate(std::size_t stripe, const float* fixed, const float* moving, std::size_t count) = 0;
   /// The value over all that was accumulated.
   virtual double finish(std::size_t valid) = 0;
-  /// slopes[i] = d value / d moving[i]; after finish.
+  /// slopes[i] = d value / d moving[i]. Call it after finish.
   virtual void slopes(const float* fixed, const float* moving, std::size_t count, float* slopes) const = 0;
 };
 
 template <MetricFormula F>
 class MetricOf final : public Metric {
 public:
-  /// Reads the parameters of every level, so that a bad value is told before the first one runs.
+  /// Reads the parameters of every level, so that a bad value is reported before the first one runs.
   explicit MetricOf(const Parameters& parameters) : parameters_(parameters)
   {
     for (std::size_t level = 0; level < parameters.levelCount(); ++level)
@@ -170,7 +160,7 @@ public:
 private:
   Parameters parameters_;
   std::optional<F> formula_;
-  std::vector<typename F::Sums> sums_; // one a stripe; more may be left from earlier evaluations
+  std::vector<typename F::Sums> sums_; // one a stripe; there may be more, left from earlier evaluations
   std::size_t stripes_ = 0;
   std::optional<typename F::Table> table_;
 };

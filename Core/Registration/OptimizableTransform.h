@@ -4,9 +4,9 @@
 
 namespace tessera {
 
-/// Statistics of the Jacobian dT/dmu over n samples (Qiao et al., "Fast automatic step size estimation for
-/// gradient descent optimization of image registration", 2016; Klein et al., ASGD, 2009), J scaled by
-/// 1/sqrt(scale).
+/// Statistics of the Jacobian J = dT/dmu over n samples, with J scaled by 1/sqrt(scale) (Klein et al.,
+/// "Adaptive stochastic gradient descent optimisation for image registration", 2009; Qiao et al., "Fast
+/// automatic step size estimation for gradient descent optimization of image registration", 2016).
 struct JacobianTerms {
   double traceC = 0;      // C = 1/n sum J^T J
   double frobeniusC2 = 0; // |C|_F^2
@@ -14,16 +14,17 @@ struct JacobianTerms {
   double maxJCJ = 0;      // max_j (tr(J_j C J_j^T) + 2 sqrt(2) |J_j C J_j^T|_F)
 };
 
-/// The data from which a transform may find its first parameters.
+/// The data from which a transform may compute its first parameters.
 template <int D>
 struct TransformStart {
-  ImagePointer<D> fixed, moving;              // full resolution, first of each
-  MaskPointer<D> fixedMask, movingMask;       // null: none
-  const TransformChain<D>* initial = nullptr; // null: none; otherwise no automatic initialization
-  const PointPairs<D>* points = nullptr;      // -fp, -mp; null: none
+  ImagePointer<D> fixed, moving;        // at full resolution, the first image of each side
+  MaskPointer<D> fixedMask, movingMask; // null: none
+  /// Null: none; if there is one, the start is not initialized automatically.
+  const TransformChain<D>* initial = nullptr;
+  const PointPairs<D>* points = nullptr; // -fp, -mp; null: none
 };
 
-/// A transform whose parameters an optimizer may find.
+/// A transform whose parameters an optimizer may change.
 template <int D>
 class OptimizableTransform : public Transform<D> {
 public:
@@ -33,28 +34,29 @@ public:
   virtual std::vector<double> initialize(Context&, const TransformStart<D>&) = 0;
   /// Refines the model before a level, carrying `parameters` over (grid schedules).
   virtual void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) = 0;
-  /// The same transform with the models that prepareForLevel will give it, but without parameters, one a
-  /// level; none: its own does not change. `initial` as TransformStart has it.
+  /// This transform with the models that prepareForLevel will give it, one for each level, without
+  /// parameters. Empty if its model does not change. `initial` is that of TransformStart.
   virtual std::vector<std::shared_ptr<const Transform<D>>>
   modelsOfLevels(Context&, const ImageGeometry<D>& /*fixed*/, const TransformChain<D>* /*initial*/) const
   {
     return {};
   }
 
-  /// Divisors of the squared parameters for the optimizer. `samples` are grid samples of the full fixed
-  /// image, mapped by the transforms before this one. Reads AutomaticScalesEstimation and Scales.
+  /// The scales by which squared parameters are divided for the optimizer. `samples` are grid samples of the
+  /// full fixed image, mapped by the transforms before this one. It reads AutomaticScalesEstimation and
+  /// Scales.
   virtual std::vector<double> scales(Context&, const ListSamples<D>& samples,
                                      std::span<const double> parameters) const = 0;
-  /// True if scales() must be asked again at each level, as the parameter vector changes with the grid.
+  /// True if scales() must be called again at each level, because the parameters change with the grid.
   virtual bool scalesFollowLevels() const { return false; }
 
-  /// gradient += sum over samples of J^T v, the adjoint of pushForward.
+  /// gradient += sum over samples of J^T v, with covectors v. This is the adjoint of pushForward.
   virtual void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,
                         std::span<double> gradient) const = 0;
-  /// J step, per sample.
+  /// Computes J step for each sample.
   virtual void pushForward(Context&, const Samples<D>&, std::span<const double> parameters,
                            std::span<const double> step, const PointsOut<D>&) const = 0;
-  /// Takes all given samples at once, not a batch, and uses ctx.threads itself.
+  /// Takes all samples at once, not a batch, and uses the context's threads.
   virtual JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,
                                       std::span<const double> scales) const = 0;
 };

@@ -29,14 +29,14 @@ public:
   /// few samples are valid.
   virtual double evaluate(std::span<const double> position, std::span<double> gradient) = 0;
 
-  /// Draws new samples for an iteration (and an attempt of it); a no-op for samplers that always give the
-  /// same.
+  /// Draws new samples for an iteration and an attempt. Samplers that always give the same samples do
+  /// nothing.
   virtual void drawSamples(std::uint32_t iteration, std::uint32_t attempt) = 0;
   /// True if NewSamplesEveryIteration is set for the level and a sampler is random.
   virtual bool samplesAreRandom() const = 0;
   virtual bool newSamplesEveryIteration() const = 0;
-  /// UseRandomSampleRegion of any sampler; switched off while step sizes are estimated. Returns whether it
-  /// was on.
+  /// Switches UseRandomSampleRegion of all samplers on or off. It is off while step sizes are estimated.
+  /// Returns whether it was on.
   virtual bool setRandomRegion(bool on) = 0;
 
   // The following serve the estimation of step sizes.
@@ -45,8 +45,8 @@ public:
   /// Like evaluate, but over a grid of about `wanted` samples of the level in place of the sampler's samples.
   virtual double evaluateOnGrid(std::size_t wanted, std::span<const double> position,
                                 std::span<double> gradient) = 0;
-  /// Found on a grid of about `wanted` samples of the level, with J scaled. `samplesFound` receives the
-  /// number of samples.
+  /// The Jacobian terms on a grid of about `wanted` samples of the level, with J scaled. `samplesFound`
+  /// receives the number of samples.
   virtual JacobianTerms jacobianTerms(std::size_t wanted, std::span<const double> position,
                                       std::size_t& samplesFound) = 0;
   /// |J_j g| in mm for each sample j of a grid of about `wanted` samples; g is a gradient in scaled space.
@@ -64,16 +64,16 @@ public:
 struct IterationRow {
   std::size_t iteration = 0;
   double value = 0;
-  std::vector<double> columns;          // values after ItNr and Metric
-  std::vector<std::string> textColumns; // trailing texts (line search); usually empty
+  std::vector<double> columns;          // the values after ItNr and Metric
+  std::vector<std::string> textColumns; // texts after the numbers, which line searches have
 };
 
 struct OptimizerReport {
   std::size_t iterations = 0;
-  double value = 0; // the cost at the last evaluated iteration
+  double value = 0; // the cost at the last iteration
   std::string stopCondition;
   std::vector<FileEntry> settings; // "SP_a 1389.8" lines for the log
-  bool wasStopped = false;         // CostFunction::isStopAsked ended the level before its time
+  bool wasStopped = false;         // whether CostFunction::isStopAsked ended the level early
 };
 
 /// Called after each iteration with the position that the iteration reached.
@@ -95,21 +95,23 @@ public:
 
   /// Names of the columns after 1:ItNr and 2:Metric, as elastix writes them: "3a:Time", "4:||Gradient||".
   virtual std::vector<std::string> columns() const = 0;
-  /// Allocates all vectors that minimize works in at a level, each as long as the position, on the context's
+  /// Allocates all vectors that minimize uses at a level, each as long as the position, on the context's
   /// device.
   virtual void prepareForLevel(const Context&, std::size_t level, std::size_t parameters) = 0;
-  /// Gives these vectors back.
+  /// Releases these vectors.
   void endLevel() { vectors_.clear(); }
-  /// About how many samples minimize asks of CostFunction::evaluateOnGrid at a level; 0: it does not call it.
+  /// About how many samples minimize wants from CostFunction::evaluateOnGrid at a level; 0 if it never calls
+  /// it.
   virtual std::size_t gridSamplesOfLevel(std::size_t /*level*/) const { return 0; }
-  /// After prepareForLevel for this level and the context of the cost. Minimises over one level, changing
-  /// `position` in place. Once the cost's isStopAsked is true after an iteration, returns at once with
-  /// OptimizerReport::wasStopped.
+  /// Minimizes the cost over one level and changes `position` in place. Call it after prepareForLevel for
+  /// this level and the cost's context. If the cost's isStopAsked is true after an iteration, it returns at
+  /// once with OptimizerReport::wasStopped.
   virtual OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
                                    const IterationSink&) = 0;
 
 protected:
-  std::vector<Buffer<double>> vectors_; // while a level is prepared; only prepareForLevel adds to it
+  /// Allocated while a level is prepared; only prepareForLevel adds to it.
+  std::vector<Buffer<double>> vectors_;
 };
 
 }

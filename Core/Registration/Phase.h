@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-/// What one part of an evaluation took, by the clock of the device it runs on.
+/// The time of one part of an evaluation, by the clock of the device on which it runs.
 struct Phase {
   std::string name; // transform, interpolation, metric, pull-back
   double milliseconds = 0;

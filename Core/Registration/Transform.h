@@ -36,9 +36,9 @@ public:
   virtual void map(Context&, const Samples<D>&, std::span<const double> parameters,
                    const PointsOut<D>&) const = 0;
 
-  /// Lines specific to this transform in a transform parameter file (centre, grid, ...).
+  /// The lines of a transform parameter file that only this transform has (centre, grid, ...).
   virtual std::vector<FileEntry> fileEntries() const = 0;
-  /// Comment line above fileEntries. elastix has another name than name() in some.
+  /// The comment line above fileEntries. For some transforms elastix writes another name than name().
   virtual std::string fileHeading() const { return name() + " specific"; }
   /// Sets the model from a transform parameter file and returns its parameters.
   virtual std::vector<double> restore(const Parameters& transformFile) = 0;
@@ -66,12 +66,12 @@ struct TransformChain {
   std::vector<double> parameters;
 };
 
-/// Points where `chain.transform` itself is asked: T0(x) for compose, x for add or without initial. In place
-/// is allowed.
+/// The points at which `chain.transform` itself is evaluated: T0(x) for compose, x for add or without
+/// initial. The output may be the array of points.
 template <int D>
 void mapInitial(Context&, const TransformChain<D>& chain, const ListSamples<D>&, const PointsOut<D>&);
 
-/// T(x). `in` and `out` may be the same arrays. One batch (at most batchCapacity).
+/// T(x) for one batch (at most batchCapacity points). `in` and `out` may be the same arrays.
 template <int D>
 void mapChain(Context&, const TransformChain<D>& chain, const ListSamples<D>&, const PointsOut<D>&);
 
@@ -91,7 +91,7 @@ void pullBackChainSpatialDerivatives(Context&, const TransformChain<D>& chain, c
 template <int D>
 bool chainHasHessian(const TransformChain<D>& chain);
 
-/// Whether all transforms of the chain are linear. A null chain is.
+/// Whether all transforms of the chain are linear. A null chain counts as linear.
 template <int D>
 bool isLinearChain(const TransformChain<D>*);
 

@@ -9,13 +9,14 @@
 #include <span>
 #include <string>
 
-// Optional parts of a transform. A caller asks the transform for a part, and gets null where it has none.
+// Optional parts of a transform. A caller asks the transform for a part and gets null if the transform has
+// none.
 namespace tessera {
 
 template <int D>
 struct TransformChain;
 
-/// How a transform is joined to what comes before it: T1(T0(x)) or T0(x) + T1(x) - x.
+/// How a transform is joined to the transforms before it: T1(T0(x)) or T0(x) + T1(x) - x.
 enum class Combination { compose, add };
 
 constexpr int symmetricCount(int dimension)
@@ -60,7 +61,7 @@ public:
   virtual AffineMap<D> pointMap(std::span<const double> parameters) const = 0;
   /// The point c about which the sums of pullBackMoments are taken.
   virtual const Vec<D>& centerMm() const = 0;
-  /// OptimizableTransform::pullBack from sums over all samples: gradient += d value / d parameters.
+  /// OptimizableTransform::pullBack from sums over all samples: adds to the gradient of the parameters.
   virtual void pullBackMoments(std::span<const double> parameters, const CovectorMoments<D>&,
                                std::span<double> gradient) const = 0;
 
@@ -75,9 +76,9 @@ class ChainPasses;
 template <int D>
 class CudaForm {
 public:
-  /// Empty if they can; otherwise what they cannot: `the transform "..."`.
+  /// Empty if kernels can evaluate the chain; otherwise what they cannot evaluate: `the transform "..."`.
   virtual std::string whyNot(const TransformChain<D>&) const = 0;
-  /// Brings the chain to the device.
+  /// Copies the chain to the device.
   virtual std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const = 0;
   /// Bytes of device memory for pulling the covectors of so many samples back to so many parameters.
   virtual double pullBackBytes(std::size_t parameters, std::size_t samples) const = 0;
@@ -90,9 +91,10 @@ protected:
 template <int D>
 class FieldForm {
 public:
-  /// The field in the voxels of a lattice, or nothing if the spline's grid does not run along its axes.
+  /// The field at the voxels of a lattice, or nothing if the spline's grid does not run along the lattice's
+  /// axes.
   virtual std::optional<AlignedField<D>> alignedField(const ImageGeometry<D>& lattice) const = 0;
-  /// Value of (FieldInterpolator "..."): the method that is to evaluate the field.
+  /// The value of (FieldInterpolator "..."): the method that evaluates the field.
   virtual std::string fieldInterpolator() const = 0;
 
 protected:

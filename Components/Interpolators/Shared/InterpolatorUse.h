@@ -2,8 +2,7 @@
 
 namespace tessera {
 
-/// For which key of a parameter file an interpolator is made: (Interpolator ...) or (ResampleInterpolator
-/// ...).
+/// The parameter that an interpolator is made for: (Interpolator ...) or (ResampleInterpolator ...).
 enum class InterpolatorUse { matching, resampling };
 
 }

@@ -8,8 +8,8 @@
 namespace tessera {
 namespace {
 
-/// The voxels around the points of a block: pairs of neighbours along x, of 2 rows in 2D, of 4 in 3D (y
-/// first).
+/// The voxels around the points of a block, as pairs of neighbours along x: of 2 rows in 2D, of 4 in 3D,
+/// where y changes first.
 template <int D>
 struct Corners {
   static constexpr int rows = 1 << (D - 1);
@@ -39,7 +39,7 @@ struct Corners {
     }
   }
 
-  /// Cells that begin at these voxels, all in the image.
+  /// Gathers the corners of cells that begin at these voxels and lie wholly in the image.
   TESSERA_ALWAYS_INLINE void gatherInterior(const SplineImage<D>& image,
                                             const std::int64_t (&voxels)[splineBlockSize], std::size_t count)
   {
@@ -66,7 +66,7 @@ private:
   }
 };
 
-/// Value and derivatives along the index axes.
+/// The value and the derivatives along the index axes.
 template <int D, bool WithGradient, class Real>
 TESSERA_ALWAYS_INLINE Real mixCorners(const Corners<D>& corners, const Real (&t)[D][splineBlockSize],
                                       std::size_t i, Real (&slope)[D])
@@ -148,7 +148,8 @@ LinearBatch<D, Real>::interiorOfRow(const SplineImage<D>& image, const IndexRow<
     for (int d = 0; d < D; ++d) {
       for (std::int32_t i = 0; i < count; ++i) {
         const double index = indexOfRow<D>(row, d, at + i);
-        const auto floored = static_cast<std::int32_t>(index); // not negative
+        // Conversion rounds down, since indices are not negative.
+        const auto floored = static_cast<std::int32_t>(index);
         t[d][i] = static_cast<Real>(index - floored);
         voxels[i] += floored * stride;
       }

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-/// The differences at the voxel at an offset, per index.
+/// Central differences per index at the voxel with this offset.
 template <int D>
 Vec<D> centralDifferences(const VoxelArray<D>& image, std::int64_t voxel)
 {
@@ -28,12 +28,12 @@ Vec<D> centralDifferences(const VoxelArray<D>& image, std::int64_t voxel)
   return differences;
 }
 
-/// The voxels nearest to some points.
+/// The voxels nearest to a block of points.
 template <int D>
 struct NearestOfPoints {
-  static constexpr std::size_t capacity = 128; // at once: they stay in the first-level cache
+  static constexpr std::size_t capacity = 128; // so many points at once stay in the first-level cache
   std::int32_t within[capacity];
-  std::int64_t offset[capacity]; // of those that are inside
+  std::int64_t offset[capacity]; // offsets of the voxels nearest to the points that are inside
 
   TESSERA_MULTIVERSION_TO_V4 void find(const Size<D>& size, const PointToIndex<D>& pointToIndex,
                                        NearestRule rule, const ListSamples<D>& points, std::size_t begin,
@@ -59,8 +59,8 @@ struct NearestOfPoints {
   }
 };
 
-/// Offsets of the voxels nearest to points [begin, end) of a row, all inside; false if one lies midway
-/// between two to within `margin`.
+/// Offsets of the voxels nearest to points [begin, end) of a row, all inside. There is no result if a point
+/// lies, to within `margin`, midway between two voxels.
 template <int D, NearestRule Rule>
 struct NearestOfRow {
   TESSERA_MULTIVERSION_TO_V4 static bool offsets(const Size<D>& size, const IndexRow<D>& row,
@@ -75,7 +75,8 @@ struct NearestOfRow {
         const double index = indexOfRow<D>(row, d, begin + i);
         const double behind =
             Rule == NearestRule::exact ? index + 0.5 : static_cast<double>(static_cast<float>(index) + 0.5f);
-        const auto nearest = static_cast<std::int32_t>(behind); // not negative
+        // Conversion rounds down, since it is not negative.
+        const auto nearest = static_cast<std::int32_t>(behind);
         const double beyond = behind - nearest;
         undecided |= (beyond < margin ? 1 : 0) | (beyond > 1 - margin ? 1 : 0);
         offsets[i] = (d > 0 ? offsets[i] : 0) + std::min(nearest, last) * stride;

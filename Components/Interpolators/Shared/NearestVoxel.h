@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// Where halves are told: ITK's nearest neighbour looks at the index itself, its spline of order 0 at the
-/// index rounded to float.
+/// Which number decides between two voxels: the index itself, as in ITK's nearest neighbour, or the index
+/// rounded to float, as in its spline of order 0.
 enum class NearestRule { exact, inFloat };
 
 /// Voxels of an image, x fastest.
@@ -16,14 +16,14 @@ struct VoxelArray {
   Size<D> size{};
 };
 
-/// Values of the nearest voxels (halves rounded up) and, unless null, gradients in 1/mm: central differences
-/// at that voxel, at the border between it and its one neighbour at half weight, as itk::GradientImageFilter
-/// gives them. As Interpolator::evaluate.
+/// Values of the nearest voxels (halves are rounded up) and, unless null, gradients in 1/mm. Gradients are
+/// central differences at that voxel; at the border they are half the difference to the one neighbour, as in
+/// itk::GradientImageFilter. The arguments are those of Interpolator::evaluate.
 template <int D>
 void evaluateNearest(const VoxelArray<D>&, const PointToIndex<D>& pointToIndex, NearestRule,
                      const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside);
 
-/// As RowInterpolator::evaluateRow.
+/// Does the work of RowInterpolator::evaluateRow.
 template <int D>
 bool evaluateNearestRow(const VoxelArray<D>&, NearestRule, const IndexRow<D>&, float* values,
                         RowSpan& inside);

@@ -8,18 +8,19 @@
 
 namespace tessera {
 
-/// Indices nearer than this to a border may have been on its other side before they were folded into a row's
-/// start and step.
-constexpr double rowMargin = 1e-6; // voxels
+/// Rounding may have moved indices that are nearer than this to a border to its other side, because they are
+/// computed from a row's start and step.
+constexpr double rowMargin = 1e-6; // in voxels
 
-/// Index of the row's point i. As i grows it never turns back, not by its roundings either.
+/// The index of the row's point i. It is monotonic in i, even with its rounding.
 template <int D>
 TESSERA_ALWAYS_INLINE double indexOfRow(const IndexRow<D>& row, int d, std::int32_t i)
 {
   return row.first[d] + row.step[d] * static_cast<double>(i);
 }
 
-/// The first of points [0, count) for which holds(i), which as i grows turns true once; `about` is near it.
+/// The first of points [0, count) for which holds(i) is true. holds(i) must stay true for all larger i;
+/// `about` is a guess.
 template <class Holds>
 TESSERA_ALWAYS_INLINE std::int32_t firstPoint(std::int32_t count, double about, const Holds& holds)
 {
@@ -31,7 +32,7 @@ TESSERA_ALWAYS_INLINE std::int32_t firstPoint(std::int32_t count, double about, 
   return i;
 }
 
-/// The points with indices in [low[d], high[d]) along every axis. NaN lies nowhere.
+/// The points with indices in [low[d], high[d]) along every axis. NaN is in no range.
 template <int D>
 RowSpan withinAll(const IndexRow<D>& row, const Vec<D>& low, const Vec<D>& high)
 {
@@ -53,8 +54,9 @@ RowSpan withinAll(const IndexRow<D>& row, const Vec<D>& low, const Vec<D>& high)
   return span.begin < span.end ? span : RowSpan{};
 }
 
-/// Finds the points of a row that are inside. False if rounding decides it for any point. An index moves in
-/// one direction along a row, so only the points at the ends of the span and next to them can be so near.
+/// Finds the points of a row that are inside. Returns false if rounding decides this for some point. An index
+/// moves in one direction along a row, so only the points at both ends of the span and their neighbours can
+/// be that near to a border.
 template <int D>
 bool insideOfRow(const IndexRow<D>& row, const Size<D>& size, RowSpan& span)
 {

@@ -5,7 +5,12 @@
 
 namespace tessera {
 
-/// Value and derivatives along the index axes, at point i.
+/// The value and the derivatives along the index axes at point i:
+///
+///   value = sum over k of c_k prod_d beta_n(i_d - k_d)               Unser 1999, eq. 2 and 3
+///
+/// Rows along x are summed first, then rows along y, then slices. A derivative along an axis has the
+/// derivative of beta_n there.
 template <int D, int Order, bool WithGradient, class Real>
 TESSERA_ALWAYS_INLINE void
 evaluatePoint(const Support<D, Order, SplineKernel<Order, Real>::lanes, Real>& support,
@@ -53,7 +58,7 @@ evaluatePoint(const Support<D, Order, SplineKernel<Order, Real>::lanes, Real>& s
   }
 }
 
-/// Values and index-axis derivatives of a block; zero outside.
+/// Values and derivatives along the index axes for a block of points; zero for points outside of the image.
 template <int D, int Order, bool WithGradient, class Coefficient, class Real>
 TESSERA_ALWAYS_INLINE void evaluateBlock(const SplineImage<D, Coefficient>& image,
                                          const Located<D, Real>& located, std::size_t count, float* values,

@@ -9,10 +9,11 @@ namespace tessera {
 
 constexpr std::size_t splineBlockSize =
     128; // points at once: their indices, weights and corners stay in the first-level cache
-constexpr std::size_t splinePrefetchDistance = 6; // points
+/// A point's rows are prefetched while so many points before it are computed.
+constexpr std::size_t splinePrefetchDistance = 6;
 
-/// Where the points of a block lie: first knot of their support, fraction, and what has to be done about
-/// borders.
+/// Where the points of a block lie: first knot of the support, fraction in the cell, and whether the support
+/// reaches beyond the border.
 template <int D, class Real>
 struct Located {
   enum : std::uint8_t { outside = 0, interior = 1, nearBorder = 2 };
@@ -21,7 +22,7 @@ struct Located {
   std::uint8_t place[splineBlockSize];
 };
 
-/// Points whose continuous indices indexAt(axis, point) gives.
+/// Locates points whose continuous indices are indexAt(axis, point).
 template <int D, int Order, class Coefficient, class Real, class IndexAt>
 TESSERA_ALWAYS_INLINE void locateIndices(const SplineImage<D, Coefficient>& image, std::size_t count,
                                          Located<D, Real>& located, const IndexAt& indexAt)
@@ -63,7 +64,7 @@ TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, cons
       });
 }
 
-/// Points [begin, begin + count) of a row.
+/// Locates points [begin, begin + count) of a row.
 template <int D, int Order, class Coefficient, class Real>
 TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, const IndexRow<D>& row,
                                   std::size_t begin, std::size_t count, Located<D, Real>& located)
@@ -80,7 +81,8 @@ inline std::size_t folded(std::int32_t index, std::size_t size, EdgeRule rule)
   return static_cast<std::size_t>(rule == EdgeRule::clamp ? repeated(index, last) : mirrored(index, last));
 }
 
-/// Copies the support of a point near the border: rows of `lanes` coefficients, y rows in each z plane.
+/// Copies the support of a point near the border into rows of `lanes` coefficients, with mirrored voxels
+/// beyond the border.
 template <int D, int Order, class Coefficient>
 __attribute__((noinline)) void copySupport(const SplineImage<D, Coefficient>& image,
                                            const std::int32_t (&first)[D], int lanes, Coefficient* support)
@@ -101,7 +103,7 @@ __attribute__((noinline)) void copySupport(const SplineImage<D, Coefficient>& im
   }
 }
 
-/// Offset of the support of point i, and its rows; near the border in `copy`.
+/// The offset of the support of point i, and its rows; near the border the rows are in `copy`.
 template <int D, int Order, int Lanes, class Coefficient>
 struct Support {
   const Coefficient* rows;
@@ -113,7 +115,7 @@ struct Support {
   {
   }
 
-  /// Scattered points wait for memory, not for arithmetic: rows of a later point are asked for early.
+  /// Scattered points wait for memory and not for arithmetic, so the rows of a later point are prefetched.
   template <class Real>
   static TESSERA_ALWAYS_INLINE void prefetch(const SplineImage<D, Coefficient>& image,
                                              const Located<D, Real>& located, std::size_t i)

@@ -12,7 +12,7 @@ struct VectorOf {
   typedef Real type __attribute__((vector_size(Lanes * sizeof(Real))));
 };
 
-/// Sums over a support in `Real`.
+/// Sums over a support, in the type `Real`.
 template <int Order, class Real>
 struct SplineKernel {
   static constexpr int lanes = WeightPolynomials<Order, Real>::lanes;

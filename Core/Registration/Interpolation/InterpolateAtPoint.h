@@ -7,13 +7,13 @@
 #include "Core/Compute/Math/SplinePolynomials.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 
-// Interpolation at one point, for kernels; on the host the same operations run on host memory. Points,
-// indices and the choice of the cell are in double, sums in float, all in the order of Interpolator::evaluate
-// on the CPU, so the bits are equal.
+// Interpolation at one point, for kernels; the same code runs on the host. Points, indices and the choice of
+// the cell are in double, sums in float, all in the order of Interpolator::evaluate on the CPU, so that the
+// bits are equal.
 namespace tessera {
 
-/// Where a point lies: first knot of its support on each axis, and its fraction of the cell. `interior` if no
-/// knot is mirrored.
+/// The cell of a point: the first knot of its support along each axis, and its fraction of the cell.
+/// `interior` is true if no knot is mirrored.
 template <int D>
 struct SplineCell {
   int first[D];
@@ -29,7 +29,7 @@ TESSERA_HOST_DEVICE inline const float* rowOf(const InterpolatorOnCuda<D>& image
   return image.coefficients + static_cast<long long>(row) * image.size[0];
 }
 
-/// False if the continuous index is not in [-0.5, size - 0.5) on some axis, or NaN.
+/// False if the continuous index is NaN or not in [-0.5, size - 0.5) along some axis.
 template <int D>
 TESSERA_HOST_DEVICE inline bool isInside(const InterpolatorOnCuda<D>& image, const Vec<D>& index)
 {
@@ -57,7 +57,7 @@ TESSERA_HOST_DEVICE inline SplineCell<D> cellOf(const InterpolatorOnCuda<D>& ima
   return cell;
 }
 
-/// Order 1: value and, unless they are unused, slopes along the index axes. 4 B * 2^D loaded.
+/// Order 1: the value and, unless unused, the slopes along the index axes. It loads 4 * 2^D bytes.
 template <int D>
 TESSERA_HOST_DEVICE inline float linearInCell(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell,
                                               float (&slope)[D])
@@ -93,7 +93,7 @@ TESSERA_HOST_DEVICE inline float linearInCell(const InterpolatorOnCuda<D>& image
   return mixLinearly<D, true>(low, high, cell.fraction, slope);
 }
 
-/// Weights of the knots at fraction t, and their derivatives.
+/// The weights of the knots at fraction t, and their derivatives.
 template <int Order>
 struct KnotWeights {
   float value[Order + 1], slope[Order + 1];
@@ -115,7 +115,7 @@ struct KnotWeights {
   }
 };
 
-/// Sum of products in the order in which the CPU adds up the lanes of a vector.
+/// The sum of products in the order in which the CPU adds up the lanes of a vector.
 template <int Count>
 TESSERA_HOST_DEVICE inline float sumOfLanes(const float (&a)[Count], const float (&b)[Count])
 {
@@ -130,7 +130,8 @@ TESSERA_HOST_DEVICE inline float sumOfLanes(const float (&a)[Count], const float
     return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
 }
 
-/// Orders 2 to 5: value and, if asked, slopes along the index axes. 4 B * (Order + 1)^D loaded.
+/// Orders 2 to 5: the value and, if wanted, the slopes along the index axes. It loads 4 * (Order + 1)^D
+/// bytes.
 template <int D, int Order>
 TESSERA_HOST_DEVICE inline float splineInCell(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell,
                                               bool withGradient, float (&slope)[D])
@@ -144,7 +145,7 @@ TESSERA_HOST_DEVICE inline float splineInCell(const InterpolatorOnCuda<D>& image
       knot[d][k] = mirrored(cell.first[d] + k, image.size[d] - 1);
   }
   const KnotWeights<Order> x(cell.fraction[0]), y(cell.fraction[1]),
-      z(cell.fraction[D - 1]); // 2D: z is not used
+      z(cell.fraction[D - 1]); // not used in 2D
   float all[width] = {}, alongY[width] = {}, alongZ[width] = {};
   TESSERA_UNROLL
   for (int k = 0; k < (D == 3 ? width : 1); ++k) {
@@ -175,7 +176,8 @@ TESSERA_HOST_DEVICE inline float splineInCell(const InterpolatorOnCuda<D>& image
   return sumOfLanes(all, x.value);
 }
 
-/// Order 0: the nearest voxel of an index that is inside, and central differences there, per index.
+/// Order 0: the value of the nearest voxel of an index that is inside, and the central differences there, per
+/// index.
 template <int D>
 TESSERA_HOST_DEVICE inline float nearestVoxelAt(const InterpolatorOnCuda<D>& image, const Vec<D>& index,
                                                 bool withGradient, Vec<D>& differences)
@@ -197,8 +199,8 @@ TESSERA_HOST_DEVICE inline float nearestVoxelAt(const InterpolatorOnCuda<D>& ima
   return loadConstant(voxel);
 }
 
-/// Value and, if asked, derivatives along the index axes at a continuous index. False, and zeros, if it is
-/// not inside.
+/// The value and, if wanted, the derivatives along the index axes at a continuous index. If the index is not
+/// inside, it returns false and zeros.
 template <int D, int Order>
 TESSERA_HOST_DEVICE inline bool valueAtIndex(const InterpolatorOnCuda<D>& image, const Vec<D>& index,
                                              bool withGradient, float& value, float (&gradientPerIndex)[D])
@@ -231,7 +233,7 @@ TESSERA_HOST_DEVICE inline bool valueAt(const InterpolatorOnCuda<D>& image, cons
 {
   const Vec<D> index = image.pointToIndex(pointMm);
   const Matrix<D>& fromOffset = image.pointToIndex.fromOffset;
-  if constexpr (Order == 0) { // turned in double, as differences of voxels need not be floats
+  if constexpr (Order == 0) { // multiplied in double, since differences of voxels need not be floats
     Vec<D> differences{};
     const bool inside = isInside<D>(image, index);
     value = inside ? nearestVoxelAt<D>(image, index, withGradient, differences) : 0.0f;

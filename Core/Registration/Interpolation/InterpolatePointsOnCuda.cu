@@ -7,8 +7,8 @@ namespace {
 
 constexpr unsigned threadsABlock = 128;
 
-/// (count) <- (D, count) points: loads 8 D B a point and the support's (Order + 1)^D floats, stores 4 B, 4 D
-/// B of gradients and 1 B of `inside`.
+/// One thread a point. It loads 8 D bytes of the point and the (Order + 1)^D floats of its support, and
+/// stores 4 bytes, 4 D of gradients, and 1 of `inside`.
 template <int D, int Order, bool WithGradient>
 __global__ void __launch_bounds__(threadsABlock)
     interpolatePoints(const InterpolatorOnCuda<D> image, const std::array<const double*, D> pointMm,

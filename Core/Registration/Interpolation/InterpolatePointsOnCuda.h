@@ -10,8 +10,9 @@
 
 namespace tessera {
 
-/// Interpolator::evaluate at any number of points, all arrays on the context's CUDA device. Null:
-/// `gradientsPerMm[0]`, none are given; `inside`, it is not told. Only gives work to the context's stream.
+/// Interpolator::evaluate for any number of points, with all arrays on the context's CUDA device. If
+/// `gradientsPerMm[0]` or `inside` is null, it is not computed. It only enqueues work on the context's
+/// stream.
 template <int D>
 TESSERA_CUDA_ONLY void interpolateOnCuda(Context&, const InterpolatorOnCuda<D>&,
                                          const std::array<const double*, D>& pointMm, std::size_t count,

@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// Calls function.template operator()<Order>() for the order of an interpolator: kernels have one instance
-/// for each.
+/// Calls function.template operator()<Order>() for the order of an interpolator, since kernels have an
+/// instance for each order.
 template <class Function>
 void withOrder(int order, Function&& function)
 {

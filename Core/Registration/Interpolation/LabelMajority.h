@@ -4,13 +4,13 @@
 
 namespace tessera {
 
-/// InterpolatorOnCuda::order of labels.
+/// The value of InterpolatorOnCuda::order for labels.
 constexpr int orderOfLabels = -1;
 
-/// The label whose linear weights sum to most among the corners of a cell, of equal ones the smaller: every
-/// label's indicator image is interpolated linearly, and the largest wins (the rule of
-/// itk::LabelImageGenericInterpolateImageFunction). Corner c lies at +1 along axis d if bit d of c is set;
-/// `fraction` of the cell, 0 to 1. Sums in the order of the corners.
+/// The label whose linear weights have the largest sum among the corners of a cell; the smaller label if two
+/// sums are equal. This interpolates the indicator image of each label linearly and takes the largest value,
+/// like itk::LabelImageGenericInterpolateImageFunction. Corner c lies at +1 along axis d if bit d of c is
+/// set. `fraction` is the place in the cell, from 0 to 1. Sums are in the order of the corners.
 template <int D>
 TESSERA_HOST_DEVICE inline float majorityLabel(const float (&corners)[1 << D], const double (&fraction)[D])
 {

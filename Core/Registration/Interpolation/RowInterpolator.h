@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Continuous indices of an image at equal steps: first + i * step for i < count, count at most
+/// Continuous indices in an image at equal steps: first + i * step for i < count. `count` is at most
 /// batchCapacity.
 template <int D>
 struct IndexRow {
@@ -26,10 +26,10 @@ class RowInterpolator {
 public:
   virtual ~RowInterpolator() = default;
 
-  /// Does the work of Interpolator::evaluate without gradients at these indices. Sets the values of points
-  /// inside alone. False, with values of no use, if a point lies so near to a border that its last bits
-  /// decide whether it is inside or which voxel is nearest: the caller then evaluates points, with ITK's
-  /// bits.
+  /// Does the work of Interpolator::evaluate without gradients at these indices. Only the values of points
+  /// inside are set. Returns false, with unusable values, if a point lies so near to a border that rounding
+  /// decides whether it is inside or which voxel is nearest. The caller must then evaluate points, which have
+  /// the bits of ITK.
   virtual bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const = 0;
 };
 

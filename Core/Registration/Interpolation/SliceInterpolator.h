@@ -11,16 +11,16 @@ class SliceInterpolator {
 public:
   virtual ~SliceInterpolator() = default;
 
-  /// False if it makes coefficients of the whole image.
+  /// False if it needs coefficients of the whole image.
   virtual bool takesSlices() const { return true; }
 
   /// Does the work of Interpolator::prepareForLevel on the CPU for an image with only these slices in memory.
-  /// Values are those of the whole image where they need these slices alone. Callers must not ask for
-  /// gradients, or for points that need other slices.
+  /// Values are those of the whole image if they need no other slice. Callers must not ask for gradients, or
+  /// for points that need other slices.
   void prepareForSlices(const ImageSlices<D>& slices) { readInPlace(slices.wholeImage(), slices.geometry); }
 
 protected:
-  /// `voxels`: where the whole image would begin. They must outlive what is asked of them.
+  /// `voxels` is where the whole image would begin. They must stay in memory while the interpolator is used.
   virtual void readInPlace(const float* voxels, const ImageGeometry<D>&) = 0;
 };
 

@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The lines of a parameter text that may name a file, without those that hold a transform's many numbers.
+/// The lines of a parameter text that may name a file, without those that hold the many numbers of a
+/// transform.
 std::string linesOfPaths(const std::string& path)
 {
   constexpr std::size_t longest = std::size_t(1) << 16;
@@ -28,8 +29,7 @@ std::string linesOfPaths(const std::string& path)
   return text;
 }
 
-/// The paths of a transform parameter file, whichever transform reads them; what is no path of a file is left
-/// out.
+/// The paths in a transform parameter file, for whichever transform reads them; only paths of existing files.
 std::vector<std::string> namedFiles(const std::string& path)
 {
   std::vector<std::string> files, notes;
@@ -47,7 +47,7 @@ std::vector<std::string> namedFiles(const std::string& path)
 void addFiles(const std::string& path, std::vector<std::string>& files)
 {
   if (std::find(files.begin(), files.end(), path) != files.end())
-    return; // a chain that closes a circle
+    return; // the chain closes a circle
   for (const std::string& file : filesOfImage(path))
     files.push_back(file);
   if (std::error_code ignored; !fs::is_regular_file(path, ignored))
@@ -55,7 +55,7 @@ void addFiles(const std::string& path, std::vector<std::string>& files)
   try {
     for (const std::string& named : namedFiles(path))
       addFiles(named, files);
-  } catch (const Error&) { // no parameter text
+  } catch (const Error&) { // the file is no parameter text
   }
 }
 

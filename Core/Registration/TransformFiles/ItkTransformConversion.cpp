@@ -9,12 +9,12 @@
 namespace tessera {
 namespace {
 
-/// What the fixed parameters of a class are, or what its parameters lack.
+/// The meaning of the fixed parameters of a class, or what its parameters lack.
 enum class Layout { plain, identity, center, centerAndOrder, centerWithoutScale, grid };
 
 struct Counterpart {
   const char* itkName;
-  std::size_t dimension; // 0: any
+  std::size_t dimension; // 0: any dimension
   const char* name;
   Layout layout;
 };
@@ -83,7 +83,8 @@ ParameterEntry entryOf(const std::string& name, const double* first, std::size_t
 template <int D>
 void addGrid(const ItkTransform& transform, ParameterMap& map)
 {
-  const double* fixed = transform.fixedParameters.data(); // size, origin, spacing, direction row by row
+  // Size, origin, spacing, then the direction row by row.
+  const double* fixed = transform.fixedParameters.data();
   map.add(entryOf("GridSize", fixed, D));
   map.add(entryOf("GridOrigin", fixed + D, D));
   map.add(entryOf("GridSpacing", fixed + 2 * D, D));

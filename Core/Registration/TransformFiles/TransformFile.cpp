@@ -51,7 +51,7 @@ const Parameter<double> directionRow = realParameter(
 const Parameter<bool> useDirectionCosines = booleanParameter(
     "UseDirectionCosines", true, Arity::single, "false: images are taken as if their axes were the world's");
 
-/// A transform file is an input: whatever is wrong in it is so reported.
+/// Reports every error in a transform file as one of the input.
 template <class Read>
 auto asInput(Read&& read)
 {
@@ -81,7 +81,7 @@ std::shared_ptr<const ParameterMap> readMap(const std::string& path, const Param
   return map;
 }
 
-/// The path of the initial transform; empty: none.
+/// The path of the initial transform; empty if there is none.
 std::string initialPath(const Parameters& file)
 {
   const std::string newest = file.get(initialNew), old = file.get(initialOld);
@@ -115,7 +115,7 @@ void checkParameterCount(const Parameters& file)
               "Allowed: figures that agree");
 }
 
-/// Reads a chain from its end to its start; knows which files are open.
+/// Reads a chain from its end to its start, and knows which files are open.
 template <int D>
 class ChainReader {
 public:
@@ -153,7 +153,7 @@ public:
   }
 
 private:
-  /// Marks a file as open; a file that is open already closes a circle.
+  /// Marks a file as open. If it is open already, the chain closes a circle.
   struct Visit {
     std::vector<std::string>& open;
 
@@ -199,7 +199,7 @@ private:
   std::vector<std::string> open_;
 };
 
-/// All values of a list, `count` of them; `fallback` where the key is absent.
+/// All `count` values of a list; `fallback` if the file does not have the parameter.
 template <class T>
 std::vector<double> valuesOf(const Parameters& file, const Parameter<T>& row,
                              const std::vector<double>& fallback)

@@ -15,19 +15,19 @@ struct FileSection {
   std::vector<FileEntry> entries;
 };
 
-/// What TransformParameters.N.txt is to say.
+/// The contents of TransformParameters.N.txt.
 template <int D>
 struct TransformFileSource {
   const TransformChain<D>* chain = nullptr; // its last transform is written
-  const std::vector<FileEntry>* model =
-      nullptr; // that transform's fileEntries if it has been refined since; null: it is asked
-  std::string initialPath = "NoInitialTransform"; // as a reader is to find it
-  std::string itkPath;    // not empty: (Transform "File") (TransformFileName "<itkPath>") instead
-  ImageGeometry<D> fixed; // the output grid of who applies it
+  /// The fileEntries to write if that transform has been refined since; null: its present ones.
+  const std::vector<FileEntry>* model = nullptr;
+  std::string initialPath = "NoInitialTransform"; // as a reader can find it
+  std::string itkPath;    // if not empty, the file says (Transform "File") (TransformFileName "<itkPath>")
+  ImageGeometry<D> fixed; // the output grid for programs that apply the transform
   std::string fixedPixelType = "float", movingPixelType = "float";
   bool useDirectionCosines = true;
-  std::vector<FileSection> sections; // ResampleInterpolator, Resampler
-  int threads = 1;                   // that turn numbers into text
+  std::vector<FileSection> sections; // the entries of ResampleInterpolator and Resampler
+  int threads = 1;                   // number of threads that turn numbers into text
 };
 
 /// The text of a transform parameter file for transformix 5.0.1 and newer; numbers are read back as the same
@@ -36,25 +36,25 @@ struct TransformFileSource {
 template <int D>
 std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings);
 
-/// What a transform parameter file says.
+/// The contents of a transform parameter file that was read.
 template <int D>
 struct TransformFileContent {
   std::shared_ptr<const TransformChain<D>> chain;
-  ImageGeometry<D> output; // Index is folded into the origin
+  ImageGeometry<D> output; // with Index moved into the origin
   bool useDirectionCosines = true;
-  std::shared_ptr<const ParameterMap> map; // for the settings of resampler and interpolator
+  std::shared_ptr<const ParameterMap> map; // from which resampler and interpolator read their settings
 };
 
 /// Reads a transform parameter file with its chain of initial transforms. Paths in it are absolute, or
-/// relative to the working directory if they exist there, or else to the file's own folder. `warn` may be
-/// empty. Throws Error(unreadableInput): no such file, grammar, unknown transform, counts that differ, no
-/// Size, a cycle.
+/// relative to the working directory if they exist there, or else relative to the file's own folder. `warn`
+/// may be empty. Throws Error(unreadableInput) for a missing file, wrong grammar, an unknown transform,
+/// counts that differ, a missing Size, and a cycle.
 template <int D>
 TransformFileContent<D> readTransformFile(const std::string& path, const Registry&,
                                           const Parameters::Warn& warn);
 
-/// One line for each entry that no reader of transform parameter files knows, with the nearest name that one
-/// knows.
+/// One line for each entry that no reader of transform parameter files knows, with the nearest name that some
+/// reader knows.
 std::vector<std::string> unknownTransformFileEntries(const ParameterMap&);
 
 /// The chain alone, from a transform parameter file or an ITK transform file (.tfm, .h5, .hdf5).

@@ -8,7 +8,8 @@
 namespace tessera {
 namespace {
 
-/// Whatever elastix or Tessera writes into transform parameter files of the transforms that Tessera has.
+/// All parameters that elastix or Tessera write into transform parameter files, for the transforms that
+/// Tessera has.
 const std::vector<std::string>& knownKeys()
 {
   static const std::vector<std::string> keys{"Transform",

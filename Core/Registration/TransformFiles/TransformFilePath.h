@@ -6,10 +6,10 @@
 
 namespace tessera {
 
-/// A path of a transform parameter file: as it stands if there is such a file, else seen from the folder of
-/// the transform file. Throws Error(unreadableInput) naming both if there is neither, and a file of that name
-/// beside the transform file if there is one: the folder may have been moved, but nobody can tell whether
-/// that file is meant.
+/// Resolves a path in a transform parameter file: the path itself if there is such a file, else the path
+/// relative to the folder of the transform file. Throws Error(unreadableInput) with both if neither exists.
+/// If a file of that name lies beside the transform file, because the folder may have been moved, the message
+/// names it; only the user can know whether that file is meant.
 std::string pathBesideTransformFile(const Parameters& transformFile, const std::string& key,
                                     const std::string& path);
 

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-/// One file's text as it grows.
+/// The text of one file while it is written.
 class Text {
 public:
   Text(std::vector<std::string>& warnings, int threads) : warnings_(warnings), context_{Device{}, threads} {}
@@ -30,7 +30,7 @@ public:
   std::string take() { return std::move(text_); }
 
 private:
-  /// There may be a million.
+  /// Adds an entry with numbers, of which there may be a million.
   void addNumbers(const FileEntry& entry)
   {
     constexpr std::size_t ofPiece = 4096;
@@ -66,10 +66,10 @@ private:
   std::string text_;
   std::vector<std::string>& warnings_;
   Context context_;
-  std::set<std::string> reported_; // values, each once
+  std::set<std::string> reported_; // values that were reported, so that each is reported once
 };
 
-/// A path without doubled slashes: the grammar takes // for a comment even in quotes.
+/// A path without doubled slashes, because the grammar reads // as a comment even in quotes.
 std::string pathText(const std::string& path)
 {
   std::string text;
@@ -101,8 +101,8 @@ void addTransform(Text& text, const TransformFileSource<D>& source)
     text.add({"Transform", {"File"}, {}});
     text.add({"TransformFileName", {pathText(source.itkPath)}, {}});
   }
-  text.add({"InitialTransformParametersFileName", {initial}, {}}); // up to 5.1
-  text.add({"InitialTransformParameterFileName", {initial}, {}});  // from 5.2
+  text.add({"InitialTransformParametersFileName", {initial}, {}}); // for elastix up to 5.1
+  text.add({"InitialTransformParameterFileName", {initial}, {}});  // for elastix from 5.2 on
   if (source.itkPath.empty())
     text.add({"UseBinaryFormatForTransformationParameters", {"false"}, {}});
   text.add({"HowToCombineTransforms", {chain.combination == Combination::compose ? "Compose" : "Add"}, {}});
