@@ -112,7 +112,7 @@ struct BendingBound {
   const BendingSums<D>* result;
   std::size_t count;
 
-  __device__ double most() const
+  __device__ double maxSum() const
   {
     constexpr double perSample = 2 * (D + upperCount(D));
     return perSample * __longlong_as_double(static_cast<long long>(result->largest))
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(threadsOfMany)
   const std::size_t warp = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   const std::size_t end = min((warp + 1) * run, count);
   const int lane = threadIdx.x % 32, pointCount = transform.pointCount(), components = transform.components();
-  const double scale = scalbn(1.0, fixedPointExponent(bound.most()));
+  const double scale = scalbn(1.0, fixedPointExponent(bound.maxSum()));
   LaneSums<D, Order> own;
   int row = -1, slice = -1;
   for (std::size_t i = warp * run; i < end; ++i) {

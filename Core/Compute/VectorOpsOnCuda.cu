@@ -75,14 +75,14 @@ __global__ void __launch_bounds__(maxDotBlocks) sumPartials(int count, const dou
 /// max |a_i|, by its bits: the bits of doubles that are not negative are in the order of the numbers.
 __global__ void findLargest(std::size_t count, const double* a, unsigned long long* largest)
 {
-  double most = 0;
+  double maxMagnitude = 0;
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
        i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
-    most = fmax(most, fabs(a[i]));
+    maxMagnitude = fmax(maxMagnitude, fabs(a[i]));
   for (int offset = 16; offset > 0; offset /= 2)
-    most = fmax(most, __shfl_down_sync(~0u, most, offset));
-  if (threadIdx.x % 32 == 0 && most > 0)
-    atomicMax(largest, static_cast<unsigned long long>(__double_as_longlong(most)));
+    maxMagnitude = fmax(maxMagnitude, __shfl_down_sync(~0u, maxMagnitude, offset));
+  if (threadIdx.x % 32 == 0 && maxMagnitude > 0)
+    atomicMax(largest, static_cast<unsigned long long>(__double_as_longlong(maxMagnitude)));
 }
 
 __global__ void convert(std::size_t count, const double* x, float* y)

@@ -119,7 +119,7 @@ Buffer<float> VolumeOnCuda<D>::releaseVoxels()
 template <int D>
 VolumeOnCuda<D>::Demand::Demand(const Size<D>& size, bool keepsOriginal)
     : size_(size), keptBytes_(keepsOriginal ? static_cast<double>(countOf(size)) * sizeof(float) : 0),
-      most_(2.0 * static_cast<double>(countOf(size)) * sizeof(float)) // a copy, if nothing is filtered
+      maxBytes_(2.0 * static_cast<double>(countOf(size)) * sizeof(float)) // a copy, if nothing is filtered
 {
 }
 
@@ -132,7 +132,7 @@ void VolumeOnCuda<D>::Demand::filter(int axis, double sigmaVoxels, const AxisTap
   const bool inPlace = owns_ && onlySmooths(size_[axis], taps);
   const auto values = static_cast<double>(countOf(size_) + (inPlace ? 0 : countOf(after)));
   const double bytes = values * sizeof(float) + filterAxisDeviceBytes(size_, axis, sigmaVoxels, taps);
-  most_ = owns_ ? std::max(most_, bytes + keptBytes_) : bytes;
+  maxBytes_ = owns_ ? std::max(maxBytes_, bytes + keptBytes_) : bytes;
   owns_ = true;
   size_ = after;
 }

@@ -36,12 +36,12 @@ public:
     /// `keepsOriginal`: another object holds the original all the time.
     explicit Demand(const Size<D>& size, bool keepsOriginal = false);
     void filter(int axis, double sigmaVoxels, const AxisTaps& taps);
-    double maxBytes() const { return most_; }
+    double maxBytes() const { return maxBytes_; }
 
   private:
     Size<D> size_;
     bool owns_ = false;
-    double keptBytes_, most_;
+    double keptBytes_, maxBytes_;
   };
 
 private:

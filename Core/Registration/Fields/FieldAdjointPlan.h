@@ -84,7 +84,7 @@ Plan planOf(const AlignedField<D>& field, std::size_t maxSharedBytes)
     plan.axes[2] =
         axisInTiles(march, field.order, chunkLength(march, shape, plan.axes[0].tiles * plan.axes[1].tiles));
     plan.threadRows = rows / shape.columnsAThread;
-    plan.most = std::min(static_cast<int>(batch * march.step + 1e-6) + 1, slots);
+    plan.maxDone = std::min(static_cast<int>(batch * march.step + 1e-6) + 1, slots);
     plan.rowPitch = plan.axes[0].maxPoints | 1;
     plan.table = ceilQuotient(plan.axes[2].length + field.order + 1, batch) * batch;
     if (rows == shape.columnsAThread || Shared<D, typename Sum::Value>::bytes(plan) <= maxSharedBytes)

@@ -137,7 +137,7 @@ TESSERA_HOST_DEVICE inline void weightsOf(int order, const AxisSupport& support,
 struct Plan {
   Axis axes[3];
   int threadRows; // rows of threads in a block
-  int most;       // the most control points of a column that a batch completes
+  int maxDone;    // the most control points of a column that a batch completes
   int rowPitch;   // pitch of a row that is contracted along the first axis
   /// Length of the table of weights along the march: a chunk and the steps after it, in whole batches.
   int table;
@@ -300,7 +300,7 @@ struct Columns {
 TESSERA_HOST_DEVICE inline bool mustContract(const Plan& plan, const Tile& tile, int z, int used)
 {
   const bool nearEnd = z + batch > tile.has[2];
-  return used + (nearEnd ? slots : plan.most) > slots;
+  return used + (nearEnd ? slots : plan.maxDone) > slots;
 }
 
 /// Contracts a line of `count` values, `stride` apart, to its control points, `toStride` apart. `Ahead`

@@ -11,20 +11,21 @@ namespace tessera {
 // and results still repeat.
 
 /// The exponent of a scale by which all sums, complete and partial, fit in 62 bits if their absolute value is
-/// at most `most`.
-__device__ inline int fixedPointExponent(double most)
+/// at most `maxSum`.
+__device__ inline int fixedPointExponent(double maxSum)
 {
-  return most > 0 ? min(61 - ilogb(most), 1000) : 0;
+  return maxSum > 0 ? min(61 - ilogb(maxSum), 1000) : 0;
 }
 
-/// Adds the sums to the gradient and sets them to zero; 32 bytes a parameter. bound.most() is the bound that
-/// fixedPointExponent was given; it is read on the device. If it is not finite, the gradient becomes NaN.
+/// Adds the sums to the gradient and sets them to zero; 32 bytes a parameter. bound.maxSum() is the bound
+/// that fixedPointExponent was given; it is read on the device. If it is not finite, the gradient becomes
+/// NaN.
 template <class Bound>
 __global__ void moveFixedPointSums(std::size_t parameters, Bound bound, GradientUpdate update,
                                    unsigned long long* sums, double* gradient)
 {
-  const double most = bound.most();
-  const double unit = isfinite(most) ? scalbn(1.0, -fixedPointExponent(most)) : NAN;
+  const double maxSum = bound.maxSum();
+  const double unit = isfinite(maxSum) ? scalbn(1.0, -fixedPointExponent(maxSum)) : NAN;
   const double factor = update.divisor == nullptr ? 1 : *update.divisor == 0 ? 0 : 1 / *update.divisor;
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < parameters;
        i += static_cast<std::size_t>(gridDim.x) * blockDim.x) {

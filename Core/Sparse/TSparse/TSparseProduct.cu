@@ -26,24 +26,24 @@ void checkEntries(std::uint64_t entries, const char* name)
 /// Adds up the memory that is taken and holds it to a limit.
 class MemoryCount {
 public:
-  explicit MemoryCount(std::uint64_t most) : most_(most) {}
+  explicit MemoryCount(std::uint64_t max) : max_(max) {}
 
   void add(std::uint64_t bytes)
   {
     now_ += bytes;
     peak_ = std::max(peak_, now_);
-    if (peak_ > most_)
+    if (peak_ > max_)
       fail(ExitCode::outOfMemory,
            std::to_string(peak_) + " bytes for C and what it takes to make it: more than "
-               + std::to_string(most_),
+               + std::to_string(max_),
            "a larger limit, or C in ranges of rows");
   }
   void giveBack(std::uint64_t bytes) { now_ -= bytes; }
-  std::uint64_t left() const { return most_ - now_; }
+  std::uint64_t left() const { return max_ - now_; }
   std::uint64_t peak() const { return peak_; }
 
 private:
-  std::uint64_t most_, now_ = 0, peak_ = 0;
+  std::uint64_t max_, now_ = 0, peak_ = 0;
 };
 
 }

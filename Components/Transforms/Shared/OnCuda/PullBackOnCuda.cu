@@ -128,7 +128,7 @@ struct CovectorBound {
   const unsigned* largest;
   std::size_t count;
 
-  __device__ double most() const
+  __device__ double maxSum() const
   {
     return static_cast<double>(__uint_as_float(*largest)) * static_cast<double>(count);
   }
@@ -155,7 +155,7 @@ __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples,
   SupportOnCuda<D, Order> support;
   if (!support.find(transform, mapToLast<D>(chain, sampleAt(samples, i).pointMm)))
     return;
-  const double scale = scalbn(1.0, fixedPointExponent(bound.most()));
+  const double scale = scalbn(1.0, fixedPointExponent(bound.maxSum()));
   for (int p = lane; p < points; p += 32) {
     const int k = p % taps, middle = D == 3 ? p / taps % taps : 0, last = p / (D == 3 ? taps * taps : taps);
     double weight = 0;
