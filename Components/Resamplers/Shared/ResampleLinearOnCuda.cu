@@ -5,6 +5,13 @@ namespace {
 
 using namespace resampling;
 
+/// A chain that is one linear map. For each warp's run of voxels x:
+///
+///   whole, fraction = index of the moving image at the run's middle, in double precision
+///   if the run is certainly outside: write the outside value
+///   for each voxel of a lane: index = start + number * step, relative to `whole`, in single precision
+///     if rounding may change a decision about the voxel: mark it for resampleUnsureVoxels
+///     else: write the interpolated value, with the checks of border and mask that the run needs
 template <int D, Interpolation Kind, Form Which>
 __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 16
                                                      : orderOf(Kind) < 4 ? 8

@@ -143,7 +143,9 @@ __device__ __forceinline__ void resampleMarked(const LatticeToResample<D>& r, un
 
 constexpr int wordsALane = 4;
 
-/// Each warp looks at 128 words at a time. Traffic: one bit a voxel is read.
+/// Computes the marked voxels again by T(x) and the CPU's expressions, in double precision. Each warp reads
+/// 128 words of marks at a time and spreads the marked voxels over its lanes. Traffic: one bit a voxel is
+/// read.
 template <int D, Interpolation Kind>
 __global__ void __launch_bounds__(threadsABlock)
     resampleUnsure(const __grid_constant__ LatticeToResample<D> r, unsigned long long words)

@@ -210,7 +210,14 @@ __device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const
   }
 }
 
-/// Shared memory: the control points of a block.
+/// A chain of linear maps and one cubic B-spline, T(x) = linear(x) + turn u(asked(x)) (OneSplineChain.h). The
+/// shared memory holds the control points of a block.
+///
+///   load the control points that the block's voxels may need, as displacements in voxels of the moving image
+///   hull = bounds of these displacements along each axis
+///   for each warp's run of voxels: middle, marks and values as in resampleLinear, where
+///     the run is certainly outside or inside if linear index + hull is
+///     index = linear index + sum over the 4^D control points of c_k w_k, two voxels of a cell at a time
 template <int D, Interpolation Kind, Form Which>
 __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
     resampleSpline(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,

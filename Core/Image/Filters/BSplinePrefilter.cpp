@@ -36,7 +36,16 @@ std::vector<double> polesOf(int order)
   }
 }
 
-/// The recursion of one pole, with its start values for lines of one length.
+/// The recursion of one pole z over a line s of one length (Unser, Aldroubi, Eden 1993; start values for
+/// mirrored ends after Unser, "Splines: a perfect fit for signal and image processing", 1999, box 2):
+///
+///   c+[0] = sum over k of startWeights[k] s[k]
+///   c+[k] = s[k] + z c+[k - 1]                          k = 1 .. n - 1
+///   c[n - 1] = z / (z^2 - 1) (c+[n - 1] + z c+[n - 2])
+///   c[k] = z (c[k + 1] - c+[k])                         k = n - 2 .. 0
+///
+/// Poles follow one after the other. The line is first multiplied by their gain, the product of (1 - z) (1 -
+/// 1/z).
 struct PoleFilter {
   double pole = 0;
   std::vector<double> startWeights; // first causal value = sum of weights times the line
@@ -44,7 +53,7 @@ struct PoleFilter {
 
   PoleFilter(double z, std::size_t length) : pole(z), endFactor(z / (z * z - 1))
   {
-    const double tolerance = 1e-10; // as itk::BSplineDecompositionImageFilter in elastix
+    const double tolerance = 1e-10; // that of itk::BSplineDecompositionImageFilter in elastix
     const auto horizon = static_cast<std::size_t>(std::ceil(std::log(tolerance) / std::log(std::abs(z))));
     if (horizon < length) {
       for (std::size_t k = 0; k < horizon; ++k)

@@ -252,9 +252,17 @@ __device__ inline void storePairs(const Work& work, const Place<true>& at, float
   }
 }
 
-/// Grid: (bundles of lines, chunks). Reads and writes each element once. With Output::chunkStates it only
-/// reads, and writes two states for each chunk and line. pairStep: distance of kept places if segments hold
-/// both elements of each; else 0.
+/// A sum of exponentials along lines, y[n] = sum over terms of Re(amplitude sum over k of pole^|k| x[n + k])
+/// (ExponentialFilter.h), as B-spline prefilters and recursive Gaussians are. For each segment of a thread:
+///
+///   own = sums of the segment's elements, which it contributes to both sides
+///   left = sum over the segments before it of pole^distance own; right = the same for those behind it
+///   for each element from left to right: left = pole left + x[n];   y[n] = Re(amplitude left)
+///   for each element from right to left: y[n] += Re(amplitude pole right);   right = pole right + x[n]
+///
+/// The launch's grid is (bundles of lines, chunks). Each element is read and written once. With
+/// Output::chunkStates the kernel only reads, and writes two states for each chunk and line. `pairStep` is
+/// the distance of kept places if segments hold both elements of each, else 0.
 template <class F, bool alongRows, Output output, int pairStep = 0, int threads = maxThreads>
 __global__ void __launch_bounds__(threads, threads > threadsOfTwoBlocks ? 1 : 2)
     filterLines(const __grid_constant__ F filter, const __grid_constant__ Work work)

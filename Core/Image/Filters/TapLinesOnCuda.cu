@@ -16,6 +16,7 @@ struct Taps {
   std::size_t count, stride, values;
 };
 
+/// out[i] = sum over k of weights[k] in[step * i + first + k], with indices clamped to the line (AxisTaps).
 /// One thread a value, neighbouring threads for neighbouring values in memory. Elements that several values
 /// need come from the caches.
 __global__ void tapLines(const __grid_constant__ Taps taps, const float* in, float* out)

@@ -121,6 +121,14 @@ __device__ bool inMask(const LatticeWarp<D>& w, const WarpedCell<D>& cell, unsig
   return inMaskAsOnCpu<D>(w, i, displacementMm);
 }
 
+/// Pass 1 of a term for all positions x of a lattice, T(x) = before(x) + u(x); see warpLatticeOnCuda.
+///
+///   index = start + steps of the position                    64-bit fixed point
+///   index = index + indexFromMm * u(x)                       unless u is zero
+///   cell, fraction = floor(index), index - floor(index)
+///   m, slopes = linear interpolant in the cell
+///   moving[i] = m, or NaN if the position does not count
+///   gradientPerMm[.][i] = gradientFromIndex * slopes, or 0
 template <int D, bool WithField, bool WithGradient, bool Masked>
 __global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6)
     warpLattice(const __grid_constant__ LatticeWarp<D> w)
@@ -129,8 +137,8 @@ __global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6)
   const int firstRow = (blockIdx.y * blockHeight + threadIdx.y) * rowsAThread;
   const int rows = x < w.samples.positions[0] ? min(rowsAThread, w.samples.positions[1] - firstRow) : 0;
   const unsigned width = w.samples.positions[0];
-  unsigned i = (static_cast<unsigned>(z) * w.samples.positions[1] + firstRow) * width
-               + x; // there are fewer than 2^32 positions
+  // There are fewer than 2^32 positions.
+  unsigned i = (static_cast<unsigned>(z) * w.samples.positions[1] + firstRow) * width + x;
   long long index[D];
 #pragma unroll
   for (int d = 0; d < D; ++d)

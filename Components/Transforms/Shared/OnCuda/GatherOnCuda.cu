@@ -8,8 +8,13 @@
 namespace tessera {
 namespace {
 
-/// One sample for each `Lanes` threads, 1 or 4. With 4, only the first of them reads the moving image and
-/// writes.
+/// Pass 1 of a term, one sample x for each `Lanes` threads, 1 or 4. With 4, only the first of them reads the
+/// moving image and writes.
+///
+///   y = T(x), by all transforms of the chain
+///   m = moving image at y; the sample counts if y lies in the moving image and its mask
+///   moving[i] = m, or NaN if the sample does not count
+///   gradientPerMm[.][i] = gradientMatrix * gradient of the moving image at y, or 0
 template <int D, int Order, bool WithGradient, int Lanes>
 __global__ void
 gather(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
