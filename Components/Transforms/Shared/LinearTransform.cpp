@@ -1,53 +1,13 @@
 #include "Components/Transforms/Shared/LinearTransform.h"
 
 #include "Components/Transforms/Shared/LinearKernels.h"
-#include "Components/Transforms/Shared/TransformFileReading.h"
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Parallel.h"
-#include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace tessera {
 namespace {
-
-const Parameter<bool>& automaticScalesEstimation()
-{
-  static const auto parameter =
-      booleanParameter("AutomaticScalesEstimation", false, Arity::single,
-                       "scale of a parameter = mean squared length of dT/dparameter over the fixed image");
-  return parameter;
-}
-
-const Parameter<double>& scalesParameter()
-{
-  static const auto parameter = [] {
-    auto row = realParameter(
-        "Scales", std::numeric_limits<double>::quiet_NaN(), Arity::list, "",
-        "divisors of the squared parameters: one value for rotations, or a value for each parameter");
-    row.minimum = aboveZero;
-    return row;
-  }();
-  return parameter;
-}
-
-const Parameter<std::int64_t>& centerOfRotation()
-{
-  static const auto parameter =
-      integerParameter("CenterOfRotation", 0, std::numeric_limits<std::int32_t>::min(), Arity::list, "voxels",
-                       "center of rotation as index of the fixed image; overrides CenterOfRotationPoint");
-  return parameter;
-}
-
-const Parameter<double>& centerOfRotationPoint()
-{
-  static const auto parameter =
-      realParameter("CenterOfRotationPoint", std::numeric_limits<double>::quiet_NaN(), Arity::list, "mm",
-                    "center of rotation; default: by AutomaticTransformInitializationMethod");
-  return parameter;
-}
 
 /// Takes no device memory: kernels receive the affine map as an argument.
 template <int D>
@@ -69,19 +29,6 @@ private:
   std::vector<double> constant_; // empty if each call brings the parameters
 };
 
-/// Reads all D values, or none.
-template <int D, class T>
-bool readVector(const Parameters& parameters, const Parameter<T>& parameter, Vec<D>& values)
-{
-  for (int d = 0; d < D; ++d) {
-    const std::optional<T> value = parameters.find(parameter, d);
-    if (!value)
-      return false;
-    values[d] = static_cast<double>(*value);
-  }
-  return true;
-}
-
 }
 
 template <int D>
@@ -89,15 +36,6 @@ LinearTransform<D>::LinearTransform(const Parameters& parameters, std::size_t pa
                                     StartRules startRules, ScaleRule scaleRule)
     : settings_(parameters), parameterCount_(parameterCount), startRules_(startRules), scaleRule_(scaleRule)
 {
-}
-
-template <int D>
-std::vector<ParameterInfo> LinearTransform<D>::centeredParameters(StartRules rules)
-{
-  std::vector<ParameterInfo> rows = initializationParameters(rules);
-  rows.insert(rows.end(),
-              {automaticScalesEstimation(), scalesParameter(), centerOfRotation(), centerOfRotationPoint()});
-  return rows;
 }
 
 template <int D>
@@ -114,105 +52,6 @@ std::string LinearTransform<D>::itkClass(const std::string& name)
 {
   const std::string dimension = std::to_string(D);
   return name + "_double_" + dimension + "_" + dimension;
-}
-
-/// Uses CenterOfRotation or CenterOfRotationPoint if one of them is given completely.
-template <int D>
-bool LinearTransform<D>::centerFromSettings(const TransformStart<D>& start)
-{
-  Vec<D> index;
-  std::string name = centerOfRotation().name;
-  if (readVector<D>(settings_, centerOfRotation(), index)) {
-    centerMm_ = start.fixed->geometry.pointFromIndex()(index);
-  } else if (readVector<D>(settings_, centerOfRotationPoint(), centerMm_)) {
-    name = centerOfRotationPoint().name;
-    index = start.fixed->geometry.indexFromPoint()(centerMm_);
-  } else {
-    for (const std::string& given : {centerOfRotation().name, centerOfRotationPoint().name})
-      if (settings_.has(given))
-        settings_.warn(settings_.where(given) + ": fewer than " + std::to_string(D)
-                       + " values; it is not used, as in elastix.");
-    return false;
-  }
-  for (int d = 0; d < D; ++d)
-    if (index[d] < -0.5 || index[d] > static_cast<double>(start.fixed->geometry.size[d]) - 0.5) {
-      settings_.warn(settings_.where(name) + ": the center of rotation is outside the fixed image.");
-      break;
-    }
-  return true;
-}
-
-template <int D>
-std::vector<double> LinearTransform<D>::initialize(Context& context, const TransformStart<D>& start)
-{
-  const bool automatic = wantsAutomaticStart(settings_) && !start.initial;
-  const bool centerGiven = hasCenter() && centerFromSettings(start);
-  std::vector<double> parameters = identityParameters();
-  if (automatic || (hasCenter() && !centerGiven)) {
-    const LinearStart<D> found = automaticStart<D>(context, settings_, startRules_, start);
-    if (hasCenter() && !centerGiven)
-      centerMm_ = found.centerMm;
-    if (automatic)
-      std::copy(found.translationMm.begin(), found.translationMm.end(),
-                parameters.begin() + translationIndex());
-  }
-  if (hasCenter() && start.initial && settings_.get(stageparameters::howToCombineTransforms()) == "Compose") {
-    ListSamples<D> center;
-    PointsOut<D> mapped;
-    for (int d = 0; d < D; ++d) {
-      center.pointMm[d] = &centerMm_[d];
-      mapped[d] = &centerMm_[d];
-    }
-    center.count = 1;
-    mapChain<D>(context, *start.initial, center, mapped);
-  }
-  return parameters;
-}
-
-/// The default scales, replaced by those of (Scales ...).
-template <int D>
-std::vector<double> LinearTransform<D>::givenScales() const
-{
-  std::vector<double> scales = defaultScales();
-  const std::vector<double> given =
-      scaleRule_ == ScaleRule::none ? std::vector<double>{} : settings_.all(scalesParameter());
-  if (given.empty())
-    return scales;
-  const std::string count = std::to_string(given.size()), all = std::to_string(parameterCount_);
-  if (given.size() == parameterCount_)
-    return given;
-  if (scaleRule_ == ScaleRule::oneForRotations && given.size() == 1) {
-    for (double& scale : scales)
-      scale = scale == 1 ? 1 : given[0];
-    return scales;
-  }
-  if (scaleRule_ == ScaleRule::oneForRotations || given.size() > parameterCount_)
-    settings_.fail(
-        scalesParameter().name, count + " values",
-        "Allowed: " + all
-            + (scaleRule_ == ScaleRule::oneForRotations ? " values, or one for all rotations" : " values"));
-  settings_.warn(settings_.where(scalesParameter().name) + ": " + count + " of " + all
-                 + " values; the others keep their defaults.");
-  std::copy(given.begin(), given.end(), scales.begin());
-  return scales;
-}
-
-template <int D>
-std::vector<double> LinearTransform<D>::scales(Context& context, const ListSamples<D>& samples,
-                                               std::span<const double> parameters) const
-{
-  if (scaleRule_ == ScaleRule::none || !settings_.get(automaticScalesEstimation()))
-    return givenScales();
-  const std::vector<double> products = gramian(context, samples, derivatives(parameters));
-  std::vector<double> scales(parameterCount_);
-  for (std::size_t k = 0; k < parameterCount_; ++k)
-    scales[k] = products[k * parameterCount_ + k];
-  // A parameter that moves no sample (as in an image of one slice) has no gradient either, so any scale
-  // leaves it where it is.
-  const double negligible = 1e-18 * *std::max_element(scales.begin(), scales.end());
-  for (double& scale : scales)
-    scale = scale > negligible ? scale : 1;
-  return scales;
 }
 
 /// T as one matrix and offset.
@@ -410,25 +249,6 @@ void LinearTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& 
       for (std::size_t k = 0; k < parameterCount_; ++k)
         gradient[k] += d[k].matrix[row][column] * sum;
     }
-}
-
-template <int D>
-std::vector<FileEntry> LinearTransform<D>::fileEntries() const
-{
-  if (!hasCenter())
-    return {};
-  return {{centerOfRotationPoint().name, {}, centerAsVector()}};
-}
-
-template <int D>
-std::vector<double> LinearTransform<D>::restore(const Parameters& transformFile)
-{
-  if (hasCenter() && !readVector<D>(transformFile, centerOfRotationPoint(), centerMm_))
-    throw Error(ExitCode::unreadableInput, transformFile.where(centerOfRotationPoint().name)
-                                               + ": missing or incomplete. Allowed: the " + std::to_string(D)
-                                               + " coordinates of the center of rotation in mm.");
-  return readTransformParameters(transformFile, parameterCount_,
-                                 this->name() + " in " + std::to_string(D) + "D");
 }
 
 template class LinearTransform<2>;
