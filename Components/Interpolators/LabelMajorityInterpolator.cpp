@@ -59,12 +59,12 @@ void LabelMajorityInterpolator<D>::evaluate(Context&, const ListSamples<D>& poin
 template <int D>
 const ComponentDescription& LabelMajorityInterpolator<D>::description()
 {
-  static const ComponentDescription resampling{
-      "ResampleInterpolator",
-      "LabelMajorityInterpolator",
-      {"FinalLabelMajorityInterpolator"},
-      "For label images: the label whose linear weights sum to most, of equal ones the smaller.",
-      {}};
+  static const ComponentDescription resampling{"ResampleInterpolator",
+                                               "LabelMajorityInterpolator",
+                                               {"FinalLabelMajorityInterpolator"},
+                                               "For label images: the label whose linear weights have the "
+                                               "largest sum; the smaller label if two are equal.",
+                                               {}};
   return resampling;
 }
 

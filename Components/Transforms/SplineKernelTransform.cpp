@@ -82,7 +82,7 @@ const ComponentDescription& SplineKernelTransform<D>::description()
       "Transform",
       "SplineKernelTransform",
       {},
-      "x + A x + b + sum_i G(x - p_i) w_i through landmarks: those of -fp",
+      "x + A x + b + sum_i G(x - p_i) w_i, a spline through the landmarks of -fp",
       {splineKernelType, splinePoissonRatio, splineRelaxationFactor}};
   return description;
 }

@@ -36,8 +36,9 @@ ProgramText registerText()
          {"fMask", "FILE", "mask of the fixed image: samples lie where it is not zero; -fMask0, ...", false,
           true},
          {"mMask", "FILE",
-          "mask of the moving image: samples count that map to where it is not zero; -mMask0, ...", false,
-          true},
+          "mask of the moving image: a sample counts if it is mapped to where the mask is not zero; -mMask0, "
+          "...",
+          false, true},
          {"fp", "FILE",
           "points of the fixed image (.txt or .vtk): landmarks, or those that correspond to -mp"},
          {"mp", "FILE", "points of the moving image that correspond to -fp"}}},
@@ -54,11 +55,11 @@ ProgramText registerText()
                    "are an error")}},
        {"Looking and checking",
         {ownOption("check", "", "check the files and parameters, register nothing"),
-         ownOption("strict", "", "parameters that nobody reads are errors"),
+         ownOption("strict", "", "a parameter that no component reads is an error"),
          ownOption("list-components", "", "print every component that a parameter file can name"),
          ownOption("describe", "NAME", "print a component's parameters, their defaults and meaning"),
          ownOption("reference-pages", "FOLDER",
-                   "write such descriptions of all components as pages in Markdown")}},
+                   "write the descriptions of all components as pages in Markdown")}},
        commonOptions()},
       exitCodesText()};
 }

@@ -71,7 +71,7 @@ const ComponentDescription& StageSettings::description()
       "",
       "Program",
       {},
-      "What the program itself reads: device, dimensions, and which files are written.",
+      "Parameters that the program itself reads: device, dimensions, and which files are written.",
       {rows::device, rows::threads, rows::fixedDimension, rows::movingDimension, rows::fixedPixelType,
        rows::movingPixelType, rows::useDirectionCosines, rows::writeIterationInfo, rows::writeFinalTransform,
        rows::writeTransformLevel, rows::writeTransformIteration, rows::writePyramids, rows::itkExtension,

@@ -56,7 +56,7 @@ ProgramText transformText()
                    "predicted by the rates that tessera-bench calibrate has stored, or by shipped ones"),
          ownOption("label-interpolation", "NAME",
                    "nearest (default): the label of the nearest voxel; majority: the label whose linear "
-                   "weights sum to most"),
+                   "weights have the largest sum"),
          ownOption("max-memory", "SIZE",
                    "how much memory images may take: a number with kB, MB or GB (powers of 1000), such as "
                    "500MB or 2.5GB; fewer images are in memory at once, and an image that needs more is "
