@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tessera {
 namespace {
@@ -146,6 +147,7 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     originals->clear();
   }
 
+  std::set<ImageSampler<D>*> prepared; // terms that share a sampler take the first one's image and mask
   for (std::size_t t = 0; t < components.terms.size(); ++t) {
     TermLevel<D> termLevel;
     termLevel.level = level;
@@ -164,9 +166,8 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     const VoxelBox<D> region = regionOfLevel<D>(fixedImages.fullGeometry(t), termLevel.fixed->geometry);
     ImageSampler<D>* sampler = nullptr;
     if (components.terms[t]->needsSampler()) {
-      const bool own = t < components.samplers.size();
-      sampler = components.samplers[own ? t : 0].get();
-      if (own) {
+      sampler = components.samplers[components.samplerOf(t)].get();
+      if (prepared.insert(sampler).second) {
         sampler->setRegion(region);
         sampler->prepareForLevel(context, termLevel.fixed, termLevel.fixedMask, level);
       }

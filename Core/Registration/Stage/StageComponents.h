@@ -27,6 +27,9 @@ struct StageComponents {
   std::vector<std::size_t> interpolatorOfTerm;                 // which of the text's interpolators it is
   std::shared_ptr<Transform<D>> transform;
   std::unique_ptr<Optimizer> optimizer;
+
+  /// The index of a term's sampler: its own or, where there are fewer samplers than terms, the first.
+  std::size_t samplerOf(std::size_t term) const { return term < samplers.size() ? term : 0; }
 };
 
 /// Parameters that the stage itself reads: levels, masks, seed, combination of transforms, exact metric

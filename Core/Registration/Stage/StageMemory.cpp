@@ -138,24 +138,21 @@ private:
     images_.add("masks", masks);
   }
 
-  /// The index of a term's sampler: its own or, where there are fewer samplers than terms, the first.
-  std::size_t samplerOf(std::size_t term) const { return term < components_.samplers.size() ? term : 0; }
-
-  /// The samplers' own arrays, beside the images and masks that are held already.
+  /// The samplers' own arrays, beside the images and masks that are held already. As in prepareLevel, terms
+  /// that share a sampler take the first one's image and mask.
   void addSamples()
   {
-    for (std::size_t s = 0; s < components_.samplers.size() && s < components_.terms.size(); ++s) {
-      const double before = count_.bytes();
-      Sampled& sampled = sampled_.emplace_back();
-      bool isUsed = false;
-      for (std::size_t t = 0; t < components_.terms.size(); ++t)
-        isUsed = isUsed || (components_.terms[t]->needsSampler() && samplerOf(t) == s);
-      if (!isUsed)
+    for (std::size_t t = 0; t < components_.terms.size(); ++t) {
+      const std::size_t s = components_.samplerOf(t);
+      if (!components_.terms[t]->needsSampler() || sampled_.contains(s))
         continue;
-      sampled.fixed = imageOf(ImageSide::fixed, s);
-      sampled.region = regionOfLevel<D>(stage_.fixed[indexFor(stage_.fixed, s)], sampled.fixed->geometry);
+      const double before = count_.bytes();
+      Sampled& sampled = sampled_[s];
+      sampled.term = t;
+      sampled.fixed = imageOf(ImageSide::fixed, t);
+      sampled.region = regionOfLevel<D>(stage_.fixed[indexFor(stage_.fixed, t)], sampled.fixed->geometry);
       if (!stage_.fixedMasks.empty())
-        sampled.mask = stage_.fixedMasks[indexFor(stage_.fixedMasks, s)];
+        sampled.mask = stage_.fixedMasks[indexFor(stage_.fixedMasks, t)];
       ImageSampler<D>& sampler = *components_.samplers[s];
       sampler.setRegion(sampled.region);
       sampler.prepareForLevel(count_.context(), sampled.fixed, sampled.mask, level_);
@@ -257,12 +254,12 @@ private:
     extent.movingMasked = !stage_.movingMasks.empty() && stage_.movingMasks[indexFor(stage_.movingMasks, t)];
     if (!components_.terms[t]->needsSampler())
       return extent;
-    const std::size_t s = samplerOf(t);
-    const Sampled& sampled = sampled_[s];
+    const std::size_t s = components_.samplerOf(t);
+    const Sampled& sampled = sampled_.at(s);
     extent.maskMayCrop =
         sampled.mask
         && (sampled.mask->voxels.empty()
-            || erodesMask(parameters_, ImageSide::fixed, indexFor(stage_.fixedMasks, s), level_));
+            || erodesMask(parameters_, ImageSide::fixed, indexFor(stage_.fixedMasks, sampled.term), level_));
     extent.listedSamples = sampled.listed;
     if (sampled.lattice)
       extent.lattices.push_back(*sampled.lattice);
@@ -288,6 +285,7 @@ private:
          pyramidBytesOfKept_ = 0; // the peak while they are computed, before all else of the level
   /// A sampler's image and mask, and the samples that it makes of them.
   struct Sampled {
+    std::size_t term = 0;  // the first one that takes them
     ImagePointer<D> fixed; // without voxels
     MaskPointer<D> mask;   // null: none; without voxels: not read yet
     VoxelBox<D> region;
@@ -298,8 +296,8 @@ private:
   std::map<ImageKey, ImagePointer<D>> levelImages_;
   std::vector<std::shared_ptr<const Buffer<float>>> fixedOnCuda_;
   std::vector<std::shared_ptr<const Buffer<std::uint8_t>>> masksOnCuda_;
-  std::vector<Sampled> sampled_; // one for each sampler
-  DeviceMemory images_;          // with all else that does not depend on slabs
+  std::map<std::size_t, Sampled> sampled_; // by the sampler's index
+  DeviceMemory images_;                    // with all else that does not depend on slabs
   std::vector<TermExtent<D>> terms_;
 };
 
