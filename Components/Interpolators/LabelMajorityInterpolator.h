@@ -22,7 +22,7 @@ public:
   /// Throws Error(usage) if gradients are wanted.
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
                 std::uint8_t* inside) const override;
-  InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
+  const InterpolatorOnCuda<D>* onCuda() const override { return &onCuda_; }
   bool readsVoxels() const override { return true; }
   void endLevel() override { voxelsOnCuda_.reset(); }
   bool hasGradient() const override { return false; }

@@ -29,7 +29,7 @@ public:
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
                 std::uint8_t* inside) const override;
   bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
-  InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
+  const InterpolatorOnCuda<D>* onCuda() const override { return &onCuda_; }
   bool readsVoxels() const override { return true; }
   void endLevel() override { voxelsOnCuda_.reset(); }
   bool hasGradient() const override { return true; }

@@ -26,9 +26,10 @@ public:
   virtual void evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
                         std::uint8_t* inside) const = 0;
 
-  /// The same in the form that kernels take. Call it only after prepareForLevel on a CUDA device; its
-  /// pointers are valid until the next prepareForLevel.
-  virtual InterpolatorOnCuda<D> onCuda() const = 0;
+  /// The same in the form that kernels take, after prepareForLevel on a CUDA device; its pointers are valid
+  /// until the next prepareForLevel. Null, before any prepareForLevel too, if the interpolator has no CUDA
+  /// form and runs on the CPU alone.
+  virtual const InterpolatorOnCuda<D>* onCuda() const { return nullptr; }
   /// Whether its coefficients are the image's voxels. Others may then copy the voxels to a device: after
   /// prepareForLevel on the CPU, onCuda() has everything but the voxels.
   virtual bool readsVoxels() const { return false; }

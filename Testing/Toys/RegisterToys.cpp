@@ -2,6 +2,7 @@
 
 #include "Components/AddComponent.h"
 #include "Components/RegisterComponents.h"
+#include "Testing/Toys/Interpolators/CatmullRomInterpolator.h"
 #include "Testing/Toys/Metrics/SumOfAbsoluteDifferences.h"
 #include "Testing/Toys/Transforms/StretchTransform.h"
 
@@ -10,6 +11,7 @@ namespace tessera {
 void registerToys(Registry& registry)
 {
   registerComponents(registry);
+  addComponent<CatmullRomInterpolator>(registry);
   addComponent<SumOfAbsoluteDifferences>(registry);
   addComponent<StretchTransform>(registry);
 }

@@ -1,4 +1,4 @@
-// The two toys are used as any other component: described, registered with, and checked by the shared
+// The toys are used as any other component: described, registered with, and checked by the shared
 // helpers.
 #include "Components/AddComponent.h"
 #include "Core/Compute/Device.h"
@@ -7,9 +7,11 @@
 #include "Core/Registry/Describe.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/GpuTest.h"
+#include "Testing/Support/InterpolatorChecks.h"
 #include "Testing/Support/MetricChecks.h"
 #include "Testing/Support/StageRuns.h"
 #include "Testing/Support/TermChecks.h"
+#include "Testing/Toys/Interpolators/CatmullRomInterpolator.h"
 #include "Testing/Toys/Metrics/SumOfAbsoluteDifferences.h"
 #include "Testing/Toys/RegisterToys.h"
 #include "Testing/Toys/Transforms/StretchTransform.h"
@@ -49,6 +51,30 @@ TEST(StretchTransformTest, DerivativesMatchFiniteDifferences)
   checks::expectSpatialDerivativesMatchFiniteDifferences<3>(transform, parameters, points, 0.1, 1e-11, 1e-12);
 }
 
+TEST(CatmullRomInterpolatorTest, GradientsMatchFiniteDifferences)
+{
+  ImageGeometry<2> geometry;
+  geometry.size = {7, 6};
+  geometry.spacingMm = {0.5, 2};
+  const Image<2> image = noiseImage<2>(geometry, 3);
+  constexpr double step = 1e-3;        // mm
+  std::vector<Vec<2>> indices{{2, 3}}; // a voxel, then a point with its neighbours along both axes
+  for (const Vec<2>& offset :
+       {Vec<2>{0, 0}, {step / 0.5, 0}, {-step / 0.5, 0}, {0, step / 2}, {0, -step / 2}})
+    indices.push_back({3.3 + offset[0], 1.6 + offset[1]});
+  indices.push_back({-0.6, 1});
+  CatmullRomInterpolator<2> interpolator(parametersOf("", 2, 1, "Interpolator0"));
+
+  const Interpolated<2> found = interpolate<2>(interpolator, image, indices);
+
+  EXPECT_EQ(found.values[0], image.voxels[2 + 3 * 7]);
+  for (int d = 0; d < 2; ++d)
+    EXPECT_NEAR(found.gradients[d][1], (found.values[2 + 2 * d] - found.values[3 + 2 * d]) / (2 * step),
+                1e-2);
+  EXPECT_EQ(found.inside[6], 0);
+  EXPECT_EQ(found.values[6], 0);
+}
+
 /// The toys in one cost: the metric's slopes go through the transform's pullBack.
 TEST(ToysTest, GradientOfTheCostMatchesFiniteDifferences)
 {
@@ -79,9 +105,10 @@ constexpr const char* stageOfToys =
     "(AutomaticScalesEstimation \"true\") (NewSamplesEveryIteration \"false\")";
 
 /// The moving image of stageInput is the fixed one 0.7 mm to the left.
-void expectTheShiftIsFound(Context context)
+void expectTheShiftIsFound(Context context, const std::string& interpolator)
 {
-  const DrawnStage<2> drawn = stageInput<2>({40, 30}, stageOfToys);
+  const DrawnStage<2> drawn =
+      stageInput<2>({40, 30}, stageOfToys + (" (Interpolator \"" + interpolator + "\")"));
   QuietReporter<2> reporter;
 
   const StageResult<2> result = runStage<2>(
@@ -97,13 +124,13 @@ void expectTheShiftIsFound(Context context)
 
 TEST(ToysTest, FindAShiftOnTheCpu)
 {
-  expectTheShiftIsFound({});
+  expectTheShiftIsFound({}, "CatmullRomInterpolator");
 }
 
 TEST(ToysTest, FindAShiftOnCuda)
 {
   TESSERA_NEEDS_GPU();
-  expectTheShiftIsFound(makeContext({DeviceKind::cuda, 0}, 1));
+  expectTheShiftIsFound(makeContext({DeviceKind::cuda, 0}, 1), "LinearInterpolator");
 }
 
 TEST(ToysTest, AreDescribedAsAllComponents)
@@ -128,20 +155,22 @@ public:
   std::unique_ptr<MetricOnCuda> onCuda(const Context&) const = delete;
 };
 
-TEST(ToysTest, AMetricWithoutCudaFormSendsAutoToTheCpu)
+TEST(ToysTest, PartsWithoutCudaFormSendAutoToTheCpu)
 {
   Registry registry;
   registerToys(registry);
   addComponent<OfTheCpuAlone>(registry);
-  const auto whyNot = [&](const std::string& metric) {
-    const Parameters parameters = stageParameters(stageText("(Metric \"" + metric + "\")"), 2);
-    return whyStageNotOnCuda<2>(createComponents<2>(registry, parameters), nullptr);
+  const auto whyNot = [&](const std::string& lines) {
+    return whyStageNotOnCuda<2>(prepareStage<2>(registry, stageParameters(stageText(lines), 2)), nullptr);
   };
-  EXPECT_EQ(whyNot("SumOfAbsoluteDifferences"), "");
-  const std::string why = whyNot("OfTheCpuAlone");
+  EXPECT_EQ(whyNot("(Metric \"SumOfAbsoluteDifferences\")"), "");
+  const std::string ofMetric = whyNot("(Metric \"OfTheCpuAlone\")"),
+                    ofInterpolator = whyNot("(Interpolator \"CatmullRomInterpolator\")");
 
-  EXPECT_EQ(why, "the metric \"OfTheCpuAlone\" has no CUDA form");
-  EXPECT_EQ(chooseDevice("auto", "--device", why).reason, "cpu: " + why);
+  EXPECT_EQ(ofMetric, "the metric \"OfTheCpuAlone\" has no CUDA form");
+  EXPECT_EQ(ofInterpolator, "the interpolator \"CatmullRomInterpolator\" has no CUDA form");
+  for (const std::string& why : {ofMetric, ofInterpolator})
+    EXPECT_EQ(chooseDevice("auto", "--device", why).reason, "cpu: " + why);
   const MetricOf<OfTheCpuAlone> metric(parametersOf("", 2, 1, "Metric0"));
   EXPECT_EQ(messageOf([&] { metric.onCuda({}); }),
             "CUDA: the metric \"OfTheCpuAlone\": has no CUDA form. Allowed: (Device \"cpu\").");

@@ -82,7 +82,7 @@ void logNeed(const Registry& registry, const RegisterOptions& options, const Che
   std::string device = deviceName(stage.prepared.choice.device);
   if (stage.prepared.choice.device.kind == DeviceKind::cpu) {
     if (requestOf(options, stage.settings).text != "auto"
-        || !whyStageNotOnCuda<D>(stage.prepared.components, extent.initial).empty())
+        || !whyStageNotOnCuda<D>(stage.prepared, extent.initial).empty())
       return;
     Context host{Device{}, options.threads};
     plans = planStage<D>(host, registry, stage.prepared, extent, deviceMemoryLimit());
@@ -108,8 +108,8 @@ void chooseStageDevices(const Registry& registry, const RegisterOptions& options
     extent.initial = before;
     extent.initialIsKnown = stage.number == 0; // the stages before a later one have yet to find it
     const DeviceRequest request = requestOf(options, stage.settings);
-    stage.wanted = chooseDevice(request.text, request.where,
-                                whyStageNotOnCuda<D>(stage.prepared.components, extent.initial));
+    stage.wanted =
+        chooseDevice(request.text, request.where, whyStageNotOnCuda<D>(stage.prepared, extent.initial));
     fitStage<D>(registry, options, stage, extent, stage.wanted);
     if (options.checkOnly)
       logNeed<D>(registry, options, stage, extent, log);

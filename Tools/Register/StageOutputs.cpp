@@ -162,13 +162,19 @@ void StageOutputs<D>::writeItkFiles(const TransformChain<D>& chain)
   writeItkTransforms(files_.back(), all, true);
 }
 
-/// The context of the stage, or the CPU if the CUDA device has too little memory left for whole images, which
-/// may be larger than those of the levels.
+/// The context of the stage, or the CPU if the interpolator has no CUDA form, or if the CUDA device has too
+/// little memory left for whole images, which may be larger than those of the levels.
 template <int D>
 Context StageOutputs<D>::contextOfResult(const TransformChain<D>& chain)
 {
   if (!stage_.context.onCuda())
     return stage_.context;
+  const Context onCpu{Device{}, stage_.context.threads};
+  if (!stage_.resampleInterpolator.onCuda()) {
+    log_.note("result image: the interpolator \"" + interpolatorName_
+              + "\" has no CUDA form: it is made on the CPU.");
+    return onCpu;
+  }
   const DeviceMemory needed = stage_.resampler.deviceMemory(
       chain, stage_.moving->geometry, stage_.validMoving != nullptr, stage_.fixedGeometry);
   const double usable = usableDeviceMemory(stage_.context);
@@ -177,7 +183,7 @@ Context StageOutputs<D>::contextOfResult(const TransformChain<D>& chain)
   log_.note("result image: it needs " + memoryText(needed.bytes()) + " of "
             + deviceName(stage_.context.device) + " (" + needed.text() + "), which has " + memoryText(usable)
             + " left: it is made on the CPU.");
-  return {Device{}, stage_.context.threads};
+  return onCpu;
 }
 
 template <int D>

@@ -69,10 +69,14 @@ FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& opt
 /// Why what the options ask for cannot run on CUDA; empty if it can.
 template <int D>
 std::string withoutCuda(const TransformOptions& options, const TransformChain<D>& chain,
+                        const Interpolator<D>& ofImages, const std::string& interpolatorName,
                         const FieldMethods<D>& methods)
 {
-  if (const std::string why = hasImages(options) ? whyNotOnCuda<D>(chain) : ""; !why.empty())
-    return "resampling an image (-in) has no CUDA form here: " + why;
+  std::string whyNotImages = hasImages(options) ? whyNotOnCuda<D>(chain) : "";
+  if (whyNotImages.empty() && !options.images.empty() && !ofImages.onCuda())
+    whyNotImages = "the interpolator \"" + interpolatorName + "\"";
+  if (!whyNotImages.empty())
+    return "resampling an image (-in) has no CUDA form here: " + whyNotImages;
   if (!options.points.empty())
     return "mapping a file of points (-def) has no CUDA form";
   const auto whyNot = [&](bool asked, const char* option, FieldQuantity quantity) {
@@ -97,10 +101,10 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   auto resampler =
       registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
                                     parameters.withLabel("Resampler0"), parameters.where("Resampler"));
-  const auto makeInterpolator = [&registry, &options, parameters](bool forLabels) {
+  const std::string imageInterpolator = componentNames(parameters, "ResampleInterpolator").front();
+  const auto makeInterpolator = [&registry, &options, parameters, imageInterpolator](bool forLabels) {
     const bool majority = options.labelInterpolation == "majority";
-    const std::string imageInterpolator = componentNames(parameters, "ResampleInterpolator").front(),
-                      name = !forLabels ? imageInterpolator
+    const std::string name = !forLabels ? imageInterpolator
                              : majority ? "LabelMajorityInterpolator"
                                         : "FinalNearestNeighborInterpolator",
                       where = forLabels ? "--label-interpolation" : parameters.where("ResampleInterpolator");
@@ -108,7 +112,7 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
         registry.create<ResampleInterpolator<D>>(name, parameters.withLabel("ResampleInterpolator0"), where)
             ->interpolator);
   };
-  makeInterpolator(false); // throws now, before any work, if the name is not known
+  const auto ofImages = makeInterpolator(false); // throws now, before any work, if the name is not known
   FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
   std::vector<ImageTask> tasks = std::move(inputs.images);
   nameResults(options, {folder, resampler->resultImage().name, resampler->resultImage().format}, inputs.files,
@@ -116,7 +120,7 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   const auto start = Clock::now();
   const TransformDevice device =
       chooseTransformDevice<D>({options, registry, *file.chain, lattice, parameters, *resampler, tasks,
-                                withoutCuda(options, *file.chain, methods)});
+                                withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
   Context context = makeContext(device.choice.device, options.threads);
   const double startSeconds = context.onCuda() ? secondsSince(start) : 0;
   log.info("Device: " + device.choice.reason + ", " + std::to_string(options.threads) + " threads.");

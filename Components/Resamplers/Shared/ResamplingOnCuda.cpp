@@ -58,7 +58,7 @@ double marginOfIndices(const AffineMap<D>& map, const RunShape& shape)
 template <int D>
 MovingToResample<D>::MovingToResample(const Context& context, const ResampleSource<D>& source,
                                       Extrapolation rule, float outside)
-    : image(source.interpolator->onCuda()),
+    : image(*source.interpolator->onCuda()),
       pointFromIndex(source.interpolator->imageGeometry().pointFromIndex()), extrapolation(rule),
       outsideValue(outside), inSlices(source.inSlices)
 {

@@ -5,9 +5,10 @@
 namespace tessera {
 
 template <int D>
-std::string whyStageNotOnCuda(const StageComponents<D>& components,
+std::string whyStageNotOnCuda(const PreparedStage<D>& stage,
                               const std::shared_ptr<const TransformChain<D>>& initial)
 {
+  const StageComponents<D>& components = stage.components;
   TransformChain<D> chain;
   chain.initial = initial;
   chain.transform = components.transform;
@@ -15,12 +16,16 @@ std::string whyStageNotOnCuda(const StageComponents<D>& components,
   for (const auto& term : components.terms)
     if (why.empty())
       why = term->whyNotOnCuda(chain);
+  for (std::size_t t = 0; t < components.interpolators.size() && why.empty(); ++t)
+    if (!components.interpolators[t]->onCuda())
+      why = "the interpolator \""
+            + componentNames(stage.parameters, "Interpolator")[components.interpolatorOfTerm[t]] + "\"";
   return why.empty() ? why : why + " has no CUDA form";
 }
 
-template std::string whyStageNotOnCuda<2>(const StageComponents<2>&,
+template std::string whyStageNotOnCuda<2>(const PreparedStage<2>&,
                                           const std::shared_ptr<const TransformChain<2>>&);
-template std::string whyStageNotOnCuda<3>(const StageComponents<3>&,
+template std::string whyStageNotOnCuda<3>(const PreparedStage<3>&,
                                           const std::shared_ptr<const TransformChain<3>>&);
 
 }

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "Core/Registration/Stage/StageComponents.h"
-#include "Core/Registration/Transform.h"
+#include "Core/Registration/Stage/PreparedStage.h"
 
 #include <string>
 
@@ -10,7 +9,7 @@ namespace tessera {
 /// Empty if a whole stage runs on CUDA; otherwise which of its parts do not: `the metric "..." has no CUDA
 /// form`. `initial` is the transform before the stage's own, null for none.
 template <int D>
-std::string whyStageNotOnCuda(const StageComponents<D>&,
+std::string whyStageNotOnCuda(const PreparedStage<D>&,
                               const std::shared_ptr<const TransformChain<D>>& initial);
 
 }

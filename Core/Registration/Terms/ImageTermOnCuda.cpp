@@ -29,7 +29,7 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
       chain_(passesOnCuda<D>(context, *level.chain)), samples_(context, level.fixed),
       fields_(level, DeviceKind::cuda), result_(context, 1), found_(context, 1)
 {
-  moving_.image = level.interpolator->onCuda();
+  moving_.image = *level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();
   moving_.gradientMatrix = gradientMatrix.value_or(identityMatrix<D>());
   if (level.movingMask) {

@@ -43,7 +43,7 @@ Answers<D> answersOnCuda(Context& context, const Interpolator<D>& interpolator,
     gradientsPerMm[d] = withGradient ? gradients[d].span().data() : nullptr;
   }
 
-  interpolateOnCuda<D>(context, interpolator.onCuda(), pointMm, count, values.span().data(), gradientsPerMm,
+  interpolateOnCuda<D>(context, *interpolator.onCuda(), pointMm, count, values.span().data(), gradientsPerMm,
                        withGradient ? inside.span().data() : nullptr);
 
   Answers<D> answers{values.toHost(context), {}, {}};
@@ -142,10 +142,10 @@ TEST(InterpolatorsOnCudaTest, FollowTheLevels)
   const std::array<std::vector<double>, 2> mm{{{1, 3}, {0, 0}}};
 
   spline.prepareForLevel(context, coarse, 0);
-  EXPECT_EQ(spline.onCuda().order, 3);
+  EXPECT_EQ(spline.onCuda()->order, 3);
   spline.prepareForLevel(context, fine, 1);
 
-  EXPECT_EQ(spline.onCuda().order, 1);
+  EXPECT_EQ(spline.onCuda()->order, 1);
   EXPECT_EQ(answersOnCuda<2>(context, spline, mm, false).values, (std::vector<float>{3, 7}));
 }
 
