@@ -1,7 +1,5 @@
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
 
-#include "Components/Metrics/Shared/EntropyTerms.h"
-#include "Components/Metrics/Shared/HistogramMemory.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 
 namespace tessera {
@@ -39,7 +37,7 @@ void refuse(const Parameters& parameters, const Parameter<bool>& mode, std::size
 
 AdvancedMattesMutualInformation::AdvancedMattesMutualInformation(const Parameters& parameters,
                                                                  std::size_t level, const LevelFacts& facts)
-    : histogram_(parameters, level, facts)
+    : EntropyMetric(parameters, level, facts)
 {
   refuse(parameters, finiteDifferenceDerivative(), level);
   refuse(parameters, useJacobianPreconditioning(), level);
@@ -62,17 +60,6 @@ const ComponentDescription& AdvancedMattesMutualInformation::description()
     return d;
   }();
   return description;
-}
-
-AdvancedMattesMutualInformation::Table AdvancedMattesMutualInformation::finish(const Sums& sums,
-                                                                               std::size_t valid) const
-{
-  return histogram_.finish<MutualInformationTerms>(sums, valid);
-}
-
-double AdvancedMattesMutualInformation::deviceBytes(std::size_t samples, bool fixedStays) const
-{
-  return HistogramMemory(histogram_.windows()).bytes(samples, fixedStays);
 }
 
 }

@@ -1,14 +1,12 @@
 #include "Components/Metrics/NormalizedMutualInformation.h"
 
-#include "Components/Metrics/Shared/EntropyTerms.h"
-#include "Components/Metrics/Shared/HistogramMemory.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 
 namespace tessera {
 
 NormalizedMutualInformation::NormalizedMutualInformation(const Parameters& parameters, std::size_t level,
                                                          const LevelFacts& facts)
-    : histogram_(parameters, level, facts)
+    : EntropyMetric(parameters, level, facts)
 {
 }
 
@@ -25,17 +23,6 @@ const ComponentDescription& NormalizedMutualInformation::description()
     return d;
   }();
   return description;
-}
-
-NormalizedMutualInformation::Table NormalizedMutualInformation::finish(const Sums& sums,
-                                                                       std::size_t valid) const
-{
-  return histogram_.finish<NormalizedTerms>(sums, valid);
-}
-
-double NormalizedMutualInformation::deviceBytes(std::size_t samples, bool fixedStays) const
-{
-  return HistogramMemory(histogram_.windows()).bytes(samples, fixedStays);
 }
 
 }

@@ -105,4 +105,51 @@ inline Intensities awkwardIntensities(const ParzenAxis& axis, double low, double
   return values;
 }
 
+/// One pair of intensities in a joint histogram, without vectors: what ParzenHistogram does for many.
+struct PairInHistogram {
+  int fixedOrder, movingOrder, columns;
+  std::size_t first; // bin of the window's corner
+  double fixedWeights[4] = {1}, movingWeights[4] = {1}, derivatives[4], limiterDerivative;
+
+  PairInHistogram(const ParzenWindows& windows, float fixed, float moving)
+      : fixedOrder(windows.fixed.order), movingOrder(windows.moving.order), columns(windows.moving.bins)
+  {
+    double fixedT, movingT;
+    const int row = windows.fixedStart(fixed, fixedT);
+    first = static_cast<std::size_t>(row) * columns + windows.movingStart(moving, movingT, limiterDerivative);
+    weigh(fixedOrder, fixedT, fixedWeights);
+    weigh(movingOrder, movingT, movingWeights);
+    parzenDerivatives(movingOrder, movingT, derivatives);
+  }
+
+  void addTo(std::vector<std::int64_t>& counts) const
+  {
+    for (int f = 0; f <= fixedOrder; ++f)
+      for (int m = 0; m <= movingOrder; ++m)
+        counts[first + f * columns + m] += ParzenWindows::fixedPoint(fixedWeights[f], movingWeights[m]);
+  }
+  float slope(const ParzenHistogram::Table& table) const
+  {
+    double sum = 0;
+    for (int f = 0; f <= fixedOrder; ++f) {
+      double ofRow = 0;
+      for (int m = 0; m <= movingOrder; ++m)
+        ofRow += derivatives[m] * table.weights[first + f * columns + m];
+      sum += fixedWeights[f] * ofRow;
+    }
+    return static_cast<float>(sum * limiterDerivative * table.perSample);
+  }
+
+private:
+  static void weigh(int order, double t, double* weights)
+  {
+    if (order == 1)
+      bsplineWeights<1>(t, weights);
+    else if (order == 2)
+      bsplineWeights<2>(t, weights);
+    else if (order == 3)
+      bsplineWeights<3>(t, weights);
+  }
+};
+
 }

@@ -6,8 +6,7 @@
 
 namespace tessera {
 
-// ParzenHistogram's sums and slopes over arrays of pairs, in vectors: the same bits as one pair after the
-// other.
+// ParzenHistogram's sums and slopes over arrays of pairs. The bits of a pair do not depend on the others.
 
 /// counts[fixed bin * moving bins + moving bin] += what each pair adds there.
 void accumulatePairs(const ParzenWindows&, const float* fixed, const float* moving, std::size_t count,

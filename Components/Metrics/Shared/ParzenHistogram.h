@@ -46,7 +46,7 @@ public:
   {
     return {std::vector<std::int64_t>(static_cast<std::size_t>(windows_.fixed.bins) * windows_.moving.bins)};
   }
-  void accumulate(Sums&, float fixed, float moving) const;
+  void accumulate(Sums& sums, float fixed, float moving) const { accumulate(sums, &fixed, &moving, 1); }
   void accumulate(Sums& sums, const float* fixed, const float* moving, std::size_t count) const
   {
     accumulatePairs(windows_, fixed, moving, count, sums.counts.data());
@@ -54,7 +54,12 @@ public:
   /// With terms of EntropyTerms.h.
   template <class Terms>
   Table finish(const Sums&, std::size_t valid) const;
-  float slope(const Table&, float fixed, float moving) const;
+  float slope(const Table& table, float fixed, float moving) const
+  {
+    float slope;
+    slopes(table, &fixed, &moving, 1, &slope);
+    return slope;
+  }
   void slopes(const Table& table, const float* fixed, const float* moving, std::size_t count,
               float* slopes) const
   {
@@ -65,33 +70,9 @@ private:
   Densities densities(const Sums&, std::size_t valid) const;
   /// A table of zeros for `valid` samples.
   Table emptyTable(std::size_t valid) const;
-  int fixedWindow(float intensity, double* weights) const;
 
   ParzenWindows windows_;
 };
-
-inline int ParzenHistogram::fixedWindow(float intensity, double* weights) const
-{
-  double t;
-  const int start = windows_.fixedStart(intensity, t);
-  parzenWeights(windows_.fixed.order, t, weights);
-  return start;
-}
-
-inline void ParzenHistogram::accumulate(Sums& sums, float fixed, float moving) const
-{
-  const ParzenAxis& axis = windows_.moving;
-  double fixedWeights[4], movingWeights[4], t, unused;
-  const int fixedStart = fixedWindow(fixed, fixedWeights);
-  const int movingStart = windows_.movingStart(moving, t, unused);
-  parzenWeights(axis.order, t, movingWeights);
-  for (int f = 0; f <= windows_.fixed.order; ++f) {
-    std::int64_t* row =
-        sums.counts.data() + static_cast<std::size_t>(fixedStart + f) * axis.bins + movingStart;
-    for (int m = 0; m <= axis.order; ++m)
-      row[m] += ParzenWindows::fixedPoint(fixedWeights[f], movingWeights[m]);
-  }
-}
 
 template <class Terms>
 ParzenHistogram::Table ParzenHistogram::finish(const Sums& sums, std::size_t valid) const
@@ -113,25 +94,6 @@ ParzenHistogram::Table ParzenHistogram::finish(const Sums& sums, std::size_t val
     for (std::size_t bin = row * columns; bin < (row + 1) * columns; ++bin)
       table.weights[bin] = terms.weight(table.weights[bin], p.fixed[row], p.moving[bin - row * columns]);
   return table;
-}
-
-inline float ParzenHistogram::slope(const Table& table, float fixed, float moving) const
-{
-  const ParzenAxis& axis = windows_.moving;
-  double fixedWeights[4], derivatives[4], t, limiterDerivative;
-  const int fixedStart = fixedWindow(fixed, fixedWeights);
-  const int movingStart = windows_.movingStart(moving, t, limiterDerivative);
-  parzenDerivatives(axis.order, t, derivatives);
-  double sum = 0;
-  for (int f = 0; f <= windows_.fixed.order; ++f) {
-    const double* row =
-        table.weights.data() + static_cast<std::size_t>(fixedStart + f) * axis.bins + movingStart;
-    double ofRow = 0;
-    for (int m = 0; m <= axis.order; ++m)
-      ofRow += derivatives[m] * row[m];
-    sum += fixedWeights[f] * ofRow;
-  }
-  return static_cast<float>(sum * limiterDerivative * table.perSample);
 }
 
 }

@@ -63,24 +63,8 @@ private:
   }
 };
 
-/// Weights of the order + 1 bins of a window.
-template <class Real>
-TESSERA_HOST_DEVICE inline void parzenWeights(int order, Real t, Real* weights)
-{
-  switch (order) {
-  case 0:
-    weights[0] = 1;
-    return;
-  case 1:
-    return bsplineWeights<1>(t, weights);
-  case 2:
-    return bsplineWeights<2>(t, weights);
-  default:
-    return bsplineWeights<3>(t, weights);
-  }
-}
-
-/// Their derivatives. Order 0 has none; like elastix we take that of order 1, a kind of finite difference.
+/// Derivatives of the weights of the order + 1 bins of a window. Order 0 has none; like elastix we take that
+/// of order 1, a kind of finite difference.
 TESSERA_HOST_DEVICE inline void parzenDerivatives(int order, double t, double* derivatives)
 {
   switch (order) {

@@ -36,7 +36,7 @@ TEST(ParzenBatchTest, CountsAreThoseOfOnePairAfterTheOther)
                                     std::size_t(257), fixed.size()}) {
       ParzenHistogram::Sums oneByOne = formula.zeroSums(), batch = formula.zeroSums();
       for (std::size_t i = 0; i < count; ++i)
-        formula.accumulate(oneByOne, fixed[i], moving[i]);
+        PairInHistogram(formula.windows(), fixed[i], moving[i]).addTo(oneByOne.counts);
 
       formula.accumulate(batch, fixed.data(), moving.data(), count);
 
@@ -57,7 +57,8 @@ TEST(ParzenBatchTest, SlopesAreThoseOfOnePairAfterTheOtherToTheBit)
     formula.slopes(table, fixed.data(), moving.data(), fixed.size(), slopes.data());
 
     for (std::size_t i = 0; i < fixed.size(); ++i)
-      ASSERT_EQ(slopes[i], formula.slope(table, fixed[i], moving[i])) << fixed[i] << ", " << moving[i];
+      ASSERT_EQ(slopes[i], PairInHistogram(formula.windows(), fixed[i], moving[i]).slope(table))
+          << fixed[i] << ", " << moving[i];
   });
 }
 

@@ -147,8 +147,7 @@ void expectSlopesOfHistogram()
   const Intensities fixed = randomIntensities(count, 5, -1, 101);
   const Intensities moving = relatedIntensities(fixed, 6);
   ParzenHistogram::Sums sums = of.zeroSums();
-  for (std::size_t i = 0; i < count; ++i)
-    of.accumulate(sums, fixed[i], moving[i]);
+  of.accumulate(sums, fixed.data(), moving.data(), count);
   const auto table = of.finish<MutualInformationTerms>(sums, count);
   const auto tableAt = [&](int row, int column) {
     const double* weight = &table.weights[static_cast<std::size_t>(row) * windows.moving.bins + column];
