@@ -5,12 +5,10 @@
 
 namespace tessera {
 
-/// gradient += J^T v for a chain's last transform, point by point on a CUDA device, if its parameters lie
-/// there. The memory that it takes is kept for the next call. Equal input gives equal bits.
+/// ChainPasses::pullBack. The memory that it takes is kept for the next call.
 template <int D>
 class ParameterPullBack {
 public:
-  /// `covectors` and `factors` are those of momentsOnCuda.
   void add(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
            const std::array<const float*, D>& covectors, const float* factors, std::span<double> gradient,
            const GradientUpdate&);

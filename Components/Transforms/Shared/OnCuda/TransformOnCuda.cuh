@@ -87,39 +87,45 @@ __device__ Vec<D> mapPointByFour(const TransformOnCuda<D>& t, const Vec<D>& poin
   return mapped;
 }
 
-/// `mapped` after transform `t`, which is evaluated at `pointMm` if it is added, and at `mapped` if it is
-/// composed.
-template <int D>
-__device__ Vec<D> mapFurther(const TransformOnCuda<D>& t, const Vec<D>& pointMm, const Vec<D>& mapped)
+/// The point after transform `t` too, where `mapped` is what the links before it make of `pointMm`. The
+/// transform is evaluated at `pointMm` if it is added, and at `mapped` if it is composed, by map(t, point).
+template <int D, class Map>
+__device__ Vec<D> mapFurther(const TransformOnCuda<D>& t, const Vec<D>& pointMm, const Vec<D>& mapped,
+                             const Map& map)
 {
   if (t.combination == Combination::compose)
-    return mapPoint<D>(t, mapped);
-  Vec<D> sum = mapPoint<D>(t, pointMm);
+    return map(t, mapped);
+  Vec<D> sum = map(t, pointMm);
 #pragma unroll
   for (int d = 0; d < D; ++d)
     sum[d] += mapped[d] - pointMm[d];
   return sum;
 }
 
+/// The point after the first `links` of a chain.
+template <int D>
+__device__ Vec<D> mapFirst(const ChainOnCuda<D>& chain, int links, const Vec<D>& pointMm)
+{
+  Vec<D> mapped = pointMm;
+  for (int link = 0; link < links; ++link)
+    mapped =
+        mapFurther<D>(chain.links[link], pointMm, mapped,
+                      [](const TransformOnCuda<D>& t, const Vec<D>& point) { return mapPoint<D>(t, point); });
+  return mapped;
+}
+
 /// The point at which the chain's last transform is evaluated.
 template <int D>
 __device__ Vec<D> mapToLast(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
 {
-  if (chain.count == 0 || chain.links[chain.count - 1].combination == Combination::add)
-    return pointMm;
-  Vec<D> mapped = pointMm;
-  for (int link = 0; link + 1 < chain.count; ++link)
-    mapped = mapFurther<D>(chain.links[link], pointMm, mapped);
-  return mapped;
+  const bool composes = chain.count > 0 && chain.links[chain.count - 1].combination == Combination::compose;
+  return composes ? mapFirst<D>(chain, chain.count - 1, pointMm) : pointMm;
 }
 
 template <int D>
 __device__ Vec<D> mapChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
 {
-  Vec<D> mapped = pointMm;
-  for (int link = 0; link < chain.count; ++link)
-    mapped = mapFurther<D>(chain.links[link], pointMm, mapped);
-  return mapped;
+  return mapFirst<D>(chain, chain.count, pointMm);
 }
 
 /// The same by four neighbouring lanes, for a last transform that is a cubic B-spline. Every lane of the warp
@@ -127,17 +133,9 @@ __device__ Vec<D> mapChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
 template <int D>
 __device__ Vec<D> mapChainByFour(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
 {
-  const TransformOnCuda<D>& last = chain.links[chain.count - 1];
-  Vec<D> mapped = pointMm;
-  for (int link = 0; link + 1 < chain.count; ++link)
-    mapped = mapFurther<D>(chain.links[link], pointMm, mapped);
-  if (last.combination == Combination::compose)
-    return mapPointByFour<D>(last, mapped);
-  Vec<D> sum = mapPointByFour<D>(last, pointMm);
-#pragma unroll
-  for (int d = 0; d < D; ++d)
-    sum[d] += mapped[d] - pointMm[d];
-  return sum;
+  return mapFurther<D>(
+      chain.links[chain.count - 1], pointMm, mapFirst<D>(chain, chain.count - 1, pointMm),
+      [](const TransformOnCuda<D>& t, const Vec<D>& point) { return mapPointByFour<D>(t, point); });
 }
 
 }
