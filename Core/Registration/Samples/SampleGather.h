@@ -31,6 +31,13 @@ struct ValidSampleArrays {
 
 struct SampleCount {
   std::size_t asked = 0, valid = 0;
+
+  SampleCount& operator+=(const SampleCount& other)
+  {
+    asked += other.asked;
+    valid += other.valid;
+    return *this;
+  }
 };
 
 /// Takes batches of positions through the chain and the moving image. A sample counts if T(x) lies in the

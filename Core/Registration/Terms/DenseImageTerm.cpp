@@ -109,8 +109,7 @@ SampleCount DenseImageTerm<D>::accumulate(Context& context, const Target& target
       for (std::size_t first = plan.first(stripe); first < plan.last(stripe); first += batchCapacity) {
         const std::size_t last = std::min(first + batchCapacity, plan.last(stripe));
         const SampleCount count = warp(part, first, last, withGradient && slabs_ == 1, batch);
-        counts_[stripe].asked += count.asked;
-        counts_[stripe].valid += count.valid;
+        counts_[stripe] += count;
         const float* moving = movingOrSlopes_.data() + first;
         if (count.valid == last - first) {
           metric_.accumulate(stripe, batch.fixed.data(), moving, count.valid);
@@ -120,10 +119,8 @@ SampleCount DenseImageTerm<D>::accumulate(Context& context, const Target& target
         }
       }
     });
-    for (const SampleCount& count : counts_) {
-      total.asked += count.asked;
-      total.valid += count.valid;
-    }
+    for (const SampleCount& count : counts_)
+      total += count;
   }
   return total;
 }

@@ -1,7 +1,6 @@
 #include "Core/Registration/Terms/ImageTerm.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Parallel.h"
 #include "Core/Registration/Terms/IntensityRange.h"
 
 #include <algorithm>
@@ -73,25 +72,7 @@ std::optional<Matrix<D>> gradientMatrix(const Parameters& parameters, const Imag
   return multiply<D>(moving.direction, multiply<D>(scaling, transpose<D>(moving.direction)));
 }
 
-/// One thread's arrays for a batch of samples that need not be kept for pass 2.
-template <int D>
-ValidSampleArrays<D>& batchOfThisThread()
-{
-  thread_local ValidSampleArrays<D> arrays;
-  arrays.grow(batchCapacity);
-  return arrays;
 }
-
-}
-
-/// What the stripes of one evaluation share.
-template <int D>
-struct ImageTerm<D>::Work {
-  const SampleSet<D>& samples;
-  const TransformChain<D>& chain;
-  StripePlan plan;
-  bool keeps; // pass 1 gathers gradients too and keeps its samples, so that pass 2 need not gather them again
-};
 
 template <int D>
 ImageTerm<D>::ImageTerm(const Parameters& parameters, std::unique_ptr<Metric> metric)
@@ -106,7 +87,6 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   level_ = level;
   const auto turned = gradientMatrix<D>(parameters_, level.moving->geometry);
-  gather_.prepareForLevel(level, turned);
   const IntensityRange fixed = intensityRange<D>(context, *level.fixed, level.fixedMask.get(), "fixed image");
   const IntensityRange moving =
       intensityRange<D>(context, *level.moving, level.movingMask.get(), "moving image");
@@ -114,12 +94,14 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
   onCuda_.reset();
   fields_.reset();
   dense_.reset();
+  points_.reset();
   if (context.onCuda())
     onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned,
                                                    readGradientSummation(parameters_, level.level));
   else {
     fields_.emplace(level, DeviceKind::cpu);
     dense_.emplace(level, turned, *metric_);
+    points_.emplace(level, turned, *metric_);
   }
 }
 
@@ -138,56 +120,17 @@ TermValue ImageTerm<D>::evaluateHere(Context& context, const SampleSet<D>& sampl
                 parameters_.where("Interpolator")
                     + ": the interpolator has no gradient at order 0, and the optimizer needs one. "
                       "Allowed: BSplineInterpolationOrder 1 to 5.");
-  const FieldMethod<D>* field = fields_->at(samples);
-  return field ? evaluateDense(context, {std::get<VoxelLattice<D>>(samples), *field, parameters}, gradient)
-               : evaluateByPoints(context, samples, parameters, gradient);
-}
-
-template <int D>
-TermValue ImageTerm<D>::evaluateDense(Context& context, const typename DenseImageTerm<D>::Target& target,
-                                      std::span<double> gradient)
-{
-  const SampleCount count = dense_->accumulate(context, target, !gradient.empty());
-  const TermValue result = finish(count);
-  if (!gradient.empty())
-    dense_->pullBack(context, target, gradient);
-  return result;
-}
-
-template <int D>
-TermValue ImageTerm<D>::evaluateByPoints(Context& context, const SampleSet<D>& samples,
-                                         std::span<const double> parameters, std::span<double> gradient)
-{
-  const std::size_t positions = positionCount<D>(samples);
-  const Work work{samples, chain_(*level_.chain, parameters), planStripes(positions, parameters.size()),
-                  !gradient.empty() && positions <= maxPositionsKept};
-  const std::size_t stripes = work.plan.stripes;
-  if (work.keeps)
-    kept_.grow(stripes * work.plan.positionsPerStripe);
-
-  counts_.assign(stripes, {});
-  metric_->begin(stripes);
-  forEachChunk(context, stripes,
-               [&](std::size_t stripe) { counts_[stripe] = accumulateStripe(work, stripe); });
-  SampleCount total;
-  for (const SampleCount& count : counts_) {
-    total.asked += count.asked;
-    total.valid += count.valid;
-  }
-  const TermValue result = finish(total);
-  if (!gradient.empty()) {
-    stripedGradient_.begin(gradient, stripes);
-    forEachChunk(context, stripes, [&](std::size_t stripe) { pullBackStripe(work, stripe); });
-    stripedGradient_.sum(context, 1);
-  }
-  return result;
-}
-
-template <int D>
-TermValue ImageTerm<D>::finish(const SampleCount& count)
-{
-  validSampleRule_.check(level_.level, count.valid, count.asked);
-  return {metric_->finish(count.valid), count.valid, count.asked};
+  const auto evaluateBy = [&](auto& passes, const auto& target) {
+    const SampleCount count = passes.accumulate(context, target, !gradient.empty());
+    validSampleRule_.check(level_.level, count.valid, count.asked);
+    const TermValue result{metric_->finish(count.valid), count.valid, count.asked};
+    if (!gradient.empty())
+      passes.pullBack(context, target, gradient);
+    return result;
+  };
+  if (const FieldMethod<D>* field = fields_->at(samples))
+    return evaluateBy(*dense_, DenseTarget{std::get<VoxelLattice<D>>(samples), *field, parameters});
+  return evaluateBy(*points_, PointTarget{samples, parameters});
 }
 
 template <int D>
@@ -213,68 +156,7 @@ std::vector<Phase> ImageTerm<D>::timePhases(Context& context, const SampleSet<D>
     return onCuda_->timePhases(context, samples, parameters, gradient);
   if (const FieldMethod<D>* field = fields_->at(samples))
     return dense_->timePhases(context, {std::get<VoxelLattice<D>>(samples), *field, parameters}, gradient);
-  return timePhasesOnCpu(samples, parameters, !gradient.empty());
-}
-
-/// Pass 1 over one stripe: gathers its samples and adds them to the metric's sums.
-template <int D>
-SampleCount ImageTerm<D>::accumulateStripe(const Work& work, std::size_t stripe)
-{
-  const std::size_t begin = work.plan.first(stripe), end = work.plan.last(stripe);
-  SampleCount total;
-  for (std::size_t first = begin; first < end; first += batchCapacity) {
-    const ValidSamples<D> out =
-        work.keeps ? kept_.at(begin + total.valid, true) : batchOfThisThread<D>().at(0, false);
-    const SampleCount count =
-        gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, out);
-    metric_->accumulate(stripe, out.fixed, out.moving, count.valid);
-    total.asked += count.asked;
-    total.valid += count.valid;
-  }
-  return total;
-}
-
-/// Pass 2 over one stripe: from the metric's slopes to the gradient of the parameters.
-template <int D>
-void ImageTerm<D>::pullBackStripe(const Work& work, std::size_t stripe)
-{
-  const std::span<double> gradient = stripedGradient_.clearedStripe(stripe);
-  const std::size_t begin = work.plan.first(stripe), end = work.plan.last(stripe);
-  if (work.keeps) {
-    const std::size_t valid = counts_[stripe].valid;
-    for (std::size_t first = 0; first < valid; first += batchCapacity)
-      pullBackBatch(kept_.at(begin + first, true), std::min(batchCapacity, valid - first), work.chain,
-                    gradient);
-    return;
-  }
-  for (std::size_t first = begin; first < end; first += batchCapacity) {
-    const ValidSamples<D> batch = batchOfThisThread<D>().at(0, true);
-    const SampleCount count =
-        gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, batch);
-    pullBackBatch(batch, count.valid, work.chain, gradient);
-  }
-}
-
-template <int D>
-void ImageTerm<D>::pullBackBatch(const ValidSamples<D>& batch, std::size_t count,
-                                 const TransformChain<D>& chain, std::span<double> gradient) const
-{
-  if (count == 0)
-    return;
-  float slopes[batchCapacity];
-  double covectors[D][batchCapacity];
-  metric_->slopes(batch.fixed, batch.moving, count, slopes);
-  ListSamples<D> points;
-  Covectors<D> covectorsOfAxes;
-  points.count = count;
-  for (int d = 0; d < D; ++d) {
-    for (std::size_t i = 0; i < count; ++i)
-      covectors[d][i] = static_cast<double>(slopes[i]) * batch.gradientPerMm[d][i];
-    points.pointMm[d] = batch.pointMm[d];
-    covectorsOfAxes[d] = covectors[d];
-  }
-  Context oneThread;
-  optimizable(*chain.transform).pullBack(oneThread, points, chain.parameters, covectorsOfAxes, gradient);
+  return points_->timePhases(context, {samples, parameters}, gradient);
 }
 
 std::vector<ParameterInfo> imageTermParameters()

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "Core/Registration/Chain/ChainAtParameters.h"
+#include "Core/Registration/Metric.h"
+#include "Core/Registration/Samples/SampleGather.h"
+#include "Core/Registration/Samples/StripePlan.h"
+
+#include <optional>
+#include <vector>
+
+namespace tessera {
+
+/// ImageTerm on the CPU where each sample goes through the chain by itself. Work is cut into stripes of
+/// constant size that are summed in their order: the same bits for any number of threads.
+template <int D>
+class PointImageTerm {
+public:
+  /// The samples and the parameters of one evaluation.
+  struct Target {
+    const SampleSet<D>& samples;
+    std::span<const double> parameters; // parameters of the last transform
+  };
+
+  PointImageTerm(const TermLevel<D>&, const std::optional<Matrix<D>>& gradientMatrix, Metric&);
+
+  /// Pass 1: begins the metric and gives it all samples.
+  SampleCount accumulate(Context&, const Target&, bool withGradient);
+  /// Pass 2; overwrites the gradient. Call it with the same target, after accumulate with a gradient and
+  /// after the metric's finish.
+  void pullBack(Context&, const Target&, std::span<double> gradient);
+  /// Times some batches, spread over all samples, on one thread: only the proportion of the parts matters.
+  std::vector<Phase> timePhases(Context&, const Target&, std::span<double> gradient);
+
+private:
+  /// Pass 1 keeps up to so many samples, 44 bytes each; if there are more, pass 2 gathers them again.
+  static constexpr std::size_t maxPositionsKept = std::size_t(1) << 18;
+
+  /// What the stripes of one evaluation share.
+  struct Work {
+    const SampleSet<D>& samples;
+    const TransformChain<D>& chain;
+    StripePlan plan;
+    bool keeps; // pass 1 gathers gradients too and keeps its samples for pass 2
+  };
+  Work workOf(const Target&, bool withGradient);
+  SampleCount accumulateStripe(const Work&, std::size_t stripe);
+  void pullBackStripe(const Work&, std::size_t stripe);
+  void pullBackBatch(const ValidSamples<D>&, std::size_t count, const TransformChain<D>&,
+                     std::span<double> gradient) const;
+
+  TermLevel<D> level_;
+  Metric& metric_;
+  SampleGather<D> gather_;
+
+  // These arrays are kept only to avoid new allocations in each evaluation.
+  ChainAtParameters<D> chain_;
+  std::optional<Work> work_;        // of the last accumulate
+  std::vector<SampleCount> counts_; // one a stripe
+  ValidSampleArrays<D> kept_;       // samples of all stripes, each stripe from its first position on
+  StripedGradient stripedGradient_;
+};
+
+}
