@@ -7,11 +7,9 @@
 #include "Tools/Bench/Images/PyramidBench.h"
 #include "Tools/Bench/Images/ResampleBench.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
-#include "Tools/Bench/Registration/AdjointBench.h"
 #include "Tools/Bench/Registration/BendingBench.h"
 #include "Tools/Bench/Registration/BsiBench.h"
 #include "Tools/Bench/Registration/CostBench.h"
-#include "Tools/Bench/Registration/MetricBench.h"
 #include "Tools/Bench/Sparse/SpGemmBench.h"
 #include "Tools/Common/Process.h"
 
@@ -51,15 +49,10 @@ ProgramText benchText()
   Option pixels = ownOption(
       "pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)");
   pixels.repeatable = true;
-  Option samples = ownOption("samples", "N", "metric: may be repeated (default: 44943360 7950800 2048)");
-  samples.repeatable = true;
-  Option bins = ownOption("bins", "N", "metric and cost: bins a side of joint histograms; may be repeated");
-  bins.repeatable = true;
+  Option bins = ownOption("bins", "N", "cost: bins a side of joint histograms (default: 64)");
   return {"tessera-bench",
           "tessera-bench --device cuda --tile 5",
-          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics "
-          "(metric), dense costs "
-          "(cost), "
+          "Measures dense B-spline fields (bsi, the default), dense costs and their parts (cost), "
           "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's "
           "filter (resample), "
           "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK "
@@ -71,8 +64,8 @@ ProgramText benchText()
           {{"What",
             {volume, transform, tile, method,
              ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
-             ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix,
-             pixels, ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
+             ownOption("layouts", "", "interleaved and padded fields too"), metric, bins, matrix, pixels,
+             ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
              ownOption("no-itk", "", "resample and pyramid: without ITK's filters")}},
            {"How",
             {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N, spgemm also cuda:N,M (default: auto)"),
@@ -132,12 +125,6 @@ BsiSettings bsiSettings(const Arguments& arguments)
   return settings;
 }
 
-AdjointSettings adjointSettings(const Arguments& arguments)
-{
-  const BsiSettings settings = bsiSettings(arguments);
-  return {settings.volumes, settings.tiles, settings.repeats};
-}
-
 BendingSettings bendingSettings(const Arguments& arguments)
 {
   const BsiSettings settings = bsiSettings(arguments);
@@ -151,8 +138,7 @@ CostSettings costSettings(const Arguments& arguments)
   CostSettings cost{settings.volumes, settings.tiles, arguments.all("metric"), 64, settings.repeats};
   if (cost.metrics.empty())
     cost.metrics = {"NormalizedMutualInformation"};
-  if (!arguments.all("bins").empty())
-    cost.bins = static_cast<int>(positiveNumber("--bins", arguments.all("bins").front(), 4));
+  cost.bins = static_cast<int>(positiveNumber("--bins", arguments.text("bins", "64"), 4, 4096));
   return cost;
 }
 
@@ -162,22 +148,6 @@ FileSettings fileSettings(const Arguments& arguments)
   const std::vector<std::array<int, 3>> two{{207, 256, 215}, {512, 512, 256}};
   return {arguments.has("volume") ? settings.volumes : two, benchFormats(arguments.all("method")),
           benchPixels(arguments.all("pixels")), arguments.has("repeats") ? settings.repeats : 3};
-}
-
-MetricSettings metricSettings(const Arguments& arguments)
-{
-  MetricSettings settings;
-  for (const std::string& text : arguments.all("samples"))
-    settings.samples.push_back(static_cast<std::size_t>(positiveNumber("--samples", text, 1, 1e9)));
-  if (settings.samples.empty())
-    settings.samples = {44943360, 7950800, 2048};
-  for (const std::string& text : arguments.all("bins"))
-    settings.bins.push_back(static_cast<int>(positiveNumber("--bins", text, 4, 4096)));
-  if (settings.bins.empty())
-    settings.bins = {32, 64, 256};
-  settings.repeats =
-      static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
-  return settings;
 }
 
 SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& arguments)
@@ -239,10 +209,6 @@ struct Benchmark {
 
 const Benchmark benchmarks[] = {
     {"bsi", [](const Registry& r, Context& c, const Arguments& a) { return bsiBench(r, c, bsiSettings(a)); }},
-    {"adjoint",
-     [](const Registry&, Context& c, const Arguments& a) { return adjointBench(c, adjointSettings(a)); }},
-    {"metric",
-     [](const Registry&, Context& c, const Arguments& a) { return metricBench(c, metricSettings(a)); }},
     {"cost",
      [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
     {"bending",

@@ -90,6 +90,11 @@ public:
     term_->evaluate(context_, samples_, std::as_const(position_).span(),
                     withGradient ? gradient_.span() : std::span<double>());
   }
+  /// The parts of an evaluation with its gradient.
+  std::vector<Phase> phases()
+  {
+    return term_->timePhases(context_, samples_, std::as_const(position_).span(), gradient_.span());
+  }
 
 private:
   Context& context_;
@@ -139,6 +144,19 @@ std::vector<BenchResult> costBench(const Registry& registry, Context& context, c
           add(ofTile.str(), metric + " value", voxels, 8 * voxels, copyMs, [&] { scene.evaluate(false); });
           add(ofTile.str(), metric + " value and gradient", voxels, 8 * voxels, copyMs,
               [&] { scene.evaluate(true); });
+          for (const Phase& phase : scene.phases())
+            results.push_back({ofTile.str(),
+                               metric + " " + phase.name,
+                               device,
+                               phase.milliseconds,
+                               phase.milliseconds,
+                               voxels,
+                               8 * voxels,
+                               {},
+                               {},
+                               {},
+                               {},
+                               {}});
         }
     }
   }

@@ -18,7 +18,8 @@ struct CostSettings {
 
 /// Measures evaluations of a dense cost: all voxels of a fixed image, a cubic B-spline transform along its
 /// axes, linear interpolation; the value alone, and value with gradient; on noise, and on noise in a ball
-/// with a constant background. Shares are relative to the time in which the device copies both images.
+/// with a constant background. Then the parts of one more evaluation with its gradient. Shares are relative
+/// to the time in which the device copies both images.
 std::vector<BenchResult> costBench(const Registry&, Context&, const CostSettings&);
 
 }
