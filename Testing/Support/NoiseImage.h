@@ -16,6 +16,15 @@ Image<D> noiseImage(const ImageGeometry<D>& geometry, std::uint64_t seed)
   return image;
 }
 
+/// An image of 16 x 12 x 10 bytes of noise, which does not compress. Its first voxel is 0.
+inline Image<3> byteNoise()
+{
+  Image<3> image{centredGeometry<3>({16, 12, 10}, {1, 1, 1}), {0}};
+  for (std::uint32_t i = 1; i < image.geometry.voxelCount(); ++i)
+    image.voxels.push_back(static_cast<float>(randomWords({}, i, 0)[0] % 256));
+  return image;
+}
+
 inline double largestMagnitude(const std::vector<float>& values)
 {
   double largest = 0;

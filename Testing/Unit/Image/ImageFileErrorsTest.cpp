@@ -1,22 +1,18 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Phantom.h"
+#include "Testing/Support/NoiseImage.h"
 #include "Testing/Support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
-#include <csignal>
 #include <cstring>
 #include <map>
-
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace tessera {
 namespace {
 
+using testing::byteNoise;
 using testing::exitCodeOf;
 using testing::messageOf;
 using testing::TemporaryFolder;
@@ -25,15 +21,6 @@ void read3(const std::string& path)
 {
   std::vector<std::string> notes;
   readImage<3>(path, notes);
-}
-
-/// Noise, which does not compress; the first voxel is 0.
-Image<3> smallImage()
-{
-  Image<3> image{testing::centredGeometry<3>({16, 12, 10}, {1, 1, 1}), {0}};
-  for (std::uint32_t i = 1; i < image.geometry.voxelCount(); ++i)
-    image.voxels.push_back(static_cast<float>(randomWords({}, i, 0)[0] % 256));
-  return image;
 }
 
 class ImageFileErrors : public ::testing::Test {
@@ -53,10 +40,10 @@ protected:
                                          + std::string(24, '\x01'));
   }
 
-  /// A NIfTI of smallImage() with a float of its header replaced.
+  /// A NIfTI of byteNoise() with a float of its header replaced.
   std::string nifti(std::size_t offset, float value) const
   {
-    writeImage(folder / "image.nii", smallImage(), PixelType::uint8, false);
+    writeImage(folder / "image.nii", byteNoise(), PixelType::uint8, false);
     std::string bytes = folder.read("image.nii");
     std::memcpy(bytes.data() + offset, &value, sizeof value);
     return folder.write("image.nii", bytes);
@@ -145,7 +132,7 @@ TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
 TEST_F(ImageFileErrors, ThreeFloatsAreNoColour)
 {
   writeVectorImage(folder / "field.mha",
-                   VectorImage<3>{smallImage().geometry, 3, std::vector<float>(16 * 12 * 10 * 3)}, false);
+                   VectorImage<3>{byteNoise().geometry, 3, std::vector<float>(16 * 12 * 10 * 3)}, false);
   EXPECT_EQ(complaint(folder / "field.mha"), "3 components a voxel: an image of one component is asked for "
                                              "here. Allowed: one component, or colour (red, green, blue, "
                                              "with or without opacity).");
@@ -153,7 +140,7 @@ TEST_F(ImageFileErrors, ThreeFloatsAreNoColour)
 
 TEST_F(ImageFileErrors, AnEmptyMask)
 {
-  Image<3> image = smallImage();
+  Image<3> image = byteNoise();
   std::fill(image.voxels.begin(), image.voxels.end(), 0.0f);
   writeImage(folder / "mask.mha", image, PixelType::uint8, false);
   const auto readIt = [&] { readMask<3>(folder / "mask.mha"); };
@@ -168,7 +155,7 @@ TEST_F(ImageFileErrors, FilesThatWereCutOff)
 {
   for (const std::string format : {"mha", "nii", "nii.gz", "nrrd", "gipl", "gipl.gz", "vtk", "tif", "dcm"}) {
     SCOPED_TRACE(format);
-    writeImage(folder / ("image." + format), smallImage(), PixelType::uint8, true);
+    writeImage(folder / ("image." + format), byteNoise(), PixelType::uint8, true);
     const std::string bytes = folder.read("image." + format);
     for (const std::size_t kept : {bytes.size() - 40, bytes.size() / 2}) {
       const std::string path = folder.write("cut." + format, bytes.substr(0, kept));
@@ -176,46 +163,6 @@ TEST_F(ImageFileErrors, FilesThatWereCutOff)
           << kept << " of " << bytes.size() << " bytes";
     }
   }
-}
-
-TEST_F(ImageFileErrors, PicturesThatWereCutOff)
-{
-  Image<2> picture{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels};
-  for (const std::string format : {"png", "jpg", "bmp", "tif"}) {
-    SCOPED_TRACE(format);
-    writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
-    const std::string bytes = folder.read("image." + format);
-    std::vector<std::string> notes;
-    EXPECT_NO_THROW(readImage<2>(folder / ("image." + format), notes));
-    for (const std::size_t kept : {bytes.size() * 9 / 10, bytes.size() / 2, std::size_t(60)}) {
-      const std::string path = folder.write("cut." + format, bytes.substr(0, kept));
-      EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, notes); }), ExitCode::unreadableInput)
-          << kept << " of " << bytes.size();
-    }
-  }
-}
-
-TEST_F(ImageFileErrors, PicturesThatWereChanged)
-{
-  Image<2> picture{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels};
-  const auto expectRefused = [&](const std::string& format, const std::string& what, std::size_t behind,
-                                 char byte) {
-    SCOPED_TRACE(what);
-    writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
-    std::string bytes = folder.read("image." + format);
-    bytes[bytes.find(what) + behind] = byte;
-    std::vector<std::string> notes;
-    const std::string path = folder.write("changed." + format, bytes);
-    EXPECT_EQ(messageOf([&] { readImage<2>(path, notes); }),
-              path + ": the picture is cut off or damaged. Allowed: " + wholeFile + ".");
-  };
-  expectRefused("png", "IHDR", 7, '\x31'); // another width than the checksum knows
-  expectRefused("png", "IDAT", 9, '\x77');
-  expectRefused("jpg", "\xff\xdb", 4, '\x09'); // no such table of quantisation
-  expectRefused("jpg", "\xff\xc4", 4, '\x44'); // nor of codes
-  expectRefused("jpg", "\xff\xc4", 5, '\x7f'); // more codes of one bit than there are
-  expectRefused("jpg", "\xff\xda", 5, '\x77'); // a scan of no component
-  expectRefused("jpg", "\xff\xda", 1, '\x2d'); // no marker
 }
 
 TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
@@ -237,7 +184,7 @@ TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
 
 TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
 {
-  writeImage(folder / "a.vtk", smallImage(), PixelType::uint8, false);
+  writeImage(folder / "a.vtk", byteNoise(), PixelType::uint8, false);
   std::string text = folder.read("a.vtk");
   text.replace(text.find("DIMENSIONS 16 12 10"), 19, "DIMENSIONS 16 12 999999999");
 
@@ -249,7 +196,7 @@ TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
 
 TEST_F(ImageFileErrors, ACompressedFileWithoutItsEnding)
 {
-  writeImage(folder / "a.nii.gz", smallImage(), PixelType::uint8, true);
+  writeImage(folder / "a.nii.gz", byteNoise(), PixelType::uint8, true);
 
   EXPECT_EQ(
       complaint(folder.write("b.nii", folder.read("a.nii.gz"))),
@@ -318,7 +265,7 @@ TEST_F(ImageFileErrors, PairsThatLackTheirData)
   for (const auto& [header, data] :
        std::map<std::string, std::string>{{"image.mhd", "image.raw"}, {"image.hdr", "image.img"}}) {
     SCOPED_TRACE(header);
-    writeImage(folder / header, smallImage(), PixelType::uint8, false);
+    writeImage(folder / header, byteNoise(), PixelType::uint8, false);
     folder.write(data, "short");
     EXPECT_EQ(exitCodeOf([&] { read3(folder / header); }), ExitCode::unreadableInput);
     std::filesystem::remove(folder / data);
@@ -328,105 +275,13 @@ TEST_F(ImageFileErrors, PairsThatLackTheirData)
 
 TEST_F(ImageFileErrors, TwoNiftiFilesOfOneNameAreNotConfused)
 {
-  Image<3> image = smallImage();
+  Image<3> image = byteNoise();
   writeImage(folder / "a.nii.gz", image, PixelType::uint8, true);
   image.voxels[0] = 99;
   writeImage(folder / "a.nii", image, PixelType::uint8, false);
 
   std::vector<std::string> notes;
   EXPECT_EQ(readImage<3>(folder / "a.nii.gz", notes).image.voxels[0], 0);
-}
-
-TEST(WritableTest, FormatsAreRefusedForWhatTheyCannotHold)
-{
-  EXPECT_EQ(messageOf([] { checkWritable("xyz", 3, PixelType::int16); }),
-            "image format \"xyz\": no such format. Allowed: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, "
-            "vtk, gipl, gipl.gz, tif, tiff, "
-            "png, jpg, jpeg, bmp, dcm.");
-  EXPECT_EQ(messageOf([] { checkWritable("png", 3, PixelType::uint8); }),
-            "image format \"png\": cannot hold an image of dimension 3. Allowed: the formats that can: mhd, "
-            "mha, nii, nii.gz, hdr, img, "
-            "nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, dcm.");
-  EXPECT_EQ(messageOf([] { checkWritable("png", 2, PixelType::int16); }),
-            "image format \"png\": cannot hold pixels of type \"short\". Allowed: the types \"unsigned "
-            "char\", \"unsigned short\", "
-            "or the "
-            "formats that can: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, tif, tiff.");
-  EXPECT_EQ(messageOf([] { checkWritable("gipl", 3, PixelType::float32, 3); }),
-            "image format \"gipl\": cannot hold 3 components a voxel. Allowed: the formats that can: mhd, "
-            "mha, nii, nii.gz, hdr, img, "
-            "nrrd, nhdr, vtk, tif, tiff.");
-  EXPECT_EQ(exitCodeOf([] { checkWritable("xyz", 3, PixelType::int16); }), ExitCode::unwritableOutput);
-}
-
-TEST_F(ImageFileErrors, PlacesThatCannotBeWrittenTo)
-{
-  const auto write = [&](const std::string& path) {
-    return [=] { writeImage(path, smallImage(), PixelType::int16, false); };
-  };
-  const std::string noFolder = folder / "missing/result.mhd";
-  EXPECT_TRUE(messageOf(write(noFolder))
-                  .starts_with(noFolder + ": there is no folder " + folder / "missing" + ". Allowed: "));
-  std::filesystem::create_directory(folder / "taken.mhd");
-  EXPECT_TRUE(messageOf(write(folder / "taken.mhd"))
-                  .starts_with(folder / "taken.mhd" + ": this is a folder, not a file. Allowed: "));
-  EXPECT_TRUE(messageOf(write("/proc/result.mhd"))
-                  .starts_with("/proc/result.mhd: the folder cannot be written to ("));
-  for (const std::string& path : {noFolder, folder / "taken.mhd", std::string("/proc/result.mhd")})
-    EXPECT_EQ(exitCodeOf(write(path)), ExitCode::unwritableOutput);
-}
-
-/// Runs `write` where no file can grow beyond `limit` bytes, as on a disk that is full. Returns its exit
-/// code.
-template <class Write>
-ExitCode exitCodeOnFullDisk(rlim_t limit, Write&& write)
-{
-  const pid_t child = fork();
-  if (child == 0) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limits{limit, limit};
-    setrlimit(RLIMIT_FSIZE, &limits);
-    _exit(static_cast<int>(exitCodeOf(write)));
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::someRowsFailed;
-}
-
-TEST_F(ImageFileErrors, AFullDiskLeavesNothing)
-{
-  for (const std::string& format : writableFormats())
-    for (const bool compress : {false, true}) {
-      const bool plane = format == "png" || format.starts_with("jp") || format == "bmp";
-      const auto write = [&] {
-        if (plane)
-          writeImage(folder / ("image." + format),
-                     Image<2>{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels},
-                     PixelType::uint8, compress);
-        else
-          writeImage(folder / ("image." + format), smallImage(), PixelType::uint8, compress);
-      };
-      for (const rlim_t limit : {0, 100, 700, 900}) {
-        SCOPED_TRACE(format + (compress ? ", compressed, " : ", ") + std::to_string(limit) + " bytes");
-
-        EXPECT_EQ(exitCodeOnFullDisk(limit, write), ExitCode::unwritableOutput);
-
-        EXPECT_EQ(folder.entryCount(), 0u);
-      }
-      EXPECT_EQ(exitCodeOnFullDisk(1 << 20, write), ExitCode::done) << format;
-      for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
-        std::filesystem::remove(entry);
-    }
-}
-
-TEST_F(ImageFileErrors, AFullDiskLeavesTheFileThatWasThere)
-{
-  folder.write("image.nii.gz", "the result of yesterday");
-
-  exitCodeOnFullDisk(500, [&] { writeImage(folder / "image.nii.gz", smallImage(), PixelType::uint8, true); });
-
-  EXPECT_EQ(folder.read("image.nii.gz"), "the result of yesterday");
-  EXPECT_EQ(folder.entryCount(), 1u);
 }
 
 }

@@ -1,0 +1,62 @@
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/InputError.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using testing::byteNoise;
+using testing::exitCodeOf;
+using testing::messageOf;
+
+class PictureErrors : public ::testing::Test {
+protected:
+  testing::TemporaryFolder folder;
+};
+
+TEST_F(PictureErrors, PicturesThatWereCutOff)
+{
+  Image<2> picture{testing::centredGeometry<2>({48, 40}, {1, 1}), byteNoise().voxels};
+  for (const std::string format : {"png", "jpg", "bmp", "tif"}) {
+    SCOPED_TRACE(format);
+    writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
+    const std::string bytes = folder.read("image." + format);
+    std::vector<std::string> notes;
+    EXPECT_NO_THROW(readImage<2>(folder / ("image." + format), notes));
+    for (const std::size_t kept : {bytes.size() * 9 / 10, bytes.size() / 2, std::size_t(60)}) {
+      const std::string path = folder.write("cut." + format, bytes.substr(0, kept));
+      EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, notes); }), ExitCode::unreadableInput)
+          << kept << " of " << bytes.size();
+    }
+  }
+}
+
+TEST_F(PictureErrors, PicturesThatWereChanged)
+{
+  Image<2> picture{testing::centredGeometry<2>({48, 40}, {1, 1}), byteNoise().voxels};
+  const auto expectRefused = [&](const std::string& format, const std::string& what, std::size_t behind,
+                                 char byte) {
+    SCOPED_TRACE(what);
+    writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
+    std::string bytes = folder.read("image." + format);
+    bytes[bytes.find(what) + behind] = byte;
+    std::vector<std::string> notes;
+    const std::string path = folder.write("changed." + format, bytes);
+    EXPECT_EQ(messageOf([&] { readImage<2>(path, notes); }),
+              path + ": the picture is cut off or damaged. Allowed: " + wholeFile + ".");
+  };
+  expectRefused("png", "IHDR", 7, '\x31'); // another width than the checksum knows
+  expectRefused("png", "IDAT", 9, '\x77');
+  expectRefused("jpg", "\xff\xdb", 4, '\x09'); // no such table of quantisation
+  expectRefused("jpg", "\xff\xc4", 4, '\x44'); // nor of codes
+  expectRefused("jpg", "\xff\xc4", 5, '\x7f'); // more codes of one bit than there are
+  expectRefused("jpg", "\xff\xda", 5, '\x77'); // a scan of no component
+  expectRefused("jpg", "\xff\xda", 1, '\x2d'); // no marker
+}
+
+}
+}
