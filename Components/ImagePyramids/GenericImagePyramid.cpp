@@ -27,8 +27,8 @@ bool anyAbove(const auto& values, auto limit)
   return std::any_of(values.begin(), values.end(), [&](auto value) { return value > limit; });
 }
 
-/// Linear interpolation at (f - 1) / 2 + f i: two voxels' mean, or one voxel. 0 where that lies outside the
-/// image.
+/// Linear interpolation at (f - 1) / 2 + f i, which is the mean of two voxels or one voxel; 0 if that lies
+/// outside the image.
 template <int D>
 FilterStep<D> resamplingLinearly(const ImageGeometry<D>& original, const Size<D>& factors)
 {

@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// Recursive Gaussian of a sigma in mm, then a coarser grid by linear interpolation or by taking voxels; both
-/// schedules are free.
+/// A recursive Gaussian with a sigma in mm, then a coarser grid by linear interpolation or by taking every
+/// f-th voxel. Both schedules may be chosen freely.
 ///
 /// (FixedImagePyramid "FixedGenericImagePyramid")
 /// (ImagePyramidRescaleSchedule 4 4 4 2 2 2 1 1 1)
@@ -26,7 +26,7 @@ private:
   Vec<D> sigmaVoxels(const Vec<D>& spacingMm, std::size_t level) const;
 
   Schedule<D, std::size_t> factors_;
-  Schedule<D, double> sigmasMm_; // empty: default
+  Schedule<D, double> sigmasMm_; // empty: the default schedule
   bool takesVoxels_;
 };
 

@@ -5,10 +5,11 @@
 
 namespace tessera {
 
-/// Each level is the next finer one, smoothed by a discrete Gaussian of variance (f / 2)^2 voxels and shrunk
-/// by their relative factor f; a last level of factor 1 is the image itself. Where factors do not divide each
-/// other, each level comes from the full image instead, and factor 1 smooths too. As
-/// itk::RecursiveMultiResolutionPyramidImageFilter, with its shift of content by half a voxel for even f.
+/// Each level is the next finer one, smoothed by a discrete Gaussian with a variance of (f / 2)^2 voxels^2
+/// and shrunk by their relative factor f; a last level with factor 1 is the image itself. If factors do not
+/// divide each other, each level is computed from the full image instead, and factor 1 smooths too. This is
+/// the method of itk::RecursiveMultiResolutionPyramidImageFilter, including its shift by half a voxel for
+/// even f.
 ///
 /// (FixedImagePyramid "FixedRecursiveImagePyramid")
 /// (ImagePyramidSchedule 4 4 1 2 2 1 1 1 1)

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// Takes every f-th voxel of the full image without smoothing, as itk::ShrinkImageFilter.
+/// Takes every f-th voxel of the full image without smoothing, like itk::ShrinkImageFilter.
 ///
 /// (FixedImagePyramid "FixedShrinkingImagePyramid")
 /// (ImagePyramidSchedule 4 4 4 2 2 2 1 1 1)
@@ -24,7 +24,7 @@ private:
   Schedule<D, std::size_t> factors_;
 };
 
-/// Voxels firstVoxel + factor * i.
+/// Takes the voxels firstVoxel + factor * i.
 template <int D>
 FilterStep<D> takingVoxels(const ImageGeometry<D>& original, const Size<D>& factors);
 

@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// Smooths every level from the full image by a recursive Gaussian of sigma = factor / 2 voxels an axis, and
-/// keeps its size.
+/// Smooths the full image for every level by a recursive Gaussian with sigma = factor / 2 voxels along each
+/// axis, and keeps its size.
 ///
 /// (FixedImagePyramid "FixedSmoothingImagePyramid")
 /// (ImagePyramidSchedule 8 8 8 4 4 4 2 2 2 1 1 1)   factor 1 still smooths (half a voxel); 0 does not

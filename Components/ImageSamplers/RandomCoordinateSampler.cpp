@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint32_t regionCounter = 0xffffffffu; // not a sample's
+constexpr std::uint32_t regionCounter = 0xffffffffu; // no sample has this number
 
 const Parameter<std::int64_t>& fixedImageBSplineInterpolationOrder()
 {
@@ -111,7 +111,7 @@ void RandomCoordinateSampler<D>::prepareOnCuda(Context& context, std::size_t sam
                   order_};
 }
 
-/// SampleRegionSize, or elastix's default: the longest side / 3, at most the side itself.
+/// SampleRegionSize, or elastix's default: a third of the longest side, but at most the side itself.
 template <int D>
 Vec<D> RandomCoordinateSampler<D>::regionSizeMm(std::size_t level, const ImageGeometry<D>& geometry) const
 {

@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-/// Points between the voxels of the fixed image, uniform in the box of voxel centres that the mask's bounding
-/// box leaves, drawn until they lie in the mask. (UseRandomSampleRegion "true") draws from a small box that
-/// moves with every draw.
+/// Points between the voxels of the fixed image, uniformly distributed in the box of the voxel centres that
+/// the mask's bounding box leaves. They are drawn again until they lie in the mask. (UseRandomSampleRegion
+/// "true") takes them from a small box that moves with every draw.
 template <int D>
 class RandomCoordinateSampler final : public ImageSampler<D> {
 public:
@@ -36,11 +36,11 @@ private:
   ImagePointer<D> fixed_;
   MaskPointer<D> mask_;
   IndexBox<D> box_;
-  std::optional<Vec<D>> regionSizeInVoxels_; // nothing: no random region at this level
+  std::optional<Vec<D>> regionSizeInVoxels_; // without a value, no random region at this level
   bool regionIsOn_ = false;
   int order_ = 1;
-  std::vector<float> coefficients_;      // of orders above 1
-  std::optional<DrawsOnCuda<D>> onCuda_; // if the level was prepared there
+  std::vector<float> coefficients_;      // used by orders above 1
+  std::optional<DrawsOnCuda<D>> onCuda_; // if the level was prepared on a CUDA device
   Buffer<float> coefficientsOnCuda_;
   InterpolatorOnCuda<D> fixedOnCuda_;
 };

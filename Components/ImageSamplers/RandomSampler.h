@@ -27,7 +27,7 @@ private:
   ImagePointer<D> fixed_;
   MaskPointer<D> mask_;
   VoxelBox<D> box_;
-  std::optional<DrawsOnCuda<D>> onCuda_; // if the level was prepared there
+  std::optional<DrawsOnCuda<D>> onCuda_; // if the level was prepared on a CUDA device
 };
 
 }

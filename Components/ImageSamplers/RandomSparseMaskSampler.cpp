@@ -32,7 +32,8 @@ std::vector<std::size_t> voxelsIn(const Context& context, const ImageGeometry<D>
   return all;
 }
 
-/// An upper bound, by volumes, of how many voxels of a grid lie in a mask; all if the mask is not read yet.
+/// An upper bound, computed from volumes, of how many voxels of a grid lie in a mask; all voxels if the mask
+/// is not read yet.
 template <int D>
 std::size_t maxVoxelsIn(const ImageGeometry<D>& geometry, const Mask<D>& mask)
 {
@@ -76,7 +77,8 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
   fixed_ = fixed;
   voxelsInMask_.clear();
   if (mask && !onlyCountsMemory(context)) {
-    boxInMask<D>(fixed->geometry, mask.get()); // tells an empty mask from one beside the image
+    // To report an empty mask, or one beside the image, as what it is.
+    boxInMask<D>(fixed->geometry, mask.get());
     voxelsInMask_ = voxelsIn<D>(context, fixed->geometry, *mask);
     if (voxelsInMask_.empty())
       throw Error(ExitCode::unreadableInput,

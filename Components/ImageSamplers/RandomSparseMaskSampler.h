@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Voxels of the fixed image, drawn uniformly and with replacement from a list of those inside the mask: no
-/// tries, so masks may be thin.
+/// Voxels of the fixed image, drawn uniformly and with replacement from a list of those inside the mask. No
+/// draw is ever repeated, so masks may be thin.
 template <int D>
 class RandomSparseMaskSampler final : public ImageSampler<D> {
 public:
@@ -25,9 +25,9 @@ public:
 private:
   std::vector<std::size_t> counts_; // one a level
   ImagePointer<D> fixed_;
-  std::vector<std::size_t> voxelsInMask_; // offsets; empty without a mask: every voxel
-  std::optional<DrawsOnCuda<D>> onCuda_;  // if the level was prepared there
-  Buffer<std::size_t> listOnCuda_;        // voxelsInMask_ then
+  std::vector<std::size_t> voxelsInMask_; // offsets; empty if there is no mask, so that every voxel counts
+  std::optional<DrawsOnCuda<D>> onCuda_;  // if the level was prepared on a CUDA device
+  Buffer<std::size_t> listOnCuda_;        // voxelsInMask_ on that device
 };
 
 }

@@ -35,7 +35,7 @@ Parameter<bool> useOf(std::size_t term)
                           "false: weight 0 at this level");
 }
 
-/// The level's value, or the first; nothing if the text has none.
+/// The value for this level, or else the first value; nothing if the text has none.
 std::optional<double> levelValue(const Parameters& parameters, const Parameter<double>& parameter,
                                  std::size_t level)
 {

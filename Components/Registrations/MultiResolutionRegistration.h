@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-/// One metric, coarse to fine.
+/// Minimizes one metric, from coarse to fine.
 class MultiResolutionRegistration final : public Registration {
 public:
   explicit MultiResolutionRegistration(const Parameters& parameters) : parameters_(parameters) {}

@@ -10,7 +10,7 @@ namespace tessera {
 /// the same as elastix's.
 struct ElastixParameterGroup {
   std::string_view role;   // "Metric", ...: the label "Metric0" may stand before the name; empty: no label
-  std::string_view reason; // why nobody reads it, as a noun phrase or clause
+  std::string_view reason; // why no component reads it, as a noun phrase or clause
   std::string_view names;  // separated by single blanks; # stands for digits
 };
 
@@ -21,7 +21,8 @@ const ElastixParameterGroup* findElastixParameter(std::string_view name);
 /// Every listed name that has no #.
 std::vector<std::string> elastixParameterNames();
 
-/// What follows a label of this role, "Bins" of "Metric0Bins"; empty if the name has no such label.
+/// The part of a name after a label of this role, "Bins" of "Metric0Bins"; empty if the name has no such
+/// label.
 std::string_view afterLabel(std::string_view name, std::string_view role);
 
 }

@@ -32,7 +32,7 @@ void checkValue(const ParameterInfo& row, const ParameterMap& map, const Paramet
   }
 }
 
-/// One line for all parameters that nobody needs, by reason.
+/// Collects the parameters that are not needed, and reports them in one line for each reason.
 class Unneeded {
 public:
   void add(const ParameterEntry& entry, std::string_view reason)
@@ -159,7 +159,7 @@ private:
   const ParameterMap& map_;
   const std::vector<const ComponentDescription*>& known_;
   std::unordered_map<std::string, std::vector<const ParameterInfo*>> readers_;
-  std::vector<std::string> candidates_; // those that are read come first, and win ties
+  std::vector<std::string> candidates_; // parameters that are read come first, and win ties
   std::unordered_set<std::string> seen_;
   Unneeded unneeded_;
   CheckReport report_;

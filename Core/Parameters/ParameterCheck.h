@@ -17,11 +17,12 @@ struct ChosenComponent {
 };
 
 struct CheckReport {
-  /// `file:line: (Name value): ...`: nobody reads it, with the nearest known name; blanks inside quotes.
+  /// `file:line: (Name value): ...`: parameters that no component reads, with the nearest known name, and
+  /// blanks inside quotes.
   std::vector<std::string> warnings;
 
-  /// Surplus values of a single one, replaced components, and one line for all names of components that were
-  /// not chosen and of elastix that are not needed here.
+  /// More values than are read, replaced components, and one line for all parameters of components that were
+  /// not chosen and for those of elastix that are not needed here.
   std::vector<std::string> notes;
 };
 

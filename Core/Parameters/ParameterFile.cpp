@@ -41,7 +41,7 @@ struct Token {
   bool quoted;
 };
 
-/// Split at quotes and at blanks outside quotes. Quotes only group: (A "1") is (A 1).
+/// Splits a line at quotes, and at blanks outside quotes. Quotes only group: (A "1") is (A 1).
 std::vector<Token> tokens(std::string_view inner)
 {
   std::vector<Token> found{{"", false}};
@@ -106,7 +106,7 @@ ParameterEntry parseEntry(const Line& line)
   return entry;
 }
 
-/// Elastix's preparation of a line; empty if nothing is left.
+/// Prepares a line as elastix does; empty if nothing is left.
 std::string prepared(std::string_view raw)
 {
   std::string text(raw.substr(0, raw.find("//")));

@@ -11,12 +11,12 @@ enum class ParameterType { integer, real, boolean, text };
 
 /// How the values of a parameter are counted.
 enum class Arity {
-  single,               // one value
-  perLevel,             // one a level; missing levels take the first value
-  perDimension,         // one an axis; missing axes take the first value
+  single,               // a single value
+  perLevel,             // a value for each level; missing levels take the first value
+  perDimension,         // a value for each axis; missing axes take the first value
   perLevelAndDimension, // level * D + axis; missing entries take the first value
-  schedule,             // all levels (times all axes) or none: the component checks the count
-  list,                 // any number
+  schedule,             // values for all levels (times all axes) or none; the component checks the count
+  list,                 // any number of values
 };
 
 /// `minimum` of a parameter that must be above 0.
@@ -27,7 +27,7 @@ struct ParameterInfo {
   std::string name;
   ParameterType type = ParameterType::text;
   Arity arity = Arity::single;
-  std::string defaultText;          // as it would be written in a file; empty: no default
+  std::string defaultText;          // in the form that it has in a file; empty: no default
   std::string unit;                 // "mm", "voxels", "rad", ...; empty if none
   std::string meaning;              // one line
   std::vector<std::string> choices; // texts allowed; empty: any
@@ -50,7 +50,7 @@ Parameter<bool> booleanParameter(std::string name, bool defaultValue, Arity arit
 Parameter<std::string> textParameter(std::string name, std::string defaultValue, Arity arity,
                                      std::string meaning, std::vector<std::string> choices = {});
 
-/// What the registry, --describe and the reference pages know of a component.
+/// The description of a component for the registry, --describe and the reference pages.
 struct ComponentDescription {
   std::string role; // "Metric", "Transform", ... as parameter files name it; empty: they do not
   std::string name; // value in the parameter file = class = file

@@ -14,7 +14,7 @@ struct ParameterEntry {
   std::size_t line = 0; // 1-based; 0 if it came from no file
 };
 
-/// What a parameter text says, in file order; names are unique.
+/// The entries of a parameter text, in file order; names are unique.
 class ParameterMap {
 public:
   explicit ParameterMap(std::string fileName = "") : fileName_(std::move(fileName)) {}
@@ -36,11 +36,11 @@ private:
 };
 
 /// Reads elastix's parameter text. `notes` receives one line for each tolerated defect (equal duplicates).
-/// Throws Error(usage) naming file and line: no such file, brackets, quotes, name, no value,
-/// invalid characters, a key given twice with different values.
+/// Throws Error(usage) with file and line for a missing file, wrong brackets or quotes, a missing name or
+/// value, invalid characters, and a name given twice with different values.
 ParameterMap readParameterFile(const std::string& path, std::vector<std::string>& notes);
 
-/// The same for text in memory; `name` stands for the file in messages.
+/// The same for text in memory; `name` is what messages call it.
 ParameterMap parseParameterText(std::string_view text, const std::string& name,
                                 std::vector<std::string>& notes);
 

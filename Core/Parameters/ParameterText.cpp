@@ -57,7 +57,7 @@ std::string allowedText(const ParameterInfo& row)
   return row.choices.empty() ? "Allowed: any text" : "Allowed: " + choicesText(row.choices);
 }
 
-/// What is being read; only a failure or a warning turns it into text.
+/// The value that is being read. It becomes text only for an error or a warning.
 struct Reading {
   const ParameterInfo& row;
   const ParameterMap& map;

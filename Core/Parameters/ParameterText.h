@@ -14,16 +14,17 @@ namespace tessera {
 /// The shortest decimal text that reads back as the same number; plain notation for everyday sizes.
 std::string realText(double value);
 
-/// Nothing unless the whole text is one finite number; blanks around it are ignored, a leading + is allowed.
+/// Nothing unless the whole text is one finite number. Blanks around it are ignored, and a leading + is
+/// allowed.
 std::optional<double> parseReal(std::string_view text);
 
-/// Whole numbers only; "6.000000" and "2e3" are whole.
+/// The same for whole numbers; "6.000000" and "2e3" are whole.
 std::optional<std::int64_t> parseInteger(std::string_view text);
 
-/// Without blanks at both ends.
+/// The text without blanks at both ends.
 std::string_view trimmed(std::string_view text);
 
-/// `file:line: (Name value "value" ...)`, long lists shortened.
+/// `file:line: (Name value "value" ...)`, where long lists are shortened.
 std::string shownEntry(const ParameterMap& map, const ParameterEntry& entry);
 
 /// Throws Error(usage) `where: wrong. allowed.`

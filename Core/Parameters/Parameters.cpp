@@ -27,7 +27,8 @@ Parameters Parameters::withLabel(std::string label) const
   return other;
 }
 
-/// Prefixed before plain; within each, the entry asked for before entry 0.
+/// The entry that a parameter is read from. A name with the label wins over the plain name; within each, the
+/// entry asked for wins over entry 0.
 const ParameterEntry* Parameters::winner(const std::string& name, std::size_t entry, bool fallBack,
                                          std::size_t& index) const
 {

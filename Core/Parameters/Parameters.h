@@ -11,19 +11,20 @@ namespace tessera {
 
 /// A component's view of the parameter text: typed reads with elastix's rules for prefixes, levels and axes.
 ///
-/// A component labelled "Metric0" reads `NumberOfHistogramBins` from, last found wins: entry 0 of the plain
-/// name, entry `level` of the plain name, entry 0 of "Metric0NumberOfHistogramBins", entry `level` of it.
-/// Throws Error(usage) naming file, line, parameter and what is allowed.
+/// A component labelled "Metric0" reads `NumberOfHistogramBins` from these places, of which the last one
+/// found wins: entry 0 of the plain name, entry `level` of the plain name, entry 0 of
+/// "Metric0NumberOfHistogramBins", entry `level` of that. Errors are Error(usage) with file, line, parameter
+/// and what is allowed.
 class Parameters {
 public:
-  /// Receives one line for each tolerated oddity of a value ("6.000000" read as 6 is silent; trimmed strings
-  /// warn). The same line comes once, however often the value is read and under whichever label.
+  /// Receives one line for each tolerated defect of a value, such as blanks that were removed. Each line
+  /// comes once, however often the value is read and under whichever label.
   using Warn = std::function<void(const std::string&)>;
 
   Parameters(std::shared_ptr<const ParameterMap> map, std::string label, std::size_t dimension,
              std::size_t levelCount, Warn warn = {});
 
-  /// The same text seen by another component.
+  /// A view of the same text for another component.
   Parameters withLabel(std::string label) const;
 
   const ParameterMap& map() const { return *map_; }
@@ -31,20 +32,20 @@ public:
   std::size_t dimension() const { return dimension_; }
   std::size_t levelCount() const { return levelCount_; }
 
-  /// T: double, std::int64_t, bool, std::string. `entry`: level, axis or level * D + axis; falls back to
-  /// entry 0.
+  /// T is double, std::int64_t, bool or std::string. `entry` is the level, the axis or level * D + axis. If
+  /// it is missing, entry 0 is read.
   template <class T>
   T get(const Parameter<T>& parameter, std::size_t entry = 0) const;
 
-  /// No fallback to entry 0 and no default: nothing if the text has no such entry.
+  /// The same without entry 0 and without the default: nothing if the text has no such entry.
   template <class T>
   std::optional<T> find(const Parameter<T>& parameter, std::size_t entry = 0) const;
 
-  /// Every value of the entry that wins (prefixed before plain); empty if absent.
+  /// All values of the entry that wins (label before plain); empty if absent.
   template <class T>
   std::vector<T> all(const Parameter<T>& parameter) const;
 
-  /// Prefixed or plain, with a value: `(Name "")` is as good as absent.
+  /// Whether the parameter is given, with or without the label, with a value. `(Name "")` counts as absent.
   bool has(const std::string& name) const;
 
   /// `file:line: (Name value ...)` for messages; the file's name and "(Name)" if the parameter is absent.

@@ -45,8 +45,8 @@ struct StageInput {
 template <int D>
 struct StageResult {
   std::shared_ptr<const TransformChain<D>> chain; // with the parameters of the last finished level
-  double finalValue = 0;                          // of that level
-  std::vector<LevelSummary> levels;               // those that were finished
+  double finalValue = 0;                          // the cost at the end of that level
+  std::vector<LevelSummary> levels;               // the levels that were finished
   bool wasStopped = false;                        // by StageInput::stop, before all levels were finished
 };
 

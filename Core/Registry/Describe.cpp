@@ -81,7 +81,7 @@ std::string valuesText(const ParameterInfo& row)
   return kind + arityText(row.arity) + boundsText(row) + (row.unit.empty() ? "" : ", in " + row.unit);
 }
 
-/// Parameters that are there once an image, as Name0, Name1, ..., share the row Name<i>.
+/// Parameters of which there is one for each image, such as Name0 and Name1, share the row Name<i>.
 std::vector<Row> table(const ComponentDescription& component)
 {
   std::vector<Row> rows{heading};
@@ -95,7 +95,7 @@ std::vector<Row> table(const ComponentDescription& component)
   return rows;
 }
 
-/// As a parameter file names it.
+/// The component in the form that a parameter file has.
 std::string entry(const ComponentDescription& component)
 {
   return "(" + component.role + " \"" + component.name + "\")";

@@ -12,8 +12,8 @@
 
 namespace tessera {
 
-/// Role and name -> factory and description. Roles are abstract classes with `static constexpr const char*
-/// roleName`. Names and aliases are exact and case sensitive, as in elastix.
+/// Finds factories and descriptions by role and name. Roles are abstract classes with `static constexpr const
+/// char* roleName`. Names and aliases are exact and case sensitive, as in elastix.
 class Registry {
 public:
   template <class Role>

@@ -18,12 +18,12 @@ struct BatchItem {
   PixelMeaning meaning = PixelMeaning::scalar;
   double components = 1;
   // Bytes of host memory.
-  double movingBytes = 0;      // of the image; 0 if it is read straight to a CUDA device
-  double wholeImageBytes = 0;  // of the image if it were read to the host
-  double resultBytes = 0;      // of the whole result
-  double minResultBytes = 0;   // of the smallest part of the result that has to be in memory
+  double movingBytes = 0;      // bytes of the image; 0 if it is read straight to a CUDA device
+  double wholeImageBytes = 0;  // bytes of the image if it were read to the host
+  double resultBytes = 0;      // bytes of the whole result
+  double minResultBytes = 0;   // bytes of the smallest part of the result that must be in memory
   bool isReadToDevice = false; // straight from the file to a CUDA device
-  double deviceBytes = 0;      // of the CUDA device's memory
+  double deviceBytes = 0;      // bytes of the CUDA device's memory
   MovingImage<D> moving;
   ComponentPixels result;
   double readSeconds = 0, resampleSeconds = 0, writeSeconds = 0;

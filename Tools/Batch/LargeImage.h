@@ -11,7 +11,7 @@ namespace tessera {
 /// An image of a batch whose result is written in slabs, and the memory that there is for it.
 struct LargeImage {
   const ImageTask& task;
-  std::string path;       // of the result
+  std::string path;       // path of the result
   double movingBytes = 0; // host memory of the whole image; 0 if it is read straight to a CUDA device
   double resultBytes = 0; // host memory of the whole result
   const MemoryBudget& budget;

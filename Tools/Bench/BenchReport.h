@@ -14,8 +14,8 @@ struct BenchResult {
   double ms = 0;               // median, with caches flushed before each repeat
   double msWarm = 0;           // median, with caches as the last repeat left them
   double items = 0;            // voxels, samples or products
-  double bytes = 0;            // that must be moved
-  std::optional<double> share; // of the limit that `shareOf` names; 1 means that the limit is reached
+  double bytes = 0;            // bytes that must be moved
+  std::optional<double> share; // share of the limit that `shareOf` names; 1 means that the limit is reached
   std::string shareOf;
   std::optional<double> meanError, largestError;
   std::optional<double> ratio = {};      // time of the baseline divided by this time

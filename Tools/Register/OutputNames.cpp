@@ -67,7 +67,7 @@ private:
                    && isResult(name, result().name, iterationSuffix(level, iteration))));
   }
 
-  /// For as many images as a registration may have.
+  /// Covers as many images as a registration may have.
   bool isPyramidImage(const std::string& name, const std::string& suffix) const
   {
     for (const char* side : {"FixedImagePyramid", "MovingImagePyramid"})

@@ -26,7 +26,7 @@ struct TransformDeviceRequest {
   const Registry& registry;
   const TransformChain<D>& chain;
   const ImageGeometry<D>& lattice;
-  const Parameters& parameters; // of the transform file
+  const Parameters& parameters; // those of the transform file
   const Resampler<D>& resampler;
   std::vector<ImageTask>& tasks; // chooseTransformDevice reads their headers
   std::string withoutCuda;       // why the task cannot run on CUDA; empty if it can

@@ -39,7 +39,7 @@ struct Run {
   RunLog& log;
   TransformFileContent<D> file;
   ImageGeometry<D> lattice; // points at which T is evaluated; without direction if the file says so
-  Parameters parameters;    // of the transform file
+  Parameters parameters;    // those of the transform file
   std::unique_ptr<Resampler<D>> resampler;
   std::function<std::unique_ptr<Interpolator<D>>(bool forLabels)> makeInterpolator;
   FieldMethods<D> methods;

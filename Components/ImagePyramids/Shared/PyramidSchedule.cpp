@@ -98,7 +98,7 @@ Schedule<D, std::size_t> readFactors(const Parameters& parameters, const std::ve
                                      FactorRule rule)
 {
   const Schedule<D, double> given = readSchedule<D>(parameters, rows);
-  const auto name = [&] { // of the last one that is given, which wins
+  const auto name = [&] { // the name of the last one that is given, which wins
     const auto last =
         std::find_if(rows.rbegin(), rows.rend(), [&](const auto& row) { return parameters.has(row.name); });
     return last->name;

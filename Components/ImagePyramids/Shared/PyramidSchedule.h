@@ -9,19 +9,19 @@
 
 namespace tessera {
 
-/// One value an axis for each level, coarse to fine.
+/// One value for each axis and level, from coarse to fine.
 template <int D, class T>
 using Schedule = std::vector<std::array<T, D>>;
 
 /// "Fixed" or "Moving".
 std::string sideName(ImageSide);
 
-/// Role, name and alias of a pyramid for one side: the side's own name ("FixedSmoothingImagePyramid") is the
-/// alias.
+/// The role, name and alias of a pyramid for one side. The alias is the side's own name, such as
+/// "FixedSmoothingImagePyramid".
 ComponentDescription pyramidDescription(ImageSide, const std::string& name, const std::string& summary,
                                         std::vector<ParameterInfo>);
 
-/// What describe(side) gives, made once.
+/// The result of describe(side), computed once.
 template <class Describe>
 const ComponentDescription& descriptionOf(ImageSide side, Describe describe)
 {
@@ -29,28 +29,29 @@ const ComponentDescription& descriptionOf(ImageSide side, Describe describe)
   return side == ImageSide::fixed ? fixed : moving;
 }
 
-/// Rows for a schedule of whole factors, in the order in which they are read: a later one wins, entry by
-/// entry. `shared`, the same after the side's name, and, under the component's label, "Schedule".
+/// Rows for a schedule of whole factors, in the order in which they are read; a later one replaces earlier
+/// ones, entry by entry. They are `shared`, `shared` after the side's name and, under the component's label,
+/// "Schedule".
 std::vector<Parameter<double>> factorRows(ImageSide);
-/// The description of a pyramid that has no other parameters.
+/// The description of a pyramid without other parameters.
 ComponentDescription factorPyramidDescription(ImageSide, const std::string& name, const std::string& summary);
-/// The generic pyramid's own names, and no label.
+/// The names of the generic pyramid's own schedules, which have no label.
 std::vector<Parameter<double>> rescaleRows(ImageSide);
 std::vector<Parameter<double>> sigmaRows(ImageSide);
 
-/// Entries level * D + axis of the first levels; empty if any entry is missing, with a warning if others were
-/// given. Throws Error(usage) for negative entries.
+/// The entries level * D + axis of the first levels. Empty if an entry is missing, with a warning if others
+/// were given. Throws Error(usage) for negative entries.
 template <int D>
 Schedule<D, double> readSchedule(const Parameters&, const std::vector<Parameter<double>>& rows);
 
 enum class FactorRule {
-  free,       // as given; 0: no smoothing along the axis
+  free,       // any factor; 0: no smoothing along the axis
   decreasing, // each at least 1 and at most the factor of the level before, as
               // itk::MultiResolutionPyramidImageFilter takes them
 };
 
-/// Whole factors (a fraction is cut off, as elastix reads it, with a warning), or 2^(levels - 1 - level) if
-/// the text has no full schedule.
+/// Whole factors, or 2^(levels - 1 - level) if the text has no full schedule. A fraction is cut off with a
+/// warning, as in elastix.
 template <int D>
 Schedule<D, std::size_t> readFactors(const Parameters&, const std::vector<Parameter<double>>& rows,
                                      FactorRule);

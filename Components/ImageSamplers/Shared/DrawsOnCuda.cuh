@@ -12,7 +12,7 @@ constexpr unsigned threadsABlock =
     64; // draws are small: many blocks, so that many multiprocessors share them
 constexpr unsigned triesBetweenLooks = 32;
 
-/// A voxel of a box.
+/// Draws a voxel of a box.
 template <int D>
 struct BoxVoxel {
   Size<D> first, size, imageSize;
@@ -29,7 +29,7 @@ struct BoxVoxel {
   }
 };
 
-/// A voxel of a list; of all if `offsets` is null.
+/// Draws a voxel of a list; of the whole image if `offsets` is null.
 template <int D>
 struct ListedVoxel {
   const std::size_t* offsets;
@@ -50,7 +50,7 @@ struct ListedVoxel {
   }
 };
 
-/// A point of a box, with the intensity that a spline has there.
+/// Draws a point of a box, with the intensity that a spline has there.
 template <int D, int Order>
 struct BoxPoint {
   IndexBox<D> box;
@@ -85,9 +85,10 @@ struct SamplesOut {
   std::size_t count;
 };
 
-/// (count) samples: stores 8 D + 4 B each, loads the intensity's support and 1 B of mask a try. Each thread
-/// tries until its sample lies in the mask or, as it sees now and then, all together tried more than `limit`:
-/// not even an empty mask holds a thread for long. `tries` is null if there is no mask.
+/// One thread a sample; it stores 8 D + 4 bytes and loads the intensity's support, and 1 byte of the mask for
+/// each try. A thread tries until its sample lies in the mask, or until it notices that all threads together
+/// have tried more than `limit` times; so not even an empty mask holds a thread for long. `tries` is null if
+/// there is no mask.
 template <int D, class Place>
 __global__ void __launch_bounds__(threadsABlock)
     drawSamples(const Draw draw, const Place place, const AffineMap<D> pointFromIndex,

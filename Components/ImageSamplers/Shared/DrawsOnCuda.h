@@ -13,15 +13,15 @@
 namespace tessera {
 
 /// The arrays of a random sampler on a CUDA device for a level: the fixed image, its mask and the samples.
-/// The samples are those of the CPU. Points have equal bits; intensities too, where the CPU forms them in
-/// double or by the operations of InterpolateAtPoint.
+/// The samples are those of the CPU. Points have equal bits, and so have intensities if the CPU computes them
+/// in double precision or by the operations of InterpolateAtPoint.
 ///
 /// A draw is one kernel, which replaces the samples in place. The host waits for it only if there is a mask,
 /// because the number of tries must then be checked. Throws the errors of AttemptLimit::placeAll.
 template <int D>
 class DrawsOnCuda {
 public:
-  /// `mask` is null for none, or for samplers that keep a list of its voxels.
+  /// `mask` is null if there is none, and for samplers that keep a list of its voxels.
   DrawsOnCuda(const Context& context, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
               std::size_t samples, std::string sampler)
       : fixed_(voxelsOnCuda<D>(context, fixed)), size_(fixed->geometry.size),
@@ -44,15 +44,15 @@ public:
     list.onCuda = samples_;
     return list;
   }
-  /// The fixed image's voxels as an interpolator of order 0 or 1, see drawPoints.
+  /// The fixed image's voxels as an interpolator of order 0 or 1; see drawPoints.
   const float* fixedVoxels() const { return fixed_->span().data(); }
 
-  /// Voxels of a box, which lies in the image.
+  /// Draws voxels of a box that lies in the image.
   TESSERA_CUDA_ONLY void drawVoxels(Context&, const Draw&, const VoxelBox<D>&);
-  /// Voxels of a list of offsets on the device; of all the image if the list is empty.
+  /// Draws voxels from a list of offsets on the device, or from the whole image if the list is empty.
   TESSERA_CUDA_ONLY void drawVoxels(Context&, const Draw&, std::span<const std::size_t> offsets);
-  /// Points of a box in [0, size - 1], with intensities of order 0 or 1 in double from the image, of orders
-  /// above from a spline's coefficients.
+  /// Draws points of a box in [0, size - 1]. Their intensities are computed in double from the image for
+  /// order 0 or 1, and from a spline's coefficients for higher orders.
   TESSERA_CUDA_ONLY void drawPoints(Context&, const Draw&, const IndexBox<D>&,
                                     const InterpolatorOnCuda<D>& fixed);
 
@@ -66,7 +66,7 @@ private:
   std::shared_ptr<const Buffer<std::uint8_t>> maskVoxels_;
   MaskOnCuda<D> mask_;
   std::shared_ptr<PointsOnCuda<D>> samples_;
-  Buffer<unsigned long long> tries_; // of a draw, all samples together
+  Buffer<unsigned long long> tries_; // tries of all samples of a draw together
   std::string sampler_;
 };
 

@@ -38,17 +38,17 @@ void setPoint(PointList<D>& samples, std::size_t sample, const Vec<D>& pointMm)
     samples.mm[d][sample] = pointMm[d];
 }
 
-/// Tries of samples that must fall into a mask. Sample i takes attempts 0, 1, .. of its own counter, so what
-/// it gets depends neither on other samples nor on the order; elastix's limit of ten tries a sample holds for
-/// all of them together.
+/// Counts the tries of samples that must lie in a mask. Sample i uses attempts 0, 1, .. of its own counter,
+/// so its place depends neither on other samples nor on the order. elastix's limit of ten tries a sample
+/// holds for all samples together.
 class AttemptLimit {
 public:
   AttemptLimit(std::size_t samples, std::string sampler) : limit_(10 * samples), sampler_(std::move(sampler))
   {
   }
 
-  /// Calls place(sample, words) for the samples [first, last), each until it returns true.
-  /// Throws Error(registrationFailed) once all chunks together have tried more than the limit.
+  /// Calls place(sample, words) for each of the samples [first, last) until it returns true. Throws
+  /// Error(registrationFailed) once all chunks together have tried more often than the limit.
   template <class Place>
   void placeAll(const Draw& draw, std::size_t first, std::size_t last, Place&& place)
   {
@@ -64,7 +64,7 @@ public:
   }
 
   std::size_t limit() const { return limit_; }
-  /// Throws if so many tries are too many.
+  /// Throws if this is more than the limit.
   void check(std::size_t tries) const
   {
     if (tries > limit_)

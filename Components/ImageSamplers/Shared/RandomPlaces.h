@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// Where random words put a sample, and the fixed image's intensity there: one text for the CPU and for
-// kernels.
+// The place of a sample that follows from random words, and the fixed image's intensity there. The same code
+// runs on the CPU and in kernels.
 namespace tessera {
 
 /// A box of continuous indices.
@@ -33,7 +33,7 @@ struct PlacedVoxel {
   std::size_t offset;
 };
 
-/// A voxel of the box from `first` on.
+/// A voxel of the box that begins at `first`.
 template <int D>
 TESSERA_HOST_DEVICE inline PlacedVoxel<D> voxelIn(const Size<D>& first, const Size<D>& size,
                                                   const Size<D>& imageSize,
@@ -62,7 +62,7 @@ TESSERA_HOST_DEVICE inline Vec<D> indexOfVoxel(const Size<D>& imageSize, std::si
   return index;
 }
 
-/// floor(u * count), u in [0, 1) of 64 random bits.
+/// floor(u * count) for u in [0, 1) with 64 random bits.
 TESSERA_HOST_DEVICE inline std::size_t choose(std::uint32_t high, std::uint32_t low, std::size_t count)
 {
   const std::uint64_t bits = static_cast<std::uint64_t>(high) << 32 | low;
@@ -93,7 +93,7 @@ public:
     corner_ = voxels + offset;
   }
 
-  /// Asks for the memory that value() reads.
+  /// Prefetches the memory that value() reads.
   void prefetch() const
   {
     for (int row = 0; row < rowCount; ++row)
@@ -129,7 +129,7 @@ private:
   Vec<D> fraction_{};
 };
 
-/// The voxel next to a continuous index in [0, size - 1], halves up.
+/// The voxel nearest to a continuous index in [0, size - 1]; halves are rounded up.
 template <int D>
 TESSERA_HOST_DEVICE inline float nearestVoxel(const float* voxels, const Size<D>& size, const Vec<D>& index)
 {

@@ -27,7 +27,7 @@ private:
   SliceRange between(double low, double high) const;
 
   bool known_ = false;
-  std::size_t slices_; // of the image
+  std::size_t slices_; // number of slices of the image
   // Bounds of the image's index along its last axis over the first slice of the output, with the
   // displacements of the B-spline, and their change from slice to slice.
   double low_ = 0, high_ = 0, step_ = 0;

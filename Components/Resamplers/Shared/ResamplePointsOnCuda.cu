@@ -25,7 +25,7 @@ __device__ Vec<D> pointOf(const LatticeToResample<D>& r, const Voxel<D>& voxel)
   return pointMm;
 }
 
-/// For an extrapolated point outside the image: the point inside whose value it gets.
+/// The point inside the image whose value an extrapolated point outside gets.
 template <int D>
 __device__ __noinline__ Vec<D> standIn(const LatticeToResample<D>& r, Vec<D> mappedMm)
 {

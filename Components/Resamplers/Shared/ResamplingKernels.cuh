@@ -94,7 +94,7 @@ struct CellBits {
     }
     return cell;
   }
-  /// For order 0: whether the nearest voxel is certain in spite of the error of the index.
+  /// Whether, for order 0, the nearest voxel is certain in spite of the error of the index.
   __device__ __forceinline__ bool isNearest(float margin) const
   {
     bool nearest = true;

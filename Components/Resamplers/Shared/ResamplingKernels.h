@@ -89,7 +89,7 @@ struct SplineToResample {
   float indexFromDisplacement[D][D] = {}; // voxels of the moving image per mm of displacement
   const float* coefficients = nullptr;    // mm, planar, x fastest
   double reachOfBlock[D] = {};  // bound of the distance of a block's grid indices from that of its middle
-  std::size_t bytesOfBlock = 0; // of shared memory
+  std::size_t bytesOfBlock = 0; // bytes of shared memory
 };
 
 /// For a chain that is one linear map. Traffic a voxel: writes 4 bytes and reads the moving image once,
@@ -108,7 +108,7 @@ TESSERA_CUDA_ONLY void resampleBySpline(Context&, const LatticeToResample<D>&, c
 template <int D>
 TESSERA_CUDA_ONLY void resampleUnsureVoxels(Context&, const LatticeToResample<D>&);
 
-/// For any chain, point by point in double precision.
+/// Handles any chain, point by point in double precision.
 template <int D>
 TESSERA_CUDA_ONLY void resampleByPoints(Context&, const LatticeToResample<D>&);
 

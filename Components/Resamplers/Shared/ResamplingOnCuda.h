@@ -64,11 +64,11 @@ private:
 
   ImageGeometry<D> lattice_;
   std::shared_ptr<HeldChainOnCuda<D>> held_;
-  Buffer<double> parameters_; // of the chain's last transform
+  Buffer<double> parameters_; // parameters of the chain's last transform
   ChainOnCuda<D> chain_;
   std::optional<OneSplineChain<D>> oneSpline_; // empty: all images go by points
   SplineToResample<D> spline_;
-  Buffer<float> coefficients_; // of the B-spline, mm
+  Buffer<float> coefficients_; // coefficients of the B-spline in mm
   double largestMm_ = 0;       // largest magnitude of a coefficient
   RunShape shapeOfSpline_;
 };

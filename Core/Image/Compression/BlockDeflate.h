@@ -21,7 +21,7 @@ enum class StreamChecksum { crc32, adler32 };
 
 struct DeflatedBlock {
   std::vector<unsigned char> bytes;
-  std::uint32_t checksum = 0; // of the block before compression
+  std::uint32_t checksum = 0; // checksum of the block before compression
 };
 
 /// Compresses a block with zlib's `level`, 1 to 9. The last block ends the stream. Throws std::bad_alloc.

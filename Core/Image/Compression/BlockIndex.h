@@ -11,7 +11,7 @@ namespace tessera {
 /// threads can inflate them.
 struct BlockIndex {
   std::size_t blockBytes = 0;                 // length before compression of every block but the last
-  std::vector<std::uint32_t> deflatedBytes{}; // of each block
+  std::vector<std::uint32_t> deflatedBytes{}; // compressed bytes of each block
   std::uint64_t firstBlock = 0;               // position of the first block in the file
 };
 

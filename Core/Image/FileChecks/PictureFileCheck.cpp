@@ -169,7 +169,7 @@ public:
 private:
   struct Values {
     std::uint64_t position = 0, count = 0;
-    std::size_t bytes = 0; // of each value
+    std::size_t bytes = 0; // bytes of each value
   };
 
   std::uint64_t number(std::uint64_t position, std::size_t bytes)

@@ -117,7 +117,7 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
 /// the end of the VTK header.
 void checkLength(const itk::ImageIOBase& io, const ImageHeader& header)
 {
-  std::uint64_t headerBytes = 256; // of GIPL
+  std::uint64_t headerBytes = 256; // those of GIPL
   if (const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io);
       vtk && vtk->GetFileType() == itk::IOFileEnum::Binary)
     headerBytes = static_cast<std::uint64_t>(vtk->GetHeaderSize());

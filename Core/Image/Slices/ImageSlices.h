@@ -8,9 +8,9 @@ namespace tessera {
 /// outlive this.
 template <int D>
 struct ImageSlices {
-  ImageGeometry<D> geometry; // of the whole image
+  ImageGeometry<D> geometry; // geometry of the whole image
   std::size_t first = 0, count = 0;
-  const float* voxels = nullptr; // of the slices, x fastest
+  const float* voxels = nullptr; // the voxels of these slices, x fastest
 
   /// The address that the first voxel of the whole image would have. Only voxels of the slices may be read.
   const float* wholeImage() const

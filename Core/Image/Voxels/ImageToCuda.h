@@ -46,7 +46,7 @@ private:
 template <int D>
 struct ImagesOnCuda {
   std::vector<ImagePointer<D>> images;
-  MaskPointer<D> valid; // where all components are finite; null: everywhere
+  MaskPointer<D> valid; // voxels with finite components; null: all voxels
   std::vector<std::shared_ptr<const Buffer<float>>> voxels;
   std::shared_ptr<const Buffer<std::uint8_t>> validVoxels;
 };

@@ -14,9 +14,9 @@ namespace tessera {
 
 /// The place and the order of the voxels in a file, x fastest.
 struct VoxelPlace {
-  std::string path; // of the file with the voxels
+  std::string path; // path of the file with the voxels
   FileEncoding encoding = FileEncoding::plain;
-  std::uint64_t offset = 0; // of the first voxel in the file, or in the inflated stream
+  std::uint64_t offset = 0; // place of the first voxel in the file, or in the inflated stream
   std::uint64_t byteCount = 0;
   PixelType type = PixelType::float32;
   bool swapped = false;        // the byte order differs from this machine's
@@ -25,7 +25,7 @@ struct VoxelPlace {
   int components = 1;
   bool apart = false; // all voxels of a component before those of the next, as in NIfTI; else interleaved
   bool towardsRas = false; // displacements point right, front and up, where LPS has left, back and up
-  ValueScaling scaling;    // of scalars; the functions below return the numbers of the file
+  ValueScaling scaling;    // scaling of scalars; the functions below return the numbers of the file
 };
 
 /// The place of the voxels of a NIfTI, MetaImage or NRRD file. Empty for another format, and for files that

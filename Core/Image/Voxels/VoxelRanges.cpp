@@ -265,7 +265,7 @@ private:
   StreamLength stream_;
   BlockIndex index_;
   std::vector<std::uint64_t> starts_;
-  std::vector<std::uint32_t> checksums_; // of each block that was inflated
+  std::vector<std::uint32_t> checksums_; // one for each block that was inflated
   std::vector<std::uint8_t> isKnown_;
 };
 

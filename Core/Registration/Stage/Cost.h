@@ -121,7 +121,7 @@ private:
   Buffer<double> parameters_;             // on a CUDA device only
   mutable Buffer<double> forTheHost_;     // parameters on their way to the host
   std::vector<Buffer<double>> gradients_; // one for each term
-  Buffer<double> squaredNorms_;           // of the gradients, on a CUDA device only
+  Buffer<double> squaredNorms_;           // squared norms of the gradients, on a CUDA device only
   PinnedValues<double> squaredNormsFound_;
   std::vector<TermReport> reports_;
   std::vector<double> weights_; // one a term, as the last evaluate used them

@@ -63,7 +63,8 @@ std::vector<TimeRow> timeTable(const LevelTimes<D>& times)
   const bool onCpu = times.device == "cpu";
   Rows rows;
   rows.addIfAny("preparation", times.preparation, "cpu");
-  double evaluating = 0; // what else an evaluation does on the CPU is vectors, like the optimizer's
+  // Counted on CUDA alone; on the CPU the rest of an evaluation is vector operations like the optimizer's.
+  double evaluating = 0;
   for (int kind = 0; kind < 2; ++kind) {
     if (!onCpu) {
       evaluating += cost.evaluations[kind];

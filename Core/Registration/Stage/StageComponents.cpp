@@ -43,7 +43,7 @@ const Parameter<std::int64_t>& numberOfResolutions()
   return parameter;
 }
 
-/// One for all, or one a metric.
+/// One value for all metrics, or one for each.
 void checkCount(const Parameters& parameters, const std::string& role, std::size_t given, std::size_t metrics)
 {
   if (given == 1 || given == metrics)

@@ -24,7 +24,7 @@ struct StageComponents {
   std::vector<std::unique_ptr<ImageSampler<D>>> samplers; // may be empty
   std::vector<std::unique_ptr<ImagePyramid<D>>> fixedPyramids, movingPyramids;
   std::vector<std::unique_ptr<Interpolator<D>>> interpolators; // one a term
-  std::vector<std::size_t> interpolatorOfTerm;                 // which of the text's interpolators it is
+  std::vector<std::size_t> interpolatorOfTerm; // the number of each term's interpolator in the text
   std::shared_ptr<Transform<D>> transform;
   std::unique_ptr<Optimizer> optimizer;
 

@@ -81,7 +81,7 @@ struct AnalysisTotals {
   unsigned long long entriesBound;                    // upper bound of the entries of C
   TileTotals a, b;                                    // b is not used if B is A
   unsigned long long sampledProducts, sampledEntries; // over the sampled rows; the entries are an estimate
-  unsigned long long productsOfRows;                  // of the rows that do not use tiles
+  unsigned long long productsOfRows;                  // products of the rows that do not use tiles
   unsigned long long madeEntries; // entries of rows that are in scratch memory or found no room there
   unsigned long long keptTiles;   // tiles of C that were kept or found no room
   std::uint32_t samplesDone;      // blocks that have taken their sample

@@ -32,7 +32,7 @@ TESSERA_HOST_DEVICE inline std::int32_t halfExponentFor(float largest)
 /// so a value that is more than 2^38 times smaller than the largest of its row or column becomes zero.
 struct HalfScaled {
   CsrMatrix<float> matrix;
-  std::vector<std::int32_t> exponent; // of each row, or of each column
+  std::vector<std::int32_t> exponent; // one for each row, or one for each column
 };
 
 /// Divides and rounds as HalfScaled says. Values that are not finite stay as they are.

@@ -9,7 +9,7 @@ namespace tessera {
 struct ColumnTable {
   static constexpr int none = -1, slotsABlock = 32;
 
-  int* column; // of each slot; `none` if it is empty
+  int* column; // one for each slot; `none` if the slot is empty
   int slots;   // number of slots, a multiple of slotsABlock
 
   /// The number of slots for so many columns.

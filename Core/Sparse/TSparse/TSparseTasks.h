@@ -21,7 +21,7 @@ struct TaskListOnCuda {
   std::uint32_t tiles = 0;
   Buffer<TileTask> task;
   Buffer<std::uint32_t> firstTask; // tiles + 1 elements
-  Buffer<std::uint32_t> column;    // of each tile, in tiles
+  Buffer<std::uint32_t> column;    // one for each tile, in tiles
   Buffer<std::uint32_t> rowStart;  // first tile of each row of tiles, and the end
 };
 

@@ -20,8 +20,8 @@ struct alignas(2 * sizeof(V)) TilePair {
 template <class V>
 struct TileView {
   const std::uint32_t* rowStart = nullptr; // rows of tiles + 1 elements
-  const std::uint32_t* column = nullptr;   // of each tile, in tiles
-  const TilePattern* pattern = nullptr;    // of each tile
+  const std::uint32_t* column = nullptr;   // one for each tile, in tiles
+  const TilePattern* pattern = nullptr;    // one for each tile
   const TilePair<V>* pairs = nullptr;      // 32 for each tile
 };
 

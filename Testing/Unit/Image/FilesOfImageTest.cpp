@@ -11,7 +11,7 @@ using Files = std::vector<std::string>;
 
 class FilesOfImageTest : public ::testing::Test {
 protected:
-  /// Of a NRRD with such a line of its data file, and what is behind it.
+  /// The files of an NRRD with this line for its data file and the lines behind it.
   Files ofNrrd(const std::string& dataFile, const std::string& behind = "") const
   {
     const std::string header = "NRRD0004\ntype: uchar\ndimension: 2\nsizes: 2 2\nencoding: raw\n";

@@ -49,7 +49,7 @@ protected:
     return folder.write("image.nii", bytes);
   }
 
-  /// What read3 says after the path.
+  /// The message of read3 without the path before it.
   std::string complaint(const std::string& path) const
   {
     EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::unreadableInput);

@@ -47,7 +47,7 @@ void expectMask(const Brought& brought, const MaskPointer<3>& expected)
             expected->voxels);
 }
 
-/// What the host makes of the file.
+/// The image that the host reads from the file.
 void expectTheHosts(const std::string& path)
 {
   SCOPED_TRACE(path);
@@ -164,7 +164,7 @@ TEST_F(ImageToCudaTest, ComponentsAreImagesAndColourIsOne)
   }
 }
 
-/// As labels, like those of the host; false if the host must number them.
+/// Compares labels with those of the host; false if the host must number them.
 bool arriveOnDevice(const std::string& path)
 {
   const LabelImage<3> host = readLabelImage<3>(path, 0, 1);

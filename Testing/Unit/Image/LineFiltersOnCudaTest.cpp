@@ -27,7 +27,7 @@ Image<D> noise(const Size<D>& size)
   return noiseImage<D>(centredGeometry<D>(size, spacingMm), 11);
 }
 
-/// What `filter` writes into an array of `count` values with guards around it.
+/// The values that `filter` writes into an array of `count` values with guards around it.
 template <class FilterFunction>
 std::vector<float> written(Context& context, std::size_t count, FilterFunction&& filter)
 {

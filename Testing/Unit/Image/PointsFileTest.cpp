@@ -17,7 +17,7 @@ protected:
   {
     return readPoints<D>(folder.write("points.txt", text));
   }
-  /// What reading says after the path.
+  /// The message of reading without the path before it.
   std::string complaint(const std::string& name, const std::string& text) const
   {
     const std::string path = folder.write(name, text);
@@ -122,7 +122,7 @@ TEST_F(PointsFile, WrongVtkIsRefusedWithFileAndLine)
 
 TEST_F(PointsFile, OutputPointsAreWrittenAsTransformixWritesThem)
 {
-  // What transformix 5.0.1 wrote for an affine matrix and two points on an oblique grid.
+  // These numbers were written by transformix 5.0.1 for an affine matrix and two points on an oblique grid.
   const ImageGeometry<3> grid{
       {6, 5, 4}, {1.5, 2, 3}, {-10, 5, 7}, {{{0.6, -0.8, 0}, {0.8, 0.6, 0}, {0, 0, 1}}}};
   const AffineMap<3> map{{{{1.1, 0.02, 0}, {0.01, 0.95, 0}, {0, 0, 1.2}}}, {123.4567891, -3, 4}};

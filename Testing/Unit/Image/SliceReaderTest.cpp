@@ -80,7 +80,7 @@ void expectSlices(SliceReader<D>& reader, const std::vector<std::vector<float>>&
   reader.finish(2);
 }
 
-/// As readImage has it, notes too.
+/// Compares with the result of readImage, notes included.
 void expectTheWhole(const std::string& path)
 {
   SCOPED_TRACE(path);
@@ -232,7 +232,7 @@ TEST_F(SliceReaderTest, ColourIsLuminanceWhereverItsComponentsLie)
     }
 }
 
-/// From any voxel on, across slices and pieces of files.
+/// Reads from any voxel on, across slices and pieces of files.
 TEST_F(SliceReaderTest, StoredVoxelsAreThoseOfTheFile)
 {
   for (const int components : {1, 3})

@@ -188,7 +188,7 @@ TEST_F(VoxelPlaceTest, AScaleThatIsNoNumberIsNone)
   }
 }
 
-/// As readImage gives them.
+/// The values that readImage returns.
 template <class T>
 std::vector<float> numbersOfItk(const std::string& path)
 {

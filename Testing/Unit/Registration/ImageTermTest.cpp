@@ -70,7 +70,7 @@ TYPED_TEST(ImageTermGradientTest, RepeatsItsBitsForAnyThreadCount)
   expectSameBitsForAnyThreadCount<3>(term, scene.lattice(1), scene.chain->parameters);
 }
 
-/// What the term should find, one sample at a time.
+/// The result that the term should find, computed one sample at a time.
 template <int D>
 struct NaiveSquares {
   double sum = 0;

@@ -135,7 +135,7 @@ TEST(StageMemoryOnCuda, OfEveryInterpolatorIsAsPlanned)
     expectPlanned(stageInput<3>(size, std::string("(Interpolator \"") + interpolator + "\")"), interpolator);
 }
 
-/// What a stage takes of the bus, and where it ends.
+/// The bytes that a stage copies to the device, and the parameters that it ends with.
 struct Uploads {
   double bytes;
   std::vector<double> parameters;

@@ -10,7 +10,8 @@ namespace {
 
 using namespace testing;
 
-/// Of control points and weights to single, and of their sums, among values of at most `largest`.
+/// The rounding of control points and weights to single precision, and of their sums, for values of at most
+/// `largest`.
 double roundings(double largest)
 {
   return 30 * largest * 0x1p-24;

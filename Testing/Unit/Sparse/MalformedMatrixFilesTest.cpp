@@ -164,7 +164,7 @@ void addNumpy(ZipWriter& zip, const std::string& name, const std::string& type, 
 
 class MalformedMatrixFilesTest : public ::testing::Test {
 protected:
-  /// What reading says after the path.
+  /// The message of reading without the path before it.
   std::string complaint(const std::string& name, const std::string& text) const
   {
     const std::string path = folder.write(name, text);

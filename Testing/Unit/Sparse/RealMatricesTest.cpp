@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-/// Of A and A A as SciPy 1.10 gives them.
+/// Facts about A and A A as SciPy 1.10 computes them.
 struct Figures {
   const char* name;
   std::uint64_t rows, entries, products, entriesOfSquare;

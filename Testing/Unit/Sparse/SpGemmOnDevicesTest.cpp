@@ -29,7 +29,8 @@ protected:
     return contexts;
   }
 
-  /// Of a matrix whose groups go both ways, by each algorithm: the parts are the whole, bit for bit.
+  /// Multiplies a matrix whose groups use both methods, by each algorithm; the parts together must equal the
+  /// whole bit for bit.
   static void expectPartsOfTheWhole(const std::vector<Context>& contexts)
   {
     const CsrMatrix<float> a = mixedMatrix();

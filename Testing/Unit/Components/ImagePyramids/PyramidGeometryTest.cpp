@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-/// What is planned with geometryOfLevel must be what imageOfLevel then gives.
+/// The geometry planned by geometryOfLevel must be that of the image from imageOfLevel.
 template <template <int> class Pyramid, int D>
 void expectGeometryOfImages(const Size<D>& size, const std::string& text)
 {

@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing;
 
-/// What kernels answer at points.
+/// The values that kernels compute at points.
 template <int D>
 struct Answers {
   std::vector<float> values;

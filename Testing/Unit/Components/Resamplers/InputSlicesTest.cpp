@@ -43,7 +43,7 @@ std::vector<double> lastIndices(const TransformChain<D>& chain, const ImageGeome
   return indices;
 }
 
-/// What linear interpolation reads there, or of the border if there is nothing.
+/// The slices that linear interpolation reads there, or the border's slice if there is none.
 template <int D>
 void expectAllThatIsRead(const std::string& word)
 {
