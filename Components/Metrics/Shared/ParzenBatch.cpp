@@ -9,23 +9,23 @@ constexpr std::size_t blockSize =
     64; // pairs at once: their windows stay in the first-level cache beside the histogram
 constexpr int maxTaps = 4;
 
-/// Windows of a block along one axis.
+/// The windows of a block of pairs along one axis.
 struct AxisBlock {
-  double limited[blockSize]; // intensities
+  double limited[blockSize]; // limited intensities
   double limiterDerivative[blockSize];
   int start[blockSize];
   double t[blockSize];
   double taps[maxTaps][blockSize];
 };
 
-/// ParzenAxis::window, without its branches where no intensity needs them.
+/// ParzenAxis::window without its branches, where no intensity needs them.
 TESSERA_ALWAYS_INLINE void findWindows(const ParzenAxis axis, std::size_t count, AxisBlock& block)
 {
   int beyond = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const double term = block.limited[i] / axis.binSize - axis.normalizedMin,
                  place = term + (0.5 - axis.order / 2.0);
-    const int start = static_cast<int>(place); // rounds down from 0 on
+    const int start = static_cast<int>(place); // rounds down, since it is not negative
     block.start[i] = start;
     block.t[i] = term - start;
     beyond |= (place >= 0 ? 0 : 1) | (place < axis.bins - axis.order ? 0 : 1);
@@ -35,7 +35,7 @@ TESSERA_ALWAYS_INLINE void findWindows(const ParzenAxis axis, std::size_t count,
       block.start[i] = axis.window(block.limited[i], block.t[i]);
 }
 
-/// Applies the limiter where there is something to limit.
+/// Applies the limiter if there is an intensity that it changes.
 TESSERA_ALWAYS_INLINE void limit(const SoftLimiter limiter, const float* moving, std::size_t count,
                                  AxisBlock& block)
 {
@@ -73,7 +73,7 @@ TESSERA_ALWAYS_INLINE void findDerivatives(std::size_t count, AxisBlock& block)
   }
 }
 
-/// Calls visit.operator()<Order>() for the order of an axis.
+/// Calls visit.operator()<Order>() for the order of an axis, as a constant.
 template <class Visit>
 TESSERA_ALWAYS_INLINE void withOrder(int order, Visit&& visit)
 {
@@ -120,7 +120,7 @@ TESSERA_MULTIVERSION_TO_V4 void movingDerivatives(const ParzenWindows& windows, 
                                 __attribute__((always_inline)) { findDerivatives<Order>(count, block); });
 }
 
-/// shares[m][i] = what pair i adds m bins behind the first of a row
+/// shares[m][i] = the number that pair i adds to the m-th bin of a row of its window
 TESSERA_MULTIVERSION_TO_V4 void findShares(const double* fixedWeights, const AxisBlock& moving, int taps,
                                            std::size_t count, std::int64_t (&shares)[maxTaps][blockSize])
 {

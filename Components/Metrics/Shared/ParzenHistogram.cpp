@@ -77,7 +77,7 @@ int readBins(const Parameters& parameters, Parameter<std::int64_t> bins, std::si
   return static_cast<int>(value);
 }
 
-/// `binsOfMargin`: elastix divides the margin of both axes by the fixed image's number of bins.
+/// elastix divides the margin of both axes by the fixed image's number of bins, `binsOfMargin`.
 ParzenAxis makeAxis(int bins, int order, int binsOfMargin, double lowest, double highest)
 {
   const int padding = order / 2;

@@ -8,7 +8,11 @@
 
 namespace tessera {
 
-/// Joint histogram of fixed and moving intensities, for the metrics on entropies.
+/// The joint histogram of fixed and moving intensities for the metrics on entropies (Mattes et al. 2003, eq.
+/// 6). With f_i and m_i the intensities of valid sample i, in bins of their axes, and beta_f, beta_m the
+/// windows:
+///
+///   p(k, l) = 1/n sum over i of beta_f(k - f_i) beta_m(l - m_i)
 ///
 /// Counts are fixed-point integers, so any order of summation gives the same bits.
 class ParzenHistogram {
@@ -23,12 +27,13 @@ public:
     }
   };
 
-  /// Probabilities.
+  /// The probabilities of the bins of the joint histogram and of both marginals.
   struct Densities {
     std::vector<double> joint, fixed, moving;
   };
 
-  /// The value, and per joint bin d value / d probability, for slopes.
+  /// The value, and the derivatives of the value by the probability of each joint bin, from which slopes
+  /// follow.
   struct Table {
     double value = 0;
     std::vector<double> weights;
@@ -39,7 +44,7 @@ public:
 
   const ParzenWindows& windows() const { return windows_; }
 
-  /// Parameters of the histogram, and those modes of elastix that are refused.
+  /// The parameters of the histogram, and the modes of elastix that are refused.
   static std::vector<ParameterInfo> parameters();
 
   Sums zeroSums() const
@@ -51,7 +56,7 @@ public:
   {
     accumulatePairs(windows_, fixed, moving, count, sums.counts.data());
   }
-  /// With terms of EntropyTerms.h.
+  /// `Terms` are those of EntropyTerms.h.
   template <class Terms>
   Table finish(const Sums&, std::size_t valid) const;
   float slope(const Table& table, float fixed, float moving) const

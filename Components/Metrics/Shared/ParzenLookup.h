@@ -7,18 +7,19 @@
 
 namespace tessera {
 
-/// ParzenAxis::window by one fused multiply-add and no division, for intensities that no limit bends. It
-/// gives the same bin or says that it cannot tell.
+/// ParzenAxis::window by one fused multiply-add and no division, for intensities that the limiter does not
+/// change. It finds the same bin, or reports that it is not sure.
 class QuickParzenAxis {
 public:
   QuickParzenAxis() = default;
-  /// `lowest`, `highest`: beyond these a limiter is at work.
+  /// A limiter changes intensities below `lowest` and above `highest`.
   QuickParzenAxis(const ParzenAxis& axis, double lowest, double highest)
       : scale_(1 / axis.binSize), offset_(0.5 - axis.order / 2.0 - axis.normalizedMin + magic),
         lowest_(roundedUp(lowest)), highest_(-roundedUp(-highest))
   {
-    // Half a unit each from the offset and the sum, where a unit is 2^-32 bin; 2^-53 of the terms from each
-    // operation, here and in ParzenAxis::window: with room to spare, 2^-49 of the largest.
+    // In units of 2^-32 bin: the offset and the sum have an error of half a unit each. Each operation, here
+    // and in ParzenAxis::window, has an error of 2^-53 of its terms. 2^-49 of the largest term bounds these
+    // generously.
     const double units = 4 + std::ldexp(std::abs(axis.normalizedMin) + axis.bins, 32 - 49);
     if (units < maximumDoubt && startOf(axis, lowest_) >= 0
         && startOf(axis, highest_) <= axis.bins - 1 - axis.order) {
@@ -27,19 +28,19 @@ public:
     }
   }
 
-  /// False: ask ParzenAxis. `t` is ParzenAxis::window's to 2^-24.
+  /// Returns false if it is not sure; then ask ParzenAxis. `t` agrees with ParzenAxis::window to 2^-24.
   TESSERA_HOST_DEVICE bool window(float intensity, int order, int& start, float& t) const
   {
     const auto bits = std::bit_cast<std::uint64_t>(fma(static_cast<double>(intensity), scale_, offset_));
-    const auto fraction = static_cast<std::uint32_t>(bits); // of a bin, in units
+    const auto fraction = static_cast<std::uint32_t>(bits); // fraction of a bin, in units
     start = static_cast<int>(static_cast<std::uint32_t>(bits >> 32) - highOfMagic);
     t = fmaf(static_cast<float>(fraction), unit, 0.5f * static_cast<float>(order - 1));
     return intensity >= lowest_ && intensity <= highest_
-           && fraction - doubt_ < surePart_; // at least `doubt_` off the next bins
+           && fraction - doubt_ < surePart_; // at least `doubt_` units away from the next bins
   }
 
 private:
-  // A double at this size has 32 bits below the binary point; bins from 0 to 4095 count up its upper word.
+  // A double of this size has 32 bits below the binary point, and its upper word counts bins from 0 to 4095.
   static constexpr double magic = 1572864; // 1.5 * 2^20
   static constexpr std::uint32_t highOfMagic = std::bit_cast<std::uint64_t>(magic) >> 32;
   static constexpr float unit = 1.0f / 4294967296.0f;
@@ -57,23 +58,23 @@ private:
 
   double scale_ = 1, offset_ = magic;
   float lowest_ = 0, highest_ = 0;
-  std::uint32_t doubt_ = 0, surePart_ = 0; // never sure
+  std::uint32_t doubt_ = 0, surePart_ = 0; // with these values it is never sure
 };
 
-/// First bins of the windows of a pair, and where in them it lies.
+/// The first bins of the windows of a pair, and its place in them.
 struct ParzenPlace {
   int row = 0, column = 0;
-  float fixedT = 0, movingT = 0; // as bsplineWeights takes them
+  float fixedT = 0, movingT = 0; // arguments of bsplineWeights
   float limiterDerivative = 1;
 };
 
-/// The bin of a fixed intensity in a window of order 0, found before; past the last bin: the sample does not
-/// count.
+/// A bin of a fixed intensity in a window of order 0 that was found before. A sample with a bin past the last
+/// one does not count.
 struct KnownBin {
   unsigned row = 0;
 };
 
-/// ParzenWindows in single precision, with the same bins.
+/// ParzenWindows in single precision, which finds the same bins.
 struct ParzenLookup {
   ParzenWindows windows;
   QuickParzenAxis fixed, moving;
@@ -85,7 +86,8 @@ struct ParzenLookup {
   {
   }
 
-  /// False: ask `careful`. The orders are those of the windows, for the compiler to know.
+  /// Returns false if it is not sure; then ask `careful`. The orders are those of the windows; as arguments
+  /// they are constants for the compiler.
   TESSERA_HOST_DEVICE bool quick(float fixedIntensity, float movingIntensity, int fixedOrder, int movingOrder,
                                  ParzenPlace& place) const
   {
@@ -104,8 +106,8 @@ struct ParzenLookup {
     return fixedBin.row < static_cast<unsigned>(windows.fixed.bins) && movingSure;
   }
 
-  /// By `quick` where that is sure, each axis for itself, so that a fixed bin known before changes nothing;
-  /// otherwise exactly.
+  /// Uses `quick` on each axis separately where it is sure, so that a fixed bin known before makes no
+  /// difference, and the exact computation otherwise.
   template <class Fixed>
   TESSERA_HOST_DEVICE ParzenPlace careful(Fixed fixedSide, float movingIntensity, int fixedOrder,
                                           int movingOrder) const
@@ -126,7 +128,7 @@ struct ParzenLookup {
     return place;
   }
 
-  /// Samples count where neither side is NaN.
+  /// A sample counts if neither intensity is NaN.
   TESSERA_HOST_DEVICE bool counts(float fixedIntensity, float movingIntensity) const
   {
     return fixedIntensity == fixedIntensity && movingIntensity == movingIntensity;
@@ -136,7 +138,7 @@ struct ParzenLookup {
     return fixedBin.row < static_cast<unsigned>(windows.fixed.bins) && movingIntensity == movingIntensity;
   }
 
-  /// For windows of order 0; no bin if the intensity is NaN.
+  /// The bin of a fixed intensity for windows of order 0; no bin if the intensity is NaN.
   TESSERA_HOST_DEVICE KnownBin knownBin(float fixedIntensity) const
   {
     double t;
@@ -167,8 +169,8 @@ private:
   }
 };
 
-/// bsplineWeights<3>, to the bit, with fewer operations where a fused multiply-add is one: for t in [1, 2] in
-/// single precision all differences from whole numbers are exact.
+/// bsplineWeights<3> with fewer operations, to the same bits. A fused multiply-add rounds as the separate
+/// operations do, because for t in [1, 2] all differences from whole numbers are exact in single precision.
 TESSERA_HOST_DEVICE inline void fusedCubicWeights(float t, float* w)
 {
   const float u = t - 1, v = 2 - t;
@@ -179,22 +181,22 @@ TESSERA_HOST_DEVICE inline void fusedCubicWeights(float t, float* w)
   w[3] = u2 * u * (1.0f / 6);
 }
 
-/// weight * 2^bits, rounded to a whole number, in one multiplication by shareScale(bits): the product is a
-/// denormal float, whose bits count in ones of 2^-149. For weights up to 1.
+/// weight * 2^bits, rounded to a whole number, in one multiplication by shareScale(bits). The product is a
+/// denormal float, whose bits count multiples of 2^-149. The weight must be at most 1.
 TESSERA_HOST_DEVICE inline unsigned wholeShare(float weight, float scale)
 {
   return std::bit_cast<unsigned>(weight * scale);
 }
 
-/// 2^(bits - 149); bits <= 22.
+/// The factor 2^(bits - 149); bits <= 22.
 TESSERA_HOST_DEVICE inline float shareScale(int bits)
 {
   return std::bit_cast<float>(1u << bits);
 }
 
-/// The slope of one pair from differences of neighbouring columns' weights: the sum of derivatives times
-/// weights, as the derivative of a B-spline is the difference of those one order lower. Order 0 takes the
-/// weights themselves.
+/// The slope of one pair, the sum over its window of weight derivatives times d value / d probability. The
+/// derivative of a B-spline is the difference of two splines one order lower, so the sum runs over
+/// differences of neighbouring columns. Order 0 takes the columns themselves.
 template <int FixedOrder, int MovingOrder, class At>
 TESSERA_HOST_DEVICE inline float parzenSlope(const ParzenPlace& place, const At& tableAt)
 {

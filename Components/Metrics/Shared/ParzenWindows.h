@@ -8,15 +8,15 @@
 
 namespace tessera {
 
-/// Bins of one intensity axis, with a B-spline Parzen window of order 0 to 3 (Mattes et al., "PET-CT image
-/// registration in the chest using free-form deformations", 2003, eq. 6; padding and bin size as elastix has
-/// them).
+/// The bins of one intensity axis, with a B-spline Parzen window of order 0 to 3 (Mattes et al., "PET-CT
+/// image registration in the chest using free-form deformations", 2003, eq. 6). Padding and bin size are
+/// those of elastix.
 struct ParzenAxis {
   int bins = 32, order = 0;
   double binSize = 1, normalizedMin = 0;
 
-  /// First of the order + 1 bins that an intensity touches; `t` is its distance from that bin, as
-  /// bsplineWeights takes it.
+  /// The first of the order + 1 bins that an intensity contributes to. `t` is its distance from that bin, the
+  /// argument of bsplineWeights.
   TESSERA_HOST_DEVICE int window(double intensity, double& t) const
   {
     const double term = intensity / binSize - normalizedMin;
@@ -24,23 +24,23 @@ struct ParzenAxis {
     t = term - start;
     if (start >= 0 && start <= bins - 1 - order)
       return static_cast<int>(start);
-    t = order / 2.0; // an image of one intensity, whose bins are smaller than its rounding
+    t = order / 2.0; // an image with one intensity, whose bins are smaller than its rounding
     return start < 0 ? 0 : bins - 1 - order;
   }
 };
 
-/// Leaves what lies between the thresholds and bends what lies beyond towards the bounds: elastix's
-/// exponential limiter.
+/// elastix's exponential limiter. It keeps intensities between the thresholds, and moves those beyond them
+/// towards the bounds, which they never reach.
 struct SoftLimiter {
   double lowerThreshold = 0, upperThreshold = 1, lowerBound = 0, upperBound = 1;
 
-  /// Whether the operator below changes it.
+  /// Whether the limiter changes this intensity.
   TESSERA_HOST_DEVICE bool bends(double intensity) const
   {
     return (intensity - upperThreshold > 1e-10) | (intensity - lowerThreshold < -1e-10);
   }
 
-  /// `derivative`: d result / d intensity.
+  /// The limited intensity; `derivative` receives d result / d intensity.
   TESSERA_HOST_DEVICE double operator()(double intensity, double& derivative) const
   {
     derivative = 1;
@@ -54,7 +54,7 @@ struct SoftLimiter {
 private:
   TESSERA_HOST_DEVICE static double bend(double beyond, double room, double bound, double& derivative)
   {
-    if (std::abs(room) <= 1e-10) { // no room: a hard limit
+    if (std::abs(room) <= 1e-10) { // without room it is a hard limit
       derivative = 0;
       return bound;
     }
@@ -63,8 +63,8 @@ private:
   }
 };
 
-/// Derivatives of the weights of the order + 1 bins of a window. Order 0 has none; like elastix we take that
-/// of order 1, a kind of finite difference.
+/// The derivatives of the weights of the order + 1 bins of a window. A spline of order 0 has none; like
+/// elastix we use that of order 1, which is a finite difference.
 TESSERA_HOST_DEVICE inline void parzenDerivatives(int order, double t, double* derivatives)
 {
   switch (order) {
@@ -80,9 +80,9 @@ TESSERA_HOST_DEVICE inline void parzenDerivatives(int order, double t, double* d
   }
 }
 
-/// Where a pair of intensities lies in the joint histogram, and what it adds there.
+/// The place of a pair of intensities in the joint histogram, and its contribution there.
 struct ParzenWindows {
-  static constexpr double countScale = 4294967296.0; // 2^32: 2^31 samples fit in one bin
+  static constexpr double countScale = 4294967296.0; // 2^32, so that 2^31 samples fit in one bin
 
   ParzenAxis fixed, moving;
   double fixedLowerBound = 0, fixedUpperBound = 0;

@@ -17,7 +17,7 @@ struct Extremes {
 
   void take(float value)
   {
-    lowest = value < lowest ? value : lowest; // false for NaN
+    lowest = value < lowest ? value : lowest; // the comparison is false for NaN
     highest = value > highest ? value : highest;
   }
   void merge(const Extremes& other)

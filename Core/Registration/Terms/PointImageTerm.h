@@ -11,7 +11,7 @@
 namespace tessera {
 
 /// ImageTerm on the CPU where each sample goes through the chain by itself. Work is cut into stripes of
-/// constant size that are summed in their order: the same bits for any number of threads.
+/// constant size, whose sums are added in order, so results have the same bits for any number of threads.
 template <int D>
 class PointImageTerm {
 public:
@@ -35,7 +35,7 @@ private:
   /// Pass 1 keeps up to so many samples, 44 bytes each; if there are more, pass 2 gathers them again.
   static constexpr std::size_t maxPositionsKept = std::size_t(1) << 18;
 
-  /// What the stripes of one evaluation share.
+  /// The data that the stripes of one evaluation share.
   struct Work {
     const SampleSet<D>& samples;
     const TransformChain<D>& chain;
@@ -54,7 +54,7 @@ private:
 
   // These arrays are kept only to avoid new allocations in each evaluation.
   ChainAtParameters<D> chain_;
-  std::optional<Work> work_;        // of the last accumulate
+  std::optional<Work> work_;        // that of the last accumulate
   std::vector<SampleCount> counts_; // one a stripe
   ValidSampleArrays<D> kept_;       // samples of all stripes, each stripe from its first position on
   StripedGradient stripedGradient_;
