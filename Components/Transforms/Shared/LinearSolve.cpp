@@ -6,10 +6,11 @@
 
 namespace tessera {
 
-bool solveLinear(std::vector<double> matrix, std::size_t count, std::vector<double>& right, std::size_t sides)
+bool solveLinear(std::vector<double> matrix, std::size_t count, std::vector<double>& right,
+                 std::size_t rightHandSides)
 {
   const auto row = [&](std::size_t i) { return matrix.data() + i * count; };
-  const auto sideRow = [&](std::size_t i) { return right.data() + i * sides; };
+  const auto rightHandRow = [&](std::size_t i) { return right.data() + i * rightHandSides; };
   double largest = 0;
   for (const double value : matrix)
     largest = std::max(largest, std::abs(value));
@@ -24,7 +25,7 @@ bool solveLinear(std::vector<double> matrix, std::size_t count, std::vector<doub
       return false;
     if (pivot != k) {
       std::swap_ranges(row(k), row(k) + count, row(pivot));
-      std::swap_ranges(sideRow(k), sideRow(k) + sides, sideRow(pivot));
+      std::swap_ranges(rightHandRow(k), rightHandRow(k) + rightHandSides, rightHandRow(pivot));
     }
     for (std::size_t i = k + 1; i < count; ++i) {
       const double factor = row(i)[k] / row(k)[k];
@@ -32,16 +33,16 @@ bool solveLinear(std::vector<double> matrix, std::size_t count, std::vector<doub
         continue;
       for (std::size_t j = k + 1; j < count; ++j)
         row(i)[j] -= factor * row(k)[j];
-      for (std::size_t j = 0; j < sides; ++j)
-        sideRow(i)[j] -= factor * sideRow(k)[j];
+      for (std::size_t j = 0; j < rightHandSides; ++j)
+        rightHandRow(i)[j] -= factor * rightHandRow(k)[j];
     }
   }
   for (std::size_t k = count; k-- > 0;) {
     for (std::size_t i = k + 1; i < count; ++i)
-      for (std::size_t j = 0; j < sides; ++j)
-        sideRow(k)[j] -= row(k)[i] * sideRow(i)[j];
-    for (std::size_t j = 0; j < sides; ++j)
-      sideRow(k)[j] /= row(k)[k];
+      for (std::size_t j = 0; j < rightHandSides; ++j)
+        rightHandRow(k)[j] -= row(k)[i] * rightHandRow(i)[j];
+    for (std::size_t j = 0; j < rightHandSides; ++j)
+      rightHandRow(k)[j] /= row(k)[k];
   }
   return true;
 }

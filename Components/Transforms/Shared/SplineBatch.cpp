@@ -167,22 +167,24 @@ template <int D>
 void addProduct(const SplineModel<D>& model, const std::vector<double>& influence,
                 std::span<const double> displacementsMm, std::span<double> vectors)
 {
-  const std::size_t sides = D / model.block(), columns = displacementsMm.size() / sides;
-  for (std::size_t row = 0; row < vectors.size() / sides; ++row)
+  const std::size_t rightHandSides = D / model.block(), columns = displacementsMm.size() / rightHandSides;
+  for (std::size_t row = 0; row < vectors.size() / rightHandSides; ++row)
     for (std::size_t column = 0; column < columns; ++column)
-      for (std::size_t s = 0; s < sides; ++s)
-        vectors[row * sides + s] += influence[row * columns + column] * displacementsMm[column * sides + s];
+      for (std::size_t s = 0; s < rightHandSides; ++s)
+        vectors[row * rightHandSides + s] +=
+            influence[row * columns + column] * displacementsMm[column * rightHandSides + s];
 }
 
 template <int D>
 void addTransposedProduct(const SplineModel<D>& model, const std::vector<double>& influence,
                           std::span<const double> sums, std::span<double> gradient)
 {
-  const std::size_t sides = D / model.block(), columns = gradient.size() / sides;
-  for (std::size_t row = 0; row < sums.size() / sides; ++row)
+  const std::size_t rightHandSides = D / model.block(), columns = gradient.size() / rightHandSides;
+  for (std::size_t row = 0; row < sums.size() / rightHandSides; ++row)
     for (std::size_t column = 0; column < columns; ++column)
-      for (std::size_t s = 0; s < sides; ++s)
-        gradient[column * sides + s] += influence[row * columns + column] * sums[row * sides + s];
+      for (std::size_t s = 0; s < rightHandSides; ++s)
+        gradient[column * rightHandSides + s] +=
+            influence[row * columns + column] * sums[row * rightHandSides + s];
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \

@@ -102,19 +102,19 @@ void sizesOf(const Jacobians<D>& jacobians, std::size_t sample, const std::vecto
 {
   const std::size_t block = jacobians.block, columns = jacobians.columns;
   Matrix<D> jj{}, jcj{};
-  for (std::size_t side = 0; side < D / block; ++side) {
-    const double* ofSide = q.data() + side * columns;
+  for (std::size_t component = 0; component < D / block; ++component) {
+    const double* ofComponent = q.data() + component * columns;
     for (std::size_t b = 0; b < block; ++b) {
       const double* right = jacobians.row(sample, b);
       for (std::size_t row = 0; row < columns; ++row) {
         double product = 0;
         for (std::size_t column = 0; column < columns; ++column)
-          product += c[row * columns + column] * right[column] * (ofSide[column] * ofSide[column]);
-        const double squared = ofSide[row] * ofSide[row];
+          product += c[row * columns + column] * right[column] * (ofComponent[column] * ofComponent[column]);
+        const double squared = ofComponent[row] * ofComponent[row];
         for (std::size_t a = 0; a < block; ++a) {
           const double left = jacobians.row(sample, a)[row] * squared;
-          jj[side + a][side + b] += left * right[row];
-          jcj[side + a][side + b] += left * product;
+          jj[component + a][component + b] += left * right[row];
+          jcj[component + a][component + b] += left * product;
         }
       }
     }
@@ -131,18 +131,19 @@ JacobianTerms jacobianTerms(const Context& context, const SplineModel<D>& model,
                             std::span<const double> scales)
 {
   Jacobians<D> jacobians(model, influence, samples);
-  const std::size_t columns = jacobians.columns, sides = D / jacobians.block;
-  std::vector<double> q(sides * columns);
+  const std::size_t columns = jacobians.columns, rightHandSides = D / jacobians.block;
+  std::vector<double> q(rightHandSides * columns);
   for (std::size_t column = 0; column < columns; ++column)
-    for (std::size_t side = 0; side < sides; ++side)
-      q[side * columns + column] = 1 / std::sqrt(scales[column * sides + side]);
+    for (std::size_t component = 0; component < rightHandSides; ++component)
+      q[component * columns + column] = 1 / std::sqrt(scales[column * rightHandSides + component]);
   const std::vector<double> c = gramian(context, jacobians, samples.count);
 
   JacobianTerms terms;
-  for (std::size_t side = 0; side < sides; ++side)
+  for (std::size_t component = 0; component < rightHandSides; ++component)
     for (std::size_t row = 0; row < columns; ++row)
       for (std::size_t column = 0; column < columns; ++column) {
-        const double entry = c[row * columns + column] * q[side * columns + row] * q[side * columns + column];
+        const double entry =
+            c[row * columns + column] * q[component * columns + row] * q[component * columns + column];
         terms.traceC += row == column ? entry : 0;
         terms.frobeniusC2 += entry * entry;
       }

@@ -85,10 +85,10 @@ std::vector<double> splineSystem(const std::vector<Vec<D>>& points, const Normal
   return matrix;
 }
 
-/// Solves the system for `sides` right-hand sides and undoes the normalization. The result has (landmarks + D
-/// + 1) * block rows of `sides` numbers.
+/// Solves the system for several right-hand sides and undoes the normalization. The result has (landmarks + D
+/// + 1) * block rows, each with a number for every right-hand side.
 template <int D>
-bool solveSpline(const SplineModel<D>& model, std::vector<double>& right, std::size_t sides)
+bool solveSpline(const SplineModel<D>& model, std::vector<double>& right, std::size_t rightHandSides)
 {
   const Normalization<D> normalization(model.landmarksMm);
   double largest = 0;
@@ -96,11 +96,11 @@ bool solveSpline(const SplineModel<D>& model, std::vector<double>& right, std::s
   withKernel<D>(model.kernel, [&](auto kernel) {
     solved = solveLinear(splineSystem<D, decltype(kernel)::value>(model.landmarksMm, normalization,
                                                                   model.alpha(), model.relaxation, largest),
-                         right.size() / sides, right, sides);
+                         right.size() / rightHandSides, right, rightHandSides);
   });
   if (!solved)
     return false;
-  const std::size_t n = model.landmarksMm.size(), perVector = model.block() * sides;
+  const std::size_t n = model.landmarksMm.size(), perVector = model.block() * rightHandSides;
   for (std::size_t i = 0; i < n * perVector; ++i)
     right[i] /= largest > 0 ? largest : 1;
   for (int d = 0; d < D; ++d)
@@ -128,7 +128,7 @@ std::optional<std::vector<double>> splineVectors(const SplineModel<D>& model,
                                                  std::span<const double> movingLandmarksMm)
 {
   std::vector<double> right(model.vectors() * D,
-                            0.0); // the same order for D sides of one component and one side of D
+                            0.0); // the same order for D right-hand sides of one component and for one of D
   for (std::size_t i = 0; i < model.landmarksMm.size(); ++i)
     for (int d = 0; d < D; ++d)
       right[i * D + d] = movingLandmarksMm[i * D + d] - model.landmarksMm[i][d];

@@ -48,7 +48,7 @@ inline Axis axisInTiles(const FieldAxis& field, int order, int length)
 /// and few control points are shared between chunks.
 inline int chunkLength(const FieldAxis& march, const Shape& shape, int columnTiles)
 {
-  /// Those of an H200, on every device, because the sums of a field depend on it.
+  // The number of an H200 is used on every device, because the sums of a field depend on it.
   const int blocksAWave = 132 * shape.blocksAMultiprocessor;
   constexpr int costOfChunk = 12; // cost of a chunk's begin and end, in voxels
   long best = 0, bestLength = 0;

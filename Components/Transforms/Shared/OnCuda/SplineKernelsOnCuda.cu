@@ -26,13 +26,15 @@ __global__ void __launch_bounds__(threadsOfRows)
     vectorsOf(const __grid_constant__ TransformOnCuda<D> spline, const double* parameters, double* vectors)
 {
   const int entry = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
-  const int sides = D / spline.block, columns = spline.landmarks * spline.block;
+  const int rightHandSides = D / spline.block, columns = spline.landmarks * spline.block;
   if (entry >= (spline.landmarks + D + 1) * D)
     return;
-  const int row = entry / sides, side = entry % sides;
+  const int row = entry / rightHandSides, component = entry % rightHandSides;
   const double* influence = spline.influence + static_cast<std::size_t>(row) * columns;
   const double sum = warpDot(columns, [&](int c) {
-    return influence[c] * (parameters[c * sides + side] - spline.landmarksMm[c * sides + side]);
+    return influence[c]
+           * (parameters[c * rightHandSides + component]
+              - spline.landmarksMm[c * rightHandSides + component]);
   });
   const int ofAffine = entry - spline.landmarks * D; // the columns of I have a 1 at every (D + 1)-th number
   if (threadIdx.x % 32 == 0)
@@ -195,10 +197,12 @@ __global__ void __launch_bounds__(threadsOfRows)
   const int parameter = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
   if (parameter >= spline.landmarks * D)
     return;
-  const int sides = D / spline.block, rows = (spline.landmarks + D + 1) * spline.block;
-  const double* influence = spline.influenceTransposed + static_cast<std::size_t>(parameter / sides) * rows;
-  const double sum =
-      warpDot(rows, [&](int row) { return influence[row] * sums[row * sides + parameter % sides]; });
+  const int rightHandSides = D / spline.block, rows = (spline.landmarks + D + 1) * spline.block;
+  const double* influence =
+      spline.influenceTransposed + static_cast<std::size_t>(parameter / rightHandSides) * rows;
+  const double sum = warpDot(rows, [&](int row) {
+    return influence[row] * sums[row * rightHandSides + parameter % rightHandSides];
+  });
   if (threadIdx.x % 32 != 0)
     return;
   const double factor = update.divisor == nullptr ? 1 : *update.divisor == 0 ? 0 : 1 / *update.divisor;
