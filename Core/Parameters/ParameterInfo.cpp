@@ -3,6 +3,7 @@
 #include "Core/Parameters/ParameterText.h"
 
 #include <cmath>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -12,13 +13,14 @@ Parameter<T> makeParameter(std::string name, ParameterType type, Arity arity, st
                            T defaultValue, std::string unit, std::string meaning)
 {
   Parameter<T> parameter;
-  parameter.name = std::move(name);
-  parameter.type = type;
-  parameter.arity = arity;
-  parameter.defaultText = std::move(defaultText);
-  parameter.unit = std::move(unit);
-  parameter.meaning = std::move(meaning);
   parameter.defaultValue = std::move(defaultValue);
+  ParameterInfo& row = parameter;
+  row.name = std::move(name);
+  row.type = type;
+  row.arity = arity;
+  row.defaultText = std::move(defaultText);
+  row.unit = std::move(unit);
+  row.meaning = std::move(meaning);
   return parameter;
 }
 

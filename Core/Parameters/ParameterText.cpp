@@ -120,7 +120,7 @@ bool readBoolean(const Reading& reading)
 
 std::string readText(const Reading& reading)
 {
-  const std::string value(trimmed(reading.text));
+  std::string value(trimmed(reading.text));
   if (value.size() != reading.text.size())
     reading.report("the blanks inside the quotes are ignored, it is read as " + quoted(value)
                    + ". elastix keeps them: for it this is another, unknown value, and most parameters then "
