@@ -5,6 +5,7 @@
 #include "Core/Compute/VectorOps.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera {
 namespace {
@@ -18,6 +19,16 @@ const Parameter<std::string>& bendingEnergyIntegration()
                     "Sampled: mean over the sampler's points, of the whole chain; Exact: integral over the "
                     "fixed image in closed form, of the last transform alone, a BSplineTransform",
                     {"Sampled", "Exact"});
+  return parameter;
+}
+
+const Parameter<std::string>& bendingEnergyUnit()
+{
+  static const auto parameter = textParameter(
+      "BendingEnergyUnit", "Millimetre", Arity::single,
+      "Millimetre: second derivatives of mm by mm; Voxel: of voxels by voxels of the level's fixed "
+      "image, so that one weight suits images of any spacing",
+      {"Millimetre", "Voxel"});
   return parameter;
 }
 
@@ -76,7 +87,8 @@ double energyAndCovector(std::vector<double>& hessian, std::size_t count)
 template <int D>
 TransformBendingEnergyPenalty<D>::TransformBendingEnergyPenalty(const Parameters& parameters)
     : parameters_(parameters), validSampleRule_(parameters),
-      isExact_(parameters.get(bendingEnergyIntegration()) == "Exact")
+      isExact_(parameters.get(bendingEnergyIntegration()) == "Exact"),
+      isInVoxels_(parameters.get(bendingEnergyUnit()) == "Voxel")
 {
 }
 
@@ -91,6 +103,7 @@ const ComponentDescription& TransformBendingEnergyPenalty<D>::description()
       [] {
         std::vector<ParameterInfo> rows = ValidSampleRule::parameters();
         rows.push_back(bendingEnergyIntegration());
+        rows.push_back(bendingEnergyUnit());
         return rows;
       }()};
   return description;
@@ -109,6 +122,10 @@ template <int D>
 void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   level_ = level;
+  squareMmOfUnit_ = 1;
+  if (isInVoxels_)
+    for (const double spacingMm : level.fixed->geometry.spacingMm)
+      squareMmOfUnit_ *= std::pow(spacingMm, 2.0 / D);
   exact_.reset();
   overVoxels_.reset();
   voxels_.reset();
@@ -208,7 +225,9 @@ TermValue TransformBendingEnergyPenalty<D>::evaluateHere(Context& context, const
 {
   if (ExactBendingEnergy<D>* form = closedForm(samples)) {
     const std::size_t positions = isExact_ ? 0 : positionCount<D>(samples);
-    return {form->evaluate(context, parameters, gradient), positions, positions};
+    const double energy = form->evaluate(context, parameters, gradient);
+    toUnit(context, gradient);
+    return {squareMmOfUnit_ * energy, positions, positions};
   }
   if (!chainHasHessian<D>(*level_.chain)) {
     fill(vectorContext<D>(context, *level_.chain->transform), 0, gradient);
@@ -230,7 +249,7 @@ TermValue TransformBendingEnergyPenalty<D>::evaluateHere(Context& context, const
     result.valid += sum.count.valid;
   }
   validSampleRule_.check(level_.level, result.valid, result.asked);
-  const double perSample = result.valid == 0 ? 0 : 1 / static_cast<double>(result.valid);
+  const double perSample = result.valid == 0 ? 0 : squareMmOfUnit_ / static_cast<double>(result.valid);
   result.value *= perSample;
   stripedGradient_.sum(context, perSample);
   return result;
@@ -248,6 +267,9 @@ void TransformBendingEnergyPenalty<D>::enqueue(Context& context, const SampleSet
   } else {
     onCuda_->enqueue(context, samples, parameters, gradient);
   }
+  const Context vectors = vectorContext<D>(context, *level_.chain->transform);
+  if (vectors.onCuda())
+    toUnit(vectors, gradient);
 }
 
 template <int D>
@@ -255,10 +277,20 @@ TermValue TransformBendingEnergyPenalty<D>::collect(std::span<const double> para
                                                     std::span<double> gradient)
 {
   if (closedPositions_)
-    return {closedValueFound_[0], *closedPositions_, *closedPositions_};
-  const TermValue result = onCuda_->collect(parameters, gradient);
+    return {squareMmOfUnit_ * closedValueFound_[0], *closedPositions_, *closedPositions_};
+  TermValue result = onCuda_->collect(parameters, gradient);
   validSampleRule_.check(level_.level, result.valid, result.asked);
+  result.value *= squareMmOfUnit_;
+  if (level_.chain->transform->linear()) // its gradient lies on the host
+    toUnit(Context(), gradient);
   return result;
+}
+
+template <int D>
+void TransformBendingEnergyPenalty<D>::toUnit(const Context& vectors, std::span<double> gradient) const
+{
+  if (squareMmOfUnit_ != 1 && !gradient.empty())
+    scaleInto(vectors, squareMmOfUnit_, gradient, gradient);
 }
 
 template <int D>

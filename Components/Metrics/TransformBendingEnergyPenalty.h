@@ -20,6 +20,10 @@ namespace tessera {
 /// a lattice of voxels along the axes of a cubic B-spline, no other transform of the chain has second
 /// derivatives, and no mask leaves out a sample.
 ///
+/// With (BendingEnergyUnit "Voxel") displacements and positions are measured in voxels of the level's fixed
+/// image, s^2 times the energy in mm, where s is the geometric mean of the spacing. Without it a weight that
+/// suits a man's head is 50 times too small for a mouse's.
+///
 /// (BendingEnergyIntegration "Exact") takes the energy of the chain's last transform alone, which must be a
 /// B-spline, and no samples or masks. It is the mean over the region between the first and last voxel centres
 /// of the fixed level's image, as far as the region lies in the grid's valid region. If the B-spline is
@@ -54,13 +58,17 @@ private:
   };
   void prepareExact();
   ExactBendingEnergy<D>* closedForm(const SampleSet<D>&);
+  void toUnit(const Context& vectors, std::span<double> gradient) const;
   static std::optional<ExactBendingEnergy<D>> overVoxels(const TransformChain<D>&, const VoxelLattice<D>&);
   StripeSum sumStripe(const SampleSet<D>&, const TransformChain<D>&, std::size_t first, std::size_t last,
                       std::span<double> gradient) const;
 
   Parameters parameters_;
   ValidSampleRule validSampleRule_;
-  bool isExact_;
+  bool isExact_, isInVoxels_;
+  /// The energy in the unit asked for is the energy in 1/mm^2 times this: 1, or the square of the level's
+  /// mean spacing (mm, geometric mean of the axes).
+  double squareMmOfUnit_ = 1;
   TermLevel<D> level_;
   std::optional<ExactBendingEnergy<D>> exact_;
   std::optional<ExactBendingEnergy<D>> overVoxels_; // for `voxels_`, if these have a closed form

@@ -17,7 +17,8 @@ template <class Term, int D>
 TermEvaluation evaluateOn(Context context, const TermScene<D>& scene, const SampleSet<D>& samples,
                           bool withGradient = true)
 {
-  Term term(parametersOf("(RequiredRatioOfValidSamples 0.05)", D, 1, "Metric0"));
+  Term term(
+      parametersOf("(RequiredRatioOfValidSamples 0.05)\n(BendingEnergyUnit \"Voxel\")", D, 1, "Metric0"));
   return evaluateTerm<D>(context, term, scene, samples, withGradient);
 }
 

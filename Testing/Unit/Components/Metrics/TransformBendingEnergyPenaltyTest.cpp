@@ -9,9 +9,9 @@ namespace {
 using namespace testing;
 
 template <int D>
-TransformBendingEnergyPenalty<D> penaltyOf(const TermScene<D>& scene)
+TransformBendingEnergyPenalty<D> penaltyOf(const TermScene<D>& scene, const std::string& parameters = "")
 {
-  TransformBendingEnergyPenalty<D> penalty(parametersOf("", D, 1, "Metric0"));
+  TransformBendingEnergyPenalty<D> penalty(parametersOf(parameters, D, 1, "Metric0"));
   Context context;
   penalty.prepareForLevel(context, scene.level);
   return penalty;
@@ -88,6 +88,28 @@ TEST(TransformBendingEnergyPenaltyTest, GradientMatchesFiniteDifferences)
     expectGradientMatchesFiniteDifferences<2>(penalty, scene.points(700), scene.chain->parameters, 1e-3,
                                               1e-8);
   }
+}
+
+TEST(TransformBendingEnergyPenaltyTest, InVoxelsItIsTheSquareOfTheMeanSpacingTimesTheOneInMillimetres)
+{
+  TermScene<3> scene(1, {24, 20, 18});
+  scene.useBSpline();
+  const Vec<3>& spacingMm = scene.fixed->geometry.spacingMm;
+  const double square = std::pow(spacingMm[0] * spacingMm[1] * spacingMm[2], 2.0 / 3);
+  ASSERT_GT(std::abs(square - 1), 0.1);
+  for (const char* integration : {"Sampled", "Exact"})
+    for (const SampleSet<3>& samples : {SampleSet<3>(scene.points(300)), SampleSet<3>(scene.lattice(1))}) {
+      const std::string text = std::string("(BendingEnergyIntegration \"") + integration + "\")\n";
+      auto inMm = penaltyOf<3>(scene, text);
+      auto inVoxels = penaltyOf<3>(scene, text + "(BendingEnergyUnit \"Voxel\")");
+      Context context;
+
+      const double value = inMm.evaluate(context, samples, scene.chain->parameters, {}).value;
+
+      EXPECT_NEAR(inVoxels.evaluate(context, samples, scene.chain->parameters, {}).value, square * value,
+                  1e-12 * square * value);
+      expectGradientMatchesFiniteDifferences<3>(inVoxels, samples, scene.chain->parameters, 1e-3, 1e-8);
+    }
 }
 
 TEST(TransformBendingEnergyPenaltyTest, RepeatsItsBitsForAnyThreadCount)
