@@ -56,7 +56,8 @@ public:
   virtual Draw draw() const = 0;
   /// A line for the log ("Computing JacobianTerms ...").
   virtual void log(const std::string& line) = 0;
-  /// Whether the user wants the run to end. Optimizers ask after each iteration.
+  /// Whether the level is to end here, because it has converged or because the user wants the run to end.
+  /// Optimizers ask after each iteration.
   virtual bool isStopAsked() const { return false; }
 };
 
@@ -66,6 +67,7 @@ struct IterationRow {
   double value = 0;
   std::vector<double> columns;          // the values after ItNr and Metric
   std::vector<std::string> textColumns; // texts after the numbers, which line searches have
+  bool isTrial = false;                 // a step that a line search tried, not the end of an iteration
 };
 
 struct OptimizerReport {

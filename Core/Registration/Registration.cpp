@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Range.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/Stage/Convergence.h"
 #include "Core/Registration/Stage/IterationTable.h"
 #include "Core/Registration/Stage/LevelData.h"
 #include "Core/Registration/Stage/LevelTimes.h"
@@ -84,7 +85,7 @@ struct Stage {
 
 template <int D>
 Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::unique_ptr<TransformChain<D>> chain,
-                 std::size_t level)
+                 std::size_t level, const Convergence& convergence)
 {
   typename Cost<D>::Level costLevel;
   costLevel.combination = stage.components.registration->combination(level, data.parts.size());
@@ -98,7 +99,9 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::unique_ptr<TransformCh
       stage.parameters.get(stageparameters::newSamplesEveryIteration(), level);
   costLevel.meanInPlaneSpacingMm = meanInPlaneSpacingMm(stage.input);
   costLevel.log = [&reporter = stage.reporter](const std::string& line) { reporter.info(line); };
-  costLevel.stop = stage.input.stop;
+  costLevel.isStopAsked = [&convergence, stop = stage.input.stop] {
+    return convergence.isReached() || (stop && *stop);
+  };
   return Cost<D>(stage.context, std::move(costLevel));
 }
 
@@ -173,7 +176,8 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
       prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, *chain, level,
                    memory.slabs(), memory.keepsOriginals() ? &stage.originals : nullptr);
   watch.report([&] { reporter.pyramidImages(level, data.fixed, data.moving); });
-  Cost<D> cost = makeCost(stage, std::move(data), std::move(chain), level);
+  Convergence convergence(stage.parameters, level);
+  Cost<D> cost = makeCost(stage, std::move(data), std::move(chain), level, convergence);
   watch.preparationEnds(cost);
   cost.drawSamples(0, 0);
 
@@ -192,16 +196,18 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
       const auto exactNow = exact ? exactValues(stage, cost, level, row.iteration, reached) : std::nullopt;
       reporter.iterationDone(level, table.record(row, cost, exactNow), [&] { return cost.chainAt(reached); });
     });
+    if (!row.isTrial)
+      convergence.add(row.value);
   };
   const OptimizerReport report =
       watch.minimize(cost, [&] { return components.optimizer->minimize(cost, level, position, sink); });
-  if (report.wasStopped)
+  if (report.wasStopped && !convergence.isReached())
     return std::nullopt;
   stage.chain.parameters = cost.parametersOf(std::as_const(position).span());
 
   summary.iterations = report.iterations;
   summary.value = report.value;
-  summary.stopCondition = report.stopCondition;
+  summary.stopCondition = report.wasStopped ? convergence.stopCondition() : report.stopCondition;
   summary.settings = report.settings;
   summary.evaluations = cost.evaluations().all;
   summary.evaluationsWithGradient = cost.evaluations().withGradient;

@@ -56,7 +56,8 @@ IterationRow lineSearchRow(std::size_t row, const LineSearchState& state, double
           state.point.value,
           {state.point.step, gradientNorm, directionNorm, state.point.slope},
           {std::to_string(direction), lineIteration, phase, trueOrFalse(state.sufficientDecrease),
-           trueOrFalse(state.curvature), stop}};
+           trueOrFalse(state.curvature), stop},
+          phase != "Main"};
 }
 
 }

@@ -8,7 +8,6 @@
 #include "Core/Registration/Optimizer.h"
 #include "Core/Registration/Registration.h"
 
-#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -38,7 +37,7 @@ public:
     bool newSamplesEveryIteration = false;
     double meanInPlaneSpacingMm = 1;
     std::function<void(const std::string&)> log;
-    const std::atomic<bool>* stop = nullptr; // null: nobody can ask for a stop
+    std::function<bool()> isStopAsked = [] { return false; };
   };
 
   /// A term's share of the last evaluation. The norm is that of the gradient by parameters, before scaling,
@@ -68,7 +67,7 @@ public:
                                       std::span<const double> gradient) override;
   Draw draw() const override { return level_.draw; }
   void log(const std::string& line) override { level_.log(line); }
-  bool isStopAsked() const override { return level_.stop && *level_.stop; }
+  bool isStopAsked() const override { return level_.isStopAsked(); }
 
   const std::vector<TermReport>& termReports() const { return reports_; }
   /// The number of calls of evaluate, and of those among them that asked for a gradient.

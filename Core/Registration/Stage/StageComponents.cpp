@@ -1,6 +1,7 @@
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Registration/Stage/Convergence.h"
 
 #include <array>
 
@@ -107,6 +108,8 @@ const ComponentDescription& stageDescription()
     d.parameters.push_back(stageparameters::showExactMetricValue());
     d.parameters.push_back(stageparameters::exactMetricSampleGridSpacing());
     d.parameters.push_back(stageparameters::exactMetricEveryXIterations());
+    for (const ParameterInfo& parameter : Convergence::parameters())
+      d.parameters.push_back(parameter);
     for (int image = 0; image < 10; ++image)
       for (const char* side : {"ErodeFixedMask", "ErodeMovingMask"})
         d.parameters.push_back(stageparameters::erodeMaskOf(side, image));
