@@ -78,9 +78,9 @@ struct Stage {
   StageComponents<D>& components;
   const std::vector<LevelPlan>& plans;
   Reporter<D>& reporter;
-  TransformChain<D> chain = {}; // with the parameters that the finished levels reached
+  TransformChain<D> chain = {}; // with the parameters of the last finished level
   std::vector<double> scales = {};
-  HeldOnCuda originals = {}; // until the last level has its images
+  HeldOnCuda originals = {}; // kept until the last level has its images
 };
 
 template <int D>
@@ -158,7 +158,7 @@ void endLevel(StageComponents<D>& components)
   components.optimizer->endLevel();
 }
 
-/// Nothing if the user stopped the run before the level was finished.
+/// Runs one level. The result is empty if the user stopped the run before the level was finished.
 template <int D>
 std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
 {

@@ -127,7 +127,7 @@ std::span<double> Cost<D>::ownGradient(std::size_t term, bool wanted)
   return wanted ? gradients_[term].span() : std::span<double>();
 }
 
-/// For the work that was given to a CUDA device, and for the norms of gradients that lie there.
+/// Waits for the work that was enqueued on a CUDA device, and for the norms of gradients that lie there.
 template <int D>
 void Cost<D>::waitForTerms(bool withGradients)
 {
@@ -147,8 +147,8 @@ double Cost<D>::gradientNorm(std::size_t term)
   return vectors_.onCuda() ? std::sqrt(squaredNormsFound_[term]) : norm(vectors_, gradients_[term].span());
 }
 
-/// A relative weight scales a term to the norm of the first one's gradient or, if gradients are not asked, to
-/// its magnitude.
+/// A relative weight scales a term's gradient to the norm of the first term's gradient. Without gradients it
+/// scales the term's value to the first one's.
 template <int D>
 double Cost<D>::weightOf(std::size_t term, bool byGradients) const
 {
@@ -239,7 +239,7 @@ void Cost<D>::drawSamples(std::uint32_t iteration, std::uint32_t attempt)
     Draw draw = level_.draw;
     draw.iteration = iteration;
     draw.seed += 0x9E3779B97F4A7C15ull * attempt
-                 + 0xD1B54A32D192ED03ull * t; // other numbers for other samplers and attempts
+                 + 0xD1B54A32D192ED03ull * t; // so that other samplers and attempts get other numbers
     sampler->draw(context_, draw);
   }
   times_.sampling += clock.milliseconds();

@@ -75,15 +75,16 @@ public:
     std::size_t all = 0, withGradient = 0;
   };
   const EvaluationCount& evaluations() const { return evaluations_; }
-  /// Milliseconds of the host so far, less those of transfers. Evaluations are those of evaluate and
-  /// evaluateOnGrid: first values alone, then those with gradients.
+  /// Milliseconds of the host's clock so far, without those of transfers. Evaluations are calls of evaluate
+  /// and evaluateOnGrid: first those for values alone, then those with gradients.
   struct Times {
     std::array<double, 2> evaluations{};
-    std::vector<std::array<double, 2>> ofTerms; // on the CPU; on CUDA they are waited for together
-    double sampling = 0, stepSizes = 0;         // drawSamples; jacobianTerms and displacementsMm
+    // On the CPU only; on CUDA the host waits for all terms together.
+    std::vector<std::array<double, 2>> ofTerms;
+    double sampling = 0, stepSizes = 0; // drawSamples; then jacobianTerms and displacementsMm
   };
   const Times& times() const { return times_; }
-  /// CostTerm::timePhases for each term, at a position.
+  /// The result of CostTerm::timePhases for each term, at a position.
   std::vector<std::vector<Phase>> timePhases(std::span<const double> position, bool withGradient);
   /// Values of the terms over every `step`-th voxel of their fixed images (over its own samples, if a sampler
   /// gives exact values; 0 for a term without sampler), and their sum by the weights of the last evaluate.
@@ -123,7 +124,7 @@ private:
   Buffer<double> squaredNorms_;           // squared norms of the gradients, on a CUDA device only
   PinnedValues<double> squaredNormsFound_;
   std::vector<TermReport> reports_;
-  std::vector<double> weights_; // one a term, as the last evaluate used them
+  std::vector<double> weights_; // one a term, those of the last evaluate
   EvaluationCount evaluations_;
   Times times_;
 };

@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-/// Images of one side at this level; a (pyramid, image) pair is computed once. What was computed on a CUDA
-/// device stays there until leaveDevice, for those who use it from then on.
+/// The images of one side at this level; each pair of pyramid and image is computed once. An image that was
+/// computed on a CUDA device stays there until leaveDevice, for samplers and interpolators to use.
 template <int D>
 class LevelImages {
 public:
@@ -61,7 +61,7 @@ Parameter<bool> erosionOf(ImageSide side)
   return side == ImageSide::fixed ? stageparameters::erodeFixedMask() : stageparameters::erodeMovingMask();
 }
 
-/// One a term; terms of the same kind and image share one.
+/// One interpolator for each term; terms with the same kind of interpolator and the same image share one.
 template <int D>
 std::vector<Interpolator<D>*> prepareInterpolators(Context& context, StageComponents<D>& components,
                                                    const std::vector<ImagePointer<D>>& moving,
@@ -133,7 +133,7 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
   LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level, originals);
   LevelImages<D> movingImages(context, components.movingPyramids, input.moving, level, originals);
 
-  // Images first, while nothing else needs memory.
+  // Images come first, while nothing else needs memory.
   LevelData<D> data;
   for (std::size_t t = 0; t < components.terms.size(); ++t) {
     data.fixed.push_back(fixedImages.of(t));

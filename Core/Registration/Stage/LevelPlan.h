@@ -11,8 +11,9 @@ namespace tessera {
 struct LevelPlan {
   DeviceMemory memory;    // an upper bound of the memory that the level takes
   std::size_t slabs = 1;  // TermLevel::slabs
-  double usableBytes = 0; // the device's, when the level was planned
-  // The images at full resolution stay there from the first level to the last, and are copied once.
+  double usableBytes = 0; // of the device, when the level was planned
+  // Whether the images at full resolution stay there from the first level to the last, so that they are
+  // copied once.
   bool keepsOriginals = false;
 
   bool fits() const { return memory.bytes() <= usableBytes; }

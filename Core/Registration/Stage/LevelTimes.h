@@ -16,23 +16,24 @@ namespace tessera {
 template <int D>
 struct LevelTimes {
   double total = 0, transfers = 0;
-  double preparation = 0; // until the first samples are drawn, less reports
-  double minimizing = 0;  // with the evaluations, draws, step sizes and reports in it
+  double preparation = 0; // until the first samples are drawn, without reports
+  double minimizing = 0;  // including its evaluations, draws, step sizes and reports
   double reporting = 0;
-  double reportingBefore = 0, samplingBefore = 0; // minimizing
+  double reportingBefore = 0, samplingBefore = 0; // before minimizing
   typename Cost<D>::Times cost;
-  std::array<std::vector<std::vector<Phase>>, 2>
-      phases; // of an evaluation for its value, and with the gradient: for each term
+  /// The phases of each term, in an evaluation for its value and in one with the gradient.
+  std::array<std::vector<std::vector<Phase>>, 2> phases;
   std::vector<std::string> termNames;
   std::string device, deviceOfVectors;
 };
 
-/// Rows that add up to the total. Evaluations are measured as a whole; each kind goes to its parts in the
-/// proportion in which one that was timed part by part did, on CUDA over all terms, on the CPU for each term.
+/// Rows that add up to the total. Evaluations are measured as a whole. The time of each kind is split in the
+/// proportions of one evaluation that was timed part by part, on CUDA over all terms, on the CPU for each
+/// term.
 template <int D>
 std::vector<TimeRow> timeTable(const LevelTimes<D>&);
 
-/// Measures a level, from the moment it is made.
+/// Measures a level from the moment when the object is made.
 template <int D>
 class LevelWatch {
 public:
@@ -60,7 +61,7 @@ public:
     times_.minimizing = clock.milliseconds();
     return report;
   }
-  /// Times an evaluation of each kind that there was, part by part, and fills the summary's seconds, time and
+  /// Times one evaluation of each kind that occurred, part by part, and fills the summary's seconds, time and
   /// phases.
   void addTo(Cost<D>&, std::span<const double> position, LevelSummary&);
 

@@ -17,7 +17,7 @@ struct PreparedStage {
       {}; // one for each level on a CUDA device; empty: nothing was planned, no slabs
 };
 
-/// Constructs the components. Throws as createComponents does.
+/// Constructs the components. Throws the errors of createComponents.
 template <int D>
 PreparedStage<D> prepareStage(const Registry& registry, const Parameters& parameters)
 {

@@ -8,8 +8,8 @@
 namespace tessera {
 namespace {
 
-/// A key that names components, and what elastix takes where it is absent; no default: mandatory or may be
-/// absent.
+/// An entry that names components, and the component that elastix uses if it is absent. Without such a
+/// default the entry is mandatory, or nothing takes its place.
 struct RoleKey {
   const char* role;
   const char* defaultName;
@@ -66,7 +66,7 @@ void checkCounts(const Parameters& parameters, std::size_t metrics)
                     "Allowed: a sampler for each fixed image pyramid");
 }
 
-/// Sampler i for metric i; a surplus, or one sampler, is as elastix takes it.
+/// Sampler i belongs to metric i. A surplus of samplers, or a single one, is treated as in elastix.
 std::string labelOf(const std::string& role, std::size_t index)
 {
   return role + std::to_string(index);

@@ -16,7 +16,8 @@
 
 namespace tessera {
 
-/// The objects a parameter text assembles; counts obey elastix's rules (one for all, or one a metric).
+/// The objects that a parameter text asks for. Their numbers obey elastix's rules: one for all metrics, or
+/// one for each.
 template <int D>
 struct StageComponents {
   std::unique_ptr<Registration> registration;
@@ -52,14 +53,15 @@ Parameter<std::int64_t> exactMetricEveryXIterations();
 /// NumberOfResolutions. Throws Error(usage) if it is below 1.
 std::size_t levelCountOf(const std::shared_ptr<const ParameterMap>&);
 
-/// The components that a text chooses, with the labels that prefix their parameters; stageDescription() is
-/// one. Throws Error(usage) for unknown names, missing mandatory ones and counts that do not fit.
+/// The components that a text chooses, with the labels that may stand before their parameters;
+/// stageDescription() is one of them. Throws Error(usage) for unknown names, missing mandatory ones and wrong
+/// numbers of components.
 std::vector<ChosenComponent> chosenComponents(const Registry&, const std::shared_ptr<const ParameterMap>&);
 
-/// Names after a key such as "Metric", or elastix's default where the key is absent.
+/// The names in an entry such as (Metric ...), or elastix's default if the entry is absent.
 std::vector<std::string> componentNames(const Parameters&, const std::string& role);
 
-/// HowToCombineTransforms.
+/// The value of HowToCombineTransforms.
 Combination combinationOf(const Parameters&);
 
 template <int D>
