@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cstdint>
+#include <memory>
 
 namespace tessera {
 namespace {
@@ -18,10 +19,8 @@ void useLargePages(void* memory, std::size_t bytes)
 {
   if (bytes < large)
     return;
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory),
-             first = (begin + pageBytes - 1) / pageBytes * pageBytes;
-  madvise(reinterpret_cast<void*>(first), begin + bytes - first,
-          MADV_HUGEPAGE); // without large pages it works too
+  if (std::align(pageBytes, pageBytes, memory, bytes))
+    madvise(memory, bytes, MADV_HUGEPAGE); // without large pages it works too
 }
 
 void touchPages(const Context& context, void* memory, std::size_t bytes)

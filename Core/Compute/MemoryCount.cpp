@@ -23,7 +23,7 @@ public:
     nextAddress_ += (bytes / alignment + 1) * alignment;
     held_[address] = bytes;
     bytes_ += static_cast<double>(bytes);
-    return reinterpret_cast<void*>(address);
+    return reinterpret_cast<void*>(address); // NOLINT(performance-no-int-to-ptr): it is only compared
   }
   void release(void* memory) noexcept override
   {
