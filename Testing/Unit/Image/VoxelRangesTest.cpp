@@ -106,7 +106,7 @@ TEST_F(VoxelRangesTest, GiveEachByteToTheConsumerOnce)
   }
 }
 
-/// Early ranges of a file that is damaged late can be read; whoever ends with finish() is told.
+/// Early ranges of a file that is damaged late can be read; a caller that ends with finish() gets the error.
 TEST_F(VoxelRangesTest, DamageThatWasNotAskedForIsToldAtTheEnd)
 {
   for (const StoredAs& how : everyWay) {

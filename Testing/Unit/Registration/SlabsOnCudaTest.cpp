@@ -65,7 +65,7 @@ void expectAsWhole(TermScene<3>& scene, const SampleSet<3>& samples, const std::
     for (std::size_t i = 0; i < difference.size(); ++i)
       difference[i] -= whole.gradient[i];
     EXPECT_LE(norm(difference), 1e-5 * norm(whole.gradient)) << of;
-    EXPECT_EQ(cut.phases, whole.phases) << of << ": a part is told once";
+    EXPECT_EQ(cut.phases, whole.phases) << of << ": each part is reported once";
   }
 }
 
