@@ -250,8 +250,8 @@ __device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& 
   constexpr int slices = Place<D, Order, Depth>::slices;
   const int warp = threadIdx.y * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
   const unsigned perSlice = m.grid.points[0] * m.grid.points[1], perComponent = m.grid.perComponent;
-  /// Distances from the first slice; slices of weight zero are not read, since they may lie outside of the
-  /// grid.
+  // Distances from the first slice. A slice beyond the grid has zero weights; the grid's last one is read for
+  // it.
   unsigned beyond[slices];
 #pragma unroll
   for (int r = 0; r < slices; ++r)

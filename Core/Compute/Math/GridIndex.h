@@ -15,7 +15,7 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE int flooredToInt(Real x)
 #ifdef __CUDA_ARCH__
   return static_cast<int>(floor(x));
 #else
-  /// The baseline has vector instructions for conversions, but none for floor.
+  // The baseline has vector instructions for conversions, but none for floor.
   const int cut = static_cast<int>(x);
   return cut - (static_cast<Real>(cut) > x ? 1 : 0);
 #endif
