@@ -16,7 +16,7 @@ struct CudaDevice {
   int multiprocessors = 0;
   double clockGHz = 0;
   std::size_t memoryBytes = 0;
-  std::size_t cacheBytes = 0; // of the L2 cache
+  std::size_t cacheBytes = 0; // size of the L2 cache
 
   /// Single-precision operations a second if every lane did one fused multiply-add in each cycle.
   double peakSingle() const { return 2.0 * 128 * multiprocessors * clockGHz * 1e9; }

@@ -34,7 +34,7 @@ public:
   /// prepareForLevel on the CPU, onCuda() has everything but the voxels.
   virtual bool readsVoxels() const { return false; }
 
-  /// What prepareForLevel takes of a CUDA device: a float a voxel, intensities or coefficients.
+  /// The device memory that prepareForLevel takes: a float a voxel, for intensities or coefficients.
   static double deviceBytes(const ImageGeometry<D>& image)
   {
     return static_cast<double>(image.voxelCount()) * sizeof(float);

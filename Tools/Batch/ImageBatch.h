@@ -27,7 +27,7 @@ struct ImageBatch {
   ImageGeometry<D> lattice; // the points at which T is evaluated
   ImageGeometry<D> output;  // the same grid with the direction that is written to the files
   bool useDirectionCosines = true;
-  PixelType pixelType = PixelType::int16; // of intensities; label maps keep their own type
+  PixelType pixelType = PixelType::int16; // the type of intensities; label maps keep their own type
   std::string folder;
   double maxMemory = 0; // bytes of host memory for images; 0: a share of the free memory
   RunLog& log;

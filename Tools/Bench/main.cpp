@@ -204,7 +204,7 @@ PyramidSettings pyramidSettings(const Arguments& arguments)
 struct Benchmark {
   std::string name;
   std::vector<BenchResult> (*run)(const Registry&, Context&, const Arguments&);
-  bool onSeveralDevices = false; // of a list of devices, the context has the first one
+  bool onSeveralDevices = false; // with a list of devices, the context has the first one
 };
 
 const Benchmark benchmarks[] = {

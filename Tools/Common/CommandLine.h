@@ -14,7 +14,7 @@ struct Option {
   bool repeatable = false;
   bool indexed = false;                  // also -name0, -name1, ...
   std::vector<std::string> aliases = {}; // other names of the option
-  const char* dashes = "-";              // as the help shows it
+  const char* dashes = "-";              // in the form that the help shows
 };
 
 /// An option that elastix does not have; help shows it as --name.

@@ -10,7 +10,7 @@ namespace tessera {
 struct LookUp {
   enum class Kind { nearest, linear, spline, majority };
   Kind kind = Kind::nearest;
-  int order = 3; // of a spline, from 2
+  int order = 3; // order of a spline, from 2
 };
 
 /// The look-up of the ResampleInterpolator `name` with these parameters. Throws Error(usage) if there is none

@@ -22,7 +22,7 @@ struct Plane {
   const char* name;
   int right, down; // axes of the image that run right and down in the picture
   bool isDownward; // whether the axis runs down as its index grows
-  double position; // of the slice, as a share of the third axis
+  double position; // place of the slice, as a share of the third axis
 };
 
 constexpr Plane planes[] = {

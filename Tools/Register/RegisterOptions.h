@@ -12,7 +12,7 @@ namespace tessera {
 struct RegisterOptions {
   std::vector<std::string> fixed, moving, fixedMasks, movingMasks;
   std::vector<std::string> parameterFiles;
-  std::string outputFolder;              // as given
+  std::string outputFolder;              // in the form that was given
   std::string initialTransform;          // empty: none
   std::string fixedPoints, movingPoints; // empty: none
   std::string device;                    // empty: as the parameter files say

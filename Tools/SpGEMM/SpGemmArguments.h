@@ -25,7 +25,7 @@ struct SpGemmArguments {
   bool complement = false;
   std::optional<Precision> precision;
   std::optional<double> scale, dropTolerance;
-  std::string scaleText; // as it was given, because double cannot hold all integers beyond 2^53
+  std::string scaleText; // the text that was given, because double cannot hold all integers beyond 2^53
   std::size_t maxMemoryBytes = 0;
   std::string device = "auto";
   bool check = false, info = false, json = false;

@@ -13,9 +13,9 @@ namespace {
 
 constexpr int largestTaps = 4;
 constexpr int slicesPerBlock = 128;
-constexpr std::size_t planeBytes = std::size_t(640)
-                                   << 10; // of the planes of a block: they stay in the second-level cache
-constexpr std::size_t piece = 1024;       // voxels of a slice that are handled at a time
+// Bytes of the planes of a block, which stay in the second-level cache.
+constexpr std::size_t planeBytes = std::size_t(640) << 10;
+constexpr std::size_t piece = 1024;   // voxels of a slice that are handled at a time
 constexpr std::size_t maskBrick = 64; // consecutive voxels of a slice that share a decision about the mask
 
 enum class Wanted { displacements, jacobians, determinants };

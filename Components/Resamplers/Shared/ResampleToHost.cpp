@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t maxSlices = 65535; // of a launch
+constexpr std::size_t maxSlices = 65535; // a launch cannot have more
 // Bytes of a chunk: a long one keeps the whole device busy, a short one needs little memory.
 constexpr std::size_t shortChunk = std::size_t(8) << 20, longChunk = std::size_t(32) << 20;
 

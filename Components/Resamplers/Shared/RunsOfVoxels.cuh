@@ -37,7 +37,8 @@ struct Run {
 
   __device__ Run(const LatticeToResample<D>& r, const RunShape& shape)
   {
-    const int inX = blockIdx.x, inY = blockIdx.y * shape.warps + threadIdx.y, inZ = blockIdx.z; // of the warp
+    // Place of the warp.
+    const int inX = blockIdx.x, inY = blockIdx.y * shape.warps + threadIdx.y, inZ = blockIdx.z;
     constexpr int last = D - 1;
     const int lane = threadIdx.x, bitsX = shape.bitsOfLanesX, bitsY = 5 - bitsX, rowOfLane = lane >> bitsX;
     const int firstX = inX << bitsX;

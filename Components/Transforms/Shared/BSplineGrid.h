@@ -10,7 +10,7 @@ namespace tessera {
 template <int D>
 struct BSplineGrid {
   ImageGeometry<D> points; // size, spacing, origin and direction of the control points
-  int order = 3;           // of the spline, 1 to 3
+  int order = 3;           // order of the spline, 1 to 3
   bool cyclic = false;     // the last axis wraps, and nothing is displaced along the last component
 
   std::size_t pointCount() const { return points.voxelCount(); }

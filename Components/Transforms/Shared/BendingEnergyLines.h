@@ -33,7 +33,8 @@ namespace tessera::bending {
 constexpr int reach = 3, neighbours = 7, derivatives = 3;
 constexpr int lanes = 32, columnsOfTile = lanes - 2 * reach; // columns from one tile to the next
 constexpr int slicesOfLane = 2, slicesRead = slicesOfLane + 2 * reach;
-constexpr int warps = 4, slices = slicesOfLane * warps, threads = lanes * warps; // of a block
+/// A block's warps, slices and threads.
+constexpr int warps = 4, slices = slicesOfLane * warps, threads = lanes * warps;
 constexpr int blocksAMultiprocessor = 2; // so many blocks fit by the registers of their lanes
 
 /// Control points of an axis. Those from `firstWhole` to `lastWhole` have equal and symmetric bands.

@@ -22,7 +22,7 @@ TESSERA_HOST_DEVICE inline double firstKnotOffset()
 /// `start`.
 struct AxisSupport {
   int start;
-  double distance; // of the point from control point `start`; the argument of bsplineWeights
+  double distance; // distance of the point from control point `start`; the argument of bsplineWeights
   /// Whether all of them are in the grid; otherwise start and distance are those of x = 0.
   bool inside;
 };

@@ -112,7 +112,7 @@ public:
     place.swapped = swapped_ != (std::endian::native == std::endian::big);
     place.components = components;
     place.apart = components > 1;
-    place.towardsRas = isField && components == 3; // as in ITK from 5.4 on, not for two components
+    place.towardsRas = isField && components == 3; // for three components only, like ITK from 5.4 on
     place.scaling = scaling;
     return place;
   }

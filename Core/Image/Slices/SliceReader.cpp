@@ -150,7 +150,7 @@ bool SliceReader<D>::needsCounts() const
 {
   return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     const bool roundingIsReported =
-        !isLuminance() && imageCount_ == 1 && !scaling().isScaled(); // as by readImage
+        !isLuminance() && imageCount_ == 1 && !scaling().isScaled(); // the same decision as in readImage
     return mayBeNonFinite() || (sizeof(T) >= sizeof(float) && roundingIsReported);
   });
 }
@@ -171,7 +171,7 @@ bool SliceReader<D>::mayBeNonFinite() const
 template <int D>
 std::size_t SliceReader<D>::numberingBytes() const
 {
-  return (scaling().isScaled() ? 2 : 1) * pixelTypeSize(labels_->type()); // of the table
+  return (scaling().isScaled() ? 2 : 1) * pixelTypeSize(labels_->type()); // bytes of a label in the table
 }
 
 template <int D>

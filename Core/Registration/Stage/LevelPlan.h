@@ -11,7 +11,7 @@ namespace tessera {
 struct LevelPlan {
   DeviceMemory memory;    // an upper bound of the memory that the level takes
   std::size_t slabs = 1;  // TermLevel::slabs
-  double usableBytes = 0; // of the device, when the level was planned
+  double usableBytes = 0; // bytes that the device had for plans when the level was planned
   // Whether the images at full resolution stay there from the first level to the last, so that they are
   // copied once.
   bool keepsOriginals = false;

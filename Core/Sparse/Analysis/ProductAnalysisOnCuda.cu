@@ -161,8 +161,8 @@ __device__ void sampleEntries(ColumnWindow<threads>& window, const PatternView& 
     return;
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32,
                  entriesOfA = static_cast<unsigned>(last - first);
-  const unsigned turns =
-      ceilDiv<unsigned>(entriesOfA, threads); // of each warp, which takes equally many entries in each
+  // Each warp takes equally many entries in each of its turns.
+  const unsigned turns = ceilDiv<unsigned>(entriesOfA, threads);
   const unsigned atOnce = ceilDiv<unsigned>(entriesOfA, turns * counterWarps);
   for (std::uint64_t e = first + warp * atOnce; e < last; e += counterWarps * atOnce)
     forPiecesInAnyOrder(

@@ -34,8 +34,8 @@ __device__ int countBits(const RowGroup& group, const CountRoom& room, unsigned*
   group.sync();
   const int lane = group.rank % 32, warp = group.rank / 32, warps = group.threads / 32;
   const auto entriesOfA = static_cast<unsigned>(last - first), warpCount = static_cast<unsigned>(warps);
-  const unsigned turns =
-      max(ceilDiv(entriesOfA, 32 * warpCount), 1u); // of each warp, which takes equally many entries in each
+  // Each warp takes equally many entries in each of its turns.
+  const unsigned turns = max(ceilDiv(entriesOfA, 32 * warpCount), 1u);
   const int atOnce = static_cast<int>(ceilDiv(entriesOfA, turns * warpCount));
   for (std::uint64_t e = first + warp * atOnce; e < last; e += warps * atOnce)
     forPiecesInAnyOrder(lane < atOnce && e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b,

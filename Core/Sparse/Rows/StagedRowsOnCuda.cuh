@@ -36,7 +36,7 @@ struct StagedRow {
   V *value, *sums;
   std::uint32_t* sortedColumns;
   int *column, *scratch;
-  std::uint16_t *place, *end; // of products; of pieces
+  std::uint16_t *place, *end; // places of products; ends of pieces
   PieceMarks marks;
   ColumnRanks ranks;
 

@@ -13,7 +13,7 @@ namespace tessera {
 /// in one array, tile after tile, and within a tile row by row.
 struct BitmapTileView {
   const std::uint32_t* rowStart = nullptr;               // first tile of each row of tiles, and the end
-  const std::uint32_t *row = nullptr, *column = nullptr; // of each tile, in tiles
+  const std::uint32_t *row = nullptr, *column = nullptr; // place of each tile, in tiles
   const TilePattern* pattern = nullptr;
   const std::uint32_t* first = nullptr; // place of each tile's first value in `number`
   const std::uint16_t* number = nullptr;

@@ -59,8 +59,8 @@ void refillTilesOnCuda(const Context&, const CsrView<V>&, TilesOnCuda<V>&, std::
 
 /// The tiles of C that were kept while entries were counted, so that multiplying need not find them again.
 struct KeptTileView {
-  std::uint32_t *first,
-      *count; // of each row of tiles: its first kept tile, and their number; 0 if they were not kept
+  /// For each row of tiles its first kept tile, and their number; 0 if they were not kept.
+  std::uint32_t *first, *count;
   std::uint32_t* column;
   TilePattern* pattern;
   unsigned long long* used; // tiles that asked for room

@@ -14,7 +14,7 @@ Parameters benchParameters(const std::string& text, const std::string& label, in
 template <int D>
 ImageGeometry<D> benchGrid(const Size<D>&);
 
-constexpr double intensityRange = 1000; // of benchImage
+constexpr double intensityRange = 1000; // the range of benchImage
 
 /// An image with intensities from 0 to intensityRange: waves within an ellipsoid with a sharp border, on a
 /// background of noise.

@@ -24,7 +24,7 @@ void sortAndJoin(std::vector<std::uint64_t>& row)
 
 /// The hosts of a web. The pages of a host have neighbouring numbers; those with most links come first.
 struct Hosts {
-  std::vector<std::uint64_t> first, size; // of each host
+  std::vector<std::uint64_t> first, size; // pages of each host
   std::vector<std::uint32_t> ofPage;
 };
 

@@ -128,8 +128,8 @@ std::vector<BenchResult> costBench(const Registry& registry, Context& context, c
         std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x" + std::to_string(volume[2]);
     const auto voxels = static_cast<double>(volume[0]) * volume[1] * volume[2];
     Buffer<float> from(context, static_cast<std::size_t>(voxels)), to(context, from.size());
-    const double copyMs =
-        add(name, "copy of 4 bytes", voxels, 8 * voxels, 0, [&] { // as many bytes as both images have
+    const double copyMs = add(
+        name, "copy of 4 bytes", voxels, 8 * voxels, 0, [&] { // it copies as many bytes as both images have
           copyBytes(context, to.span().data(), from.span().data(), from.span().size_bytes());
         });
     for (const Content content : {Content::noise, Content::background}) {

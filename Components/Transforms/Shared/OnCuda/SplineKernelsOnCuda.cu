@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(threadsOfRows)
     vectors[entry] = sum + (ofAffine >= 0 && ofAffine < D * D && ofAffine % (D + 1) == 0 ? 1 : 0);
 }
 
-/// What one sample adds to the sums of a row, for covectors v of T(x).
+/// The contribution of one sample to the sums of a row, for covectors v of T(x).
 template <int D>
 struct OfPoints {
   static constexpr int values = D;

@@ -23,7 +23,7 @@ struct TransformOnCuda {
 
   PointToIndex<D> pointToIndex{}; // B-spline: index of control points; kernel spline: identity
   std::array<int, D> points{};    // control points an axis; image of displacements: voxels an axis
-  int order = 3;                  // of the B-spline; of the image's interpolation
+  int order = 3;                  // order of the B-spline, or of the image's interpolation
   bool cyclic = false;
   /// B-spline: in mm, component * all control points + control point, x fastest. Kernel spline: its vectors.
   const double* coefficients = nullptr;
