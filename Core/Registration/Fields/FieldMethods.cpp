@@ -39,7 +39,7 @@ void requireFieldInterpolator(const Registry& registry, const std::string& name,
 
 template <int D>
 FieldMethods<D>::FieldMethods(const Registry& registry, const TransformChain<D>& chain,
-                              const ImageGeometry<D>& lattice, std::string name, std::string given)
+                              const ImageGeometry<D>& lattice, const std::string& name, std::string given)
     : given_(std::move(given))
 {
   requireFieldInterpolator(registry, name, given_);

@@ -29,8 +29,8 @@ class FieldMethods {
 public:
   /// `name` is that of (FieldInterpolator "name"). `given` is the text with its place that error messages
   /// show. Throws Error(usage) if there is no such method.
-  FieldMethods(const Registry&, const TransformChain<D>&, const ImageGeometry<D>& lattice, std::string name,
-               std::string given);
+  FieldMethods(const Registry&, const TransformChain<D>&, const ImageGeometry<D>& lattice,
+               const std::string& name, std::string given);
 
   /// False if the name is "auto".
   bool isNamed() const { return named_ != nullptr; }
