@@ -77,7 +77,7 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
   fixed_ = fixed;
   voxelsInMask_.clear();
   if (mask && !onlyCountsMemory(context)) {
-    // To report an empty mask, or one beside the image, as what it is.
+    // Reports an empty mask as empty, and a mask beside the image as such.
     boxInMask<D>(fixed->geometry, mask.get());
     voxelsInMask_ = voxelsIn<D>(context, fixed->geometry, *mask);
     if (voxelsInMask_.empty())

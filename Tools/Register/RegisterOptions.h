@@ -26,7 +26,7 @@ struct RegisterOptions {
 /// Everything that help prints.
 ProgramText registerText();
 
-/// Throws Error(usage) for what is missing or does not fit together.
+/// Throws Error(usage) for missing options and for options that contradict each other.
 RegisterOptions registerOptions(const Arguments&);
 
 }

@@ -34,7 +34,8 @@ private:
   Parameters parameters_;
 };
 
-/// The dimension that a parameter text names, before its images are known: refuses what is not 2 or 3.
+/// Checks the dimension in a parameter text before its images are read. Throws Error(usage) unless it is 2
+/// or 3.
 void refuseOtherDimensions(const ParameterMap&);
 
 }

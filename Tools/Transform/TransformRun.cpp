@@ -66,7 +66,7 @@ FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& opt
                                "--field-interpolator: \"" + asked + "\"");
 }
 
-/// Why what the options ask for cannot run on CUDA; empty if it can.
+/// The reason why CUDA cannot do the work that the options ask for; empty if it can.
 template <int D>
 std::string withoutCuda(const TransformOptions& options, const TransformChain<D>& chain,
                         const Interpolator<D>& ofImages, const std::string& interpolatorName,
