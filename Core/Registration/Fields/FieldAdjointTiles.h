@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Math/FieldAxis.h"
+#include "Core/Registration/Fields/FieldAdjointSums.h"
 
 #include <cmath>
 #include <cstddef>
@@ -34,72 +35,12 @@
 // slices the block does steps 2 and 3. A second kernel does step 4.
 namespace tessera::adjoint {
 
-constexpr int columns = 32; // voxels of a tile along the first axis
-constexpr int batch = 3;    // voxels of a column that are loaded together, into registers
-constexpr int slots = 4;    // room for so many staged slices
+constexpr int batch = 3; // voxels of a column that are loaded together, into registers
+constexpr int slots = 4; // room for so many staged slices
 constexpr int maxTaps = 4;
 constexpr int maxChunk = 512;      // largest number of voxels in a chunk
 constexpr int pitch = columns + 1; // pitch of a staged row, odd so that rows begin in different memory banks
 static_assert(batch <= slots);
-
-/// The shape of a tile and of the block of threads that sums it.
-struct Shape {
-  int rows; // rows of the tile along the second axis, at most
-  int columnsAThread;
-  int blocksAMultiprocessor;
-
-  constexpr int threads() const { return columns * rows / columnsAThread; }
-};
-
-// Measured on an H200. With two columns a thread, a weight is loaded once for both, but registers suffice
-// only where a sum is one float; the other sums are faster in smaller blocks. Copying ahead into shared
-// memory (cp.async), larger tiles and starting the second kernel early (programmatic dependent launch) did
-// not help (dox/Decisions/0013).
-constexpr Shape shapeOfPlainSums{16, 2, 3}, shapeOfOtherSums{8, 1, 4};
-
-/// A sum of products in single precision. `Value` is the type of the finished sums that go to the next axis.
-struct FusedSum {
-  using Value = float;
-  static constexpr Shape shape = shapeOfPlainSums;
-  float sum = 0;
-  TESSERA_HOST_DEVICE void add(float weight, float value) { sum = fmaf(weight, value, sum); }
-  TESSERA_HOST_DEVICE float total() const { return sum; }
-};
-
-struct KahanSum {
-  using Value = float;
-  static constexpr Shape shape = shapeOfOtherSums;
-  float sum = 0, excess = 0;
-  TESSERA_HOST_DEVICE void add(float weight, float value)
-  {
-    const float term = fmaf(weight, value, -excess);
-    const float next = sum + term;
-    excess = (next - sum) - term;
-    sum = next;
-  }
-  TESSERA_HOST_DEVICE float total() const { return sum; }
-};
-
-struct PichatSum {
-  using Value = float;
-  static constexpr Shape shape = shapeOfOtherSums;
-  float sum = 0, missing = 0;
-  TESSERA_HOST_DEVICE void add(float weight, float value)
-  {
-    const float before = sum;
-    sum = fmaf(weight, value, sum);
-    missing += fmaf(weight, value, before - sum);
-  }
-  TESSERA_HOST_DEVICE float total() const { return sum + missing; }
-};
-
-struct DoubleSum {
-  using Value = double;
-  static constexpr Shape shape = shapeOfOtherSums;
-  double sum = 0;
-  TESSERA_HOST_DEVICE void add(double weight, double value) { sum = fma(weight, value, sum); }
-  TESSERA_HOST_DEVICE double total() const { return sum; }
-};
 
 /// One axis, cut into tiles of `length` voxels. In 2D the second axis has one voxel, one control point and
 /// order 0.
