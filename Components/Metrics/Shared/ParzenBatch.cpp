@@ -23,12 +23,11 @@ TESSERA_ALWAYS_INLINE void findWindows(const ParzenAxis axis, std::size_t count,
 {
   int beyond = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const double term = block.limited[i] / axis.binSize - axis.normalizedMin,
-                 place = term + (0.5 - axis.order / 2.0);
-    const int start = static_cast<int>(place); // rounds down, since it is not negative
+    const double place = axis.inBins(block.limited[i]), begin = axis.windowBegin(place);
+    const int start = static_cast<int>(begin); // rounds down, since it is not negative
     block.start[i] = start;
-    block.t[i] = term - start;
-    beyond |= (place >= 0 ? 0 : 1) | (place < axis.bins - axis.order ? 0 : 1);
+    block.t[i] = place - start;
+    beyond |= (begin >= 0 ? 0 : 1) | (begin < axis.bins - axis.order ? 0 : 1);
   }
   if (beyond)
     for (std::size_t i = 0; i < count; ++i)

@@ -48,7 +48,7 @@ private:
 
   static double startOf(const ParzenAxis& axis, double intensity)
   {
-    return std::floor(intensity / axis.binSize - axis.normalizedMin + (0.5 - axis.order / 2.0));
+    return std::floor(axis.windowBegin(axis.inBins(intensity)));
   }
   static float roundedUp(double value)
   {

@@ -15,13 +15,17 @@ struct ParzenAxis {
   int bins = 32, order = 0;
   double binSize = 1, normalizedMin = 0;
 
+  /// An intensity as a place on the axis, counted in bins.
+  TESSERA_HOST_DEVICE double inBins(double intensity) const { return intensity / binSize - normalizedMin; }
+  /// Rounded down, it is the first of the order + 1 bins that a place contributes to.
+  TESSERA_HOST_DEVICE double windowBegin(double place) const { return place + (0.5 - order / 2.0); }
+
   /// The first of the order + 1 bins that an intensity contributes to. `t` is its distance from that bin, the
   /// argument of bsplineWeights.
   TESSERA_HOST_DEVICE int window(double intensity, double& t) const
   {
-    const double term = intensity / binSize - normalizedMin;
-    const double start = std::floor(term + (0.5 - order / 2.0));
-    t = term - start;
+    const double place = inBins(intensity), start = std::floor(windowBegin(place));
+    t = place - start;
     if (start >= 0 && start <= bins - 1 - order)
       return static_cast<int>(start);
     t = order / 2.0; // an image with one intensity, whose bins are smaller than its rounding
