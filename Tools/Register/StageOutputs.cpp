@@ -4,9 +4,12 @@
 #include "Core/Image/Checksum.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 namespace tessera {
 
@@ -27,6 +30,8 @@ StageOutputs<D>::StageOutputs(const Registry& registry, StageOutputContext<D> st
     : registry_(registry), stage_(std::move(stage)), log_(log)
 {
   interpolatorName_ = componentNames(stage_.parameters, "ResampleInterpolator").front();
+  if (std::error_code ignored; std::filesystem::is_regular_file(stage_.initialTransform, ignored))
+    initialDigest_ = transformDigest(stage_.initialTransform); // a stage may have written no file
 }
 
 template <int D>
@@ -124,6 +129,7 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   source.model = model;
   if (!stage_.initialTransform.empty())
     source.initialPath = stage_.initialTransform;
+  source.initialDigest = initialDigest_;
   source.fixed = stage_.fixedGeometry;
   source.fixed.direction = stage_.writtenDirection;
   source.useDirectionCosines = stage_.settings.useDirectionCosines();

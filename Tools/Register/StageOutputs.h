@@ -65,7 +65,7 @@ private:
 
   const Registry& registry_;
   StageOutputContext<D> stage_;
-  std::string interpolatorName_;
+  std::string interpolatorName_, initialDigest_;
   std::vector<std::string> files_;
   std::set<std::string> reported_; // warnings, each once
   RunLog& log_;

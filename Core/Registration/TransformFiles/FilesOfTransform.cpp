@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/FilesOfImage.h"
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
 
 #include <algorithm>
@@ -24,7 +25,8 @@ std::string linesOfPaths(const std::string& path)
   for (std::string line; std::getline(file, line);)
     if (line.size() < longest
         && (line.find("FileName") != std::string::npos
-            || line.find("TransformParameters") != std::string::npos))
+            || line.find("TransformParameters") != std::string::npos
+            || line.find(initialTransformDigest) != std::string::npos))
       text += line + "\n";
   return text;
 }

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera {
@@ -22,6 +23,7 @@ struct TransformFileSource {
   /// The fileEntries to write if that transform has been refined since; null: its present ones.
   const std::vector<FileEntry>* model = nullptr;
   std::string initialPath = "NoInitialTransform"; // as a reader can find it
+  std::string initialDigest;                      // transformDigest() of that file; empty: none is written
   std::string itkPath;    // if not empty, the file says (Transform "File") (TransformFileName "<itkPath>")
   ImageGeometry<D> fixed; // the output grid for programs that apply the transform
   std::string fixedPixelType = "float", movingPixelType = "float";
@@ -45,16 +47,19 @@ struct TransformFileContent {
   std::shared_ptr<const ParameterMap> map; // from which resampler and interpolator read their settings
 };
 
-/// Reads a transform parameter file with its chain of initial transforms. Paths in it are absolute, or
-/// relative to the working directory if they exist there, or else relative to the file's own folder. `warn`
-/// may be empty. Throws Error(unreadableInput) for a missing file, wrong grammar, an unknown transform,
-/// counts that differ, a missing Size, and a cycle.
+/// Reads a transform parameter file with its chain of initial transforms, whose files
+/// pathBesideTransformFile() finds. `warn` may be empty. Throws Error(unreadableInput) for a missing file,
+/// wrong grammar, an unknown transform, counts that differ, a missing Size, and a cycle.
 template <int D>
 TransformFileContent<D> readTransformFile(const std::string& path, const Registry&,
                                           const Parameters::Warn& warn);
 
-/// One line for each entry that no reader of transform parameter files knows, with the nearest name that some
-/// reader knows.
+/// Whether an entry of a transform parameter file says where its initial transform is or what is made of the
+/// transform, and nothing of the transform itself.
+bool isOutputEntry(std::string_view name);
+
+/// One line for each entry that no reader of transform parameter files knows, with the nearest name that one
+/// knows.
 std::vector<std::string> unknownTransformFileEntries(const ParameterMap&);
 
 /// The chain alone, from a transform parameter file or an ITK transform file (.tfm, .h5, .hdf5).

@@ -2,67 +2,76 @@
 
 #include "Core/Parameters/KnownElastixParameters.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 
 #include <algorithm>
 
 namespace tessera {
 namespace {
 
-/// All parameters that elastix or Tessera write into transform parameter files, for the transforms that
-/// Tessera has.
-const std::vector<std::string>& knownKeys()
+// Whatever elastix or Tessera writes into transform parameter files of the transforms that Tessera has.
+const std::vector<std::string> entriesOfTransform{"Transform",
+                                                  "NumberOfParameters",
+                                                  "TransformParameters",
+                                                  "TransformFileName",
+                                                  "UseBinaryFormatForTransformationParameters",
+                                                  "HowToCombineTransforms",
+                                                  "FixedImageDimension",
+                                                  "MovingImageDimension",
+                                                  "UseDirectionCosines",
+                                                  "CenterOfRotationPoint",
+                                                  "ComputeZYX",
+                                                  "GridSize",
+                                                  "GridIndex",
+                                                  "GridSpacing",
+                                                  "GridOrigin",
+                                                  "GridDirection",
+                                                  "BSplineTransformSplineOrder",
+                                                  "UseCyclicTransform",
+                                                  "SplineKernelType",
+                                                  "SplinePoissonRatio",
+                                                  "SplineRelaxationFactor",
+                                                  "FixedImageLandmarks",
+                                                  "DeformationFieldFileName",
+                                                  "DeformationFieldInterpolationOrder"};
+const std::vector<std::string> entriesOfOutput{"InitialTransformParametersFileName",
+                                               "InitialTransformParameterFileName",
+                                               "FixedInternalImagePixelType",
+                                               "MovingInternalImagePixelType",
+                                               "Size",
+                                               "Index",
+                                               "Spacing",
+                                               "Origin",
+                                               "Direction",
+                                               "FieldInterpolator",
+                                               "ResampleInterpolator",
+                                               "FinalBSplineInterpolationOrder",
+                                               "Resampler",
+                                               "DefaultPixelValue",
+                                               "ResampleExtrapolation",
+                                               "ResultImageFormat",
+                                               "ResultImagePixelType",
+                                               "ResultImageName",
+                                               "CompressResultImage"};
+
+std::vector<std::string> allEntries()
 {
-  static const std::vector<std::string> keys{"Transform",
-                                             "NumberOfParameters",
-                                             "TransformParameters",
-                                             "TransformFileName",
-                                             "InitialTransformParametersFileName",
-                                             "InitialTransformParameterFileName",
-                                             "UseBinaryFormatForTransformationParameters",
-                                             "HowToCombineTransforms",
-                                             "FixedImageDimension",
-                                             "MovingImageDimension",
-                                             "FixedInternalImagePixelType",
-                                             "MovingInternalImagePixelType",
-                                             "Size",
-                                             "Index",
-                                             "Spacing",
-                                             "Origin",
-                                             "Direction",
-                                             "UseDirectionCosines",
-                                             "CenterOfRotationPoint",
-                                             "ComputeZYX",
-                                             "GridSize",
-                                             "GridIndex",
-                                             "GridSpacing",
-                                             "GridOrigin",
-                                             "GridDirection",
-                                             "BSplineTransformSplineOrder",
-                                             "UseCyclicTransform",
-                                             "FieldInterpolator",
-                                             "SplineKernelType",
-                                             "SplinePoissonRatio",
-                                             "SplineRelaxationFactor",
-                                             "FixedImageLandmarks",
-                                             "DeformationFieldFileName",
-                                             "DeformationFieldInterpolationOrder",
-                                             "ResampleInterpolator",
-                                             "FinalBSplineInterpolationOrder",
-                                             "Resampler",
-                                             "DefaultPixelValue",
-                                             "ResampleExtrapolation",
-                                             "ResultImageFormat",
-                                             "ResultImagePixelType",
-                                             "ResultImageName",
-                                             "CompressResultImage"};
-  return keys;
+  std::vector<std::string> all = entriesOfTransform;
+  all.insert(all.end(), entriesOfOutput.begin(), entriesOfOutput.end());
+  all.push_back(initialTransformDigest);
+  return all;
 }
 
+}
+
+bool isOutputEntry(std::string_view name)
+{
+  return std::ranges::find(entriesOfOutput, name) != entriesOfOutput.end();
 }
 
 std::vector<std::string> unknownTransformFileEntries(const ParameterMap& map)
 {
-  const std::vector<std::string>& known = knownKeys();
+  static const std::vector<std::string> known = allEntries();
   std::vector<std::string> lines;
   for (const ParameterEntry& entry : map.entries())
     if (std::find(known.begin(), known.end(), entry.name) == known.end() && !findElastixParameter(entry.name))

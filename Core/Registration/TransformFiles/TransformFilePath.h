@@ -6,10 +6,12 @@
 
 namespace tessera {
 
-/// Resolves a path in a transform parameter file: the path itself if there is such a file, else the path
-/// relative to the folder of the transform file. Throws Error(unreadableInput) with both if neither exists.
-/// If a file of that name lies beside the transform file, because the folder may have been moved, the message
-/// names it; only the user can know whether that file is meant.
+/// The file that a path in a transform parameter file leads to. Candidates are the path from the working
+/// folder, the path from the transform file's folder, and the file of that name beside the transform file:
+/// the folder may have been moved. Of an initial transform whose digest the transform file holds
+/// (TransformDigest.h), the candidate with this digest is taken. Otherwise the first candidate is taken, as
+/// elastix does, with a warning if a later one has other bytes or if only the last one exists. Throws
+/// Error(unreadableInput) naming all candidates if there is none, or none with the digest.
 std::string pathBesideTransformFile(const Parameters& transformFile, const std::string& key,
                                     const std::string& path);
 

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 
 #include <cmath>
 #include <set>
@@ -103,6 +104,8 @@ void addTransform(Text& text, const TransformFileSource<D>& source)
   }
   text.add({"InitialTransformParametersFileName", {initial}, {}}); // for elastix up to 5.1
   text.add({"InitialTransformParameterFileName", {initial}, {}});  // for elastix from 5.2 on
+  if (!source.initialDigest.empty())
+    text.add({initialTransformDigest, {source.initialDigest}, {}});
   if (source.itkPath.empty())
     text.add({"UseBinaryFormatForTransformationParameters", {"false"}, {}});
   text.add({"HowToCombineTransforms", {chain.combination == Combination::compose ? "Compose" : "Add"}, {}});

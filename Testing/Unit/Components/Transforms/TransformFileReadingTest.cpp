@@ -12,10 +12,10 @@ using testing::contains;
 using testing::errorText;
 using testing::TemporaryFolder;
 
-Parameters fileOf(const std::string& path)
+Parameters fileOf(const std::string& path, const Parameters::Warn& warn = {})
 {
   std::vector<std::string> notes;
-  return Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", 2, 1);
+  return Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", 2, 1, warn);
 }
 
 TEST(TransformFileReading, ParametersAreCounted)
@@ -52,15 +52,17 @@ TEST(TransformFileReading, MissingFilesAreToldWithBothPlaces)
   EXPECT_TRUE(message.ends_with("the transform file's folder.")) << message;
 }
 
-TEST(TransformFileReading, AFileOfAFolderThatWasMovedIsNamedNotTaken)
+TEST(TransformFileReading, AFileOfAFolderThatWasMovedIsTakenWithAWarning)
 {
   const TemporaryFolder folder;
   folder.write("u.mha", "");
-  const Parameters file = fileOf(folder.write("t.txt", "(Field \"old/u.mha\")\n(Initial \"old/t.txt\")\n"));
-  const std::string message =
-      errorText([&] { pathBesideTransformFile(file, "Field", "old/u.mha"); }, ExitCode::unreadableInput);
-  EXPECT_TRUE(contains(message, "if " + (folder / "u.mha") + " is meant, write (Field \"u.mha\")."))
-      << message;
+  std::vector<std::string> warnings;
+  const Parameters file = fileOf(folder.write("t.txt", "(Field \"old/u.mha\")\n(Initial \"old/t.txt\")\n"),
+                                 [&](const std::string& line) { warnings.push_back(line); });
+  EXPECT_EQ(pathBesideTransformFile(file, "Field", "old/u.mha"), folder / "u.mha");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(contains(warnings[0], (folder / "u.mha") + " is taken, which lies beside the transform file."))
+      << warnings[0];
   const std::string itself =
       errorText([&] { pathBesideTransformFile(file, "Initial", "old/t.txt"); }, ExitCode::unreadableInput);
   EXPECT_TRUE(itself.ends_with("the transform file's folder.")) << itself;
