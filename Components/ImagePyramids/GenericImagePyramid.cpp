@@ -104,9 +104,11 @@ const ComponentDescription& GenericImagePyramid<D>::description(ImageSide side)
       rows.insert(rows.end(), schedule.begin(), schedule.end());
     rows.push_back(useShrinkImageFilter());
     rows.push_back(computePerResolution());
-    return pyramidDescription(
+    ComponentDescription described = pyramidDescription(
         s, "GenericImagePyramid",
         "Gaussian smoothing by a schedule in mm, then a coarser grid by another schedule.", std::move(rows));
+    described.aliases.push_back("OpenCL" + sideName(s) + "GenericImagePyramid");
+    return described;
   });
 }
 

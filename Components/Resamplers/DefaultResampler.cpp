@@ -108,9 +108,19 @@ std::string resultNameOf(const Parameters& parameters)
   return name;
 }
 
-PixelType resultType(const Parameters& parameters, const ResultImageSettings& result)
+/// The type that the parameters name.
+PixelType namedType(const Parameters& parameters)
 {
-  return parsePixelType(result.pixelType, parameters.where(resultImagePixelType().name));
+  return parsePixelType(parameters.get(resultImagePixelType()),
+                        parameters.where(resultImagePixelType().name));
+}
+
+/// The type in which the result is stored: DICOM, which elastix's users ask for with any type, has only some.
+PixelType storedType(const Parameters& parameters)
+{
+  const PixelType named = namedType(parameters);
+  const std::string format = parameters.get(resultImageFormat());
+  return format == "dcm" && !formatHolds(format, named) ? PixelType::int16 : named;
 }
 
 void warnOfClampedDefault(const Parameters& parameters, double value, PixelType type)
@@ -198,16 +208,24 @@ template <int D>
 DefaultResampler<D>::DefaultResampler(const Parameters& parameters)
     : parameters_(parameters), defaultPixelValue_(parameters.get(defaultPixelValue())),
       extrapolation_(extrapolationOf(parameters)), writesFinalResult_(parameters.get(writeResultImage())),
-      resultImage_{resultNameOf(parameters), parameters.get(resultImageFormat()),
-                   parameters.get(resultImagePixelType()), parameters.get(compressResultImage())}
+      resultImage_{resultNameOf(parameters), parameters.get(resultImageFormat()), storedType(parameters),
+                   parameters.get(compressResultImage())}
 {
-  resultType(parameters_, resultImage_); // throws if the type is not known
 }
 
 template <int D>
-void DefaultResampler<D>::warnOfClampedOutside() const
+void DefaultResampler<D>::warnOfPixelType() const
 {
-  warnOfClampedDefault(parameters_, defaultPixelValue_, resultType(parameters_, resultImage_));
+  const std::string text = parameters_.get(resultImagePixelType()),
+                    stored = pixelTypeName(resultImage_.pixelType),
+                    where = parameters_.where(resultImagePixelType().name);
+  if (namedType(parameters_) != resultImage_.pixelType)
+    parameters_.warn(where + ": files of format \"" + resultImage_.format + "\" hold no such voxels; \""
+                     + stored + "\" is written, values are rounded.");
+  else if (text == "uchar" || text == "ushort" || text == "uint" || text == "ulong")
+    parameters_.warn(where + ": it is read as \"" + stored
+                     + "\"; elastix does not know this name and writes another type or no image.");
+  warnOfClampedDefault(parameters_, defaultPixelValue_, resultImage_.pixelType);
 }
 
 template <int D>
@@ -216,8 +234,9 @@ const ComponentDescription& DefaultResampler<D>::description()
   static const ComponentDescription description{
       "Resampler",
       "DefaultResampler",
-      {"CUDAResampler"},
-      "The moving image at T(x) for every voxel x of the fixed grid; CUDAResampler means the same.",
+      {"CUDAResampler", "OpenCLResampler"},
+      "The moving image at T(x) for every voxel x of the fixed grid; CUDAResampler and OpenCLResampler mean "
+      "the same.",
       {defaultPixelValue(), resampleExtrapolation(), writeResultImage(), writeAfterResolution(),
        writeAfterIteration(), resultImageFormat(), resultImagePixelType(), compressResultImage(),
        resultImageName()}};
@@ -359,7 +378,7 @@ std::vector<FileEntry> DefaultResampler<D>::fileEntries() const
   std::vector<FileEntry> entries{{"Resampler", {description().name}, {}},
                                  {"DefaultPixelValue", {}, {defaultPixelValue_}},
                                  {"ResultImageFormat", {resultImage_.format}, {}},
-                                 {"ResultImagePixelType", {resultImage_.pixelType}, {}},
+                                 {"ResultImagePixelType", {pixelTypeName(resultImage_.pixelType)}, {}},
                                  {"CompressResultImage", {resultImage_.compress ? "true" : "false"}, {}}};
   if (extrapolation_ != Extrapolation::constant)
     entries.push_back({"ResampleExtrapolation", {extrapolationNames[static_cast<int>(extrapolation_)]}, {}});

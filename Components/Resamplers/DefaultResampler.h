@@ -35,7 +35,7 @@ public:
                                 const ImageGeometry<D>& output) const override;
 
   double outsideValue() const override { return defaultPixelValue_; }
-  void warnOfClampedOutside() const override;
+  void warnOfPixelType() const override;
   const ResultImageSettings& resultImage() const override { return resultImage_; }
   bool writesFinalResult() const override { return writesFinalResult_; }
   bool writesResultAfterLevel(std::size_t level) const override;

@@ -79,7 +79,9 @@ bool isElastixComponent(std::string_view role, std::string_view name)
 std::string_view replacedComponentNote(std::string_view role, std::string_view name)
 {
   if (role == "Resampler" && (name == "CUDAResampler" || name == "OpenCLResampler"))
-    return "DefaultResampler does its work";
+    return "DefaultResampler does its work; (Device ...) or --device says where";
+  if (name == "OpenCLFixedGenericImagePyramid" || name == "OpenCLMovingGenericImagePyramid")
+    return "GenericImagePyramid does its work; (Device ...) or --device says where";
   return "";
 }
 

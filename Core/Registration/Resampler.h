@@ -22,7 +22,7 @@ namespace tessera {
 struct ResultImageSettings {
   std::string name = "result"; // stem of the file
   std::string format = "mhd";  // its ending
-  std::string pixelType = "short";
+  PixelType pixelType = PixelType::int16;
   bool compress = false;
 };
 
@@ -119,9 +119,9 @@ public:
 
   /// The value of voxels that are mapped outside the moving image.
   virtual double outsideValue() const = 0;
-  /// Warns if voxels of resultImage().pixelType cannot hold outsideValue(). To be called if images are
-  /// written.
-  virtual void warnOfClampedOutside() const = 0;
+  /// Warns if voxels of resultImage().pixelType cannot hold outsideValue(), or if the parameters name another
+  /// type. To be called if images are written.
+  virtual void warnOfPixelType() const = 0;
   virtual const ResultImageSettings& resultImage() const = 0;
   virtual bool writesFinalResult() const = 0;
   virtual bool writesResultAfterLevel(std::size_t level) const = 0;

@@ -32,7 +32,9 @@ int positiveNumber(const std::string& text, const std::string& where)
   char* end = nullptr;
   const long value = std::strtol(text.c_str(), &end, 10);
   if (text.empty() || *end != '\0' || value < 1 || value > 4096)
-    throw Error(ExitCode::usage, where + ": \"" + text + "\": not a number of threads. Allowed: 1 to 4096.");
+    throw Error(ExitCode::usage, where + ": \"" + text
+                                     + "\": not a number of threads. Allowed: 1 to 4096, or 0 for the number "
+                                       "taken without the option.");
   return static_cast<int>(value);
 }
 
@@ -97,14 +99,17 @@ constexpr std::array<Priority, 5> priorities{
 int threadCount(const Arguments& arguments, std::string& source)
 {
   source = "-threads";
-  if (arguments.has("threads"))
-    return positiveNumber(arguments.text("threads"), source);
+  const std::string given = arguments.text("threads");
+  const bool asIfAbsent = given == "0"; // front ends of elastix write it for "as many as you like"
+  if (arguments.has("threads") && !asIfAbsent)
+    return positiveNumber(given, source);
+  const std::string before = asIfAbsent ? "-threads 0, so " : "";
   for (const char* name : {"SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS"})
     if (const char* text = std::getenv(name); text && *text) {
-      source = name;
-      return positiveNumber(std::string(text).substr(0, std::string(text).find(',')), source);
+      source = before + name;
+      return positiveNumber(std::string(text).substr(0, std::string(text).find(',')), name);
     }
-  source = "processors of this process";
+  source = before + "processors of this process";
   return processorsOfThisProcess();
 }
 
@@ -157,7 +162,9 @@ OptionGroup commonOptions()
 {
   return {"Running",
           {{"threads", "N",
-            "threads; else SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or the processors this process may use"},
+            "threads; without it or with 0 SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or the processors this "
+            "process may "
+            "use"},
            {"priority", "NAME", "high, abovenormal, normal, belownormal or idle"},
            {"loglevel", "LEVEL",
             "what the terminal shows: off, error, warning or info; the log file holds everything"},

@@ -32,12 +32,17 @@ void checkUnread(const Registry& registry, const StageText& text, bool strict, R
     log.warning(warning);
 }
 
-void checkImageCounts(const Parameters& parameters, const RegisterOptions& options)
+void checkImageCounts(const Parameters& parameters, const RegisterOptions& options, RunLog& log)
 {
   const std::size_t metrics = componentNames(parameters, "Metric").size();
   for (const auto& [option, count] :
        {std::pair{"-f", options.fixed.size()}, std::pair{"-m", options.moving.size()}})
-    if (count != 1 && count != metrics)
+    if (count > metrics)
+      log.warning(std::string(option) + ": " + std::to_string(count) + " images, but "
+                  + parameters.where("Metric") + " names " + std::to_string(metrics)
+                  + " metric(s): of the images the first " + std::to_string(metrics)
+                  + " are used, as elastix does.");
+    else if (count != 1 && count != metrics)
       throw Error(ExitCode::usage, std::string(option) + ": " + std::to_string(count) + " images, but "
                                        + parameters.where("Metric") + " names " + std::to_string(metrics)
                                        + " metrics. Allowed: one image for all metrics, or one for each.");
@@ -52,12 +57,11 @@ void checkResultFormat(const Resampler<D>& resampler, const Parameters& paramete
         writes || resampler.writesResultAfterLevel(level) || resampler.writesResultAfterIterations(level);
   if (!writes)
     return;
-  resampler.warnOfClampedOutside();
+  resampler.warnOfPixelType();
   const ResultImageSettings& result = resampler.resultImage();
   const std::string where = parameters.where("ResultImageFormat");
   try {
-    checkWritable(result.format, D,
-                  parsePixelType(result.pixelType, parameters.where("ResultImagePixelType")));
+    checkWritable(result.format, D, result.pixelType);
   } catch (const Error& error) {
     throw Error(ExitCode::usage, where + ": " + error.what());
   }
@@ -121,7 +125,7 @@ CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& opti
   const StageSettings settings(parameters);
   settings.checkDimension(headers.fixed.front().dimension, headers.moving.front().dimension);
   checkUnread(registry, text, options.strict, log);
-  checkImageCounts(parameters, options);
+  checkImageCounts(parameters, options, log);
   checkComposite(settings, parameters, options, number);
 
   CheckedStage<D> stage{text, number, settings, prepareStage<D>(registry, parameters)};

@@ -201,7 +201,7 @@ void StageOutputs<D>::writeResult(const std::string& suffix, const TransformChai
   interpolator.prepareForLevel(context, stage_.moving, 0);
   const double prepared = secondsSince(start);
   const ResultImageSettings& settings = stage_.resampler.resultImage();
-  const PixelType type = parsePixelType(settings.pixelType, "ResultImagePixelType");
+  const PixelType type = settings.pixelType;
   const ResampleSource<D> source{&interpolator, stage_.validMoving};
   const auto pixels = stage_.resampler.resamplePixels(context, chain, std::span(&source, 1),
                                                       stage_.fixedGeometry, std::span(&type, 1));
@@ -223,8 +223,7 @@ void StageOutputs<D>::writeImageFile(const std::string& path, Image<D> image)
 {
   image.geometry.direction = stage_.writtenDirection;
   const ResultImageSettings& settings = stage_.resampler.resultImage();
-  writeImage<D>(path, image, parsePixelType(settings.pixelType, "ResultImagePixelType"), settings.compress,
-                stage_.context.threads);
+  writeImage<D>(path, image, settings.pixelType, settings.compress, stage_.context.threads);
   files_.push_back(path);
 }
 

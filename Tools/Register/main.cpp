@@ -40,6 +40,8 @@ int run(int count, char** words, RunLog& log)
   RegisterOptions options = registerOptions(arguments);
   options.commandLine = commandLineText(words[0], tokens);
   options.threads = threadCount(arguments, options.threadSource);
+  if (arguments.text("threads") == "0")
+    log.note(options.threadSource + ": " + std::to_string(options.threads) + " threads.");
   return runRegistration(registry, options, words[0], log);
 }
 

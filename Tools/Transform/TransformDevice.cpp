@@ -31,8 +31,7 @@ double uploadedBytes(const ImageHeader& header, std::size_t components)
 template <int D>
 KnownImages<D> knownImages(const TransformDeviceRequest<D>& request)
 {
-  const PixelType ofImages = parsePixelType(request.resampler.resultImage().pixelType,
-                                            request.parameters.where("ResultImagePixelType"));
+  const PixelType ofImages = request.resampler.resultImage().pixelType;
   KnownImages<D> known;
   for (ImageTask& task : request.tasks)
     try {

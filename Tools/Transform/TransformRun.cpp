@@ -192,11 +192,10 @@ void checkFormats(const Run<D>& run)
 {
   const std::string format = run.result().format;
   if (!run.options.images.empty())
-    run.resampler->warnOfClampedOutside();
+    run.resampler->warnOfPixelType();
   try {
     if (!run.options.images.empty())
-      checkWritable(format, D,
-                    parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType")));
+      checkWritable(format, D, run.result().pixelType);
     if (run.options.field)
       checkWritable(format, D, PixelType::float32, D);
     if (run.options.determinants)
@@ -232,7 +231,7 @@ ExitCode writeImages(Run<D>& run)
                    ? "Resampling image and writing to disk ..."
                    : "Resampling " + std::to_string(tasks.size()) + " images and writing to disk ...");
   const auto start = Clock::now();
-  const PixelType type = parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType"));
+  const PixelType type = run.result().pixelType;
   const BatchResult result = resampleImages<D>(
       {run.context, *run.file.chain, *run.resampler, run.makeInterpolator, run.lattice, run.file.output,
        run.file.useDirectionCosines, type, run.folder, run.options.maxMemory, run.log},

@@ -21,6 +21,8 @@ int run(int count, char** words, RunLog& log)
   setPriority(arguments, log);
   TransformOptions options = transformOptions(arguments);
   options.threads = threadCount(arguments, options.threadSource);
+  if (arguments.text("threads") == "0")
+    log.note(options.threadSource + ": " + std::to_string(options.threads) + " threads.");
   if (arguments.has("ipp"))
     log.warning("-ipp is an older name of -def; use -def.");
   Registry registry;

@@ -53,6 +53,7 @@ constexpr Format formats[] = {
     {"jpg", true, false, false, bit(uint8), "origin and direction"},
     {"jpeg", true, false, false, bit(uint8), "origin and direction"},
     {"bmp", true, false, false, bit(uint8), "origin and direction"},
+    {"h5", true, true, true, everyType, ""},
     {"dcm", false, true, false, bits({uint8, int16, uint16}), ""},
 };
 
@@ -92,7 +93,7 @@ std::string readableFormats()
 {
   return "NIfTI and Analyze (.nii, .nii.gz, .hdr, .img), MetaImage (.mhd, .mha), NRRD (.nrrd, .nhdr), GIPL, "
          "VTK, TIFF, PNG, JPEG, "
-         "BMP, DICOM (a file, or a folder with one series)";
+         "BMP, HDF5 (.h5), DICOM (a file, or a folder with one series)";
 }
 
 std::string formatOf(const std::string& path)
@@ -129,6 +130,12 @@ void checkWritable(const std::string& format, int dimension, PixelType type, int
     refuse("cannot hold pixels of type \"" + pixelTypeName(type) + "\"",
            "the types " + types + ", or " + others);
   }
+}
+
+bool formatHolds(const std::string& format, PixelType type)
+{
+  const Format* known = find(format);
+  return known && (known->types & bit(type));
 }
 
 std::string geometryLostBy(const std::string& format)

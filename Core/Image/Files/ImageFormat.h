@@ -22,6 +22,9 @@ std::string formatOf(const std::string& path);
 /// number of components. To be called before any work.
 void checkWritable(const std::string& format, int dimension, PixelType type, int components = 1);
 
+/// Whether files of this format can hold voxels of this type.
+bool formatHolds(const std::string& format, PixelType type);
+
 /// Text for a warning: the part of an image's geometry that the format does not store, such as "origin and
 /// direction". Empty if it stores all.
 std::string geometryLostBy(const std::string& format);

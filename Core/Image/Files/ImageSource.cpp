@@ -12,6 +12,7 @@
 #include <itkBMPImageIO.h>
 #include <itkGDCMImageIO.h>
 #include <itkGiplImageIO.h>
+#include <itkHDF5ImageIO.h>
 #include <itkJPEGImageIO.h>
 #include <itkMetaImageIO.h>
 #include <itkNiftiImageIO.h>
@@ -44,11 +45,11 @@ itk::ImageIOBase::Pointer readerIfKnown(const std::string& path)
 itk::ImageIOBase::Pointer readerFor(const std::string& path)
 {
   using Finder = itk::ImageIOBase::Pointer (*)(const std::string&);
-  constexpr Finder finders[] = {readerIfKnown<itk::NiftiImageIO>, readerIfKnown<itk::MetaImageIO>,
-                                readerIfKnown<itk::NrrdImageIO>,  readerIfKnown<itk::GiplImageIO>,
-                                readerIfKnown<itk::PNGImageIO>,   readerIfKnown<itk::JPEGImageIO>,
-                                readerIfKnown<itk::TIFFImageIO>,  readerIfKnown<itk::BMPImageIO>,
-                                readerIfKnown<itk::VTKImageIO>,   readerIfKnown<itk::GDCMImageIO>};
+  constexpr Finder finders[] = {
+      readerIfKnown<itk::NiftiImageIO>, readerIfKnown<itk::MetaImageIO>, readerIfKnown<itk::NrrdImageIO>,
+      readerIfKnown<itk::GiplImageIO>,  readerIfKnown<itk::PNGImageIO>,  readerIfKnown<itk::JPEGImageIO>,
+      readerIfKnown<itk::TIFFImageIO>,  readerIfKnown<itk::BMPImageIO>,  readerIfKnown<itk::VTKImageIO>,
+      readerIfKnown<itk::HDF5ImageIO>,  readerIfKnown<itk::GDCMImageIO>};
   for (const Finder finder : finders)
     if (const itk::ImageIOBase::Pointer io = finder(path))
       return io;

@@ -9,6 +9,7 @@
 #include <itkBMPImageIO.h>
 #include <itkGDCMImageIO.h>
 #include <itkGiplImageIO.h>
+#include <itkHDF5ImageIO.h>
 #include <itkJPEGImageIO.h>
 #include <itkMetaDataObject.h>
 #include <itkMetaImageIO.h>
@@ -52,6 +53,8 @@ itk::ImageIOBase::Pointer writerFor(const std::string& format)
     return make<itk::JPEGImageIO>();
   if (format == "bmp")
     return make<itk::BMPImageIO>();
+  if (format == "h5")
+    return make<itk::HDF5ImageIO>();
   if (format == "dcm")
     return make<itk::GDCMImageIO>();
   return make<itk::NiftiImageIO>();

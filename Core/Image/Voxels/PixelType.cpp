@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tessera {
@@ -28,9 +29,12 @@ constexpr std::array<Names, 10> names{{{PixelType::int8, "char", "int8"},
 
 PixelType parsePixelType(const std::string& text, const std::string& where)
 {
-  std::string allowed;
+  std::string name = text, allowed; // "ushort" and "unsigned_short" are "unsigned short"
+  if (name == "uchar" || name == "ushort" || name == "ulong" || name == "uint")
+    name.replace(0, 1, "unsigned ");
+  std::ranges::replace(name, '_', ' ');
   for (const Names& entry : names) {
-    if (text == entry.elastix || text == entry.sized)
+    if (name == entry.elastix || name == entry.sized)
       return entry.type;
     allowed += std::string(allowed.empty() ? "" : ", ") + entry.elastix;
   }

@@ -14,8 +14,9 @@ inline constexpr PixelType allPixelTypes[] = {
     PixelType::int8,   PixelType::uint8, PixelType::int16,  PixelType::uint16,  PixelType::int32,
     PixelType::uint32, PixelType::int64, PixelType::uint64, PixelType::float32, PixelType::float64};
 
-/// Reads elastix's names ("unsigned char", "short", "long" of 64 bits, ...) and the newer "int8" ..
-/// "float64". `where` names the source of the text. Throws Error(usage) that lists the names.
+/// Reads elastix's names ("unsigned char", "short", "long" of 64 bits, ...) with a blank or "_", the newer
+/// "int8" .. "float64", and "uchar", "ushort", "uint", "ulong". `where` names the source of the text. Throws
+/// Error(usage) that lists the names.
 PixelType parsePixelType(const std::string& text, const std::string& where);
 
 /// elastix's name: "unsigned char", "short", ...

@@ -146,7 +146,8 @@ TEST(ParameterCheck, TellsOfBlanksAndSurplusValuesOnce)
 TEST(ParameterCheck, NotesAReplacedComponent)
 {
   EXPECT_EQ(check("(Resampler \"CUDAResampler\")").notes,
-            Lines{"Rigid.txt:1: (Resampler \"CUDAResampler\"): DefaultResampler does its work."});
+            Lines{"Rigid.txt:1: (Resampler \"CUDAResampler\"): DefaultResampler does its work; (Device ...) "
+                  "or --device says where."});
 }
 
 TEST(ParameterCheck, AnEmptyValueIsNotChecked)

@@ -194,9 +194,12 @@ TEST_F(ThreadCount, IsTheProcessorsOfThisProcessOtherwise)
   EXPECT_EQ(source, "processors of this process");
 }
 
-TEST_F(ThreadCount, MustBeAPositiveWholeNumber)
+TEST_F(ThreadCount, OfTheOptionIsAWholeNumberAndZeroMeansNoOption)
 {
-  for (const char* text : {"0", "-1", "abc", "2.5", "99999"})
+  setenv("OMP_NUM_THREADS", "3", 1);
+  EXPECT_EQ(threadCount(parse({"-threads", "0"}), source), 3);
+  EXPECT_EQ(source, "-threads 0, so OMP_NUM_THREADS");
+  for (const char* text : {"-1", "abc", "2.5", "99999"})
     EXPECT_THROW(threadCount(parse({"-threads", text}), source), Error) << text;
 }
 

@@ -152,7 +152,7 @@ TEST(DefaultResampler, ReadsElastixDefaults)
 
   EXPECT_EQ(resampler.resultImage().name, "result");
   EXPECT_EQ(resampler.resultImage().format, "mhd");
-  EXPECT_EQ(resampler.resultImage().pixelType, "short");
+  EXPECT_EQ(resampler.resultImage().pixelType, PixelType::int16);
   EXPECT_FALSE(resampler.resultImage().compress);
   EXPECT_TRUE(resampler.writesFinalResult());
   EXPECT_FALSE(resampler.writesResultAfterLevel(0));
@@ -200,7 +200,7 @@ TEST(DefaultResampler, FileEntriesReadBackAsTheSameSettings)
   const DefaultResampler<2> again(parametersOf(text, 2));
 
   EXPECT_EQ(again.resultImage().format, "nii.gz");
-  EXPECT_EQ(again.resultImage().pixelType, "float");
+  EXPECT_EQ(again.resultImage().pixelType, PixelType::float32);
   EXPECT_TRUE(again.resultImage().compress);
   EXPECT_NE(text.find("(Resampler \"DefaultResampler\")"), std::string::npos);
   EXPECT_NE(text.find("-1024"), std::string::npos);
