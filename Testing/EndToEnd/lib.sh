@@ -80,10 +80,11 @@ fails() {
 
 # Nothing that a user could take for a result.
 leaves_no_result() {
-  for _found in "$1"/result* "$1"/TransformParameters.?.txt "$1"/summary.json "$1"/outputpoints* "$1"/deformationField* \
+  for _found in "$1"/result* "$1"/TransformParameters.?.txt "$1"/outputpoints* "$1"/deformationField* \
     "$1"/spatialJacobian* "$1"/fullSpatialJacobian* "$1"/.tessera-partial*; do
     [ ! -e "$_found" ] || fails "$_found was left"
   done
+  ! grep -s '"status": "done"' "$1/summary.json" || fails "its summary says that it is done"
 }
 
 # refuses CODE 'where: what was given: what is wrong' COMMAND...: ends with CODE, the last line of stderr is the error, it begins

@@ -68,27 +68,26 @@ int withOutputShown(int code, RunLog& log)
   return code == 0 ? static_cast<int>(ExitCode::unwritableOutput) : code;
 }
 
-int outOfMemory(RunLog& log)
-{
-  log.error("memory: this run needs more than there is. Allowed: smaller images, a coarser grid or another "
-            "machine.");
-  return static_cast<int>(ExitCode::outOfMemory);
-}
-
 const std::string threadLimits =
     "Allowed: a higher limit of processes (ulimit -u, or that of the container).";
 
-int outOfThreads(RunLog& log)
+Failure outOfMemory()
 {
-  log.error("threads: the system refused to create a thread that this run needs. " + threadLimits);
-  return static_cast<int>(ExitCode::registrationFailed);
+  return {static_cast<int>(ExitCode::outOfMemory),
+          "memory: this run needs more than there is. Allowed: smaller images, a coarser grid or another "
+          "machine."};
 }
 
-int defect(const std::exception& error, RunLog& log)
+Failure outOfThreads()
 {
-  log.error(std::string("the program itself: ") + error.what()
-            + ". This is a defect of the program; please report it.");
-  return static_cast<int>(ExitCode::registrationFailed);
+  return {static_cast<int>(ExitCode::registrationFailed),
+          "threads: the system refused to create a thread that this run needs. " + threadLimits};
+}
+
+Failure defect(const std::string& text)
+{
+  return {static_cast<int>(ExitCode::registrationFailed),
+          "the program itself: " + text + ". This is a defect of the program; please report it."};
 }
 
 constexpr std::array<Priority, 5> priorities{
@@ -222,6 +221,28 @@ std::string processorName()
   return "unknown processor";
 }
 
+Failure failureOf(const std::exception_ptr& exception)
+{
+  try {
+    std::rethrow_exception(exception);
+  } catch (const Error& error) {
+    return {static_cast<int>(error.code()), error.what()};
+  } catch (const Interrupted&) {
+    return {128 + caughtSignal(), "interrupted by signal " + std::to_string(caughtSignal())
+                                      + ": the run is not complete; finished levels are kept."};
+  } catch (const std::bad_alloc&) {
+    return outOfMemory();
+  } catch (const std::length_error&) { // a vector too long for any memory
+    return outOfMemory();
+  } catch (const std::system_error& error) {
+    return error.code() == std::errc::resource_unavailable_try_again ? outOfThreads() : defect(error.what());
+  } catch (const std::exception& error) {
+    return defect(error.what());
+  } catch (...) {
+    return defect("an exception of unknown kind");
+  }
+}
+
 int runProgram(const std::function<int(RunLog&)>& body)
 {
   std::signal(SIGXFSZ,
@@ -236,21 +257,10 @@ int runProgram(const std::function<int(RunLog&)>& body)
           "the same, the run took longer. "
           + threadLimits);
     return withOutputShown(code, log);
-  } catch (const Error& error) {
-    log.error(error.what());
-    return static_cast<int>(error.code());
-  } catch (const Interrupted&) {
-    log.error("interrupted by signal " + std::to_string(caughtSignal())
-              + ": the run is not complete; finished levels are kept.");
-    return 128 + caughtSignal();
-  } catch (const std::bad_alloc&) {
-    return outOfMemory(log);
-  } catch (const std::length_error&) { // a vector too long for any memory
-    return outOfMemory(log);
-  } catch (const std::system_error& error) {
-    return error.code() == std::errc::resource_unavailable_try_again ? outOfThreads(log) : defect(error, log);
-  } catch (const std::exception& error) {
-    return defect(error, log);
+  } catch (...) {
+    const Failure failure = failureOf(std::current_exception());
+    log.error(failure.message);
+    return failure.code;
   }
 }
 

@@ -3,6 +3,7 @@
 #include "Tools/Common/CommandLine.h"
 #include "Tools/Common/RunLog.h"
 
+#include <exception>
 #include <functional>
 #include <string>
 
@@ -38,6 +39,15 @@ void logStart(RunLog&, const std::string& program, const std::string& logName);
 
 /// The name of the processor in /proc/cpuinfo.
 std::string processorName();
+
+/// The exit code and the message of a run that did not end well.
+struct Failure {
+  int code = 0; // 128 + signal for an interrupted run
+  std::string message;
+};
+
+/// What an exception means, whichever it is.
+Failure failureOf(const std::exception_ptr&);
 
 /// Runs the body of a program and turns an exception into a message and an exit code. The only such handler.
 int runProgram(const std::function<int(RunLog&)>& body);

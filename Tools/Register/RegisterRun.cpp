@@ -30,7 +30,7 @@ struct Run {
   LoadedInputs<D> inputs;
   std::shared_ptr<const TransformChain<D>> initial; // null: none
   std::string initialPath;
-  RunSummary summary;
+  RunSummary& summary;
 };
 
 std::string orUnspecified(const std::vector<std::string>& paths, const std::string& what)
@@ -214,7 +214,7 @@ void checkPointsAreUsed(const RegisterOptions& options, const NeededPoints& need
 template <int D>
 int checkAndRun(const Registry& registry, const RegisterOptions& options, const std::string& folder,
                 const std::vector<StageText>& texts, const InputHeaders& headers, const InputFiles& files,
-                RunSummary summary, RunLog& log)
+                RunSummary& summary, RunLog& log)
 {
   NeededPoints needed;
   std::vector<CheckedStage<D>> stages;
@@ -225,14 +225,9 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   }
   checkPointsAreUsed(options, needed, log);
   PointPairs<D> points = loadPoints<D>(options, headers);
-  Run<D> run{registry,
-             options,
-             folder,
-             log,
-             {},
-             readInitial<D>(registry, options, log),
-             options.initialTransform,
-             std::move(summary)};
+  Run<D> run{
+      registry, options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform,
+      summary};
   const std::size_t pointPairs = points.fixedMm.size();
   if (options.checkOnly) {
     chooseStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
@@ -258,18 +253,61 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   for (CheckedStage<D>& stage : stages)
     runOneStage<D>(run, std::move(stage));
 
-  run.summary.finished = currentTime();
-  run.summary.seconds = secondsSince(run.summary.clock);
-  log.info("Total time elapsed: " + decimals(run.summary.seconds, 1) + "s.\n");
-  run.summary.inputs = headers;
-  run.summary.initialTransform = options.initialTransform;
-  run.summary.fixedPoints = options.fixedPoints;
-  run.summary.movingPoints = options.movingPoints;
-  run.summary.log = folder + logName;
-  run.summary.warnings = log.warnings();
+  log.info("Total time elapsed: " + decimals(secondsSince(summary.clock), 1) + "s.\n");
   log.finish();
-  writeSummary(folder + summaryName, run.summary);
   return 0;
+}
+
+int readAndRun(const Registry& registry, const RegisterOptions& options, const std::string& folder,
+               const InputFiles& files, RunSummary& summary, RunLog& log)
+{
+  const std::vector<StageText> stages = readStages(options.parameterFiles, log);
+  summary.inputs = readHeaders(options);
+  return summary.inputs.dimension() == 2
+             ? checkAndRun<2>(registry, options, folder, stages, summary.inputs, files, summary, log)
+             : checkAndRun<3>(registry, options, folder, stages, summary.inputs, files, summary, log);
+}
+
+/// The input whose path a message holds; of several the longest path. Empty: none.
+std::string inputNamedIn(const std::string& message, const InputFiles& files)
+{
+  std::string named;
+  for (const auto& [place, input] : files.files())
+    if (message.find(input.path) != std::string::npos && input.path.size() > named.size())
+      named = input.path;
+  return named;
+}
+
+/// Runs, and leaves a summary of the run whether it ends well or not.
+int runWithSummary(const Registry& registry, const RegisterOptions& options, const std::string& folder,
+                   const InputFiles& files, RunLog& log)
+{
+  RunSummary summary;
+  summary.command = options.commandLine;
+  summary.started = currentTime();
+  summary.initialTransform = options.initialTransform;
+  summary.fixedPoints = options.fixedPoints;
+  summary.movingPoints = options.movingPoints;
+  summary.log = folder + logName;
+  const auto write = [&] {
+    summary.finished = currentTime();
+    summary.seconds = secondsSince(summary.clock);
+    summary.warnings = log.warnings();
+    writeSummary(folder + summaryName, summary);
+  };
+  try {
+    const int code = readAndRun(registry, options, folder, files, summary, log);
+    write();
+    return code;
+  } catch (...) {
+    summary.failure = failureOf(std::current_exception());
+    summary.failedInput = inputNamedIn(summary.failure.message, files);
+    try {
+      write();
+    } catch (const Error&) { // the first error is told
+    }
+    throw;
+  }
 }
 
 /// A path that transform parameter files will have to name.
@@ -305,22 +343,16 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
   checkPointOptions(options);
   limitDeviceMemory(options.maxDeviceMemory);
   const InputFiles files = inputFilesOf(options);
-  RunSummary summary;
-  summary.command = options.commandLine;
-  summary.started = currentTime();
-  std::string folder;
-  if (!options.checkOnly) {
-    folder = prepareOutputFolder(options.outputFolder);
-    checkInputsStay(files, folder);
-    std::remove((folder + summaryName).c_str()); // it stands for a run that was done
-    log.openFile(folder + logName);
-    logStart(log, command, "elastix");
+  if (options.checkOnly) {
+    RunSummary unused;
+    return readAndRun(registry, options, "", files, unused, log);
   }
-  const std::vector<StageText> stages = readStages(options.parameterFiles, log);
-  const InputHeaders headers = readHeaders(options);
-  return headers.dimension() == 2
-             ? checkAndRun<2>(registry, options, folder, stages, headers, files, std::move(summary), log)
-             : checkAndRun<3>(registry, options, folder, stages, headers, files, std::move(summary), log);
+  const std::string folder = prepareOutputFolder(options.outputFolder);
+  checkInputsStay(files, folder);
+  std::remove((folder + summaryName).c_str()); // it stands for another run
+  log.openFile(folder + logName);
+  logStart(log, command, "elastix");
+  return runWithSummary(registry, options, folder, files, log);
 }
 
 }

@@ -99,8 +99,15 @@ void writeSummary(const std::string& path, const RunSummary& run)
       files.push_back(file);
   }
   files.push_back(run.log);
+  const Failure& failure = run.failure;
   const Json summary{{"program", "tessera"},
                      {"version", projectVersion()},
+                     {"status", failure.code == 0    ? "done"
+                                : failure.code > 128 ? "interrupted"
+                                                     : "failed"},
+                     {"exitCode", failure.code},
+                     {"message", failure.message},
+                     {"input", run.failedInput.empty() ? Json() : Json(run.failedInput)},
                      {"command", run.command},
                      {"started", run.started},
                      {"finished", run.finished},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Registration/Reporter.h"
+#include "Tools/Common/Process.h"
 #include "Tools/Register/StageInputs.h"
 
 #include <chrono>
@@ -24,6 +25,8 @@ struct RunSummary {
   std::string command, started, finished, device, deviceReason; // the device of the last stage
   int threads = 1;
   double seconds = 0, readingSeconds = 0;
+  Failure failure;         // code 0: there was none
+  std::string failedInput; // the input that its message names; empty: none
   InputHeaders inputs;
   std::string initialTransform, fixedPoints, movingPoints, log; // empty: none
   std::vector<StageSummary> stages;
