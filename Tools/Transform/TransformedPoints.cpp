@@ -80,7 +80,7 @@ void transformPoints(Context& context, const TransformChain<D>& chain, const std
   const std::vector<Vec<D>> inputMm = pointsInMm<D>(input, fixedGrid),
                             outputMm = mapped<D>(context, chain, inputMm);
   log.info("  The input points are transformed.");
-  writeTextFile(output, isVtk ? outputPointsVtk<D>(outputMm, input.cells)
+  writeTextFile(output, isVtk ? outputPointsVtk<D>(outputMm, input.cells, input.coordinates)
                               : outputPointsText<D>(
                                   {inputMm, outputMm, fixedGrid, movingGrid ? &*movingGrid : nullptr}));
   log.info("  The transformed points are saved in: " + output);

@@ -1,5 +1,6 @@
 #include "Core/Image/Points/PointsFile.h"
 
+#include "Core/Compute/Error.h"
 #include "Core/Image/Files/TextWords.h"
 #include "Core/Image/Points/VtkPoints.h"
 
@@ -79,7 +80,11 @@ InputPoints<D> readPoints(const std::string& path)
     return readText<D>(path);
   VtkPoints vtk = readVtkPoints(path);
   InputPoints<D> points;
+  if (vtk.coordinates < D)
+    throw Error(ExitCode::unreadableInput, path + ": " + std::to_string(vtk.coordinates)
+                                               + " coordinates a point. Allowed: " + std::to_string(D) + ".");
   points.cells = std::move(vtk.cells);
+  points.coordinates = vtk.coordinates;
   for (const Vec<3>& point : vtk.points) {
     Vec<D> kept;
     for (int d = 0; d < D; ++d)
@@ -127,16 +132,16 @@ std::string outputPointsText(const MappedPoints<D>& points)
 }
 
 template <int D>
-std::string outputPointsVtk(const std::vector<Vec<D>>& pointsMm, const std::string& cells)
+std::string outputPointsVtk(const std::vector<Vec<D>>& pointsMm, const std::string& cells, int coordinates)
 {
   std::string text = "# vtk DataFile Version 2.0\nMapped points\nASCII\nDATASET POLYDATA\nPOINTS "
                      + std::to_string(pointsMm.size()) + " double\n";
   for (const Vec<D>& point : pointsMm)
-    for (int d = 0; d < 3; ++d) {
+    for (int d = 0; d < coordinates; ++d) {
       char number[32];
       const std::to_chars_result end = std::to_chars(number, number + sizeof number, d < D ? point[d] : 0.0);
       text.append(number, end.ptr);
-      text += d < 2 ? ' ' : '\n';
+      text += d + 1 < coordinates ? ' ' : '\n';
     }
   return text + cells;
 }
@@ -147,7 +152,7 @@ template std::vector<Vec<2>> pointsInMm<2>(const InputPoints<2>&, const ImageGeo
 template std::vector<Vec<3>> pointsInMm<3>(const InputPoints<3>&, const ImageGeometry<3>&);
 template std::string outputPointsText<2>(const MappedPoints<2>&);
 template std::string outputPointsText<3>(const MappedPoints<3>&);
-template std::string outputPointsVtk<2>(const std::vector<Vec<2>>&, const std::string&);
-template std::string outputPointsVtk<3>(const std::vector<Vec<3>>&, const std::string&);
+template std::string outputPointsVtk<2>(const std::vector<Vec<2>>&, const std::string&, int);
+template std::string outputPointsVtk<3>(const std::vector<Vec<3>>&, const std::string&, int);
 
 }

@@ -13,13 +13,14 @@ struct InputPoints {
   bool areIndices = false; // voxel indices of the fixed image; otherwise LPS mm
   std::vector<Vec<D>> values;
   std::string cells;         // lines of a .vtk file after its points, as legacy ASCII; empty for text files
+  int coordinates = 3;       // that a .vtk file has for a point
   std::size_t flattened = 0; // in 2D, points of a .vtk file whose third coordinate is not 0
 };
 
 /// Reads a file of points. A text file of elastix has "index", "point" or neither (then indices), a count,
 /// and D numbers a point. A file whose name ends in .vtk is legacy polydata, ASCII or binary, with three
-/// coordinates a point, of which 2D uses the first two. Throws Error(unreadableInput) with file and line: no
-/// such file, a wrong count, or not a number.
+/// coordinates a point, of which 2D uses the first two, or in 2D with two, as ITK writes it. Throws
+/// Error(unreadableInput) with file and line: no such file, a wrong count, or not a number.
 template <int D>
 InputPoints<D> readPoints(const std::string& path);
 
@@ -42,8 +43,10 @@ template <int D>
 std::string outputPointsText(const MappedPoints<D>& points);
 
 /// The text of transformix's outputpoints.vtk: legacy ASCII polydata, doubles in the fewest digits that read
-/// back equal, z = 0 in 2D.
+/// back equal. In 2D a third coordinate is 0; ITK reads points of 2D images with two coordinates alone, VTK
+/// with three.
 template <int D>
-std::string outputPointsVtk(const std::vector<Vec<D>>& pointsMm, const std::string& cells);
+std::string outputPointsVtk(const std::vector<Vec<D>>& pointsMm, const std::string& cells,
+                            int coordinates = 3);
 
 }

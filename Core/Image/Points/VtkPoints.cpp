@@ -31,6 +31,40 @@ double readCoordinate(TextWords& words, bool binary, bool isFloat)
   return std::bit_cast<double>(readBigEndian<std::uint64_t>(words, "a coordinate"));
 }
 
+constexpr const char* blanks = " \t\r\n";
+
+std::size_t countNumbers(std::string_view text)
+{
+  std::size_t numbers = 0;
+  for (std::size_t at = text.find_first_not_of(blanks); at != std::string_view::npos;
+       at = text.find_first_not_of(blanks, text.find_first_of(blanks, at)))
+    ++numbers;
+  return numbers;
+}
+
+/// Whether `count` points of two coordinates are all that stands before other data or the end: ITK writes
+/// them so for 2D images. The line must end there, which it does not in a file of three coordinates that is
+/// cut off.
+bool hasTwoCoordinates(std::string_view rest, std::size_t count, bool binary, std::size_t bytes)
+{
+  constexpr const char* keywords = "VLPTCM"; // VERTICES, LINES, POLYGONS, POINT_DATA, METADATA, ...
+  std::string_view after;
+  if (binary) {
+    if (count > rest.size() / (2 * bytes))
+      return false;
+    after = rest.substr(2 * count * bytes);
+  } else {
+    const std::string_view numbers = rest.substr(0, rest.find_first_of(keywords));
+    if (countNumbers(rest.substr(0, rest.find('\n'))) != 2 || countNumbers(numbers) != 2 * count)
+      return false;
+    after = rest.substr(numbers.find_last_not_of(blanks) + 1);
+  }
+  const std::size_t next = after.find_first_not_of(blanks);
+  return after.substr(0, next).find('\n') != std::string_view::npos
+         && (next == std::string_view::npos
+             || std::string_view(keywords).find(after[next]) != std::string_view::npos);
+}
+
 /// Reads the cells of a binary file, `KIND cells numbers` followed by 32-bit numbers, as ASCII. Stops before
 /// other data.
 std::string binaryCells(TextWords& words)
@@ -78,12 +112,14 @@ VtkPoints readVtkPoints(const std::string& path)
     words.fail("points of type \"" + type + "\"");
   words.restOfLine();
   VtkPoints result;
+  if (count > 0 && hasTwoCoordinates(words.rest(), count, binary, type == "float" ? 4 : 8))
+    result.coordinates = 2;
   for (std::size_t i = 0; i < count; ++i) {
     if (words.rest().empty())
       words.fail("the file ends after " + std::to_string(i) + " of " + std::to_string(count) + " points");
-    Vec<3> point;
-    for (double& coordinate : point)
-      coordinate = readCoordinate(words, binary, type == "float");
+    Vec<3> point{};
+    for (int d = 0; d < result.coordinates; ++d)
+      point[d] = readCoordinate(words, binary, type == "float");
     result.points.push_back(point);
   }
   if (binary) {

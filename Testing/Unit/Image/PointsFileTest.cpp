@@ -105,6 +105,43 @@ TEST_F(PointsFile, VtkIsReadInBothEncodings)
   EXPECT_EQ(readPoints<3>(doubles).cells, "POLYGONS 2 5\n2 0 1\n1 0\n");
 }
 
+TEST_F(PointsFile, VtkOf2DImagesMayHaveTwoCoordinatesAPoint)
+{
+  const std::vector<Vec<2>> expected{{1.5, 2.5}, {-7.25, 1}, {0.125, -3e38}};
+  const std::string floats = bigEndian<float>({1.5f, 2.5f, -7.25f, 1, 0.125f, -3e38f}),
+                    doubles = bigEndian<double>({1.5, 2.5, -7.25, 1, 0.125, -3e38});
+  const std::string head = "# vtk DataFile Version 2.0\nFile written by itkPolyDataMeshIO\n",
+                    set = "\nDATASET POLYDATA\nPOINTS 3 ", numbers = "1.5  2.5\n-7.25  1\n0.125  -3e+38\n";
+  for (const std::string& text : {head + "ASCII" + set + "double\n" + numbers,
+                                  head + "ASCII" + set + "double\n" + numbers + "VERTICES 1 2\n1 0\n",
+                                  head + "BINARY" + set + "float\n" + floats + "\n",
+                                  head + "BINARY" + set + "double\n" + doubles + "\n"}) {
+    const InputPoints<2> points = readPoints<2>(folder.write("p.vtk", text));
+    ASSERT_EQ(points.values.size(), 3u) << text;
+    for (std::size_t i = 0; i < 3; ++i)
+      for (int d = 0; d < 2; ++d)
+        EXPECT_EQ(static_cast<float>(points.values[i][d]), static_cast<float>(expected[i][d]));
+    EXPECT_TRUE(points.cells.empty() || points.cells == "VERTICES 1 2\n1 0\n");
+    EXPECT_EQ(points.flattened, 0u);
+    const std::string back = outputPointsVtk<2>(points.values, points.cells, points.coordinates);
+    EXPECT_EQ(readPoints<2>(folder.write("back.vtk", back)).coordinates, 2);
+  }
+  EXPECT_EQ(complaint("p.vtk", head + "ASCII" + set + "double\n" + numbers),
+            " 2 coordinates a point. Allowed: 3.");
+}
+
+TEST_F(PointsFile, ThreeCoordinatesThatAreCutOffAreNotTakenForTwo)
+{
+  const std::string head = "# vtk DataFile Version 3.0\ntitle\n", set = "\nDATASET POLYDATA\nPOINTS 3 ";
+  const std::string binary =
+      head + "BINARY" + set + "float\n" + bigEndian<float>({1, 2, 3, 4, 5, 6, 7, 8, 9}) + "\n";
+  for (const std::string& text : {head + "ASCII" + set + "float\n1 2 3\n4 5 6\n7 8 9\n",
+                                  head + "ASCII" + set + "float\n1 2 3 4 5 6 7 8 9\n", binary})
+    for (std::size_t length = text.find("float\n") + 6; length + 2 < text.size(); ++length)
+      EXPECT_THROW(readPoints<2>(folder.write("p.vtk", text.substr(0, length))), Error)
+          << text.substr(0, length);
+}
+
 TEST_F(PointsFile, WrongVtkIsRefusedWithFileAndLine)
 {
   const std::string head = "# vtk DataFile Version 3.0\ntitle\n";
