@@ -289,8 +289,8 @@ int run(int count, char** words, RunLog& log)
   const Arguments arguments = parseCommandLine(benchText().groups, tokens);
   if (arguments.has("help"))
     return printText(helpText(benchText()));
-  if (arguments.has("version"))
-    return printText(versionText("tessera-bench"));
+  if (const std::string text = versionText(arguments, "tessera-bench"); !text.empty())
+    return printText(text);
   setVerbosity(arguments, log);
   setPriority(arguments, log);
 

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Tools/Common/AsElastix.h"
 #include "Tools/Common/StandardOutput.h"
 
 #include <boost/program_options.hpp>
@@ -260,13 +261,21 @@ int printText(const std::string& text)
   return 0;
 }
 
-std::string versionText(const std::string& program)
+std::string versionText(const Arguments& arguments, const std::string& program)
 {
-  std::string text = program + " " + projectVersion() + "\n";
-#ifdef __VERSION__
-  text += "compiler: g++ " __VERSION__ "\n";
+#ifdef TESSERA_WITHOUT_CUDA
+  const std::string devices = "cpu (built without CUDA)";
+#else
+  const std::string devices = "cpu, cuda";
 #endif
-  return text + "devices: cpu\n";
+  const std::string built =
+      "Compiler: GCC version " __VERSION__ "\nDevices: " + devices + "\n" TESSERA_BUILT_FROM;
+  const bool extended = arguments.has("extended-version");
+  if (!extended && !arguments.has("version"))
+    return "";
+  if (isElastixName(program))
+    return elastixVersionText(program, extended ? built : "");
+  return program + " " + projectVersion() + "\n" + built;
 }
 
 }

@@ -62,8 +62,9 @@ std::string commandLineText(const std::string& program, const std::vector<std::s
 /// The text of --help: an example, usage, options wrapped to 100 columns, exit codes.
 std::string helpText(const ProgramText& program);
 
-/// The text of --version: name, version, compiler, and the features of the build, one line each.
-std::string versionText(const std::string& program);
+/// The texts of --version and --extended-version: name, version, and what the program was built with, one
+/// line each. Empty if neither is asked for. `program` may be a name of elastix (AsElastix.h).
+std::string versionText(const Arguments&, const std::string& program);
 
 /// Writes a text to standard output and returns the exit code 0. Throws Error(unwritableOutput).
 int printText(const std::string& text);

@@ -1,13 +1,16 @@
 #include "Tools/Register/RegisterOptions.h"
 
 #include "Core/Compute/Error.h"
+#include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
 
 namespace tessera {
 namespace {
 
-void require(const Arguments& arguments, const std::string& name, const std::string& allowed)
+void require(const Arguments& arguments, bool asElastix, const std::string& name, const std::string& allowed)
 {
+  if (!arguments.has(name) && asElastix)
+    failAsElastix("-" + name);
   if (!arguments.has(name))
     throw Error(ExitCode::usage, "command line: -" + name + ": not given. Allowed: " + allowed
                                      + (allowed.ends_with('.') ? "" : "."));
@@ -64,16 +67,16 @@ ProgramText registerText()
       exitCodesText()};
 }
 
-RegisterOptions registerOptions(const Arguments& arguments)
+RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
 {
-  require(arguments, "p", "-p FILE, once for each stage");
-  require(arguments, "f", "-f FILE, or -f0 FILE -f1 FILE ...");
-  require(arguments, "m", "-m FILE, or -m0 FILE -m1 FILE ...");
+  require(arguments, asElastix, "p", "-p FILE, once for each stage");
+  require(arguments, asElastix, "f", "-f FILE, or -f0 FILE -f1 FILE ...");
+  require(arguments, asElastix, "m", "-m FILE, or -m0 FILE -m1 FILE ...");
 
   RegisterOptions options;
   options.checkOnly = arguments.has("check");
   if (!options.checkOnly)
-    require(arguments, "out", "-out FOLDER");
+    require(arguments, asElastix, "out", "-out FOLDER");
   options.fixed = arguments.all("f");
   options.moving = arguments.all("m");
   options.fixedMasks = arguments.all("fMask");

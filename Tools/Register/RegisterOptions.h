@@ -26,7 +26,8 @@ struct RegisterOptions {
 /// Everything that help prints.
 ProgramText registerText();
 
-/// Throws Error(usage) for missing options and for options that contradict each other.
-RegisterOptions registerOptions(const Arguments&);
+/// Throws Error(usage) for what is missing, in the words of elastix if the program goes by its name, or does
+/// not fit together.
+RegisterOptions registerOptions(const Arguments&, bool asElastix);
 
 }

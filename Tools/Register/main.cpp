@@ -1,5 +1,6 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Register/ComponentPages.h"
 #include "Tools/Register/RegisterOptions.h"
@@ -21,10 +22,14 @@ int run(int count, char** words, RunLog& log)
 {
   const std::vector<std::string> tokens(words + 1, words + count);
   const Arguments arguments = parseCommandLine(registerText().groups, tokens);
+  const std::string name = programName(words[0]);
+  const bool asElastix = isElastixName(name);
+  if (count == 1 && asElastix)
+    return printText(elastixHint(name));
   if (count == 1 || arguments.has("help"))
-    return printText(helpText(registerText()));
-  if (arguments.has("version"))
-    return printText(versionText("tessera"));
+    return printText((asElastix ? elastixHelpHead(name) : "") + helpText(registerText()));
+  if (const std::string text = versionText(arguments, asElastix ? name : "tessera"); !text.empty())
+    return printText(text);
 
   Registry registry;
   registerComponents(registry);
@@ -37,7 +42,7 @@ int run(int count, char** words, RunLog& log)
 
   setVerbosity(arguments, log);
   setPriority(arguments, log);
-  RegisterOptions options = registerOptions(arguments);
+  RegisterOptions options = registerOptions(arguments, asElastix);
   options.commandLine = commandLineText(words[0], tokens);
   options.threads = threadCount(arguments, options.threadSource);
   if (arguments.text("threads") == "0")

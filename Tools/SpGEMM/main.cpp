@@ -15,8 +15,8 @@ int run(int count, char** words, RunLog& log)
   const SpGemmArguments asked = spGemmArguments(tokens, arguments);
   if (arguments.has("help"))
     return printText(helpText(spGemmText()));
-  if (arguments.has("version"))
-    return printText(versionText("tessera-spgemm"));
+  if (const std::string text = versionText(arguments, "tessera-spgemm"); !text.empty())
+    return printText(text);
 
   setVerbosity(arguments, log);
   setPriority(arguments, log);

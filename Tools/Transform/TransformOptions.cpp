@@ -1,6 +1,7 @@
 #include "Tools/Transform/TransformOptions.h"
 
 #include "Core/Compute/Error.h"
+#include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
 
 namespace tessera {
@@ -22,7 +23,7 @@ bool wantsAll(const Arguments& arguments, const std::string& name)
 
 }
 
-ProgramText transformText()
+ProgramText transformText(bool asElastix)
 {
   Option in{"in", "FILE|@LIST",
             "image of the moving side, which is resampled on the grid of the transform file to "
@@ -35,8 +36,10 @@ ProgramText transformText()
   return {
       "tessera-transform",
       "tessera-transform -in moving.nii.gz -tp results/TransformParameters.1.txt -out warped",
-      "Applies a transform parameter file of tessera or elastix to images and points. Options are those of "
-      "transformix.",
+      asElastix
+          ? "transformix applies a transform on an input image and/or points, or writes it as a field."
+          : "Applies a transform parameter file of tessera or elastix to images and points. Options are "
+            "those of transformix.",
       {{"What to transform (at least one)",
         {in,
          labels,
@@ -72,12 +75,14 @@ ProgramText transformText()
       exitCodesText()};
 }
 
-TransformOptions transformOptions(const Arguments& arguments)
+TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
 {
-  if (!arguments.has("tp"))
-    fail("-tp", "not given", "-tp FILE");
-  if (!arguments.has("out"))
-    fail("-out", "not given", "-out FOLDER");
+  for (const auto& [name, value] : {std::pair{"tp", "FILE"}, std::pair{"out", "FOLDER"}})
+    if (!arguments.has(name)) {
+      if (asElastix)
+        failAsElastix(std::string("-") + name);
+      fail(std::string("-") + name, "not given", std::string("-") + name + " " + value);
+    }
   if (arguments.has("def") && arguments.has("ipp"))
     fail("-def and -ipp", "two names of the same option", "-def");
 
@@ -102,7 +107,12 @@ TransformOptions transformOptions(const Arguments& arguments)
   options.matrices = wantsAll(arguments, "jacmat");
   options.device = arguments.text("device", "auto");
   options.fieldInterpolator = arguments.text("field-interpolator");
-  if (!hasImages(options) && points.empty() && !options.determinants && !options.matrices)
+  const bool asksForNothing =
+      !hasImages(options) && points.empty() && !options.determinants && !options.matrices;
+  if (asksForNothing && asElastix)
+    throw Error(ExitCode::usage, "At least one of the CommandLine options \"-in\", \"-def\", \"-jac\", or "
+                                 "\"-jacmat\" should be given!");
+  if (asksForNothing)
     fail("-in, --labels, -def, -jac, -jacmat", "none given, so there is nothing to do",
          "at least one of them");
   return options;

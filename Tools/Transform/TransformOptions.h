@@ -29,9 +29,10 @@ inline bool hasImages(const TransformOptions& options)
 }
 
 /// The text of --help.
-ProgramText transformText();
+ProgramText transformText(bool asElastix);
 
-/// The options of a parsed command line. Throws Error(usage) if one is missing or contradicts another.
-TransformOptions transformOptions(const Arguments&);
+/// The options of a parsed command line. Throws Error(usage) if one is missing, in the words of transformix
+/// if the program goes by its name, or contradicts another.
+TransformOptions transformOptions(const Arguments&, bool asElastix);
 
 }

@@ -1,4 +1,5 @@
 #include "Components/RegisterComponents.h"
+#include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Transform/TransformOptions.h"
@@ -10,16 +11,21 @@ namespace {
 
 int run(int count, char** words, RunLog& log)
 {
+  const std::string name = programName(words[0]);
+  const bool asElastix = isElastixName(name);
+  const ProgramText program = transformText(asElastix);
   const Arguments arguments =
-      parseCommandLine(transformText().groups, std::vector<std::string>(words + 1, words + count));
+      parseCommandLine(program.groups, std::vector<std::string>(words + 1, words + count));
+  if (count == 1 && asElastix)
+    return printText(elastixHint(name));
   if (count == 1 || arguments.has("help"))
-    return printText(helpText(transformText()));
-  if (arguments.has("version"))
-    return printText(versionText("tessera-transform"));
+    return printText((asElastix ? elastixHelpHead(name) : "") + helpText(program));
+  if (const std::string text = versionText(arguments, asElastix ? name : "tessera-transform"); !text.empty())
+    return printText(text);
 
   setVerbosity(arguments, log);
   setPriority(arguments, log);
-  TransformOptions options = transformOptions(arguments);
+  TransformOptions options = transformOptions(arguments, asElastix);
   options.threads = threadCount(arguments, options.threadSource);
   if (arguments.text("threads") == "0")
     log.note(options.threadSource + ": " + std::to_string(options.threads) + " threads.");

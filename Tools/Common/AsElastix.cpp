@@ -1,0 +1,45 @@
+#include "Tools/Common/AsElastix.h"
+
+#include "Core/Compute/Error.h"
+#include "Tools/Common/CommandLine.h"
+
+#include <filesystem>
+
+#include <unistd.h>
+
+namespace tessera {
+
+std::string programName(const char* firstWord)
+{
+  return std::filesystem::path(firstWord).filename().string();
+}
+
+bool isElastixName(const std::string& program)
+{
+  return program == "elastix" || program == "transformix";
+}
+
+std::string elastixVersionText(const std::string& program, const std::string& built)
+{
+  const std::string text = program + " version: 5.3.1\n", own = "Tessera version: " + projectVersion() + "\n";
+  if (!built.empty())
+    return text + own + built;
+  return isatty(STDOUT_FILENO) ? text + own : text;
+}
+
+std::string elastixHint(const std::string& program)
+{
+  return "Use \"" + program + " --help\" for information about " + program + "-usage.\n";
+}
+
+std::string elastixHelpHead(const std::string& program)
+{
+  return program + " version: 5.3.1 (Tessera " + projectVersion() + ")\n\n";
+}
+
+void failAsElastix(const std::string& missingOption)
+{
+  throw Error(ExitCode::usage, "No CommandLine option \"" + missingOption + "\" given!");
+}
+
+}
