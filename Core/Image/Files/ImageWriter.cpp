@@ -190,9 +190,9 @@ void writeVoxels(const std::string& path, const ImageHeader& header, const void*
     return;
   }
   AtomicFile file(path);
-  if (format == "jpg" || format == "jpeg" || format == "dcm")
+  if (format == "jpg" || format == "jpeg" || format == "dcm" || format == "h5")
     file.checkRoom(bytesOf(header)
-                   + headerRoom); // GDCM, and libjpeg in ITK, end the program if the disk is full
+                   + headerRoom); // GDCM, HDF5, and libjpeg in ITK, end the program if the disk is full
   try {
     const itk::ImageIOBase::Pointer io = writerFor(format);
     if (format == "dcm")
