@@ -186,7 +186,7 @@ JacobianTerms LinearTransform<D>::jacobianTerms(Context& context, const ListSamp
 
   std::vector<JacobianTerms> partial((samples.count + perChunk - 1) / perChunk);
   forEachRange(context, samples.count, perChunk, [&](std::size_t first, std::size_t last) {
-    JacobianTerms& most = partial[first / perChunk];
+    JacobianTerms& largest = partial[first / perChunk];
     for (std::size_t i = first; i < last; ++i) {
       Vec<D> x;
       for (int a = 0; a < D; ++a)
@@ -206,13 +206,13 @@ JacobianTerms LinearTransform<D>::jacobianTerms(Context& context, const ListSamp
             jcj[p][q] += j[k][p] * cj[q];
           }
       }
-      most.maxJJ = std::max(most.maxJJ, linear::sizeOf<D>(jj));
-      most.maxJCJ = std::max(most.maxJCJ, linear::sizeOf<D>(jcj));
+      largest.maxJJ = std::max(largest.maxJJ, linear::sizeOf<D>(jj));
+      largest.maxJCJ = std::max(largest.maxJCJ, linear::sizeOf<D>(jcj));
     }
   });
-  for (const JacobianTerms& most : partial) {
-    terms.maxJJ = std::max(terms.maxJJ, most.maxJJ);
-    terms.maxJCJ = std::max(terms.maxJCJ, most.maxJCJ);
+  for (const JacobianTerms& largest : partial) {
+    terms.maxJJ = std::max(terms.maxJJ, largest.maxJJ);
+    terms.maxJCJ = std::max(terms.maxJCJ, largest.maxJCJ);
   }
   return terms;
 }

@@ -98,7 +98,7 @@ std::vector<double> gramian(const Context& context, Jacobians<D>& jacobians, std
 /// / sqrt(scale).
 template <int D>
 void sizesOf(const Jacobians<D>& jacobians, std::size_t sample, const std::vector<double>& c,
-             const std::vector<double>& q, JacobianTerms& most)
+             const std::vector<double>& q, JacobianTerms& largest)
 {
   const std::size_t block = jacobians.block, columns = jacobians.columns;
   Matrix<D> jj{}, jcj{};
@@ -119,8 +119,8 @@ void sizesOf(const Jacobians<D>& jacobians, std::size_t sample, const std::vecto
       }
     }
   }
-  most.maxJJ = std::max(most.maxJJ, linear::sizeOf<D>(jj));
-  most.maxJCJ = std::max(most.maxJCJ, linear::sizeOf<D>(jcj));
+  largest.maxJJ = std::max(largest.maxJJ, linear::sizeOf<D>(jj));
+  largest.maxJCJ = std::max(largest.maxJCJ, linear::sizeOf<D>(jcj));
 }
 
 }
@@ -155,9 +155,9 @@ JacobianTerms jacobianTerms(const Context& context, const SplineModel<D>& model,
       for (std::size_t i = from; i < to; ++i)
         sizesOf<D>(jacobians, i, c, q, partial[from / perTask]);
     });
-    for (const JacobianTerms& most : partial) {
-      terms.maxJJ = std::max(terms.maxJJ, most.maxJJ);
-      terms.maxJCJ = std::max(terms.maxJCJ, most.maxJCJ);
+    for (const JacobianTerms& largest : partial) {
+      terms.maxJJ = std::max(terms.maxJJ, largest.maxJJ);
+      terms.maxJCJ = std::max(terms.maxJCJ, largest.maxJCJ);
     }
   }
   return terms;

@@ -75,10 +75,10 @@ void ImageFileSlabs<D>::write(std::span<const float> values)
     return;
   }
   const std::size_t size = pixelTypeSize(type_),
-                    most = (stream_->compresses() ? compressedBytes : plainBytes) / size;
-  const auto pixels = std::make_unique_for_overwrite<std::byte[]>(std::min(most, values.size()) * size);
-  for (std::size_t first = 0; first < values.size(); first += most) {
-    const std::size_t count = std::min(most, values.size() - first);
+                    maxValues = (stream_->compresses() ? compressedBytes : plainBytes) / size;
+  const auto pixels = std::make_unique_for_overwrite<std::byte[]>(std::min(maxValues, values.size()) * size);
+  for (std::size_t first = 0; first < values.size(); first += maxValues) {
+    const std::size_t count = std::min(maxValues, values.size() - first);
     toPixelsByThreads(values.subspan(first, count), type_, pixels.get(), threads_);
     stream_->write({pixels.get(), count * size});
   }

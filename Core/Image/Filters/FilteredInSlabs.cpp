@@ -56,9 +56,9 @@ private:
     const std::size_t one[] = {1, length};
     const double bytesAColumn = static_cast<double>((length + taps.count) * sizeof(float))
                                 + filterAxisDeviceBytes(one, 1, step.sigmaVoxels[last], taps);
-    const std::size_t most = atATime(all, bytesAColumn);
-    for (std::size_t first = 0; first < all; first += most) {
-      const std::size_t count = std::min(most, all - first), bundle[] = {count, length};
+    const std::size_t maxCount = atATime(all, bytesAColumn);
+    for (std::size_t first = 0; first < all; first += maxCount) {
+      const std::size_t count = std::min(maxCount, all - first), bundle[] = {count, length};
       Buffer<float> in(context_, count * length), out(context_, count * taps.count);
       for (std::size_t slice = 0; slice < length; ++slice)
         context_.stream->copyToDevice(in.span().data() + slice * count, from_ + slice * all + first,
@@ -89,10 +89,10 @@ private:
     if (!changes)
       return;
     std::vector<float> result(after * size_[last]);
-    const std::size_t most = atATime(size_[last], demand.maxBytes());
-    for (std::size_t first = 0; first < size_[last]; first += most) {
+    const std::size_t maxCount = atATime(size_[last], demand.maxBytes());
+    for (std::size_t first = 0; first < size_[last]; first += maxCount) {
       Size<D> slab = size_;
-      slab[last] = std::min(most, size_[last] - first);
+      slab[last] = std::min(maxCount, size_[last] - first);
       const auto voxels = std::make_shared<Buffer<float>>();
       voxels->fromHost(context_, {from_ + first * before, slab[last] * before});
       VolumeOnCuda<D> volume(context_, slab, voxels);

@@ -134,12 +134,13 @@ template <int D>
 template <class T, class Body>
 void SliceReader<D>::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body)
 {
-  const std::size_t count = components(), most = std::max<std::size_t>(1, stageBytes / (count * sizeof(T)));
+  const std::size_t count = components(),
+                    maxVoxels = std::max<std::size_t>(1, stageBytes / (count * sizeof(T)));
   if (!stage_)
-    stage_ = std::make_unique_for_overwrite<std::byte[]>(most * count * sizeof(T));
+    stage_ = std::make_unique_for_overwrite<std::byte[]>(maxVoxels * count * sizeof(T));
   T* const values = reinterpret_cast<T*>(stage_.get());
-  for (std::size_t first = firstVoxel; first < endVoxel; first += most) {
-    const std::size_t length = std::min(most, endVoxel - first);
+  for (std::size_t first = firstVoxel; first < endVoxel; first += maxVoxels) {
+    const std::size_t length = std::min(maxVoxels, endVoxel - first);
     readValues<T>(first, {values, length * count}, threads);
     body(StoredVoxels<T>{values, layout(length)}, first - firstVoxel, length);
   }

@@ -10,12 +10,12 @@ double bytesOf(const AlignedField<D>& field)
 {
   // The most shared memory that CUDA devices let a block have.
   constexpr std::size_t fewestSharedBytes = 48 << 10, maxSharedBytes = 227 << 10;
-  double most = 0;
+  double maxValues = 0;
   for (const std::size_t shared : {fewestSharedBytes, maxSharedBytes}) {
     const adjoint::Plan plan = adjoint::planOf<D, Sum>(field, shared);
-    most = std::max(most, static_cast<double>(plan.componentStride()) * plan.tileCount());
+    maxValues = std::max(maxValues, static_cast<double>(plan.componentStride()) * plan.tileCount());
   }
-  return D * sizeof(typename Sum::Value) * most;
+  return D * sizeof(typename Sum::Value) * maxValues;
 }
 
 }

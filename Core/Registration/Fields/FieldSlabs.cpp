@@ -47,12 +47,12 @@ void evaluateInSlabs(Context& context, const FieldInterpolator<D>& method, Field
 {
   const int slices = field.axes[D - 1].voxels;
   const std::size_t sliceValues = out.size() / slices;
-  const int most = slicesOfSlab(context, field, coefficients.size() * sizeof(float),
-                                sliceValues * sizeof(float), slabBytes);
-  Buffer<float> points, slab(context, sliceValues * most);
+  const int maxSlices = slicesOfSlab(context, field, coefficients.size() * sizeof(float),
+                                     sliceValues * sizeof(float), slabBytes);
+  Buffer<float> points, slab(context, sliceValues * maxSlices);
   points.fromHost(context, std::vector<float>(coefficients.begin(), coefficients.end()));
-  for (int first = 0; first < slices; first += most) {
-    const int count = std::min(most, slices - first);
+  for (int first = 0; first < slices; first += maxSlices) {
+    const int count = std::min(maxSlices, slices - first);
     (method.*function)(context, field.slab(first, count), {nullptr, points.span().data()},
                        {slab.span().data(), FieldLayout::interleaved, nullptr});
     context.stream->copyToHost(out.data() + sliceValues * first, slab.span().data(),

@@ -30,15 +30,15 @@ TESSERA_HOST_DEVICE inline float majorityLabel(const float (&corners)[1 << D], c
       weight[c] *= c >> d & 1 ? fraction[d] : 1 - fraction[d];
   }
   float label = 0;
-  double most = -1;
+  double largestSum = -1;
   TESSERA_UNROLL
   for (int c = 0; c < count; ++c) {
     double sum = 0;
     TESSERA_UNROLL
     for (int other = 0; other < count; ++other)
       sum += corners[other] == corners[c] ? weight[other] : 0;
-    if (sum > most || (sum == most && corners[c] < label)) {
-      most = sum;
+    if (sum > largestSum || (sum == largestSum && corners[c] < label)) {
+      largestSum = sum;
       label = corners[c];
     }
   }

@@ -28,13 +28,14 @@ SamplesOnCuda<D> SamplesForCuda<D>::of(const Context& context, const SampleSet<D
 template <int D>
 SamplesOnCuda<D> SamplesForCuda<D>::ofLattice(const Context& context, const VoxelLattice<D>& lattice)
 {
-  constexpr std::size_t most = 0xffffffff;
+  constexpr std::size_t maxSamples = 0xffffffff;
   SamplesOnCuda<D> samples;
   samples.count = lattice.positions();
-  if (samples.count > most)
+  if (samples.count > maxSamples)
     throw Error(ExitCode::usage, "CUDA: " + std::to_string(samples.count)
                                      + " voxels of a level: more than kernels count. Allowed: at most "
-                                     + std::to_string(most) + ", a coarser level, or (Device \"cpu\").");
+                                     + std::to_string(maxSamples)
+                                     + ", a coarser level, or (Device \"cpu\").");
   samples.pointFromIndex = lattice.image->geometry.pointFromIndex();
   bool whole = true;
   for (int d = 0; d < D; ++d) {
