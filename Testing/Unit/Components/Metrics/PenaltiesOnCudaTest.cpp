@@ -13,12 +13,14 @@ namespace {
 
 using namespace testing;
 
+constexpr const char* penaltyParameters =
+    "(RequiredRatioOfValidSamples 0.05)\n(BendingEnergyUnit \"Voxel\")";
+
 template <class Term, int D>
 TermEvaluation evaluateOn(Context context, const TermScene<D>& scene, const SampleSet<D>& samples,
                           bool withGradient = true)
 {
-  Term term(
-      parametersOf("(RequiredRatioOfValidSamples 0.05)\n(BendingEnergyUnit \"Voxel\")", D, 1, "Metric0"));
+  Term term(parametersOf(penaltyParameters, D, 1, "Metric0"));
   return evaluateTerm<D>(context, term, scene, samples, withGradient);
 }
 
@@ -155,7 +157,7 @@ TEST(PenaltiesOnCudaTest, BendingEnergyReusesItsArraysFromEvaluationToEvaluation
   TermScene<3> scene(1, {27, 22, 17});
   useBSpline<3>(scene, 3, false);
   Context context = makeContext({DeviceKind::cuda, 0}, 1);
-  TransformBendingEnergyPenalty<3> penalty(parametersOf("", 3, 1, "Metric0"));
+  TransformBendingEnergyPenalty<3> penalty(parametersOf(penaltyParameters, 3, 1, "Metric0"));
   penalty.prepareForLevel(context, scene.level);
   Buffer<double> position, gradient(context, scene.chain->parameters.size());
   position.fromHost(context, scene.chain->parameters);
