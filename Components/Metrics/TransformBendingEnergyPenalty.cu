@@ -22,7 +22,7 @@ __device__ unsigned long long writeCovectors(const TransformOnCuda<D>& last, boo
                                              const Jet<D>& jet, const Jet<D>& before, std::size_t count,
                                              double* to)
 {
-  constexpr int entries = D + upperCount(D);
+  constexpr int entries = D + symmetricCount(D);
   double axes[D][D], ofJacobian[D][D] = {};
   gridAxes<D>(last, axes);
   if (throughJacobian)
@@ -114,7 +114,7 @@ struct BendingBound {
 
   __device__ double maxSum() const
   {
-    constexpr double perSample = 2 * (D + upperCount(D));
+    constexpr double perSample = 2 * (D + symmetricCount(D));
     return perSample * __longlong_as_double(static_cast<long long>(result->largest))
            * static_cast<double>(count);
   }
@@ -142,13 +142,13 @@ struct LaneSums {
     }
   }
 
-  __device__ void add(const JetWeights<D, Order>& w, const double (&covectors)[D][D + upperCount(D)],
+  __device__ void add(const JetWeights<D, Order>& w, const double (&covectors)[D][D + symmetricCount(D)],
                       int lane)
   {
 #pragma unroll
     for (int slot = 0; slot < slots; ++slot) {
       const int point = lane + 32 * slot;
-      double value[D], first[D], second[D], weights[D + upperCount(D)];
+      double value[D], first[D], second[D], weights[D + symmetricCount(D)];
 #pragma unroll
       for (int d = 0; d < D; ++d) {
         value[d] = fromRegisters(w.value[d], tap(point, d));
@@ -160,7 +160,7 @@ struct LaneSums {
       for (int k = 0; k < D; ++k) {
         double product = 0;
 #pragma unroll
-        for (int e = 0; e < D + upperCount(D); ++e)
+        for (int e = 0; e < D + symmetricCount(D); ++e)
           product = fma(covectors[k][e], weights[e], product);
         sum[slot][k] += __double2ll_rn(product);
       }
@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(threadsOfMany)
             const bool throughJacobian, const double* covectors, const BendingBound<D> bound,
             unsigned long long* sums)
 {
-  constexpr int entries = D + upperCount(D);
+  constexpr int entries = D + symmetricCount(D);
   const std::size_t warp = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   const std::size_t end = min((warp + 1) * run, count);
   const int lane = threadIdx.x % 32, pointCount = transform.pointCount(), components = transform.components();

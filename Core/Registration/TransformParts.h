@@ -19,11 +19,6 @@ struct TransformChain;
 /// How a transform is joined to the transforms before it: T1(T0(x)) or T0(x) + T1(x) - x.
 enum class Combination { compose, add };
 
-constexpr int symmetricCount(int dimension)
-{
-  return dimension * (dimension + 1) / 2;
-}
-
 /// First and second derivatives of T(x) with respect to x, for a batch of samples.
 template <int D>
 class SpatialDerivatives {

@@ -34,13 +34,6 @@ TESSERA_MULTIVERSION void pullBackBatch(const FieldView<D>& field, const ListSam
   }
 }
 
-/// The position of (a, b), a <= b, among the stored second derivatives.
-template <int D>
-constexpr int symmetricIndex(int a, int b)
-{
-  return a * D - a * (a - 1) / 2 + b - a;
-}
-
 /// The weights of one axis, and their first and second derivatives.
 template <int Taps>
 struct AxisDerivatives {
@@ -176,7 +169,7 @@ TESSERA_ALWAYS_INLINE void toPhysicalHessian(const double* h, const Matrix<D>& a
   for (int a = 0; a < D; ++a)
     for (int b = 0; b < D; ++b)
       for (int q = 0; q < D; ++q)
-        half[a][q] += h[a <= b ? symmetricIndex<D>(a, b) : symmetricIndex<D>(b, a)] * axes[b][q];
+        half[a][q] += h[symmetricIndex<D>(a, b)] * axes[b][q];
   for (int p = 0, s = 0; p < D; ++p)
     for (int q = p; q < D; ++q, ++s) {
       double sum = 0;
@@ -246,7 +239,7 @@ TESSERA_MULTIVERSION void pullBackDerivativesBatch(const FieldView<D>& field, co
         for (int a = 0; a < D; ++a)
           for (int b = 0; b < D; ++b)
             for (int q = 0; q < D; ++q)
-              h[a <= b ? symmetricIndex<D>(a, b) : symmetricIndex<D>(b, a)] += half[a][q] * axes[b][q];
+              h[symmetricIndex<D>(a, b)] += half[a][q] * axes[b][q];
       }
       pullBackIndexDerivatives<D, Order, WithHessian>(finder, support, weights, g, h,
                                                       gradient + k * field.points);

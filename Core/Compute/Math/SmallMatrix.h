@@ -118,4 +118,17 @@ AffineMap<D> inverse(const AffineMap<D>& map)
   return r;
 }
 
+/// The number of entries of a symmetric matrix's upper triangle, which is stored row by row.
+TESSERA_HOST_DEVICE constexpr int symmetricCount(int dimension)
+{
+  return dimension * (dimension + 1) / 2;
+}
+
+/// The position of (a, b) in the upper triangle; a and b may be in any order.
+template <int D>
+TESSERA_HOST_DEVICE constexpr int symmetricIndex(int a, int b)
+{
+  return a <= b ? a * D - a * (a - 1) / 2 + b - a : b * D - b * (b - 1) / 2 + a - b;
+}
+
 }

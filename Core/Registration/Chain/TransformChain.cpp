@@ -107,13 +107,6 @@ bool hasHessian(const Transform<D>& transform)
   return derivativesOf(transform).hasHessian();
 }
 
-template <int D>
-int symmetricIndex(int a, int b)
-{
-  const int low = std::min(a, b), high = std::max(a, b);
-  return low * D - low * (low - 1) / 2 + (high - low);
-}
-
 /// First and second derivatives of a composition T1(T0(x)) at one sample, from those of T0 (J0, H0) and T1
 /// (J1, H1). The entries of one matrix lie `count` values apart.
 template <int D>

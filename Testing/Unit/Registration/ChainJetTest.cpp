@@ -71,7 +71,7 @@ template <int D, int Order>
 void pullBackToPoints(const TransformOnCuda<D>& t, const Jet<D>& jet, const Jet<D>& before,
                       std::vector<double>& gradient)
 {
-  constexpr int entries = D + upperCount(D);
+  constexpr int entries = D + symmetricCount(D);
   Vec<D> atMm;
   for (int d = 0; d < D; ++d)
     atMm[d] = before.pointMm[d];
@@ -109,7 +109,7 @@ template <int D>
 void pullBackToLandmarks(const Transform<D>& spline, const std::vector<double>& parameters, const Jet<D>& jet,
                          const Jet<D>& before, std::vector<double>& gradient)
 {
-  constexpr int entries = D + upperCount(D);
+  constexpr int entries = D + symmetricCount(D);
   double axes[D][D], ofJacobian[D][D];
   TransformOnCuda<D> form;
   form.pointToIndex.fromOffset = identityMatrix<D>();
@@ -127,8 +127,8 @@ void pullBackToLandmarks(const Transform<D>& spline, const std::vector<double>& 
     point.pointMm[d] = &before.pointMm[d];
   point.count = 1;
   Context context;
-  spline.differentiable()->pullBackSpatialDerivatives(context, point, parameters, covJacobian.data(), covHessian.data(),
-                                    gradient);
+  spline.differentiable()->pullBackSpatialDerivatives(context, point, parameters, covJacobian.data(),
+                                                      covHessian.data(), gradient);
 }
 
 template <int D>

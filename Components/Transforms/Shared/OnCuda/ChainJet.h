@@ -10,25 +10,12 @@
 
 namespace tessera {
 
-// Second derivatives are stored as their upper triangles, row-wise.
-
-TESSERA_HOST_DEVICE constexpr int upperCount(int dimension)
-{
-  return dimension * (dimension + 1) / 2;
-}
-/// The position of (a, b) in the upper triangle; a and b may be in any order.
-template <int D>
-TESSERA_HOST_DEVICE constexpr int upperIndex(int a, int b)
-{
-  return a <= b ? a * D - a * (a - 1) / 2 + b - a : b * D - b * (b - 1) / 2 + a - b;
-}
-
 /// The value, first and second derivatives of a map at one point, in mm.
 template <int D>
 struct Jet {
   double pointMm[D];
-  double jacobian[D][D];            // [component][axis]
-  double hessian[D][upperCount(D)]; // [component]
+  double jacobian[D][D];                // [component][axis]
+  double hessian[D][symmetricCount(D)]; // [component]
 };
 
 /// out = sum over a, b of h_ab m[a][p] m[b][q] for symmetric h.
@@ -43,7 +30,7 @@ TESSERA_HOST_DEVICE void congruence(const double* h, const double (&m)[D][D], do
       half[a][q] = 0;
       TESSERA_UNROLL
       for (int b = 0; b < D; ++b)
-        half[a][q] = fma(h[upperIndex<D>(a, b)], m[b][q], half[a][q]);
+        half[a][q] = fma(h[symmetricIndex<D>(a, b)], m[b][q], half[a][q]);
     }
   }
   TESSERA_UNROLL
@@ -54,7 +41,7 @@ TESSERA_HOST_DEVICE void congruence(const double* h, const double (&m)[D][D], do
       TESSERA_UNROLL
       for (int a = 0; a < D; ++a)
         sum = fma(m[a][p], half[a][q], sum);
-      out[upperIndex<D>(p, q)] = sum;
+      out[symmetricIndex<D>(p, q)] = sum;
     }
   }
 }
@@ -68,7 +55,7 @@ TESSERA_HOST_DEVICE double symmetricProduct(const double* g, const double* h)
   for (int a = 0; a < D; ++a) {
     TESSERA_UNROLL
     for (int b = a; b < D; ++b)
-      sum = fma((a == b ? 1 : 2) * g[upperIndex<D>(a, b)], h[upperIndex<D>(a, b)], sum);
+      sum = fma((a == b ? 1 : 2) * g[symmetricIndex<D>(a, b)], h[symmetricIndex<D>(a, b)], sum);
   }
   return sum;
 }
@@ -104,7 +91,7 @@ TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support
   value = 0;
   for (int d = 0; d < D; ++d)
     g[d] = 0;
-  for (int s = 0; s < upperCount(D); ++s)
+  for (int s = 0; s < symmetricCount(D); ++s)
     h[s] = 0;
   TESSERA_UNROLL
   for (int l = 0; l < taps; ++l) {
@@ -136,14 +123,14 @@ TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support
     value = fma(slice[0][0], w0, value);
     g[0] = fma(slice[1][0], w0, g[0]);
     g[last] = fma(slice[0][0], w1, g[last]);
-    h[upperIndex<D>(0, 0)] = fma(slice[2][0], w0, h[upperIndex<D>(0, 0)]);
-    h[upperIndex<D>(0, last)] = fma(slice[1][0], w1, h[upperIndex<D>(0, last)]);
-    h[upperIndex<D>(last, last)] = fma(slice[0][0], w2, h[upperIndex<D>(last, last)]);
+    h[symmetricIndex<D>(0, 0)] = fma(slice[2][0], w0, h[symmetricIndex<D>(0, 0)]);
+    h[symmetricIndex<D>(0, last)] = fma(slice[1][0], w1, h[symmetricIndex<D>(0, last)]);
+    h[symmetricIndex<D>(last, last)] = fma(slice[0][0], w2, h[symmetricIndex<D>(last, last)]);
     if constexpr (D == 3) {
       g[1] = fma(slice[0][1], w0, g[1]);
-      h[upperIndex<D>(0, 1)] = fma(slice[1][1], w0, h[upperIndex<D>(0, 1)]);
-      h[upperIndex<D>(1, 1)] = fma(slice[0][2], w0, h[upperIndex<D>(1, 1)]);
-      h[upperIndex<D>(1, 2)] = fma(slice[0][1], w1, h[upperIndex<D>(1, 2)]);
+      h[symmetricIndex<D>(0, 1)] = fma(slice[1][1], w0, h[symmetricIndex<D>(0, 1)]);
+      h[symmetricIndex<D>(1, 1)] = fma(slice[0][2], w0, h[symmetricIndex<D>(1, 1)]);
+      h[symmetricIndex<D>(1, 2)] = fma(slice[0][1], w1, h[symmetricIndex<D>(1, 2)]);
     }
   }
 }
@@ -152,7 +139,8 @@ TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support
 /// indexDerivatives), from its weights along the axes.
 template <int D>
 TESSERA_HOST_DEVICE void derivativeWeights(const double (&value)[D], const double (&first)[D],
-                                           const double (&second)[D], double (&weights)[D + upperCount(D)])
+                                           const double (&second)[D],
+                                           double (&weights)[D + symmetricCount(D)])
 {
   TESSERA_UNROLL
   for (int a = 0; a < D; ++a) {
@@ -166,7 +154,7 @@ TESSERA_HOST_DEVICE void derivativeWeights(const double (&value)[D], const doubl
       TESSERA_UNROLL
       for (int d = 0; d < D; ++d)
         product *= d == a && d == b ? second[d] : d == a || d == b ? first[d] : value[d];
-      weights[D + upperIndex<D>(a, b)] = product;
+      weights[D + symmetricIndex<D>(a, b)] = product;
     }
   }
 }
@@ -197,7 +185,7 @@ TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& p
   for (int k = 0; k < D; ++k) {
     if (k >= t.components())
       continue;
-    double value, g[D], h[upperCount(D)];
+    double value, g[D], h[symmetricCount(D)];
     indexDerivatives<D, Order>(support, weights, t.coefficients + k * pointCount, value, g, h);
     jet.pointMm[k] += value;
     TESSERA_UNROLL
@@ -249,7 +237,7 @@ TESSERA_HOST_DEVICE void jetOf(const TransformOnCuda<D>& t, const Vec<D>& pointM
     for (int j = 0; j < D; ++j)
       jet.jacobian[k][j] = linear ? t.map.matrix[k][j] : (k == j ? 1 : 0);
     TESSERA_UNROLL
-    for (int s = 0; s < upperCount(D); ++s)
+    for (int s = 0; s < symmetricCount(D); ++s)
       jet.hessian[k][s] = 0;
   }
   if (linear)
@@ -279,7 +267,7 @@ TESSERA_HOST_DEVICE void composeWith(const Jet<D>& outer, Jet<D>& jet)
     }
     congruence<D>(outer.hessian[k], inner.jacobian, jet.hessian[k]);
     TESSERA_UNROLL
-    for (int s = 0; s < upperCount(D); ++s) {
+    for (int s = 0; s < symmetricCount(D); ++s) {
       TESSERA_UNROLL
       for (int l = 0; l < D; ++l)
         jet.hessian[k][s] = fma(outer.jacobian[k][l], inner.hessian[l][s], jet.hessian[k][s]);
@@ -298,7 +286,7 @@ TESSERA_HOST_DEVICE void addTo(const Jet<D>& other, const Vec<D>& pointMm, Jet<D
     for (int j = 0; j < D; ++j)
       jet.jacobian[k][j] += other.jacobian[k][j] - (k == j ? 1 : 0);
     TESSERA_UNROLL
-    for (int s = 0; s < upperCount(D); ++s)
+    for (int s = 0; s < symmetricCount(D); ++s)
       jet.hessian[k][s] += other.hessian[k][s];
   }
 }
@@ -314,7 +302,7 @@ TESSERA_HOST_DEVICE void jetOfChain(const ChainOnCuda<D>& chain, const Vec<D>& p
     before.pointMm[k] = pointMm[k];
     for (int j = 0; j < D; ++j)
       before.jacobian[k][j] = k == j ? 1 : 0;
-    for (int s = 0; s < upperCount(D); ++s)
+    for (int s = 0; s < symmetricCount(D); ++s)
       before.hessian[k][s] = 0;
   }
 #ifdef __CUDA_ARCH__
@@ -370,7 +358,7 @@ TESSERA_HOST_DEVICE void bendingCovectorOfJacobian(const Jet<D>& jet, const Jet<
 template <int D>
 TESSERA_HOST_DEVICE void bendingCovectorOfIndex(const Jet<D>& jet, const Jet<D>& before,
                                                 const double (&axes)[D][D], const double (&ofJacobian)[D][D],
-                                                int k, double (&covector)[D + upperCount(D)])
+                                                int k, double (&covector)[D + symmetricCount(D)])
 {
   double toIndex[D][D]; // [j][a]: d index_a / d x_j, from the chain's point to the last transform's grid
   TESSERA_UNROLL
@@ -392,7 +380,7 @@ TESSERA_HOST_DEVICE void bendingCovectorOfIndex(const Jet<D>& jet, const Jet<D>&
   for (int a = 0; a < D; ++a) {
     TESSERA_UNROLL
     for (int b = a; b < D; ++b)
-      covector[D + upperIndex<D>(a, b)] *= a == b ? 2 : 4;
+      covector[D + symmetricIndex<D>(a, b)] *= a == b ? 2 : 4;
   }
 }
 

@@ -70,7 +70,7 @@ struct OfPoints {
 /// The same for covectors of the first and second derivatives of T.
 template <int D>
 struct OfDerivatives {
-  static constexpr int perComponent = D + upperCount(D), values = D * perComponent;
+  static constexpr int perComponent = D + symmetricCount(D), values = D * perComponent;
   bool throughJacobian;
 
   template <SplineKernel Kernel>
@@ -80,7 +80,7 @@ struct OfDerivatives {
     for (int m = 0; m < D; ++m) {
       Vec<D> unit{};
       unit[m] = 1;
-      double jacobian[D][D] = {}, hessian[D][upperCount(D)] = {};
+      double jacobian[D][D] = {}, hessian[D][symmetricCount(D)] = {};
       addKernelDerivatives<D, Kernel>(x, unit, alpha, jacobian, hessian);
 #pragma unroll
       for (int k = 0; k < D; ++k) {
@@ -90,7 +90,7 @@ struct OfDerivatives {
           for (int j = 0; j < D; ++j)
             sum[m] += ofComponent[j * step] * jacobian[k][j];
 #pragma unroll
-        for (int s = 0; s < upperCount(D); ++s)
+        for (int s = 0; s < symmetricCount(D); ++s)
           sum[m] += ofComponent[(D + s) * step] * hessian[k][s];
       }
     }
