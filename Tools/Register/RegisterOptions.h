@@ -26,8 +26,8 @@ struct RegisterOptions {
 /// Everything that help prints.
 ProgramText registerText();
 
-/// Throws Error(usage) for what is missing, in the words of elastix if the program goes by its name, or does
-/// not fit together.
+/// Throws Error(usage) for options that are missing (in the words of elastix if the program goes by that
+/// name) and for options that contradict each other.
 RegisterOptions registerOptions(const Arguments&, bool asElastix);
 
 }

@@ -304,7 +304,7 @@ int runWithSummary(const Registry& registry, const RegisterOptions& options, con
     summary.failedInput = inputNamedIn(summary.failure.message, files);
     try {
       write();
-    } catch (const Error&) { // the first error is told
+    } catch (const Error&) { // the run's own error is reported, not this one
     }
     throw;
   }

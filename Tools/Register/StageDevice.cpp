@@ -106,7 +106,7 @@ void chooseStageDevices(const Registry& registry, const RegisterOptions& options
   for (CheckedStage<D>& stage : stages) {
     StageExtent<D> extent = extentOf<D>(headers, stage.settings, pointPairs);
     extent.initial = before;
-    extent.initialIsKnown = stage.number == 0; // the stages before a later one have yet to find it
+    extent.initialIsKnown = stage.number == 0; // in later stages, the stages before have not found it yet
     const DeviceRequest request = requestOf(options, stage.settings);
     stage.wanted =
         chooseDevice(request.text, request.where, whyStageNotOnCuda<D>(stage.prepared, extent.initial));
