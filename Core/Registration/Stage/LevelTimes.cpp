@@ -89,12 +89,12 @@ std::vector<TimeRow> timeTable(const LevelTimes<D>& times)
 }
 
 template <int D>
-LevelWatch<D>::LevelWatch(const Context& context, std::vector<std::string> termNames)
+LevelWatch<D>::LevelWatch(const Context& context, const std::vector<std::string>& termNames)
     : context_(context), start_(hostMilliseconds()), transfersBefore_(transferMilliseconds(context)),
       clock_(context)
 {
   times_.device = deviceName(context.device);
-  times_.termNames = std::move(termNames);
+  times_.termNames = termNames;
   preparation_.emplace("preparation");
 }
 

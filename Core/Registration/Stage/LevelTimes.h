@@ -37,7 +37,7 @@ std::vector<TimeRow> timeTable(const LevelTimes<D>&);
 template <int D>
 class LevelWatch {
 public:
-  LevelWatch(const Context&, std::vector<std::string> termNames);
+  LevelWatch(const Context&, const std::vector<std::string>& termNames);
 
   void preparationEnds(const Cost<D>&);
   double secondsSoFar() const { return (hostMilliseconds() - start_) / 1000; }
