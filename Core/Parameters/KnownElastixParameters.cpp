@@ -67,7 +67,8 @@ constexpr std::array<ElastixParameterGroup, 17> groups{{
 
     {"", "transform files are text with all digits",
      "UseBinaryFormatForTransformationParameters DefaultOutputPrecision"},
-    {"", "Tessera tells and frees in its own way", "PrintErrorMessages ReleaseMemoryBeforeResampling"},
+    {"", "Tessera reports errors and frees memory in its own way",
+     "PrintErrorMessages ReleaseMemoryBeforeResampling"},
 }};
 
 bool isDigit(char c)

@@ -8,7 +8,7 @@ namespace tessera {
 /// of that file. Other programs pass over it.
 inline constexpr const char* initialTransformDigest = "InitialTransformSHA256";
 
-/// What tells a transform from others, as 64 hexadecimal digits: SHA-256 (FIPS 180-4). In a transform
+/// Identifies a transform by 64 hexadecimal digits: SHA-256 (FIPS 180-4). In a transform
 /// parameter file (.txt, .toml) it covers the lines without comments, without blanks at their ends, and
 /// without entries that leave the transform as it is: the output grid, the settings of resampling, and the
 /// path of the initial transform, whose digest is an entry of its own. In any other file it covers all bytes.
