@@ -1,6 +1,7 @@
 #include "Components/Transforms/Shared/BSplineField.h"
 
 #include "Components/Transforms/Shared/BSplineDisplacement.h"
+#include "Components/Transforms/Shared/Congruence.h"
 
 #include <type_traits>
 
@@ -160,25 +161,6 @@ TESSERA_ALWAYS_INLINE void pullBackIndexDerivatives(const SupportFinder<D>& find
   }
 }
 
-/// hessian = axes^T h axes for the symmetric h; the entries of the upper triangle are `stride` apart.
-template <int D>
-TESSERA_ALWAYS_INLINE void toPhysicalHessian(const double* h, const Matrix<D>& axes, double* hessian,
-                                             std::size_t stride)
-{
-  double half[D][D] = {};
-  for (int a = 0; a < D; ++a)
-    for (int b = 0; b < D; ++b)
-      for (int q = 0; q < D; ++q)
-        half[a][q] += h[symmetricIndex<D>(a, b)] * axes[b][q];
-  for (int p = 0, s = 0; p < D; ++p)
-    for (int q = p; q < D; ++q, ++s) {
-      double sum = 0;
-      for (int a = 0; a < D; ++a)
-        sum += axes[a][p] * half[a][q];
-      hessian[s * stride] = sum;
-    }
-}
-
 template <int D, int Order, bool WithHessian>
 TESSERA_MULTIVERSION void derivativesBatch(const FieldView<D>& field, const ListSamples<D>& samples,
                                            const double* coefficients, double* jacobian, double* hessian)
@@ -205,7 +187,7 @@ TESSERA_MULTIVERSION void derivativesBatch(const FieldView<D>& field, const List
         jacobian[(k * D + j) * count + i] = slope;
       }
       if constexpr (WithHessian)
-        toPhysicalHessian<D>(h, axes, hessian + k * pairs * count + i, count);
+        congruence<D, MultiplyThenAdd>(h, axes, hessian + k * pairs * count + i, count);
     }
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Transforms/Shared/Congruence.h"
 #include "Components/Transforms/Shared/OnCuda/BSplineSupportOnCuda.h"
 
 #ifdef __CUDA_ARCH__
@@ -17,34 +18,6 @@ struct Jet {
   double jacobian[D][D];                // [component][axis]
   double hessian[D][symmetricCount(D)]; // [component]
 };
-
-/// out = sum over a, b of h_ab m[a][p] m[b][q] for symmetric h.
-template <int D>
-TESSERA_HOST_DEVICE void congruence(const double* h, const double (&m)[D][D], double* out)
-{
-  double half[D][D];
-  TESSERA_UNROLL
-  for (int a = 0; a < D; ++a) {
-    TESSERA_UNROLL
-    for (int q = 0; q < D; ++q) {
-      half[a][q] = 0;
-      TESSERA_UNROLL
-      for (int b = 0; b < D; ++b)
-        half[a][q] = fma(h[symmetricIndex<D>(a, b)], m[b][q], half[a][q]);
-    }
-  }
-  TESSERA_UNROLL
-  for (int p = 0; p < D; ++p) {
-    TESSERA_UNROLL
-    for (int q = p; q < D; ++q) {
-      double sum = 0;
-      TESSERA_UNROLL
-      for (int a = 0; a < D; ++a)
-        sum = fma(m[a][p], half[a][q], sum);
-      out[symmetricIndex<D>(p, q)] = sum;
-    }
-  }
-}
 
 /// The sum of g_ab h_ab over all D x D entries of two symmetric matrices.
 template <int D>
@@ -194,7 +167,7 @@ TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& p
       for (int a = 0; a < D; ++a)
         jet.jacobian[k][j] = fma(g[a], axes[a][j], jet.jacobian[k][j]);
     }
-    congruence<D>(h, axes, jet.hessian[k]);
+    congruence<D, FusedMultiplyAdd>(h, axes, jet.hessian[k]);
   }
 }
 
@@ -265,7 +238,7 @@ TESSERA_HOST_DEVICE void composeWith(const Jet<D>& outer, Jet<D>& jet)
       for (int l = 0; l < D; ++l)
         jet.jacobian[k][j] = fma(outer.jacobian[k][l], inner.jacobian[l][j], jet.jacobian[k][j]);
     }
-    congruence<D>(outer.hessian[k], inner.jacobian, jet.hessian[k]);
+    congruence<D, FusedMultiplyAdd>(outer.hessian[k], inner.jacobian, jet.hessian[k]);
     TESSERA_UNROLL
     for (int s = 0; s < symmetricCount(D); ++s) {
       TESSERA_UNROLL
@@ -375,7 +348,7 @@ TESSERA_HOST_DEVICE void bendingCovectorOfIndex(const Jet<D>& jet, const Jet<D>&
         toIndex[j][a] = fma(axes[a][l], before.jacobian[l][j], toIndex[j][a]);
     }
   }
-  congruence<D>(jet.hessian[k], toIndex, covector + D);
+  congruence<D, FusedMultiplyAdd>(jet.hessian[k], toIndex, covector + D);
   TESSERA_UNROLL
   for (int a = 0; a < D; ++a) {
     TESSERA_UNROLL
