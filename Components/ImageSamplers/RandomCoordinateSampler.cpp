@@ -1,7 +1,7 @@
 #include "Components/ImageSamplers/RandomCoordinateSampler.h"
 
 #include "Components/Interpolators/Shared/SplineBatch.h"
-#include "Core/Compute/MemoryCount.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 
 #include <algorithm>

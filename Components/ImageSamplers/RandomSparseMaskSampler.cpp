@@ -1,7 +1,7 @@
 #include "Components/ImageSamplers/RandomSparseMaskSampler.h"
 
 #include "Components/ImageSamplers/Shared/RandomDraws.h"
-#include "Core/Compute/MemoryCount.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "Components/Interpolators/BSplineInterpolator.h"
 
 #include "Components/Interpolators/Shared/LinearBatch.h"
-#include "Core/Compute/MemoryCount.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 #include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
 

@@ -1,7 +1,7 @@
 #include "Components/Metrics/Shared/CorrespondingPointsKernels.h"
 
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
-#include "Core/Compute/Reduction.cuh"
+#include "Core/Compute/Cuda/Reduction.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 
 #include "Components/Transforms/BSplineTransform.h"
-#include "Core/Compute/Parallel.h"
-#include "Core/Compute/VectorOps.h"
+#include "Core/Compute/Threads/Parallel.h"
+#include "Core/Compute/Vectors/VectorOps.h"
 
 #include <algorithm>
 #include <cmath>

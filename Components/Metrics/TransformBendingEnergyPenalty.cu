@@ -2,8 +2,8 @@
 
 #include "Components/Transforms/Shared/OnCuda/ChainJet.h"
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
-#include "Core/Compute/Reduction.cuh"
-#include "Core/Compute/RegisterArray.cuh"
+#include "Core/Compute/Cuda/Reduction.cuh"
+#include "Core/Compute/Cuda/RegisterArray.cuh"
 #include "Core/Registration/Samples/FixedPointSums.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 

@@ -2,7 +2,7 @@
 
 #include "Components/Metrics/Shared/BendingEnergyOnCuda.h"
 #include "Components/Transforms/Shared/ExactBendingEnergy.h"
-#include "Core/Compute/PinnedValues.h"
+#include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/Samples/SampleGather.h"

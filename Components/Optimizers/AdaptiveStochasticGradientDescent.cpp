@@ -1,7 +1,7 @@
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
 
-#include "Core/Compute/Memory.h"
-#include "Core/Compute/VectorOps.h"
+#include "Core/Compute/Memory/Memory.h"
+#include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>

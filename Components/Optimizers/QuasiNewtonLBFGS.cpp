@@ -1,7 +1,7 @@
 #include "Components/Optimizers/QuasiNewtonLBFGS.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/VectorOps.h"
+#include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "Components/Optimizers/RegularStepGradientDescent.h"
 
-#include "Core/Compute/VectorOps.h"
+#include "Core/Compute/Vectors/VectorOps.h"
 
 #include <cmath>
 #include <limits>

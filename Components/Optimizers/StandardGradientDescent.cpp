@@ -1,6 +1,6 @@
 #include "Components/Optimizers/StandardGradientDescent.h"
 
-#include "Core/Compute/VectorOps.h"
+#include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 namespace tessera {

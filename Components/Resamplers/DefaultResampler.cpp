@@ -3,7 +3,7 @@
 #include "Components/Resamplers/Shared/OneSplineChain.h"
 #include "Components/Resamplers/Shared/ResampleToHost.h"
 #include "Components/Resamplers/Shared/SourceBatches.h"
-#include "Core/Compute/Transfers.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 #include "Core/Parameters/ParameterText.h"

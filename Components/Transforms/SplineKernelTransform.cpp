@@ -4,7 +4,7 @@
 #include "Components/Transforms/Shared/SplineBatch.h"
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>

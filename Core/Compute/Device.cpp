@@ -1,7 +1,7 @@
 #include "Core/Compute/Device.h"
 
+#include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Stream.h"
 
 #include <algorithm>
 #include <cctype>

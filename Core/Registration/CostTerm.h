@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Compute/DeviceMemory.h"
-#include "Core/Compute/Stream.h"
+#include "Core/Compute/Cuda/Stream.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/Phase.h"

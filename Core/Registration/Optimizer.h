@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Compute/Buffer.h"
 #include "Core/Compute/Math/Random.h"
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/OptimizableTransform.h"
 
@@ -15,7 +15,7 @@ namespace tessera {
 
 /// The cost as an optimizer sees it, in scaled space: y_i = x_i sqrt(scale_i), so gradients are divided by
 /// sqrt(scale_i). Positions and gradients lie on the device of context(); optimizers touch them through
-/// Core/Compute/VectorOps.h alone.
+/// Core/Compute/Vectors/VectorOps.h alone.
 class CostFunction {
 public:
   virtual ~CostFunction() = default;

@@ -1,6 +1,6 @@
 #include "Core/Registration/Registration.h"
 
-#include "Core/Compute/Range.h"
+#include "Core/Compute/Cuda/Range.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Stage/Convergence.h"
 #include "Core/Registration/Stage/IterationTable.h"

@@ -1,7 +1,7 @@
 #include "Core/Registration/Resampler.h"
 
-#include "Core/Compute/LargeArrays.h"
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/LargeArrays.h"
+#include "Core/Compute/Memory/Memory.h"
 
 #include <algorithm>
 

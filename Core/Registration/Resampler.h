@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Slices/ImageSlices.h"
 #include "Core/Image/Slices/SliceWindowOnCuda.h"
 #include "Core/Image/Voxels/PixelType.h"

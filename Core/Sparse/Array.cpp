@@ -1,7 +1,7 @@
 #include "Core/Sparse/Array.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/Memory.h"
 
 #include <cerrno>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "Core/Sparse/PreparedProduct.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Memory.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Memory/Memory.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Sparse/Numbers/HalfPrecision.h"
 #include "Core/Sparse/Numbers/NumberChecks.h"
 #include "Core/Sparse/Rows/OrderedRows.h"

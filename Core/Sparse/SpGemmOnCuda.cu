@@ -1,6 +1,6 @@
 #include "Core/Sparse/SpGemmOnCuda.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Analysis/RangeAnalysisOnCuda.h"
 #include "Core/Sparse/Numbers/NumberChecksOnCuda.h"
 #include "Core/Sparse/ProductMemoryOnCuda.h"

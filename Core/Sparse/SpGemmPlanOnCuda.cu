@@ -1,6 +1,6 @@
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 
 namespace tessera {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Sparse/SpGemmOnCuda.h"
 
 #include <optional>

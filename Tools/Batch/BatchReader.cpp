@@ -1,8 +1,8 @@
 #include "Tools/Batch/BatchReader.h"
 
-#include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Tools/Batch/LargeImage.h"
 #include "Tools/Batch/MovingToCuda.h"
 

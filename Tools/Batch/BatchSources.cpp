@@ -1,6 +1,6 @@
 #include "Tools/Batch/BatchSources.h"
 
-#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Batch/ResultFile.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Tools/Batch/ImageBatch.h"
 #include "Tools/Batch/MovingImage.h"
 

@@ -1,6 +1,6 @@
 #include "Tools/Batch/ImageBatch.h"
 
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Batch/BatchReader.h"
 #include "Tools/Batch/BatchSources.h"

@@ -1,7 +1,7 @@
 #include "Tools/Batch/LargeImageOnCuda.h"
 
-#include "Core/Compute/DeviceMemory.h"
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Voxels/ImageToCuda.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Batch/BatchSources.h"

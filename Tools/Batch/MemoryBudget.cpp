@@ -1,7 +1,7 @@
 #include "Tools/Batch/MemoryBudget.h"
 
-#include "Core/Compute/DeviceMemory.h"
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Compression/BlockIndex.h"
 #include "Core/Image/Voxels/LabelTable.h"
 #include "Core/Registration/Interpolation/SliceInterpolator.h"

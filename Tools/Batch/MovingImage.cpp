@@ -1,7 +1,7 @@
 #include "Tools/Batch/MovingImage.h"
 
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>

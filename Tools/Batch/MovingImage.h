@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Image/Slices/SliceReader.h"
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Tools/Batch/ImageTask.h"

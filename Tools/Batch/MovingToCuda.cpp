@@ -1,7 +1,7 @@
 #include "Tools/Batch/MovingToCuda.h"
 
-#include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 
 namespace tessera {
 

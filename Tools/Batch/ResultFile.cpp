@@ -1,6 +1,6 @@
 #include "Tools/Batch/ResultFile.h"
 
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "Tools/Bench/BenchClock.h"
 
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Tools/Bench/BenchReport.h"
 
 #include <chrono>

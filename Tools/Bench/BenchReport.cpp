@@ -1,6 +1,6 @@
 #include "Tools/Bench/BenchReport.h"
 
-#include "Core/Compute/Stream.h"
+#include "Core/Compute/Cuda/Stream.h"
 #include "Tools/Common/Process.h"
 
 #include <nlohmann/json.hpp>

@@ -1,7 +1,7 @@
 #include "Tools/Common/Process.h"
 
-#include "Core/Compute/ChunkLoop.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Threads/ChunkLoop.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Common/StandardOutput.h"

@@ -1,7 +1,7 @@
 #include "Tools/Phantom/LiverPhantom.h"
 
 #include "Core/Compute/Math/Random.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "Tools/SpGEMM/PlainProduct.h"
 
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cmath>

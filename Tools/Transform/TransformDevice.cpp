@@ -1,8 +1,8 @@
 #include "Tools/Transform/TransformDevice.h"
 
-#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Stream.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Tools/Batch/ImageBatch.h"

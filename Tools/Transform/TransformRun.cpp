@@ -1,8 +1,8 @@
 #include "Tools/Transform/TransformRun.h"
 
-#include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Fields/TransformFields.h"

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Points/PointsFile.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "Components/FieldInterpolators/Shared/CubicTiles.h"
 
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "Core/Compute/Buffer.h"
-#include "Core/Compute/Cuda.cuh"
-#include "Core/Compute/LoadConstant.h"
+#include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Compute/Cuda/LoadConstant.h"
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/FieldInterpolator.h"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include "Components/ImageSamplers/Shared/RandomDraws.h"
 #include "Components/ImageSamplers/Shared/RandomPlaces.h"
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 

@@ -2,8 +2,8 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/Random.h"
-#include "Core/Compute/Memory.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Memory/Memory.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/Samples/Samples.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Registration/Transform.h"
 
 // The kernels of TransformBendingEnergyPenalty. All arrays lie on the context's CUDA device.

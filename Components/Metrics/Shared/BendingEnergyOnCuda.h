@@ -2,7 +2,7 @@
 
 #include "Components/Metrics/Shared/BendingEnergyKernels.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
-#include "Core/Compute/PinnedValues.h"
+#include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/Samples/SamplesForCuda.h"
 

@@ -3,7 +3,7 @@
 #include "Components/Metrics/Shared/CorrespondingPointsKernels.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Components/Transforms/Shared/OnCuda/ParameterPullBack.h"
-#include "Core/Compute/PinnedValues.h"
+#include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Registration/CostTerm.h"
 
 namespace tessera {

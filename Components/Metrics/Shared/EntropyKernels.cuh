@@ -3,7 +3,7 @@
 #include "Components/Metrics/Shared/BlockSum.cuh"
 #include "Components/Metrics/Shared/HistogramOnCuda.h"
 #include "Components/Metrics/Shared/ParzenWindows.h"
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 
 namespace tessera::parzen {
 

@@ -3,7 +3,7 @@
 #include "Components/Metrics/Shared/EntropyTerms.h"
 #include "Components/Metrics/Shared/HistogramMemory.h"
 #include "Components/Metrics/Shared/ParzenHistogram.h"
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Metrics/Shared/ParzenLookup.h"
-#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/Terms/MetricOnCuda.h"
 
 #include <cstdint>

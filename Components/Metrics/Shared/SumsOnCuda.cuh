@@ -3,7 +3,7 @@
 #include "Components/Metrics/Shared/BlockSum.cuh"
 #include "Components/Metrics/Shared/PairKernels.cuh"
 #include "Components/Metrics/Shared/SumsOnCuda.h"
-#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Memory/Buffer.h"
 
 #include <memory>
 

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Compute/VectorOps.h"
+#include "Core/Compute/Vectors/VectorOps.h"
 
 #include <algorithm>
 #include <chrono>

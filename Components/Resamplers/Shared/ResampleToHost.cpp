@@ -1,9 +1,9 @@
 #include "Components/Resamplers/Shared/ResampleToHost.h"
 
 #include "Components/Resamplers/Shared/SlicesOnCuda.h"
-#include "Core/Compute/DeviceMemory.h"
-#include "Core/Compute/HostCopies.h"
-#include "Core/Compute/Transfers.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Memory/HostCopies.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 
 #include <algorithm>

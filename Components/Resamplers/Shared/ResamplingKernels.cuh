@@ -2,7 +2,7 @@
 
 #include "Components/Resamplers/Shared/LaneSpans.cuh"
 #include "Components/Resamplers/Shared/ResamplingValues.cuh"
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Registration/Samples/FixedPointIndex.h"
 
 // Shared by the kernels that resample runs of voxels: the decisions about a voxel, and its value.

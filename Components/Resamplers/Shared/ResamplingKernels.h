@@ -2,7 +2,7 @@
 
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.h"
 #include "Core/Compute/Context.h"
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolation/Extrapolation.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"

@@ -3,7 +3,7 @@
 #include "Components/Resamplers/Shared/OneSplineChain.h"
 #include "Components/Resamplers/Shared/ResamplingKernels.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
-#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/Resampler.h"
 
 #include <memory>

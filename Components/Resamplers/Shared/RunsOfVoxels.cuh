@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Resamplers/Shared/ResamplingKernels.h"
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 
 // Each warp computes a run of voxels. It counts indices of the moving image from the index of the run's
 // middle, so that single precision is exact enough.

@@ -1,7 +1,7 @@
 #include "Components/Transforms/Shared/AutomaticInitialization.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "Components/Transforms/Shared/BSplineJacobianTerms.h"
 
 #include "Components/Transforms/Shared/BSplineSupport.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cmath>

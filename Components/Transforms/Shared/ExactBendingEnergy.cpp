@@ -2,7 +2,7 @@
 
 #include "Components/Transforms/Shared/BendingEnergyPlan.h"
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "Components/Transforms/Shared/ExactBendingEnergy.h"
 
 #include "Components/Transforms/Shared/BendingEnergyPlan.h"
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Compute/Error.h"
 
 #include <cuda/atomic>

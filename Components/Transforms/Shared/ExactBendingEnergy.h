@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Components/Transforms/Shared/BSplineGrid.h"
-#include "Core/Compute/Buffer.h"
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/Samples/Samples.h"
 
 #include <array>

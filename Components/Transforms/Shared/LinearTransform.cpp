@@ -1,7 +1,7 @@
 #include "Components/Transforms/Shared/LinearTransform.h"
 
 #include "Components/Transforms/Shared/LinearKernels.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cmath>

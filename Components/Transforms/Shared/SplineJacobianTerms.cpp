@@ -1,6 +1,6 @@
 #include "Components/Transforms/Shared/LinearKernels.h"
 #include "Components/Transforms/Shared/SplineBatch.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/LoadConstant.h"
+#include "Core/Compute/Cuda/LoadConstant.h"
 #include "Core/Compute/Math/SmallMatrix.h"
 
 #include <cmath>

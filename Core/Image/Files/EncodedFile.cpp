@@ -1,6 +1,6 @@
 #include "Core/Image/Files/EncodedFile.h"
 
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,8 +1,8 @@
 #include "Core/Image/Files/ImageSource.h"
 
 #include "Core/Compute/Files/ScratchFolder.h"
-#include "Core/Compute/Memory.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Memory/Memory.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageFormat.h"

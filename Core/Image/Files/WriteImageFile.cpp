@@ -1,5 +1,5 @@
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageStream.h"
 #include "Core/Image/Files/ImageWriter.h"

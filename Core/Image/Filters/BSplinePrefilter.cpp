@@ -1,8 +1,8 @@
 #include "Core/Image/Filters/BSplinePrefilter.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/LargeArrays.h"
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/LargeArrays.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Filters/LineBlocks.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "Core/Image/Filters/DiscreteGaussian.h"
 
-#include "Core/Compute/LargeArrays.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Memory/LargeArrays.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 #include "Core/Image/Filters/FilteredImage.h"
 
-#include "Core/Compute/DeviceMemory.h"
-#include "Core/Compute/HostCopies.h"
-#include "Core/Compute/LargeArrays.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Memory/HostCopies.h"
+#include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Image/Voxels/VolumeOnCuda.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Image/Filters/DiscreteGaussian.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
 

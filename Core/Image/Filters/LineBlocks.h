@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Context.h"
 #include "Core/Compute/HostDevice.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 
 #include <type_traits>
 

@@ -1,6 +1,6 @@
 #include "Core/Image/Filters/MaskErosion.h"
 
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "Core/Image/Filters/RecursiveGaussian.h"
 
-#include "Core/Compute/LargeArrays.h"
+#include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Image/Filters/LineBlocks.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "Core/Image/Slices/SliceReader.h"
 
-#include "Core/Compute/LargeArrays.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Memory/LargeArrays.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Core/Image/Voxels/VoxelValues.h"

@@ -1,6 +1,6 @@
 #include "Core/Image/Slices/SliceWindow.h"
 
-#include "Core/Compute/LargeArrays.h"
+#include "Core/Compute/Memory/LargeArrays.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "Core/Image/Slices/SliceWindowOnCuda.h"
 
-#include "Core/Compute/HostCopies.h"
+#include "Core/Compute/Memory/HostCopies.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/HostCopies.h"
+#include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Image/Slices/SliceReader.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 

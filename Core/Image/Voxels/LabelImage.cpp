@@ -1,7 +1,7 @@
 #include "Core/Image/Voxels/LabelImage.h"
 
-#include "Core/Compute/LargeArrays.h"
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/LargeArrays.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/ImageSource.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Voxels/PixelRounding.h"

@@ -1,7 +1,7 @@
 #include "Core/Image/Voxels/LabelTable.h"
 
-#include "Core/Compute/LargeArrays.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Memory/LargeArrays.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Voxels/PixelRounding.h"

@@ -1,4 +1,4 @@
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Image/Voxels/PixelRounding.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Image/Voxels/PixelType.h"
 #include "Core/Image/Voxels/ValueScaling.h"
 #include "Core/Image/Voxels/VoxelValues.h"

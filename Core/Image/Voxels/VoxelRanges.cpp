@@ -1,6 +1,6 @@
 #include "Core/Image/Voxels/VoxelRanges.h"
 
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Compression/Inflater.h"
 #include "Core/Image/Files/InputError.h"
 

@@ -1,7 +1,7 @@
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 
-#include "Core/Compute/HostCopies.h"
-#include "Core/Compute/MemoryCount.h"
+#include "Core/Compute/Memory/HostCopies.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 
 #include <algorithm>
 #include <map>

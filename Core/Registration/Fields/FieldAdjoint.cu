@@ -1,7 +1,7 @@
 #include "Core/Registration/Fields/FieldAdjoint.h"
 
-#include "Core/Compute/Buffer.h"
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/Fields/FieldAdjointPlan.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "Core/Registration/Fields/FieldSlabs.h"
 
-#include "Core/Compute/Buffer.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/Buffer.h"
 
 #include <algorithm>
 #include <vector>

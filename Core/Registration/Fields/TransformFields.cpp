@@ -1,7 +1,7 @@
 #include "Core/Registration/Fields/TransformFields.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Fields/FieldSlabs.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 

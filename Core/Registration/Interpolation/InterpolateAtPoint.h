@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Core/Compute/Cuda/LoadConstant.h"
 #include "Core/Compute/HostDevice.h"
-#include "Core/Compute/LoadConstant.h"
 #include "Core/Compute/Math/GridIndex.h"
 #include "Core/Compute/Math/LinearMix.h"
 #include "Core/Compute/Math/SplinePolynomials.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 
 #include <array>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
-#include "Core/Compute/CudaOnly.h"
-#include "Core/Compute/LoadConstant.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Cuda/LoadConstant.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 

@@ -1,6 +1,6 @@
 #include "Core/Registration/Samples/StripePlan.h"
 
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Registration/Samples/Samples.h"
 
 #include <algorithm>

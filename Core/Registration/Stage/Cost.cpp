@@ -1,9 +1,9 @@
 #include "Core/Registration/Stage/Cost.h"
 
-#include "Core/Compute/Parallel.h"
-#include "Core/Compute/Range.h"
-#include "Core/Compute/VectorOps.h"
-#include "Core/Compute/VectorOpsOnCuda.h"
+#include "Core/Compute/Cuda/Range.h"
+#include "Core/Compute/Threads/Parallel.h"
+#include "Core/Compute/Vectors/VectorOps.h"
+#include "Core/Compute/Vectors/VectorOpsOnCuda.h"
 
 #include <algorithm>
 #include <cmath>

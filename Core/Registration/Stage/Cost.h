@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Compute/PinnedValues.h"
-#include "Core/Compute/Transfers.h"
+#include "Core/Compute/Memory/PinnedValues.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/ImageSampler.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 
 #include <cstddef>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Compute/Range.h"
-#include "Core/Compute/Transfers.h"
+#include "Core/Compute/Cuda/Range.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Registration/Reporter.h"
 #include "Core/Registration/Stage/Cost.h"
 

@@ -1,6 +1,6 @@
 #include "Core/Registration/Stage/StageMemory.h"
 
-#include "Core/Compute/MemoryCount.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/Stage/LevelData.h"
 

@@ -1,9 +1,9 @@
 #include "Core/Registration/Terms/DenseImageTerm.h"
 
 #include "Core/Compute/HostDevice.h"
-#include "Core/Compute/Memory.h"
-#include "Core/Compute/Parallel.h"
-#include "Core/Compute/Transfers.h"
+#include "Core/Compute/Memory/Memory.h"
+#include "Core/Compute/Memory/Transfers.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Registration/Fields/FieldAdjoint.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 

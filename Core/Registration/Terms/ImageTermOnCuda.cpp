@@ -1,8 +1,8 @@
 #include "Core/Registration/Terms/ImageTermOnCuda.h"
 
-#include "Core/Compute/Range.h"
-#include "Core/Compute/VectorOps.h"
-#include "Core/Compute/VectorOpsOnCuda.h"
+#include "Core/Compute/Cuda/Range.h"
+#include "Core/Compute/Vectors/VectorOps.h"
+#include "Core/Compute/Vectors/VectorOpsOnCuda.h"
 #include "Core/Registration/Fields/FieldAdjoint.h"
 
 #include <algorithm>

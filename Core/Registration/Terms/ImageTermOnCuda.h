@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/PinnedValues.h"
+#include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/Fields/FieldAdjoint.h"

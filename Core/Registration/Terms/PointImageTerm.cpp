@@ -1,7 +1,7 @@
 #include "Core/Registration/Terms/PointImageTerm.h"
 
-#include "Core/Compute/Parallel.h"
-#include "Core/Compute/Transfers.h"
+#include "Core/Compute/Memory/Transfers.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 

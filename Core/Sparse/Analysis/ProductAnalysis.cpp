@@ -1,7 +1,7 @@
 #include "Core/Sparse/Analysis/ProductAnalysis.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Sparse/Rows/OrderedRows.h"
 
 #include <algorithm>

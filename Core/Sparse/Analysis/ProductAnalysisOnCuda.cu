@@ -1,6 +1,6 @@
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Analysis/ColumnWindow.cuh"
 #include "Core/Sparse/Analysis/CountedProductsOnCuda.cuh"
 #include "Core/Sparse/Analysis/RangeAnalysisOnCuda.h"

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "Core/Compute/Buffer.h"
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/HostDevice.h"
-#include "Core/Compute/PinnedValues.h"
+#include "Core/Compute/Memory/Buffer.h"
+#include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Sparse/Analysis/ProductAnalysis.h"
 #include "Core/Sparse/CsrOnCuda.h"
 

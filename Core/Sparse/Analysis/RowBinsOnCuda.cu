@@ -1,6 +1,6 @@
 #include "Core/Sparse/Analysis/RowBinsOnCuda.cuh"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Analysis/TotalsOnHost.cuh"
 
 namespace tessera {

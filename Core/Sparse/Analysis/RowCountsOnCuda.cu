@@ -1,4 +1,4 @@
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Rows/BlockRowsOnCuda.cuh"
 #include "Core/Sparse/Rows/RowLaunchesOnCuda.cuh"
 #include "Core/Sparse/Rows/RowProductOnCuda.h"

@@ -1,4 +1,4 @@
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/Analysis/TotalsOnHost.cuh"
 

@@ -1,6 +1,6 @@
 #include "Core/Sparse/Analysis/TotalsOnHost.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 
 #include <atomic>
 

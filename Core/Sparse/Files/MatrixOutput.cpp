@@ -1,7 +1,7 @@
 #include "Core/Sparse/Files/MatrixOutput.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Sparse/Files/Deflate.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "Core/Sparse/Numbers/NumberChecks.h"
 
 #include "Core/Compute/HostDevice.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "Core/Sparse/Numbers/NumberChecksOnCuda.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 
 #include <algorithm>
 

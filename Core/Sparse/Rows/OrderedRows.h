@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Sparse/CsrMatrix.h"
 
 #include <atomic>

@@ -1,6 +1,6 @@
 #include "Core/Sparse/Rows/RowEpilogueOnCuda.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/Rows/RowPiecesOnCuda.cuh"
 #include "Core/Sparse/Rows/RowRingOnCuda.cuh"

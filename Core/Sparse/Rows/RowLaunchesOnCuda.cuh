@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/Rows/SideStreams.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Rows/BlockRowsOnCuda.cuh"
 #include "Core/Sparse/Rows/LongRowsOnCuda.cuh"
 #include "Core/Sparse/Rows/RowLaunchesOnCuda.cuh"

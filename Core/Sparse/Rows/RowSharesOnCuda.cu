@@ -1,6 +1,6 @@
 #include "Core/Sparse/Rows/RowSharesOnCuda.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 
 namespace tessera {

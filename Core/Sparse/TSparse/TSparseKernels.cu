@@ -1,6 +1,6 @@
 #include "Core/Sparse/TSparse/TSparseKernels.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/TSparse/TSparseFragments.cuh"
 #include "Core/Sparse/Tiles/TileProductOnCuda.cuh"
 

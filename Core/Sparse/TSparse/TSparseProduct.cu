@@ -1,6 +1,6 @@
 #include "Core/Sparse/TSparse/TSparseProduct.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Numbers/HalfPrecisionOnCuda.h"
 #include "Core/Sparse/TSparse/TSparseKernels.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Compute/CudaOnly.h"
-#include "Core/Compute/PinnedValues.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/CsrOnCuda.h"
 #include "Core/Sparse/SpGemmOptions.h"

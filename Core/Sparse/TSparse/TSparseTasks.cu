@@ -1,6 +1,6 @@
 #include "Core/Sparse/TSparse/TSparseTasks.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/Analysis/WarpScan.cuh"
 

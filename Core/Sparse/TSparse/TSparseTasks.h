@@ -1,8 +1,8 @@
 #pragma once
 
-#include "Core/Compute/Buffer.h"
-#include "Core/Compute/CudaOnly.h"
-#include "Core/Compute/PinnedValues.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Memory/Buffer.h"
+#include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Sparse/TSparse/TSparseTiles.h"
 
 #include <cstdint>

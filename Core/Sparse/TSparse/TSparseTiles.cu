@@ -1,6 +1,6 @@
 #include "Core/Sparse/TSparse/TSparseTiles.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/Tiles/TileEntriesOnCuda.cuh"
 

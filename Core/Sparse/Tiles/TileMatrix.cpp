@@ -1,6 +1,6 @@
 #include "Core/Sparse/Tiles/TileMatrix.h"
 
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Sparse/Rows/OrderedRows.h"
 
 #include <algorithm>

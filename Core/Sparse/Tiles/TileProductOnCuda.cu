@@ -1,6 +1,6 @@
 #include "Core/Sparse/Tiles/TileProductOnCuda.cuh"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 
 namespace tessera {
 namespace {

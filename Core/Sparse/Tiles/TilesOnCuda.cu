@@ -1,6 +1,6 @@
 #include "Core/Sparse/Tiles/TilesOnCuda.h"
 
-#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Sparse/Analysis/RangeAnalysisOnCuda.h"
 #include "Core/Sparse/Tiles/TileEntriesOnCuda.cuh"
 

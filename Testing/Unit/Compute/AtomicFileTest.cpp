@@ -1,6 +1,6 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 

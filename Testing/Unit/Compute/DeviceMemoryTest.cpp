@@ -1,4 +1,4 @@
-#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "Core/Compute/LargeArrays.h"
+#include "Core/Compute/Memory/LargeArrays.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "Core/Compute/MemoryCount.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 
-#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Memory/Buffer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "Core/Compute/Memory.h"
+#include "Core/Compute/Memory/Memory.h"
 
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <cmath>
 

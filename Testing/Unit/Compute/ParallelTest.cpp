@@ -1,7 +1,7 @@
 // needs: Sparse
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
-#include "Core/Compute/ChunkLoop.h"
+#include "Core/Compute/Threads/ChunkLoop.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // needs: GPU
-#include "Core/Compute/VectorOpsOnCuda.h"
-#include "Core/Compute/Buffer.h"
-#include "Core/Compute/VectorOps.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/TransformChecks.h"
+#include "Core/Compute/Vectors/VectorOpsOnCuda.h"
+#include "Core/Compute/Memory/Buffer.h"
+#include "Core/Compute/Vectors/VectorOps.h"
+#include "Testing/Support/Checks/TransformChecks.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
 
 namespace tessera {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "Core/Compute/Math/BSplineKernel.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/ItkImages.h"
-#include "Testing/Support/NaiveLineFilter.h"
-#include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/Files/ItkImages.h"
+#include "Testing/Support/Naive/NaiveLineFilter.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <gtest/gtest.h>
 

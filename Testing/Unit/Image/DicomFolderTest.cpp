@@ -1,7 +1,7 @@
 // needs: ITK
 #include "Core/Image/Files/ImageFile.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <itkGDCMImageIO.h>
 #include <itkMetaDataObject.h>

@@ -1,8 +1,8 @@
 // needs: ITK
 #include "Core/Image/Filters/DiscreteGaussian.h"
 
-#include "Testing/Support/ItkImages.h"
-#include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/Files/ItkImages.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "Core/Image/Files/FilesOfImage.h"
 
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // needs: ITK
 #include "Core/Image/Files/ImageFile.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Phantom.h"
-#include "Testing/Support/ScaledNifti.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Scenes/Phantom.h"
+#include "Testing/Support/Scenes/ScaledNifti.h"
 
 #include <itkImageFileReader.h>
 #include <itkNiftiImageIO.h>

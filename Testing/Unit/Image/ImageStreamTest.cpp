@@ -3,9 +3,9 @@
 #include "Core/Image/FileChecks/WholeFile.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/ItkFiles.h"
-#include "Testing/Support/Phantom.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/ItkFiles.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Scenes/Phantom.h"
 
 #include <gtest/gtest.h>
 

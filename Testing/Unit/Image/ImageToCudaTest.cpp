@@ -1,14 +1,14 @@
 // needs: GPU
 #include "Core/Image/Voxels/ImageToCuda.h"
 
-#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/NoiseImage.h"
-#include "Testing/Support/ResampleScenes.h"
-#include "Testing/Support/ScaledNifti.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Scenes/ResampleScenes.h"
+#include "Testing/Support/Scenes/ScaledNifti.h"
 
 #include <cmath>
 #include <cstring>

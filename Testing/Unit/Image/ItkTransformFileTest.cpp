@@ -1,7 +1,7 @@
 // needs: ITK
 #include "Core/Image/Files/ItkTransformFile.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <itkCompositeTransform.h>
 #include <itkHDF5TransformIO.h>

@@ -2,8 +2,8 @@
 
 #include "Core/Image/Voxels/PixelRounding.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Phantom.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Scenes/Phantom.h"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 #include "Core/Image/Filters/LineFilterOnCuda.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
 
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/NaiveLineFilter.h"
-#include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/Naive/NaiveLineFilter.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <limits>
 

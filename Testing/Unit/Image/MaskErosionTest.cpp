@@ -1,6 +1,6 @@
 #include "Core/Image/Filters/MaskErosion.h"
 
-#include "Testing/Support/Phantom.h"
+#include "Testing/Support/Scenes/Phantom.h"
 
 #include <gtest/gtest.h>
 

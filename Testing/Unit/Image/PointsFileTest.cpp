@@ -1,7 +1,7 @@
 #include "Core/Image/Points/PointsFile.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Phantom.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Scenes/Phantom.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // needs: ITK
 #include "Core/Image/Filters/RecursiveGaussian.h"
 
-#include "Testing/Support/ItkImages.h"
-#include "Testing/Support/NaiveLineFilter.h"
-#include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/Files/ItkImages.h"
+#include "Testing/Support/Naive/NaiveLineFilter.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // needs: GPU
-#include "Core/Compute/Buffer.h"
 #include "Core/Compute/Math/Random.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/ResultPixels.h"
+#include "Core/Compute/Memory/Buffer.h"
+#include "Testing/Support/Files/ResultPixels.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
 
 #include <cmath>
 

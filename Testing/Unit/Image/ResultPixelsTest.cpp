@@ -1,4 +1,4 @@
-#include "Testing/Support/ResultPixels.h"
+#include "Testing/Support/Files/ResultPixels.h"
 
 namespace tessera {
 namespace {

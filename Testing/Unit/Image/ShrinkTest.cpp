@@ -2,8 +2,8 @@
 #include "Core/Image/Filters/Shrink.h"
 
 #include "Components/ImagePyramids/ShrinkingImagePyramid.h"
-#include "Testing/Support/ItkImages.h"
-#include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/Files/ItkImages.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <gtest/gtest.h>
 

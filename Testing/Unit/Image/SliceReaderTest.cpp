@@ -5,10 +5,10 @@
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/ItkFiles.h"
-#include "Testing/Support/NoiseImage.h"
-#include "Testing/Support/ScaledNifti.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/ItkFiles.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Scenes/ScaledNifti.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "Core/Image/Slices/SliceWindowOnCuda.h"
 
-#include "Testing/Support/HostStream.h"
+#include "Testing/Support/OnGpu/HostStream.h"
 
 #include <gtest/gtest.h>
 

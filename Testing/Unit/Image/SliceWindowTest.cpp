@@ -1,8 +1,8 @@
 #include "Core/Image/Slices/SliceWindow.h"
 
 #include "Core/Image/Files/ImageFile.h"
-#include "Testing/Support/NoiseImage.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,10 @@
 #include "Core/Image/Voxels/VoxelPlace.h"
 
 #include "Core/Image/Files/ImageFile.h"
-#include "Testing/Support/ItkFiles.h"
-#include "Testing/Support/NoiseImage.h"
-#include "Testing/Support/ScaledNifti.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/ItkFiles.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Scenes/ScaledNifti.h"
 
 #include <gtest/gtest.h>
 

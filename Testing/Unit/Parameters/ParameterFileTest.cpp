@@ -1,6 +1,6 @@
 #include "Core/Parameters/ParameterMap.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <filesystem>
 #include <random>

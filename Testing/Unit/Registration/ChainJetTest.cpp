@@ -2,7 +2,7 @@
 
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
-#include "Testing/Support/ModelScenes.h"
+#include "Testing/Support/Scenes/ModelScenes.h"
 
 namespace tessera {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
-#include "Testing/Support/StageRuns.h"
+#include "Testing/Support/Scenes/StageRuns.h"
 
 #include <gtest/gtest.h>
 

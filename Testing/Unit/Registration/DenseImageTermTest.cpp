@@ -6,9 +6,9 @@
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 #include "Testing/Support/AllComponents.h"
-#include "Testing/Support/BSplineChains.h"
+#include "Testing/Support/Checks/TermChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TermChecks.h"
+#include "Testing/Support/Scenes/BSplineChains.h"
 
 namespace tessera {
 namespace {

@@ -1,9 +1,9 @@
 // needs: GPU
 #include "Core/Registration/Fields/FieldAdjoint.h"
 
-#include "Core/Compute/Buffer.h"
-#include "Testing/Support/FieldAdjointChecks.h"
-#include "Testing/Support/GpuTest.h"
+#include "Core/Compute/Memory/Buffer.h"
+#include "Testing/Support/Checks/FieldAdjointChecks.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
 
 namespace tessera {
 namespace {

@@ -1,9 +1,9 @@
 #include "Core/Registration/Fields/FieldAdjoint.h"
 
 #include "Components/FieldInterpolators/Shared/SeparableOnCpu.h"
-#include "Testing/Support/AdjointTilesOnCpu.h"
+#include "Testing/Support/Checks/FieldAdjointChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/FieldAdjointChecks.h"
+#include "Testing/Support/Naive/AdjointTilesOnCpu.h"
 
 namespace tessera {
 namespace {

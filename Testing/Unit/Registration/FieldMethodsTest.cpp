@@ -2,8 +2,8 @@
 
 #include "Components/Transforms/TranslationTransform.h"
 #include "Testing/Support/AllComponents.h"
-#include "Testing/Support/BSplineChains.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Scenes/BSplineChains.h"
 
 namespace tessera {
 namespace {

@@ -1,9 +1,9 @@
 #include "Core/Registration/Fields/FieldSlabs.h"
 
 #include "Components/FieldInterpolators/Separable.h"
-#include "Testing/Support/AlignedFields.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/HostStream.h"
+#include "Testing/Support/OnGpu/HostStream.h"
+#include "Testing/Support/Scenes/AlignedFields.h"
 
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 #include "Core/Registration/TransformFiles/FilesOfTransform.h"
 
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 

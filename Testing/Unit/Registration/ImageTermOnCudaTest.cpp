@@ -9,9 +9,9 @@
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 #include "Testing/Support/AllComponents.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/MaskScenes.h"
-#include "Testing/Support/ModelScenes.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/MaskScenes.h"
+#include "Testing/Support/Scenes/ModelScenes.h"
 
 #include <functional>
 

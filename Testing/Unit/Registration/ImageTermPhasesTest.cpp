@@ -1,7 +1,7 @@
 #include "Core/Registration/Terms/ImageTerm.h"
 
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
-#include "Testing/Support/TermChecks.h"
+#include "Testing/Support/Checks/TermChecks.h"
 
 namespace tessera {
 namespace {

@@ -5,7 +5,7 @@
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/MaskScenes.h"
+#include "Testing/Support/Scenes/MaskScenes.h"
 
 namespace tessera {
 namespace {

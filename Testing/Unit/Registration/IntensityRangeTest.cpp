@@ -1,7 +1,7 @@
 #include "Core/Registration/Terms/IntensityRange.h"
 
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Phantom.h"
+#include "Testing/Support/Scenes/Phantom.h"
 
 #include <gtest/gtest.h>
 

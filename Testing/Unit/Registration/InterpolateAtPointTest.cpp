@@ -4,7 +4,7 @@
 #include "Components/Interpolators/LinearInterpolator.h"
 #include "Components/Interpolators/NearestNeighborInterpolator.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
-#include "Testing/Support/InterpolatorChecks.h"
+#include "Testing/Support/Checks/InterpolatorChecks.h"
 #include "Testing/Support/ParameterText.h"
 
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
 #include "Core/Compute/Error.h"
-#include "Testing/Support/TransformChecks.h"
+#include "Testing/Support/Checks/TransformChecks.h"
 
 #include <itkAffineTransform.h>
 #include <itkBSplineTransform.h>

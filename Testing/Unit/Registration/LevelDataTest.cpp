@@ -1,6 +1,6 @@
 #include "Core/Registration/Stage/LevelData.h"
 
-#include "Testing/Support/StageRuns.h"
+#include "Testing/Support/Scenes/StageRuns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // needs: GPU
-#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
+#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Core/Registration/Samples/SamplesForCuda.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/MaskScenes.h"
-#include "Testing/Support/ModelScenes.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/MaskScenes.h"
+#include "Testing/Support/Scenes/ModelScenes.h"
 
 #include <utility>
 

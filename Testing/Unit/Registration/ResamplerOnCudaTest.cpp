@@ -3,11 +3,11 @@
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
-#include "Testing/Support/BSplineChains.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/MaskScenes.h"
-#include "Testing/Support/ModelScenes.h"
-#include "Testing/Support/ResamplingChecks.h"
+#include "Testing/Support/Checks/ResamplingChecks.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/BSplineChains.h"
+#include "Testing/Support/Scenes/MaskScenes.h"
+#include "Testing/Support/Scenes/ModelScenes.h"
 
 namespace tessera {
 namespace {

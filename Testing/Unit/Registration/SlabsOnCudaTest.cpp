@@ -4,9 +4,9 @@
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Core/Registration/Terms/ImageTerm.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/MaskScenes.h"
-#include "Testing/Support/StageRuns.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/MaskScenes.h"
+#include "Testing/Support/Scenes/StageRuns.h"
 
 namespace tessera {
 namespace {

@@ -2,8 +2,8 @@
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Components/Transforms/Shared/OnCuda/ParameterPullBack.h"
 #include "Core/Registration/Samples/SamplesForCuda.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/ModelScenes.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/ModelScenes.h"
 
 #include <utility>
 

@@ -2,9 +2,9 @@
 #include "Core/Registration/Stage/StageMemory.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Transfers.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/StageRuns.h"
+#include "Core/Compute/Memory/Transfers.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/StageRuns.h"
 
 #include <limits>
 

@@ -2,7 +2,7 @@
 
 #include "Components/Metrics/AdvancedMeanSquares.h"
 #include "Components/Metrics/Shared/SumsOnCuda.h"
-#include "Testing/Support/StageRuns.h"
+#include "Testing/Support/Scenes/StageRuns.h"
 
 #include <gtest/gtest.h>
 

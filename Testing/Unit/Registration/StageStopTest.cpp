@@ -1,4 +1,4 @@
-#include "Testing/Support/StageRuns.h"
+#include "Testing/Support/Scenes/StageRuns.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "Testing/Support/TransformChecks.h"
+#include "Testing/Support/Checks/TransformChecks.h"
 
 using namespace tessera;
 using namespace tessera::checks;

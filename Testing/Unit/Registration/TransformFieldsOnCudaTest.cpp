@@ -2,8 +2,8 @@
 #include "Core/Registration/Fields/FieldSlabs.h"
 #include "Core/Registration/Fields/TransformFields.h"
 
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/TransformFieldCases.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/TransformFieldCases.h"
 
 namespace tessera {
 namespace {

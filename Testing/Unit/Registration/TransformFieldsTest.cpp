@@ -1,7 +1,7 @@
 #include "Core/Registration/Fields/TransformFields.h"
 
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TransformFieldCases.h"
+#include "Testing/Support/Scenes/TransformFieldCases.h"
 
 #include <gtest/gtest.h>
 

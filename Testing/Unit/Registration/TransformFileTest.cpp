@@ -5,7 +5,7 @@
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
 #include "Core/Compute/Error.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 

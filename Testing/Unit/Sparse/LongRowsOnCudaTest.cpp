@@ -1,7 +1,7 @@
 // needs: Sparse; needs: GPU
-#include "Testing/Support/PlainSpGemm.h"
-#include "Testing/Support/SpGemmOnGpu.h"
-#include "Testing/Support/SparseCases.h"
+#include "Testing/Support/Naive/PlainSpGemm.h"
+#include "Testing/Support/OnGpu/SpGemmOnGpu.h"
+#include "Testing/Support/Scenes/SparseCases.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include "Core/Sparse/MatrixFile.h"
 #include "Core/Sparse/Files/MatrixOutput.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/SparseCases.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Scenes/SparseCases.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // needs: Sparse
 #include "Core/Sparse/MatrixFile.h"
 #include "Core/Sparse/SpGemm.h"
-#include "Testing/Support/SparseCases.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Scenes/SparseCases.h"
 
 #include <gtest/gtest.h>
 

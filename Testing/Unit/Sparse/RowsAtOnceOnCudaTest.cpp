@@ -1,8 +1,8 @@
 // needs: Sparse; needs: GPU
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/PlainSpGemm.h"
-#include "Testing/Support/SparseCases.h"
+#include "Testing/Support/Naive/PlainSpGemm.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/SparseCases.h"
 
 #include <gtest/gtest.h>
 

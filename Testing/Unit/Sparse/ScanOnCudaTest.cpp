@@ -1,7 +1,7 @@
 // needs: Sparse; needs: GPU
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/SparseCases.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/SparseCases.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "Core/Sparse/Rows/RowSharesOnCuda.h"
 #include "Core/Sparse/SpGemm.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/SparseCases.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/SparseCases.h"
 
 #include <gtest/gtest.h>
 

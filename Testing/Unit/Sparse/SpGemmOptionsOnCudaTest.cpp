@@ -1,8 +1,8 @@
 // needs: Sparse; needs: GPU
 #include "Core/Sparse/SpGemm.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/SparseCases.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/SparseCases.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "Core/Sparse/Numbers/HalfPrecision.h"
 #include "Core/Sparse/SpGemm.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/PlainSpGemm.h"
+#include "Testing/Support/Naive/PlainSpGemm.h"
 
 #include <gtest/gtest.h>
 

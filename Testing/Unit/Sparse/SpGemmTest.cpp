@@ -1,7 +1,7 @@
 // needs: Sparse
 #include "Core/Sparse/SpGemm.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/PlainSpGemm.h"
+#include "Testing/Support/Naive/PlainSpGemm.h"
 
 #include <gtest/gtest.h>
 

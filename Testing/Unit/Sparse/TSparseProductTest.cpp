@@ -3,9 +3,9 @@
 #include "Core/Sparse/Numbers/HalfPrecision.h"
 #include "Core/Sparse/SpGemm.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/PlainSpGemm.h"
-#include "Testing/Support/SparseCases.h"
+#include "Testing/Support/Naive/PlainSpGemm.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/SparseCases.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
 #include "Core/Sparse/SpGemm.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/SparseCases.h"
+#include "Testing/Support/Scenes/SparseCases.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "Tools/Common/Calibration.h"
 
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 

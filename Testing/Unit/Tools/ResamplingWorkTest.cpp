@@ -2,7 +2,7 @@
 #include "Tools/Common/ResamplingWork.h"
 
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/ResampleScenes.h"
+#include "Testing/Support/Scenes/ResampleScenes.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include "Tools/Common/Signals.h"
 
 #include "Core/Compute/Error.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 

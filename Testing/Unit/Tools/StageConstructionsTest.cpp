@@ -3,8 +3,8 @@
 
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Resampler.h"
-#include "Testing/Support/StageRuns.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Scenes/StageRuns.h"
 
 #include <gtest/gtest.h>
 

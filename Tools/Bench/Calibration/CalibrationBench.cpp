@@ -1,7 +1,7 @@
 #include "Tools/Bench/Calibration/CalibrationBench.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Transfers.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/Calibration/ChildProcesses.h"

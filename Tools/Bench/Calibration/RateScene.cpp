@@ -1,7 +1,7 @@
 #include "Tools/Bench/Calibration/RateScene.h"
 
 #include "Core/Compute/Math/Random.h"
-#include "Core/Compute/Transfers.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/OptimizableTransform.h"

@@ -1,8 +1,8 @@
 #include "Tools/Bench/Images/PyramidBench.h"
 
 #include "Components/ImagePyramids/GenericImagePyramid.h"
-#include "Core/Compute/PinnedRange.h"
-#include "Core/Compute/Transfers.h"
+#include "Core/Compute/Memory/PinnedRange.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 #include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
 #include "Core/Image/Filters/LineFilterOnCuda.h"

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/Random.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Tools/Bench/Matrices/BenchmarkStructures.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 #include "Tools/Bench/Registration/CostBench.h"
 
 #include "Core/Compute/Math/Random.h"
-#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/CostTerm.h"

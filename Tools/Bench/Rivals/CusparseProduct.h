@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Compute/Buffer.h"
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Sparse/CsrOnCuda.h"
 
 #include <cstdint>

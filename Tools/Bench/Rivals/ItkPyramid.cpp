@@ -1,6 +1,6 @@
 #include "Tools/Bench/Rivals/ItkPyramid.h"
 
-#include "Core/Compute/Transfers.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Filters/Shrink.h"
 
 #include <itkBSplineDecompositionImageFilter.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.h"
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Registration/Samples/SampleKernels.h"
 
 // The kernels of the passes that ChainPasses.h describes. All arrays lie on the context's CUDA device.
@@ -39,8 +39,9 @@ TESSERA_CUDA_ONLY void covectorsOnCuda(Context&, const SamplesOnCuda<D>&, std::s
                                        const std::array<const float*, D>& covectors, const float* factors,
                                        double* points, double* values);
 
-/// ChainPasses::pullBack for a last transform that is a B-spline. Sums are 64-bit fixed-point numbers, so that
-/// they repeat. `sums` has the gradient's length and is all zero before and after; `largest` is one word.
+/// ChainPasses::pullBack for a last transform that is a B-spline. Sums are 64-bit fixed-point numbers, so
+/// that they repeat. `sums` has the gradient's length and is all zero before and after; `largest` is one
+/// word.
 template <int D>
 TESSERA_CUDA_ONLY void pullBackBSplineOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
                                              const std::array<const float*, D>& covectors,

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
-#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Memory/Buffer.h"
 
 namespace tessera {
 

@@ -1,6 +1,6 @@
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
-#include "Core/Compute/Reduction.cuh"
+#include "Core/Compute/Cuda/Reduction.cuh"
 #include "Core/Registration/Samples/FixedPointSums.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 

@@ -1,6 +1,6 @@
 #include "Components/Transforms/Shared/OnCuda/ChainJet.h"
 #include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
-#include "Core/Compute/Reduction.cuh"
+#include "Core/Compute/Cuda/Reduction.cuh"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
 
-#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Memory/Buffer.h"
 
 #include <utility>
 

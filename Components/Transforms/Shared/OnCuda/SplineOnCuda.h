@@ -2,7 +2,7 @@
 
 #include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 #include "Components/Transforms/Shared/SplineKernel.h"
-#include "Core/Compute/CudaOnly.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 
 #include <memory>
 #include <vector>

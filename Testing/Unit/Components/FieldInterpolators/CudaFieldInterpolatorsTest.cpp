@@ -5,7 +5,7 @@
 #include "Components/FieldInterpolators/ThreadPerVoxel.h"
 #include "Components/FieldInterpolators/ThreadPerVoxelTiled.h"
 
-#include "Testing/Support/OnGpu.h"
+#include "Testing/Support/OnGpu/OnGpu.h"
 #include "Testing/Support/ParameterText.h"
 
 #include <memory>

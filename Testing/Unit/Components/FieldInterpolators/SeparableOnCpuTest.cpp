@@ -1,7 +1,7 @@
 #include "Components/FieldInterpolators/Shared/SeparableOnCpu.h"
 
+#include "Testing/Support/Checks/FieldChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/FieldChecks.h"
 
 namespace tessera {
 namespace {

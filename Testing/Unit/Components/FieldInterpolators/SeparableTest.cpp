@@ -2,7 +2,7 @@
 #include "Components/FieldInterpolators/Separable.h"
 
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/OnGpu.h"
+#include "Testing/Support/OnGpu/OnGpu.h"
 
 namespace tessera {
 namespace {

@@ -1,6 +1,6 @@
 #include "Components/FieldInterpolators/VectorPerVoxel.h"
 
-#include "Testing/Support/CpuTileMethodChecks.h"
+#include "Testing/Support/Checks/CpuTileMethodChecks.h"
 
 namespace tessera::testing {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Filters/Shrink.h"
-#include "Testing/Support/ItkImages.h"
-#include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/Files/ItkImages.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #include "Components/ImagePyramids/RecursiveImagePyramid.h"
 #include "Components/ImagePyramids/ShrinkingImagePyramid.h"
 #include "Components/ImagePyramids/SmoothingImagePyramid.h"
-#include "Testing/Support/NoiseImage.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <gtest/gtest.h>
 

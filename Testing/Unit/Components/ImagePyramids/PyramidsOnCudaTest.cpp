@@ -3,12 +3,12 @@
 #include "Components/ImagePyramids/RecursiveImagePyramid.h"
 #include "Components/ImagePyramids/ShrinkingImagePyramid.h"
 #include "Components/ImagePyramids/SmoothingImagePyramid.h"
-#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <limits>
 

@@ -1,9 +1,9 @@
 // needs: ITK
 #include "Components/ImagePyramids/RecursiveImagePyramid.h"
 
-#include "Testing/Support/ItkImages.h"
-#include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/Files/ItkImages.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <gtest/gtest.h>
 

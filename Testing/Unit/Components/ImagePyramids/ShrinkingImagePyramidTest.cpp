@@ -1,7 +1,7 @@
 #include "Components/ImagePyramids/ShrinkingImagePyramid.h"
 
-#include "Testing/Support/NoiseImage.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 #include "Components/ImagePyramids/SmoothingImagePyramid.h"
 
 #include "Core/Image/Filters/RecursiveGaussian.h"
-#include "Testing/Support/NoiseImage.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "Components/ImageSamplers/GridSampler.h"
 #include "Components/ImageSamplers/FullSampler.h"
 
-#include "Testing/Support/SamplerChecks.h"
+#include "Testing/Support/Checks/SamplerChecks.h"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 #include "Components/ImageSamplers/RandomCoordinateSampler.h"
 
+#include "Testing/Support/Checks/SamplerChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/SamplerChecks.h"
 
 namespace tessera {
 namespace {

@@ -1,8 +1,8 @@
 #include "Components/ImageSamplers/RandomSampler.h"
 #include "Components/ImageSamplers/RandomSparseMaskSampler.h"
 
+#include "Testing/Support/Checks/SamplerChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/SamplerChecks.h"
 
 namespace tessera {
 namespace {

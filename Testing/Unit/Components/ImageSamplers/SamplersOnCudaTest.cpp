@@ -5,9 +5,9 @@
 #include "Components/ImageSamplers/RandomSampler.h"
 #include "Components/ImageSamplers/RandomSparseMaskSampler.h"
 
+#include "Testing/Support/Checks/SamplerChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/SamplerChecks.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
 
 namespace tessera {
 namespace {

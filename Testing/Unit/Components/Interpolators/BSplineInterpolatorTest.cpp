@@ -3,9 +3,9 @@
 
 #include "Components/Interpolators/LinearInterpolator.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
+#include "Testing/Support/Checks/InterpolatorChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/InterpolatorChecks.h"
-#include "Testing/Support/ItkImages.h"
+#include "Testing/Support/Files/ItkImages.h"
 #include "Testing/Support/ParameterText.h"
 
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 #include "Components/Interpolators/NearestNeighborInterpolator.h"
 #include "Core/Registration/Interpolation/InterpolatePointsOnCuda.h"
 
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/InterpolatorChecks.h"
+#include "Testing/Support/Checks/InterpolatorChecks.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/ParameterText.h"
 
 #include <limits>

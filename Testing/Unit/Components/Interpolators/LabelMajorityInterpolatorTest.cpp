@@ -2,8 +2,8 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Interpolation/LabelMajority.h"
+#include "Testing/Support/Checks/InterpolatorChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/InterpolatorChecks.h"
 #include "Testing/Support/ParameterText.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // needs: ITK
 #include "Components/Interpolators/NearestNeighborInterpolator.h"
 
-#include "Testing/Support/InterpolatorChecks.h"
-#include "Testing/Support/ItkImages.h"
+#include "Testing/Support/Checks/InterpolatorChecks.h"
+#include "Testing/Support/Files/ItkImages.h"
 #include "Testing/Support/ParameterText.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
 
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/NaiveParzen.h"
+#include "Testing/Support/Naive/NaiveParzen.h"
 
 namespace tessera {
 namespace {

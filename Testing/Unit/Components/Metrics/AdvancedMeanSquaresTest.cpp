@@ -1,6 +1,6 @@
 #include "Components/Metrics/AdvancedMeanSquares.h"
 
-#include "Testing/Support/MetricChecks.h"
+#include "Testing/Support/Checks/MetricChecks.h"
 
 namespace tessera {
 namespace {

@@ -1,8 +1,8 @@
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
 
 #include "Components/Transforms/TranslationTransform.h"
+#include "Testing/Support/Checks/TermChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TermChecks.h"
 
 namespace tessera {
 namespace {

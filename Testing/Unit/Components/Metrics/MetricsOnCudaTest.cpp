@@ -4,8 +4,8 @@
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
 
-#include "Testing/Support/MetricsOnGpu.h"
-#include "Testing/Support/NaiveParzen.h"
+#include "Testing/Support/Naive/NaiveParzen.h"
+#include "Testing/Support/OnGpu/MetricsOnGpu.h"
 
 namespace tessera {
 namespace {

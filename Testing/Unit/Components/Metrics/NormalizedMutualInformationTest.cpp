@@ -1,6 +1,6 @@
 #include "Components/Metrics/NormalizedMutualInformation.h"
 
-#include "Testing/Support/NaiveParzen.h"
+#include "Testing/Support/Naive/NaiveParzen.h"
 
 namespace tessera {
 namespace {

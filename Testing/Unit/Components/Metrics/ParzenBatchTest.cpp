@@ -1,7 +1,7 @@
 #include "Components/Metrics/Shared/ParzenBatch.h"
 
 #include "Components/Metrics/Shared/EntropyTerms.h"
-#include "Testing/Support/NaiveParzen.h"
+#include "Testing/Support/Naive/NaiveParzen.h"
 
 namespace tessera {
 namespace {

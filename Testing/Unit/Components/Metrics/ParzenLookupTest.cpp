@@ -2,7 +2,7 @@
 
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
 #include "Components/Metrics/Shared/EntropyTerms.h"
-#include "Testing/Support/NaiveParzen.h"
+#include "Testing/Support/Naive/NaiveParzen.h"
 
 namespace tessera {
 namespace {

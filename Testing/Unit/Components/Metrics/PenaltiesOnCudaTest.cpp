@@ -3,8 +3,8 @@
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/ModelScenes.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/ModelScenes.h"
 
 #include <utility>
 
@@ -13,8 +13,7 @@ namespace {
 
 using namespace testing;
 
-constexpr const char* penaltyParameters =
-    "(RequiredRatioOfValidSamples 0.05)\n(BendingEnergyUnit \"Voxel\")";
+constexpr const char* penaltyParameters = "(RequiredRatioOfValidSamples 0.05)\n(BendingEnergyUnit \"Voxel\")";
 
 template <class Term, int D>
 TermEvaluation evaluateOn(Context context, const TermScene<D>& scene, const SampleSet<D>& samples,

@@ -1,7 +1,7 @@
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 
+#include "Testing/Support/Checks/TermChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TermChecks.h"
 
 namespace tessera {
 namespace {

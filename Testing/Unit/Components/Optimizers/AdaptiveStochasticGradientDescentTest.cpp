@@ -1,7 +1,7 @@
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
 
-#include "Testing/Support/AnalyticCosts.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/AnalyticCosts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 #include "Components/Optimizers/ConjugateGradient.h"
 
-#include "Testing/Support/AnalyticCosts.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/AnalyticCosts.h"
 
 #include <gtest/gtest.h>
 

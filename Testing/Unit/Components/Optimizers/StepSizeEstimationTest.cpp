@@ -1,6 +1,6 @@
 #include "Components/Optimizers/Shared/StepSizeEstimation.h"
 
-#include "Testing/Support/AnalyticCosts.h"
+#include "Testing/Support/Scenes/AnalyticCosts.h"
 
 #include <gtest/gtest.h>
 

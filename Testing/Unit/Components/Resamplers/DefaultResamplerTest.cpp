@@ -3,7 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
-#include "Testing/Support/ResampleByHand.h"
+#include "Testing/Support/Naive/ResampleByHand.h"
 
 #include <gtest/gtest.h>
 

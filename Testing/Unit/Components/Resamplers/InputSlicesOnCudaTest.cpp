@@ -1,10 +1,10 @@
 // needs: GPU
 #include "Components/Resamplers/Shared/InputSlices.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/ResampleScenes.h"
-#include "Testing/Support/ResamplingChecks.h"
+#include "Testing/Support/Checks/ResamplingChecks.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/ResampleScenes.h"
 
-#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
 
-#include "Testing/Support/ResampleScenes.h"
-#include "Testing/Support/TransformChecks.h"
+#include "Testing/Support/Checks/TransformChecks.h"
+#include "Testing/Support/Scenes/ResampleScenes.h"
 
 #include <gtest/gtest.h>
 

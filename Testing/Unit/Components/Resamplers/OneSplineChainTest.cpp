@@ -1,6 +1,6 @@
 #include "Components/Resamplers/Shared/OneSplineChain.h"
 
-#include "Testing/Support/BendingScenes.h"
+#include "Testing/Support/Scenes/BendingScenes.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // needs: ITK
-#include "Testing/Support/ItkResampleChecks.h"
+#include "Testing/Support/Checks/ItkResampleChecks.h"
 
 #include <gtest/gtest.h>
 

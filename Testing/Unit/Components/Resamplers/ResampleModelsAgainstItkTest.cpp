@@ -1,6 +1,6 @@
 // needs: ITK
-#include "Testing/Support/ItkResampleChecks.h"
-#include "Testing/Support/ModelTransforms.h"
+#include "Testing/Support/Checks/ItkResampleChecks.h"
+#include "Testing/Support/Scenes/ModelTransforms.h"
 
 #include <itkDisplacementFieldTransform.h>
 #include <itkElasticBodyReciprocalSplineKernelTransform.h>

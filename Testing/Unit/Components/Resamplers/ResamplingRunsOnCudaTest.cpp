@@ -1,8 +1,8 @@
 // needs: GPU
 #include "Components/Transforms/TranslationTransform.h"
-#include "Testing/Support/BSplineChains.h"
-#include "Testing/Support/GpuTest.h"
-#include "Testing/Support/ResamplingChecks.h"
+#include "Testing/Support/Checks/ResamplingChecks.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/BSplineChains.h"
 
 // Kernels treat runs of voxels as a whole where all of a run lies inside the moving image or outside of it.
 // Lattices and displacements here bring runs to every place relative to its border.

@@ -1,7 +1,7 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
 #include "Core/Registration/Interpolation/SliceInterpolator.h"
-#include "Testing/Support/ResampleScenes.h"
-#include "Testing/Support/ResamplingChecks.h"
+#include "Testing/Support/Checks/ResamplingChecks.h"
+#include "Testing/Support/Scenes/ResampleScenes.h"
 
 #include <gtest/gtest.h>
 

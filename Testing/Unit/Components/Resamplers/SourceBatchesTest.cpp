@@ -1,7 +1,7 @@
 #include "Components/Resamplers/Shared/SourceBatches.h"
 
-#include "Testing/Support/ResampleByHand.h"
-#include "Testing/Support/ResampleScenes.h"
+#include "Testing/Support/Naive/ResampleByHand.h"
+#include "Testing/Support/Scenes/ResampleScenes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "Components/Transforms/Shared/BSplineDisplacement.h"
 
 #include "Components/Transforms/Shared/BSplineField.h"
-#include "Testing/Support/TransformChecks.h"
+#include "Testing/Support/Checks/TransformChecks.h"
 
 #include <gtest/gtest.h>
 

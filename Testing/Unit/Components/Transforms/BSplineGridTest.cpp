@@ -3,8 +3,8 @@
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/Shared/BSplineField.h"
 #include "Core/Compute/Error.h"
+#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ParameterText.h"
-#include "Testing/Support/TransformChecks.h"
 
 #include <gtest/gtest.h>
 

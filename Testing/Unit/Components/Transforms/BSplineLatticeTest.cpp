@@ -1,6 +1,6 @@
 #include "Components/Transforms/Shared/BSplineLattice.h"
 
-#include "Testing/Support/BSplineChains.h"
+#include "Testing/Support/Scenes/BSplineChains.h"
 
 #include <gtest/gtest.h>
 

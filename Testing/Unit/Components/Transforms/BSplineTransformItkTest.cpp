@@ -1,8 +1,8 @@
 // needs: ITK
 #include "Components/Transforms/BSplineTransform.h"
 
+#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ParameterText.h"
-#include "Testing/Support/TransformChecks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 #include "Components/Transforms/BSplineTransform.h"
 
 #include "Core/Parameters/ParameterText.h"
+#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
-#include "Testing/Support/TransformChecks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "Components/Transforms/Shared/BendingEnergyLines.h"
 
-#include "Testing/Support/BendingEnergyCases.h"
-#include "Testing/Support/BendingLinesOnCpu.h"
+#include "Testing/Support/Naive/BendingLinesOnCpu.h"
+#include "Testing/Support/Scenes/BendingEnergyCases.h"
 
 #include <algorithm>
 

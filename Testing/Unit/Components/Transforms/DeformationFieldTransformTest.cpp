@@ -1,10 +1,10 @@
 #include "Components/Transforms/DeformationFieldTransform.h"
 
 #include "Core/Image/Files/ImageFile.h"
+#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/ParameterText.h"
-#include "Testing/Support/TemporaryFolder.h"
-#include "Testing/Support/TransformChecks.h"
 
 #include <gtest/gtest.h>
 

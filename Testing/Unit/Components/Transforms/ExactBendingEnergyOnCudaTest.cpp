@@ -1,8 +1,8 @@
 // needs: GPU
 #include "Components/Transforms/Shared/ExactBendingEnergy.h"
 
-#include "Testing/Support/BendingEnergyCases.h"
-#include "Testing/Support/GpuTest.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/BendingEnergyCases.h"
 
 #include <algorithm>
 

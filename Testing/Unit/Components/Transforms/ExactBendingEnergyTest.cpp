@@ -2,10 +2,10 @@
 
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Transforms/Shared/BSplineField.h"
-#include "Testing/Support/BendingEnergyCases.h"
+#include "Testing/Support/Checks/FieldChecks.h"
+#include "Testing/Support/Checks/TermChecks.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/FieldChecks.h"
-#include "Testing/Support/TermChecks.h"
+#include "Testing/Support/Scenes/BendingEnergyCases.h"
 
 #include <numeric>
 

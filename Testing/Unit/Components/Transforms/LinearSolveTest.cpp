@@ -1,6 +1,6 @@
 #include "Components/Transforms/Shared/LinearSolve.h"
 
-#include "Testing/Support/TransformChecks.h"
+#include "Testing/Support/Checks/TransformChecks.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
 #include "Core/Compute/Error.h"
+#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ParameterText.h"
-#include "Testing/Support/TransformChecks.h"
 
 #include <numbers>
 
@@ -322,7 +322,8 @@ TEST(LinearTransform, ScalesFollowTheRulesOfElastix)
   Context context;
   const Points<3> points(1);
   const auto scalesOf = [&](const Transform<3>& transform) {
-    return optimizable(transform).scales(context, points.list(), std::vector<double>(transform.parameterCount(), 0.0));
+    return optimizable(transform).scales(context, points.list(),
+                                         std::vector<double>(transform.parameterCount(), 0.0));
   };
   using V = std::vector<double>;
   EXPECT_EQ(scalesOf(EulerTransform<3>(text<3>(""))), (V{1e5, 1e5, 1e5, 1, 1, 1}));

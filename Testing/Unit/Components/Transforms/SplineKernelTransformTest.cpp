@@ -1,8 +1,8 @@
 #include "Components/Transforms/SplineKernelTransform.h"
 
+#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
-#include "Testing/Support/TransformChecks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "Components/Transforms/Shared/TransformFileReading.h"
 
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 

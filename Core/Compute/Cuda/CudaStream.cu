@@ -1,0 +1,289 @@
+#include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Memory/Transfers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+namespace tessera {
+namespace {
+
+/// Bytes of the device for loaded kernels, their local memory and recorded work.
+constexpr double besideArrays = 64 << 20;
+
+cudaMemPool_t poolOf(int ordinal)
+{
+  cudaMemPool_t pool;
+  checkCuda(cudaDeviceGetDefaultMemPool(&pool, ordinal), "asking for the memory pool");
+  return pool;
+}
+
+/// The value in bytes of one of the pool's counters.
+double poolBytes(int ordinal, cudaMemPoolAttr counter)
+{
+  std::uint64_t bytes = 0;
+  checkCuda(cudaMemPoolGetAttribute(poolOf(ordinal), counter, &bytes), "asking the memory pool");
+  return static_cast<double>(bytes);
+}
+
+/// The memory that the driver has free plus the unused memory of the pool, for the current device.
+double freeOfDevice(int ordinal)
+{
+  std::size_t free = 0, total = 0;
+  checkCuda(cudaMemGetInfo(&free, &total), "asking for free memory");
+  return static_cast<double>(free) + poolBytes(ordinal, cudaMemPoolAttrReservedMemCurrent)
+         - poolBytes(ordinal, cudaMemPoolAttrUsedMemCurrent);
+}
+
+double leftOfLimit(int ordinal)
+{
+  const double limit = deviceMemoryLimit();
+  return std::isinf(limit) ? limit : std::max(0.0, limit - poolBytes(ordinal, cudaMemPoolAttrUsedMemCurrent));
+}
+
+class CudaRecording final : public Recording {
+public:
+  CudaRecording(cudaGraph_t graph, cudaStream_t stream) : stream_(stream)
+  {
+    const cudaError_t made = cudaGraphInstantiate(&work_, graph, 0);
+    cudaGraphDestroy(graph);
+    checkCuda(made, "making a graph of recorded work");
+  }
+  ~CudaRecording() override { cudaGraphExecDestroy(work_); }
+
+  void replay() override { checkCuda(cudaGraphLaunch(work_, stream_), "giving recorded work"); }
+
+private:
+  cudaStream_t stream_;
+  cudaGraphExec_t work_ = nullptr;
+};
+
+class CudaStream final : public Stream {
+public:
+  explicit CudaStream(int ordinal) : ordinal_(ordinal)
+  {
+    makeCurrent();
+    checkCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+    checkCuda(cudaEventCreate(&started_), "making an event");
+    checkCuda(cudaEventCreate(&stopped_), "making an event");
+    checkCuda(cudaMallocHost(&small_, smallBytes), "taking pinned memory");
+    // The pool keeps released memory, so that levels and iterations do not wait for the driver.
+    std::uint64_t keepAll = ~std::uint64_t{0};
+    checkCuda(cudaMemPoolSetAttribute(poolOf(ordinal_), cudaMemPoolAttrReleaseThreshold, &keepAll),
+              "setting up the memory pool");
+  }
+  ~CudaStream() override
+  {
+    cudaSetDevice(ordinal_);
+    cudaStreamSynchronize(stream_);
+    cudaFreeHost(small_);
+    cudaEventDestroy(started_);
+    cudaEventDestroy(stopped_);
+    cudaStreamDestroy(stream_);
+  }
+
+  cudaStream_t native()
+  {
+    makeCurrent();
+    return stream_;
+  }
+
+  void* allocate(std::size_t bytes) override
+  {
+    void* memory = nullptr;
+    if (fits(bytes)) {
+      cudaError_t failure = cudaMallocAsync(&memory, bytes, native());
+      if (failure == cudaErrorMemoryAllocation) { // pieces of memory that the pool keeps may be too small
+        cudaGetLastError();
+        wait();
+        checkCuda(cudaMemPoolTrimTo(poolOf(ordinal_), 0), "trimming the memory pool");
+        failure = cudaMallocAsync(&memory, bytes, native());
+      }
+      if (failure != cudaErrorMemoryAllocation) {
+        checkCuda(failure, "taking device memory");
+        return memory;
+      }
+      cudaGetLastError();
+    }
+    throw Error(ExitCode::outOfMemory, "memory of CUDA device " + std::to_string(ordinal_) + ": "
+                                           + std::to_string(bytes)
+                                           + " bytes asked for: " + std::to_string(freeBytes())
+                                           + " are free. Allowed: less at a time, or (Device \"cpu\").");
+  }
+  void release(void* memory) noexcept override
+  {
+    if (memory && cudaSetDevice(ordinal_) == cudaSuccess)
+      cudaFreeAsync(memory, stream_);
+  }
+  std::size_t freeBytes() override
+  {
+    makeCurrent();
+    return static_cast<std::size_t>(std::max(0.0, std::min(freeOfDevice(ordinal_), leftOfLimit(ordinal_))));
+  }
+  double usableBytes() override
+  {
+    makeCurrent();
+    return std::max(0.0, std::min(freeOfDevice(ordinal_) - besideArrays, leftOfLimit(ordinal_)));
+  }
+  double takePeakBytes() override
+  {
+    wait();
+    const double peak = poolBytes(ordinal_, cudaMemPoolAttrUsedMemHigh);
+    std::uint64_t fromNow = 0;
+    checkCuda(cudaMemPoolSetAttribute(poolOf(ordinal_), cudaMemPoolAttrUsedMemHigh, &fromNow),
+              "setting up the memory pool");
+    return peak;
+  }
+
+  void copyToDevice(void* device, const void* host, std::size_t bytes) override
+  {
+    const double start = hostMilliseconds();
+    checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, native()),
+              "copying to the device");
+    countTransfer(hostMilliseconds() - start);
+    countBytesToDevice(bytes);
+  }
+  void copyToHost(void* host, const void* device, std::size_t bytes) override
+  {
+    const double start = hostMilliseconds();
+    // The few scalars of an iteration go through pinned memory, which needs no staging.
+    void* to = bytes <= smallBytes ? small_ : host;
+    checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDeviceToHost, native()),
+              "copying from the device");
+    wait();
+    if (to == small_)
+      std::memcpy(host, small_, bytes);
+    countTransfer(hostMilliseconds() - start);
+  }
+  void copyOnDevice(void* to, const void* from, std::size_t bytes) override
+  {
+    checkCuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, native()), "copying on the device");
+  }
+  void fill(void* device, int byte, std::size_t bytes) override
+  {
+    checkCuda(cudaMemsetAsync(device, byte, bytes, native()), "filling device memory");
+  }
+
+  void* allocatePinned(std::size_t bytes) override
+  {
+    void* memory = nullptr;
+    makeCurrent();
+    checkCuda(cudaMallocHost(&memory, bytes), "taking pinned memory");
+    return memory;
+  }
+  void releasePinned(void* memory) noexcept override { cudaFreeHost(memory); }
+  void copyLater(void* pinned, const void* device, std::size_t bytes) override
+  {
+    checkCuda(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, native()),
+              "copying from the device");
+  }
+
+  void beginRecording() override
+  {
+    checkCuda(cudaStreamBeginCapture(native(), cudaStreamCaptureModeThreadLocal), "recording work");
+  }
+  std::unique_ptr<Recording> endRecording() override
+  {
+    cudaGraph_t graph = nullptr;
+    checkCuda(cudaStreamEndCapture(native(), &graph), "recording work");
+    return std::make_unique<CudaRecording>(graph, stream_);
+  }
+
+  void wait() override { checkCuda(cudaStreamSynchronize(native()), "waiting for the device"); }
+  void startTimer() override
+  {
+    checkCuda(cudaEventRecord(started_, native()), "starting the device's timer");
+  }
+  double stopTimerMilliseconds() override
+  {
+    float milliseconds = 0;
+    checkCuda(cudaEventRecord(stopped_, native()), "stopping the device's timer");
+    checkCuda(cudaEventSynchronize(stopped_), "waiting for the device");
+    checkCuda(cudaEventElapsedTime(&milliseconds, started_, stopped_), "reading the device's timer");
+    return milliseconds;
+  }
+
+private:
+  void makeCurrent() { checkCuda(cudaSetDevice(ordinal_), "choosing the device"); }
+  /// Whether `bytes` more are within the limit. Waits for enqueued work if it may give back enough.
+  bool fits(std::size_t bytes)
+  {
+    if (std::isinf(deviceMemoryLimit()))
+      return true;
+    if (static_cast<double>(bytes) > leftOfLimit(ordinal_))
+      wait();
+    return static_cast<double>(bytes) <= leftOfLimit(ordinal_);
+  }
+
+  static constexpr std::size_t smallBytes = 4096;
+  int ordinal_;
+  void* small_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t started_ = nullptr, stopped_ = nullptr;
+};
+}
+
+void checkCuda(cudaError_t error, const char* doing)
+{
+  if (error == cudaSuccess)
+    return;
+  cudaGetLastError();
+  const ExitCode code = error == cudaErrorMemoryAllocation ? ExitCode::outOfMemory : ExitCode::device;
+  throw Error(code, std::string("CUDA: ") + doing + ": " + cudaGetErrorString(error) + " ("
+                        + cudaGetErrorName(error) + "). Allowed: a working device, or (Device \"cpu\").");
+}
+
+cudaStream_t cudaStreamOf(const Context& context)
+{
+  return static_cast<CudaStream&>(*context.stream).native();
+}
+
+std::shared_ptr<Stream> makeCudaStream(int ordinal)
+{
+  return std::make_shared<CudaStream>(ordinal);
+}
+
+namespace {
+
+/// The reason why cudaGetDeviceCount counted no device. CUDA reports a missing driver as one that is too old.
+std::string whyNoDevice(cudaError_t answer)
+{
+  if (answer == cudaSuccess || answer == cudaErrorNoDevice)
+    return "no CUDA device is visible";
+  int driver = 0; // stays 0 without a driver
+  if (answer != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess)
+    return std::string("CUDA says: ") + cudaGetErrorString(answer);
+  const auto version = [](int number) {
+    return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+  };
+  return driver == 0 ? "no NVIDIA driver is installed"
+                     : "the NVIDIA driver is for CUDA up to " + version(driver) + ", this build for "
+                           + version(CUDART_VERSION);
+}
+
+}
+
+CudaDevices listCudaDevices()
+{
+  int count = 0;
+  const cudaError_t answer = cudaGetDeviceCount(&count);
+  if (answer != cudaSuccess || count == 0) {
+    cudaGetLastError();
+    return {{}, whyNoDevice(answer)};
+  }
+  CudaDevices devices;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    cudaDeviceProp properties;
+    int kiloHertz = 0;
+    checkCuda(cudaGetDeviceProperties(&properties, ordinal), "asking for a device's properties");
+    checkCuda(cudaDeviceGetAttribute(&kiloHertz, cudaDevAttrClockRate, ordinal),
+              "asking for a device's clock");
+    devices.found.push_back({properties.name, properties.multiProcessorCount, kiloHertz * 1e-6,
+                             properties.totalGlobalMem, static_cast<std::size_t>(properties.l2CacheSize)});
+  }
+  return devices;
+}
+
+}

@@ -1,0 +1,154 @@
+#include "Core/Compute/Memory/Memory.h"
+
+#include "Core/Compute/Error.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <sstream>
+
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+constexpr double unlimited = std::numeric_limits<double>::infinity();
+constexpr double worthAsking = 16 << 20; // a run does not fail for want of less
+
+/// The number behind a name at the beginning of a line.
+std::optional<double> numberAfter(const std::string& path, const std::string& name)
+{
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string first;
+    double value = 0;
+    if (words >> first >> value && first == name)
+      return value;
+  }
+  return std::nullopt;
+}
+
+/// The number in a file; nothing if the file has "max" or does not exist.
+std::optional<double> numberIn(const std::string& path)
+{
+  double value = 0;
+  return std::ifstream(path) >> value ? std::optional(value) : std::nullopt;
+}
+
+double leftOfSystem(const std::string& root)
+{
+  const std::string file = root + "/proc/meminfo";
+  const std::optional<double> kilobytes = numberAfter(file, "MemAvailable:");
+  return kilobytes ? (*kilobytes + numberAfter(file, "SwapFree:").value_or(0)) * 1024 : unlimited;
+}
+
+/// The names of the files in one version of control groups.
+struct GroupFiles {
+  const char *limit, *usage, *reclaimable;
+};
+
+double leftOfGroup(const std::string& folder, const GroupFiles& files)
+{
+  const std::optional<double> limit = numberIn(folder + "/" + files.limit),
+                              usage = numberIn(folder + "/" + files.usage);
+  if (!limit || !usage)
+    return unlimited;
+  return *limit - *usage + numberAfter(folder + "/memory.stat", files.reclaimable).value_or(0);
+}
+
+/// The memory left in a control group and in the groups around it, each of which limits what is in it. Inside
+/// a container the path may name folders that are not visible.
+double leftOfGroups(const std::string& mount, std::string group, const GroupFiles& files)
+{
+  double left = unlimited;
+  while (true) {
+    left = std::min(left, leftOfGroup(mount + group, files));
+    const std::size_t slash = group.rfind('/');
+    if (slash == std::string::npos)
+      return left;
+    group.resize(slash);
+  }
+}
+
+double leftOfControlGroups(const std::string& root)
+{
+  double left = unlimited;
+  std::ifstream file(root + "/proc/self/cgroup"); // each line is id:controllers:/path
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos)
+      continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",",
+                      group = line.substr(second + 1);
+    if (controllers == ",,")
+      left = std::min(left, leftOfGroups(root + "/sys/fs/cgroup", group,
+                                         {"memory.max", "memory.current", "inactive_file"}));
+    else if (controllers.find(",memory,") != std::string::npos)
+      left = std::min(
+          left, leftOfGroups(root + "/sys/fs/cgroup/memory", group,
+                             {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}));
+  }
+  return left;
+}
+
+double leftOfAddressSpace(const std::string& root)
+{
+  rlimit limit{};
+  const std::optional<double> pages = numberIn(root + "/proc/self/statm");
+  if (!pages || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return unlimited;
+  return static_cast<double>(limit.rlim_cur) - *pages * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+}
+
+std::string gigabytes(double bytes)
+{
+  char text[64];
+  std::snprintf(text, sizeof text, bytes < 1e15 ? "%.1f GB" : "%.2g GB", bytes / 1e9);
+  return text;
+}
+
+}
+
+double availableMemoryBytes(const std::string& root)
+{
+  return std::max(0.0, std::min({leftOfSystem(root), leftOfControlGroups(root), leftOfAddressSpace(root)}));
+}
+
+void requireMemory(double bytes, const std::string& what, const std::string& allowed)
+{
+  if (bytes < worthAsking)
+    return;
+  const double available = availableMemoryBytes();
+  if (bytes > available)
+    throw Error(ExitCode::outOfMemory, what + ": about " + gigabytes(bytes) + " of memory are needed, "
+                                           + gigabytes(available) + " are free. Allowed: " + allowed + ".");
+}
+
+void giveFreedMemoryBack()
+{
+  constexpr int smallBytes = 32 << 10;
+  mallopt(M_MMAP_THRESHOLD, smallBytes); // larger arrays get pages of their own
+}
+
+std::string extentText(std::span<const std::size_t> size)
+{
+  std::string text;
+  for (const std::size_t length : size)
+    text += (text.empty() ? "" : " x ") + std::to_string(length);
+  return text;
+}
+
+double extentCount(std::span<const std::size_t> size)
+{
+  double count = 1;
+  for (const std::size_t length : size)
+    count *= static_cast<double>(length);
+  return count;
+}
+
+}

@@ -1,0 +1,122 @@
+#include "Core/Compute/Vectors/VectorOps.h"
+
+#include "Core/Compute/Memory/Buffer.h"
+#include "Core/Compute/Threads/Parallel.h"
+#include "Core/Compute/Vectors/VectorOpsOnCuda.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t chunk = 16384;
+
+/// A context with one thread for short vectors, for which a parallel region costs more than the work.
+Context forSize(const Context& context, std::size_t count)
+{
+  Context chosen = context;
+  if (count < 4 * chunk)
+    chosen.threads = 1;
+  return chosen;
+}
+
+}
+
+double dot(const Context& context, std::span<const double> a, std::span<const double> b)
+{
+  if (context.onCuda())
+    return oncuda::dot(context, a, b);
+  std::vector<double> partial((a.size() + chunk - 1) / chunk);
+  forEachRange(forSize(context, a.size()), a.size(), chunk, [&](std::size_t first, std::size_t last) {
+    double sum = 0;
+    for (std::size_t i = first; i < last; ++i)
+      sum += a[i] * b[i];
+    partial[first / chunk] = sum;
+  });
+  double total = 0;
+  for (double sum : partial)
+    total += sum;
+  return total;
+}
+
+double norm(const Context& context, std::span<const double> a)
+{
+  return std::sqrt(dot(context, a, a));
+}
+
+std::array<double, 2> dots(const Context& context, std::span<const double> a, std::span<const double> b)
+{
+  if (context.onCuda())
+    return oncuda::dots(context, a, b);
+  return {dot(context, a, a), dot(context, a, b)};
+}
+
+double largestMagnitude(const Context& context, std::span<const double> a)
+{
+  if (context.onCuda())
+    return oncuda::largestMagnitude(context, a);
+  double largest = 0;
+  for (double value : a)
+    largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+void axpy(const Context& context, double factor, std::span<const double> x, std::span<double> y)
+{
+  if (context.onCuda())
+    return oncuda::combine(context, factor, x, 1, y);
+  forEachRange(forSize(context, x.size()), x.size(), chunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      y[i] += factor * x[i];
+  });
+}
+
+void scaleInto(const Context& context, double factor, std::span<const double> x, std::span<double> y)
+{
+  if (context.onCuda())
+    return oncuda::combine(context, factor, x, 0, y);
+  forEachRange(forSize(context, x.size()), x.size(), chunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      y[i] = factor * x[i];
+  });
+}
+
+void multiplyInto(const Context& context, std::span<const double> a, std::span<const double> b,
+                  std::span<double> y)
+{
+  if (context.onCuda())
+    return oncuda::multiplyInto(context, a, b, y);
+  forEachRange(forSize(context, a.size()), a.size(), chunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      y[i] = a[i] * b[i];
+  });
+}
+
+void divideInto(const Context& context, std::span<const double> a, std::span<const double> b,
+                std::span<double> y)
+{
+  if (context.onCuda())
+    return oncuda::divideInto(context, a, b, y);
+  forEachRange(forSize(context, a.size()), a.size(), chunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      y[i] = a[i] / b[i];
+  });
+}
+
+void copyInto(const Context& context, std::span<const double> x, std::span<double> y)
+{
+  if (context.onCuda())
+    return context.stream->copyOnDevice(y.data(), x.data(), y.size_bytes());
+  std::copy(x.begin(), x.end(), y.begin());
+}
+
+void fill(const Context& context, double value, std::span<double> y)
+{
+  if (context.onCuda())
+    return oncuda::fill(context, value, y);
+  std::fill(y.begin(), y.end(), value);
+}
+
+}

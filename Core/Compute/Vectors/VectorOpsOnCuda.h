@@ -1,0 +1,34 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
+
+#include <array>
+#include <span>
+
+// The functions of VectorOps.h for contexts on a CUDA device, where the spans lie.
+namespace tessera::oncuda {
+
+/// Waits for the device.
+TESSERA_CUDA_ONLY double dot(const Context&, std::span<const double> a, std::span<const double> b);
+TESSERA_CUDA_ONLY std::array<double, 2> dots(const Context&, std::span<const double> a,
+                                             std::span<const double> b);
+/// Writes a . b to the device's memory, without waiting.
+TESSERA_CUDA_ONLY void dotInto(const Context&, std::span<const double> a, std::span<const double> b,
+                               double* result);
+TESSERA_CUDA_ONLY double largestMagnitude(const Context&, std::span<const double> a);
+
+/// y_i = a x_i + b y_i; y is not read if b is 0.
+TESSERA_CUDA_ONLY void combine(const Context&, double a, std::span<const double> x, double b,
+                               std::span<double> y);
+TESSERA_CUDA_ONLY void multiplyInto(const Context&, std::span<const double> a, std::span<const double> b,
+                                    std::span<double> y);
+TESSERA_CUDA_ONLY void divideInto(const Context&, std::span<const double> a, std::span<const double> b,
+                                  std::span<double> y);
+TESSERA_CUDA_ONLY void fill(const Context&, double value, std::span<double> y);
+/// y_i = x_i, rounded to float
+TESSERA_CUDA_ONLY void toFloat(const Context&, std::span<const double> x, std::span<float> y);
+/// y += x
+TESSERA_CUDA_ONLY void add(const Context&, std::span<const float> x, std::span<float> y);
+
+}

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "Testing/Support/Scenes/Phantom.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::testing {
+
+/// Noise of mean 100 and standard deviation 40 in every voxel: no smoothness that could hide a mistake.
+template <int D>
+Image<D> noiseImage(const ImageGeometry<D>& geometry, std::uint64_t seed)
+{
+  Image<D> image{geometry, std::vector<float>(geometry.voxelCount(), 100.0f)};
+  addNoise<D>(image, 40, seed);
+  return image;
+}
+
+/// An image of 16 x 12 x 10 bytes of noise, which does not compress. Its first voxel is 0.
+inline Image<3> byteNoise()
+{
+  Image<3> image{centredGeometry<3>({16, 12, 10}, {1, 1, 1}), {0}};
+  for (std::uint32_t i = 1; i < image.geometry.voxelCount(); ++i)
+    image.voxels.push_back(static_cast<float>(randomWords({}, i, 0)[0] % 256));
+  return image;
+}
+
+inline double largestMagnitude(const std::vector<float>& values)
+{
+  double largest = 0;
+  for (const float value : values)
+    largest = std::max(largest, std::abs(static_cast<double>(value)));
+  return largest;
+}
+
+/// Infinite if the sizes differ.
+inline double largestDifference(const std::vector<float>& a, const std::vector<float>& b)
+{
+  if (a.size() != b.size())
+    return INFINITY;
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    largest = std::max(largest, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  return largest;
+}
+
+}

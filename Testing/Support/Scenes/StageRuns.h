@@ -1,0 +1,107 @@
+#pragma once
+
+// Whole stages between drawn images, without files.
+
+#include "Core/Registration/Stage/StageMemory.h"
+#include "Testing/Support/AllComponents.h"
+#include "Testing/Support/Scenes/NoiseImage.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::testing {
+
+/// A short registration of one level, with these parameters, "(Name value) (Name value)", besides or instead
+/// of its own.
+inline std::shared_ptr<const ParameterMap> stageText(const std::string& lines)
+{
+  const std::pair<const char*, const char*> usual[] = {
+      {"NumberOfResolutions", "1"},
+      {"Transform", "\"AffineTransform\""},
+      {"Metric", "\"AdvancedMeanSquares\""},
+      {"ImageSampler", "\"Full\""},
+      {"Interpolator", "\"LinearInterpolator\""},
+      {"FixedImagePyramid", "\"FixedShrinkingImagePyramid\""},
+      {"MovingImagePyramid", "\"MovingShrinkingImagePyramid\""},
+      {"Optimizer", "\"StandardGradientDescent\""},
+      {"SP_a", "0.001"},
+      {"MaximumNumberOfIterations", "4"}};
+  std::string text = lines + "\n";
+  for (std::size_t at = 0; (at = text.find(") (", at)) != std::string::npos;)
+    text[at + 1] = '\n';
+  for (const auto& [name, value] : usual)
+    if (lines.find(std::string("(") + name + " ") == std::string::npos)
+      text += std::string("(") + name + " " + value + ")\n";
+  std::vector<std::string> notes;
+  return std::make_shared<ParameterMap>(parseParameterText(text, "text", notes));
+}
+
+inline Parameters stageParameters(const std::shared_ptr<const ParameterMap>& map, std::size_t dimension)
+{
+  return Parameters(map, "", dimension, levelCountOf(map));
+}
+
+/// The input of a stage, and how it is to be run.
+template <int D>
+struct DrawnStage : StageInput<D> {
+  std::shared_ptr<const ParameterMap> parameters;
+  std::vector<LevelPlan> plans;
+
+  PreparedStage<D> prepared() const
+  {
+    PreparedStage<D> stage = prepareStage<D>(allComponents(), stageParameters(parameters, D));
+    stage.plans = plans;
+    return stage;
+  }
+  std::vector<LevelPlan> plansFor(double usableBytes) const
+  {
+    Context host;
+    return planStage<D>(host, allComponents(), prepared(), extentOf<D>(*this), usableBytes);
+  }
+  StageResult<D> run(Context& context, Reporter<D>& reporter) const
+  {
+    return runStage<D>(context, allComponents(), prepared(), *this, reporter);
+  }
+};
+
+/// Two drawings of the same blobs, the moving one a little shifted.
+template <int D>
+DrawnStage<D> stageInput(const Size<D>& size, const std::string& lines)
+{
+  Vec<D> spacingMm;
+  spacingMm.fill(1);
+  const ImageGeometry<D> geometry = centredGeometry<D>(size, spacingMm);
+  const auto blobs = scatteredBlobs<D>(geometry, 12, 5);
+  const auto drawn = [&](double shiftMm) {
+    return std::make_shared<Image<D>>(drawImage<D>(geometry, [&](Vec<D> pointMm) {
+      pointMm[0] += shiftMm;
+      return sumOf(blobs, pointMm);
+    }));
+  };
+  DrawnStage<D> input;
+  input.parameters = stageText(lines);
+  input.fixed = {drawn(0)};
+  input.moving = {drawn(0.7)};
+  return input;
+}
+
+/// Listens and says nothing.
+template <int D>
+class QuietReporter : public Reporter<D> {
+public:
+  void info(const std::string&) override {}
+  void note(const std::string&) override {}
+  void warning(const std::string&) override {}
+  void pyramidImages(std::size_t, const std::vector<ImagePointer<D>>&,
+                     const std::vector<ImagePointer<D>>&) override
+  {
+  }
+  void levelStarted(std::size_t, const std::vector<std::string>&) override {}
+  void iterationDone(std::size_t, const IterationRecord&, const typename Reporter<D>::ReachedChain&) override
+  {
+  }
+  void levelFinished(const LevelSummary&, const TransformChain<D>&) override {}
+};
+
+}
