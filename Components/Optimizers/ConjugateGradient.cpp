@@ -104,6 +104,7 @@ std::vector<std::string> ConjugateGradient::columns() const
 ///     step = line search along d_k                        searchWolfe or searchBounded
 ///     y_(k+1) = y_k + step d_k
 ///     if the value changes by little, or the gradient vanishes: stop
+///     if BoundedStep found no lower value along d_k, and d_k is not -g_k: beta = 0 instead of stopping
 ///     beta = one of these, with z = g_(k+1) - g_k:
 ///       FletcherReeves    g_(k+1) . g_(k+1) / (g_k . g_k)
 ///       PolakRibiere      max(0, g_(k+1) . z / (g_k . g_k))          Gilbert and Nocedal 1992
@@ -134,6 +135,7 @@ public:
       double slope = dot(context_, gradient_.span(), direction_.span());
       if (!(slope < 0)) { // not a direction of descent, so begin again
         scaleInto(context_, -1, gradient_.span(), direction_.span());
+        isSteepest_ = true;
         slope = -gradientNorm_ * gradientNorm_;
       }
       directionNorm_ = norm(context_, direction_.span());
@@ -142,7 +144,9 @@ public:
         break;
       const double newNorm = norm(context_, trialGradient_.span());
       requireFinite(name, level_, report_.iterations, line_.point.value, newNorm);
-      turnDirection(newNorm);
+      // Where a conjugate direction leads to no lower value, the steepest one may.
+      const bool beginsAgain = settings_.boundedStep && line_.point.step == 0 && !isSteepest_;
+      turnDirection(newNorm, beginsAgain);
       std::swap(position_, trial_);
       std::swap(gradient_, trialGradient_);
       gradientNorm_ = newNorm;
@@ -151,7 +155,7 @@ public:
       ++report_.iterations;
       if ((report_.wasStopped = cost_.isStopAsked()))
         break;
-      report_.stopCondition = stopAfter(before);
+      report_.stopCondition = stopAfter(before, beginsAgain);
     }
     return report_;
   }
@@ -163,13 +167,15 @@ private:
                                 * std::max(1.0, norm(context_, std::as_const(position_).span()));
   }
 
-  std::string stopAfter(double before) const
+  std::string stopAfter(double before, bool beginsAgain) const
   {
     const double after = report_.value;
-    if (line_.point.step < std::numeric_limits<double>::epsilon())
+    if (!beginsAgain && line_.point.step < std::numeric_limits<double>::epsilon())
       return "The last step size was (nearly) zero.";
     if (report_.iterations >= static_cast<std::size_t>(settings_.iterations))
       return maximumIterationsReached;
+    if (beginsAgain)
+      return {};
     if (2 * std::abs(after - before)
         <= settings_.valueTolerance * (std::abs(after) + std::abs(before) + 1e-20))
       return "The value changes by less than ValueTolerance.";
@@ -268,7 +274,8 @@ private:
   }
 
   /// direction = -g' + beta direction, where g' is the gradient at the new point and `newNorm` its norm.
-  void turnDirection(double newNorm)
+  /// beta = 0 if the search begins again.
+  void turnDirection(double newNorm, bool beginsAgain)
   {
     const double gg = gradientNorm_ * gradientNorm_, newGg = newNorm * newNorm;
     const double across = dot(context_, trialGradient_.span(), gradient_.span());
@@ -295,8 +302,9 @@ private:
       beta = std::max(0.0, std::min(daiYuan, hestenesStiefel));
       break;
     }
-    if (!std::isfinite(beta))
+    if (!std::isfinite(beta) || beginsAgain)
       beta = 0;
+    isSteepest_ = beta == 0;
     scaleInto(context_, beta, direction_.span(), direction_.span());
     axpy(context_, -1, trialGradient_.span(), direction_.span());
   }
@@ -323,6 +331,7 @@ private:
   Buffer<double>&gradient_, &direction_, &trial_, &trialGradient_;
   LineSearchState line_;
   std::string stopText_;
+  bool isSteepest_ = true; // direction_ is that of the steepest descent
   double gradientNorm_ = 0, directionNorm_ = 0, lastStep_ = 1, lastSlope_ = -1;
   /// The largest change of a parameter that the last bounded search took.
   double lastTaken_ = 0;

@@ -110,6 +110,37 @@ TEST(ConjugateGradientTest, BoundedStepsNeverLeapAndNeverAscend)
     EXPECT_NEAR(x, 1, 0.05); // a few hundredths of the longest step
 }
 
+/// A curved valley (Rosenbrock 1960) with its minimum, 0, at (1, 1).
+double valley(std::span<const double> at, std::span<double> gradient)
+{
+  const double across = at[1] - at[0] * at[0], along = 1 - at[0];
+  if (!gradient.empty()) {
+    gradient[0] = -400 * at[0] * across - 2 * along;
+    gradient[1] = 200 * across;
+  }
+  return 100 * across * across + along * along;
+}
+
+TEST(ConjugateGradientTest, WhereAConjugateDirectionLeadsNowhereBoundedStepsGoOnAlongTheSteepestOne)
+{
+  std::size_t begunAgain = 0;
+  for (const std::string type : types) {
+    AnalyticCost cost(2, valley);
+    const Minimum found =
+        minimize(cost,
+                 "(ConjugateGradientType \"" + type
+                     + "\")\n(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.3)\n(ValueTolerance 0)\n"
+                       "(MaximumNumberOfIterations 500)",
+                 {-1.2, 1});
+
+    for (std::size_t i = 0; i + 1 < found.rows.size(); ++i)
+      begunAgain += found.rows[i].columns[0] == 0 && found.rows[i + 1].value < found.rows[i].value;
+    EXPECT_EQ(found.report.stopCondition, "The last step size was (nearly) zero.") << type;
+    EXPECT_LT(found.report.value, 0.5) << type;
+  }
+  EXPECT_GT(begunAgain, 0u);
+}
+
 TEST(ConjugateGradientTest, BoundedStepsAreAsLongAsTheImagesSpacingUnlessTold)
 {
   AnalyticCost cost(1, bowl({1}));
