@@ -12,7 +12,6 @@ public:
   AdvancedMattesMutualInformation(const Parameters&, std::size_t level, const LevelFacts&);
 
   static const ComponentDescription& description();
-  TESSERA_CUDA_ONLY std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
 };
 
 }

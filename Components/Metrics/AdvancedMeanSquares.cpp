@@ -42,9 +42,9 @@ const ComponentDescription& AdvancedMeanSquares::description()
   return description;
 }
 
-double AdvancedMeanSquares::deviceBytes(std::size_t, bool) const
+std::unique_ptr<MetricOnCuda> AdvancedMeanSquares::onCuda(const Context& context, std::size_t) const
 {
-  return sumsOnCudaBytes<AdvancedMeanSquares>();
+  return std::make_unique<SumsOnCuda<AdvancedMeanSquares>>(context, *this);
 }
 
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/HostDevice.h"
 #include "Core/Registration/Metric.h"
 
@@ -23,8 +22,7 @@ public:
   AdvancedMeanSquares(const Parameters&, std::size_t level, const LevelFacts&);
 
   static const ComponentDescription& description();
-  TESSERA_CUDA_ONLY std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
-  double deviceBytes(std::size_t samples, bool fixedStays) const;
+  std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const;
 
   Sums zeroSums() const { return {}; }
   TESSERA_HOST_DEVICE void accumulate(Sums& sums, float fixed, float moving) const

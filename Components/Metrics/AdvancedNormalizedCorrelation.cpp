@@ -36,9 +36,9 @@ const ComponentDescription& AdvancedNormalizedCorrelation::description()
   return description;
 }
 
-double AdvancedNormalizedCorrelation::deviceBytes(std::size_t, bool) const
+std::unique_ptr<MetricOnCuda> AdvancedNormalizedCorrelation::onCuda(const Context& context, std::size_t) const
 {
-  return sumsOnCudaBytes<AdvancedNormalizedCorrelation>();
+  return std::make_unique<SumsOnCuda<AdvancedNormalizedCorrelation>>(context, *this);
 }
 
 }

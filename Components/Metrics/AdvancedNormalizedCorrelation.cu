@@ -4,9 +4,6 @@
 
 namespace tessera {
 
-std::unique_ptr<MetricOnCuda> AdvancedNormalizedCorrelation::onCuda(const Context& context) const
-{
-  return std::make_unique<SumsOnCuda<AdvancedNormalizedCorrelation>>(context, *this);
-}
+template class SumsOnCuda<AdvancedNormalizedCorrelation>;
 
 }

@@ -1,6 +1,7 @@
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,15 +78,8 @@ void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context& con
             + ": CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: -fp and -mp with files "
               "of as many points each.");
   level_ = level;
+  const MemoryPart part(context, "point pairs");
   onCuda_ = context.onCuda() ? std::make_unique<CorrespondingPointsOnCuda<D>>(context, level) : nullptr;
-}
-
-template <int D>
-DeviceMemory CorrespondingPointsEuclideanDistanceMetric<D>::deviceMemory(const TermExtent<D>& extent) const
-{
-  DeviceMemory memory;
-  memory.add("point pairs", CorrespondingPointsOnCuda<D>::deviceBytes(extent));
-  return memory;
 }
 
 template <int D>

@@ -24,7 +24,6 @@ public:
   }
   /// Throws Error(usage) if no points were given.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  DeviceMemory deviceMemory(const TermExtent<D>&) const override;
   void endLevel() override { onCuda_.reset(); }
   TermOnCuda<D>* onCuda() override { return onCuda_.get(); }
 

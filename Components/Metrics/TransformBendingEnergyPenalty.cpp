@@ -1,6 +1,7 @@
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 
 #include "Components/Transforms/BSplineTransform.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 
@@ -131,22 +132,29 @@ void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const T
   voxels_.reset();
   onCuda_.reset();
   closedValue_ = {};
+  const MemoryPart part(context, "penalties");
   if (context.onCuda()) {
     closedValue_ = Buffer<double>(context, 1);
     closedValueFound_ = PinnedValues<double>(context, 1);
   }
   if (isExact_)
-    return prepareExact();
+    return prepareExact(context);
   if (!chainHasHessian<D>(*level.chain))
     return;
   // With no samples, only to throw if a transform has no second derivatives.
   chainSpatialDerivatives<D>(context, *level.chain, {}, nullptr, nullptr);
-  if (context.onCuda())
-    onCuda_ = std::make_unique<BendingEnergyOnCuda<D>>(context, level);
+  if (!context.onCuda())
+    return;
+  onCuda_ = std::make_unique<BendingEnergyOnCuda<D>>(context, level);
+  for (const ExpectedSamples<D>& samples : level.expected)
+    if (ExactBendingEnergy<D>* form = samples.lattice ? closedForm(*samples.lattice) : nullptr)
+      form->reserve(context);
+    else
+      onCuda_->reserve(context, samples);
 }
 
 template <int D>
-void TransformBendingEnergyPenalty<D>::prepareExact()
+void TransformBendingEnergyPenalty<D>::prepareExact(const Context& context)
 {
   const TransformChain<D>& chain = *level_.chain;
   checkTransform(*chain.transform);
@@ -155,6 +163,8 @@ void TransformBendingEnergyPenalty<D>::prepareExact()
     exact_.emplace(spline->grid());
   else
     exact_.emplace(spline->grid(), level_.fixed->geometry);
+  if (context.onCuda())
+    exact_->reserve(context);
 }
 
 /// The closed form of the energy over these samples, or null if every sample has to be visited.
@@ -168,36 +178,20 @@ ExactBendingEnergy<D>* TransformBendingEnergyPenalty<D>::closedForm(const Sample
     return nullptr;
   if (voxels_ != *lattice) {
     voxels_ = *lattice;
-    overVoxels_ = overVoxels(*level_.chain, *lattice);
+    overVoxels_ = overVoxels(*lattice);
   }
   return overVoxels_ ? &*overVoxels_ : nullptr;
 }
 
 template <int D>
 std::optional<ExactBendingEnergy<D>>
-TransformBendingEnergyPenalty<D>::overVoxels(const TransformChain<D>& chain, const VoxelLattice<D>& lattice)
+TransformBendingEnergyPenalty<D>::overVoxels(const VoxelLattice<D>& lattice) const
 {
+  const TransformChain<D>& chain = *level_.chain;
   const auto* spline = dynamic_cast<const BSplineTransform<D>*>(chain.transform.get());
   const bool bendsAlone =
       !chain.initial || (chain.combination == Combination::add && !chainHasHessian<D>(*chain.initial));
   return spline && bendsAlone ? ExactBendingEnergy<D>::overVoxels(spline->grid(), lattice) : std::nullopt;
-}
-
-template <int D>
-DeviceMemory TransformBendingEnergyPenalty<D>::deviceMemory(const TermExtent<D>& extent) const
-{
-  DeviceMemory memory;
-  const auto* spline = dynamic_cast<const BSplineTransform<D>*>(extent.chain->transform.get());
-  const auto closes = [&](const VoxelLattice<D>& lattice) {
-    return !lattice.mask && !extent.maskMayCrop && !extent.movingMasked && overVoxels(*extent.chain, lattice);
-  };
-  TermExtent<D> visited = extent;
-  const bool closed = isExact_ || std::erase_if(visited.lattices, closes) > 0;
-  if (spline && closed)
-    memory.add("penalties", ExactBendingEnergy<D>::deviceBytes(spline->grid()) + sizeof(double));
-  if (!isExact_ && chainHasHessian<D>(*extent.chain))
-    memory.add("penalties", BendingEnergyOnCuda<D>::deviceBytes(visited));
-  return memory;
 }
 
 template <int D>

@@ -42,7 +42,6 @@ public:
     return tessera::whyNotOnCuda<D>(chain);
   }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  DeviceMemory deviceMemory(const TermExtent<D>&) const override;
   void endLevel() override;
   TermOnCuda<D>* onCuda() override;
 
@@ -56,10 +55,10 @@ private:
     double energy = 0;
     SampleCount count;
   };
-  void prepareExact();
+  void prepareExact(const Context&);
   ExactBendingEnergy<D>* closedForm(const SampleSet<D>&);
   void toUnit(const Context& vectors, std::span<double> gradient) const;
-  static std::optional<ExactBendingEnergy<D>> overVoxels(const TransformChain<D>&, const VoxelLattice<D>&);
+  std::optional<ExactBendingEnergy<D>> overVoxels(const VoxelLattice<D>&) const;
   StripeSum sumStripe(const SampleSet<D>&, const TransformChain<D>&, std::size_t first, std::size_t last,
                       std::span<double> gradient) const;
 

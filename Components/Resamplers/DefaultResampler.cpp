@@ -298,7 +298,7 @@ DeviceMemory DefaultResampler<D>::deviceMemory(const TransformChain<D>& chain, c
   memory.add("image and coefficients", 2 * Interpolator<D>::deviceBytes(moving));
   if (hasInvalidVoxels)
     memory.add("mask", static_cast<double>(moving.voxelCount()));
-  memory.add("transforms", ResamplingOnCuda<D>::deviceBytes(chain));
+  memory.add("transforms", ResamplingOnCuda<D>::deviceBytes(chain, output));
   memory.add("chunks of the result", chunkBytes<D>(output));
   return memory;
 }
@@ -349,7 +349,7 @@ SlicesThatFit DefaultResampler<D>::slicesThatFit(const TransformChain<D>& chain,
   if (!input)
     return {0, whyNot};
   const std::size_t all = moving.size[D - 1], needed = input->maxAskedBy(1);
-  double forSlices = deviceBytes - ResamplingOnCuda<D>::deviceBytes(chain) - chunkBytes<D>(output);
+  double forSlices = deviceBytes - ResamplingOnCuda<D>::deviceBytes(chain, output) - chunkBytes<D>(output);
   if (hasInvalidVoxels)
     forSlices -= static_cast<double>(moving.voxelCount());
   const double fitting =

@@ -182,22 +182,6 @@ std::vector<double> BSplineTransform<D>::initialize(Context& context, const Tran
 }
 
 template <int D>
-std::vector<std::shared_ptr<const Transform<D>>>
-BSplineTransform<D>::modelsOfLevels(Context& context, const ImageGeometry<D>& fixed,
-                                    const TransformChain<D>* initial) const
-{
-  BSplineTransform<D> covering(parameters_);
-  covering.setBox(context, fixed, initial);
-  std::vector<std::shared_ptr<const Transform<D>>> models;
-  for (std::size_t level = 0; level < parameters_.levelCount(); ++level) {
-    auto model = std::make_shared<BSplineTransform<D>>(parameters_);
-    model->setGrid(covering.gridOfLevel(level));
-    models.push_back(model);
-  }
-  return models;
-}
-
-template <int D>
 void BSplineTransform<D>::prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters)
 {
   level_ = level;

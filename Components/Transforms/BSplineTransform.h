@@ -27,8 +27,6 @@ public:
 
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
   void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) override;
-  std::vector<std::shared_ptr<const Transform<D>>>
-  modelsOfLevels(Context&, const ImageGeometry<D>& fixed, const TransformChain<D>* initial) const override;
   std::vector<double> scales(Context&, const ListSamples<D>&,
                              std::span<const double> parameters) const override;
   bool scalesFollowLevels() const override { return true; }

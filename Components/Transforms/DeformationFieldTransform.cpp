@@ -70,15 +70,6 @@ std::unique_ptr<HeldTransformOnCuda<D>> DeformationFieldTransform<D>::hold(const
 }
 
 template <int D>
-double DeformationFieldTransform<D>::deviceBytes(bool) const
-{
-  double bytes = D * sizeof(float);
-  for (const int voxels : image_.size)
-    bytes *= voxels;
-  return bytes;
-}
-
-template <int D>
 void DeformationFieldTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double>,
                                        const PointsOut<D>& out) const
 {

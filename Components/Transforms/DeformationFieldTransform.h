@@ -37,7 +37,6 @@ public:
 
   TransformKind kind() const override { return TransformKind::displacementImage; }
   std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&, std::span<const double>) const override;
-  double deviceBytes(bool isConstant) const override;
 
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Parameters& transformFile) override;

@@ -5,6 +5,7 @@
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
@@ -95,6 +96,8 @@ std::vector<double> SplineKernelTransform<D>::initialize(Context& context, const
                    "Allowed: with -fp FILE, and -mp FILE if they start elsewhere");
   const PointPairs<D>& pairs = *start.points;
   model_.landmarksMm = pairs.fixedMm;
+  if (onlyCountsMemory(context))
+    return std::vector<double>(parameterCount());
   if (start.initial && settings_.get(stageparameters::howToCombineTransforms()) == "Compose")
     for (Vec<D>& landmarkMm : model_.landmarksMm) {
       ListSamples<D> point;
@@ -240,23 +243,15 @@ std::unique_ptr<HeldTransformOnCuda<D>> SplineKernelTransform<D>::hold(const Con
                           coordinates<D>(model_.landmarksMm),
                           {},
                           {}};
-  if (constant.empty())
+  if (onlyCountsMemory(context)) {
+    const std::size_t rows = model_.vectors() * model_.block(),
+                      columns = parameterCount() / D * model_.block();
+    constant.empty() ? onHost.influence.resize(rows * columns) : onHost.vectors.resize(model_.vectors() * D);
+  } else if (constant.empty())
     onHost.influence = influence();
   else
     onHost.vectors = solvedAt(constant)->vectors;
   return holdSplineOnCuda<D>(context, onHost);
-}
-
-template <int D>
-double SplineKernelTransform<D>::deviceBytes(bool isConstant) const
-{
-  const double landmarks = static_cast<double>(parameterCount()) / D,
-               coupled = landmarks * static_cast<double>(model_.block());
-  const double influence =
-      isConstant ? 0 : coupled * (landmarks + D + 1) * static_cast<double>(model_.block());
-  return sizeof(double)
-         * (landmarks * D + (landmarks + D + 1) * D
-            + 2 * influence); // landmarks, vectors, both ways of the matrix
 }
 
 template <int D>

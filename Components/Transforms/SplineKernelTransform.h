@@ -53,7 +53,6 @@ public:
   TransformKind kind() const override { return TransformKind::kernelSpline; }
   std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
                                                std::span<const double> constant) const override;
-  double deviceBytes(bool isConstant) const override;
 
   std::vector<FileEntry> fileEntries() const override;
   /// Throws Error(usage) if the landmarks determine no spline, because some are equal or all lie on a line or

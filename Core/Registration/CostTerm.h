@@ -1,13 +1,13 @@
 #pragma once
 
 #include "Core/Compute/Cuda/Stream.h"
-#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/Phase.h"
 #include "Core/Registry/Registry.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +18,21 @@ struct TermValue {
   double value = 0;
   std::size_t valid = 0; // samples that counted
   std::size_t asked = 0; // samples inside the fixed mask
+};
+
+/// Samples that a term will be evaluated on during a level.
+template <int D>
+struct ExpectedSamples {
+  std::optional<VoxelLattice<D>> lattice; // none: a list of points
+  std::size_t positions = 0;              // of a list at most
+  bool withGradient = true;               // no: for the value alone
+
+  ExpectedSamples(const SampleSet<D>& samples, bool forGradient)
+      : positions(positionCount<D>(samples)), withGradient(forGradient)
+  {
+    if (const auto* voxels = std::get_if<VoxelLattice<D>>(&samples))
+      lattice = *voxels;
+  }
 };
 
 /// The data that one term of the cost works on during a level. Pointers are valid as long as the level.
@@ -32,22 +47,9 @@ struct TermLevel {
   const PointPairs<D>* points = nullptr; // -fp, -mp; null: none
   const Registry* registry = nullptr;    // has the field interpolators; null: points are mapped one by one
   std::size_t slabs = 1;                 // in which a CUDA device handles a lattice; 1: as a whole
-};
-
-/// What a term will work on, by sizes alone.
-template <int D>
-struct TermExtent {
-  std::size_t level = 0;
-  const TransformChain<D>* chain = nullptr; // as the level will have it; parameters may be missing
-  std::size_t listedSamples = 0;            // at most
-  std::vector<VoxelLattice<D>>
-      lattices; // those that it is evaluated on with a gradient; their image is without voxels
-  std::vector<VoxelLattice<D>> valueLattices; // and for its value alone
-  bool maskMayCrop = false;                   // those by a fixed mask that is not read yet, or not eroded
-  bool movingMasked = false;
-  std::size_t slabs = 1;
-  std::size_t pointPairs = 0;
-  const Registry* registry = nullptr;
+  std::vector<ExpectedSamples<D>> expected = {}; // on a CUDA device; those of the evaluations may be others
+  // Whether the expected lattices may become smaller: their fixed mask is not read yet, or not eroded.
+  bool maskMayCrop = false;
 };
 
 /// The number of slices of a lattice in each of `slabs` slabs; the last one may have fewer. Slabs change the
@@ -87,9 +89,9 @@ public:
   virtual void checkTransform(const Transform<D>&) const {}
   /// Empty if the term runs on CUDA with this chain; otherwise what does not: `the metric "..."`.
   virtual std::string whyNotOnCuda(const TransformChain<D>&) const = 0;
+  /// Takes all the memory of a CUDA device that evaluations on the expected samples need. On the context of a
+  /// MemoryCount images and masks may come without voxels.
   virtual void prepareForLevel(Context&, const TermLevel<D>&) = 0;
-  /// What a level takes of a CUDA device's memory, beside its images and masks.
-  virtual DeviceMemory deviceMemory(const TermExtent<D>&) const = 0;
   /// Gives that back, images and masks too.
   virtual void endLevel() = 0;
 

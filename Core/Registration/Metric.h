@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/Terms/MetricOnCuda.h"
 
@@ -36,13 +37,10 @@ concept MetricFormula =
   { f.slope(table, fixed, moving) } -> std::same_as<float>; // pass 2: d value / d moving intensity
 };
 
-/// A formula that has a CUDA form, which its .cu file defines. A formula without one runs on the CPU alone.
+/// A formula that has a CUDA form, with kernels in its .cu file. A formula without one runs on the CPU alone.
 template <class F>
-concept MetricFormulaOnCuda =
-    requires(const F f, const Context& context, std::size_t samples, bool fixedStays) {
-  { f.onCuda(context) } -> std::same_as<std::unique_ptr<MetricOnCuda>>; // the same formula in kernels
-  // Bytes of device memory that the kernels take; see IntensityPairs::fixedStays.
-  { f.deviceBytes(samples, fixedStays) } -> std::same_as<double>;
+concept MetricFormulaOnCuda = requires(const F f, const Context& context, std::size_t samplesThatStay) {
+  { f.onCuda(context, samplesThatStay) } -> std::same_as<std::unique_ptr<MetricOnCuda>>; // as Metric::onCuda
 };
 
 /// A formula that also has functions for arrays of pairs. They are faster, and have the same bits as the
@@ -64,12 +62,10 @@ public:
   virtual void prepareForLevel(std::size_t level, const LevelFacts&) = 0;
   /// Empty if there is a CUDA form; otherwise `the metric "..."`, which has none.
   virtual std::string whyNotOnCuda() const = 0;
-  /// The same formula in kernels. Call it after prepareForLevel. Throws Error(device) if there is no CUDA
-  /// form.
-  virtual std::unique_ptr<MetricOnCuda> onCuda(const Context&) const = 0;
-  /// Bytes of device memory that the CUDA form takes for so many samples at a time, 0 if there is no CUDA
-  /// form. See IntensityPairs::fixedStays.
-  virtual double deviceBytes(std::size_t level, std::size_t samples, bool fixedStays) const = 0;
+  /// The same formula in kernels. Call it after prepareForLevel. It takes all its memory at once, also on the
+  /// context of a MemoryCount, for at most `samplesThatStay` samples at a time with
+  /// IntensityPairs::fixedStays. Throws Error(device) if there is no CUDA form.
+  virtual std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const = 0;
 
   /// Sets all sums to zero. There are `stripes` independent sums, which are merged in their order.
   virtual void begin(std::size_t stripes) = 0;
@@ -101,22 +97,15 @@ public:
     return MetricFormulaOnCuda<F> ? "" : "the metric \"" + F::description().name + "\"";
   }
 
-  std::unique_ptr<MetricOnCuda> onCuda([[maybe_unused]] const Context& context) const override
+  std::unique_ptr<MetricOnCuda> onCuda([[maybe_unused]] const Context& context,
+                                       [[maybe_unused]] std::size_t samplesThatStay = 0) const override
   {
+    [[maybe_unused]] const MemoryPart part(context, "metric");
     if constexpr (MetricFormulaOnCuda<F>)
-      return formula_->onCuda(context);
+      return formula_->onCuda(context, samplesThatStay);
     else
       throw Error(ExitCode::device,
                   "CUDA: " + whyNotOnCuda() + ": has no CUDA form. Allowed: (Device \"cpu\").");
-  }
-
-  double deviceBytes([[maybe_unused]] std::size_t level, [[maybe_unused]] std::size_t samples,
-                     [[maybe_unused]] bool fixedStays) const override
-  {
-    if constexpr (MetricFormulaOnCuda<F>)
-      return F(parameters_, level, LevelFacts{}).deviceBytes(samples, fixedStays);
-    else
-      return 0;
   }
 
   void begin(std::size_t stripes) override

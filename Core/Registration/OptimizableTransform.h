@@ -30,17 +30,11 @@ class OptimizableTransform : public Transform<D> {
 public:
   /// True if it starts from TransformStart::points.
   virtual bool needsLandmarks() const { return false; }
-  /// Sets centre or grid for the first level and returns the first parameters.
+  /// Sets centre or grid for the first level and returns the first parameters. On the context of a
+  /// MemoryCount images may have no voxels, points may be equal, and only the parameters' number counts.
   virtual std::vector<double> initialize(Context&, const TransformStart<D>&) = 0;
   /// Refines the model before a level, carrying `parameters` over (grid schedules).
   virtual void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) = 0;
-  /// This transform with the models that prepareForLevel will give it, one for each level, without
-  /// parameters. Empty if its model does not change. `initial` is that of TransformStart.
-  virtual std::vector<std::shared_ptr<const Transform<D>>>
-  modelsOfLevels(Context&, const ImageGeometry<D>& /*fixed*/, const TransformChain<D>* /*initial*/) const
-  {
-    return {};
-  }
 
   /// The scales by which squared parameters are divided for the optimizer. `samples` are grid samples of the
   /// full fixed image, mapped by the transforms before this one. It reads AutomaticScalesEstimation and

@@ -146,18 +146,6 @@ private:
   LevelPlan plan_;
 };
 
-template <int D>
-void endLevel(StageComponents<D>& components)
-{
-  for (const auto& term : components.terms)
-    term->endLevel();
-  for (const auto& sampler : components.samplers)
-    sampler->endLevel();
-  for (const auto& interpolator : components.interpolators)
-    interpolator->endLevel();
-  components.optimizer->endLevel();
-}
-
 /// Runs one level. The result is empty if the user stopped the run before the level was finished.
 template <int D>
 std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
@@ -172,9 +160,9 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   if (optimizable(*components.transform).scalesFollowLevels())
     stage.scales = scalesOf(stage.context, stage.input, stage.chain);
   auto chain = std::make_unique<TransformChain<D>>(stage.chain); // the cost changes this copy alone
-  LevelData<D> data =
-      prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, *chain, level,
-                   memory.slabs(), memory.keepsOriginals() ? &stage.originals : nullptr);
+  LevelData<D> data = prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components,
+                                   *chain, level, memory.keepsOriginals() ? &stage.originals : nullptr);
+  prepareTerms(stage.context, components, data, memory.slabs());
   watch.report([&] { reporter.pyramidImages(level, data.fixed, data.moving); });
   Convergence convergence(stage.parameters, level);
   Cost<D> cost = makeCost(stage, std::move(data), std::move(chain), level, convergence);

@@ -49,12 +49,6 @@ public:
   virtual const LinearForm<D>* linear() const { return nullptr; }
   virtual const FieldForm<D>* field() const { return nullptr; }
   virtual const CudaForm<D>* cudaForm() const { return nullptr; }
-  /// Bytes of device memory that a chain holds for it, without the parameters that an optimizer has.
-  /// `isConstant` says that its parameters stay as they are.
-  virtual double deviceBytes(bool isConstant) const
-  {
-    return isConstant && !linear() ? static_cast<double>(parameterCount()) * sizeof(double) : 0;
-  }
 };
 
 /// A transform with its parameters after constant ones: T(x) = T1(T0(x)) or T0(x) + T1(x) - x.

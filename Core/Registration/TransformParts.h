@@ -73,10 +73,8 @@ class CudaForm {
 public:
   /// Empty if kernels can evaluate the chain; otherwise what they cannot evaluate: `the transform "..."`.
   virtual std::string whyNot(const TransformChain<D>&) const = 0;
-  /// Copies the chain to the device.
+  /// Copies the chain to the device, also to that of a MemoryCount.
   virtual std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const = 0;
-  /// Bytes of device memory for pulling the covectors of so many samples back to so many parameters.
-  virtual double pullBackBytes(std::size_t parameters, std::size_t samples) const = 0;
 
 protected:
   ~CudaForm() = default;

@@ -26,40 +26,42 @@ std::string misfit(const std::vector<LevelPlan>& plans, const std::string& devic
   return "";
 }
 
+/// The input of a stage, with images and masks without voxels, and points that all lie at the origin.
 template <int D>
-StageExtent<D> extentOf(const InputHeaders& headers, const StageSettings& settings, std::size_t pointPairs)
+StageInput<D> inputOf(const InputHeaders& headers, const StageSettings& settings, std::size_t pointPairs)
 {
   const bool turned = !settings.useDirectionCosines();
   const auto geometry = [&](const ImageHeader& header) {
     const ImageGeometry<D> asWritten = geometryOf<D>(header);
     return turned ? withIdentityDirection<D>(asWritten) : asWritten;
   };
-  StageExtent<D> extent;
+  StageInput<D> input;
   for (const auto& [from, to] :
-       {std::pair{&headers.fixed, &extent.fixed}, std::pair{&headers.moving, &extent.moving}})
+       {std::pair{&headers.fixed, &input.fixed}, std::pair{&headers.moving, &input.moving}})
     for (const ImageHeader& header : *from)
-      to->push_back(geometry(header));
-  for (const auto& [from, to] : {std::pair{&headers.fixedMasks, &extent.fixedMasks},
-                                 std::pair{&headers.movingMasks, &extent.movingMasks}})
+      to->push_back(std::make_shared<Image<D>>(Image<D>{geometry(header), {}}));
+  for (const auto& [from, to] : {std::pair{&headers.fixedMasks, &input.fixedMasks},
+                                 std::pair{&headers.movingMasks, &input.movingMasks}})
     for (const ImageHeader& header : *from)
       to->push_back(std::make_shared<Mask<D>>(geometry(header), std::vector<std::uint8_t>{}));
-  extent.pointPairs = pointPairs;
-  return extent;
+  input.points.fixedMm.resize(pointPairs);
+  input.points.movingMm.resize(pointPairs);
+  input.hasPoints = pointPairs > 0;
+  return input;
 }
 
 /// Plans a stage's levels on the CUDA device that it was given. Where one does not fit, the stage goes to the
 /// CPU if it is on "auto".
 template <int D>
 void fitStage(const Registry& registry, const RegisterOptions& options, CheckedStage<D>& stage,
-              const StageExtent<D>& extent, const DeviceChoice& choice)
+              const StageInput<D>& input, const DeviceChoice& choice)
 {
   stage.prepared.choice = choice;
   if (choice.device.kind == DeviceKind::cpu)
     return;
   const DeviceRequest request = requestOf(options, stage.settings);
-  Context host{Device{}, options.threads};
   const double usable = usableDeviceMemory(makeContext(choice.device, options.threads));
-  stage.prepared.plans = planStage<D>(host, registry, stage.prepared, extent, usable);
+  stage.prepared.plans = planStage<D>(registry, stage.prepared, input, usable);
   const std::string why = misfit(stage.prepared.plans, deviceName(choice.device));
   if (why.empty())
     return;
@@ -76,16 +78,15 @@ void fitStage(const Registry& registry, const RegisterOptions& options, CheckedS
 /// Logs what each level needs; for a stage on "auto" without a CUDA device, what it would need of one.
 template <int D>
 void logNeed(const Registry& registry, const RegisterOptions& options, const CheckedStage<D>& stage,
-             const StageExtent<D>& extent, RunLog& log)
+             const StageInput<D>& input, RunLog& log)
 {
   std::vector<LevelPlan> plans = stage.prepared.plans;
   std::string device = deviceName(stage.prepared.choice.device);
   if (stage.prepared.choice.device.kind == DeviceKind::cpu) {
     if (requestOf(options, stage.settings).text != "auto"
-        || !whyStageNotOnCuda<D>(stage.prepared, extent.initial).empty())
+        || !whyStageNotOnCuda<D>(stage.prepared, input.initial).empty())
       return;
-    Context host{Device{}, options.threads};
-    plans = planStage<D>(host, registry, stage.prepared, extent, deviceMemoryLimit());
+    plans = planStage<D>(registry, stage.prepared, input, deviceMemoryLimit());
     device = "a CUDA device";
   }
   for (std::size_t level = 0; level < plans.size(); ++level)
@@ -101,20 +102,18 @@ void chooseStageDevices(const Registry& registry, const RegisterOptions& options
                         std::size_t pointPairs, const std::shared_ptr<const TransformChain<D>>& initial,
                         RunLog& log)
 {
-  Context host{Device{}, options.threads};
   std::shared_ptr<const TransformChain<D>> before = initial;
   for (CheckedStage<D>& stage : stages) {
-    StageExtent<D> extent = extentOf<D>(headers, stage.settings, pointPairs);
-    extent.initial = before;
-    extent.initialIsKnown = stage.number == 0; // in later stages, the stages before have not found it yet
+    StageInput<D> input = inputOf<D>(headers, stage.settings, pointPairs);
+    input.initial = before;
     const DeviceRequest request = requestOf(options, stage.settings);
     stage.wanted =
-        chooseDevice(request.text, request.where, whyStageNotOnCuda<D>(stage.prepared, extent.initial));
-    fitStage<D>(registry, options, stage, extent, stage.wanted);
+        chooseDevice(request.text, request.where, whyStageNotOnCuda<D>(stage.prepared, input.initial));
+    fitStage<D>(registry, options, stage, input, stage.wanted);
     if (options.checkOnly)
-      logNeed<D>(registry, options, stage, extent, log);
+      logNeed<D>(registry, options, stage, input, log);
     if (stage.number + 1 < stages.size() && request.text != "cpu")
-      before = chainAfter<D>(host, stage.prepared, extent);
+      before = chainAfter<D>(stage.prepared, input);
   }
 }
 
@@ -123,7 +122,7 @@ void planAsRead(const Registry& registry, const RegisterOptions& options, Checke
                 const StageInput<D>& input)
 {
   if (stage.number > 0 || !input.fixedMasks.empty() || !input.movingMasks.empty())
-    fitStage<D>(registry, options, stage, extentOf(input), stage.wanted);
+    fitStage<D>(registry, options, stage, input, stage.wanted);
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \

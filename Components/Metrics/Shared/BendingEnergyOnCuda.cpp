@@ -23,37 +23,29 @@ BendingEnergyOnCuda<D>::BendingEnergyOnCuda(const Context& context, const TermLe
 }
 
 template <int D>
-double BendingEnergyOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
+void BendingEnergyOnCuda<D>::reserve(const Context& context, const ExpectedSamples<D>& samples)
 {
-  const Transform<D>& last = *extent.chain->transform;
-  double bytes =
-      chainBytesOnCuda<D>(*extent.chain) + sizeof(BendingSums<D>) + sizeof(double) * bendingScratch<D>();
-  if (last.linear())
-    return bytes;
-  std::size_t samples = extent.listedSamples;
-  for (const VoxelLattice<D>& lattice : extent.lattices)
-    samples = std::max(samples, lattice.positions());
-  bytes += static_cast<double>(sizeof(double) * bendingCovectors<D>() * std::min(samplesAtOnce, samples));
-  if (kernelFormOf(last)->kind() != TransformKind::kernelSpline)
-    return bytes + static_cast<double>(sizeof(unsigned long long) * last.parameterCount());
-  return bytes + splineSumBytes<D>(last.parameterCount() / D);
-}
-
-/// Sums for the scatter kernel, zero at first; the kernels leave zeros behind.
-template <int D>
-unsigned long long* BendingEnergyOnCuda<D>::clearedSums(const Context& context, std::size_t parameters)
-{
-  const bool fresh = sums_.size() < parameters;
-  unsigned long long* sums = grown(context, sums_, parameters);
-  if (fresh)
-    context.stream->fill(sums, 0, sums_.span().size_bytes());
-  return sums;
+  const Transform<D>& last = *level_.chain->transform;
+  const std::size_t parameters = last.parameterCount(), landmarks = parameters / D;
+  if (samples.lattice)
+    samples_.reserve(context, *samples.lattice);
+  if (last.linear() || !samples.withGradient)
+    return;
+  grown(context, covectors_, bendingCovectors<D>() * std::min(samplesAtOnce, samples.positions));
+  if (kernelFormOf(last)->kind() == TransformKind::kernelSpline) {
+    grown(context, splineScratch_, splineScratch<D>(landmarks));
+    grown(context, splineSums_, (landmarks + D + 1) * D);
+  } else if (sums_.size() < parameters) {
+    grown(context, sums_, parameters);
+    context.stream->fill(sums_.span().data(), 0, sums_.span().size_bytes());
+  }
 }
 
 template <int D>
 void BendingEnergyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
                                      std::span<const double> parameters, std::span<double> gradient)
 {
+  reserve(context, {set, !gradient.empty()});
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
   const bool linear = level_.chain->transform->linear() != nullptr;
@@ -61,14 +53,7 @@ void BendingEnergyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
   const BendingGradient wanted = gradient.empty() ? BendingGradient::none
                                  : linear         ? BendingGradient::ofLinear
                                                   : BendingGradient::byCovectors;
-  double* covectors = nullptr;
-  unsigned long long* sums = nullptr;
-  if (wanted == BendingGradient::byCovectors) {
-    covectors = grown(context, covectors_, bendingCovectors<D>() * std::min(samplesAtOnce, samples.count));
-    if (!spline)
-      sums = clearedSums(context, parameters.size());
-  }
-
+  double* const covectors = wanted == BendingGradient::byCovectors ? covectors_.span().data() : nullptr;
   BendingSums<D>* result = result_.span().data();
   context.stream->fill(result, 0, sizeof *result);
   SampleChunk chunk;
@@ -80,7 +65,7 @@ void BendingEnergyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
     if (covectors && spline)
       pullBackToSpline(context, chunk, chain, covectors, isLast, gradient);
     else if (covectors)
-      pullBackBendingOnCuda<D>(context, chunk, chain, covectors, result, isFirst, isLast, sums,
+      pullBackBendingOnCuda<D>(context, chunk, chain, covectors, result, isFirst, isLast, sums_.span().data(),
                                gradient.data());
     chunk.first += chunk.count;
   } while (chunk.first < samples.count);
@@ -94,11 +79,10 @@ void BendingEnergyOnCuda<D>::pullBackToSpline(Context& context, const SampleChun
                                               bool isLast, std::span<double> gradient)
 {
   const TransformOnCuda<D>& spline = chain.links[chain.count - 1];
-  const std::size_t landmarks = gradient.size() / D;
-  double* sums = grown(context, splineSums_, (landmarks + D + 1) * D);
-  sumSplineDerivativeCovectorsOnCuda<D>(
-      context, spline, chunk.count, covectors, covectors + D * chunk.count, bendsBefore<D>(chain),
-      grown(context, splineScratch_, splineScratch<D>(landmarks)), sums, chunk.first == 0);
+  double* sums = splineSums_.span().data();
+  sumSplineDerivativeCovectorsOnCuda<D>(context, spline, chunk.count, covectors, covectors + D * chunk.count,
+                                        bendsBefore<D>(chain), splineScratch_.span().data(), sums,
+                                        chunk.first == 0);
   if (isLast)
     splineGradientOnCuda<D>(context, spline, sums, gradient.data(), {true, result_.span().data()->valid()});
 }

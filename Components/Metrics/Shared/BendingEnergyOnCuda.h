@@ -15,15 +15,14 @@ public:
   /// Throws Error(device) if a transform of the chain has no CUDA form.
   BendingEnergyOnCuda(const Context&, const TermLevel<D>&);
 
-  /// The device memory that it takes beside image and masks.
-  static double deviceBytes(const TermExtent<D>&);
+  /// Takes the memory for samples. `enqueue` does it where nobody did.
+  void reserve(const Context&, const ExpectedSamples<D>&);
 
   /// These do the work of TermOnCuda, but accept any number of valid samples.
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) const;
 
 private:
-  unsigned long long* clearedSums(const Context&, std::size_t parameters);
   void pullBackToSpline(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double* covectors,
                         bool isLast, std::span<double> gradient);
 
@@ -37,7 +36,7 @@ private:
   Buffer<BendingSums<D>> result_;
   PinnedValues<BendingSums<D>> found_;
   Buffer<double> scratch_, covectors_, splineScratch_, splineSums_;
-  Buffer<unsigned long long> sums_;
+  Buffer<unsigned long long> sums_; // zeros between evaluations
 };
 
 }

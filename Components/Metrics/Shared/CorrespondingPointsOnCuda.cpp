@@ -35,16 +35,8 @@ CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, 
     movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
     movingMask_ = MaskOnCuda<D>(*level.movingMask, *movingMaskVoxels_);
   }
-}
-
-template <int D>
-double CorrespondingPointsOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
-{
-  return chainBytesOnCuda<D>(*extent.chain) + sizeof(DistanceSums<D>)
-         + sizeof(double) * std::max(distanceScratch, momentScratch<D>())
-         + static_cast<double>(extent.pointPairs * D * (2 * sizeof(double) + sizeof(float)))
-         + ParameterPullBack<D>::deviceBytes(kernelFormOf(*extent.chain->transform)->kind(),
-                                             extent.chain->transform->parameterCount(), extent.pointPairs);
+  const Transform<D>& last = *level.chain->transform;
+  pullBack_.reserve(context, kernelFormOf(last)->kind(), last.parameterCount(), points_.count);
 }
 
 template <int D>

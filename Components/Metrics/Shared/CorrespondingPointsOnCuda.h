@@ -15,9 +15,6 @@ public:
   /// Copies the points. Throws Error(device) if a transform of the chain has no CUDA form.
   CorrespondingPointsOnCuda(const Context&, const TermLevel<D>&);
 
-  /// The device memory that it takes beside the mask.
-  static double deviceBytes(const TermExtent<D>&);
-
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
                std::span<double> gradient) override;
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;

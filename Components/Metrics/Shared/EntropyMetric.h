@@ -1,14 +1,14 @@
 #pragma once
 
 #include "Components/Metrics/Shared/EntropyTerms.h"
-#include "Components/Metrics/Shared/HistogramMemory.h"
+#include "Components/Metrics/Shared/HistogramOnCuda.h"
 #include "Components/Metrics/Shared/ParzenHistogram.h"
-#include "Core/Compute/Cuda/CudaOnly.h"
 
 namespace tessera {
 
 /// A metric of the entropies of a joint histogram that Terms (EntropyTerms.h) add up. A component derives
-/// from it, and has its name, its parameters and its kernels.
+/// from it, and has its name and its parameters; its .cu file includes EntropyOnCuda.cuh and instantiates
+/// EntropyOnCuda<Terms>.
 template <class Terms>
 class EntropyMetric : public ParzenHistogram {
 public:
@@ -19,9 +19,9 @@ public:
     return ParzenHistogram::finish<Terms>(sums, valid);
   }
   double value(const Table& table) const { return table.value; }
-  double deviceBytes(std::size_t samples, bool fixedStays) const
+  std::unique_ptr<MetricOnCuda> onCuda(const Context& context, std::size_t samplesThatStay = 0) const
   {
-    return HistogramMemory(windows()).bytes(samples, fixedStays);
+    return std::make_unique<EntropyOnCuda<Terms>>(context, windows(), samplesThatStay);
   }
 };
 

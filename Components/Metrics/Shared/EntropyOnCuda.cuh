@@ -1,28 +1,14 @@
 #pragma once
 
 #include "Components/Metrics/Shared/EntropyKernels.cuh"
-#include "Components/Metrics/Shared/HistogramMemory.h"
 #include "Components/Metrics/Shared/HistogramOnCuda.h"
 
 namespace tessera {
 
-/// A metric on the entropies that Terms (EntropyTerms.h) add up. A component's .cu file returns one from its
-/// onCuda.
-template <class Terms>
-class EntropyOnCuda final : public HistogramOnCuda {
-public:
-  using HistogramOnCuda::HistogramOnCuda;
-
-  void finish(Context&, MetricResult* result) override;
-
-private:
-  static_assert(sizeof(Terms) <= HistogramMemory::doublesOfTerms * sizeof(double));
-  static_assert(parzen::finishBlocks == HistogramMemory::finishBlocks);
-};
-
 template <class Terms>
 void EntropyOnCuda<Terms>::finish(Context& context, MetricResult* result)
 {
+  static_assert(parzen::finishBlocks == finishBlocks);
   const ParzenAxis& fixed = lookup_.windows.fixed;
   const ParzenAxis& moving = lookup_.windows.moving;
   double* const scratch = scratch_.span().data();

@@ -1,19 +1,13 @@
 #include "Components/Metrics/Shared/HistogramLaunch.cuh"
-#include "Components/Metrics/Shared/HistogramMemory.h"
 #include "Components/Metrics/Shared/HistogramOnCuda.h"
 
 namespace tessera {
-
-void HistogramOnCuda::begin(Context& context)
-{
-  context.stream->fill(counts_.span().data(), 0, counts_.size() * sizeof(unsigned long long));
-}
 
 KeptFixedBins HistogramOnCuda::keptFor(const IntensityPairs& pairs) const
 {
   if (!pairs.fixedStays || kept_ != FixedSide{pairs.fixed, pairs.count})
     return {};
-  return {keptWords_.span().data(), HistogramMemory(lookup_.windows).wide};
+  return {keptWords_.span().data(), isWide()};
 }
 
 void HistogramOnCuda::keepFixedBins(Context& context, const IntensityPairs& pairs)
@@ -21,15 +15,14 @@ void HistogramOnCuda::keepFixedBins(Context& context, const IntensityPairs& pair
   const FixedSide now{pairs.fixed, pairs.count};
   const bool again = pairs.fixedStays && last_ == now;
   last_ = pairs.fixedStays ? now : FixedSide{};
-  const HistogramMemory memory(lookup_.windows);
-  if (!again || kept_ == now || !memory.keepsBinsOf(pairs.count))
+  if (!again || kept_ == now || !reserveFixedBins(context, pairs.count))
     return;
   constexpr int threads = 256, blocksAMultiprocessor = 8;
   const std::size_t fours = ceilDiv<std::size_t>(pairs.count, 4);
   kept_ = {};
-  std::uint32_t* const words = grown(context, keptWords_, memory.keptWords(pairs.count));
+  std::uint32_t* const words = keptWords_.span().data();
   parzen::keepFixedBins<<<blocksFor(fours, threads, blocksAMultiprocessor * multiprocessors_), threads, 0,
-                          cudaStreamOf(context)>>>(lookup_, FourPairs(pairs), memory.wide, words);
+                          cudaStreamOf(context)>>>(lookup_, FourPairs(pairs), isWide(), words);
   checkLaunch("bins of fixed intensities");
   kept_ = now;
 }

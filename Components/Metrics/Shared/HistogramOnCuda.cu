@@ -1,7 +1,6 @@
 #include "Components/Metrics/Shared/HistogramOnCuda.h"
 
 #include "Components/Metrics/Shared/HistogramLaunch.cuh"
-#include "Components/Metrics/Shared/HistogramMemory.h"
 #include "Components/Metrics/Shared/HistogramSlopes.cuh"
 
 namespace tessera {
@@ -17,12 +16,13 @@ int attributeOf(const Context& context, cudaDeviceAttr attribute)
 
 }
 
-HistogramOnCuda::HistogramOnCuda(const Context& context, const ParzenWindows& windows)
-    : lookup_(windows), counts_(context, HistogramMemory(windows).counts),
-      scratch_(context, HistogramMemory(windows).scratch), table_(context, HistogramMemory(windows).table),
-      multiprocessors_(attributeOf(context, cudaDevAttrMultiProcessorCount)),
-      sharedBytes_(attributeOf(context, cudaDevAttrMaxSharedMemoryPerBlockOptin))
+void HistogramOnCuda::begin(Context& context)
 {
+  if (multiprocessors_ == 0) {
+    multiprocessors_ = attributeOf(context, cudaDevAttrMultiProcessorCount);
+    sharedBytes_ = attributeOf(context, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  }
+  context.stream->fill(counts_.span().data(), 0, counts_.size() * sizeof(unsigned long long));
 }
 
 void HistogramOnCuda::slopes(Context& context, const IntensityPairs& pairs, float* slopes) const

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Metrics/Shared/ParzenLookup.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/Terms/MetricOnCuda.h"
 
@@ -20,16 +21,21 @@ struct KeptFixedBins {
 /// shared memory (CountingPlan), and to 2^-32 otherwise.
 class HistogramOnCuda : public MetricOnCuda {
 public:
-  HistogramOnCuda(const Context&, const ParzenWindows&);
+  /// Takes all its memory; see Metric::onCuda.
+  HistogramOnCuda(const Context&, const ParzenWindows&, std::size_t samplesThatStay);
+  ~HistogramOnCuda() override;
 
-  void begin(Context&) override;
-  void accumulate(Context&, const IntensityPairs&) override;
-  void slopes(Context&, const IntensityPairs&, float* slopes) const override;
+  TESSERA_CUDA_ONLY void begin(Context&) override;
+  TESSERA_CUDA_ONLY void accumulate(Context&, const IntensityPairs&) override;
+  TESSERA_CUDA_ONLY void slopes(Context&, const IntensityPairs&, float* slopes) const override;
 
   /// The counts, laid out like ParzenHistogram::Sums, and behind them the number of samples.
   const Buffer<unsigned long long>& counts() const { return counts_; }
 
 protected:
+  static constexpr std::size_t doublesOfTerms = 2; // of a block's sums of entropies
+  static constexpr unsigned finishBlocks = 64; // of each step from counts to table, if there are many bins
+
   std::size_t bins() const
   {
     return static_cast<std::size_t>(lookup_.windows.fixed.bins) * lookup_.windows.moving.bins;
@@ -41,12 +47,16 @@ protected:
   Buffer<float> table_;
 
 private:
+  /// Takes memory for the bins of fixed intensities, if they are kept: windows of order 0 have one bin each.
+  bool reserveFixedBins(const Context&, std::size_t samples);
   /// Called by accumulate: finds and keeps the bins of fixed intensities that come for the second time in a
   /// row.
-  void keepFixedBins(Context&, const IntensityPairs&);
-  KeptFixedBins keptFor(const IntensityPairs&) const;
+  TESSERA_CUDA_ONLY void keepFixedBins(Context&, const IntensityPairs&);
+  TESSERA_CUDA_ONLY KeptFixedBins keptFor(const IntensityPairs&) const;
+  /// Whether bins are kept in two bytes: 255 is none of a byte's.
+  bool isWide() const { return lookup_.windows.fixed.bins > 255; }
 
-  int multiprocessors_ = 0;
+  int multiprocessors_ = 0;     // 0: the device was not asked yet
   std::size_t sharedBytes_ = 0; // shared memory that a block may have, in bytes
 
   struct FixedSide {
@@ -56,6 +66,19 @@ private:
   };
   FixedSide last_, kept_;
   Buffer<std::uint32_t> keptWords_;
+};
+
+/// A metric of the entropies that Terms (EntropyTerms.h) add up. Its component's onCuda makes one; the
+/// component's .cu file includes EntropyOnCuda.cuh and instantiates the class.
+template <class Terms>
+class EntropyOnCuda final : public HistogramOnCuda {
+public:
+  using HistogramOnCuda::HistogramOnCuda;
+
+  TESSERA_CUDA_ONLY void finish(Context&, MetricResult* result) override;
+
+private:
+  static_assert(sizeof(Terms) <= doublesOfTerms * sizeof(double));
 };
 
 }

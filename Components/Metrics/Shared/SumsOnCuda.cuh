@@ -3,30 +3,13 @@
 #include "Components/Metrics/Shared/BlockSum.cuh"
 #include "Components/Metrics/Shared/PairKernels.cuh"
 #include "Components/Metrics/Shared/SumsOnCuda.h"
-#include "Core/Compute/Memory/Buffer.h"
 
-#include <memory>
-
-// Kernels for formulas whose sums are a few doubles. Sums, Table, accumulate, finish, value and slope must be
-// TESSERA_HOST_DEVICE, and the formula itself is copied to the device.
 namespace tessera {
 namespace sums {
 
 constexpr int threads = 256;
 constexpr int threadsOfSlopes = 128;
 constexpr unsigned maxBlocksOfSlopes = 2112;
-
-template <class Formula>
-struct PartialSums {
-  typename Formula::Sums sums;
-  double valid = 0;
-
-  __device__ void add(const PartialSums& others)
-  {
-    sums.add(others.sums);
-    valid += others.valid;
-  }
-};
 
 /// Each block writes one partial sum, to which it adds that of earlier calls if there is one. Reads 8 bytes a
 /// sample.
@@ -96,56 +79,36 @@ __global__ void __launch_bounds__(threadsOfSlopes)
 
 }
 
-/// A formula on a CUDA device. A component's .cu file returns one from its onCuda.
 template <class Formula>
-class SumsOnCuda final : public MetricOnCuda {
-  using Partial = sums::PartialSums<Formula>;
+void SumsOnCuda<Formula>::accumulate(Context& context, const IntensityPairs& pairs)
+{
+  if (pairs.count == 0)
+    return;
+  const unsigned blocks = blocksFor(pairs.count, sums::threads, sums::maxBlocks);
+  sums::sumPairs<<<blocks, sums::threads, 0, cudaStreamOf(context)>>>(formula_, pairs,
+                                                                      partials_.span().data(), partialCount_);
+  checkLaunch("sums over pairs of intensities");
+  partialCount_ = std::max(partialCount_, blocks);
+}
 
-public:
-  SumsOnCuda(const Context& context, const Formula& formula)
-      : formula_(formula), partials_(context, maxBlocksOfSums), table_(context, 1)
-  {
-  }
+template <class Formula>
+void SumsOnCuda<Formula>::finish(Context& context, MetricResult* result)
+{
+  sums::finishSums<<<1, sums::threads, 0, cudaStreamOf(context)>>>(
+      formula_, partials_.span().data(), partialCount_, table_.span().data(), result);
+  checkLaunch("sum of partial sums");
+}
 
-  void begin(Context&) override { partialCount_ = 0; }
-
-  void accumulate(Context& context, const IntensityPairs& pairs) override
-  {
-    if (pairs.count == 0)
-      return;
-    const unsigned blocks = blocksFor(pairs.count, sums::threads, maxBlocksOfSums);
-    sums::sumPairs<<<blocks, sums::threads, 0, cudaStreamOf(context)>>>(
-        formula_, pairs, partials_.span().data(), partialCount_);
-    checkLaunch("sums over pairs of intensities");
-    partialCount_ = std::max(partialCount_, blocks);
-  }
-
-  void finish(Context& context, MetricResult* result) override
-  {
-    sums::finishSums<<<1, sums::threads, 0, cudaStreamOf(context)>>>(
-        formula_, partials_.span().data(), partialCount_, table_.span().data(), result);
-    checkLaunch("sum of partial sums");
-  }
-
-  void slopes(Context& context, const IntensityPairs& pairs, float* slopes) const override
-  {
-    if (pairs.count == 0)
-      return;
-    const unsigned blocks =
-        blocksFor(ceilDiv<std::size_t>(pairs.count, 4), sums::threadsOfSlopes, sums::maxBlocksOfSlopes);
-    sums::formulaSlopes<<<blocks, sums::threadsOfSlopes, 0, cudaStreamOf(context)>>>(
-        formula_, table_.span().data(), FourPairs(pairs), slopes, multipleOf16(slopes));
-    checkLaunch("slopes of pairs of intensities");
-  }
-
-private:
-  static_assert(sizeof(Partial) == sizeof(typename Formula::Sums) + sizeof(double),
-                "as sumsOnCudaBytes counts them");
-
-  Formula formula_;
-  unsigned partialCount_ = 0; // blocks that wrote a partial sum since begin
-  Buffer<Partial> partials_;
-  Buffer<typename Formula::Table> table_;
-};
+template <class Formula>
+void SumsOnCuda<Formula>::slopes(Context& context, const IntensityPairs& pairs, float* slopes) const
+{
+  if (pairs.count == 0)
+    return;
+  const unsigned blocks =
+      blocksFor(ceilDiv<std::size_t>(pairs.count, 4), sums::threadsOfSlopes, sums::maxBlocksOfSlopes);
+  sums::formulaSlopes<<<blocks, sums::threadsOfSlopes, 0, cudaStreamOf(context)>>>(
+      formula_, table_.span().data(), FourPairs(pairs), slopes, multipleOf16(slopes));
+  checkLaunch("slopes of pairs of intensities");
+}
 
 }

@@ -3,6 +3,7 @@
 #include "Components/Resamplers/Shared/LargestCoordinate.h"
 #include "Components/Resamplers/Shared/RunShapes.h"
 #include "Components/Transforms/BSplineTransform.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Registration/Interpolation/LabelMajority.h"
 #include "Core/Registration/Samples/FixedPointIndex.h"
 
@@ -78,7 +79,8 @@ ResamplingOnCuda<D>::ResamplingOnCuda(Context& context, const TransformChain<D>&
     chain_ = held_->at(context, chain.parameters);
   } else {
     parameters_.fromHost(context, chain.parameters);
-    chain_ = held_->at(context, std::as_const(parameters_).span());
+    if (!onlyCountsMemory(context))
+      chain_ = held_->at(context, std::as_const(parameters_).span());
   }
   if (oneSpline_ && oneSpline_->spline)
     holdSpline(context);
@@ -115,14 +117,11 @@ void ResamplingOnCuda<D>::holdSpline(Context& context)
 }
 
 template <int D>
-double ResamplingOnCuda<D>::deviceBytes(const TransformChain<D>& chain)
+double ResamplingOnCuda<D>::deviceBytes(const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
 {
-  double bytes = chainBytesOnCuda<D>(chain);
-  if (!chain.transform->linear())
-    bytes += static_cast<double>(chain.parameters.size()) * sizeof(double);
-  if (const auto oneSpline = asOneSpline<D>(chain); oneSpline && oneSpline->spline)
-    bytes += static_cast<double>(oneSpline->spline->parameters.size()) * sizeof(float);
-  return bytes;
+  MemoryCount count;
+  const ResamplingOnCuda held(count.context(), chain, lattice);
+  return count.bytes();
 }
 
 template <int D>

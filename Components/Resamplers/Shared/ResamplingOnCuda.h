@@ -37,7 +37,7 @@ public:
   ResamplingOnCuda(Context&, const TransformChain<D>&, const ImageGeometry<D>& lattice);
 
   /// Bytes of the device's memory that an object for this chain holds.
-  static double deviceBytes(const TransformChain<D>&);
+  static double deviceBytes(const TransformChain<D>&, const ImageGeometry<D>& lattice);
 
   /// The way of the kernels, for the log: "one linear map", "a B-spline at each voxel" or "points in double
   /// precision".

@@ -94,14 +94,6 @@ inline int slicesOfRows(int points)
   return (points + slicesOfLane - 1) / slicesOfLane * slicesOfLane;
 }
 
-/// The length of tableOf.
-inline std::size_t tableSize(const Plan& cut)
-{
-  return static_cast<std::size_t>(slicesOfRows(cut.axes[2].points)) * Bands::perRowOfZ
-         + static_cast<std::size_t>(cut.tiles) * lanes * derivatives * neighbours
-         + static_cast<std::size_t>(cut.axes[1].points) * Bands::perRowOfY;
-}
-
 /// The table that Bands points into: rows of the last axis, bands of the first one, rows of the second one.
 template <int D>
 std::vector<double> tableOf(const std::array<BendingBands, D>& bands)

@@ -292,14 +292,14 @@ double ExactBendingEnergy<D>::evaluate(Context& context, std::span<const double>
 }
 
 template <int D>
-double ExactBendingEnergy<D>::deviceBytes(const BSplineGrid<D>& grid)
+void ExactBendingEnergy<D>::reserve(const Context& context)
 {
-  std::array<bending::Axis, D> axes;
-  for (int d = 0; d < D; ++d)
-    axes[d] = {static_cast<int>(grid.points.size[d]), 0, -1};
-  const bending::Plan cut = bending::cutOf<D>(axes);
-  return sizeof(double) * (static_cast<double>(bending::tableSize(cut)) + bending::maxBlocks(cut))
-         + sizeof(unsigned);
+  if (bandsOnCuda_.size() > 0)
+    return;
+  bandsOnCuda_.fromHost(context, bending::tableOf<D>(bands_));
+  blocksDone_.fromHost(context, std::vector<unsigned>{0});
+  sumsOnCuda_ =
+      Buffer<double>(context, bending::maxBlocks(bending::planOf<D>(bands_, bandsOnCuda_.span().data())));
 }
 
 template class ExactBendingEnergy<2>;

@@ -119,10 +119,7 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const dou
                                            std::span<double> gradient, double* valueOnDevice)
 {
   const cudaStream_t stream = cudaStreamOf(context);
-  if (bandsOnCuda_.size() == 0) {
-    bandsOnCuda_.fromHost(context, tableOf<D>(bands_));
-    blocksDone_.fromHost(context, std::vector<unsigned>{0});
-  }
+  reserve(context);
   const Plan plan = planOf<D>(bands_, bandsOnCuda_.span().data());
   const std::size_t ofSlice = static_cast<std::size_t>(plan.axes[0].points) * plan.axes[1].points;
   if (D == 3 && ofSlice > largestSlice)
@@ -130,8 +127,6 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const dou
                 "exact bending energy: a slice of " + std::to_string(ofSlice)
                     + " control points: its rows are too far apart. Allowed on a GPU: at most "
                     + std::to_string(largestSlice) + ".");
-  if (sumsOnCuda_.size() == 0)
-    sumsOnCuda_ = Buffer<double>(context, maxBlocks(plan));
   const BlockSums sums{sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice};
   const dim3 grid(plan.blocksInLine(), plan.tiles, plan.components);
   bendingEnergy<<<grid, threads, 0, stream>>>(plan, coefficients.data(),

@@ -58,8 +58,8 @@ public:
   TESSERA_CUDA_ONLY void evaluateOnCuda(Context&, std::span<const double> coefficients,
                                         std::span<double> gradient, double* valueOnDevice);
 
-  /// The device memory that evaluateOnCuda takes.
-  static double deviceBytes(const BSplineGrid<D>&);
+  /// Takes the memory that evaluateOnCuda needs. evaluateOnCuda does it where nobody did.
+  void reserve(const Context&);
 
   const std::array<BendingBands, D>& bands() const { return bands_; }
 

@@ -2,6 +2,7 @@
 
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
@@ -100,6 +101,8 @@ bool LinearTransform<D>::centerFromSettings(const TransformStart<D>& start)
 template <int D>
 std::vector<double> LinearTransform<D>::initialize(Context& context, const TransformStart<D>& start)
 {
+  if (onlyCountsMemory(context))
+    return identityParameters();
   const bool automatic = wantsAutomaticStart(settings_) && !start.initial;
   const bool centerGiven = hasCenter() && centerFromSettings(start);
   std::vector<double> parameters = identityParameters();

@@ -91,8 +91,10 @@ private:
 template <class T>
 T* grown(const Context& context, Buffer<T>& buffer, std::size_t count)
 {
-  if (buffer.size() < count)
+  if (buffer.size() < count) {
+    buffer = {}; // given back first, so that the device need not hold both
     buffer = Buffer<T>(context, count);
+  }
   return buffer.span().data();
 }
 

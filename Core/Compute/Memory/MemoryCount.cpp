@@ -2,11 +2,13 @@
 
 #include "Core/Compute/Cuda/Stream.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -14,15 +16,24 @@ namespace {
 /// Its addresses are distinct and not null, and must not be read or written.
 class CountingStream final : public Stream {
 public:
-  double bytes() const { return bytes_; }
+  std::string part = "others"; // of what is taken next
+
+  DeviceMemory memory() const
+  {
+    DeviceMemory memory;
+    for (const auto& [address, held] : held_)
+      memory.add(held.name, held.bytes);
+    return memory;
+  }
 
   void* allocate(std::size_t bytes) override
   {
     constexpr std::uintptr_t alignment = 256; // that of CUDA's allocations, and more than any element needs
     const std::uintptr_t address = nextAddress_;
     nextAddress_ += (bytes / alignment + 1) * alignment;
-    held_[address] = bytes;
+    held_[address] = {part, static_cast<double>(bytes)};
     bytes_ += static_cast<double>(bytes);
+    peakBytes_ = std::max(peakBytes_, bytes_);
     return reinterpret_cast<void*>(address); // NOLINT(performance-no-int-to-ptr): it is only compared
   }
   void release(void* memory) noexcept override
@@ -30,12 +41,12 @@ public:
     const auto known = held_.find(reinterpret_cast<std::uintptr_t>(memory));
     if (known == held_.end())
       return;
-    bytes_ -= static_cast<double>(known->second);
+    bytes_ -= known->second.bytes;
     held_.erase(known);
   }
   std::size_t freeBytes() override { return std::numeric_limits<std::size_t>::max(); }
   double usableBytes() override { return std::numeric_limits<double>::infinity(); }
-  double takePeakBytes() override { return bytes_; }
+  double takePeakBytes() override { return std::exchange(peakBytes_, bytes_); }
 
   void copyToDevice(void*, const void*, std::size_t) override {}
   void copyToHost(void*, const void*, std::size_t) override { refuse(); }
@@ -58,22 +69,36 @@ private:
   }
 
   std::uintptr_t nextAddress_ = 256;
-  std::map<std::uintptr_t, std::size_t> held_; // bytes of each allocation, by its address
-  double bytes_ = 0;
+  std::map<std::uintptr_t, DeviceMemory::Part> held_; // each allocation, by its address
+  double bytes_ = 0, peakBytes_ = 0;
 };
 
 }
 
 MemoryCount::MemoryCount() : context_{{DeviceKind::cuda, 0}, 1, std::make_shared<CountingStream>()} {}
 
-double MemoryCount::bytes() const
+DeviceMemory MemoryCount::memory() const
 {
-  return static_cast<const CountingStream&>(*context_.stream).bytes();
+  return static_cast<const CountingStream&>(*context_.stream).memory();
 }
 
 bool onlyCountsMemory(const Context& context)
 {
   return dynamic_cast<const CountingStream*>(context.stream.get()) != nullptr;
+}
+
+MemoryPart::MemoryPart(const Context& context, std::string name)
+{
+  auto* const stream = dynamic_cast<CountingStream*>(context.stream.get());
+  name_ = stream ? &stream->part : nullptr;
+  if (stream)
+    before_ = std::exchange(stream->part, std::move(name));
+}
+
+MemoryPart::~MemoryPart()
+{
+  if (name_)
+    *name_ = std::move(before_);
 }
 
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/Context.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 
 namespace tessera {
 
@@ -14,8 +14,9 @@ public:
 
   /// A context that looks like one on a CUDA device; see onlyCountsMemory.
   Context& context() { return context_; }
-  /// The bytes held now.
-  double bytes() const;
+  /// The memory held now, under the names that MemoryPart gave.
+  DeviceMemory memory() const;
+  double bytes() const { return memory().bytes(); }
 
 private:
   Context context_;
@@ -23,5 +24,19 @@ private:
 
 /// Whether the context is that of a MemoryCount, so that arrays are allocated but not filled.
 bool onlyCountsMemory(const Context&);
+
+/// Names the memory that is taken on the context of a MemoryCount until the end of the scope. Of nested names
+/// the inner one counts. On other contexts it does nothing.
+class MemoryPart {
+public:
+  MemoryPart(const Context&, std::string name);
+  ~MemoryPart();
+  MemoryPart(const MemoryPart&) = delete;
+  MemoryPart& operator=(const MemoryPart&) = delete;
+
+private:
+  std::string* name_; // of the count; null: nothing is counted
+  std::string before_;
+};
 
 }

@@ -1,8 +1,8 @@
 #include "Core/Image/Filters/FilteredImage.h"
 
-#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Memory/LargeArrays.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Voxels/VolumeOnCuda.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 
@@ -62,13 +62,16 @@ ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
     return original;
   if (!context.onCuda())
     return filteredOnCpu<D>(context, original, steps);
-  const double usable = usableDeviceMemory(context);
-  const double thereBytes = areVoxelsOnCuda<D>(context, original)
-                                ? static_cast<double>(original->voxels.size() * sizeof(float))
-                                : 0;
-  const bool keepsOriginal = originals || thereBytes > 0;
-  if (filteredImageDeviceBytes<D>(original->geometry.size, steps, keepsOriginal) - thereBytes > usable)
-    return filteredInSlabs<D>(context, *original, steps, usable);
+  const bool counts = onlyCountsMemory(context);
+  if (!counts) {
+    const double usable = usableDeviceMemory(context);
+    const bool isThere = areVoxelsOnCuda<D>(context, original);
+    const auto thereBytes = isThere ? static_cast<double>(original->voxels.size() * sizeof(float)) : 0;
+    if (filteredImageDeviceBytes<D>(original->geometry.size, steps, originals || isThere) - thereBytes
+        > usable)
+      return filteredInSlabs<D>(context, *original, steps, usable);
+  }
+  const MemoryPart part(context, "images");
   auto there = voxelsOnCuda<D>(context, original);
   if (originals && std::find(originals->begin(), originals->end(), there) == originals->end())
     originals->push_back(there);
@@ -77,9 +80,11 @@ ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
     for (int axis = D - 1; axis >= 0; --axis)
       volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
   Buffer<float> voxels = volume.releaseVoxels();
-  const auto image =
-      std::make_shared<Image<D>>(Image<D>{steps.back().geometry, largeVector<float>(context, voxels.size())});
-  copyLargeToHost(context, image->voxels.data(), voxels.span().data(), voxels.span().size_bytes());
+  const auto image = std::make_shared<Image<D>>(Image<D>{steps.back().geometry, {}});
+  if (!counts) {
+    image->voxels = largeVector<float>(context, voxels.size());
+    copyLargeToHost(context, image->voxels.data(), voxels.span().data(), voxels.span().size_bytes());
+  }
   const auto shared = shareVoxelsOnCuda<D>(context, image, std::move(voxels));
   if (held)
     held->push_back(shared);
@@ -90,11 +95,13 @@ template <int D>
 double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterStep<D>>& steps,
                                 bool keepsOriginal)
 {
-  typename VolumeOnCuda<D>::Demand demand(size, keepsOriginal);
-  for (const FilterStep<D>& step : steps)
-    for (int axis = D - 1; axis >= 0; --axis)
-      demand.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
-  return demand.maxBytes();
+  MemoryCount count;
+  ImageGeometry<D> geometry;
+  geometry.size = size;
+  HeldOnCuda originals;
+  filteredImage<D>(count.context(), std::make_shared<Image<D>>(Image<D>{geometry, {}}), steps, nullptr,
+                   keepsOriginal ? &originals : nullptr);
+  return takePeakDeviceMemory(count.context());
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \

@@ -28,7 +28,7 @@ using HeldOnCuda = std::vector<std::shared_ptr<const Buffer<float>>>;
 /// The result is also in host memory, and voxelsOnCuda finds it on the device as long as `held` or anyone
 /// else holds it. If it does not fit into the free device memory it is computed in slabs, with the same bits;
 /// otherwise `originals` keeps the original on the device, so that it can be filtered again without another
-/// copy.
+/// copy. On the context of a MemoryCount neither the original nor the result has voxels.
 template <int D>
 ImagePointer<D> filteredImage(Context&, const ImagePointer<D>& original,
                               const std::vector<FilterStep<D>>& steps, HeldOnCuda* held = nullptr,

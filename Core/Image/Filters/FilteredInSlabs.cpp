@@ -1,3 +1,4 @@
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Filters/FilteredImage.h"
 #include "Core/Image/Voxels/VolumeOnCuda.h"
 
@@ -54,8 +55,10 @@ private:
     const AxisTaps& taps = step.taps[last];
     std::vector<float> result(all * taps.count);
     const std::size_t one[] = {1, length};
-    const double bytesAColumn = static_cast<double>((length + taps.count) * sizeof(float))
-                                + filterAxisDeviceBytes(one, 1, step.sigmaVoxels[last], taps);
+    MemoryCount ofColumn;
+    filterAxisOnCuda(ofColumn.context(), one, 1, step.sigmaVoxels[last], taps, nullptr, nullptr);
+    const double bytesAColumn =
+        static_cast<double>((length + taps.count) * sizeof(float)) + takePeakDeviceMemory(ofColumn.context());
     const std::size_t maxCount = atATime(all, bytesAColumn);
     for (std::size_t first = 0; first < all; first += maxCount) {
       const std::size_t count = std::min(maxCount, all - first), bundle[] = {count, length};
@@ -78,18 +81,20 @@ private:
   {
     Size<D> slice = size_;
     slice[last] = 1;
-    typename VolumeOnCuda<D>::Demand demand(slice);
     std::size_t before = columns(), after = 1;
+    MemoryCount ofSlice;
+    VolumeOnCuda<D> counted(ofSlice.context(), slice,
+                            std::make_shared<Buffer<float>>(ofSlice.context(), before));
     bool changes = from_ != own_.data();
     for (int axis = last - 1; axis >= 0; --axis) {
       changes = changes || !leavesAxis(size_[axis], step.sigmaVoxels[axis], step.taps[axis]);
-      demand.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
+      counted.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
       after *= step.taps[axis].count;
     }
     if (!changes)
       return;
     std::vector<float> result(after * size_[last]);
-    const std::size_t maxCount = atATime(size_[last], demand.maxBytes());
+    const std::size_t maxCount = atATime(size_[last], takePeakDeviceMemory(ofSlice.context()));
     for (std::size_t first = 0; first < size_[last]; first += maxCount) {
       Size<D> slab = size_;
       slab[last] = std::min(maxCount, size_[last] - first);

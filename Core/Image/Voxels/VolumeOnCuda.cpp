@@ -1,5 +1,6 @@
 #include "Core/Image/Voxels/VolumeOnCuda.h"
 
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Filters/LineFilterOnCuda.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
 
@@ -11,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t surelyOneBlock = 512; // lines up to this length need no temporary memory on any device
+constexpr std::size_t bytesOfStates = 2 * 32; // for so many values of longer lines; doubled for a last piece
 
 std::size_t countOf(std::span<const std::size_t> size)
 {
@@ -34,6 +36,19 @@ KeptPlaces keptPlaces(const AxisTaps& taps)
   return kept;
 }
 
+/// Takes the most that filterAxisOnCuda may take on the way, and gives it back.
+void countTemporaryMemory(const Context& context, std::span<const std::size_t> size, int axis,
+                          double sigmaVoxels, const AxisTaps& taps)
+{
+  if (sigmaVoxels <= 0)
+    return;
+  const std::size_t count = countOf(size), length = size[axis];
+  const bool isLong = length > surelyOneBlock,
+             whole = !onlySmooths(length, taps) && (isLong || !fitKeptPlaces(taps));
+  const Buffer<float> smooth(context, whole ? count : 0);
+  const Buffer<std::byte> states(context, isLong ? bytesOfStates * count / surelyOneBlock : 0);
+}
+
 template <int D>
 Size<D> withLength(Size<D> size, int axis, std::size_t length)
 {
@@ -51,6 +66,8 @@ bool leavesAxis(std::size_t length, double sigmaVoxels, const AxisTaps& taps)
 void filterAxisOnCuda(Context& context, std::span<const std::size_t> size, int axis, double sigmaVoxels,
                       const AxisTaps& taps, const float* in, float* out)
 {
+  if (onlyCountsMemory(context))
+    return countTemporaryMemory(context, size, axis, sigmaVoxels, taps);
   const LinesOnCuda lines = LinesOnCuda::along(size, axis);
   if (sigmaVoxels <= 0)
     return tapLinesOnCuda(context, lines, taps, in, out);
@@ -62,20 +79,6 @@ void filterAxisOnCuda(Context& context, std::span<const std::size_t> size, int a
   Buffer<float> smooth(context, countOf(size));
   filterLinesOnCuda(context, filter, LineEnds::constant, lines, in, smooth.span().data());
   tapLinesOnCuda(context, lines, taps, smooth.span().data(), out);
-}
-
-double filterAxisDeviceBytes(std::span<const std::size_t> size, int axis, double sigmaVoxels,
-                             const AxisTaps& taps)
-{
-  const std::size_t length = size[axis];
-  const auto count = static_cast<double>(countOf(size));
-  if (sigmaVoxels <= 0)
-    return 0;
-  const bool isLong = length > surelyOneBlock,
-             whole = !onlySmooths(length, taps) && (isLong || !fitKeptPlaces(taps));
-  const double stateBytes =
-      32.0 * 2 / surelyOneBlock; // two states for so many values, doubled for a last piece
-  return (whole ? count * sizeof(float) : 0) + (isLong ? count * stateBytes : 0);
 }
 
 template <int D>
@@ -114,27 +117,6 @@ Buffer<float> VolumeOnCuda<D>::releaseVoxels()
     original_.reset();
   }
   return std::move(own_);
-}
-
-template <int D>
-VolumeOnCuda<D>::Demand::Demand(const Size<D>& size, bool keepsOriginal)
-    : size_(size), keptBytes_(keepsOriginal ? static_cast<double>(countOf(size)) * sizeof(float) : 0),
-      maxBytes_(2.0 * static_cast<double>(countOf(size)) * sizeof(float)) // a copy, if nothing is filtered
-{
-}
-
-template <int D>
-void VolumeOnCuda<D>::Demand::filter(int axis, double sigmaVoxels, const AxisTaps& taps)
-{
-  if (leavesAxis(size_[axis], sigmaVoxels, taps))
-    return;
-  const Size<D> after = withLength<D>(size_, axis, taps.count);
-  const bool inPlace = owns_ && onlySmooths(size_[axis], taps);
-  const auto values = static_cast<double>(countOf(size_) + (inPlace ? 0 : countOf(after)));
-  const double bytes = values * sizeof(float) + filterAxisDeviceBytes(size_, axis, sigmaVoxels, taps);
-  maxBytes_ = owns_ ? std::max(maxBytes_, bytes + keptBytes_) : bytes;
-  owns_ = true;
-  size_ = after;
 }
 
 template class VolumeOnCuda<2>;

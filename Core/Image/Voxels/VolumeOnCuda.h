@@ -10,16 +10,13 @@ namespace tessera {
 
 /// Filters one axis of an array on the device: a recursive Gaussian (sigma in voxels; 0: none), then taps.
 /// One pass if there are at most two taps, none of them before the line. `out` has taps.count elements along
-/// the axis. It may be `in` if the taps change nothing.
+/// the axis. It may be `in` if the taps change nothing. On the context of a MemoryCount it counts the most
+/// that it may take on any device.
 void filterAxisOnCuda(Context&, std::span<const std::size_t> size, int axis, double sigmaVoxels,
                       const AxisTaps& taps, const float* in, float* out);
 
 /// Whether Gaussian and taps change nothing along an axis of this length.
 bool leavesAxis(std::size_t length, double sigmaVoxels, const AxisTaps& taps);
-/// The largest number of bytes of temporary device memory of filterAxisOnCuda.
-double filterAxisDeviceBytes(std::span<const std::size_t> size, int axis, double sigmaVoxels,
-                             const AxisTaps& taps);
-
 /// A volume in device memory, filtered axis by axis.
 template <int D>
 class VolumeOnCuda {
@@ -29,20 +26,6 @@ public:
   void filter(int axis, double sigmaVoxels, const AxisTaps& taps);
   const Size<D>& size() const { return size_; }
   Buffer<float> releaseVoxels();
-
-  /// Computes the largest device memory that the same calls of filter() need.
-  class Demand {
-  public:
-    /// `keepsOriginal`: another object holds the original all the time.
-    explicit Demand(const Size<D>& size, bool keepsOriginal = false);
-    void filter(int axis, double sigmaVoxels, const AxisTaps& taps);
-    double maxBytes() const { return maxBytes_; }
-
-  private:
-    Size<D> size_;
-    bool owns_ = false;
-    double keptBytes_, maxBytes_;
-  };
 
 private:
   Context& context_;

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 namespace tessera {
@@ -58,6 +59,7 @@ template <class Value, class Source>
 std::shared_ptr<const Buffer<Value>> sharedCopy(const Context& context,
                                                 const std::shared_ptr<const Source>& source)
 {
+  const MemoryPart part(context, std::is_same_v<Value, float> ? "images" : "masks");
   return SharedCopies<Value, Source>::find(context, source, [&](Buffer<Value>& values) {
     if (onlyCountsMemory(context)) {
       values = Buffer<Value>(context, std::max(source->voxels.size(), source->geometry.voxelCount()));

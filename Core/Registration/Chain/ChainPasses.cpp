@@ -1,6 +1,7 @@
 #include "Core/Registration/Chain/ChainPasses.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 
 namespace tessera {
 
@@ -16,16 +17,8 @@ std::unique_ptr<ChainPasses<D>> passesOnCuda(const Context& context, const Trans
 {
   if (const std::string why = whyNotOnCuda(chain); !why.empty())
     throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
+  const MemoryPart part(context, "transform");
   return chain.transform->cudaForm()->passes(context, chain);
-}
-
-template <int D>
-double chainBytesOnCuda(const TransformChain<D>& chain)
-{
-  double bytes = chain.transform->deviceBytes(false);
-  for (const TransformChain<D>* link = chain.initial.get(); link; link = link->initial.get())
-    bytes += link->transform->deviceBytes(true);
-  return bytes;
 }
 
 template <int D>
@@ -64,7 +57,6 @@ Context vectorContext(const Context& context, const Transform<D>& last)
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template std::string whyNotOnCuda<D>(const TransformChain<D>&);                                            \
   template std::unique_ptr<ChainPasses<D>> passesOnCuda<D>(const Context&, const TransformChain<D>&);        \
-  template double chainBytesOnCuda<D>(const TransformChain<D>&);                                             \
   template std::optional<AffineMap<D>> asLinearMap<D>(const TransformChain<D>*, std::span<const double>);    \
   template Context vectorContext<D>(const Context&, const Transform<D>&);
 TESSERA_INSTANTIATE(2)

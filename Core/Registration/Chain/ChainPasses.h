@@ -21,6 +21,9 @@ public:
   /// transform is linear. Otherwise they lie on the device and must stay valid there.
   virtual void moveTo(const Context&, std::span<const double> parameters) = 0;
 
+  /// Takes the memory that addMoments or pullBack needs for so many samples. They do it where nobody did.
+  virtual void reserve(const Context&, std::size_t samples) = 0;
+
   /// Takes each sample through the chain and the moving image. For each sample it reads 4 bytes (28 for a
   /// list of points) and the moving image's support, and writes 8 bytes, and 4 D more for gradients.
   virtual void gather(Context&, const SamplesOnCuda<D>&, const MovingOnCuda<D>&, const GatherTarget<D>&) = 0;
@@ -49,10 +52,6 @@ std::string whyNotOnCuda(const TransformChain<D>&);
 /// Copies the parameters of the constant transforms to the device. Throws Error(device) with whyNotOnCuda.
 template <int D>
 std::unique_ptr<ChainPasses<D>> passesOnCuda(const Context&, const TransformChain<D>&);
-
-/// Bytes of device memory that the chain takes.
-template <int D>
-double chainBytesOnCuda(const TransformChain<D>&);
 
 /// The chain as one linear map if all its transforms are linear, with `parameters` for its last one; a null
 /// chain is the identity.

@@ -41,7 +41,7 @@ void pullBackAlignedField(Context&, const AlignedField<D>&, const std::array<con
 
 /// Bytes of device memory that pullBackAlignedFieldOnCuda takes while it runs, on any device.
 template <int D>
-double adjointBytes(const AlignedField<D>&, GradientSummation);
+std::size_t adjointBytes(const AlignedField<D>&, GradientSummation);
 
 /// The form of pullBackAlignedField on CUDA.
 template <int D>

@@ -6,14 +6,14 @@ namespace tessera {
 namespace {
 
 template <int D, class Sum>
-double bytesOf(const AlignedField<D>& field)
+std::size_t bytesOf(const AlignedField<D>& field)
 {
   // The most shared memory that CUDA devices let a block have.
   constexpr std::size_t fewestSharedBytes = 48 << 10, maxSharedBytes = 227 << 10;
-  double maxValues = 0;
+  std::size_t maxValues = 0;
   for (const std::size_t shared : {fewestSharedBytes, maxSharedBytes}) {
     const adjoint::Plan plan = adjoint::planOf<D, Sum>(field, shared);
-    maxValues = std::max(maxValues, static_cast<double>(plan.componentStride()) * plan.tileCount());
+    maxValues = std::max(maxValues, plan.componentStride() * plan.tileCount());
   }
   return D * sizeof(typename Sum::Value) * maxValues;
 }
@@ -21,7 +21,7 @@ double bytesOf(const AlignedField<D>& field)
 }
 
 template <int D>
-double adjointBytes(const AlignedField<D>& field, GradientSummation summation)
+std::size_t adjointBytes(const AlignedField<D>& field, GradientSummation summation)
 {
   if (!adjoint::hasSupport(field))
     return 0;
@@ -37,7 +37,7 @@ double adjointBytes(const AlignedField<D>& field, GradientSummation summation)
   }
 }
 
-template double adjointBytes<2>(const AlignedField<2>&, GradientSummation);
-template double adjointBytes<3>(const AlignedField<3>&, GradientSummation);
+template std::size_t adjointBytes<2>(const AlignedField<2>&, GradientSummation);
+template std::size_t adjointBytes<3>(const AlignedField<3>&, GradientSummation);
 
 }

@@ -15,6 +15,8 @@ class SamplesForCuda {
 public:
   SamplesForCuda(const Context&, const ImagePointer<D>& fixed);
 
+  /// Takes the memory that `of` needs for a lattice. `of` does it where nobody did.
+  void reserve(const Context&, const VoxelLattice<D>&);
   /// The result is valid until the next call. Throws Error(usage) if a lattice has 2^32 voxels or more.
   SamplesOnCuda<D> of(const Context&, const SampleSet<D>&);
 
@@ -25,6 +27,7 @@ private:
 
   ImagePointer<D> fixed_;
   std::shared_ptr<const Buffer<float>> fixedVoxels_;
+  std::shared_ptr<const Buffer<std::uint8_t>> mask_; // of the lattice that was given last
   Buffer<std::uint8_t> asked_;
   std::optional<VoxelLattice<D>> askedFor_;
   PointsOnCuda<D> uploaded_;

@@ -1,6 +1,7 @@
 #include "Core/Registration/Stage/LevelData.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Filters/MaskErosion.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 
@@ -38,6 +39,7 @@ public:
     return image;
   }
   void leaveDevice() { onCuda_.clear(); }
+  HeldOnCuda releaseHeld() { return std::move(onCuda_); }
   /// Holds, too, those that are originals, where they are there.
   void holdOnDevice()
   {
@@ -63,10 +65,11 @@ Parameter<bool> erosionOf(ImageSide side)
 
 /// One interpolator for each term; terms with the same kind of interpolator and the same image share one.
 template <int D>
-std::vector<Interpolator<D>*> prepareInterpolators(Context& context, StageComponents<D>& components,
+std::vector<Interpolator<D>*> prepareInterpolators(Context& context, const StageComponents<D>& components,
                                                    const std::vector<ImagePointer<D>>& moving,
                                                    std::size_t level)
 {
+  const MemoryPart part(context, "images");
   std::map<std::pair<std::size_t, const Image<D>*>, Interpolator<D>*> prepared;
   std::vector<Interpolator<D>*> ofTerms;
   for (std::size_t t = 0; t < components.terms.size(); ++t) {
@@ -92,6 +95,8 @@ MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks
   const MaskPointer<D>& mask = masks[index];
   if (!mask || !erodesMask(parameters, side, index, level))
     return mask;
+  if (onlyCountsMemory(context)) // the eroded mask takes as much
+    return std::make_shared<Mask<D>>(*mask);
   MaskPointer<D> eroded =
       erodeMask<D>(context, mask, pyramids[indexFor(pyramids, term)]->scheduleOfLevel(level), side);
   if (std::find(eroded->voxels.begin(), eroded->voxels.end(), 1) == eroded->voxels.end())
@@ -124,11 +129,30 @@ Size<D> exactMetricStep(const Parameters& parameters, std::size_t level)
   return step;
 }
 
+namespace {
+
+/// What the optimizer and exact metric values ask of a term, as the cost evaluates it.
+template <int D>
+std::vector<ExpectedSamples<D>> expectedSamples(const Parameters& parameters, const Optimizer& optimizer,
+                                                std::size_t level, const CostPart<D>& part)
+{
+  std::vector<ExpectedSamples<D>> expected;
+  expected.emplace_back(part.sampler->samples(), true);
+  if (const std::size_t wanted = optimizer.gridSamplesOfLevel(level); wanted > 0)
+    expected.emplace_back(gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask), true);
+  if (parameters.get(stageparameters::showExactMetricValue(), level) && !part.sampler->givesExactValues())
+    expected.emplace_back(
+        gridOfStep<D>(exactMetricStep<D>(parameters, level), part.fixed, part.fixedRegion, part.fixedMask),
+        false);
+  return expected;
+}
+
+}
+
 template <int D>
 LevelData<D> prepareLevel(Context& context, const Registry& registry, const StageInput<D>& input,
-                          const Parameters& parameters, StageComponents<D>& components,
-                          const TransformChain<D>& chain, std::size_t level, std::size_t slabs,
-                          HeldOnCuda* originals)
+                          const Parameters& parameters, const StageComponents<D>& components,
+                          const TransformChain<D>& chain, std::size_t level, HeldOnCuda* originals)
 {
   LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level, originals);
   LevelImages<D> movingImages(context, components.movingPyramids, input.moving, level, originals);
@@ -149,7 +173,7 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
 
   std::set<ImageSampler<D>*> prepared; // terms that share a sampler take the first one's image and mask
   for (std::size_t t = 0; t < components.terms.size(); ++t) {
-    TermLevel<D> termLevel;
+    TermLevel<D>& termLevel = data.terms.emplace_back();
     termLevel.level = level;
     termLevel.fixed = data.fixed[t];
     termLevel.moving = data.moving[t];
@@ -160,7 +184,6 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     termLevel.chain = &chain;
     termLevel.points = input.hasPoints ? &input.points : nullptr;
     termLevel.registry = &registry;
-    termLevel.slabs = slabs;
     termLevel.interpolator = interpolators[t];
 
     const VoxelBox<D> region = regionOfLevel<D>(fixedImages.fullGeometry(t), termLevel.fixed->geometry);
@@ -168,22 +191,55 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     if (components.terms[t]->needsSampler()) {
       sampler = components.samplers[components.samplerOf(t)].get();
       if (prepared.insert(sampler).second) {
+        const MemoryPart part(context, "samples");
         sampler->setRegion(region);
         sampler->prepareForLevel(context, termLevel.fixed, termLevel.fixedMask, level);
       }
     }
-    components.terms[t]->prepareForLevel(context, termLevel);
     data.parts.push_back({components.terms[t].get(), sampler, termLevel.fixed, region, termLevel.fixedMask});
+    if (!sampler || !context.onCuda())
+      continue;
+    termLevel.expected = expectedSamples<D>(parameters, *components.optimizer, level, data.parts.back());
+    for (std::size_t m = 0; m < input.fixedMasks.size() && onlyCountsMemory(context); ++m)
+      if (const MaskPointer<D>& mask = input.fixedMasks[m])
+        termLevel.maskMayCrop = termLevel.maskMayCrop || mask->voxels.empty()
+                                || erodesMask(parameters, ImageSide::fixed, m, level);
   }
+  data.fixedOnCuda = fixedImages.releaseHeld();
   return data;
 }
 
-template Size<2> exactMetricStep<2>(const Parameters&, std::size_t);
-template Size<3> exactMetricStep<3>(const Parameters&, std::size_t);
-template LevelData<2> prepareLevel(Context&, const Registry&, const StageInput<2>&, const Parameters&,
-                                   StageComponents<2>&, const TransformChain<2>&, std::size_t, std::size_t,
-                                   HeldOnCuda*);
-template LevelData<3> prepareLevel(Context&, const Registry&, const StageInput<3>&, const Parameters&,
-                                   StageComponents<3>&, const TransformChain<3>&, std::size_t, std::size_t,
-                                   HeldOnCuda*);
+template <int D>
+void prepareTerms(Context& context, const StageComponents<D>& components, LevelData<D>& data,
+                  std::size_t slabs)
+{
+  for (std::size_t t = 0; t < components.terms.size(); ++t) {
+    data.terms[t].slabs = slabs;
+    components.terms[t]->prepareForLevel(context, data.terms[t]);
+  }
+  data.fixedOnCuda.clear();
+}
+
+template <int D>
+void endLevel(const StageComponents<D>& components)
+{
+  for (const auto& term : components.terms)
+    term->endLevel();
+  for (const auto& sampler : components.samplers)
+    sampler->endLevel();
+  for (const auto& interpolator : components.interpolators)
+    interpolator->endLevel();
+  components.optimizer->endLevel();
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template Size<D> exactMetricStep<D>(const Parameters&, std::size_t);                                       \
+  template LevelData<D> prepareLevel(Context&, const Registry&, const StageInput<D>&, const Parameters&,     \
+                                     const StageComponents<D>&, const TransformChain<D>&, std::size_t,       \
+                                     HeldOnCuda*);                                                           \
+  template void prepareTerms(Context&, const StageComponents<D>&, LevelData<D>&, std::size_t);               \
+  template void endLevel(const StageComponents<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
 }

@@ -1,6 +1,7 @@
 #include "Core/Registration/Terms/ImageTerm.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Registration/Terms/IntensityRange.h"
 
 #include <algorithm>
@@ -87,14 +88,17 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   level_ = level;
   const auto turned = gradientMatrix<D>(parameters_, level.moving->geometry);
-  const IntensityRange fixed = intensityRange<D>(context, *level.fixed, level.fixedMask.get(), "fixed image");
-  const IntensityRange moving =
-      intensityRange<D>(context, *level.moving, level.movingMask.get(), "moving image");
+  IntensityRange fixed, moving;
+  if (!onlyCountsMemory(context)) {
+    fixed = intensityRange<D>(context, *level.fixed, level.fixedMask.get(), "fixed image");
+    moving = intensityRange<D>(context, *level.moving, level.movingMask.get(), "moving image");
+  }
   metric_->prepareForLevel(level.level, {fixed.lowest, fixed.highest, moving.lowest, moving.highest});
   onCuda_.reset();
   fields_.reset();
   dense_.reset();
   points_.reset();
+  const MemoryPart part(context, "samples");
   if (context.onCuda())
     onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned,
                                                    readGradientSummation(parameters_, level.level));
@@ -103,12 +107,6 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
     dense_.emplace(level, turned, *metric_);
     points_.emplace(level, turned, *metric_);
   }
-}
-
-template <int D>
-DeviceMemory ImageTerm<D>::deviceMemory(const TermExtent<D>& extent) const
-{
-  return ImageTermOnCuda<D>::deviceMemory(extent, *metric_, readGradientSummation(parameters_, extent.level));
 }
 
 template <int D>

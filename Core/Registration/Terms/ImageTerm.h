@@ -31,7 +31,6 @@ public:
     return why.empty() ? metric_->whyNotOnCuda() : why;
   }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  DeviceMemory deviceMemory(const TermExtent<D>&) const override;
   void endLevel() override { onCuda_.reset(); }
   TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
   std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,

@@ -1,6 +1,7 @@
 #include "Core/Registration/Terms/ImageTermOnCuda.h"
 
 #include "Core/Compute/Cuda/Range.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Compute/Vectors/VectorOpsOnCuda.h"
 #include "Core/Registration/Fields/FieldAdjoint.h"
@@ -19,13 +20,41 @@ std::array<const float*, D> asConst(const std::array<float*, D>& arrays)
   return result;
 }
 
+/// Samples that go at a time: all, or those of a slab.
+template <int D>
+std::size_t atATime(const TermLevel<D>& level, const ExpectedSamples<D>& samples)
+{
+  if (!samples.lattice || samples.positions == 0)
+    return samples.positions;
+  return samples.positions / samples.lattice->count[D - 1] * slicesOfSlab(*samples.lattice, level.slabs);
+}
+
+/// Whether they are all voxels of the fixed image, whose intensities need no array of their own.
+template <int D>
+bool isWhole(const TermLevel<D>& level, const ExpectedSamples<D>& samples)
+{
+  return samples.lattice && samples.lattice->count == samples.lattice->image->geometry.size
+         && !level.maskMayCrop;
+}
+
+/// Of samples whose fixed intensities stay where they are from one evaluation to the next.
+template <int D>
+std::size_t maxThatStay(const TermLevel<D>& level)
+{
+  std::size_t most = 0;
+  for (const ExpectedSamples<D>& samples : level.expected)
+    if (isWhole(level, samples) && atATime(level, samples) == samples.positions)
+      most = std::max(most, samples.positions);
+  return most;
+}
+
 }
 
 template <int D>
 ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
                                     const std::optional<Matrix<D>>& gradientMatrix,
                                     GradientSummation summation)
-    : level_(level), summation_(summation), metric_(metric.onCuda(context)),
+    : level_(level), summation_(summation), metric_(metric.onCuda(context, maxThatStay(level))),
       chain_(passesOnCuda<D>(context, *level.chain)), samples_(context, level.fixed),
       fields_(level, DeviceKind::cuda), result_(context, 1), found_(context, 1)
 {
@@ -36,64 +65,43 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
     movingMask_ = voxelsOnCuda<D>(context, level.movingMask);
     moving_.mask = MaskOnCuda<D>(*level.movingMask, *movingMask_);
   }
+  for (const ExpectedSamples<D>& samples : level.expected)
+    reserve(context, samples);
 }
 
+/// Takes the arrays that an evaluation on these samples works in, as far as they are not there yet.
 template <int D>
-DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const Metric& metric,
-                                              GradientSummation summation)
+void ImageTermOnCuda<D>::reserve(Context& context, const ExpectedSamples<D>& samples)
 {
-  const std::size_t parameters = extent.chain->transform->parameterCount();
-  const bool isLinear = extent.chain->transform->linear() != nullptr;
-  // The lengths of all arrays. A value alone needs no slopes, and needs gradients only as room for a field.
-  std::size_t values = extent.listedSamples, gradients = values, slopes = values, fixed = 0, whole = 0;
-  std::size_t coefficients = 0, asked = 0, displacements = 0, pulledBack = extent.listedSamples;
-  const bool bendsBefore = !isLinearChain(extent.chain->initial.get());
-  double scratch = 0;
-  const auto addLattice = [&](const VoxelLattice<D>& lattice, bool withGradient) {
-    const std::size_t all = lattice.count[D - 1], slices = std::min(slicesOfSlab(lattice, extent.slabs), all);
-    const std::size_t slab = slices * (lattice.positions() / std::max<std::size_t>(1, all));
-    const bool isWhole = lattice.count == lattice.image->geometry.size && !extent.maskMayCrop;
-    const auto aligned = isLinear
-                             ? std::nullopt
-                             : fieldOfLattice<D>(lattice, *extent.chain, extent.registry, DeviceKind::cuda);
-    values = std::max(values, slab);
-    if (lattice.mask || extent.maskMayCrop)
-      asked = std::max(asked, lattice.positions());
-    if (aligned && bendsBefore && extent.slabs == 1)
-      displacements = std::max(displacements, D * slab);
-    if (!isWhole)
-      fixed = std::max(fixed, slab);
-    else if (slices == all)
-      whole = std::max(whole, slab);
-    if (withGradient || aligned)
-      gradients = std::max(gradients, slab);
-    if (aligned)
-      coefficients = 2 * parameters; // some methods copy the coefficients
-    if (!withGradient)
-      return;
-    slopes = std::max(slopes, slab);
-    if (aligned)
-      scratch =
-          std::max(scratch, adjointBytes<D>(aligned->field.slab(0, static_cast<int>(slices)), summation));
-    else
-      pulledBack = std::max(pulledBack, slab);
-  };
-  for (const VoxelLattice<D>& lattice : extent.lattices)
-    addLattice(lattice, true);
-  for (const VoxelLattice<D>& lattice : extent.valueLattices)
-    addLattice(lattice, false);
-
-  DeviceMemory memory;
-  memory.add("samples",
-             static_cast<double>(sizeof(float) * (values + D * gradients + slopes + fixed + displacements)
-                                 + asked + sizeof(Result)));
-  memory.add("metric", std::max(metric.deviceBytes(extent.level, values, false),
-                                metric.deviceBytes(extent.level, whole, true)));
-  memory.add("transform",
-             chainBytesOnCuda<D>(*extent.chain) + static_cast<double>(sizeof(float) * coefficients));
-  memory.add("pull-back",
-             scratch + extent.chain->transform->cudaForm()->pullBackBytes(parameters, pulledBack));
-  return memory;
+  const std::size_t count = atATime(level_, samples);
+  const FieldMethod<D>* aligned = nullptr;
+  grown(context, movingValues_, count);
+  if (samples.lattice) {
+    samples_.reserve(context, *samples.lattice);
+    aligned = alignedField(*samples.lattice);
+    if (!isWhole(level_, samples))
+      grown(context, fixed_, count);
+  }
+  if (samples.withGradient || aligned)
+    grown(context, gradients_, D * count);
+  if (samples.withGradient)
+    grown(context, slopes_, count);
+  if (samples.withGradient && !aligned)
+    chain_->reserve(context, count);
+  if (!aligned)
+    return;
+  if (level_.slabs == 1 && !isLinearChain(level_.chain->initial.get()))
+    grown(context, displacementsBefore_, D * count);
+  const MemoryPart ofField(context, "transform");
+  const std::size_t parameters = level_.chain->transform->parameterCount();
+  grown(context, coefficients_, parameters);
+  if (!onlyCountsMemory(context))
+    return;
+  grown(context, coefficientsOfMethod_, parameters);
+  const MemoryPart ofAdjoint(context, "pull-back");
+  const auto slices = static_cast<int>(slicesOfSlab(*samples.lattice, level_.slabs));
+  if (samples.withGradient)
+    grown(context, partialSums_, adjointBytes<D>(aligned->field.slab(0, slices), summation_));
 }
 
 template <int D>
@@ -111,6 +119,7 @@ void ImageTermOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
     return recording_->replay();
   if (plan.count > recorded_.count)
     recording_.reset(); // more samples move the arrays that the recorded kernels work on
+  reserve(context, {set, !gradient.empty()});
   const std::vector<Slab> slabs = slabsOf(set, samples, aligned);
   const bool again = plan == last_;
   last_ = plan;
@@ -132,6 +141,7 @@ std::vector<Phase> ImageTermOnCuda<D>::timePhases(Context& context, const Sample
   std::vector<Phase> phases;
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const FieldMethod<D>* aligned = alignedField(set);
+  reserve(context, {set, !gradient.empty()});
   phases_ = &phases;
   enqueueWork(context, slabsOf(set, samples, aligned), aligned, parameters, gradient);
   phases_ = nullptr;
@@ -205,7 +215,7 @@ void ImageTermOnCuda<D>::enqueueWork(Context& context, const std::vector<Slab>& 
     context.stream->fill(result, 0, sizeof(Result)); // kernels add to the counts and moments in it
   metric_->begin(context);
   const auto slopes = [&](const Slab& slab) {
-    metric_->slopes(context, pairsOf(slab, whole), grown(context, slopes_, slab.samples.count));
+    metric_->slopes(context, pairsOf(slab, whole), slopes_.span().data());
   };
   for (const Slab& slab : slabs) {
     gather(context, slab, interpolator, parameters, wantsGradient && whole,
@@ -256,7 +266,7 @@ const FieldMethod<D>* ImageTermOnCuda<D>::alignedField(const SampleSet<D>& set)
 {
   if (const auto* lattice = std::get_if<VoxelLattice<D>>(&set); lattice && lattice_ != *lattice) {
     lattice_ = *lattice;
-    displacementsBefore_ = {};
+    knowsDisplacementsBefore_ = false;
   }
   return fields_.at(set);
 }
@@ -278,15 +288,16 @@ void ImageTermOnCuda<D>::addDisplacementsBefore(Context& context, const SamplesO
   const std::span<float> field = gradients_.span().first(D * samples.count);
   if (level_.slabs > 1)
     return chain_->addDisplacementsBefore(context, samples, gradientArrays(samples.count));
-  if (displacementsBefore_.size() == 0) {
-    displacementsBefore_ = Buffer<float>(context, D * samples.count);
-    context.stream->fill(displacementsBefore_.span().data(), 0, displacementsBefore_.span().size_bytes());
+  const std::span<float> before = displacementsBefore_.span().first(field.size());
+  if (!knowsDisplacementsBefore_) {
+    context.stream->fill(before.data(), 0, before.size_bytes());
     std::array<float*, D> arrays;
     for (int d = 0; d < D; ++d)
-      arrays[d] = displacementsBefore_.span().data() + d * samples.count;
+      arrays[d] = before.data() + d * samples.count;
     chain_->addDisplacementsBefore(context, samples, arrays);
+    knowsDisplacementsBefore_ = true;
   }
-  oncuda::add(context, std::as_const(displacementsBefore_).span(), field);
+  oncuda::add(context, before, field);
 }
 
 template <int D>
@@ -296,11 +307,9 @@ void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldI
 {
   const SamplesOnCuda<D>& samples = slab.samples;
   GatherTarget<D> target;
-  target.moving = grown(context, movingValues_, samples.count);
+  target.moving = movingValues_.span().data();
   if (!samples.fixed)
-    target.fixed = grown(context, fixed_, samples.count);
-  if (withGradient || slab.field)
-    grown(context, gradients_, D * samples.count);
+    target.fixed = fixed_.span().data();
   if (withGradient)
     target.gradientPerMm = gradientArrays(samples.count);
   target.asked = asked;
@@ -314,7 +323,7 @@ void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldI
         chain_->gather(context, samples, moving_, target);
     });
   }
-  const std::span<float> coefficients(grown(context, coefficients_, parameters.size()), parameters.size());
+  const std::span<float> coefficients = coefficients_.span().first(parameters.size());
   const std::array<float*, D> field = gradientArrays(samples.count);
   const TransformChain<D>* initial = level_.chain->initial.get();
   const auto before = asLinearMap(initial, initial ? std::span<const double>(initial->parameters)

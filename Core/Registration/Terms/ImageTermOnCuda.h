@@ -26,12 +26,9 @@ namespace tessera {
 template <int D>
 class ImageTermOnCuda {
 public:
-  /// Throws Error(device) if some part has no CUDA form.
+  /// Takes the memory for the expected samples. Throws Error(device) if some part has no CUDA form.
   ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&,
                   const std::optional<Matrix<D>>& gradientMatrix, GradientSummation);
-
-  /// The device memory that it takes beside images and masks.
-  static DeviceMemory deviceMemory(const TermExtent<D>&, const Metric&, GradientSummation);
 
   /// Enqueues the work of one evaluation. `parameters` and `gradient` lie where vectorContext says, which is
   /// the host for a linear transform.
@@ -55,6 +52,7 @@ private:
     bool isFirst = true;
   };
 
+  void reserve(Context&, const ExpectedSamples<D>&);
   static std::vector<Slab> slabsOf(const SamplesOnCuda<D>&, const FieldMethod<D>*, std::size_t slices);
   std::vector<Slab> slabsOf(const SampleSet<D>&, const SamplesOnCuda<D>&, const FieldMethod<D>*) const;
   void gather(Context&, const Slab&, const FieldInterpolator<D>*, std::span<const double> parameters,
@@ -101,8 +99,12 @@ private:
   bool masked_ = false;
   Buffer<float> fixed_, movingValues_, gradients_, slopes_, coefficients_;
   std::optional<VoxelLattice<D>> lattice_; // the lattice of the last evaluation
-  Buffer<float> displacementsBefore_;      // for lattice_ in a single slab; empty until needed
-  std::vector<Phase>* phases_ = nullptr;   // not null while phases are timed
+  Buffer<float> displacementsBefore_;      // for lattice_ in a single slab
+  bool knowsDisplacementsBefore_ = false;
+  // On the context of a MemoryCount: what field interpolator and adjoint take while they run.
+  Buffer<float> coefficientsOfMethod_;
+  Buffer<std::byte> partialSums_;
+  std::vector<Phase>* phases_ = nullptr; // not null while phases are timed
   Plan last_, recorded_;
   std::unique_ptr<Recording> recording_;
 };

@@ -56,8 +56,7 @@ struct DrawnStage : StageInput<D> {
   }
   std::vector<LevelPlan> plansFor(double usableBytes) const
   {
-    Context host;
-    return planStage<D>(host, allComponents(), prepared(), extentOf<D>(*this), usableBytes);
+    return planStage<D>(allComponents(), prepared(), *this, usableBytes);
   }
   StageResult<D> run(Context& context, Reporter<D>& reporter) const
   {

@@ -36,9 +36,9 @@ const ComponentDescription& SumOfAbsoluteDifferences::description()
   return description;
 }
 
-double SumOfAbsoluteDifferences::deviceBytes(std::size_t, bool) const
+std::unique_ptr<MetricOnCuda> SumOfAbsoluteDifferences::onCuda(const Context& context, std::size_t) const
 {
-  return sumsOnCudaBytes<SumOfAbsoluteDifferences>();
+  return std::make_unique<SumsOnCuda<SumOfAbsoluteDifferences>>(context, *this);
 }
 
 }

@@ -4,9 +4,6 @@
 
 namespace tessera {
 
-std::unique_ptr<MetricOnCuda> SumOfAbsoluteDifferences::onCuda(const Context& context) const
-{
-  return std::make_unique<SumsOnCuda<SumOfAbsoluteDifferences>>(context, *this);
-}
+template class SumsOnCuda<SumOfAbsoluteDifferences>;
 
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/HostDevice.h"
 #include "Core/Registration/Metric.h"
 
@@ -43,9 +42,8 @@ public:
     return difference > 0 ? 1.0f : -1.0f;
   }
 
-  // The CUDA form. A metric without these two functions and without the .cu file runs on the CPU alone.
-  TESSERA_CUDA_ONLY std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
-  double deviceBytes(std::size_t samples, bool fixedStays) const;
+  // The CUDA form. A metric without this function and without the .cu file runs on the CPU alone.
+  std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const;
 
 private:
   double tolerance_;

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <string>
 
 namespace tessera {
 namespace {
@@ -31,6 +32,45 @@ TEST(MemoryCount, CountsTheBytesThatAreHeld)
     EXPECT_EQ(count.bytes(), 8000 + 200);
   }
   EXPECT_EQ(count.bytes(), 0);
+}
+
+TEST(MemoryCount, TellsPartsByTheInnermostName)
+{
+  MemoryCount count;
+  const Buffer<char> before(count.context(), 1);
+  Buffer<char> outer, inner, again;
+  {
+    const MemoryPart part(count.context(), "outer"), onTheHost(Context{}, "host");
+    outer = Buffer<char>(count.context(), 20);
+    {
+      const MemoryPart nested(count.context(), "inner");
+      inner = Buffer<char>(count.context(), 300);
+    }
+    again = Buffer<char>(count.context(), 4000);
+  }
+  const auto bytesOf = [&](const std::string& name) {
+    const DeviceMemory memory = count.memory();
+    for (const DeviceMemory::Part& part : memory.parts())
+      if (part.name == name)
+        return part.bytes;
+    return 0.0;
+  };
+  EXPECT_EQ(bytesOf("outer"), 4020);
+  EXPECT_EQ(bytesOf("inner"), 300);
+  EXPECT_EQ(bytesOf("others"), 1);
+  inner = {};
+  EXPECT_EQ(bytesOf("inner"), 0);
+}
+
+TEST(MemoryCount, TellsThePeakSinceTheLastCall)
+{
+  MemoryCount count;
+  Buffer<char> held(count.context(), 1000);
+  grown(count.context(), held, 1500); // never both
+  EXPECT_EQ(takePeakDeviceMemory(count.context()), 1500);
+  held = {};
+  EXPECT_EQ(takePeakDeviceMemory(count.context()), 1500);
+  EXPECT_EQ(takePeakDeviceMemory(count.context()), 0);
 }
 
 TEST(MemoryCount, CountsMoreThanAnyMachineHas)

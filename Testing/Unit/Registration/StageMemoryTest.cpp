@@ -1,7 +1,5 @@
 #include "Core/Registration/Stage/StageMemory.h"
 
-#include "Components/Metrics/AdvancedMeanSquares.h"
-#include "Components/Metrics/Shared/SumsOnCuda.h"
 #include "Testing/Support/Scenes/StageRuns.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +37,7 @@ TEST(StageMemory, OfAFullSamplerIsImagesAndArraysOfAllVoxels)
   EXPECT_EQ(partOf(plan, "images"), 2 * 4 * voxels);
   EXPECT_NEAR(partOf(plan, "samples"), 4 * (1 + 3 + 1) * voxels,
               results); // moving intensity, gradient, slope
-  EXPECT_EQ(partOf(plan, "metric"), sumsOnCudaBytes<AdvancedMeanSquares>());
+  EXPECT_EQ(partOf(plan, "metric"), 1056 * (8 + 8) + 16) << "sums and a count of each block, and the table";
   EXPECT_NEAR(partOf(plan, "pull-back"), momentsOfBlocks, results);
   EXPECT_EQ(partOf(plan, "optimizer"), 0) << "a linear transform's vectors are on the host";
   EXPECT_EQ(plan.slabs, 1u);
@@ -91,6 +89,22 @@ TEST(StageMemory, CountsTheVectorsOfABSpline)
             8 * (parameters * (2 + 1 + 1) + 1)); // scales, parameters, gradient, a copy; norms
 }
 
+TEST(StageMemory, CountsTheMatricesOfASpline)
+{
+  constexpr std::size_t landmarks = 50, vectors = landmarks + 3 + 1, samples = 3000;
+  DrawnStage<3> input = stageInput<3>({40, 30, 20}, "(Transform \"SplineKernelTransform\") (ImageSampler "
+                                                    "\"Random\") (NumberOfSpatialSamples 3000)");
+  input.points.fixedMm.resize(landmarks); // where they lie does not count
+  input.points.movingMm.resize(landmarks);
+  input.hasPoints = true;
+
+  const LevelPlan plan = planOf(input).front();
+
+  EXPECT_EQ(partOf(plan, "transform"), 8.0 * (3 * landmarks + 3 * vectors + 2 * landmarks * vectors));
+  EXPECT_EQ(partOf(plan, "pull-back"), 8.0 * (2 * 3 * samples + (1024 + 1) * 3 * vectors));
+  EXPECT_EQ(partOf(plan, "optimizer"), 8.0 * 3 * landmarks * 2) << "position and gradient";
+}
+
 TEST(StageMemory, CountsTheStepsThatLbfgsRemembers)
 {
   const auto vectors = [](const std::string& lines) {
@@ -110,12 +124,11 @@ TEST(StageMemory, AMaskThatIsReadLimitsTheVoxels)
   const ImageGeometry<3> geometry = input.fixed.front()->geometry;
   input.fixedMasks = {
       std::make_shared<Mask<3>>(drawMask<3>(geometry, [](const Vec<3>& p) { return std::abs(p[2]) < 4; }))};
-  StageExtent<3> unread = extentOf<3>(input);
+  StageInput<3> unread = input;
   unread.fixedMasks.front() = std::make_shared<Mask<3>>(geometry, std::vector<std::uint8_t>{});
-  Context host;
 
   const LevelPlan known = planOf(input).front();
-  const LevelPlan unknown = planStage<3>(host, allComponents(), input.prepared(), unread, unlimited).front();
+  const LevelPlan unknown = planStage<3>(allComponents(), input.prepared(), unread, unlimited).front();
 
   const double slice = 40 * 30,
                arrays = 4 * (1 + 3 + 1 + 1) + 1; // fixed intensities too: voxels of a part of the image
@@ -177,13 +190,11 @@ TEST(StageMemory, AChainWhoseParametersAreNotKnownYetIsHeldByItsModel)
 {
   const DrawnStage<3> first =
       stageInput<3>({40, 30, 20}, "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5)");
-  Context host;
-  StageExtent<3> second = extentOf<3>(stageInput<3>({40, 30, 20}, ""));
-  second.initial = chainAfter<3>(host, first.prepared(), extentOf<3>(first));
-  second.initialIsKnown = false;
+  StageInput<3> second = stageInput<3>({40, 30, 20}, "");
+  second.initial = chainAfter<3>(first.prepared(), first);
   const auto prepared = prepareStage<3>(allComponents(), stageParameters(stageText(""), 3));
 
-  const LevelPlan plan = planStage<3>(host, allComponents(), prepared, second, unlimited).front();
+  const LevelPlan plan = planStage<3>(allComponents(), prepared, second, unlimited).front();
 
   EXPECT_EQ(partOf(plan, "transform"), 8.0 * 3 * (8 + 3) * (6 + 3) * (4 + 3));
 }

@@ -2,6 +2,7 @@
 
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Components/Transforms/Shared/OnCuda/ParameterPullBack.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 
 namespace tessera {
 namespace {
@@ -9,8 +10,19 @@ namespace {
 template <int D>
 class KernelPasses final : public ChainPasses<D> {
 public:
-  KernelPasses(const Context& context, const TransformChain<D>& chain) : held_(context, chain) {}
+  KernelPasses(const Context& context, const TransformChain<D>& chain)
+      : last_(chain.transform), held_(context, chain)
+  {
+  }
 
+  void reserve(const Context& context, std::size_t samples) override
+  {
+    const MemoryPart part(context, "pull-back");
+    if (last_->linear())
+      grown(context, momentScratch_, momentScratch<D>());
+    else
+      pullBack_.reserve(context, kernelFormOf(*last_)->kind(), last_->parameterCount(), samples);
+  }
   void moveTo(const Context& context, std::span<const double> parameters) override
   {
     chain_ = held_.at(context, parameters);
@@ -29,8 +41,8 @@ public:
                   const std::array<const float*, D>& covectors, const float* factors,
                   CovectorMoments<D>* moments) override
   {
-    momentsOnCuda<D>(context, samples, chain_, covectors, factors,
-                     grown(context, momentScratch_, momentScratch<D>()), moments);
+    reserve(context, samples.count);
+    momentsOnCuda<D>(context, samples, chain_, covectors, factors, momentScratch_.span().data(), moments);
   }
   void pullBack(Context& context, const SamplesOnCuda<D>& samples,
                 const std::array<const float*, D>& covectors, const float* factors,
@@ -40,6 +52,7 @@ public:
   }
 
 private:
+  std::shared_ptr<const Transform<D>> last_;
   HeldChainOnCuda<D> held_;
   ChainOnCuda<D> chain_;
   Buffer<double> momentScratch_;
@@ -66,13 +79,6 @@ std::unique_ptr<ChainPasses<D>> KernelForm<D>::passes(const Context& context,
                                                       const TransformChain<D>& chain) const
 {
   return std::make_unique<KernelPasses<D>>(context, chain);
-}
-
-template <int D>
-double KernelForm<D>::pullBackBytes(std::size_t parameters, std::size_t samples) const
-{
-  return kind() == TransformKind::linear ? static_cast<double>(sizeof(double) * momentScratch<D>())
-                                         : ParameterPullBack<D>::deviceBytes(kind(), parameters, samples);
 }
 
 template class KernelForm<2>;

@@ -27,7 +27,6 @@ public:
 
   std::string whyNot(const TransformChain<D>&) const override;
   std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const override;
-  double pullBackBytes(std::size_t parameters, std::size_t samples) const override;
 
 protected:
   ~KernelForm() = default;

@@ -16,25 +16,27 @@ void ParameterPullBack<D>::add(Context& context, const SamplesOnCuda<D>& samples
                                const std::array<const float*, D>& covectors, const float* factors,
                                std::span<double> gradient, const GradientUpdate& update)
 {
-  if (chain.links[chain.count - 1].kind == TransformKind::kernelSpline)
+  const TransformKind last = chain.links[chain.count - 1].kind;
+  reserve(context, last, gradient.size(), samples.count);
+  if (last == TransformKind::kernelSpline)
     return addSpline(context, samples, chain, covectors, factors, gradient, update);
-  const bool fresh = fixedPoint_.size() < gradient.size();
-  unsigned long long* fixedPoint = grown(context, fixedPoint_, gradient.size());
-  if (fresh)
-    context.stream->fill(fixedPoint, 0, fixedPoint_.span().size_bytes());
-  pullBackBSplineOnCuda<D>(context, samples, chain, covectors, factors, fixedPoint,
-                           grown(context, largest_, 1), gradient.data(), update);
+  pullBackBSplineOnCuda<D>(context, samples, chain, covectors, factors, fixedPoint_.span().data(),
+                           largest_.span().data(), gradient.data(), update);
 }
 
 template <int D>
-double ParameterPullBack<D>::deviceBytes(TransformKind last, std::size_t parameters, std::size_t samples)
+void ParameterPullBack<D>::reserve(const Context& context, TransformKind last, std::size_t parameters,
+                                   std::size_t samples)
 {
-  if (samples == 0 || last == TransformKind::linear)
-    return 0;
-  if (last != TransformKind::kernelSpline)
-    return static_cast<double>(parameters * sizeof(unsigned long long) + sizeof(unsigned));
-  return static_cast<double>(sizeof(double) * 2 * D * std::min(samples, samplesAtOnce))
-         + splineSumBytes<D>(parameters / D);
+  if (last == TransformKind::kernelSpline) {
+    grown(context, samples_, 2 * D * std::min(samples, samplesAtOnce));
+    grown(context, scratch_, splineScratch<D>(parameters / D));
+    grown(context, sums_, (parameters / D + D + 1) * D);
+  } else if (last != TransformKind::linear && fixedPoint_.size() < parameters) {
+    grown(context, largest_, 1);
+    grown(context, fixedPoint_, parameters);
+    context.stream->fill(fixedPoint_.span().data(), 0, fixedPoint_.span().size_bytes());
+  }
 }
 
 template <int D>
@@ -44,10 +46,8 @@ void ParameterPullBack<D>::addSpline(Context& context, const SamplesOnCuda<D>& s
                                      std::span<double> gradient, const GradientUpdate& update)
 {
   const TransformOnCuda<D>& spline = chain.links[chain.count - 1];
-  const std::size_t landmarks = gradient.size() / D, atOnce = std::min(samples.count, samplesAtOnce);
-  double* points = grown(context, samples_, 2 * D * atOnce);
-  double* scratch = grown(context, scratch_, splineScratch<D>(landmarks));
-  double* sums = grown(context, sums_, (landmarks + D + 1) * D);
+  const std::size_t atOnce = std::min(samples.count, samplesAtOnce);
+  double *points = samples_.span().data(), *scratch = scratch_.span().data(), *sums = sums_.span().data();
   std::size_t first = 0;
   do {
     const std::size_t count = std::min(atOnce, samples.count - first);

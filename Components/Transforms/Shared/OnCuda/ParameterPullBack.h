@@ -13,15 +13,16 @@ public:
            const std::array<const float*, D>& covectors, const float* factors, std::span<double> gradient,
            const GradientUpdate&);
 
-  /// Bytes of device memory that `add` takes for this number of parameters and samples.
-  static double deviceBytes(TransformKind last, std::size_t parameters, std::size_t samples);
+  /// Takes the memory that `add` needs for this number of parameters and samples. `add` does it where nobody
+  /// did.
+  void reserve(const Context&, TransformKind last, std::size_t parameters, std::size_t samples);
 
 private:
   void addSpline(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
                  const std::array<const float*, D>& covectors, const float* factors,
                  std::span<double> gradient, const GradientUpdate&);
 
-  Buffer<unsigned long long> fixedPoint_; // zero between calls
+  Buffer<unsigned long long> fixedPoint_; // zeros between calls
   Buffer<unsigned> largest_;
   Buffer<double> samples_, scratch_, sums_;
 };

@@ -42,13 +42,6 @@ constexpr std::size_t splineScratch(std::size_t landmarks)
   return maxSplineSlabs * (landmarks + D + 1) * D;
 }
 
-/// Bytes of that scratch memory and of the sums.
-template <int D>
-constexpr double splineSumBytes(std::size_t landmarks)
-{
-  return static_cast<double>(sizeof(double) * (splineScratch<D>(landmarks) + (landmarks + D + 1) * D));
-}
-
 /// Adds (`overwrites`: assigns) to `sums` the sum over samples of (d T / d vectors)^T v. Both arrays are
 /// planar with `count` doubles: D of `points`, at which the spline is evaluated (NaN: the sample does not
 /// count), and D of `covectors`. Each sum has a fixed order. For each 32 rows it reads 16 D bytes a sample,
