@@ -136,6 +136,13 @@ void warnOfClampedDefault(const Parameters& parameters, double value, PixelType 
   });
 }
 
+/// Bytes of a CUDA device's memory for the intensities of an image, or for its coefficients.
+template <int D>
+double imageBytes(const ImageGeometry<D>& image)
+{
+  return static_cast<double>(image.voxelCount() * sizeof(float));
+}
+
 /// One call of resampleInto on the CPU.
 template <int D>
 struct OnCpu {
@@ -295,7 +302,7 @@ DeviceMemory DefaultResampler<D>::deviceMemory(const TransformChain<D>& chain, c
                                                bool hasInvalidVoxels, const ImageGeometry<D>& output) const
 {
   DeviceMemory memory;
-  memory.add("image and coefficients", 2 * Interpolator<D>::deviceBytes(moving));
+  memory.add("image and coefficients", 2 * imageBytes<D>(moving));
   if (hasInvalidVoxels)
     memory.add("mask", static_cast<double>(moving.voxelCount()));
   memory.add("transforms", ResamplingOnCuda<D>::deviceBytes(chain, output));
@@ -352,8 +359,7 @@ SlicesThatFit DefaultResampler<D>::slicesThatFit(const TransformChain<D>& chain,
   double forSlices = deviceBytes - ResamplingOnCuda<D>::deviceBytes(chain, output) - chunkBytes<D>(output);
   if (hasInvalidVoxels)
     forSlices -= static_cast<double>(moving.voxelCount());
-  const double fitting =
-      std::floor(forSlices / (Interpolator<D>::deviceBytes(moving) / static_cast<double>(all)));
+  const double fitting = std::floor(forSlices / (imageBytes<D>(moving) / static_cast<double>(all)));
   if (fitting < static_cast<double>(needed))
     return {0, "a slice of the result asks for " + std::to_string(needed) + " of its " + std::to_string(all)
                    + " slices, " + std::to_string(static_cast<std::size_t>(std::max(fitting, 0.0))) + " fit"};

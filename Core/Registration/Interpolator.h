@@ -34,12 +34,7 @@ public:
   /// prepareForLevel on the CPU, onCuda() has everything but the voxels.
   virtual bool readsVoxels() const { return false; }
 
-  /// The device memory that prepareForLevel takes: a float a voxel, for intensities or coefficients.
-  static double deviceBytes(const ImageGeometry<D>& image)
-  {
-    return static_cast<double>(image.voxelCount()) * sizeof(float);
-  }
-  /// Gives that back.
+  /// Gives back the memory of a CUDA device that prepareForLevel has taken.
   virtual void endLevel() = 0;
 
   /// False if it has no gradients (order 0).
