@@ -1,13 +1,16 @@
 #include "Core/Registration/Registration.h"
 
 #include "Core/Compute/Cuda/Range.h"
+#include "Core/Compute/Error.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Stage/Convergence.h"
+#include "Core/Registration/Stage/Divergence.h"
 #include "Core/Registration/Stage/IterationTable.h"
 #include "Core/Registration/Stage/LevelData.h"
 #include "Core/Registration/Stage/LevelTimes.h"
 #include "Core/Registration/Stage/PreparedStage.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera {
@@ -79,6 +82,7 @@ struct Stage {
   const std::vector<LevelPlan>& plans;
   Reporter<D>& reporter;
   TransformChain<D> chain = {}; // with the parameters of the last finished level
+  std::vector<double> startParameters = {};
   std::vector<double> scales = {};
   HeldOnCuda originals = {}; // kept until the last level has its images
 };
@@ -146,6 +150,18 @@ private:
   LevelPlan plan_;
 };
 
+/// A transform that was refined since its start has been the identity there, with zeros for parameters.
+template <int D>
+std::string whyStageDiverged(const Stage<D>& stage, Cost<D>& cost)
+{
+  TransformChain<D> start = stage.chain;
+  if (start.parameters.size() == stage.startParameters.size())
+    start.parameters = stage.startParameters;
+  else
+    std::ranges::fill(start.parameters, 0.0);
+  return whyDiverged<D>(cost, stage.input, start, stage.chain);
+}
+
 /// Runs one level. The result is empty if the user stopped the run before the level was finished.
 template <int D>
 std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
@@ -201,8 +217,16 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   summary.evaluationsWithGradient = cost.evaluations().withGradient;
   memory.addTo(summary);
   watch.addTo(cost, std::as_const(position).span(), summary);
+  const std::string diverged =
+      level + 1 == stage.parameters.levelCount() ? whyStageDiverged(stage, cost) : "";
   endLevel(components);
   reporter.levelFinished(summary, stage.chain);
+  if (!diverged.empty())
+    throw Error(
+        ExitCode::registrationFailed,
+        "stage " + std::to_string(stage.input.stage) + ": " + diverged
+            + ". No result is written. Usual remedies: a better start (AutomaticTransformInitialization "
+              "or -t0), a larger mask or none, smaller steps (MaximumStepLength, SP_a), more samples.");
   return summary;
 }
 
@@ -219,6 +243,7 @@ StageResult<D> runStage(Context& context, const Registry& registry, PreparedStag
   stage.chain.combination = combinationOf(parameters);
   stage.chain.transform = stage.components.transform;
   stage.chain.parameters = optimizable(*stage.components.transform).initialize(context, startOf(input));
+  stage.startParameters = stage.chain.parameters;
   if (!optimizable(*stage.chain.transform).scalesFollowLevels()) {
     reporter.info("Transform parameters are initialized as: " + textOf(stage.chain.parameters));
     stage.scales = scalesOf(context, input, stage.chain);
