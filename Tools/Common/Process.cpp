@@ -2,6 +2,8 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/ChunkLoop.h"
+#include "Core/Image/Files/ReadingOptions.h"
+#include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Common/StandardOutput.h"
@@ -17,7 +19,9 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <sched.h>
+#include <sstream>
 #include <stdexcept>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -155,6 +159,37 @@ void setVerbosity(const Arguments& arguments, RunLog& log)
     log.setConsoleLevel(LogLevel::warning);
   if (arguments.has("loglevel"))
     log.setConsoleLevel(logLevelOf(arguments.text("loglevel")));
+}
+
+std::vector<Option> readingOptionsOfImages()
+{
+  Option series =
+      ownOption("series", "NAME",
+                "UID or description of the DICOM series to read from a folder with several; may be "
+                "repeated, for several folders");
+  series.repeatable = true;
+  return {
+      series,
+      ownOption("allow-missing-slices", "",
+                "a DICOM series may lack slices; they are interpolated between their neighbours"),
+      ownOption("pixel-spacing", "MM",
+                "spacing of pictures (JPEG, PNG, TIFF, BMP) instead of the one in the file: a number, or one "
+                "for each axis with commas, such as 0.5,0.5")};
+}
+
+void setReadingOptions(const Arguments& arguments)
+{
+  ReadingOptions options{arguments.all("series"), arguments.has("allow-missing-slices"), {}};
+  const std::string text = arguments.text("pixel-spacing");
+  std::stringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    const std::optional<double> spacing = parseReal(word);
+    if (!spacing || !(*spacing >= 1e-9 && *spacing <= 1e9))
+      throw Error(ExitCode::usage, "command line: --pixel-spacing " + text + ": \"" + word
+                                       + "\" is no spacing. Allowed: numbers from 1e-9 to 1e9 in mm.");
+    options.pixelSpacingMm.push_back(*spacing);
+  }
+  setReadingOptions(std::move(options));
 }
 
 OptionGroup commonOptions()

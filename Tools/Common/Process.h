@@ -24,6 +24,10 @@ void setPriority(const Arguments&, RunLog&);
 /// Sets the level of the terminal's output by -loglevel, -q and -v.
 void setVerbosity(const Arguments&, RunLog&);
 
+/// The options about image files whose meaning they do not say themselves, and how they are applied.
+std::vector<Option> readingOptionsOfImages();
+void setReadingOptions(const Arguments&);
+
 /// The options that every program has: -threads -priority -loglevel -q -v --version --help.
 OptionGroup commonOptions();
 

@@ -33,7 +33,7 @@ ProgramText registerText()
       "tessera -f fixed.nii.gz -m moving.nii.gz -p Rigid.txt -p BSpline.txt -out results",
       "Registers a moving image to a fixed one as elastix parameter files say. Options are those of elastix.",
       {{"Images",
-        {{"f", "FILE", "fixed image, or a folder with one DICOM series; -f0, -f1, ... for several", false,
+        {{"f", "FILE", "fixed image, or a folder with a DICOM series; -f0, -f1, ... for several", false,
           true},
          {"m", "FILE", "moving image; -m0, -m1, ...", false, true},
          {"fMask", "FILE", "mask of the fixed image: samples lie where it is not zero; -fMask0, ...", false,
@@ -56,6 +56,7 @@ ProgramText registerText()
                    "how much memory of a CUDA device may be taken: a number with kB, MB or GB (powers of "
                    "1000), such as 500MB or 2.5GB; dense levels that need more are computed in slabs, others "
                    "are an error")}},
+       {"Reading images", readingOptionsOfImages()},
        {"Looking and checking",
         {ownOption("check", "", "check the files and parameters, register nothing"),
          ownOption("strict", "", "a parameter that no component reads is an error"),

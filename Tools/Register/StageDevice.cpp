@@ -1,7 +1,10 @@
 #include "Tools/Register/StageDevice.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Stage/DeviceSupport.h"
+
+#include <cmath>
 
 namespace tessera {
 namespace {
@@ -94,6 +97,28 @@ void logNeed(const Registry& registry, const RegisterOptions& options, const Che
              + (plans[level].fits() ? "." : ": it does not fit."));
 }
 
+/// Logs about how much memory of the host a stage takes at most, whatever its device is.
+void logHostNeed(const InputHeaders& headers, RunLog& log)
+{
+  const auto voxels = [](const std::vector<ImageHeader>& images) {
+    double count = 0;
+    for (const ImageHeader& header : images)
+      count += static_cast<double>(header.voxelCount());
+    return count;
+  };
+  const double available = availableMemoryBytes();
+  const double images = sizeof(float) * (voxels(headers.fixed) + voxels(headers.moving)),
+               masks = voxels(headers.fixedMasks) + voxels(headers.movingMasks),
+               coefficients = sizeof(float) * voxels(headers.moving),
+               bytes = 2 * images + 2 * masks + coefficients;
+  log.info("Memory of this machine: about " + memoryText(bytes) + " at most (images and masks "
+           + memoryText(images + masks) + ", as much for those of a level, " + memoryText(coefficients)
+           + " for interpolation)" + (std::isfinite(available) ? "; free are " + memoryText(available) : "")
+           + ".");
+  if (bytes > available)
+    log.warning("memory: this run may need more than is free.");
+}
+
 }
 
 template <int D>
@@ -102,6 +127,8 @@ void chooseStageDevices(const Registry& registry, const RegisterOptions& options
                         std::size_t pointPairs, const std::shared_ptr<const TransformChain<D>>& initial,
                         RunLog& log)
 {
+  if (options.checkOnly)
+    logHostNeed(headers, log);
   std::shared_ptr<const TransformChain<D>> before = initial;
   for (CheckedStage<D>& stage : stages) {
     StageInput<D> input = inputOf<D>(headers, stage.settings, pointPairs);

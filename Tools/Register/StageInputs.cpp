@@ -91,7 +91,7 @@ MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string
     std::vector<std::string> notes;
     LoadedImage<D> loaded = withContext(option, [&] { return readImage<D>(path, notes, threads); });
     for (const std::string& note : notes)
-      log.note(option + ": " + path + ": " + note);
+      log.note(option + ": " + note);
     checkVoxels<D>(option + ": " + path, loaded, log);
     images.push_back(std::make_shared<Image<D>>(std::move(loaded.image)));
     finite.push_back(loaded.finiteVoxels);

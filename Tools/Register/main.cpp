@@ -42,6 +42,7 @@ int run(int count, char** words, RunLog& log)
 
   setVerbosity(arguments, log);
   setPriority(arguments, log);
+  setReadingOptions(arguments);
   RegisterOptions options = registerOptions(arguments, asElastix);
   options.commandLine = commandLineText(words[0], tokens);
   options.threads = threadCount(arguments, options.threadSource);

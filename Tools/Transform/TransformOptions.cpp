@@ -71,6 +71,7 @@ ProgramText transformText(bool asElastix)
                    "the method for -def all, -jac and -jacmat of a B-spline along the axes of the output "
                    "grid: auto, or a name that tessera --list-components shows; overrides (FieldInterpolator "
                    "...) of the file")}},
+       {"Reading images", readingOptionsOfImages()},
        commonOptions()},
       exitCodesText()};
 }

@@ -25,6 +25,7 @@ int run(int count, char** words, RunLog& log)
 
   setVerbosity(arguments, log);
   setPriority(arguments, log);
+  setReadingOptions(arguments);
   TransformOptions options = transformOptions(arguments, asElastix);
   options.threads = threadCount(arguments, options.threadSource);
   if (arguments.text("threads") == "0")

@@ -1,10 +1,10 @@
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/DicomSeries.h"
 #include "Core/Image/Files/ImageSource.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
 
 #include <itkGDCMImageIO.h>
-#include <itkGDCMSeriesFileNames.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,40 +24,6 @@ itk::GDCMImageIO::Pointer openSlice(const std::string& path)
   return io;
 }
 
-/// Silences ITK's warnings about problems that this file reports as errors.
-class NoItkWarnings {
-public:
-  NoItkWarnings() { itk::Object::SetGlobalWarningDisplay(false); }
-  ~NoItkWarnings() { itk::Object::SetGlobalWarningDisplay(before_); }
-
-private:
-  const bool before_ = itk::Object::GetGlobalWarningDisplay();
-};
-
-/// The files of the one series in a folder, ordered along the normal of the slices.
-std::vector<std::string> slicesOf(const std::string& folder)
-{
-  const NoItkWarnings quiet;
-  const itk::GDCMSeriesFileNames::Pointer finder = itk::GDCMSeriesFileNames::New();
-  finder->SetUseSeriesDetails(true);
-  finder->SetRecursive(false);
-  finder->SetDirectory(folder);
-  const std::vector<std::string> series = finder->GetSeriesUIDs();
-  if (series.empty())
-    failToRead(folder, "the folder holds no DICOM images",
-               "an image file, or a folder with one DICOM series");
-  if (series.size() == 1)
-    return finder->GetFileNames(series.front());
-  std::string list;
-  for (const std::string& identifier : series) {
-    const std::vector<std::string> files = finder->GetFileNames(identifier);
-    list += "\n  " + std::to_string(files.size()) + " files, the first "
-            + (files.empty() ? "?" : files.front()) + ", series " + identifier;
-  }
-  failToRead(folder, "the folder holds " + std::to_string(series.size()) + " DICOM series",
-             "a folder with one series. The series are:" + list);
-}
-
 struct Offset {
   double xyz[3];
   double length;
@@ -75,8 +41,9 @@ Offset between(const ImageHeader& from, const ImageHeader& to)
 }
 
 /// The header of the stack. Its last axis runs from the first slice to the last one.
-ImageHeader headerOfSeries(const std::string& folder, const std::vector<std::string>& slices)
+ImageHeader headerOfSeries(const std::string& folder, const DicomSeries& series)
 {
+  const std::vector<std::string>& slices = series.files;
   ImageHeader header = headerFromItk(*openSlice(slices.front()), folder);
   if (slices.size() == 1)
     return header;
@@ -88,8 +55,8 @@ ImageHeader headerOfSeries(const std::string& folder, const std::vector<std::str
   const Offset offset = between(header, headerFromItk(*openSlice(slices.back()), folder));
   if (!(offset.length > 0))
     failToRead(folder, "the first and the last slice lie at the same place", stackable);
-  header.size[2] = slices.size();
-  header.spacingMm[2] = offset.length / static_cast<double>(slices.size() - 1);
+  header.size[2] = series.places.back() + 1;
+  header.spacingMm[2] = offset.length / static_cast<double>(series.places.back());
   for (int row = 0; row < 3; ++row)
     header.direction[row][2] = offset.xyz[row] / offset.length;
   return header;
@@ -97,8 +64,9 @@ ImageHeader headerOfSeries(const std::string& folder, const std::vector<std::str
 
 class SeriesSource final : public ImageSource {
 public:
-  SeriesSource(const std::string& folder, std::vector<std::string> slices)
-      : ImageSource(headerOfSeries(folder, slices)), slices_(std::move(slices))
+  SeriesSource(const std::string& folder, DicomSeries series)
+      : ImageSource(headerOfSeries(folder, series)), slices_(std::move(series.files)),
+        places_(std::move(series.places))
   {
   }
 
@@ -107,11 +75,18 @@ public:
   void read(std::byte* buffer, int, std::vector<std::string>& notes) override
   {
     const auto lock = lockItkFiles();
-    const std::size_t sliceBytes = byteCount() / slices_.size();
+    const std::size_t gridSlices = places_.back() + 1, sliceBytes = byteCount() / gridSlices;
     double largestMm = 0;
     for (std::size_t i = 0; i < slices_.size(); ++i)
-      largestMm =
-          std::max(largestMm, readSlice(i, reinterpret_cast<char*>(buffer) + i * sliceBytes, sliceBytes));
+      largestMm = std::max(
+          largestMm, readSlice(i, reinterpret_cast<char*>(buffer) + places_[i] * sliceBytes, sliceBytes));
+    for (std::size_t i = 1; i < slices_.size(); ++i)
+      fillGap(buffer, places_[i - 1], places_[i], sliceBytes);
+    if (gridSlices > slices_.size())
+      notes.push_back(header().path + ": " + std::to_string(gridSlices - slices_.size()) + " of "
+                      + std::to_string(gridSlices)
+                      + " slices are missing; they are interpolated between their neighbours "
+                        "(--allow-missing-slices)");
     constexpr double tolerated = 0.01; // share of the spacing: positions are decimal texts
     if (slices_.size() > 1 && largestMm > tolerated * header().spacingMm[2])
       notes.push_back(header().path + ": the slices are not evenly spaced: one lies " + shortText(largestMm)
@@ -119,6 +94,22 @@ public:
   }
 
 private:
+  /// Interpolates the slices between two places.
+  void fillGap(std::byte* buffer, std::size_t first, std::size_t last, std::size_t sliceBytes) const
+  {
+    withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
+      const auto slice = [&](std::size_t place) { return reinterpret_cast<T*>(buffer + place * sliceBytes); };
+      for (std::size_t place = first + 1; place < last; ++place) {
+        const double weight = static_cast<double>(place - first) / static_cast<double>(last - first);
+        for (std::size_t v = 0; v < sliceBytes / sizeof(T); ++v) {
+          const double value = (1 - weight) * static_cast<double>(slice(first)[v])
+                               + weight * static_cast<double>(slice(last)[v]);
+          slice(place)[v] = static_cast<T>(std::is_integral_v<T> ? std::floor(value + 0.5) : value);
+        }
+      }
+    });
+  }
+
   /// The distance of a slice from its place on the grid, in mm.
   double readSlice(std::size_t index, char* buffer, std::size_t sliceBytes)
   {
@@ -140,18 +131,20 @@ private:
       return 0;
     ImageHeader expected = header();
     for (int d = 0; d < 3; ++d)
-      expected.originMm[d] += static_cast<double>(index) * header().spacingMm[2] * header().direction[d][2];
+      expected.originMm[d] +=
+          static_cast<double>(places_[index]) * header().spacingMm[2] * header().direction[d][2];
     return between(expected, slice).length;
   }
 
   std::vector<std::string> slices_;
+  std::vector<std::size_t> places_; // of each on the grid
 };
 
 }
 
 std::unique_ptr<ImageSource> openDicomFolder(const std::string& path)
 {
-  return std::make_unique<SeriesSource>(path, slicesOf(path));
+  return std::make_unique<SeriesSource>(path, dicomSeriesOf(path));
 }
 
 }

@@ -8,6 +8,7 @@
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
+#include "Core/Image/Files/ReadingOptions.h"
 
 #include <itkBMPImageIO.h>
 #include <itkGDCMImageIO.h>
@@ -95,6 +96,10 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
     failToRead(path, "no such file", readable);
   if (!std::ifstream(path))
     failToRead(path, "the file cannot be opened", readable);
+  if (hasEnding(path, ".mgz") || hasEnding(path, ".mgh"))
+    failToRead(path, "FreeSurfer's format MGH is not read",
+               "a NIfTI file, which FreeSurfer writes: mri_convert " + fs::path(path).filename().string()
+                   + " " + fs::path(path).stem().string() + ".nii.gz");
   checkNiftiFile(path);
   checkMetaImageFile(path);
   checkPictureFile(path);
@@ -175,12 +180,29 @@ ImageHeader headerOf(const itk::ImageIOBase& io, const std::string& path,
   return header;
 }
 
+bool isPicture(const itk::ImageIOBase& io)
+{
+  const std::string format = io.GetNameOfClass();
+  return format == "JPEGImageIO" || format == "PNGImageIO" || format == "TIFFImageIO"
+         || format == "BMPImageIO";
+}
+
+/// Replaces the spacing of a picture by the one that the user gave.
+ImageHeader withGivenSpacing(ImageHeader header, const itk::ImageIOBase& io)
+{
+  const std::vector<double>& given = readingOptions().pixelSpacingMm;
+  if (!given.empty() && isPicture(io))
+    for (std::size_t axis = 0; axis < header.spacingMm.size(); ++axis)
+      header.spacingMm[axis] = given[std::min(axis, given.size() - 1)];
+  return header;
+}
+
 class FileSource final : public ImageSource {
 public:
   FileSource(std::unique_ptr<OwnFolder> place, itk::ImageIOBase::Pointer io, const std::string& path,
              const std::optional<VoxelPlace>& voxels)
-      : ImageSource(headerOf(*io, path, voxels)), place_(std::move(place)), io_(std::move(io)),
-        voxels_(voxels)
+      : ImageSource(withGivenSpacing(headerOf(*io, path, voxels), *io)), place_(std::move(place)),
+        io_(std::move(io)), voxels_(voxels)
   {
     checkVtkLength(*io_, header());
     if (voxels_ && (valueType(*voxels_) != header().componentType || valueCount(*voxels_) != valueCount()))
@@ -205,8 +227,13 @@ public:
 
   const VoxelPlace* place() const override { return voxels_ ? &*voxels_ : nullptr; }
 
-  void read(std::byte* buffer, int threads, std::vector<std::string>&) override
+  void read(std::byte* buffer, int threads, std::vector<std::string>& notes) override
   {
+    if (dynamic_cast<const itk::JPEGImageIO*>(io_.GetPointer()) && readingOptions().pixelSpacingMm.empty()
+        && header().spacingMm[0] != 1)
+      notes.push_back(header().path + ": the spacing of " + shortText(header().spacingMm[0])
+                      + " mm comes from the dots per inch that the JPEG names, which are seldom those of the "
+                        "object; --pixel-spacing 1 takes pixels for mm, as landmarks in pixels need it");
     if (voxels_ && voxels_->scaling.isScaled())
       return readScaled(
           [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {

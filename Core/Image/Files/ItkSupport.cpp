@@ -1,6 +1,7 @@
 #include "Core/Image/Files/ItkSupport.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/Files/DicomSeries.h"
 
 #include <itkImageIOBase.h>
 
@@ -101,6 +102,8 @@ void askForAllVoxels(itk::ImageIOBase& io)
 std::unique_lock<std::mutex> lockItkFiles()
 {
   static std::mutex mutex;
+  static const bool isQuiet = (quietenGdcm(), true);
+  static_cast<void>(isQuiet);
   return std::unique_lock(mutex);
 }
 

@@ -1,5 +1,6 @@
 // needs: ITK
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
@@ -37,6 +38,7 @@ void writeSlice(const std::string& path, double yMm, int value, const std::strin
   set("0008|0008", "ORIGINAL\\PRIMARY\\AXIAL");
   set("0008|0016", "1.2.840.10008.5.1.4.1.1.2"); // CT Image Storage
   set("0008|0060", "CT");
+  set("0008|103e", "Thorax " + series);
   set("0020|000d", "1.2.826.0.1.3680043.2.1125.1");
   set("0020|000e", "1.2.826.0.1.3680043.2.1125.1." + series);
   set("0020|0032", decimals({-20.5, yMm, 7.25}));
@@ -71,6 +73,7 @@ void writeSlice(const std::string& path, double yMm, int value, const std::strin
 
 class DicomFolder : public ::testing::Test {
 protected:
+  ~DicomFolder() override { setReadingOptions({}); }
   LoadedImage<3> load() { return readImage<3>(folder.path(), notes); }
 
   testing::TemporaryFolder folder;
@@ -123,12 +126,71 @@ TEST_F(DicomFolder, SeveralSeriesAreRefusedAndListed)
   const std::string message = testing::messageOf([&] { load(); });
 
   EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
-  EXPECT_TRUE(message.starts_with(
-      folder.path()
-      + ": the folder holds 2 DICOM series. Allowed: a folder with one series. The series are:"))
+  EXPECT_TRUE(
+      message.starts_with(folder.path()
+                          + ": the folder holds 2 DICOM series. Allowed: --series with the UID or the "
+                            "description of one of them. The series are:"))
       << message;
-  EXPECT_NE(message.find("2 files, the first " + folder.path()), std::string::npos) << message;
-  EXPECT_NE(message.find("1 files, the first " + folder / "c.dcm"), std::string::npos) << message;
+  for (const char* line : {"\n  \"Thorax 1\", CT, 4 x 3 x 2 voxels, series 1.2.826.0.1.3680043.2.1125.1.1",
+                           "\n  \"Thorax 2\", CT, 4 x 3 x 1 voxels, series 1.2.826.0.1.3680043.2.1125.1.2"})
+    EXPECT_NE(message.find(line), std::string::npos) << message;
+}
+
+TEST_F(DicomFolder, ASeriesIsChosenByItsDescriptionOrItsUid)
+{
+  writeSlice(folder / "a.dcm", 0, 1, "1");
+  writeSlice(folder / "b.dcm", 3, 2, "1");
+  writeSlice(folder / "c.dcm", 0, 3, "2");
+  for (const std::string& name : {"Thorax 2", "1.2.826.0.1.3680043.2.1125.1.2"}) {
+    setReadingOptions({{"another", name}, false, {}});
+    EXPECT_EQ(load().image.voxels[0], 300) << name;
+  }
+  setReadingOptions({{"Thorax 1"}, false, {}});
+  EXPECT_EQ(load().image.geometry.size[2], 2u);
+  for (const std::vector<std::string>& names :
+       std::vector<std::vector<std::string>>{{"Thorax 3"}, {"Thorax 1", "Thorax 2"}}) {
+    setReadingOptions({names, false, {}});
+    EXPECT_NE(testing::messageOf([&] {
+                load();
+              }).find(", --series names " + std::string(names.size() == 1 ? "0" : "2") + " of them"),
+              std::string::npos);
+  }
+}
+
+TEST_F(DicomFolder, AMissingSliceIsAnErrorThatNamesTheGap)
+{
+  for (const int place : {0, 1, 2, 4, 7})
+    writeSlice(folder / ("s" + std::to_string(place) + ".dcm"), 1.5 * place, place, "1");
+
+  const std::string message = testing::messageOf([&] { readImageHeader(folder.path()); }); // as --check does
+
+  EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
+  EXPECT_EQ(message, folder.path()
+                         + ": 3 slice(s) of the series are missing, whose slices are 1.5 mm apart: 1 between "
+                         + (folder / "s2.dcm") + " and " + (folder / "s4.dcm")
+                         + ", which are 3 mm apart; 2 between " + (folder / "s4.dcm") + " and "
+                         + (folder / "s7.dcm")
+                         + ", which are 4.5 mm apart. Allowed: a complete series, or --allow-missing-slices, "
+                           "which fills them in from their neighbours.");
+}
+
+TEST_F(DicomFolder, MissingSlicesThatAreAllowedAreInterpolatedAndTheOthersLieInTheirPlaces)
+{
+  for (const int place : {0, 1, 2, 4, 7})
+    writeSlice(folder / ("s" + std::to_string(place) + ".dcm"), 1.5 * place, place, "1");
+  setReadingOptions({{}, true, {}});
+
+  const Image<3> image = load().image;
+
+  EXPECT_EQ(image.geometry.size[2], 8u);
+  EXPECT_NEAR(image.geometry.spacingMm[2], 1.5, 1e-6);
+  for (std::size_t place = 0; place < 8; ++place)
+    for (const std::size_t voxel : {0, 7})
+      EXPECT_EQ(image.voxels[place * width * height + voxel], static_cast<float>(100 * place + voxel));
+  EXPECT_EQ(notes,
+            std::vector<std::string>{folder.path()
+                                     + ": 3 of 8 slices are missing; they are interpolated between their "
+                                       "neighbours (--allow-missing-slices)"});
 }
 
 TEST_F(DicomFolder, OneFileIsAnImageOfOneSlice)

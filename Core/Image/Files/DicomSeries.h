@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The files of one DICOM series, ordered along the normal of its slices, each with its place on an even
+/// grid.
+struct DicomSeries {
+  std::vector<std::string> files;
+  std::vector<std::size_t> places; // 0, 1, 2, ... unless slices are missing
+};
+
+/// The series in a folder that has one, or that ReadingOptions::dicomSeries names. Throws
+/// Error(unreadableInput): no series, several of which none is named, or slices that are missing, unless
+/// ReadingOptions::allowMissingSlices.
+DicomSeries dicomSeriesOf(const std::string& folder);
+
+/// Turns off the lines that GDCM writes to the terminal about files that it reads.
+void quietenGdcm();
+
+}
