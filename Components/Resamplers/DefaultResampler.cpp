@@ -294,7 +294,7 @@ std::vector<Phase> DefaultResampler<D>::timePhases(Context& context, const Trans
   double mapping = 0, all = 0;
   addMilliseconds(mapping, [&] { resampleInto(context, chain, {}, output, {}, {}); });
   addMilliseconds(all, [&] { resampleInto(context, chain, sources, output, {}, results); });
-  return {{"transform", mapping}, {"interpolation", all - mapping}};
+  return {{"transform", mapping}, {"interpolation", std::max(0.0, all - mapping)}};
 }
 
 template <int D>

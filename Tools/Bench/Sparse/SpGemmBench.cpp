@@ -25,6 +25,14 @@ CsrMatrix<double> matrixNamed(const Context& context, const std::string& name)
   if (std::any_of(known.begin(), known.end(),
                   [&](const BenchmarkMatrix& matrix) { return name == matrix.name; }))
     return makeBenchmarkMatrix(context, name);
+  if (std::error_code ignored; !std::filesystem::exists(name, ignored)) {
+    std::string names;
+    for (const BenchmarkMatrix& matrix : known)
+      names += ", " + std::string(matrix.name);
+    throw Error(ExitCode::usage, "--matrix: \"" + name
+                                     + "\": neither a benchmark matrix nor a file. Allowed: a matrix file"
+                                     + names + ".");
+  }
   return converted<double>(context, readMatrix(context, name).matrix);
 }
 
