@@ -1,6 +1,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Parameters/ParameterMap.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Parameters/TomlFile.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -191,18 +192,18 @@ ParameterMap readParameterFile(const std::string& path, std::vector<std::string>
 {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
-    failUsage(path, "no such file", "Allowed: a parameter file (*.txt)");
+    failUsage(path, "no such file", "Allowed: a parameter file (*.txt, *.toml)");
   if (std::filesystem::is_directory(path, ignored))
-    failUsage(path, "this is a folder", "Allowed: a parameter file (*.txt)");
-  if (!path.ends_with(".txt"))
-    failUsage(path, "the name does not end in .txt", "Allowed: a parameter file (*.txt)");
+    failUsage(path, "this is a folder", "Allowed: a parameter file (*.txt, *.toml)");
+  if (!path.ends_with(".txt") && !isTomlFile(path))
+    failUsage(path, "the name does not end in .txt or .toml", "Allowed: a parameter file (*.txt, *.toml)");
   std::ifstream file(path, std::ios::binary);
   if (!file)
     failUsage(path, "the file cannot be opened", "Allowed: a file that this user may read");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (file.bad())
     failUsage(path, "the file cannot be read to its end", "Allowed: a file that this user may read");
-  return parseParameterText(text, path, notes);
+  return isTomlFile(path) ? parseTomlText(text, path) : parseParameterText(text, path, notes);
 }
 
 }

@@ -44,7 +44,8 @@ private:
   {
     const StageSettings& settings = naming_.settings;
     const std::string itk = settings.itkExtension();
-    return (settings.writeFinalTransform() && name == nameOf(transformStem, "", "txt"))
+    return (settings.writeFinalTransform()
+            && name == nameOf(transformStem, "", settings.transformExtension()))
            || (!itk.empty() && itk != "txt" && name == nameOf(transformStem, "", itk))
            || (settings.writeItkComposite() && name == nameOf(transformStem, "-Composite", itk))
            || (naming_.resampler.writesFinalResult() && isResult(name, result().name, ""));
@@ -54,7 +55,7 @@ private:
   {
     const StageSettings& settings = naming_.settings;
     const std::string suffix = levelSuffix(level);
-    if (name == nameOf(transformStem, suffix, "txt")
+    if (name == nameOf(transformStem, suffix, settings.transformExtension())
         || (settings.writeIterationInfo() && name == nameOf("IterationInfo", suffix, "txt"))
         || (naming_.resampler.writesResultAfterLevel(level) && isResult(name, result().name, suffix))
         || (settings.writePyramidImages(level) && isPyramidImage(name, suffix)))
@@ -62,7 +63,9 @@ private:
     const std::size_t iteration = iterationIn(name, suffix);
     return iteration != none
            && ((settings.writeTransformAfterIterations(level)
-                && name == nameOf(transformStem, iterationSuffix(level, iteration), "txt"))
+                && name
+                       == nameOf(transformStem, iterationSuffix(level, iteration),
+                                 settings.transformExtension()))
                || (naming_.resampler.writesResultAfterIterations(level)
                    && isResult(name, result().name, iterationSuffix(level, iteration))));
   }

@@ -72,7 +72,8 @@ void logTransformFile(const std::string& path, RunLog& log)
   log.detail("\n=============== start of TransformParameterFile ===============");
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);)
-    log.detail(line.size() <= longest ? line : line.substr(0, line.find(' ')) + " ...)   // see " + path);
+    if (!line.starts_with(' ')) // numbers of a long list in TOML
+      log.detail(line.size() <= longest ? line : line.substr(0, line.find(' ')) + " ...)   // see " + path);
   log.detail("=============== end of TransformParameterFile ===============\n");
 }
 

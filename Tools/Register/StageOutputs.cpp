@@ -140,8 +140,10 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   source.threads = stage_.context.threads;
 
   std::vector<std::string> warnings;
-  const std::string path = pathOf("TransformParameters", suffix, "txt");
-  writeTextFile(path, transformFileText<D>(source, warnings));
+  const std::string extension = stage_.settings.transformExtension(),
+                    path = pathOf("TransformParameters", suffix, extension);
+  writeTextFile(path,
+                extension == "toml" ? transformFileToml<D>(source) : transformFileText<D>(source, warnings));
   files_.push_back(path);
   for (const std::string& warning : warnings)
     if (reported_.insert(warning).second)

@@ -46,12 +46,15 @@ public:
   /// Writes the transform files and the result image of the stage.
   void writeFinal(const TransformChain<D>&);
 
-  /// Writes TransformParameters.<stage><suffix>.txt and returns its path.
+  /// Writes TransformParameters.<stage><suffix>.txt (or .toml) and returns its path.
   std::string writeTransform(const std::string& suffix, const TransformChain<D>&,
                              const std::vector<FileEntry>* model = nullptr);
 
   /// Path of TransformParameters.<stage>.txt.
-  std::string transformPath() const { return pathOf("TransformParameters", "", "txt"); }
+  std::string transformPath() const
+  {
+    return pathOf("TransformParameters", "", stage_.settings.transformExtension());
+  }
   /// Every file written so far, in order.
   const std::vector<std::string>& files() const { return files_; }
 

@@ -41,7 +41,7 @@ const auto itkExtension =
 const auto itkComposite = booleanParameter("WriteITKCompositeTransform", false, Arity::single,
                                            "write all transforms so far as one ITK composite transform");
 const auto transformFormat = textParameter("OutputTransformParameterFileFormat", "TXT", Arity::single,
-                                           "format of transform parameter files", {"TXT"});
+                                           "format of transform parameter files", {"TXT", "TOML"});
 }
 
 void checkSide(const Parameters& parameters, const Parameter<std::int64_t>& row, const std::string& side,
@@ -142,6 +142,11 @@ std::string StageSettings::itkExtension() const
 bool StageSettings::writeItkComposite() const
 {
   return parameters_.get(rows::itkComposite);
+}
+
+std::string StageSettings::transformExtension() const
+{
+  return parameters_.get(rows::transformFormat) == "TOML" ? "toml" : "txt";
 }
 
 void StageSettings::checkDimension(int fixedDimension, int movingDimension) const

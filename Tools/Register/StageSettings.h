@@ -26,6 +26,7 @@ public:
   bool writePyramidImages(std::size_t level) const;
   std::string itkExtension() const; // "tfm", "h5", ...; empty: no ITK transform file
   bool writeItkComposite() const;
+  std::string transformExtension() const; // of transform parameter files: "txt" or "toml"
 
   /// Throws Error(usage) if the text says another dimension than that of the images.
   void checkDimension(int fixedDimension, int movingDimension) const;

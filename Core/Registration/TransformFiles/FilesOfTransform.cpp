@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/FilesOfImage.h"
+#include "Core/Parameters/TomlFile.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
 
@@ -35,8 +36,10 @@ std::string linesOfPaths(const std::string& path)
 std::vector<std::string> namedFiles(const std::string& path)
 {
   std::vector<std::string> files, notes;
-  const Parameters file(std::make_shared<ParameterMap>(parseParameterText(linesOfPaths(path), path, notes)),
-                        "", 0, 1);
+  const Parameters file(
+      std::make_shared<ParameterMap>(isTomlFile(path) ? readParameterFile(path, notes)
+                                                      : parseParameterText(linesOfPaths(path), path, notes)),
+      "", 0, 1);
   for (const ParameterEntry& entry : file.map().entries())
     if (entry.values.size() == 1)
       try {

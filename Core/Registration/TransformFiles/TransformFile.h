@@ -37,6 +37,9 @@ struct TransformFileSource {
 /// Error(unwritableOutput) for numbers that are not finite and for texts that no such file can hold.
 template <int D>
 std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings);
+/// The same in TOML, for elastix 5.3 and newer.
+template <int D>
+std::string transformFileToml(const TransformFileSource<D>& source);
 
 /// The contents of a transform parameter file that was read.
 template <int D>

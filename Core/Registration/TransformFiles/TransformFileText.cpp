@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Parameters/TomlFile.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 
 #include <cmath>
@@ -12,6 +13,14 @@ namespace tessera {
 namespace {
 
 /// The text of one file while it is written.
+void requireFinite(const std::string& name, double number)
+{
+  if (!std::isfinite(number))
+    throw Error(ExitCode::unwritableOutput,
+                "(" + name + "): " + realText(number)
+                    + " cannot be written to a transform parameter file. Allowed: finite numbers.");
+}
+
 class Text {
 public:
   Text(std::vector<std::string>& warnings, int threads) : warnings_(warnings), context_{Device{}, threads} {}
@@ -37,10 +46,7 @@ private:
     constexpr std::size_t ofPiece = 4096;
     const std::vector<double>& numbers = entry.numbers;
     for (const double number : numbers)
-      if (!std::isfinite(number))
-        throw Error(ExitCode::unwritableOutput,
-                    "(" + entry.name + "): " + realText(number)
-                        + " cannot be written to a transform parameter file. Allowed: finite numbers.");
+      requireFinite(entry.name, number);
     std::vector<std::string> pieces((numbers.size() + ofPiece - 1) / ofPiece);
     forEachRange(context_, numbers.size(), ofPiece, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i)
@@ -89,8 +95,24 @@ FileEntry axisEntry(const std::string& name, Value&& value)
   return entry;
 }
 
-template <int D>
-void addTransform(Text& text, const TransformFileSource<D>& source)
+/// The entries of one file in TOML.
+class Toml {
+public:
+  void heading(const std::string&) {}
+  void add(const FileEntry& entry)
+  {
+    for (const double number : entry.numbers)
+      requireFinite(entry.name, number);
+    entries_.push_back({entry.name, entry.texts, entry.numbers});
+  }
+  std::string text() const { return tomlText(entries_); }
+
+private:
+  std::vector<TomlEntry> entries_;
+};
+
+template <class Out, int D>
+void addTransform(Out& text, const TransformFileSource<D>& source)
 {
   const TransformChain<D>& chain = *source.chain;
   const std::string initial = pathText(source.initialPath);
@@ -111,8 +133,8 @@ void addTransform(Text& text, const TransformFileSource<D>& source)
   text.add({"HowToCombineTransforms", {chain.combination == Combination::compose ? "Compose" : "Add"}, {}});
 }
 
-template <int D>
-void addGeometry(Text& text, const TransformFileSource<D>& source)
+template <class Out, int D>
+void addGeometry(Out& text, const TransformFileSource<D>& source)
 {
   text.heading("Image specific");
   text.add({"FixedImageDimension", {}, {D}});
@@ -131,12 +153,9 @@ void addGeometry(Text& text, const TransformFileSource<D>& source)
   text.add({"UseDirectionCosines", {source.useDirectionCosines ? "true" : "false"}, {}});
 }
 
-}
-
-template <int D>
-std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings)
+template <class Out, int D>
+void addAll(Out& text, const TransformFileSource<D>& source)
 {
-  Text text(warnings, source.threads);
   addTransform(text, source);
   addGeometry(text, source);
   std::vector<FileEntry> specific;
@@ -151,10 +170,29 @@ std::string transformFileText(const TransformFileSource<D>& source, std::vector<
     for (const FileEntry& entry : section.entries)
       text.add(entry);
   }
+}
+
+}
+
+template <int D>
+std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings)
+{
+  Text text(warnings, source.threads);
+  addAll(text, source);
   return text.take();
+}
+
+template <int D>
+std::string transformFileToml(const TransformFileSource<D>& source)
+{
+  Toml toml;
+  addAll(toml, source);
+  return toml.text();
 }
 
 template std::string transformFileText<2>(const TransformFileSource<2>&, std::vector<std::string>&);
 template std::string transformFileText<3>(const TransformFileSource<3>&, std::vector<std::string>&);
+template std::string transformFileToml<2>(const TransformFileSource<2>&);
+template std::string transformFileToml<3>(const TransformFileSource<3>&);
 
 }

@@ -159,7 +159,7 @@ TEST(ParameterFile, RefusesFilesByName)
   std::filesystem::create_directory(folder / "folder.txt");
 
   EXPECT_EQ(read(folder / "nope.txt"),
-            (folder / "nope.txt") + ": no such file. Allowed: a parameter file (*.txt).");
+            (folder / "nope.txt") + ": no such file. Allowed: a parameter file (*.txt, *.toml).");
   EXPECT_TRUE(contains(read(folder / "folder.txt"), "this is a folder"));
   EXPECT_TRUE(contains(read(folder.write("a.TXT", "(A 1)\n")), "does not end in .txt"));
 }

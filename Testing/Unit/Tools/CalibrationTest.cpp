@@ -214,7 +214,7 @@ TEST_F(StoredCalibrationTest, IsTheOneThatTheEnvironmentNamesAndThatMustBeThere)
   set("TESSERA_CALIBRATION", folder_ / "none.txt");
   EXPECT_EQ(errorText([] { storedCalibration(); }),
             "calibration for --device auto: " + (folder_ / "none.txt")
-                + ": no such file. Allowed: a parameter file (*.txt).");
+                + ": no such file. Allowed: a parameter file (*.txt, *.toml).");
 }
 
 }

@@ -1,0 +1,136 @@
+#include "Core/Parameters/TomlFile.h"
+
+#include "Core/Parameters/ParameterText.h"
+
+#ifdef TESSERA_WITH_TOML
+#define TOML_HEADER_ONLY 1
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <sstream>
+#endif
+
+namespace tessera {
+
+bool isTomlFile(std::string_view path)
+{
+  return path.ends_with(".toml");
+}
+
+#ifdef TESSERA_WITH_TOML
+
+namespace {
+
+constexpr const char* allowed =
+    "Allowed: Name = value or Name = [value, ...], values being texts, numbers or "
+    "booleans";
+
+std::string whereIn(const std::string& file, const toml::source_region& region)
+{
+  return file + ":" + std::to_string(region.begin.line);
+}
+
+std::string valueText(const toml::node& node, const std::string& file, const std::string& name)
+{
+  if (const auto* text = node.as_string())
+    return text->get();
+  if (const auto* whole = node.as_integer())
+    return std::to_string(whole->get());
+  if (const auto* real = node.as_floating_point())
+    return realText(real->get());
+  if (const auto* boolean = node.as_boolean())
+    return boolean->get() ? "true" : "false";
+  failUsage(whereIn(file, node.source()) + ": " + name,
+            node.is_table() ? "a table" : "a value that is no text, number or boolean", allowed);
+}
+
+bool isWhole(double number)
+{
+  constexpr double largest = 9007199254740992; // 2^53
+  return std::abs(number) < largest && number == std::floor(number) && !(number == 0 && std::signbit(number));
+}
+
+void push(toml::array& values, const TomlEntry& entry)
+{
+  for (const std::string& text : entry.texts)
+    if (text == "true" || text == "false")
+      values.push_back(text == "true");
+    else
+      values.push_back(text);
+  if (entry.texts.empty())
+    for (const double number : entry.numbers)
+      if (isWhole(number))
+        values.push_back(static_cast<std::int64_t>(number));
+      else
+        values.push_back(number);
+}
+
+}
+
+ParameterMap parseTomlText(std::string_view text, const std::string& name)
+{
+  toml::table table;
+  try {
+    table = toml::parse(text, name);
+  } catch (const toml::parse_error& error) {
+    failUsage(whereIn(name, error.source()), std::string(error.description()), allowed);
+  }
+  std::vector<ParameterEntry> entries;
+  for (const auto& [key, node] : table) {
+    ParameterEntry entry{std::string(key.str()), {}, key.source().begin.line};
+    if (const toml::array* const values = node.as_array())
+      for (const toml::node& value : *values)
+        entry.values.push_back(valueText(value, name, entry.name));
+    else
+      entry.values.push_back(valueText(node, name, entry.name));
+    if (entry.values.empty())
+      failUsage(whereIn(name, node.source()) + ": " + entry.name, "no value", allowed);
+    entries.push_back(std::move(entry));
+  }
+  std::ranges::stable_sort(entries, {}, &ParameterEntry::line);
+  ParameterMap map(name);
+  for (ParameterEntry& entry : entries)
+    map.add(std::move(entry));
+  return map;
+}
+
+std::string tomlText(const std::vector<TomlEntry>& entries)
+{
+  toml::table table;
+  for (const TomlEntry& entry : entries) {
+    toml::array values;
+    push(values, entry);
+    if (values.size() == 1)
+      values.front().visit([&](const auto& value) { table.insert_or_assign(entry.name, value); });
+    else
+      table.insert_or_assign(entry.name, std::move(values));
+  }
+  std::ostringstream text;
+  text << toml::default_formatter{table} << "\n";
+  return text.str();
+}
+
+#else
+
+namespace {
+
+constexpr const char* without = "this program was built without TOML";
+constexpr const char* instead = "Allowed: elastix's text (*.txt), or a build with the library toml++";
+
+}
+
+ParameterMap parseTomlText(std::string_view, const std::string& name)
+{
+  failUsage(name, without, instead);
+}
+
+std::string tomlText(const std::vector<TomlEntry>&)
+{
+  failUsage("(OutputTransformParameterFileFormat \"TOML\")", without, instead);
+}
+
+#endif
+
+}
