@@ -52,7 +52,7 @@ std::string arityText(Arity arity)
   case Arity::list:
     break;
   }
-  return ", any number";
+  return ", any number of values";
 }
 
 std::string boundsText(const ParameterInfo& row)

@@ -75,8 +75,8 @@ void warnOfOutsideLabel(const std::string& path, const std::optional<LabelTable>
 {
   if (const std::string other = labels ? labels->otherLabelOutside() : ""; !other.empty())
     warnings.push_back(path + ": voxels of type \"" + pixelTypeName(labels->type())
-                       + "\" cannot hold (DefaultPixelValue " + realText(outside) + "); label " + other
-                       + " is written instead.");
+                       + "\" cannot hold (DefaultPixelValue " + realText(outside)
+                       + "); outside the label map label " + other + " is written instead.");
 }
 
 template <int D>

@@ -215,7 +215,7 @@ std::string exitCodesText()
          "file;\n"
          "3 an input is unreadable or inconsistent; 4 an output cannot be written; 5 device or driver; 6 out "
          "of memory;\n"
-         "7 some rows of a batch failed; 129, 130, 143 hung up (unless under nohup), interrupted or\n"
+         "7 some of several images failed; 129, 130, 143 hung up (unless under nohup), interrupted or\n"
          "terminated, the last finished level kept.\n";
 }
 

@@ -77,7 +77,8 @@ std::string componentPage(const Registry& registry, const std::string& name)
   if (const std::vector<std::string> readers = readersOf(registry, name); !readers.empty())
     throw Error(ExitCode::usage,
                 "--describe: \"" + name
-                    + "\": a parameter, not a component. Allowed: what reads it: " + joined(readers) + ".");
+                    + "\": a parameter, not a component. Allowed: a component that reads it: "
+                    + joined(readers) + ".");
   const std::string nearest = nearestName(name, names);
   throw Error(ExitCode::usage, "--describe: \"" + name + "\": no such component. "
                                    + (nearest.empty() ? "" : "Did you mean \"" + nearest + "\"? ")

@@ -89,7 +89,8 @@ Schedule<D, double> readSchedule(const Parameters& parameters, const std::vector
     if (parameters.has(row.name))
       parameters.warn(parameters.where(row.name) + ": " + std::to_string(found) + " entries for "
                       + std::to_string(parameters.levelCount()) + " levels of " + std::to_string(D)
-                      + " axes: the default schedule is used instead.");
+                      + " axes, which need " + std::to_string(wanted)
+                      + ": the default schedule is used instead.");
   return {};
 }
 

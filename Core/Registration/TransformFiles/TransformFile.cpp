@@ -293,7 +293,8 @@ std::size_t readTransformDimension(const std::string& path)
     }
     const Parameters file(readMap(path, {}), "", 0, 1);
     if (!file.has(fixedDimension.name))
-      file.fail(fixedDimension.name, "not given", "Allowed: 2 or 3");
+      file.fail(fixedDimension.name, "not given",
+                "Allowed: 2 or 3, in a transform file such as TransformParameters.0.txt");
     return static_cast<std::size_t>(file.get(fixedDimension));
   });
 }

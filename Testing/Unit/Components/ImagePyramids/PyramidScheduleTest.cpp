@@ -60,7 +60,8 @@ TEST(PyramidScheduleTest, FallsBackToTheWholeDefaultIfEntriesAreMissing)
 
   EXPECT_EQ(factors, (Factors{{2, 2}, {1, 1}}));
   EXPECT_TRUE(contains(warnings, "text:1")) << warnings;
-  EXPECT_TRUE(contains(warnings, "3 entries for 2 levels of 2 axes: the default schedule is used instead."))
+  EXPECT_TRUE(contains(
+      warnings, "3 entries for 2 levels of 2 axes, which need 4: the default schedule is used instead."))
       << warnings;
 }
 
