@@ -13,7 +13,8 @@ void MultiResolutionRegistration::checkTermCount(std::size_t terms) const
 {
   if (terms != 1)
     parameters_.fail("Registration",
-                     "MultiResolutionRegistration takes one metric, the text names " + std::to_string(terms),
+                     "MultiResolutionRegistration takes one metric, but the file names "
+                         + std::to_string(terms),
                      "Allowed: (Registration \"MultiMetricMultiResolutionRegistration\") for several");
 }
 

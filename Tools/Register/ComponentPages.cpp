@@ -102,6 +102,9 @@ std::map<std::string, std::string> referencePages(const Registry& registry)
       "# Components that a parameter file can name\n\n" + origin + "\n| role | components |\n| --- | --- |\n";
   for (const auto& [role, list] : names)
     index += "| [" + role + "](" + role + ".md) | " + list + " |\n";
+  index += "\nA default of - means that there is none: the parameter must be given, or its meaning says\n"
+           "what is taken without it. \"per level\" means one value for all levels, or one for each from\n"
+           "coarse to fine; levels without a value take the first. \"per axis\" is the same for axes.\n";
   pages["README.md"] = index;
   return pages;
 }

@@ -9,17 +9,21 @@ namespace rows {
 const auto device =
     textParameter("Device", "auto", Arity::single, "where the registration runs: auto, cpu, cuda or cuda:N");
 const auto threads =
-    integerParameter("MaximumNumberOfThreads", 1, 1, Arity::single, "", "threads, unless -threads is given");
+    integerParameter("MaximumNumberOfThreads", 1, 1, Arity::single, "",
+                     "threads, unless -threads is given; without both, the processors this process may use");
 const auto fixedDimension =
-    integerParameter("FixedImageDimension", 3, 2, Arity::single, "", "dimension of the fixed image");
+    integerParameter("FixedImageDimension", 3, 2, Arity::single, "",
+                     "dimension of the fixed image; read from the image, and an error if it differs");
 const auto movingDimension =
-    integerParameter("MovingImageDimension", 3, 2, Arity::single, "", "dimension of the moving image");
+    integerParameter("MovingImageDimension", 3, 2, Arity::single, "",
+                     "dimension of the moving image; read from the image, and an error if it differs");
 const std::vector<std::string> pixelTypes{"float", "double",        "short", "unsigned short",
                                           "char",  "unsigned char", "int",   "unsigned int"};
 const auto fixedPixelType = textParameter("FixedInternalImagePixelType", "float", Arity::single,
-                                          "accepted; computation is in float", pixelTypes);
-const auto movingPixelType = textParameter("MovingInternalImagePixelType", "float", Arity::single,
-                                           "accepted; computation is in float", pixelTypes);
+                                          "accepted without effect: the computation is in float", pixelTypes);
+const auto movingPixelType =
+    textParameter("MovingInternalImagePixelType", "float", Arity::single,
+                  "accepted without effect: the computation is in float", pixelTypes);
 const auto useDirectionCosines =
     booleanParameter("UseDirectionCosines", true, Arity::single,
                      "false: images are taken as if their axes lay along the coordinates");

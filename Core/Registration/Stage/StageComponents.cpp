@@ -238,7 +238,7 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
     made.terms.push_back(create(std::type_identity<CostTerm<D>>{}, metrics, i));
     made.terms[i]->checkTransform(*made.transform);
     if (made.terms[i]->needsSampler() && samplers.empty())
-      parameters.fail("Metric", "\"" + metrics[i] + "\" needs samples, but the text names no ImageSampler",
+      parameters.fail("Metric", "\"" + metrics[i] + "\" needs samples, but the file names no ImageSampler",
                       "Allowed: for example (ImageSampler \"RandomCoordinate\")");
     made.interpolatorOfTerm.push_back(interpolators.size() == 1 ? 0 : i);
     made.interpolators.push_back(
