@@ -42,7 +42,7 @@ TEST(LevelDataTest, ASharedSamplerIsPreparedForTheFirstTermThatNeedsSamples)
   chain.transform = prepared.components.transform;
 
   const LevelData<2> level =
-      prepareLevel<2>(context, allComponents(), stage, prepared.parameters, prepared.components, chain, 0, 1);
+      prepareLevel<2>(context, allComponents(), stage, prepared.parameters, prepared.components, chain, 0);
 
   EXPECT_EQ(level.parts[0].sampler, nullptr);
   ASSERT_NE(level.parts[1].sampler, nullptr);
