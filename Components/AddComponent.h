@@ -64,12 +64,12 @@ void addForDimension(Registry& registry)
     registry.add<Resampler<D>, Component>();
 }
 
-/// Adds an image metric by its formula.
-template <int D, MetricFormula Formula>
+/// Adds an image metric: a formula of pairs of intensities, or a metric on lattices.
+template <int D, class Component>
 void addImageMetric(Registry& registry)
 {
-  registry.add<CostTerm<D>>(Formula::description(), [](const Parameters& parameters) {
-    return std::make_unique<ImageTerm<D>>(parameters, std::make_unique<MetricOf<Formula>>(parameters));
+  registry.add<CostTerm<D>>(Component::description(), [](const Parameters& parameters) {
+    return std::make_unique<ImageTerm<D>>(parameters, makeMetric<Component>(parameters));
   });
 }
 

@@ -26,6 +26,7 @@
 #include "Components/Metrics/AdvancedMeanSquares.h"
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
+#include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
@@ -71,6 +72,7 @@ void registerComponents(Registry& registry)
   addComponent<NormalizedMutualInformation>(registry);
   addComponent<AdvancedNormalizedCorrelation>(registry);
   addComponent<AdvancedMeanSquares>(registry);
+  addComponent<LocalNormalizedCorrelation>(registry);
   addComponent<TransformBendingEnergyPenalty>(registry);
   addComponent<CorrespondingPointsEuclideanDistanceMetric>(registry);
 

@@ -16,6 +16,7 @@ public:
                        std::size_t level) override;
   void draw(Context&, const Draw&) override {}
   bool isRandom() const override { return false; }
+  bool givesLattice() const override { return true; }
 
 private:
   VoxelLattice<D> latticeOf(const ImagePointer<D>& fixed, const MaskPointer<D>& mask) const;

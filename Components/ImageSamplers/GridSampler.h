@@ -17,6 +17,7 @@ public:
                        std::size_t level) override;
   void draw(Context&, const Draw&) override {}
   bool isRandom() const override { return false; }
+  bool givesLattice() const override { return true; }
   bool givesExactValues() const override { return true; }
 
 private:

@@ -83,6 +83,8 @@ public:
   virtual ~CostTerm() = default;
 
   virtual bool needsSampler() const = 0;
+  /// Whether its samples must be a lattice: those of a sampler with givesLattice().
+  virtual bool needsLattice() const { return false; }
   /// Whether TermLevel::points must be given.
   virtual bool needsPoints() const { return false; }
   /// Throws Error(usage) if its parameters cannot be used with the transform that is registered.

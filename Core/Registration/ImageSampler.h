@@ -32,6 +32,8 @@ public:
   virtual bool setRandomRegion(bool /*on*/) { return false; }
   /// True if draws differ from each other.
   virtual bool isRandom() const = 0;
+  /// True if the samples are a VoxelLattice.
+  virtual bool givesLattice() const { return false; }
   /// True if exact metric values are computed on these samples, as elastix does with the Grid sampler.
   virtual bool givesExactValues() const { return false; }
 

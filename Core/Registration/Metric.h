@@ -6,6 +6,7 @@
 #include "Core/Registration/Terms/MetricOnCuda.h"
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <memory>
@@ -54,7 +55,8 @@ concept MetricBatches =
 };
 // clang-format on
 
-/// A formula over arrays. The drivers of batches on the CPU call it once a batch.
+/// A metric between the intensities of the fixed image and those of the moving image under the chain. It is
+/// either a PairMetric or a LatticeMetric.
 class Metric {
 public:
   virtual ~Metric() = default;
@@ -62,11 +64,15 @@ public:
   virtual void prepareForLevel(std::size_t level, const LevelFacts&) = 0;
   /// Empty if there is a CUDA form; otherwise `the metric "..."`, which has none.
   virtual std::string whyNotOnCuda() const = 0;
-  /// The same formula in kernels. Call it after prepareForLevel. It takes all its memory at once, also on the
+  /// The same metric in kernels. Call it after prepareForLevel. It takes all its memory at once, also on the
   /// context of a MemoryCount, for at most `samplesThatStay` samples at a time with
   /// IntensityPairs::fixedStays. Throws Error(device) if there is no CUDA form.
   virtual std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const = 0;
+};
 
+/// A formula over arrays. The drivers of batches on the CPU call it once a batch.
+class PairMetric : public Metric {
+public:
   /// Sets all sums to zero. There are `stripes` independent sums, which are merged in their order.
   virtual void begin(std::size_t stripes) = 0;
   virtual void accumulate(std::size_t stripe, const float* fixed, const float* moving, std::size_t count) = 0;
@@ -76,8 +82,29 @@ public:
   virtual void slopes(const float* fixed, const float* moving, std::size_t count, float* slopes) const = 0;
 };
 
+/// Intensities at the positions of a lattice, the first axis fastest.
+struct LatticeIntensities {
+  std::array<std::size_t, 3> size{1, 1, 1}; // positions along each axis; the third is 1 for images of 2D
+  const float* fixed = nullptr;
+  const float* moving = nullptr; // NaN where a position does not count
+
+  std::size_t positions() const { return size[0] * size[1] * size[2]; }
+};
+
+/// A metric whose value needs the neighbours of each sample. It sees the intensities of both images on the
+/// whole lattice of samples, so its samplers must be those that give one. It never sees a transform or a
+/// coordinate.
+class LatticeMetric : public Metric {
+public:
+  /// Value and, unless null, slopes[i] = d value / d moving[i], which is 0 where a position does not count.
+  /// Equal bits for any thread count.
+  virtual double evaluate(const Context&, const LatticeIntensities&, float* slopes) = 0;
+  /// Bytes of the host's memory that evaluate takes for each position.
+  virtual std::size_t bytesAPosition() const = 0;
+};
+
 template <MetricFormula F>
-class MetricOf final : public Metric {
+class MetricOf final : public PairMetric {
 public:
   /// Reads the parameters of every level, so that a bad value is reported before the first one runs.
   explicit MetricOf(const Parameters& parameters) : parameters_(parameters)
@@ -153,5 +180,15 @@ private:
   std::size_t stripes_ = 0;
   std::optional<typename F::Table> table_;
 };
+
+/// A metric of either kind: by its formula, or a LatticeMetric.
+template <class Component>
+std::unique_ptr<Metric> makeMetric(const Parameters& parameters)
+{
+  if constexpr (std::derived_from<Component, LatticeMetric>)
+    return std::make_unique<Component>(parameters);
+  else
+    return std::make_unique<MetricOf<Component>>(parameters);
+}
 
 }

@@ -248,6 +248,14 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   }
   for (std::size_t i = 0; i < samplers.size(); ++i)
     made.samplers.push_back(create(std::type_identity<ImageSampler<D>>{}, samplers, i));
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const std::size_t sampler = i < samplers.size() ? i : 0;
+    if (made.terms[i]->needsLattice() && !made.samplers[sampler]->givesLattice())
+      parameters.fail("ImageSampler",
+                      "\"" + samplers[sampler] + "\" for the metric \"" + metrics[i]
+                          + "\", which needs the neighbours of each sample",
+                      "Allowed: \"Full\" or \"Grid\"");
+  }
   for (std::size_t i = 0; i < names("FixedImagePyramid").size(); ++i)
     made.fixedPyramids.push_back(std::move(
         create(std::type_identity<FixedImagePyramid<D>>{}, names("FixedImagePyramid"), i)->pyramid));

@@ -77,7 +77,9 @@ std::optional<Matrix<D>> gradientMatrix(const Parameters& parameters, const Imag
 
 template <int D>
 ImageTerm<D>::ImageTerm(const Parameters& parameters, std::unique_ptr<Metric> metric)
-    : parameters_(parameters), metric_(std::move(metric)), validSampleRule_(parameters)
+    : parameters_(parameters), metric_(std::move(metric)),
+      pairMetric_(dynamic_cast<PairMetric*>(metric_.get())),
+      latticeMetric_(dynamic_cast<LatticeMetric*>(metric_.get())), validSampleRule_(parameters)
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
     readGradientSummation(parameters, level);
@@ -98,14 +100,19 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
   fields_.reset();
   dense_.reset();
   points_.reset();
+  onLattice_.reset();
   const MemoryPart part(context, "samples");
   if (context.onCuda())
     onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned,
                                                    readGradientSummation(parameters_, level.level));
   else {
     fields_.emplace(level, DeviceKind::cpu);
-    dense_.emplace(level, turned, *metric_);
-    points_.emplace(level, turned, *metric_);
+    if (latticeMetric_)
+      onLattice_.emplace(level, turned, *latticeMetric_);
+    else {
+      dense_.emplace(level, turned, *pairMetric_);
+      points_.emplace(level, turned, *pairMetric_);
+    }
   }
 }
 
@@ -121,13 +128,16 @@ TermValue ImageTerm<D>::evaluateHere(Context& context, const SampleSet<D>& sampl
   const auto evaluateBy = [&](auto& passes, const auto& target) {
     const SampleCount count = passes.accumulate(context, target, !gradient.empty());
     validSampleRule_.check(level_.level, count.valid, count.asked);
-    const TermValue result{metric_->finish(count.valid), count.valid, count.asked};
+    const TermValue result{passes.finish(context, count.valid), count.valid, count.asked};
     if (!gradient.empty())
       passes.pullBack(context, target, gradient);
     return result;
   };
-  if (const FieldMethod<D>* field = fields_->at(samples))
-    return evaluateBy(*dense_, DenseTarget{std::get<VoxelLattice<D>>(samples), *field, parameters});
+  const FieldMethod<D>* const field = fields_->at(samples);
+  if (onLattice_)
+    return evaluateBy(*onLattice_, LatticeTarget{std::get<VoxelLattice<D>>(samples), field, parameters});
+  if (field)
+    return evaluateBy(*dense_, LatticeTarget{std::get<VoxelLattice<D>>(samples), field, parameters});
   return evaluateBy(*points_, PointTarget{samples, parameters});
 }
 
@@ -152,8 +162,11 @@ std::vector<Phase> ImageTerm<D>::timePhases(Context& context, const SampleSet<D>
 {
   if (onCuda_)
     return onCuda_->timePhases(context, samples, parameters, gradient);
-  if (const FieldMethod<D>* field = fields_->at(samples))
-    return dense_->timePhases(context, {std::get<VoxelLattice<D>>(samples), *field, parameters}, gradient);
+  const FieldMethod<D>* const field = fields_->at(samples);
+  if (onLattice_)
+    return onLattice_->timePhases(context, {std::get<VoxelLattice<D>>(samples), field, parameters}, gradient);
+  if (field)
+    return dense_->timePhases(context, {std::get<VoxelLattice<D>>(samples), field, parameters}, gradient);
   return points_->timePhases(context, {samples, parameters}, gradient);
 }
 

@@ -4,6 +4,7 @@
 #include "Core/Registration/Metric.h"
 #include "Core/Registration/Terms/DenseImageTerm.h"
 #include "Core/Registration/Terms/ImageTermOnCuda.h"
+#include "Core/Registration/Terms/LatticeImageTerm.h"
 #include "Core/Registration/Terms/PointImageTerm.h"
 #include "Core/Registration/Terms/ValidSampleRule.h"
 
@@ -12,12 +13,12 @@
 namespace tessera {
 
 /// A metric between the fixed image and the moving image under the chain. The chain rule is written here once
-/// for every formula:
+/// for every metric of either kind:
 ///
 /// d value / d parameters = sum over samples of J^T (slope * gradient of the moving image),
 ///
 /// with J, the derivative of the last transform by its parameters, taken at T0(x) if that transform is
-/// composed with the ones before (T0), and at x if it is added to them. Pass 1 gives the metric all pairs of
+/// composed with the ones before (T0), and at x if it is added to them. Pass 1 gives the metric all
 /// intensities, pass 2 takes its slopes back to the parameters.
 template <int D>
 class ImageTerm final : public CostTerm<D>, private TermOnCuda<D> {
@@ -25,6 +26,7 @@ public:
   ImageTerm(const Parameters&, std::unique_ptr<Metric>);
 
   bool needsSampler() const override { return true; }
+  bool needsLattice() const override { return latticeMetric_ != nullptr; }
   std::string whyNotOnCuda(const TransformChain<D>& chain) const override
   {
     const std::string why = tessera::whyNotOnCuda<D>(chain);
@@ -43,18 +45,21 @@ private:
                std::span<double> gradient) override;
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
 
-  using DenseTarget = typename DenseImageTerm<D>::Target;
+  using LatticeTarget = typename WarpedLattice<D>::Target;
   using PointTarget = typename PointImageTerm<D>::Target;
 
   Parameters parameters_;
   std::unique_ptr<Metric> metric_;
+  PairMetric* pairMetric_ = nullptr; // metric_ if it is of this kind
+  LatticeMetric* latticeMetric_ = nullptr;
   ValidSampleRule validSampleRule_;
   TermLevel<D> level_;
   std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // null unless the level runs on a CUDA device
-  // These three exist in levels on the CPU.
+  // In levels on the CPU there are fields_ and, for a metric of pairs, the next two; else the last one.
   std::optional<FieldOfLattice<D>> fields_;
   std::optional<DenseImageTerm<D>> dense_; // for samples of which fields_ knows a field
   std::optional<PointImageTerm<D>> points_;
+  std::optional<LatticeImageTerm<D>> onLattice_;
 };
 
 /// Parameters that every image metric reads; a metric's description has them after its own.

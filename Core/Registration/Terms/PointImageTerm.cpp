@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Memory/Transfers.h"
 #include "Core/Compute/Threads/Parallel.h"
+#include "Core/Registration/Terms/WarpedLattice.h"
 
 #include <algorithm>
 
@@ -34,7 +35,7 @@ std::vector<std::size_t> spreadBatches(std::size_t positions)
 
 template <int D>
 PointImageTerm<D>::PointImageTerm(const TermLevel<D>& level, const std::optional<Matrix<D>>& gradientMatrix,
-                                  Metric& metric)
+                                  PairMetric& metric)
     : level_(level), metric_(metric)
 {
   gather_.prepareForLevel(level, gradientMatrix);
@@ -119,19 +120,13 @@ void PointImageTerm<D>::pullBackBatch(const ValidSamples<D>& batch, std::size_t 
   if (count == 0)
     return;
   float slopes[batchCapacity];
-  double covectors[D][batchCapacity];
   metric_.slopes(batch.fixed, batch.moving, count, slopes);
   ListSamples<D> points;
-  Covectors<D> covectorsOfAxes;
+  std::array<const float*, D> gradientPerMm;
   points.count = count;
-  for (int d = 0; d < D; ++d) {
-    for (std::size_t i = 0; i < count; ++i)
-      covectors[d][i] = static_cast<double>(slopes[i]) * batch.gradientPerMm[d][i];
-    points.pointMm[d] = batch.pointMm[d];
-    covectorsOfAxes[d] = covectors[d];
-  }
-  Context oneThread;
-  optimizable(*chain.transform).pullBack(oneThread, points, chain.parameters, covectorsOfAxes, gradient);
+  std::ranges::copy(batch.pointMm, points.pointMm.begin());
+  std::ranges::copy(batch.gradientPerMm, gradientPerMm.begin());
+  pullBackSlopes<D>(chain, points, slopes, gradientPerMm, gradient);
 }
 
 /// The time of interpolation is that of gathering less that of the transform.

@@ -21,12 +21,14 @@ public:
     std::span<const double> parameters; // parameters of the last transform
   };
 
-  PointImageTerm(const TermLevel<D>&, const std::optional<Matrix<D>>& gradientMatrix, Metric&);
+  PointImageTerm(const TermLevel<D>&, const std::optional<Matrix<D>>& gradientMatrix, PairMetric&);
 
   /// Pass 1: begins the metric and gives it all samples.
   SampleCount accumulate(Context&, const Target&, bool withGradient);
+  /// The metric's value over so many valid samples, after accumulate.
+  double finish(Context&, std::size_t valid) { return metric_.finish(valid); }
   /// Pass 2; overwrites the gradient. Call it with the same target, after accumulate with a gradient and
-  /// after the metric's finish.
+  /// after finish.
   void pullBack(Context&, const Target&, std::span<double> gradient);
   /// Times some batches, spread over all samples, on one thread: only the proportion of the parts matters.
   std::vector<Phase> timePhases(Context&, const Target&, std::span<double> gradient);
@@ -49,7 +51,7 @@ private:
                      std::span<double> gradient) const;
 
   TermLevel<D> level_;
-  Metric& metric_;
+  PairMetric& metric_;
   SampleGather<D> gather_;
 
   // These arrays are kept only to avoid new allocations in each evaluation.

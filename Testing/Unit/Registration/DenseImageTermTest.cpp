@@ -3,6 +3,7 @@
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
 #include "Components/Metrics/AdvancedMeanSquares.h"
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
+#include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 #include "Testing/Support/AllComponents.h"
@@ -21,7 +22,7 @@ template <int D, class Formula>
 TermEvaluation evaluate(const TermLevel<D>& level, const SampleSet<D>& samples, const std::string& text = "")
 {
   const Parameters parameters = parametersOf(fewMayCount + text, D, 1, "Metric0");
-  ImageTerm<D> term(parameters, std::make_unique<MetricOf<Formula>>(parameters));
+  ImageTerm<D> term(parameters, makeMetric<Formula>(parameters));
   Context context{{}, 2};
   term.prepareForLevel(context, level);
   TermEvaluation result{{}, std::vector<double>(level.chain->parameters.size(), 1e30)};
@@ -80,8 +81,9 @@ void useMasks(TermScene<D>& scene)
 template <class Formula>
 class DenseImageTermTest : public ::testing::Test {
 };
-using Formulas = ::testing::Types<AdvancedMeanSquares, AdvancedNormalizedCorrelation,
-                                  AdvancedMattesMutualInformation, NormalizedMutualInformation>;
+using Formulas =
+    ::testing::Types<AdvancedMeanSquares, AdvancedNormalizedCorrelation, AdvancedMattesMutualInformation,
+                     NormalizedMutualInformation, LocalNormalizedCorrelation>;
 TYPED_TEST_SUITE(DenseImageTermTest, Formulas);
 
 TYPED_TEST(DenseImageTermTest, AgreesWithPointsForSingleTransforms)
@@ -134,7 +136,7 @@ TYPED_TEST(DenseImageTermTest, GradientMatchesFiniteDifferences)
     scene.useBSpline();
     scene.level.registry = &allComponents();
     const Parameters parameters = parametersOf(fewMayCount, 3, 1, "Metric0");
-    ImageTerm<3> term(parameters, std::make_unique<MetricOf<TypeParam>>(parameters));
+    ImageTerm<3> term(parameters, makeMetric<TypeParam>(parameters));
     Context context;
     term.prepareForLevel(context, scene.level);
 
@@ -153,7 +155,7 @@ TYPED_TEST(DenseImageTermTest, RepeatsItsBitsForAnyThreadCount)
     if (masked)
       useMasks(scene);
     const Parameters parameters = parametersOf(fewMayCount, 3, 1, "Metric0");
-    ImageTerm<3> term(parameters, std::make_unique<MetricOf<TypeParam>>(parameters));
+    ImageTerm<3> term(parameters, makeMetric<TypeParam>(parameters));
     Context context;
     term.prepareForLevel(context, scene.level);
 
@@ -257,7 +259,7 @@ TermEvaluation inSlabs(const TermScene<3>& scene, const SampleSet<3>& samples, s
   metric.prepareForLevel(0, {0, 300, 0, 300});
   FieldOfLattice<3> fields(scene.level, DeviceKind::cpu);
   DenseImageTerm<3> term(scene.level, {}, metric, bytes);
-  const DenseImageTerm<3>::Target target{std::get<VoxelLattice<3>>(samples), *fields.at(samples),
+  const DenseImageTerm<3>::Target target{std::get<VoxelLattice<3>>(samples), fields.at(samples),
                                          scene.chain->parameters};
   Context context{{}, 2};
   TermEvaluation result{{}, std::vector<double>(scene.chain->parameters.size(), 1e30)};

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "Components/Metrics/Shared/LocalWindow.h"
+#include "Core/Registration/Metric.h"
+
+#include <vector>
+
+namespace tessera {
+
+/// How intensities are measured: from the middle of the level's range, which is 1.
+struct IntensityUnit {
+  double middle = 0, scale = 0; // an image of one intensity has the scale 0
+
+  IntensityUnit() = default;
+  IntensityUnit(double lowest, double highest)
+      : middle((lowest + highest) / 2), scale(highest > lowest ? 1 / (highest - lowest) : 0)
+  {
+  }
+};
+
+/// Minus the mean of the squared local correlation coefficients, with their signs:
+///   C = -1/N sum_x cov(x) |cov(x)| / (A(x) B(x)),
+/// x the N positions that count, cov, A and B the sums over the window around x of (f - f_x)(m - m_x),
+/// (f - f_x)^2 and (m - m_x)^2, f_x and m_x the means in the window; positions that do not count are in no
+/// window. From -1 (a linear relation of positive slope in each window) to 1. Sources: Cachier et al.,
+/// "Iconic feature based nonrigid registration: the PASHA algorithm", CVIU 89 (2003), for Gaussian windows;
+/// Avants et al., "Symmetric diffeomorphic image registration with cross-correlation", Medical Image Analysis
+/// 12 (2008), for boxes and the square.
+///
+/// A and B are increased by the sum over the window of varianceFloor^2, in units of each image's intensity
+/// range squared. So windows with little contrast weigh little, and those without contrast nothing.
+///
+/// d C / d m(y) = -1/N (f(y) sum p(x) - m(y) sum q(x) + sum (q(x) m_x - p(x) f_x)), the sums over the windows
+/// that y is in, p = 2 |cov| / (A B), q = p cov / B. It is the exact derivative: Avants et al. take only the
+/// window around y itself.
+class LocalNormalizedCorrelation final : public LatticeMetric {
+public:
+  /// Of the range of each image's intensities.
+  static constexpr double varianceFloor = 1e-3;
+
+  explicit LocalNormalizedCorrelation(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  void prepareForLevel(std::size_t level, const LevelFacts&) override;
+  std::string whyNotOnCuda() const override;
+  std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const override;
+  double evaluate(const Context&, const LatticeIntensities&, float* slopes) override;
+  std::size_t bytesAPosition() const override { return 3 * sizeof(float); }
+
+private:
+  std::vector<LocalWindow> windows_; // one a level
+  std::size_t level_ = 0;
+  IntensityUnit fixed_, moving_;
+  std::vector<float> p_, q_, r_; // of the slopes, at each position
+};
+
+}

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "Core/Parameters/Parameters.h"
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace tessera {
+
+/// A window around each position of a lattice: a box, or a Gaussian that ends at 3 sigma. Positions outside
+/// of the lattice are not in it.
+struct LocalWindow {
+  std::array<int, 3> radius{};                // positions on either side; 0 along an axis that is missing
+  std::array<std::vector<double>, 3> weights; // of offsets -radius to radius, sum 1; empty: a box
+
+  bool isBox() const { return weights[0].empty(); }
+
+  /// Reads LocalWindowRadius and LocalWindowSigma of a level. Throws Error(usage) if both are given.
+  static LocalWindow read(const Parameters&, std::size_t level);
+  static std::vector<ParameterInfo> parameters();
+
+  static LocalWindow gaussian(double sigma, std::size_t dimension);
+};
+
+}

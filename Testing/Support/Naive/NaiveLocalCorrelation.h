@@ -1,0 +1,158 @@
+#pragma once
+
+// Images for LocalNormalizedCorrelation, and its value and slopes by loops over windows.
+
+#include "Components/Metrics/LocalNormalizedCorrelation.h"
+#include "Testing/Support/Checks/TransformChecks.h"
+#include "Testing/Support/ParameterText.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace tessera::testing {
+
+/// Noise from 0 to 100, the moving image related to the fixed one; a share of the positions does not count.
+struct LocalCorrelationCase {
+  std::array<std::size_t, 3> size;
+  std::vector<float> fixed, moving;
+
+  explicit LocalCorrelationCase(const std::array<std::size_t, 3>& sizeOfLattice, double missing = 0)
+      : size(sizeOfLattice)
+  {
+    const std::size_t count = size[0] * size[1] * size[2];
+    const std::vector<double> a = checks::randomVector(count, 1, 0, 100),
+                              b = checks::randomVector(count, 2, 0, 40),
+                              chance = checks::randomVector(count, 3, 0, 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      fixed.push_back(static_cast<float>(a[i]));
+      moving.push_back(chance[i] < missing ? std::numeric_limits<float>::quiet_NaN()
+                                           : static_cast<float>(0.6 * a[i] + b[i]));
+    }
+  }
+  LatticeIntensities intensities() const { return {size, fixed.data(), moving.data()}; }
+  std::size_t dimension() const { return size[2] > 1 ? 3 : 2; }
+};
+
+struct LocalCorrelationResult {
+  double value = 0;
+  std::vector<float> slopes;
+};
+
+inline LocalCorrelationResult evaluateHere(const std::string& window, const LocalCorrelationCase& images,
+                                           int threads = 1, bool withSlopes = true)
+{
+  LocalNormalizedCorrelation metric(parametersOf(window, images.dimension(), 1, "Metric0"));
+  metric.prepareForLevel(0, {0, 100, 0, 100});
+  LocalCorrelationResult result{0, std::vector<float>(images.fixed.size(), 1e30f)};
+  const Context context{{}, threads};
+  result.value = metric.evaluate(context, images.intensities(), withSlopes ? result.slopes.data() : nullptr);
+  return result;
+}
+
+/// The equations as they stand, one window after the other.
+inline LocalCorrelationResult naiveResult(const std::string& text, const LocalCorrelationCase& images)
+{
+  const LocalWindow window = LocalWindow::read(parametersOf(text, images.dimension(), 1, "Metric0"), 0);
+  const std::array<int, 3> size{static_cast<int>(images.size[0]), static_cast<int>(images.size[1]),
+                                static_cast<int>(images.size[2])};
+  const auto forWindow = [&](int x, int y, int z, const auto& body) {
+    const std::array<int, 3> centre{x, y, z};
+    std::array<int, 3> first, last;
+    for (int d = 0; d < 3; ++d) {
+      first[d] = std::max(0, centre[d] - window.radius[d]);
+      last[d] = std::min(size[d] - 1, centre[d] + window.radius[d]);
+    }
+    std::array<int, 3> at;
+    for (at[2] = first[2]; at[2] <= last[2]; ++at[2])
+      for (at[1] = first[1]; at[1] <= last[1]; ++at[1])
+        for (at[0] = first[0]; at[0] <= last[0]; ++at[0]) {
+          const std::size_t i = (static_cast<std::size_t>(at[2]) * size[1] + at[1]) * size[0] + at[0];
+          double weight = 1;
+          for (int d = 0; d < 3 && !window.isBox(); ++d)
+            weight *= window.weights[d][at[d] - centre[d] + window.radius[d]];
+          if (!std::isnan(images.moving[i]))
+            body(i, weight, images.fixed[i] / 100.0 - 0.5, images.moving[i] / 100.0 - 0.5);
+        }
+  };
+  std::vector<double> slopes(images.fixed.size());
+  double sum = 0, windows = 0;
+  std::size_t centre = 0;
+  for (int z = 0; z < size[2]; ++z)
+    for (int y = 0; y < size[1]; ++y)
+      for (int x = 0; x < size[0]; ++x, ++centre) {
+        if (std::isnan(images.moving[centre]))
+          continue;
+        double n = 0, meanF = 0, meanM = 0, cov = 0, varF = 0, varM = 0;
+        forWindow(x, y, z, [&](std::size_t, double weight, double f, double m) {
+          n += weight;
+          meanF += weight * f;
+          meanM += weight * m;
+        });
+        meanF /= n;
+        meanM /= n;
+        forWindow(x, y, z, [&](std::size_t, double weight, double f, double m) {
+          cov += weight * (f - meanF) * (m - meanM);
+          varF += weight * ((f - meanF) * (f - meanF) + 1e-6);
+          varM += weight * ((m - meanM) * (m - meanM) + 1e-6);
+        });
+        ++windows;
+        sum += cov * std::abs(cov) / (varF * varM);
+        forWindow(x, y, z, [&](std::size_t i, double weight, double f, double m) {
+          slopes[i] += weight
+                       * (2 * std::abs(cov) / (varF * varM) * (f - meanF)
+                          - 2 * cov * std::abs(cov) / (varF * varM * varM) * (m - meanM));
+        });
+      }
+  LocalCorrelationResult result{-sum / windows, {}};
+  for (const double slope : slopes)
+    result.slopes.push_back(static_cast<float>(-slope / windows / 100));
+  return result;
+}
+
+/// Two and three dimensions; sizes around those of chunks and below those of windows; positions that do not
+/// count.
+inline std::vector<LocalCorrelationCase> awkwardCases()
+{
+  std::vector<LocalCorrelationCase> cases;
+  for (const double missing : {0.0, 0.3})
+    for (const std::array<std::size_t, 3> size :
+         {std::array<std::size_t, 3>{7, 5, 1}, {1, 1, 3}, {3, 70, 1}, {66, 2, 2}, {9, 7, 5}, {2, 33, 65}})
+      cases.emplace_back(size, missing);
+  return cases;
+}
+
+inline std::vector<std::string> awkwardWindows()
+{
+  return {"(LocalWindowRadius 1)", "(LocalWindowRadius 3)", "(LocalWindowRadius 40)",
+          "(LocalWindowSigma 0.5)", "(LocalWindowSigma 2)"};
+}
+
+inline std::string describe(const LocalCorrelationCase& images)
+{
+  std::string text;
+  for (const std::size_t positions : images.size)
+    text += std::to_string(positions) + " ";
+  return text
+         + (std::ranges::any_of(images.moving, [](float m) { return std::isnan(m); }) ? "with holes " : "");
+}
+
+/// `tolerance` is a share of the largest slope, or of 0.1: parts of that size cancel each other in windows of
+/// two or three positions.
+inline void expectSameSlopes(const std::vector<float>& found, const std::vector<float>& expected,
+                             double tolerance, const std::string& what)
+{
+  double largest = 0.1, farthest = 0;
+  ASSERT_EQ(found.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(expected[i])));
+    const double distance = std::abs(static_cast<double>(found[i]) - expected[i]);
+    farthest = distance > farthest || std::isnan(distance) ? distance : farthest;
+  }
+  EXPECT_LE(farthest, tolerance * largest) << what;
+}
+
+}

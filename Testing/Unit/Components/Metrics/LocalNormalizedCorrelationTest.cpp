@@ -1,0 +1,158 @@
+#include "Components/Metrics/LocalNormalizedCorrelation.h"
+
+#include "Core/Registration/Stage/StageComponents.h"
+#include "Testing/Support/AllComponents.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Naive/NaiveLocalCorrelation.h"
+#include "Testing/Support/ParameterText.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+TEST(LocalNormalizedCorrelationTest, ALinearRelationGivesMinusOneAndItsNegativeOne)
+{
+  LocalCorrelationCase images({11, 9, 7});
+  for (const float factor : {0.5f, -0.5f}) {
+    for (std::size_t i = 0; i < images.fixed.size(); ++i)
+      images.moving[i] = 50 + factor * images.fixed[i];
+    // The floor of the variances takes some 1e-6 / 0.08 of noise between 0 and 1.
+    EXPECT_NEAR(evaluateHere("", images).value, factor > 0 ? -1 : 1, 1e-3);
+  }
+}
+
+TEST(LocalNormalizedCorrelationTest, OneWindowByHand)
+{
+  // One row of two samples, both in both windows: f = -0.5, 0.5 and m = -0.5, 0.5 in units of the range 100,
+  // so cov = varF = varM = 0.5, and the floor adds 2e-6.
+  LocalCorrelationCase images({2, 1, 1});
+  images.fixed = {0, 100};
+  images.moving = {0, 100};
+  const double variance = 0.5 + 2e-6;
+  EXPECT_DOUBLE_EQ(evaluateHere("", images).value, -0.25 / (variance * variance));
+  images.moving = {100, 0};
+  EXPECT_DOUBLE_EQ(evaluateHere("", images).value, 0.25 / (variance * variance));
+}
+
+TEST(LocalNormalizedCorrelationTest, AgreesWithANaiveLoopAtAwkwardSizes)
+{
+  for (const LocalCorrelationCase& images : awkwardCases())
+    for (const std::string& window : awkwardWindows()) {
+      const LocalCorrelationResult found = evaluateHere(window, images), naive = naiveResult(window, images);
+      EXPECT_NEAR(found.value, naive.value, 1e-12) << describe(images) << window;
+      expectSameSlopes(found.slopes, naive.slopes, 1e-6, describe(images) + window); // kept as floats
+    }
+}
+
+TEST(LocalNormalizedCorrelationTest, SlopesMatchFiniteDifferences)
+{
+  for (const std::string window :
+       {"(LocalWindowRadius 1)", "(LocalWindowRadius 2 1 3)", "(LocalWindowSigma 0.8)"})
+    for (const double missing : {0.0, 0.2}) {
+      LocalCorrelationCase images({7, 6, 5}, missing);
+      const std::vector<float> slopes = evaluateHere(window, images).slopes;
+      const double largest =
+          std::abs(*std::ranges::max_element(slopes, {}, [](float s) { return std::abs(s); }));
+      for (std::size_t i = 0; i < slopes.size(); ++i) {
+        if (std::isnan(images.moving[i])) {
+          EXPECT_EQ(slopes[i], 0);
+          continue;
+        }
+        const float at = images.moving[i], above = at + 0.05f, below = at - 0.05f;
+        images.moving[i] = above;
+        const double valueAbove = evaluateHere(window, images).value;
+        images.moving[i] = below;
+        const double valueBelow = evaluateHere(window, images).value;
+        images.moving[i] = at;
+        EXPECT_NEAR(slopes[i], (valueAbove - valueBelow) / (static_cast<double>(above) - below),
+                    1e-4 * largest)
+            << window << ", position " << i;
+      }
+    }
+}
+
+TEST(LocalNormalizedCorrelationTest, WindowsWithoutContrastCountAsZero)
+{
+  LocalCorrelationCase images({9, 8, 7});
+  std::ranges::fill(images.moving, 40.0f);
+  const LocalCorrelationResult flat = evaluateHere("", images);
+  EXPECT_NEAR(flat.value, 0, 1e-12);
+  for (const float slope : flat.slopes)
+    EXPECT_NEAR(slope, 0, 1e-12);
+
+  // Half of the image is noise of a tenth of the floor: that half adds next to nothing.
+  LocalCorrelationCase half({40, 8, 7});
+  half.moving = half.fixed;
+  const double whole = evaluateHere("", half).value;
+  for (std::size_t i = 0; i < half.fixed.size(); ++i)
+    if (i % 40 >= 20)
+      half.fixed[i] = half.moving[i] = 50 + 1e-4f * half.fixed[i];
+  EXPECT_NEAR(evaluateHere("", half).value, 0.5 * whole, 0.1); // beside windows that reach over the border
+  EXPECT_GT(evaluateHere("", half).value, 0.7 * whole);
+}
+
+TEST(LocalNormalizedCorrelationTest, RepeatsItsBitsForAnyThreadCount)
+{
+  for (const std::string window : {"(LocalWindowRadius 3)", "(LocalWindowSigma 1)"}) {
+    const LocalCorrelationCase images({19, 70, 130}, 0.1);
+    const LocalCorrelationResult once = evaluateHere(window, images);
+    for (const int threads : {2, 5}) {
+      const LocalCorrelationResult again = evaluateHere(window, images, threads);
+      EXPECT_EQ(again.value, once.value) << threads;
+      EXPECT_EQ(again.slopes, once.slopes) << threads;
+    }
+  }
+}
+
+TEST(LocalNormalizedCorrelationTest, AValueAloneIsTheSame)
+{
+  const LocalCorrelationCase images({13, 12, 11}, 0.1);
+  EXPECT_EQ(evaluateHere("", images, 1, false).value, evaluateHere("", images).value);
+}
+
+TEST(LocalNormalizedCorrelationTest, EachLevelAndAxisHasItsOwnRadius)
+{
+  const Parameters parameters = parametersOf("(LocalWindowRadius 4 3 2 1 1 2)", 3, 2, "Metric0");
+  EXPECT_EQ(LocalWindow::read(parameters, 0).radius, (std::array{4, 3, 2}));
+  EXPECT_EQ(LocalWindow::read(parameters, 1).radius, (std::array{1, 1, 2}));
+  EXPECT_EQ(LocalWindow::read(parametersOf("", 2, 1, "Metric0"), 0).radius, (std::array{2, 2, 0}));
+  EXPECT_EQ(LocalWindow::read(parametersOf("(LocalWindowSigma 1 1.5)", 3, 2, "Metric0"), 1).radius,
+            (std::array{5, 5, 5}));
+}
+
+TEST(LocalNormalizedCorrelationTest, TwoKindsOfWindowAtOnceAreRefused)
+{
+  const std::string message = messageOf([] {
+    LocalNormalizedCorrelation(parametersOf("(LocalWindowRadius 2)\n(LocalWindowSigma 1)", 3, 1, "Metric0"));
+  });
+  EXPECT_NE(message.find("Allowed: LocalWindowRadius for a box, or LocalWindowSigma for a Gaussian"),
+            std::string::npos)
+      << message;
+}
+
+TEST(LocalNormalizedCorrelationTest, SamplersWithoutNeighboursAreRefused)
+{
+  const auto make = [](const std::string& sampler) {
+    createComponents<3>(allComponents(),
+                        parametersOf("(Metric \"LocalNormalizedCorrelation\")\n"
+                                     "(Transform \"AffineTransform\")\n(Optimizer \"ConjugateGradient\")\n"
+                                     "(ImageSampler \""
+                                         + sampler + "\")",
+                                     3, 1, ""));
+  };
+  for (const std::string sampler : {"Random", "RandomCoordinate", "RandomSparseMask"}) {
+    const std::string message = messageOf([&] { make(sampler); });
+    EXPECT_NE(message.find("\"" + sampler + "\" for the metric \"LocalNormalizedCorrelation\""),
+              std::string::npos)
+        << message;
+    EXPECT_NE(message.find("Allowed: \"Full\" or \"Grid\""), std::string::npos) << message;
+  }
+  EXPECT_NO_THROW(make("Full"));
+  EXPECT_NO_THROW(make("Grid"));
+}
+
+}
+}
