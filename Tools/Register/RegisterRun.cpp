@@ -11,6 +11,7 @@
 #include "Tools/Register/StageDevice.h"
 #include "Tools/Register/StageReporter.h"
 
+#include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <future>
@@ -269,12 +270,24 @@ int readAndRun(const Registry& registry, const RegisterOptions& options, const s
              : checkAndRun<3>(registry, options, folder, stages, summary.inputs, files, summary, log);
 }
 
+/// Whether a text holds another one that neither begins nor ends within a word.
+bool holdsWord(const std::string& text, const std::string& word)
+{
+  const auto isOfWord = [&](std::size_t at) {
+    return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+  };
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    if ((at == 0 || !isOfWord(at - 1)) && !isOfWord(at + word.size()))
+      return true;
+  return false;
+}
+
 /// The input whose path a message holds; of several the longest path. Empty: none.
 std::string inputNamedIn(const std::string& message, const InputFiles& files)
 {
   std::string named;
   for (const auto& [place, input] : files.files())
-    if (message.find(input.path) != std::string::npos && input.path.size() > named.size())
+    if (input.path.size() > named.size() && holdsWord(message, input.path))
       named = input.path;
   return named;
 }
