@@ -28,6 +28,7 @@
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
+#include "Components/Metrics/SoftDice.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
 #include "Components/Optimizers/ConjugateGradient.h"
@@ -73,6 +74,7 @@ void registerComponents(Registry& registry)
   addComponent<AdvancedNormalizedCorrelation>(registry);
   addComponent<AdvancedMeanSquares>(registry);
   addComponent<LocalNormalizedCorrelation>(registry);
+  addComponent<SoftDice>(registry);
   addComponent<TransformBendingEnergyPenalty>(registry);
   addComponent<CorrespondingPointsEuclideanDistanceMetric>(registry);
 
