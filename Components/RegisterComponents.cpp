@@ -26,9 +26,9 @@
 #include "Components/Metrics/AdvancedMeanSquares.h"
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
+#include "Components/Metrics/DisplacementMagnitudePenalty.h"
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
-#include "Components/Metrics/SoftDice.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
 #include "Components/Optimizers/ConjugateGradient.h"
@@ -74,7 +74,7 @@ void registerComponents(Registry& registry)
   addComponent<AdvancedNormalizedCorrelation>(registry);
   addComponent<AdvancedMeanSquares>(registry);
   addComponent<LocalNormalizedCorrelation>(registry);
-  addComponent<SoftDice>(registry);
+  addComponent<DisplacementMagnitudePenalty>(registry);
   addComponent<TransformBendingEnergyPenalty>(registry);
   addComponent<CorrespondingPointsEuclideanDistanceMetric>(registry);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/CorrespondingPointsOnCuda.h"
+#include "Components/Metrics/Shared/DistancesOnCuda.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
 

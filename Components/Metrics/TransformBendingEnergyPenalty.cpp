@@ -2,7 +2,6 @@
 
 #include "Components/Transforms/BSplineTransform.h"
 #include "Core/Compute/Memory/MemoryCount.h"
-#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 
 #include <algorithm>
@@ -10,8 +9,6 @@
 
 namespace tessera {
 namespace {
-
-constexpr std::size_t samplesAtOnce = 128; // the 27 derivatives of so many samples stay in the cache
 
 const Parameter<std::string>& bendingEnergyIntegration()
 {
@@ -45,34 +42,15 @@ constexpr std::array<double, symmetricCount(D)> multiplicities()
   return m;
 }
 
-/// Drops the points that T maps outside of the moving mask.
-template <int D>
-void keepInMovingMask(Context& context, const TransformChain<D>& chain, const Mask<D>& mask,
-                      PointBatch<D>& points)
-{
-  thread_local PointBatch<D> mapped;
-  mapChain<D>(context, chain, points.list(), mapped.out());
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < points.count; ++i) {
-    Vec<D> mappedMm;
-    for (int d = 0; d < D; ++d) {
-      mappedMm[d] = mapped.mm[d][i];
-      points.mm[d][kept] = points.mm[d][i];
-    }
-    kept += mask.contains(mappedMm);
-  }
-  points.count = kept;
-}
-
 /// Returns the sum of |H|^2 and replaces H by d sum / d H.
 template <int D>
-double energyAndCovector(std::vector<double>& hessian, std::size_t count)
+double energyAndCovector(double* hessian, std::size_t count)
 {
   constexpr auto multiplicity = multiplicities<D>();
   double energy = 0;
   for (int k = 0; k < D; ++k)
     for (int s = 0; s < symmetricCount(D); ++s) {
-      double* h = hessian.data() + (k * symmetricCount(D) + s) * count;
+      double* h = hessian + (k * symmetricCount(D) + s) * count;
       double squares = 0;
       for (std::size_t i = 0; i < count; ++i) {
         squares += h[i] * h[i];
@@ -81,6 +59,20 @@ double energyAndCovector(std::vector<double>& hessian, std::size_t count)
       energy += multiplicity[s] * squares;
     }
   return energy;
+}
+
+template <int D>
+double sumOfEnergies(Context& context, const TransformChain<D>& chain, const ListSamples<D>& points,
+                     std::span<double> gradient)
+{
+  constexpr std::size_t samplesAtOnce = MeanOverSamples<D>::samplesAtOnce;
+  thread_local std::vector<double> jacobian(D * D * samplesAtOnce),
+      hessian(D * symmetricCount(D) * samplesAtOnce);
+  chainSpatialDerivatives<D>(context, chain, points, jacobian.data(), hessian.data());
+  const double sum = energyAndCovector<D>(hessian.data(), points.count);
+  if (!gradient.empty())
+    pullBackChainSpatialDerivatives<D>(context, chain, points, nullptr, hessian.data(), gradient);
+  return sum;
 }
 
 }
@@ -227,25 +219,11 @@ TermValue TransformBendingEnergyPenalty<D>::evaluateHere(Context& context, const
     fill(vectorContext<D>(context, *level_.chain->transform), 0, gradient);
     return {};
   }
-  const TransformChain<D>& chain = chain_(*level_.chain, parameters);
-  const StripePlan plan = planStripes(positionCount<D>(samples), parameters.size());
-  sums_.assign(plan.stripes, {});
-  stripedGradient_.begin(gradient, plan.stripes);
-  forEachChunk(context, plan.stripes, [&](std::size_t stripe) {
-    const std::span<double> own = gradient.empty() ? gradient : stripedGradient_.clearedStripe(stripe);
-    sums_[stripe] = sumStripe(samples, chain, plan.first(stripe), plan.last(stripe), own);
-  });
-
-  TermValue result;
-  for (const StripeSum& sum : sums_) {
-    result.value += sum.energy;
-    result.asked += sum.count.asked;
-    result.valid += sum.count.valid;
-  }
+  TermValue result = mean_.evaluate(context, samples, chain_(*level_.chain, parameters),
+                                    level_.movingMask.get(), gradient, sumOfEnergies<D>);
   validSampleRule_.check(level_.level, result.valid, result.asked);
-  const double perSample = result.valid == 0 ? 0 : squareMmOfUnit_ / static_cast<double>(result.valid);
-  result.value *= perSample;
-  stripedGradient_.sum(context, perSample);
+  result.value *= squareMmOfUnit_;
+  toUnit(context, gradient);
   return result;
 }
 
@@ -285,34 +263,6 @@ void TransformBendingEnergyPenalty<D>::toUnit(const Context& vectors, std::span<
 {
   if (squareMmOfUnit_ != 1 && !gradient.empty())
     scaleInto(vectors, squareMmOfUnit_, gradient, gradient);
-}
-
-template <int D>
-typename TransformBendingEnergyPenalty<D>::StripeSum
-TransformBendingEnergyPenalty<D>::sumStripe(const SampleSet<D>& samples, const TransformChain<D>& chain,
-                                            std::size_t first, std::size_t last,
-                                            std::span<double> gradient) const
-{
-  thread_local PointBatch<D> points;
-  thread_local std::vector<float> fixed(batchCapacity);
-  thread_local std::vector<double> jacobian(D * D * samplesAtOnce),
-      hessian(D * symmetricCount(D) * samplesAtOnce);
-  Context oneThread;
-  StripeSum sum;
-  for (; first < last; first += samplesAtOnce) {
-    fillBatch<D>(samples, first, std::min(first + samplesAtOnce, last), points, fixed.data());
-    sum.count.asked += points.count;
-    if (level_.movingMask)
-      keepInMovingMask<D>(oneThread, chain, *level_.movingMask, points);
-    sum.count.valid += points.count;
-    if (points.count == 0)
-      continue;
-    chainSpatialDerivatives<D>(oneThread, chain, points.list(), jacobian.data(), hessian.data());
-    sum.energy += energyAndCovector<D>(hessian, points.count);
-    if (!gradient.empty())
-      pullBackChainSpatialDerivatives<D>(oneThread, chain, points.list(), nullptr, hessian.data(), gradient);
-  }
-  return sum;
 }
 
 template class TransformBendingEnergyPenalty<2>;

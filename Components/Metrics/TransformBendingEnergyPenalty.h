@@ -1,12 +1,11 @@
 #pragma once
 
 #include "Components/Metrics/Shared/BendingEnergyOnCuda.h"
+#include "Components/Metrics/Shared/MeanOverSamples.h"
 #include "Components/Transforms/Shared/ExactBendingEnergy.h"
 #include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
-#include "Core/Registration/Samples/SampleGather.h"
-#include "Core/Registration/Samples/StripePlan.h"
 #include "Core/Registration/Terms/ValidSampleRule.h"
 
 #include <optional>
@@ -51,16 +50,10 @@ private:
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
                std::span<double> gradient) override;
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
-  struct StripeSum {
-    double energy = 0;
-    SampleCount count;
-  };
   void prepareExact(const Context&);
   ExactBendingEnergy<D>* closedForm(const SampleSet<D>&);
   void toUnit(const Context& vectors, std::span<double> gradient) const;
   std::optional<ExactBendingEnergy<D>> overVoxels(const VoxelLattice<D>&) const;
-  StripeSum sumStripe(const SampleSet<D>&, const TransformChain<D>&, std::size_t first, std::size_t last,
-                      std::span<double> gradient) const;
 
   Parameters parameters_;
   ValidSampleRule validSampleRule_;
@@ -80,8 +73,7 @@ private:
 
   // These are kept only to avoid new allocations in each evaluation.
   ChainAtParameters<D> chain_;
-  std::vector<StripeSum> sums_;
-  StripedGradient stripedGradient_;
+  MeanOverSamples<D> mean_;
 };
 
 }

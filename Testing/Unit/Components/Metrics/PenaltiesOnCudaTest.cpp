@@ -1,5 +1,6 @@
 // needs: GPU
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
+#include "Components/Metrics/DisplacementMagnitudePenalty.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Testing/Support/ErrorText.h"
@@ -214,6 +215,41 @@ TEST(PenaltiesOnCudaTest, TooFewValidSamplesAreTheSameErrorAsOnTheCpu)
 
   EXPECT_NE(onCpu.find("0 of 400 samples"), std::string::npos) << onCpu;
   EXPECT_EQ(errorOn(makeContext({DeviceKind::cuda, 0}, 1)), onCpu);
+}
+
+template <int D>
+void expectTheCpusDisplacements(const TermScene<D>& scene, const std::string& what)
+{
+  using Term = DisplacementMagnitudePenalty<D>;
+  expectTheCpusResults<Term, D>(scene, scene.points(2049, -0.1), pointsTolerance, what + ", points");
+  expectTheCpusResults<Term, D>(scene, scene.points(1), pointsTolerance, what + ", one point");
+  expectTheCpusResults<Term, D>(scene, scene.lattice(1), pointsTolerance, what + ", every voxel");
+  expectTheCpusResults<Term, D>(scene, scene.lattice(3), pointsTolerance, what + ", every third voxel");
+}
+
+TEST(PenaltiesOnCudaTest, DisplacementMagnitudesAgreeWithTheCpuInAllChains)
+{
+  TESSERA_NEEDS_GPU();
+  forEachBendingScene<2>(expectTheCpusDisplacements<2>);
+  forEachBendingScene<3>(expectTheCpusDisplacements<3>);
+  forEachModelScene<2>(true, expectTheCpusDisplacements<2>);
+  forEachModelScene<3>(true, expectTheCpusDisplacements<3>);
+}
+
+TEST(PenaltiesOnCudaTest, DisplacementMagnitudesAgreeWithTheCpuInMasksAndChunks)
+{
+  TESSERA_NEEDS_GPU();
+  TermScene<2> chunks(1, {2311, 1907}); // more than 2^22
+  const double middleMm = chunks.fixed->geometry.centerMm()[1];
+  chunks.level.fixedMask = std::make_shared<Mask<2>>(
+      drawMask<2>(chunks.fixed->geometry, [&](const Vec<2>& p) { return p[0] + p[1] > middleMm; }));
+  chunks.level.movingMask = std::make_shared<Mask<2>>(
+      drawMask<2>(chunks.moving->geometry, [&](const Vec<2>& p) { return p[1] < middleMm + 100; }));
+  chunks.useAffine();
+  expectTheCpusDisplacements<2>(chunks, "affine");
+  chunks.useAsInitial(Combination::compose);
+  useBSpline<2>(chunks, 3, false);
+  expectTheCpusDisplacements<2>(chunks, "B-spline");
 }
 
 template <int D>

@@ -1,0 +1,79 @@
+#include "Components/Metrics/Shared/DistanceKernels.h"
+
+#include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
+#include "Core/Compute/Cuda/Reduction.cuh"
+#include "Core/Registration/Samples/SampleKernels.cuh"
+
+#include <algorithm>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+/// Each thread handles one point.
+template <int D, bool OfPairs>
+__global__ void
+distances(const __grid_constant__ SamplesOnCuda<D> points, const std::array<const double*, D> partnersMm,
+          const __grid_constant__ ChainOnCuda<D> chain, const __grid_constant__ MaskOnCuda<D> movingMask,
+          const std::array<float*, D> covectors, double* scratch, DistanceSums<D>* result)
+{
+  double sums[3] = {};
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < points.count;
+       i += static_cast<std::size_t>(gridDim.x) * blockDim.x) {
+    const SampleOnCuda<D> sample = sampleAt(points, i);
+    Vec<D> difference{};
+    double squared = 0;
+    bool counts = sample.asked;
+    if (counts) {
+      const Vec<D> mappedMm = mapChain<D>(chain, sample.pointMm);
+#pragma unroll
+      for (int d = 0; d < D; ++d) {
+        difference[d] = mappedMm[d] - (OfPairs ? partnersMm[d][i] : sample.pointMm[d]);
+        squared += difference[d] * difference[d];
+      }
+      counts = movingMask.contains(mappedMm);
+      sums[2] += 1;
+    }
+    const double distance = OfPairs ? sqrt(squared) : squared;
+    if (counts) {
+      sums[0] += distance;
+      sums[1] += 1;
+    }
+    const bool hasSlope = counts && (!OfPairs || distance > std::numeric_limits<double>::epsilon());
+    if (covectors[0] != nullptr)
+#pragma unroll
+      for (int d = 0; d < D; ++d)
+        covectors[d][i] =
+            hasSlope ? static_cast<float>(OfPairs ? difference[d] / distance : 2 * difference[d]) : 0.0f;
+  }
+  addGridSums(sums, scratch, &result->blocksDone, result->sums);
+}
+
+}
+
+template <int D>
+void distancesOnCuda(Context& context, const SamplesOnCuda<D>& points,
+                     const std::array<const double*, D>& partnersMm, const ChainOnCuda<D>& chain,
+                     const MaskOnCuda<D>& movingMask, const std::array<float*, D>& covectors, double* scratch,
+                     DistanceSums<D>* result)
+{
+  if (points.count == 0)
+    return;
+  constexpr int threads = 32;
+  const auto blocks =
+      static_cast<unsigned>(std::min(ceilDiv<std::size_t>(points.count, threads), maxDistanceWarps));
+  const auto kernel = partnersMm[0] == nullptr ? distances<D, false> : distances<D, true>;
+  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(points, partnersMm, chain, movingMask, covectors,
+                                                        scratch, result);
+  checkLaunch("distances of mapped points");
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void distancesOnCuda<D>(Context&, const SamplesOnCuda<D>&, const std::array<const double*, D>&,   \
+                                   const ChainOnCuda<D>&, const MaskOnCuda<D>&,                              \
+                                   const std::array<float*, D>&, double*, DistanceSums<D>*);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "Components/Metrics/Shared/DistanceKernels.h"
+#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/ParameterPullBack.h"
+#include "Core/Compute/Memory/PinnedValues.h"
+#include "Core/Registration/CostTerm.h"
+
+namespace tessera {
+
+/// Means of distances of mapped points on a CUDA device; distancesOnCuda says which. Points go in chunks,
+/// which need 4 D bytes a point for the gradient.
+template <int D>
+class DistancesOnCuda {
+public:
+  /// Throws Error(device) if a transform of the chain has no CUDA form.
+  DistancesOnCuda(const Context&, const TermLevel<D>&);
+
+  /// Takes the memory for the gradient at so many points. `enqueue` does it where nobody did.
+  void reserve(const Context&, std::size_t points);
+
+  /// These do the work of TermOnCuda, but accept any number of valid points.
+  void enqueue(Context&, const SamplesOnCuda<D>&, const std::array<const double*, D>& partnersMm,
+               std::span<const double> parameters, std::span<double> gradient);
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient);
+
+private:
+  void pullBack(Context&, const SamplesOnCuda<D>& chunk, const ChainOnCuda<D>&,
+                const std::array<float*, D>& covectors, bool isFirst, bool isLast,
+                std::span<double> gradient);
+
+  TermLevel<D> level_;
+  HeldChainOnCuda<D> chain_;
+  std::shared_ptr<const Buffer<std::uint8_t>> movingMaskVoxels_;
+  MaskOnCuda<D> movingMask_;
+
+  // These are kept only to avoid new allocations in each evaluation.
+  Buffer<DistanceSums<D>> result_;
+  PinnedValues<DistanceSums<D>> found_;
+  Buffer<double> scratch_;
+  Buffer<float> covectors_;
+  ParameterPullBack<D> pullBack_;
+};
+
+/// CorrespondingPointsEuclideanDistanceMetric on a CUDA device.
+template <int D>
+class CorrespondingPointsOnCuda final : public TermOnCuda<D> {
+public:
+  /// Copies the points. Throws Error(device) if a transform of the chain has no CUDA form.
+  CorrespondingPointsOnCuda(const Context&, const TermLevel<D>&);
+
+  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
+               std::span<double> gradient) override;
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+
+private:
+  DistancesOnCuda<D> distances_;
+  std::array<Buffer<double>, D> fixedMm_, movingMm_;
+  SamplesOnCuda<D> points_;
+  std::array<const double*, D> partnersMm_{};
+};
+
+}

@@ -1,9 +1,0 @@
-#include "Components/Metrics/SoftDice.h"
-
-#include "Components/Metrics/Shared/SumsOnCuda.cuh"
-
-namespace tessera {
-
-template class SumsOnCuda<SoftDice>;
-
-}
