@@ -30,6 +30,7 @@
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
+#include "Components/Metrics/TransformFoldingPenalty.h"
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
 #include "Components/Optimizers/ConjugateGradient.h"
 #include "Components/Optimizers/QuasiNewtonLBFGS.h"
@@ -76,6 +77,7 @@ void registerComponents(Registry& registry)
   addComponent<LocalNormalizedCorrelation>(registry);
   addComponent<DisplacementMagnitudePenalty>(registry);
   addComponent<TransformBendingEnergyPenalty>(registry);
+  addComponent<TransformFoldingPenalty>(registry);
   addComponent<CorrespondingPointsEuclideanDistanceMetric>(registry);
 
   addComponent<TranslationTransform>(registry);

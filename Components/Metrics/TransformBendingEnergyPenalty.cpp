@@ -137,7 +137,7 @@ void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const T
   chainSpatialDerivatives<D>(context, *level.chain, {}, nullptr, nullptr);
   if (!context.onCuda())
     return;
-  onCuda_ = std::make_unique<BendingEnergyOnCuda<D>>(context, level);
+  onCuda_ = std::make_unique<JetPenaltyOnCuda<D>>(context, level, JetFormula::bendingEnergy);
   for (const ExpectedSamples<D>& samples : level.expected)
     if (ExactBendingEnergy<D>* form = samples.lattice ? closedForm(*samples.lattice) : nullptr)
       form->reserve(context);

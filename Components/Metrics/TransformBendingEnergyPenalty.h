@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/BendingEnergyOnCuda.h"
+#include "Components/Metrics/Shared/JetPenaltyOnCuda.h"
 #include "Components/Metrics/Shared/MeanOverSamples.h"
 #include "Components/Transforms/Shared/ExactBendingEnergy.h"
 #include "Core/Compute/Memory/PinnedValues.h"
@@ -69,7 +69,7 @@ private:
   PinnedValues<double> closedValueFound_;
   /// The positions of the samples enqueued last, if they had a closed form.
   std::optional<std::size_t> closedPositions_;
-  std::unique_ptr<BendingEnergyOnCuda<D>> onCuda_; // null: on the CPU
+  std::unique_ptr<JetPenaltyOnCuda<D>> onCuda_; // null: on the CPU
 
   // These are kept only to avoid new allocations in each evaluation.
   ChainAtParameters<D> chain_;

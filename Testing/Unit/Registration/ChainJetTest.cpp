@@ -1,6 +1,8 @@
 #include "Components/Transforms/Shared/OnCuda/ChainJet.h"
 
+#include "Components/Metrics/Shared/FoldingFormula.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
+#include "Components/Metrics/TransformFoldingPenalty.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Testing/Support/Scenes/ModelScenes.h"
 
@@ -67,7 +69,40 @@ void expectTheChainsDerivatives(const TermScene<D>& scene, const std::string& wh
   }
 }
 
-template <int D, int Order>
+template <int D>
+struct Bending {
+  using Penalty = TransformBendingEnergyPenalty<D>;
+  static double penalty(const Jet<D>& jet) { return bendingEnergy<D>(jet); }
+  static void ofJacobian(const Jet<D>& jet, const Jet<D>& before, double (&covector)[D][D])
+  {
+    bendingCovectorOfJacobian<D>(jet, before, covector);
+  }
+  static void ofIndex(const Jet<D>& jet, const Jet<D>& before, const double (&axes)[D][D],
+                      const double (&ofJacobian)[D][D], int k, double (&covector)[D + symmetricCount(D)])
+  {
+    bendingCovectorOfIndex<D>(jet, before, axes, ofJacobian, k, covector);
+  }
+};
+
+template <int D>
+struct Folding {
+  using Penalty = TransformFoldingPenalty<D>;
+  static double penalty(const Jet<D>& jet) { return foldingPenalty<D>(jet); }
+  static void ofJacobian(const Jet<D>& jet, const Jet<D>& before, double (&covector)[D][D])
+  {
+    foldingCovectorOfJacobian<D>(jet, before, covector);
+  }
+  static void ofIndex(const Jet<D>&, const Jet<D>&, const double (&axes)[D][D],
+                      const double (&ofJacobian)[D][D], int k, double (&covector)[D + symmetricCount(D)])
+  {
+    double first[D];
+    covectorOfIndex<D>(axes, ofJacobian[k], first);
+    std::ranges::fill(covector, 0.0);
+    std::ranges::copy(first, covector);
+  }
+};
+
+template <int D, class Formula, int Order>
 void pullBackToPoints(const TransformOnCuda<D>& t, const Jet<D>& jet, const Jet<D>& before,
                       std::vector<double>& gradient)
 {
@@ -81,9 +116,9 @@ void pullBackToPoints(const TransformOnCuda<D>& t, const Jet<D>& jet, const Jet<
   const JetWeights<D, Order> w(support);
   double axes[D][D], ofJacobian[D][D], covector[entries];
   gridAxes<D>(t, axes);
-  bendingCovectorOfJacobian<D>(jet, before, ofJacobian);
+  Formula::ofJacobian(jet, before, ofJacobian);
   for (int k = 0; k < t.components(); ++k) {
-    bendingCovectorOfIndex<D>(jet, before, axes, ofJacobian, k, covector);
+    Formula::ofIndex(jet, before, axes, ofJacobian, k, covector);
     for (int l = 0; l <= Order; ++l)
       for (int m = 0; m < support.middleTaps; ++m)
         for (int x = 0; x <= Order; ++x) {
@@ -105,7 +140,7 @@ void pullBackToPoints(const TransformOnCuda<D>& t, const Jet<D>& jet, const Jet<
 }
 
 /// By the transform itself, whose axes are those of the world.
-template <int D>
+template <int D, class Formula>
 void pullBackToLandmarks(const Transform<D>& spline, const std::vector<double>& parameters, const Jet<D>& jet,
                          const Jet<D>& before, std::vector<double>& gradient)
 {
@@ -114,11 +149,11 @@ void pullBackToLandmarks(const Transform<D>& spline, const std::vector<double>& 
   TransformOnCuda<D> form;
   form.pointToIndex.fromOffset = identityMatrix<D>();
   gridAxes<D>(form, axes);
-  bendingCovectorOfJacobian<D>(jet, before, ofJacobian);
+  Formula::ofJacobian(jet, before, ofJacobian);
   std::vector<double> covJacobian, covHessian;
   for (int k = 0; k < D; ++k) {
     double covector[entries];
-    bendingCovectorOfIndex<D>(jet, before, axes, ofJacobian, k, covector);
+    Formula::ofIndex(jet, before, axes, ofJacobian, k, covector);
     covJacobian.insert(covJacobian.end(), covector, covector + D);
     covHessian.insert(covHessian.end(), covector + D, covector + entries);
   }
@@ -131,12 +166,12 @@ void pullBackToLandmarks(const Transform<D>& spline, const std::vector<double>& 
                                                       covHessian.data(), gradient);
 }
 
-template <int D>
+template <int D, class Formula>
 void expectThePenaltysGradient(const TermScene<D>& scene, const std::string& what)
 {
   const SampleSet<D> samples = scene.points(400, -0.05);
   const PointList<D>& list = std::get<PointList<D>>(samples);
-  TransformBendingEnergyPenalty<D> penalty(parametersOf("", D, 1, "Metric0"));
+  typename Formula::Penalty penalty(parametersOf("", D, 1, "Metric0"));
   Context context;
   penalty.prepareForLevel(context, scene.level);
   const std::vector<double> expected = gradientOf<D>(penalty, samples, scene.chain->parameters);
@@ -145,35 +180,36 @@ void expectThePenaltysGradient(const TermScene<D>& scene, const std::string& wha
 
   std::vector<double> gradient(expected.size());
   CovectorMoments<D> moments;
-  double energy = 0;
+  double sum = 0;
   for (std::size_t i = 0; i < list.positions(); ++i) {
     Jet<D> jet, before;
     jetOfChain<D>(onHost.chain, pointAt<D>(list, i), jet, before);
-    energy += bendingEnergy<D>(jet);
+    sum += Formula::penalty(jet);
     double ofJacobian[D][D];
-    bendingCovectorOfJacobian<D>(jet, before, ofJacobian);
+    Formula::ofJacobian(jet, before, ofJacobian);
     for (int k = 0; k < D; ++k)
       for (int l = 0; l < D; ++l)
         moments.outer[k][l] += ofJacobian[k][l];
     if (last.kind == TransformKind::linear)
       continue;
     if (last.kind == TransformKind::kernelSpline) {
-      pullBackToLandmarks<D>(*scene.chain->transform, scene.chain->parameters, jet, before, gradient);
+      pullBackToLandmarks<D, Formula>(*scene.chain->transform, scene.chain->parameters, jet, before,
+                                      gradient);
       continue;
     }
     if (last.order == 3)
-      pullBackToPoints<D, 3>(last, jet, before, gradient);
+      pullBackToPoints<D, Formula, 3>(last, jet, before, gradient);
     else if (last.order == 2)
-      pullBackToPoints<D, 2>(last, jet, before, gradient);
+      pullBackToPoints<D, Formula, 2>(last, jet, before, gradient);
     else
-      pullBackToPoints<D, 1>(last, jet, before, gradient);
+      pullBackToPoints<D, Formula, 1>(last, jet, before, gradient);
   }
   if (last.kind == TransformKind::linear)
     scene.chain->transform->linear()->pullBackMoments(scene.chain->parameters, moments, gradient);
 
   const auto count = static_cast<double>(list.positions());
   const double value = penalty.evaluate(context, samples, scene.chain->parameters, {}).value;
-  EXPECT_NEAR(energy / count, value, 1e-12 * value) << what;
+  EXPECT_NEAR(sum / count, value, 1e-12 * value) << what;
   const double norm = std::sqrt(std::inner_product(expected.begin(), expected.end(), expected.begin(), 0.0));
   for (std::size_t i = 0; i < expected.size(); ++i)
     ASSERT_NEAR(gradient[i] / count, expected[i], 1e-12 * norm)
@@ -190,14 +226,23 @@ TEST(ChainJetTest, AgreesWithTheTransformsInAllChains)
   forEachModelScene<3>(false, expectTheChainsDerivatives<3>);
 }
 
+template <template <int> class Formula>
+void expectGradientsInAllChains()
+{
+  forEachBendingScene<2>(expectThePenaltysGradient<2, Formula<2>>);
+  forEachBendingScene<3>(expectThePenaltysGradient<3, Formula<3>>);
+  forEachModelScene<2>(false, expectThePenaltysGradient<2, Formula<2>>);
+  forEachModelScene<3>(false, expectThePenaltysGradient<3, Formula<3>>);
+}
+
 TEST(ChainJetTest, CovectorsOfTheBendingEnergyGiveThePenaltysGradient)
 {
-  forEachBendingScene<2>(
-      [](const TermScene<2>& scene, const std::string& what) { expectThePenaltysGradient<2>(scene, what); });
-  forEachBendingScene<3>(
-      [](const TermScene<3>& scene, const std::string& what) { expectThePenaltysGradient<3>(scene, what); });
-  forEachModelScene<2>(false, expectThePenaltysGradient<2>);
-  forEachModelScene<3>(false, expectThePenaltysGradient<3>);
+  expectGradientsInAllChains<Bending>();
+}
+
+TEST(ChainJetTest, CovectorsOfTheFoldingPenaltyGiveThePenaltysGradient)
+{
+  expectGradientsInAllChains<Folding>();
 }
 
 }

@@ -101,13 +101,18 @@ TEST(StageMemoryOnCuda, InMasksIsAsPlanned)
 TEST(StageMemoryOnCuda, WithPenaltiesAndExactValuesIsAsPlanned)
 {
   TESSERA_NEEDS_GPU();
-  const std::string two =
-      "(Registration \"MultiMetricMultiResolutionRegistration\") "
-      "(Metric \"AdvancedMeanSquares\" \"TransformBendingEnergyPenalty\") (Metric1Weight 0.01) "
-      "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) ";
-  expectPlanned(stageInput<3>(size, two), "sampled bending energy in all voxels");
-  expectPlanned(stageInput<3>(size, two + "(BendingEnergyIntegration \"Exact\")"), "exact bending energy");
-  expectPlanned(stageInput<3>(size, two + "(ImageSampler \"Random\") (ShowExactMetricValue \"true\")"),
+  const auto with = [](const std::string& penalty) {
+    return "(Registration \"MultiMetricMultiResolutionRegistration\") (Metric \"AdvancedMeanSquares\" \""
+           + penalty
+           + "\") (Metric1Weight 0.01) (Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) ";
+  };
+  for (const char* penalty :
+       {"TransformBendingEnergyPenalty", "DisplacementMagnitudePenalty", "TransformFoldingPenalty"})
+    expectPlanned(stageInput<3>(size, with(penalty)), std::string(penalty) + " in all voxels");
+  const std::string bending = with("TransformBendingEnergyPenalty");
+  expectPlanned(stageInput<3>(size, bending + "(BendingEnergyIntegration \"Exact\")"),
+                "exact bending energy");
+  expectPlanned(stageInput<3>(size, bending + "(ImageSampler \"Random\") (ShowExactMetricValue \"true\")"),
                 "exact metric values");
 }
 

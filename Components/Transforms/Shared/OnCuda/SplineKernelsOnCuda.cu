@@ -68,9 +68,9 @@ struct OfPoints {
 };
 
 /// The same for covectors of the first and second derivatives of T.
-template <int D>
+template <int D, bool ThroughHessian>
 struct OfDerivatives {
-  static constexpr int perComponent = D + symmetricCount(D), values = D * perComponent;
+  static constexpr int perComponent = ThroughHessian ? D + symmetricCount(D) : D, values = D * perComponent;
   bool throughJacobian;
 
   template <SplineKernel Kernel>
@@ -89,9 +89,10 @@ struct OfDerivatives {
 #pragma unroll
           for (int j = 0; j < D; ++j)
             sum[m] += ofComponent[j * step] * jacobian[k][j];
+        if constexpr (ThroughHessian)
 #pragma unroll
-        for (int s = 0; s < symmetricCount(D); ++s)
-          sum[m] += ofComponent[(D + s) * step] * hessian[k][s];
+          for (int s = 0; s < symmetricCount(D); ++s)
+            sum[m] += ofComponent[(D + s) * step] * hessian[k][s];
       }
     }
   }
@@ -252,11 +253,15 @@ void sumSplineCovectorsOnCuda(Context& context, const TransformOnCuda<D>& spline
 
 template <int D>
 void sumSplineDerivativeCovectorsOnCuda(Context& context, const TransformOnCuda<D>& spline, std::size_t count,
-                                        const double* points, const double* covectors, bool throughJacobian,
-                                        double* scratch, double* sums, bool overwrites)
+                                        const double* points, const double* covectors, bool throughHessian,
+                                        bool throughJacobian, double* scratch, double* sums, bool overwrites)
 {
-  sumSamples<D>(context, spline, OfDerivatives<D>{throughJacobian}, count, points, covectors, scratch, sums,
-                overwrites);
+  if (throughHessian)
+    sumSamples<D>(context, spline, OfDerivatives<D, true>{throughJacobian}, count, points, covectors, scratch,
+                  sums, overwrites);
+  else
+    sumSamples<D>(context, spline, OfDerivatives<D, false>{throughJacobian}, count, points, covectors,
+                  scratch, sums, overwrites);
 }
 
 template <int D>
@@ -273,8 +278,8 @@ void splineGradientOnCuda(Context& context, const TransformOnCuda<D>& spline, co
   template void sumSplineCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t, const double*, \
                                             const double*, double*, double*, bool);                          \
   template void sumSplineDerivativeCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t,      \
-                                                      const double*, const double*, bool, double*, double*,  \
-                                                      bool);                                                 \
+                                                      const double*, const double*, bool, bool, double*,     \
+                                                      double*, bool);                                        \
   template void splineGradientOnCuda<D>(Context&, const TransformOnCuda<D>&, const double*, double*,         \
                                         const GradientUpdate&);
 TESSERA_INSTANTIATE(2)

@@ -52,13 +52,13 @@ TESSERA_CUDA_ONLY void sumSplineCovectorsOnCuda(Context&, const TransformOnCuda<
                                                 double* scratch, double* sums, bool overwrites);
 
 /// The same for covectors of the spline's first (if `throughJacobian`) and second derivatives. They are
-/// ordered by components: D of the first derivatives, then the upper triangle of the second ones, whose
-/// entries count once.
+/// ordered by components: D of the first derivatives, then (if `throughHessian`; without it they are not
+/// there) the upper triangle of the second ones, whose entries count once.
 template <int D>
-TESSERA_CUDA_ONLY void sumSplineDerivativeCovectorsOnCuda(Context&, const TransformOnCuda<D>&,
-                                                          std::size_t count, const double* points,
-                                                          const double* covectors, bool throughJacobian,
-                                                          double* scratch, double* sums, bool overwrites);
+TESSERA_CUDA_ONLY void
+sumSplineDerivativeCovectorsOnCuda(Context&, const TransformOnCuda<D>&, std::size_t count,
+                                   const double* points, const double* covectors, bool throughHessian,
+                                   bool throughJacobian, double* scratch, double* sums, bool overwrites);
 
 /// gradient += influence^T * sums.
 template <int D>

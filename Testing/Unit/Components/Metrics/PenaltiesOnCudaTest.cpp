@@ -2,6 +2,7 @@
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
 #include "Components/Metrics/DisplacementMagnitudePenalty.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
+#include "Components/Metrics/TransformFoldingPenalty.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
@@ -215,6 +216,37 @@ TEST(PenaltiesOnCudaTest, TooFewValidSamplesAreTheSameErrorAsOnTheCpu)
 
   EXPECT_NE(onCpu.find("0 of 400 samples"), std::string::npos) << onCpu;
   EXPECT_EQ(errorOn(makeContext({DeviceKind::cuda, 0}, 1)), onCpu);
+}
+
+template <int D>
+void expectTheCpusFolding(const TermScene<D>& scene, const std::string& what)
+{
+  using Term = TransformFoldingPenalty<D>;
+  expectTheCpusResults<Term, D>(scene, scene.points(2049, -0.1), bendingTolerance, what + ", points");
+  expectTheCpusResults<Term, D>(scene, scene.points(1), bendingTolerance, what + ", one point");
+  expectTheCpusResults<Term, D>(scene, scene.lattice(1), bendingTolerance, what + ", every third voxel");
+}
+
+TEST(PenaltiesOnCudaTest, FoldingPenaltyAgreesWithTheCpuInAllChains)
+{
+  TESSERA_NEEDS_GPU();
+  forEachBendingScene<2>(expectTheCpusFolding<2>);
+  forEachBendingScene<3>(expectTheCpusFolding<3>);
+  forEachModelScene<2>(false, expectTheCpusFolding<2>);
+  forEachModelScene<3>(false, expectTheCpusFolding<3>);
+}
+
+TEST(PenaltiesOnCudaTest, FoldingPenaltyAgreesWithTheCpuInMasksAndChunks)
+{
+  TESSERA_NEEDS_GPU();
+  TermScene<2> scene(1, {3307, 3201}); // every third voxel: more than 2^20 samples
+  const Vec<2> centerMm = scene.fixed->geometry.centerMm();
+  scene.level.fixedMask = std::make_shared<Mask<2>>(
+      drawMask<2>(scene.fixed->geometry, [&](const Vec<2>& p) { return p[0] > centerMm[0] - 900; }));
+  scene.level.movingMask = std::make_shared<Mask<2>>(
+      drawMask<2>(scene.moving->geometry, [&](const Vec<2>& p) { return p[1] < centerMm[1] + 900; }));
+  useBSpline<2>(scene, 3, false, 40); // with folds
+  expectTheCpusFolding<2>(scene, "folded");
 }
 
 template <int D>

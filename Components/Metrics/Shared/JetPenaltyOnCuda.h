@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/BendingEnergyKernels.h"
+#include "Components/Metrics/Shared/JetPenaltyKernels.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Registration/CostTerm.h"
@@ -8,12 +8,13 @@
 
 namespace tessera {
 
-/// TransformBendingEnergyPenalty on a CUDA device. Samples go in chunks, which need 240 bytes a sample in 3D.
+/// A penalty on the spatial derivatives of a transform on a CUDA device. Samples go in chunks, which need 8
+/// jetCovectors bytes a sample.
 template <int D>
-class BendingEnergyOnCuda {
+class JetPenaltyOnCuda {
 public:
   /// Throws Error(device) if a transform of the chain has no CUDA form.
-  BendingEnergyOnCuda(const Context&, const TermLevel<D>&);
+  JetPenaltyOnCuda(const Context&, const TermLevel<D>&, JetFormula);
 
   /// Takes the memory for samples. `enqueue` does it where nobody did.
   void reserve(const Context&, const ExpectedSamples<D>&);
@@ -27,14 +28,15 @@ private:
                         bool isLast, std::span<double> gradient);
 
   TermLevel<D> level_;
+  JetFormula formula_;
   HeldChainOnCuda<D> chain_;
   SamplesForCuda<D> samples_;
   std::shared_ptr<const Buffer<std::uint8_t>> movingMaskVoxels_;
   MaskOnCuda<D> movingMask_;
 
   // These are kept only to avoid new allocations in each evaluation.
-  Buffer<BendingSums<D>> result_;
-  PinnedValues<BendingSums<D>> found_;
+  Buffer<JetSums<D>> result_;
+  PinnedValues<JetSums<D>> found_;
   Buffer<double> scratch_, covectors_, splineScratch_, splineSums_;
   Buffer<unsigned long long> sums_; // zeros between evaluations
 };

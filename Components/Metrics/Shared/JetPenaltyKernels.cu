@@ -1,5 +1,6 @@
-#include "Components/Metrics/Shared/BendingEnergyKernels.h"
+#include "Components/Metrics/Shared/JetPenaltyKernels.h"
 
+#include "Components/Metrics/Shared/FoldingFormula.h"
 #include "Components/Transforms/Shared/OnCuda/ChainJet.h"
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 #include "Core/Compute/Cuda/Reduction.cuh"
@@ -15,18 +16,40 @@ namespace {
 
 constexpr int threadsOfMany = 128;
 
+/// The numbers of a component's covector: of its first and, if the formula has them, second derivatives.
+template <int D, JetFormula Formula>
+constexpr int entriesOf = Formula == JetFormula::bendingEnergy ? D + symmetricCount(D) : D;
+
+template <int D, JetFormula Formula>
+__device__ double penaltyOf(const Jet<D>& jet)
+{
+  if constexpr (Formula == JetFormula::bendingEnergy)
+    return bendingEnergy<D>(jet);
+  else
+    return foldingPenalty<D>(jet);
+}
+
+template <int D, JetFormula Formula>
+__device__ void covectorOfJacobian(const Jet<D>& jet, const Jet<D>& before, double (&covector)[D][D])
+{
+  if constexpr (Formula == JetFormula::bendingEnergy)
+    bendingCovectorOfJacobian<D>(jet, before, covector);
+  else
+    foldingCovectorOfJacobian<D>(jet, before, covector);
+}
+
 /// Writes the covectors of one sample into their arrays. Returns the bits of their largest absolute value;
 /// the bits of positive doubles are in the order of the numbers.
-template <int D>
+template <int D, JetFormula Formula>
 __device__ unsigned long long writeCovectors(const TransformOnCuda<D>& last, bool throughJacobian,
                                              const Jet<D>& jet, const Jet<D>& before, std::size_t count,
                                              double* to)
 {
-  constexpr int entries = D + symmetricCount(D);
+  constexpr int entries = entriesOf<D, Formula>;
   double axes[D][D], ofJacobian[D][D] = {};
   gridAxes<D>(last, axes);
   if (throughJacobian)
-    bendingCovectorOfJacobian<D>(jet, before, ofJacobian);
+    covectorOfJacobian<D, Formula>(jet, before, ofJacobian);
   double most = 0;
   bool isNumber = true;
 #pragma unroll
@@ -35,7 +58,10 @@ __device__ unsigned long long writeCovectors(const TransformOnCuda<D>& last, boo
 #pragma unroll
   for (int k = 0; k < D; ++k) {
     double covector[entries];
-    bendingCovectorOfIndex<D>(jet, before, axes, ofJacobian, k, covector);
+    if constexpr (Formula == JetFormula::bendingEnergy)
+      bendingCovectorOfIndex<D>(jet, before, axes, ofJacobian, k, covector);
+    else
+      covectorOfIndex<D>(axes, ofJacobian[k], covector);
 #pragma unroll
     for (int e = 0; e < entries; ++e) {
       to[(D + k * entries + e) * count] = covector[e];
@@ -46,18 +72,19 @@ __device__ unsigned long long writeCovectors(const TransformOnCuda<D>& last, boo
   return __double_as_longlong(isNumber ? most : INFINITY);
 }
 
-/// Energy and covectors, one sample a thread. For each sample x (Rueckert et al. 1999, eq. 4, over samples):
+/// Penalty and covectors, one sample a thread. For each sample x:
 ///
 ///   J, H = first and second derivatives of T at x, by the chain rule over all transforms
-///   energy += sum_k sum_ab H_k[ab]^2
-///   covectors: derivatives of that sum by the last transform's J1 and H1, from H = H1(J0, J0) + J1 H0
-template <int D, BendingGradient Gradient>
+///   penalty += formula(J, H): the bending energy is sum_k sum_ab H_k[ab]^2 (Rueckert et al. 1999, eq. 4)
+///   covectors: derivatives of that sum by the last transform's J1 and H1, from J = J1 J0 and
+///   H = H1(J0, J0) + J1 H0
+template <int D, JetFormula Formula, JetGradient Gradient>
 __global__ void __launch_bounds__(threadsOfMany)
-    bend(const __grid_constant__ SamplesOnCuda<D> samples, const SampleChunk chunk,
-         const __grid_constant__ ChainOnCuda<D> chain, const __grid_constant__ MaskOnCuda<D> movingMask,
-         const bool throughJacobian, double* scratch, double* covectors, BendingSums<D>* result)
+    addJets(const __grid_constant__ SamplesOnCuda<D> samples, const SampleChunk chunk,
+            const __grid_constant__ ChainOnCuda<D> chain, const __grid_constant__ MaskOnCuda<D> movingMask,
+            const bool throughJacobian, double* scratch, double* covectors, JetSums<D>* result)
 {
-  constexpr int sums = Gradient == BendingGradient::ofLinear ? 3 + D * D : 3;
+  constexpr int sums = Gradient == JetGradient::ofLinear ? 3 + D * D : 3;
   double sum[sums] = {};
   unsigned long long largest = 0;
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < chunk.count;
@@ -75,28 +102,28 @@ __global__ void __launch_bounds__(threadsOfMany)
       sum[2] += 1;
     }
     if (counts) {
-      sum[0] += bendingEnergy<D>(jet);
+      sum[0] += penaltyOf<D, Formula>(jet);
       sum[1] += 1;
     }
-    if constexpr (Gradient == BendingGradient::ofLinear) {
+    if constexpr (Gradient == JetGradient::ofLinear) {
       if (counts) {
         double ofJacobian[D][D];
-        bendingCovectorOfJacobian<D>(jet, before, ofJacobian);
+        covectorOfJacobian<D, Formula>(jet, before, ofJacobian);
 #pragma unroll
         for (int k = 0; k < D * D; ++k)
           sum[3 + k] += ofJacobian[k / D][k % D];
       }
-    } else if constexpr (Gradient == BendingGradient::byCovectors) {
+    } else if constexpr (Gradient == JetGradient::byCovectors) {
       if (counts)
-        largest = max(largest, writeCovectors<D>(chain.links[chain.count - 1], throughJacobian, jet, before,
-                                                 chunk.count, covectors + i));
+        largest = max(largest, writeCovectors<D, Formula>(chain.links[chain.count - 1], throughJacobian, jet,
+                                                          before, chunk.count, covectors + i));
       else
 #pragma unroll
         for (int d = 0; d < D; ++d)
           covectors[d * chunk.count + i] = NAN;
     }
   }
-  if constexpr (Gradient == BendingGradient::byCovectors) {
+  if constexpr (Gradient == JetGradient::byCovectors) {
     for (int offset = 16; offset > 0; offset /= 2)
       largest = max(largest, __shfl_down_sync(~0u, largest, offset));
     if (threadIdx.x % 32 == 0 && largest > 0)
@@ -108,8 +135,8 @@ __global__ void __launch_bounds__(threadsOfMany)
 /// An upper bound of the absolute values of a chunk's sums. A first derivative of a B-spline weight by the
 /// index is at most 1 in absolute value, a second derivative at most 2.
 template <int D>
-struct BendingBound {
-  const BendingSums<D>* result;
+struct JetBound {
+  const JetSums<D>* result;
   std::size_t count;
 
   __device__ double maxSum() const
@@ -142,8 +169,9 @@ struct LaneSums {
     }
   }
 
-  __device__ void add(const JetWeights<D, Order>& w, const double (&covectors)[D][D + symmetricCount(D)],
-                      int lane)
+  /// `Entries` is D if there are no covectors of second derivatives.
+  template <int Entries>
+  __device__ void add(const JetWeights<D, Order>& w, const double (&covectors)[D][Entries], int lane)
   {
 #pragma unroll
     for (int slot = 0; slot < slots; ++slot) {
@@ -160,7 +188,7 @@ struct LaneSums {
       for (int k = 0; k < D; ++k) {
         double product = 0;
 #pragma unroll
-        for (int e = 0; e < D + symmetricCount(D); ++e)
+        for (int e = 0; e < Entries; ++e)
           product = fma(covectors[k][e], weights[e], product);
         sum[slot][k] += __double2ll_rn(product);
       }
@@ -182,21 +210,22 @@ struct LaneSums {
   }
 };
 
-/// The adjoint of the second derivatives of a B-spline: for each sample x, each control point p of its
+/// The adjoint of the derivatives of a B-spline: for each sample x, each control point p of its
 /// support and each component k
 ///
 ///   gradient[k][p] += sum_e covector[k][e] * (derivative e of the weight of p at x)
 ///
 /// A warp takes `run` samples, one after the other, and its lanes share the control points. Neighbouring
 /// samples of a lattice mostly have the same support, so the sums leave the registers only when it changes.
-/// It reads 240 bytes a sample (3D) and adds (order + 1)^D D integers for each support.
-template <int D, int Order>
+/// In 3D it reads 240 bytes a sample, 96 without second derivatives, and adds (order + 1)^D D integers for
+/// each support.
+template <int D, JetFormula Formula, int Order>
 __global__ void __launch_bounds__(threadsOfMany)
     scatter(const __grid_constant__ TransformOnCuda<D> transform, const std::size_t count, const int run,
-            const bool throughJacobian, const double* covectors, const BendingBound<D> bound,
+            const bool throughJacobian, const double* covectors, const JetBound<D> bound,
             unsigned long long* sums)
 {
-  constexpr int entries = D + symmetricCount(D);
+  constexpr int entries = entriesOf<D, Formula>;
   const std::size_t warp = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / 32;
   const std::size_t end = min((warp + 1) * run, count);
   const int lane = threadIdx.x % 32, pointCount = transform.pointCount(), components = transform.components();
@@ -229,34 +258,47 @@ __global__ void __launch_bounds__(threadsOfMany)
   own.flush(pointCount, components, lane, sums);
 }
 
+template <int D, JetFormula Formula>
+auto* kernelFor(JetGradient gradient)
+{
+  return gradient == JetGradient::none       ? addJets<D, Formula, JetGradient::none>
+         : gradient == JetGradient::ofLinear ? addJets<D, Formula, JetGradient::ofLinear>
+                                             : addJets<D, Formula, JetGradient::byCovectors>;
+}
+
+template <int D, JetFormula Formula>
+auto* scatterOf(int order)
+{
+  return order == 3 ? scatter<D, Formula, 3> : order == 2 ? scatter<D, Formula, 2> : scatter<D, Formula, 1>;
+}
+
 }
 
 template <int D>
-void bendingEnergyOnCuda(Context& context, const SamplesOnCuda<D>& samples, const SampleChunk& chunk,
-                         const ChainOnCuda<D>& chain, const MaskOnCuda<D>& movingMask,
-                         BendingGradient gradient, double* scratch, double* covectors, BendingSums<D>* result)
+void jetPenaltyOnCuda(Context& context, JetFormula formula, const SamplesOnCuda<D>& samples,
+                      const SampleChunk& chunk, const ChainOnCuda<D>& chain, const MaskOnCuda<D>& movingMask,
+                      JetGradient gradient, double* scratch, double* covectors, JetSums<D>* result)
 {
   if (chunk.count == 0)
     return;
   const int threads =
       chunk.count <= 16384 ? 32 : threadsOfMany; // small blocks reach more multiprocessors if samples are few
-  const std::size_t maxBlocks = maxBendingWarps / (threads / 32);
+  const std::size_t maxBlocks = maxJetWarps / (threads / 32);
   const auto blocks = static_cast<unsigned>(std::min(ceilDiv<std::size_t>(chunk.count, threads), maxBlocks));
-  const auto kernel = gradient == BendingGradient::none       ? bend<D, BendingGradient::none>
-                      : gradient == BendingGradient::ofLinear ? bend<D, BendingGradient::ofLinear>
-                                                              : bend<D, BendingGradient::byCovectors>;
-  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chunk, chain, movingMask, bendsBefore(chain),
-                                                        scratch, covectors, result);
-  checkLaunch("bending energy");
+  const auto kernel = formula == JetFormula::bendingEnergy ? kernelFor<D, JetFormula::bendingEnergy>(gradient)
+                                                           : kernelFor<D, JetFormula::folding>(gradient);
+  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(
+      samples, chunk, chain, movingMask, isThroughJacobian(formula, chain), scratch, covectors, result);
+  checkLaunch("penalty on spatial derivatives");
 }
 
 template <int D>
-void pullBackBendingOnCuda(Context& context, const SampleChunk& chunk, const ChainOnCuda<D>& chain,
-                           const double* covectors, const BendingSums<D>* result, bool overwrites,
-                           bool isLast, unsigned long long* sums, double* gradient)
+void pullBackJetsOnCuda(Context& context, JetFormula formula, const SampleChunk& chunk,
+                        const ChainOnCuda<D>& chain, const double* covectors, const JetSums<D>* result,
+                        bool overwrites, bool isLast, unsigned long long* sums, double* gradient)
 {
   const TransformOnCuda<D>& transform = chain.links[chain.count - 1];
-  const BendingBound<D> bound{result, chunk.count};
+  const JetBound<D> bound{result, chunk.count};
   const cudaStream_t stream = cudaStreamOf(context);
   if (chunk.count > 0) {
     constexpr int threads = threadsOfMany;
@@ -264,23 +306,24 @@ void pullBackBendingOnCuda(Context& context, const SampleChunk& chunk, const Cha
     const int run = static_cast<int>(std::clamp<std::size_t>(chunk.count / 16384, 1, 32));
     const auto blocks =
         static_cast<unsigned>(ceilDiv<std::size_t>(ceilDiv<std::size_t>(chunk.count, run), threads / 32));
-    const auto kernel = transform.order == 3   ? scatter<D, 3>
-                        : transform.order == 2 ? scatter<D, 2>
-                                               : scatter<D, 1>;
-    kernel<<<blocks, threads, 0, stream>>>(transform, chunk.count, run, bendsBefore<D>(chain), covectors,
-                                           bound, sums);
-    checkLaunch("pull-back of the bending energy");
+    const auto kernel = formula == JetFormula::bendingEnergy
+                            ? scatterOf<D, JetFormula::bendingEnergy>(transform.order)
+                            : scatterOf<D, JetFormula::folding>(transform.order);
+    kernel<<<blocks, threads, 0, stream>>>(transform, chunk.count, run, isThroughJacobian(formula, chain),
+                                           covectors, bound, sums);
+    checkLaunch("pull-back of a penalty on spatial derivatives");
   }
   addFixedPointSums(stream, static_cast<std::size_t>(D) * transform.pointCount(), bound,
                     {overwrites, isLast ? result->valid() : nullptr}, sums, gradient);
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template void bendingEnergyOnCuda<D>(Context&, const SamplesOnCuda<D>&, const SampleChunk&,                \
-                                       const ChainOnCuda<D>&, const MaskOnCuda<D>&, BendingGradient,         \
-                                       double*, double*, BendingSums<D>*);                                   \
-  template void pullBackBendingOnCuda<D>(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double*, \
-                                         const BendingSums<D>*, bool, bool, unsigned long long*, double*);
+  template void jetPenaltyOnCuda<D>(Context&, JetFormula, const SamplesOnCuda<D>&, const SampleChunk&,       \
+                                    const ChainOnCuda<D>&, const MaskOnCuda<D>&, JetGradient, double*,       \
+                                    double*, JetSums<D>*);                                                   \
+  template void pullBackJetsOnCuda<D>(Context&, JetFormula, const SampleChunk&, const ChainOnCuda<D>&,       \
+                                      const double*, const JetSums<D>*, bool, bool, unsigned long long*,     \
+                                      double*);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

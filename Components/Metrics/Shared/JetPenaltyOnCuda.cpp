@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/BendingEnergyOnCuda.h"
+#include "Components/Metrics/Shared/JetPenaltyOnCuda.h"
 
 #include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
 
@@ -7,14 +7,14 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // 240 MiB of covectors in 3D
+constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // at most 240 MiB of covectors in 3D
 
 }
 
 template <int D>
-BendingEnergyOnCuda<D>::BendingEnergyOnCuda(const Context& context, const TermLevel<D>& level)
-    : level_(level), chain_(context, *level.chain), samples_(context, level.fixed), result_(context, 1),
-      found_(context, 1), scratch_(context, bendingScratch<D>())
+JetPenaltyOnCuda<D>::JetPenaltyOnCuda(const Context& context, const TermLevel<D>& level, JetFormula formula)
+    : level_(level), formula_(formula), chain_(context, *level.chain), samples_(context, level.fixed),
+      result_(context, 1), found_(context, 1), scratch_(context, jetScratch<D>())
 {
   if (level.movingMask) {
     movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
@@ -23,7 +23,7 @@ BendingEnergyOnCuda<D>::BendingEnergyOnCuda(const Context& context, const TermLe
 }
 
 template <int D>
-void BendingEnergyOnCuda<D>::reserve(const Context& context, const ExpectedSamples<D>& samples)
+void JetPenaltyOnCuda<D>::reserve(const Context& context, const ExpectedSamples<D>& samples)
 {
   const Transform<D>& last = *level_.chain->transform;
   const std::size_t parameters = last.parameterCount(), landmarks = parameters / D;
@@ -31,7 +31,7 @@ void BendingEnergyOnCuda<D>::reserve(const Context& context, const ExpectedSampl
     samples_.reserve(context, *samples.lattice);
   if (last.linear() || !samples.withGradient)
     return;
-  grown(context, covectors_, bendingCovectors<D>() * std::min(samplesAtOnce, samples.positions));
+  grown(context, covectors_, jetCovectors<D>(formula_) * std::min(samplesAtOnce, samples.positions));
   if (kernelFormOf(last)->kind() == TransformKind::kernelSpline) {
     grown(context, splineScratch_, splineScratch<D>(landmarks));
     grown(context, splineSums_, (landmarks + D + 1) * D);
@@ -42,31 +42,31 @@ void BendingEnergyOnCuda<D>::reserve(const Context& context, const ExpectedSampl
 }
 
 template <int D>
-void BendingEnergyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
-                                     std::span<const double> parameters, std::span<double> gradient)
+void JetPenaltyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
+                                  std::span<const double> parameters, std::span<double> gradient)
 {
   reserve(context, {set, !gradient.empty()});
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
   const bool linear = level_.chain->transform->linear() != nullptr;
   const bool spline = kernelFormOf(*level_.chain->transform)->kind() == TransformKind::kernelSpline;
-  const BendingGradient wanted = gradient.empty() ? BendingGradient::none
-                                 : linear         ? BendingGradient::ofLinear
-                                                  : BendingGradient::byCovectors;
-  double* const covectors = wanted == BendingGradient::byCovectors ? covectors_.span().data() : nullptr;
-  BendingSums<D>* result = result_.span().data();
+  const JetGradient wanted = gradient.empty() ? JetGradient::none
+                             : linear         ? JetGradient::ofLinear
+                                              : JetGradient::byCovectors;
+  double* const covectors = wanted == JetGradient::byCovectors ? covectors_.span().data() : nullptr;
+  JetSums<D>* result = result_.span().data();
   context.stream->fill(result, 0, sizeof *result);
   SampleChunk chunk;
   do {
     chunk.count = std::min(samplesAtOnce, samples.count - chunk.first);
     const bool isFirst = chunk.first == 0, isLast = chunk.first + chunk.count == samples.count;
-    bendingEnergyOnCuda<D>(context, samples, chunk, chain, movingMask_, wanted, scratch_.span().data(),
-                           covectors, result);
+    jetPenaltyOnCuda<D>(context, formula_, samples, chunk, chain, movingMask_, wanted, scratch_.span().data(),
+                        covectors, result);
     if (covectors && spline)
       pullBackToSpline(context, chunk, chain, covectors, isLast, gradient);
     else if (covectors)
-      pullBackBendingOnCuda<D>(context, chunk, chain, covectors, result, isFirst, isLast, sums_.span().data(),
-                               gradient.data());
+      pullBackJetsOnCuda<D>(context, formula_, chunk, chain, covectors, result, isFirst, isLast,
+                            sums_.span().data(), gradient.data());
     chunk.first += chunk.count;
   } while (chunk.first < samples.count);
   found_.copyLater(result);
@@ -74,28 +74,28 @@ void BendingEnergyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
 
 /// Adds the chunk's part to integer sums; after the last chunk they become the gradient.
 template <int D>
-void BendingEnergyOnCuda<D>::pullBackToSpline(Context& context, const SampleChunk& chunk,
-                                              const ChainOnCuda<D>& chain, const double* covectors,
-                                              bool isLast, std::span<double> gradient)
+void JetPenaltyOnCuda<D>::pullBackToSpline(Context& context, const SampleChunk& chunk,
+                                           const ChainOnCuda<D>& chain, const double* covectors, bool isLast,
+                                           std::span<double> gradient)
 {
   const TransformOnCuda<D>& spline = chain.links[chain.count - 1];
   double* sums = splineSums_.span().data();
   sumSplineDerivativeCovectorsOnCuda<D>(context, spline, chunk.count, covectors, covectors + D * chunk.count,
-                                        bendsBefore<D>(chain), splineScratch_.span().data(), sums,
-                                        chunk.first == 0);
+                                        formula_ == JetFormula::bendingEnergy,
+                                        isThroughJacobian(formula_, chain), splineScratch_.span().data(),
+                                        sums, chunk.first == 0);
   if (isLast)
     splineGradientOnCuda<D>(context, spline, sums, gradient.data(), {true, result_.span().data()->valid()});
 }
 
 template <int D>
-TermValue BendingEnergyOnCuda<D>::collect(std::span<const double> parameters,
-                                          std::span<double> gradient) const
+TermValue JetPenaltyOnCuda<D>::collect(std::span<const double> parameters, std::span<double> gradient) const
 {
-  const BendingSums<D>& found = found_[0];
+  const JetSums<D>& found = found_[0];
   const Transform<D>& last = *level_.chain->transform;
   const double perSample = *found.valid() == 0 ? 0 : 1 / *found.valid();
   if (!gradient.empty() && last.linear()) {
-    // The moments of points are zero, because only the matrix changes second derivatives.
+    // The moments of points are zero, because only the matrix changes spatial derivatives.
     CovectorMoments<D> moments;
     for (int row = 0; row < D; ++row)
       for (int column = 0; column < D; ++column)
@@ -103,11 +103,11 @@ TermValue BendingEnergyOnCuda<D>::collect(std::span<const double> parameters,
     std::ranges::fill(gradient, 0.0);
     last.linear()->pullBackMoments(parameters, moments, gradient);
   }
-  return {perSample * found.energy(), static_cast<std::size_t>(*found.valid()),
+  return {perSample * found.penalty(), static_cast<std::size_t>(*found.valid()),
           static_cast<std::size_t>(found.asked())};
 }
 
-template class BendingEnergyOnCuda<2>;
-template class BendingEnergyOnCuda<3>;
+template class JetPenaltyOnCuda<2>;
+template class JetPenaltyOnCuda<3>;
 
 }

@@ -1,0 +1,101 @@
+#pragma once
+
+#include "Components/Transforms/Shared/OnCuda/ChainJet.h"
+
+#include <cmath>
+
+// The formula of TransformFoldingPenalty, for the CPU and for kernels.
+namespace tessera {
+
+/// Below this determinant (log d)^2 is continued by the parabola of equal value, slope and curvature, so that
+/// the penalty is finite, convex and twice differentiable where the transform folds.
+constexpr double smallVolume = 0.1;
+constexpr double logSmallVolume = -2.302585092994045684;
+
+/// The penalty of the determinant of a spatial Jacobian, and its derivative by the determinant.
+struct VolumePenalty {
+  double value, slope;
+};
+
+TESSERA_HOST_DEVICE inline VolumePenalty volumePenalty(double determinant)
+{
+  if (determinant >= smallVolume) {
+    const double logarithm = log(determinant);
+    return {logarithm * logarithm, 2 * logarithm / determinant};
+  }
+  constexpr double slope = 2 * logSmallVolume / smallVolume,
+                   curvature = 2 * (1 - logSmallVolume) / (smallVolume * smallVolume);
+  const double below = determinant - smallVolume;
+  return {logSmallVolume * logSmallVolume + below * (slope + below * curvature / 2),
+          slope + below * curvature};
+}
+
+/// The determinant, and its derivatives by the entries: the cofactors.
+template <int D>
+TESSERA_HOST_DEVICE double determinantAndCofactors(const double (&m)[D][D], double (&cofactors)[D][D])
+{
+  if constexpr (D == 2) {
+    cofactors[0][0] = m[1][1];
+    cofactors[0][1] = -m[1][0];
+    cofactors[1][0] = -m[0][1];
+    cofactors[1][1] = m[0][0];
+  } else {
+    TESSERA_UNROLL
+    for (int k = 0; k < 3; ++k) {
+      TESSERA_UNROLL
+      for (int a = 0; a < 3; ++a)
+        cofactors[k][a] = m[(k + 1) % 3][(a + 1) % 3] * m[(k + 2) % 3][(a + 2) % 3]
+                          - m[(k + 1) % 3][(a + 2) % 3] * m[(k + 2) % 3][(a + 1) % 3];
+    }
+  }
+  double determinant = 0;
+  TESSERA_UNROLL
+  for (int a = 0; a < D; ++a)
+    determinant += m[0][a] * cofactors[0][a];
+  return determinant;
+}
+
+/// The penalty at a sample.
+template <int D>
+TESSERA_HOST_DEVICE double foldingPenalty(const Jet<D>& jet)
+{
+  double cofactors[D][D];
+  return volumePenalty(determinantAndCofactors<D>(jet.jacobian, cofactors)).value;
+}
+
+/// The derivative of the penalty by J1, the last transform's spatial Jacobian, where J = J1 J0.
+template <int D>
+TESSERA_HOST_DEVICE void foldingCovectorOfJacobian(const Jet<D>& jet, const Jet<D>& before,
+                                                   double (&covector)[D][D])
+{
+  double cofactors[D][D];
+  const double slope = volumePenalty(determinantAndCofactors<D>(jet.jacobian, cofactors)).slope;
+  TESSERA_UNROLL
+  for (int k = 0; k < D; ++k) {
+    TESSERA_UNROLL
+    for (int l = 0; l < D; ++l) {
+      double sum = 0;
+      TESSERA_UNROLL
+      for (int a = 0; a < D; ++a)
+        sum = fma(cofactors[k][a], before.jacobian[l][a], sum);
+      covector[k][l] = slope * sum;
+    }
+  }
+}
+
+/// The derivative of a penalty by the first derivatives g of indexDerivatives, for one component of a
+/// B-spline, from that by the component's spatial Jacobian.
+template <int D>
+TESSERA_HOST_DEVICE void covectorOfIndex(const double (&axes)[D][D], const double (&ofJacobian)[D],
+                                         double (&covector)[D])
+{
+  TESSERA_UNROLL
+  for (int a = 0; a < D; ++a) {
+    covector[a] = 0;
+    TESSERA_UNROLL
+    for (int l = 0; l < D; ++l)
+      covector[a] = fma(axes[a][l], ofJacobian[l], covector[a]);
+  }
+}
+
+}

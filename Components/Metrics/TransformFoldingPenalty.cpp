@@ -1,0 +1,137 @@
+#include "Components/Metrics/TransformFoldingPenalty.h"
+
+#include "Components/Metrics/Shared/FoldingFormula.h"
+#include "Core/Compute/Memory/MemoryCount.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+const Parameter<std::int64_t>& foldingSampleGridSpacing()
+{
+  static const auto parameter = integerParameter(
+      "FoldingSampleGridSpacing", 3, 1, Arity::perLevel, "voxels",
+      "with a sampler that gives a lattice of voxels: every so-manyth of them along each axis is a sample");
+  return parameter;
+}
+
+/// Every `step`-th position of a lattice along each axis, centred in it.
+template <int D>
+VoxelLattice<D> everyNth(VoxelLattice<D> lattice, std::size_t step)
+{
+  for (int d = 0; d < D; ++d) {
+    const std::size_t count = lattice.count[d], offset = (std::min(step, count) - 1) / 2;
+    lattice.first[d] += offset * lattice.step[d];
+    lattice.step[d] *= step;
+    lattice.count[d] = (count - 1 - offset) / step + 1;
+  }
+  return lattice;
+}
+
+template <int D>
+double sumOfVolumePenalties(Context& context, const TransformChain<D>& chain, const ListSamples<D>& points,
+                            std::span<double> gradient)
+{
+  thread_local std::vector<double> jacobians(D * D * MeanOverSamples<D>::samplesAtOnce);
+  const std::size_t n = points.count;
+  chainSpatialDerivatives<D>(context, chain, points, jacobians.data(), nullptr);
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    double jacobian[D][D], cofactors[D][D];
+    for (int e = 0; e < D * D; ++e)
+      jacobian[e / D][e % D] = jacobians[e * n + i];
+    const VolumePenalty penalty = volumePenalty(determinantAndCofactors<D>(jacobian, cofactors));
+    sum += penalty.value;
+    for (int e = 0; e < D * D; ++e)
+      jacobians[e * n + i] = penalty.slope * cofactors[e / D][e % D];
+  }
+  if (!gradient.empty())
+    pullBackChainSpatialDerivatives<D>(context, chain, points, jacobians.data(), nullptr, gradient);
+  return sum;
+}
+
+}
+
+template <int D>
+TransformFoldingPenalty<D>::TransformFoldingPenalty(const Parameters& parameters)
+    : validSampleRule_(parameters)
+{
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+    steps_.push_back(static_cast<std::size_t>(parameters.get(foldingSampleGridSpacing(), level)));
+}
+
+template <int D>
+const ComponentDescription& TransformFoldingPenalty<D>::description()
+{
+  static const ComponentDescription description{
+      "Metric",
+      "TransformFoldingPenalty",
+      {},
+      "mean of (log det J)^2, J the transform's spatial Jacobian: against folds (Modat et al. 2010)",
+      [] {
+        std::vector<ParameterInfo> rows = ValidSampleRule::parameters();
+        rows.push_back(foldingSampleGridSpacing());
+        return rows;
+      }()};
+  return description;
+}
+
+template <int D>
+void TransformFoldingPenalty<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
+{
+  endLevel();
+  level_ = level;
+  // With no samples, only to throw if a transform has no derivatives.
+  chainSpatialDerivatives<D>(context, *level.chain, {}, nullptr, nullptr);
+  if (!context.onCuda())
+    return;
+  const MemoryPart part(context, "penalties");
+  onCuda_.emplace(context, level, JetFormula::folding);
+  for (const ExpectedSamples<D>& samples : level.expected)
+    onCuda_->reserve(context, samples.lattice
+                                  ? ExpectedSamples<D>(fewer(*samples.lattice), samples.withGradient)
+                                  : samples);
+}
+
+/// A list of points as it is; of a lattice the positions that count.
+template <int D>
+const SampleSet<D>& TransformFoldingPenalty<D>::fewer(const SampleSet<D>& samples)
+{
+  const auto* lattice = std::get_if<VoxelLattice<D>>(&samples);
+  if (!lattice)
+    return samples;
+  fewer_ = everyNth(*lattice, steps_[level_.level]);
+  return fewer_;
+}
+
+template <int D>
+TermValue TransformFoldingPenalty<D>::evaluateHere(Context& context, const SampleSet<D>& samples,
+                                                   std::span<const double> parameters,
+                                                   std::span<double> gradient)
+{
+  const TermValue result = mean_.evaluate(context, fewer(samples), chain_(*level_.chain, parameters),
+                                          level_.movingMask.get(), gradient, sumOfVolumePenalties<D>);
+  validSampleRule_.check(level_.level, result.valid, result.asked);
+  return result;
+}
+
+template <int D>
+void TransformFoldingPenalty<D>::enqueue(Context& context, const SampleSet<D>& samples,
+                                         std::span<const double> parameters, std::span<double> gradient)
+{
+  onCuda_->enqueue(context, fewer(samples), parameters, gradient);
+}
+
+template <int D>
+TermValue TransformFoldingPenalty<D>::collect(std::span<const double> parameters, std::span<double> gradient)
+{
+  const TermValue result = onCuda_->collect(parameters, gradient);
+  validSampleRule_.check(level_.level, result.valid, result.asked);
+  return result;
+}
+
+template class TransformFoldingPenalty<2>;
+template class TransformFoldingPenalty<3>;
+
+}

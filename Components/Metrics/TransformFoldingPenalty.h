@@ -1,0 +1,52 @@
+#pragma once
+
+#include "Components/Metrics/Shared/JetPenaltyOnCuda.h"
+#include "Components/Metrics/Shared/MeanOverSamples.h"
+#include "Core/Registration/Chain/ChainAtParameters.h"
+#include "Core/Registration/Terms/ValidSampleRule.h"
+
+namespace tessera {
+
+/// Mean of (log det J)^2, where J = dT/dx is the spatial Jacobian of the whole chain: it keeps volumes and
+/// grows fast before the transform folds. Modat et al., "Lung registration using the NiftyReg package", 2010
+/// (its option -jl). Where det J is below 0.1, and so where T folds, a parabola continues it with equal
+/// value, slope and curvature, so that folds open again.
+///
+/// If the sampler gives a lattice of voxels, every n-th of them along each axis is a sample: det J changes
+/// little within a cell of a B-spline's grid. Samples that map outside the moving mask are left out; the
+/// extent of the moving image does not matter.
+template <int D>
+class TransformFoldingPenalty final : public CostTerm<D>, private TermOnCuda<D> {
+public:
+  explicit TransformFoldingPenalty(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  bool needsSampler() const override { return true; }
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
+  {
+    return tessera::whyNotOnCuda<D>(chain);
+  }
+  /// Throws Error(usage) if a transform of the chain has no spatial derivatives.
+  void prepareForLevel(Context&, const TermLevel<D>&) override;
+  void endLevel() override { onCuda_.reset(); }
+  TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
+
+private:
+  TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                         std::span<double> gradient) override;
+  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
+               std::span<double> gradient) override;
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+  const SampleSet<D>& fewer(const SampleSet<D>&);
+
+  ValidSampleRule validSampleRule_;
+  std::vector<std::size_t> steps_; // in voxels, one a level
+  TermLevel<D> level_;
+  ChainAtParameters<D> chain_;
+  MeanOverSamples<D> mean_;
+  SampleSet<D> fewer_;
+  std::optional<JetPenaltyOnCuda<D>> onCuda_; // none: on the CPU
+};
+
+}

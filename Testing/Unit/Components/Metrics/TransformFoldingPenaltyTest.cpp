@@ -1,0 +1,186 @@
+#include "Components/Metrics/TransformFoldingPenalty.h"
+
+#include "Components/Metrics/Shared/FoldingFormula.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Scenes/BendingScenes.h"
+
+#include <limits>
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+template <int D>
+TransformFoldingPenalty<D> penaltyOf(const TermScene<D>& scene, std::size_t gridSpacing = 1)
+{
+  TransformFoldingPenalty<D> penalty(
+      parametersOf("(FoldingSampleGridSpacing " + std::to_string(gridSpacing) + ")", D, 1, "Metric0"));
+  Context context;
+  penalty.prepareForLevel(context, scene.level);
+  return penalty;
+}
+
+/// det J of the whole chain at each sample, by central differences of mapped points.
+template <int D>
+std::vector<double> determinantsByDifferences(const TermScene<D>& scene, const SampleSet<D>& samples)
+{
+  Context context;
+  const double stepMm = 1e-5;
+  const PointList<D> all = allSamples<D>(samples);
+  std::vector<double> determinants;
+  for (std::size_t i = 0; i < all.positions(); ++i) {
+    Matrix<D> jacobian{};
+    for (int a = 0; a < D; ++a)
+      for (const double sign : {1.0, -1.0}) {
+        checks::Points<D> point(1);
+        for (int d = 0; d < D; ++d)
+          point.mm[d][0] = all.mm[d][i] + (d == a ? sign * stepMm : 0);
+        mapChain<D>(context, *scene.chain, point.list(), point.out());
+        for (int k = 0; k < D; ++k)
+          jacobian[k][a] += sign * point.mm[k][0] / (2 * stepMm);
+      }
+    determinants.push_back(determinant(jacobian));
+  }
+  return determinants;
+}
+
+TEST(TransformFoldingPenaltyTest, IsTheSquaredLogarithmOfTheChangeOfVolume)
+{
+  TermScene<2> scene(1, {40, 36});
+  scene.useAffine();
+  auto penalty = penaltyOf<2>(scene);
+  const auto valueOf = [&](const std::vector<double>& affine) {
+    Context context;
+    return penalty.evaluate(context, scene.points(50), affine, {}).value;
+  };
+  const double logSmall = std::log(0.1), below = -1 - 0.1;
+
+  EXPECT_NEAR(valueOf({2, 0.3, 0, 1.5, 7, -8}), std::log(3) * std::log(3), 1e-12);
+  EXPECT_NEAR(valueOf({0, 0.5, -0.5, 0, 0, 0}), std::log(4) * std::log(4), 1e-12);
+  // a mirror image, det J = -1: the parabola about 0.1
+  EXPECT_NEAR(valueOf({-1, 0, 0, 1, 0, 0}),
+              logSmall * logSmall + 2 * logSmall / 0.1 * below + (1 - logSmall) / 0.01 * below * below, 1e-9);
+  EXPECT_EQ(valueOf({1, 0, 0, 1, 300, 0}), 0);
+}
+
+TEST(TransformFoldingPenaltyTest, TheFormulaHasTwoContinuousDerivativesAndFallsAllTheWayFromFolds)
+{
+  for (double determinant = -3; determinant < 4; determinant += 0.0103) {
+    const double step = 1e-6;
+    const VolumePenalty here = volumePenalty(determinant), next = volumePenalty(determinant + step);
+    EXPECT_NEAR((next.value - volumePenalty(determinant - step).value) / (2 * step), here.slope,
+                1e-5 * (1 + std::abs(here.slope)));
+    EXPECT_EQ(here.slope < 0, determinant < 1) << determinant;
+  }
+  const double tiny = 1e-9;
+  const auto curvatureBeside = [&](double from) {
+    return (volumePenalty(from + 1e-5).slope - volumePenalty(from).slope) / 1e-5;
+  };
+  EXPECT_NEAR(volumePenalty(smallVolume - tiny).value, volumePenalty(smallVolume + tiny).value, 1e-6);
+  EXPECT_NEAR(volumePenalty(smallVolume - tiny).slope, volumePenalty(smallVolume + tiny).slope, 1e-5);
+  EXPECT_NEAR(curvatureBeside(smallVolume - 2e-5), curvatureBeside(smallVolume), 1);
+}
+
+TEST(TransformFoldingPenaltyTest, IsTheMeanOverSamplesOfTheWholeChain)
+{
+  TermScene<3> scene(1, {24, 20, 18});
+  scene.useAffine();
+  scene.useAsInitial(Combination::compose);
+  scene.useBSpline();
+  const SampleSet<3> samples = scene.points(300);
+  auto penalty = penaltyOf<3>(scene);
+  Context context;
+  double expected = 0;
+  for (const double determinant : determinantsByDifferences<3>(scene, samples))
+    expected += volumePenalty(determinant).value / 300;
+
+  const TermValue found = penalty.evaluate(context, samples, scene.chain->parameters, {});
+
+  EXPECT_EQ(found.valid, 300u);
+  EXPECT_NEAR(found.value, expected, 1e-6 * expected);
+}
+
+template <int D>
+void expectDifferences(const TermScene<D>& scene, const std::string& what)
+{
+  auto penalty = penaltyOf<D>(scene);
+  SCOPED_TRACE(what);
+  // A step of 1e-5 mm is 1e-6 of the grid's spacing; its square times the third derivative is left, and
+  // rounding of 1e-16 by 1e-6.
+  expectGradientMatchesFiniteDifferences<D>(penalty, scene.points(700), scene.chain->parameters, 1e-5, 1e-6);
+}
+
+TEST(TransformFoldingPenaltyTest, GradientMatchesFiniteDifferencesInAllChains)
+{
+  forEachBendingScene<2>(expectDifferences<2>);
+  forEachBendingScene<3>(expectDifferences<3>);
+}
+
+TEST(TransformFoldingPenaltyTest, GradientMatchesFiniteDifferencesWhereTheTransformFolds)
+{
+  TermScene<2> scene(1, {41, 36});
+  useBSpline<2>(scene, 3, false, 40);
+  const std::vector<double> determinants = determinantsByDifferences<2>(scene, scene.points(700));
+  ASSERT_GT(std::ranges::count_if(determinants, [](double d) { return d <= 0; }), 50);
+
+  expectDifferences<2>(scene, "folded");
+}
+
+TEST(TransformFoldingPenaltyTest, AFoldedStartUnfolds)
+{
+  TermScene<2> scene(1, {41, 36});
+  useBSpline<2>(scene, 3, false, 20);
+  const SampleSet<2> samples = scene.lattice(1);
+  const auto least = [&] { return std::ranges::min(determinantsByDifferences<2>(scene, samples)); };
+  ASSERT_LT(least(), -0.2);
+  auto penalty = penaltyOf<2>(scene, 2);
+  std::vector<double>& parameters = scene.chain->parameters;
+  Context context;
+
+  double stepMm = 1, value = penalty.evaluate(context, samples, parameters, {}).value;
+  for (int iteration = 0; iteration < 300; ++iteration) { // steepest descent
+    const std::vector<double> gradient = gradientOf<2>(penalty, samples, parameters);
+    const std::vector<double> next = checks::moved(parameters, -stepMm, gradient);
+    const double valueThere = penalty.evaluate(context, samples, next, {}).value;
+    stepMm *= valueThere < value ? 1.5 : 0.3;
+    if (valueThere < value) {
+      value = valueThere;
+      parameters = next;
+    }
+  }
+
+  EXPECT_GT(least(), 0.1);
+}
+
+TEST(TransformFoldingPenaltyTest, TakesEveryNthVoxelOfALattice)
+{
+  TermScene<3> scene(1, {24, 20, 17});
+  scene.useBSpline();
+  VoxelLattice<3> third = std::get<VoxelLattice<3>>(scene.lattice(3));
+  third.first = {1, 1, 1};
+  third.count = {8, 7, 6}; // the last of 20 voxels is 19, of 17 it is 16
+  Context context;
+
+  const TermValue found =
+      penaltyOf<3>(scene, 3).evaluate(context, scene.lattice(1), scene.chain->parameters, {});
+
+  EXPECT_EQ(found.asked, 8u * 7 * 6);
+  EXPECT_EQ(found.value, penaltyOf<3>(scene).evaluate(context, third, scene.chain->parameters, {}).value);
+  EXPECT_EQ(penaltyOf<3>(scene, 3).evaluate(context, scene.points(99), scene.chain->parameters, {}).asked,
+            99u);
+  EXPECT_EQ(penaltyOf<3>(scene, 50).evaluate(context, scene.lattice(1), scene.chain->parameters, {}).asked,
+            1u);
+}
+
+TEST(TransformFoldingPenaltyTest, RepeatsItsBitsForAnyThreadCount)
+{
+  TermScene<3> scene(1, {24, 20, 18});
+  scene.useBSpline();
+  auto penalty = penaltyOf<3>(scene);
+
+  expectSameBitsForAnyThreadCount<3>(penalty, scene.lattice(1), scene.chain->parameters);
+}
+
+}
+}
