@@ -126,6 +126,26 @@ StageSummary describe(const StageText& text, const Parameters& parameters)
   return summary;
 }
 
+/// Also tells it to the log. A transform without spatial derivatives does not end the run.
+template <int D>
+std::optional<VolumeChange> volumeChangeOf(Run<D>& run, const Context& context,
+                                           const TransformChain<D>& chain, const LoadedInputs<D>& inputs)
+{
+  try {
+    const MaskPointer<D> mask = inputs.fixedMasks.empty() ? nullptr : inputs.fixedMasks.front();
+    const std::optional<VolumeChange> change =
+        volumeChange<D>(context, run.registry, chain, inputs.fixed.front(), mask);
+    if (change)
+      run.log.info(change->text());
+    if (change && change->folded > 0)
+      run.log.warning(change->warning());
+    return change;
+  } catch (const Error& error) {
+    run.log.note(std::string("no determinants of the spatial Jacobian: ") + error.what());
+    return {};
+  }
+}
+
 template <int D>
 void runOneStage(Run<D>& run, CheckedStage<D> stage)
 {
@@ -171,6 +191,7 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
 
   const auto writing = Clock::now();
   outputs.writeFinal(*result.chain);
+  summary.volumeChange = volumeChangeOf<D>(run, context, *result.chain, inputs);
   summary.writingSeconds = secondsSince(writing);
   if (settings.writeFinalTransform())
     logTransformFile(outputs.transformPath(), log);

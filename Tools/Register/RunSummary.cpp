@@ -70,22 +70,33 @@ Json json(const LevelSummary& level)
   return summary;
 }
 
+Json json(const VolumeChange& change)
+{
+  return {{"least", change.least},     {"percentile1", change.percentile1},
+          {"median", change.median},   {"percentile99", change.percentile99},
+          {"largest", change.largest}, {"foldedVoxels", change.folded},
+          {"voxels", change.voxels},   {"voxelStep", change.voxelStep}};
+}
+
 Json json(const StageSummary& stage)
 {
   Json levels = Json::array();
   for (const LevelSummary& level : stage.levels)
     levels.push_back(json(level));
-  return {{"parameterFile", stage.parameterFile},
-          {"device", stage.device},
-          {"deviceReason", stage.deviceReason},
-          {"transform", stage.transform},
-          {"metrics", stage.metrics},
-          {"optimizer", stage.optimizer},
-          {"levels", levels},
-          {"finalMetric", stage.finalMetric},
-          {"seconds", stage.seconds},
-          {"writingSeconds", stage.writingSeconds},
-          {"files", stage.files}};
+  Json summary{{"parameterFile", stage.parameterFile},
+               {"device", stage.device},
+               {"deviceReason", stage.deviceReason},
+               {"transform", stage.transform},
+               {"metrics", stage.metrics},
+               {"optimizer", stage.optimizer},
+               {"levels", levels},
+               {"finalMetric", stage.finalMetric},
+               {"seconds", stage.seconds},
+               {"writingSeconds", stage.writingSeconds},
+               {"files", stage.files}};
+  if (stage.volumeChange)
+    summary["spatialJacobianDeterminant"] = json(*stage.volumeChange);
+  return summary;
 }
 
 }

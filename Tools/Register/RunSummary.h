@@ -3,6 +3,7 @@
 #include "Core/Registration/Reporter.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Register/StageInputs.h"
+#include "Tools/Register/VolumeChange.h"
 
 #include <chrono>
 #include <string>
@@ -16,6 +17,7 @@ struct StageSummary {
   std::vector<std::string> metrics;
   std::vector<LevelSummary> levels;
   double finalMetric = 0, seconds = 0, writingSeconds = 0;
+  std::optional<VolumeChange> volumeChange; // none: the transform is linear
   std::vector<std::string> files;
 };
 

@@ -1,0 +1,118 @@
+#include "Tools/Register/VolumeChange.h"
+
+#include "Core/Registration/Fields/TransformFields.h"
+#include "Tools/Common/RunLog.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t wantedVoxels = 300'000; // rounding of the step makes it 10^6 at most
+
+template <int D>
+ImageGeometry<D> geometryOf(const VoxelLattice<D>& lattice)
+{
+  ImageGeometry<D> geometry = lattice.image->geometry;
+  Vec<D> first;
+  for (int d = 0; d < D; ++d) {
+    first[d] = static_cast<double>(lattice.first[d]);
+    geometry.size[d] = lattice.count[d];
+    geometry.spacingMm[d] *= static_cast<double>(lattice.step[d]);
+  }
+  geometry.originMm = lattice.image->geometry.pointFromIndex()(first);
+  return geometry;
+}
+
+/// Drops the voxels that the mask does not contain.
+template <int D>
+void keepInMask(const Mask<D>& mask, Image<D>& image)
+{
+  const AffineMap<D> pointFromIndex = image.geometry.pointFromIndex();
+  std::size_t kept = 0;
+  Vec<D> index{};
+  for (const float value : image.voxels) {
+    if (mask.contains(pointFromIndex(index)))
+      image.voxels[kept++] = value;
+    for (int d = 0; d < D && ++index[d] == static_cast<double>(image.geometry.size[d]); ++d)
+      index[d] = 0;
+  }
+  image.voxels.resize(kept);
+}
+
+/// The value below which this share of the values lies; it changes their order.
+double percentile(std::vector<float>& values, double share)
+{
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+}
+
+std::string VolumeChange::text() const
+{
+  const std::string where =
+      voxelStep == 1 ? "all voxels" : "one of " + std::to_string(voxelStep) + " voxels along each axis";
+  return "Determinant of the spatial Jacobian at " + where + " of the fixed image (" + std::to_string(voxels)
+         + "): least " + decimals(least, 4) + ", percentile 1 " + decimals(percentile1, 4) + ", median "
+         + decimals(median, 4) + ", percentile 99 " + decimals(percentile99, 4) + ", largest "
+         + decimals(largest, 4) + "; folded voxels: " + std::to_string(folded) + ".";
+}
+
+std::string VolumeChange::warning() const
+{
+  if (folded == 0)
+    return "";
+  return "the transform folds at " + std::to_string(folded) + " of " + std::to_string(voxels)
+         + " voxels: its spatial Jacobian has a determinant of 0 or less there, down to " + decimals(least, 3)
+         + ". Usual remedies: (Metric \"TransformFoldingPenalty\") beside the image metric, a larger weight "
+           "of "
+           "\"TransformBendingEnergyPenalty\", or a larger (FinalGridSpacingInPhysicalUnits).";
+}
+
+template <int D>
+std::optional<VolumeChange> volumeChange(const Context& context, const Registry& registry,
+                                         const TransformChain<D>& chain, const ImagePointer<D>& fixed,
+                                         const MaskPointer<D>& mask)
+{
+  if (isLinearChain<D>(&chain))
+    return {};
+  const VoxelLattice<D> lattice = gridOfAbout<D>(wantedVoxels, fixed, mask);
+  const ImageGeometry<D> geometry = geometryOf<D>(lattice);
+  const auto method = FieldMethods<D>(registry, chain, geometry, "auto", "the change of volume")
+                          .choose(context.device.kind, FieldQuantity::derivatives);
+  Context where = method ? context : Context{Device{}, context.threads};
+  Image<D> determinants = jacobianDeterminants<D>(where, chain, geometry, method);
+  if (mask)
+    keepInMask<D>(*mask, determinants);
+  std::vector<float>& values = determinants.voxels;
+  if (values.empty())
+    return {};
+  VolumeChange change;
+  change.voxelStep = lattice.step[0];
+  change.voxels = values.size();
+  for (float& value : values) {
+    if (std::isnan(value)) // which has no place in an order
+      value = -std::numeric_limits<float>::infinity();
+    change.folded += !(value > 0);
+  }
+  change.least = percentile(values, 0);
+  change.percentile1 = percentile(values, 0.01);
+  change.median = percentile(values, 0.5);
+  change.percentile99 = percentile(values, 0.99);
+  change.largest = percentile(values, 1);
+  return change;
+}
+
+template std::optional<VolumeChange> volumeChange<2>(const Context&, const Registry&,
+                                                     const TransformChain<2>&, const ImagePointer<2>&,
+                                                     const MaskPointer<2>&);
+template std::optional<VolumeChange> volumeChange<3>(const Context&, const Registry&,
+                                                     const TransformChain<3>&, const ImagePointer<3>&,
+                                                     const MaskPointer<3>&);
+
+}
