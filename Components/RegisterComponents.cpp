@@ -29,6 +29,7 @@
 #include "Components/Metrics/DisplacementMagnitudePenalty.h"
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
+#include "Components/Metrics/SoftDice.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Metrics/TransformFoldingPenalty.h"
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
@@ -76,6 +77,7 @@ void registerComponents(Registry& registry)
   addComponent<AdvancedMeanSquares>(registry);
   addComponent<LocalNormalizedCorrelation>(registry);
   addComponent<DisplacementMagnitudePenalty>(registry);
+  addComponent<SoftDice>(registry);
   addComponent<TransformBendingEnergyPenalty>(registry);
   addComponent<TransformFoldingPenalty>(registry);
   addComponent<CorrespondingPointsEuclideanDistanceMetric>(registry);

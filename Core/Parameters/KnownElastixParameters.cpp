@@ -18,7 +18,7 @@ constexpr std::array<ElastixParameterGroup, 17> groups{{
     {"Transform", obsolete, "FinalGridSpacing UpsampleGridOption"},
 
     {"Metric", otherComponents,
-     "UseComplement UseForegroundValue ForegroundValue FixedRigidityImageName MovingRigidityImageName "
+     "UseComplement UseForegroundValue FixedRigidityImageName MovingRigidityImageName "
      "DilateRigidityImages "
      "DilationRadiusMultiplier UseLinearityCondition UseOrthonormalityCondition UsePropernessCondition "
      "CalculateLinearityCondition "

@@ -72,6 +72,7 @@ template <class Formula>
 MetricEvaluation evaluateOnGpu(Context& context, const Formula& formula, const Intensities& fixed,
                                const Intensities& moving, const GpuCalls& calls = {})
 {
+  static_assert(MetricFormulaOnCuda<Formula>, "else registrations take the CPU without an error");
   constexpr float untouched = -4321;
   const std::size_t count = fixed.size(), guard = 67;
   Buffer<float> fixedOnDevice(context, count), movingOnDevice(context, count), slopes(context, count + guard);

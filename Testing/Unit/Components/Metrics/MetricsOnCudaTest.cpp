@@ -3,6 +3,7 @@
 #include "Components/Metrics/AdvancedMeanSquares.h"
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
+#include "Components/Metrics/SoftDice.h"
 
 #include "Testing/Support/Naive/NaiveParzen.h"
 #include "Testing/Support/OnGpu/MetricsOnGpu.h"
@@ -65,6 +66,12 @@ TEST(MetricsOnCudaTest, CorrelationIsThatOfTheCpu)
   TESSERA_NEEDS_GPU();
   expectSums<NCC>("");
   expectSums<NCC>("(SubtractMean \"false\")\n");
+}
+
+TEST(MetricsOnCudaTest, SoftDiceIsThatOfTheCpu)
+{
+  TESSERA_NEEDS_GPU();
+  expectSums<SoftDice>("(ForegroundValue 100)\n");
 }
 
 /// Per bin, samples whose windows touch it.
