@@ -1,9 +1,12 @@
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 
+#include "Components/Metrics/Shared/LocalCorrelationOnCuda.h"
 #include "Components/Metrics/Shared/WindowSums.h"
 #include "Core/Compute/HostDevice.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera {
@@ -77,12 +80,6 @@ TESSERA_MULTIVERSION_TO_V4 void writeSlopes(const double* const* sums, const flo
   }
 }
 
-/// Coefficients of the windows of one chunk.
-struct Correlations {
-  double sum = 0;
-  std::size_t windows = 0;
-};
-
 }
 
 LocalNormalizedCorrelation::LocalNormalizedCorrelation(const Parameters& parameters)
@@ -118,13 +115,28 @@ void LocalNormalizedCorrelation::prepareForLevel(std::size_t level, const LevelF
 
 std::string LocalNormalizedCorrelation::whyNotOnCuda() const
 {
-  return "the metric \"LocalNormalizedCorrelation\"";
+  for (const LocalWindow& window : windows_)
+    if (std::ranges::max(window.radius) > LocalWindow::maxRadiusOnCuda)
+      return "the metric \"LocalNormalizedCorrelation\" with windows of more than "
+             + std::to_string(LocalWindow::maxRadiusOnCuda) + " samples on either side";
+  return "";
 }
 
-std::unique_ptr<MetricOnCuda> LocalNormalizedCorrelation::onCuda(const Context&, std::size_t) const
+std::unique_ptr<MetricOnCuda> LocalNormalizedCorrelation::onCuda(const Context& context,
+                                                                 std::size_t positions) const
 {
-  throw Error(ExitCode::device, "CUDA: " + whyNotOnCuda() + ": has no CUDA form. Allowed: (Device \"cpu\").");
+  const MemoryPart part(context, "metric");
+  if (const std::string why = whyNotOnCuda(); !why.empty())
+    throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
+  UnitPairs units;
+  units.fixedMiddle = static_cast<float>(fixed_.middle);
+  units.fixedScale = static_cast<float>(fixed_.scale);
+  units.movingMiddle = static_cast<float>(moving_.middle);
+  units.movingScale = static_cast<float>(moving_.scale);
+  return std::make_unique<LocalCorrelationOnCuda>(context, windows_[level_], units, positions);
 }
+
+void LocalCorrelationOnCuda::begin(Context&) {}
 
 double LocalNormalizedCorrelation::evaluate(const Context& context, const LatticeIntensities& images,
                                             float* slopes)
@@ -156,11 +168,9 @@ double LocalNormalizedCorrelation::evaluate(const Context& context, const Lattic
       });
 
   Correlations all;
-  for (const Correlations& ofChunk : found) {
-    all.sum += ofChunk.sum;
-    all.windows += ofChunk.windows;
-  }
-  const double factor = all.windows > 0 ? -1 / static_cast<double>(all.windows) : 0;
+  for (const Correlations& ofChunk : found)
+    all.add(ofChunk);
+  const double factor = all.windows > 0 ? -1 / all.windows : 0;
   if (slopes)
     forEachRowOfWindowSums<3>(
         context, images.size, window,

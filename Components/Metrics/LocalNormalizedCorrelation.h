@@ -33,6 +33,9 @@ struct IntensityUnit {
 /// d C / d m(y) = -1/N (f(y) sum p(x) - m(y) sum q(x) + sum (q(x) m_x - p(x) f_x)), the sums over the windows
 /// that y is in, p = 2 |cov| / (A B), q = p cov / B. It is the exact derivative: Avants et al. take only the
 /// window around y itself.
+///
+/// On CUDA, sums over boxes are sums of integers: intensities and their products are rounded to 2^-24 of the
+/// intensity range (2^-21 in windows of 9 x 9 x 9), and cut off half a range beyond the range.
 class LocalNormalizedCorrelation final : public LatticeMetric {
 public:
   /// Of the range of each image's intensities.
@@ -43,6 +46,7 @@ public:
   static const ComponentDescription& description();
 
   void prepareForLevel(std::size_t level, const LevelFacts&) override;
+  /// Names the metric if the window of a level is wider than LocalWindow::maxRadiusOnCuda.
   std::string whyNotOnCuda() const override;
   std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const override;
   double evaluate(const Context&, const LatticeIntensities&, float* slopes) override;

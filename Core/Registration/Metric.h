@@ -66,7 +66,8 @@ public:
   virtual std::string whyNotOnCuda() const = 0;
   /// The same metric in kernels. Call it after prepareForLevel. It takes all its memory at once, also on the
   /// context of a MemoryCount, for at most `samplesThatStay` samples at a time with
-  /// IntensityPairs::fixedStays. Throws Error(device) if there is no CUDA form.
+  /// IntensityPairs::fixedStays, or for a lattice of at most so many positions. Throws Error(device) if there
+  /// is no CUDA form.
   virtual std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const = 0;
 };
 

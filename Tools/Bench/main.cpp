@@ -44,7 +44,9 @@ ProgramText benchText()
       ownOption("matrix", "NAME",
                 "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
   matrix.repeatable = true;
-  Option metric = ownOption("metric", "NAME", "cost: may be repeated (default: NormalizedMutualInformation)");
+  Option metric = ownOption(
+      "metric", "NAME",
+      "cost: may be repeated (default: NormalizedMutualInformation and LocalNormalizedCorrelation)");
   metric.repeatable = true;
   Option pixels = ownOption(
       "pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)");
@@ -137,7 +139,7 @@ CostSettings costSettings(const Arguments& arguments)
   const BsiSettings settings = bsiSettings(arguments);
   CostSettings cost{settings.volumes, settings.tiles, arguments.all("metric"), 64, settings.repeats};
   if (cost.metrics.empty())
-    cost.metrics = {"NormalizedMutualInformation"};
+    cost.metrics = {"NormalizedMutualInformation", "LocalNormalizedCorrelation"};
   cost.bins = static_cast<int>(positiveNumber("--bins", arguments.text("bins", "64"), 4, 4096));
   return cost;
 }

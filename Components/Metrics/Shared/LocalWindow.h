@@ -14,6 +14,9 @@ struct LocalWindow {
   std::array<int, 3> radius{};                // positions on either side; 0 along an axis that is missing
   std::array<std::vector<double>, 3> weights; // of offsets -radius to radius, sum 1; empty: a box
 
+  /// The shared memory of a block of threads holds a tile of positions with so many around it.
+  static constexpr int maxRadiusOnCuda = 16;
+
   bool isBox() const { return weights[0].empty(); }
 
   /// Reads LocalWindowRadius and LocalWindowSigma of a level. Throws Error(usage) if both are given.

@@ -37,13 +37,14 @@ bool isWhole(const TermLevel<D>& level, const ExpectedSamples<D>& samples)
          && !level.maskMayCrop;
 }
 
-/// Of samples whose fixed intensities stay where they are from one evaluation to the next.
+/// Of samples whose fixed intensities stay where they are from one evaluation to the next; for a metric on
+/// lattices, of any.
 template <int D>
-std::size_t maxThatStay(const TermLevel<D>& level)
+std::size_t maxThatStay(const TermLevel<D>& level, bool onLattice)
 {
   std::size_t most = 0;
   for (const ExpectedSamples<D>& samples : level.expected)
-    if (isWhole(level, samples) && atATime(level, samples) == samples.positions)
+    if (onLattice || (isWhole(level, samples) && atATime(level, samples) == samples.positions))
       most = std::max(most, samples.positions);
   return most;
 }
@@ -54,7 +55,9 @@ template <int D>
 ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
                                     const std::optional<Matrix<D>>& gradientMatrix,
                                     GradientSummation summation)
-    : level_(level), summation_(summation), metric_(metric.onCuda(context, maxThatStay(level))),
+    : level_(level), summation_(summation),
+      onLattice_(dynamic_cast<const LatticeMetric*>(&metric) != nullptr),
+      metric_(metric.onCuda(context, maxThatStay(level, onLattice_))),
       chain_(passesOnCuda<D>(context, *level.chain)), samples_(context, level.fixed),
       fields_(level, DeviceKind::cuda), result_(context, 1), found_(context, 1)
 {
@@ -73,19 +76,19 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
 template <int D>
 void ImageTermOnCuda<D>::reserve(Context& context, const ExpectedSamples<D>& samples)
 {
-  const std::size_t count = atATime(level_, samples);
+  const std::size_t count = atATime(level_, samples), kept = onLattice_ ? samples.positions : count;
   const FieldMethod<D>* aligned = nullptr;
-  grown(context, movingValues_, count);
+  grown(context, movingValues_, kept);
   if (samples.lattice) {
     samples_.reserve(context, *samples.lattice);
     aligned = alignedField(*samples.lattice);
     if (!isWhole(level_, samples))
-      grown(context, fixed_, count);
+      grown(context, fixed_, kept);
   }
   if (samples.withGradient || aligned)
     grown(context, gradients_, D * count);
   if (samples.withGradient)
-    grown(context, slopes_, count);
+    grown(context, slopes_, kept);
   if (samples.withGradient && !aligned)
     chain_->reserve(context, count);
   if (!aligned)
@@ -169,14 +172,14 @@ void ImageTermOnCuda<D>::phase(Context& context, const char* name, Work&& work)
 template <int D>
 std::vector<typename ImageTermOnCuda<D>::Slab> ImageTermOnCuda<D>::slabsOf(const SamplesOnCuda<D>& samples,
                                                                            const FieldMethod<D>* aligned,
-                                                                           std::size_t slices)
+                                                                           std::size_t slices) const
 {
   const int all = samples.positions[D - 1], most = static_cast<int>(slices);
   const std::size_t perSlice = samples.count / all;
   std::vector<Slab> slabs;
   for (int first = 0; first < all; first += most) {
     const int count = std::min(most, all - first);
-    Slab slab{samples, {}, first == 0};
+    Slab slab{samples, {}, first == 0, onLattice_ ? perSlice * first : 0};
     slab.samples.count = perSlice * count;
     slab.samples.first[D - 1] += samples.step[D - 1] * first;
     slab.samples.positions[D - 1] = count;
@@ -214,18 +217,21 @@ void ImageTermOnCuda<D>::enqueueWork(Context& context, const std::vector<Slab>& 
   if (slabs.front().samples.asked || level_.chain->transform->linear())
     context.stream->fill(result, 0, sizeof(Result)); // kernels add to the counts and moments in it
   metric_->begin(context);
-  const auto slopes = [&](const Slab& slab) {
-    metric_->slopes(context, pairsOf(slab, whole), slopes_.span().data());
+  const auto pairs = [&](const Slab& slab) {
+    return onLattice_ ? latticeOf(slabs, wantsGradient) : pairsOf(slab, whole);
   };
+  const auto slopes = [&](const Slab& slab) { metric_->slopes(context, pairs(slab), slopes_.span().data()); };
   for (const Slab& slab : slabs) {
     gather(context, slab, interpolator, parameters, wantsGradient && whole,
            slab.samples.asked ? &result->asked : nullptr);
     phase(context, "metric", [&] {
-      metric_->accumulate(context, pairsOf(slab, whole));
-      if (&slab != &slabs.back())
+      const bool isLast = &slab == &slabs.back();
+      if (isLast || !onLattice_)
+        metric_->accumulate(context, pairs(slab));
+      if (!isLast)
         return;
       metric_->finish(context, &result->metric);
-      if (wantsGradient && whole)
+      if (wantsGradient && (whole || onLattice_))
         slopes(slab);
     });
   }
@@ -234,7 +240,8 @@ void ImageTermOnCuda<D>::enqueueWork(Context& context, const std::vector<Slab>& 
       break;
     if (!whole) {
       gather(context, slab, interpolator, parameters, true, nullptr);
-      phase(context, "metric", [&] { slopes(slab); });
+      if (!onLattice_)
+        phase(context, "metric", [&] { slopes(slab); });
     }
     phase(context, "pull-back", [&] { pullBack(context, slab, gradient, result); });
   }
@@ -247,6 +254,23 @@ IntensityPairs ImageTermOnCuda<D>::pairsOf(const Slab& slab, bool whole) const
   const SamplesOnCuda<D>& samples = slab.samples;
   return {samples.fixed ? samples.fixed : fixed_.span().data(), movingValues_.span().data(), samples.count,
           whole && samples.fixed && samples.fixed == samples.image};
+}
+
+/// The intensities of all slabs together.
+template <int D>
+IntensityPairs ImageTermOnCuda<D>::latticeOf(const std::vector<Slab>& slabs, bool slopesFollow) const
+{
+  const SamplesOnCuda<D>& first = slabs.front().samples;
+  IntensityPairs pairs{first.fixed ? first.fixed : fixed_.span().data(), movingValues_.span().data()};
+  pairs.slopesFollow = slopesFollow;
+  pairs.size = {1, 1, 1};
+  std::ranges::copy(first.positions, pairs.size.begin());
+  pairs.size[D - 1] = 0;
+  for (const Slab& slab : slabs) {
+    pairs.count += slab.samples.count;
+    pairs.size[D - 1] += slab.samples.positions[D - 1];
+  }
+  return pairs;
 }
 
 template <int D>
@@ -307,9 +331,9 @@ void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldI
 {
   const SamplesOnCuda<D>& samples = slab.samples;
   GatherTarget<D> target;
-  target.moving = movingValues_.span().data();
+  target.moving = movingValues_.span().data() + slab.offset;
   if (!samples.fixed)
-    target.fixed = fixed_.span().data();
+    target.fixed = fixed_.span().data() + slab.offset;
   if (withGradient)
     target.gradientPerMm = gradientArrays(samples.count);
   target.asked = asked;
@@ -348,7 +372,7 @@ void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, std::span<
 {
   const SamplesOnCuda<D>& samples = slab.samples;
   const std::array<const float*, D> gradients = asConst<D>(gradientArrays(samples.count));
-  const float* slopes = slopes_.span().data();
+  const float* slopes = slopes_.span().data() + slab.offset;
   if (level_.chain->transform->linear())
     return chain_->addMoments(context, samples, gradients, slopes, &result->moments);
   if (slab.field)

@@ -50,14 +50,16 @@ private:
     SamplesOnCuda<D> samples;
     std::optional<AlignedField<D>> field; // the field in these slices, if the lattice is aligned
     bool isFirst = true;
+    std::size_t offset = 0; // where its intensities and slopes are in their arrays
   };
 
   void reserve(Context&, const ExpectedSamples<D>&);
-  static std::vector<Slab> slabsOf(const SamplesOnCuda<D>&, const FieldMethod<D>*, std::size_t slices);
+  std::vector<Slab> slabsOf(const SamplesOnCuda<D>&, const FieldMethod<D>*, std::size_t slices) const;
   std::vector<Slab> slabsOf(const SampleSet<D>&, const SamplesOnCuda<D>&, const FieldMethod<D>*) const;
   void gather(Context&, const Slab&, const FieldInterpolator<D>*, std::span<const double> parameters,
               bool withGradient, unsigned long long* asked);
   IntensityPairs pairsOf(const Slab&, bool whole) const;
+  IntensityPairs latticeOf(const std::vector<Slab>&, bool slopesFollow) const;
   void pullBack(Context&, const Slab&, std::span<double> gradient, Result* result);
   const FieldMethod<D>* alignedField(const SampleSet<D>&);
   std::array<float*, D> gradientArrays(std::size_t samples);
@@ -85,6 +87,7 @@ private:
 
   TermLevel<D> level_;
   GradientSummation summation_;
+  bool onLattice_; // the metric is a LatticeMetric: intensities and slopes of all slabs stay
   std::unique_ptr<MetricOnCuda> metric_;
   std::unique_ptr<ChainPasses<D>> chain_;
   MovingOnCuda<D> moving_;

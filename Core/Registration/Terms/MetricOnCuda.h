@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Context.h"
 
+#include <array>
 #include <cstddef>
 
 namespace tessera {
@@ -13,6 +14,10 @@ struct IntensityPairs {
   std::size_t count = 0;
   /// True if every call with the same `fixed` and `count` that says so has the same fixed intensities.
   bool fixedStays = false;
+  /// For a LatticeMetric: the positions along each axis of its lattice, 1 for an axis that is missing.
+  std::array<int, 3> size{};
+  /// Whether slopes() is going to be called.
+  bool slopesFollow = true;
 
   /// Calls with more samples than this are not recorded (Stream::beginRecording). A metric may therefore keep
   /// results about fixed intensities that stay the same, and skip that work in later calls.
@@ -33,7 +38,7 @@ public:
 
   /// Sets all sums to zero.
   virtual void begin(Context&) = 0;
-  /// Adds samples; may be called several times.
+  /// Adds samples; may be called several times. A LatticeMetric gets its whole lattice in one call.
   virtual void accumulate(Context&, const IntensityPairs&) = 0;
   /// Computes the value and the table of slopes from all that was accumulated; `result` is on the device.
   virtual void finish(Context&, MetricResult* result) = 0;

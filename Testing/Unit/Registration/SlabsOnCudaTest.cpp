@@ -2,6 +2,7 @@
 #include "Core/Registration/Terms/ImageTermOnCuda.h"
 
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
+#include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
@@ -22,7 +23,7 @@ Evaluation evaluateInSlabs(TermScene<3>& scene, const SampleSet<3>& samples, std
 {
   Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
   const Parameters parameters = parametersOf("(RequiredRatioOfValidSamples 0.05)", 3, 1, "Metric0");
-  ImageTerm<3> term(parameters, std::make_unique<MetricOf<Formula>>(parameters));
+  ImageTerm<3> term(parameters, makeMetric<Formula>(parameters));
   scene.level.registry = &allComponents();
   scene.level.slabs = slabs;
   scene.interpolator->prepareForLevel(cuda, scene.moving, 0);
@@ -72,7 +73,8 @@ void expectAsWhole(TermScene<3>& scene, const SampleSet<3>& samples, const std::
 template <class Formula>
 class SlabsOnCuda : public ::testing::Test {
 };
-using Formulas = ::testing::Types<AdvancedNormalizedCorrelation, NormalizedMutualInformation>;
+using Formulas =
+    ::testing::Types<AdvancedNormalizedCorrelation, NormalizedMutualInformation, LocalNormalizedCorrelation>;
 TYPED_TEST_SUITE(SlabsOnCuda, Formulas);
 
 TYPED_TEST(SlabsOnCuda, OfAlignedBSplinesAreTheWhole)

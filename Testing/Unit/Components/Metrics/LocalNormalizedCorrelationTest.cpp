@@ -133,6 +133,17 @@ TEST(LocalNormalizedCorrelationTest, TwoKindsOfWindowAtOnceAreRefused)
       << message;
 }
 
+TEST(LocalNormalizedCorrelationTest, CudaTakesWindowsUpToTheWidestOfATile)
+{
+  const auto why = [](const std::string& text) {
+    return LocalNormalizedCorrelation(parametersOf(text, 3, 2, "Metric0")).whyNotOnCuda();
+  };
+  EXPECT_EQ(why(""), "");
+  EXPECT_EQ(why("(LocalWindowRadius 16)"), "");
+  EXPECT_NE(why("(LocalWindowRadius 2 2 2 2 2 17)").find("more than 16 samples"), std::string::npos);
+  EXPECT_NE(why("(LocalWindowSigma 6)").find("more than 16 samples"), std::string::npos);
+}
+
 TEST(LocalNormalizedCorrelationTest, SamplersWithoutNeighboursAreRefused)
 {
   const auto make = [](const std::string& sampler) {

@@ -1,0 +1,242 @@
+#include "Components/Metrics/LocalNormalizedCorrelation.h"
+
+#include "Components/Metrics/Shared/BlockSum.cuh"
+#include "Components/Metrics/Shared/LocalCorrelationOnCuda.h"
+#include "Components/Metrics/Shared/WindowSums.cuh"
+
+namespace tessera {
+namespace {
+
+constexpr int threadsOfFinish = 256;
+
+/// The intensities at a position, in units of their images' ranges; returns whether the position counts.
+__device__ __forceinline__ bool readPair(const UnitPairs& pairs, unsigned position, float& f, float& m)
+{
+  const float fixed = __ldg(pairs.fixed + position), moving = __ldg(pairs.moving + position);
+  f = (fixed - pairs.fixedMiddle) * pairs.fixedScale;
+  m = (moving - pairs.movingMiddle) * pairs.movingScale;
+  return fixed == fixed && moving == moving;
+}
+
+/// 1, f, m, f f, m m and f m. As int they count in steps of 2^-bits, and then the intensities of an image are
+/// cut off half a range beyond its range, so that their sums fit.
+template <class N>
+struct PairQuantities {
+  using Number = N;
+  static constexpr int quantities = 6;
+  UnitPairs pairs;
+  float steps; // 2^bits
+
+  __device__ void read(unsigned position, N (&values)[quantities]) const
+  {
+    float f, m;
+    const bool counts = readPair(pairs, position, f, m);
+    if constexpr (std::is_same_v<N, int>) {
+      f = counts ? fminf(fmaxf(f, -1.0f), 1.0f) : 0; // in this order, NaN gives a number too
+      m = counts ? fminf(fmaxf(m, -1.0f), 1.0f) : 0;
+      values[0] = counts;
+      const float ofF = f * steps, ofM = m * steps;
+      values[1] = __float2int_rn(ofF);
+      values[2] = __float2int_rn(ofM);
+      values[3] = __float2int_rn(f * ofF);
+      values[4] = __float2int_rn(m * ofM);
+      values[5] = __float2int_rn(f * ofM);
+    } else {
+      f = counts ? f : 0;
+      m = counts ? m : 0;
+      values[0] = counts ? 1 : 0;
+      values[1] = f;
+      values[2] = m;
+      values[3] = f * f;
+      values[4] = m * m;
+      values[5] = f * m;
+    }
+  }
+};
+
+/// Means, covariance and variances of a window, the latter three as sums.
+struct Moments {
+  float n, meanF, meanM, cov, varF, varM;
+};
+
+/// Differences of large numbers are taken between integers, which lose nothing.
+__device__ __forceinline__ Moments momentsOf(const int (&sums)[6], float steps)
+{
+  Moments w;
+  w.n = static_cast<float>(sums[0]);
+  const float perN = 1 / w.n, step = 1 / steps, perSquare = step * step * perN;
+  const long long n = static_cast<long long>(sums[0]) * static_cast<int>(steps);
+  const auto difference = [&](int product, int a, int b) {
+    return static_cast<float>(n * product - static_cast<long long>(a) * b) * perSquare;
+  };
+  w.meanF = static_cast<float>(sums[1]) * step * perN;
+  w.meanM = static_cast<float>(sums[2]) * step * perN;
+  w.varF = difference(sums[3], sums[1], sums[1]);
+  w.varM = difference(sums[4], sums[2], sums[2]);
+  w.cov = difference(sums[5], sums[1], sums[2]);
+  return w;
+}
+
+__device__ __forceinline__ Moments momentsOf(const float (&sums)[6], float)
+{
+  Moments w;
+  w.n = sums[0];
+  const float perN = 1 / w.n;
+  w.meanF = sums[1] * perN;
+  w.meanM = sums[2] * perN;
+  w.varF = fmaf(-sums[1], w.meanF, sums[3]);
+  w.varM = fmaf(-sums[2], w.meanM, sums[4]);
+  w.cov = fmaf(-sums[1], w.meanM, sums[5]);
+  return w;
+}
+
+/// p, q and r of LocalNormalizedCorrelation at each position.
+template <class Float>
+struct Pulled {
+  Float *p = nullptr, *q = nullptr, *r = nullptr;
+
+  Pulled() = default;
+  Pulled(Float* arrays, std::size_t count) : p(arrays), q(arrays + count), r(arrays + 2 * count) {}
+};
+
+/// Writes p, q and r of the windows unless they are null, and a sum of coefficients for each block.
+template <class Number>
+struct Correlate {
+  using State = Correlations;
+  UnitPairs pairs;
+  float steps;
+  Pulled<float> pulled;
+  Correlations* ofBlocks;
+
+  __device__ void take(State& state, unsigned position, const Number (&sums)[6]) const
+  {
+    float f, m, p = 0, q = 0, r = 0;
+    if (readPair(pairs, position, f, m)) { // then the window holds at least this position
+      constexpr float floor = static_cast<float>(LocalNormalizedCorrelation::varianceFloor
+                                                 * LocalNormalizedCorrelation::varianceFloor);
+      const Moments w = momentsOf(sums, steps);
+      const float varF = fmaxf(w.varF, 0.0f) + floor * w.n, varM = fmaxf(w.varM, 0.0f) + floor * w.n;
+      const float inverse = 1 / (varF * varM), size = fabsf(w.cov);
+      state.sum += w.cov * size * inverse;
+      ++state.windows;
+      p = 2 * size * inverse;
+      q = p * w.cov * varF * inverse;
+      r = q * w.meanM - p * w.meanF;
+    }
+    if (pulled.p == nullptr)
+      return;
+    pulled.p[position] = p;
+    pulled.q[position] = q;
+    pulled.r[position] = r;
+  }
+  __device__ void finish(const State& state) const
+  {
+    const Correlations ofBlock = sumOfBlock(state);
+    if (threadIdx.x == 0)
+      ofBlocks[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = ofBlock;
+  }
+};
+
+struct ReadPulled {
+  using Number = float;
+  static constexpr int quantities = 3;
+  Pulled<const float> pulled;
+
+  __device__ void read(unsigned position, float (&values)[quantities]) const
+  {
+    values[0] = __ldg(pulled.p + position);
+    values[1] = __ldg(pulled.q + position);
+    values[2] = __ldg(pulled.r + position);
+  }
+};
+
+struct WriteSlopes {
+  struct State {};
+  UnitPairs pairs;
+  const float* factor;
+  float* slopes;
+
+  __device__ void take(State&, unsigned position, const float (&sums)[3]) const
+  {
+    float f, m;
+    const bool counts = readPair(pairs, position, f, m);
+    slopes[position] = counts ? *factor * (fmaf(f, sums[0], sums[2]) - m * sums[1]) : 0;
+  }
+  __device__ void finish(const State&) const {}
+};
+
+/// One block adds the sums of all blocks, always in the same order.
+__global__ void __launch_bounds__(threadsOfFinish)
+    finishCorrelations(const Correlations* ofBlocks, unsigned count, float movingScale, MetricResult* result,
+                       float* factor)
+{
+  Correlations own;
+  for (unsigned i = threadIdx.x; i < count; i += threadsOfFinish)
+    own.add(ofBlocks[i]);
+  own = sumOfBlock(own);
+  if (threadIdx.x != 0)
+    return;
+  const double perWindow = own.windows > 0 ? -1 / own.windows : 0;
+  *result = {perWindow * own.sum, static_cast<unsigned long long>(own.windows)};
+  *factor = static_cast<float>(perWindow) * movingScale;
+}
+
+/// The number of steps of integer sums from 0 to 1: as many as a float between 0.5 and 1 tells apart, or
+/// fewer, so that the sum over a window fits.
+float stepsOf(const LocalWindow& window)
+{
+  long long positions = 1;
+  for (const int radius : window.radius)
+    positions *= 2 * radius + 1;
+  int steps = 1 << 24;
+  while (steps * positions >= (1LL << 31))
+    steps /= 2;
+  return static_cast<float>(steps);
+}
+
+int3 sizeOf(const IntensityPairs& lattice)
+{
+  return {lattice.size[0], lattice.size[1], lattice.size[2]};
+}
+
+}
+
+void LocalCorrelationOnCuda::accumulate(Context& context, const IntensityPairs& lattice)
+{
+  const int3 size = sizeOf(lattice);
+  units_.fixed = lattice.fixed;
+  units_.moving = lattice.moving;
+  const dim3 blocks = windowsums::blocksOf(size);
+  blocks_ = blocks.x * blocks.y * blocks.z;
+  Correlations* const ofBlocks = grown(context, ofBlocks_, blocks_);
+  Pulled<float> pulled;
+  if (lattice.slopesFollow)
+    pulled = Pulled<float>(grown(context, pulled_, 3 * lattice.count), lattice.count);
+  const WindowOnCuda window(window_);
+  if (window_.isBox()) {
+    const float steps = stepsOf(window_);
+    windowsums::launch<true>(context, size, window, PairQuantities<int>{units_, steps},
+                             Correlate<int>{units_, steps, pulled, ofBlocks});
+  } else
+    windowsums::launch<false>(context, size, window, PairQuantities<float>{units_, 1},
+                              Correlate<float>{units_, 1, pulled, ofBlocks});
+}
+
+void LocalCorrelationOnCuda::finish(Context& context, MetricResult* result)
+{
+  finishCorrelations<<<1, threadsOfFinish, 0, cudaStreamOf(context)>>>(
+      ofBlocks_.span().data(), blocks_, units_.movingScale, result, factor_.span().data());
+  checkLaunch("sum of local correlation coefficients");
+}
+
+void LocalCorrelationOnCuda::slopes(Context& context, const IntensityPairs& lattice, float* slopes) const
+{
+  const ReadPulled source{Pulled<const float>(pulled_.span().data(), lattice.count)};
+  const WriteSlopes sink{units_, factor_.span().data(), slopes};
+  if (window_.isBox())
+    windowsums::launch<true>(context, sizeOf(lattice), WindowOnCuda(window_), source, sink);
+  else
+    windowsums::launch<false>(context, sizeOf(lattice), WindowOnCuda(window_), source, sink);
+}
+
+}
