@@ -5,11 +5,11 @@ recovers() {
   shift 2
   out=${file%.txt}${plane:-}
   mkdir "$out"
-  phantom="--size 56 --spacing 3 --noise 2 --textured ${plane:-}"
+  phantom="--size 56 --spacing 3 --textured ${plane:-}"
   # shellcheck disable=SC2086
   {
-    test -e "fixed${plane:-}.nii.gz" || test-tool phantom "fixed${plane:-}.nii.gz" $phantom
-    test-tool phantom "$out/moving.nii.gz" $phantom "$@"
+    test -e "fixed${plane:-}.nii.gz" || test-tool phantom "fixed${plane:-}.nii.gz" $phantom --noise 2
+    test-tool phantom "$out/moving.nii.gz" $phantom --noise "${moving_noise:-2}" "$@"
     test-tool grid-points "fixed${plane:-}.nii.gz" --margin 0.25 ${plane:-} > "$out/points.txt"
     test-tool move-points "fixed${plane:-}.nii.gz" "$out/points.txt" "$@" ${plane:-} > "$out/truth.txt"
   }
