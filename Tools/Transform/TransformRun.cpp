@@ -95,7 +95,8 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
                Inputs inputs, RunLog& log)
 {
   const auto warn = [&log](const std::string& line) { log.warning(line); };
-  TransformFileContent<D> file = readTransformFile<D>(options.transformFile, registry, warn);
+  TransformFileContent<D> file =
+      withContext("-tp", [&] { return readTransformFile<D>(options.transformFile, registry, warn); });
   ImageGeometry<D> lattice = file.useDirectionCosines ? file.output : withIdentityDirection<D>(file.output);
   const Parameters parameters(file.map, "", D, 1, warn);
   auto resampler =
@@ -318,9 +319,11 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
   logStart(log, command, "transformix");
   log.info("Running transformix with parameter file \"" + options.transformFile + "\".\n");
 
-  const std::size_t dimension = readTransformDimension(options.transformFile);
+  const std::size_t dimension =
+      withContext("-tp", [&] { return readTransformDimension(options.transformFile); });
   if (dimension != 2 && dimension != 3)
-    throw Error(ExitCode::usage, options.transformFile + ": (FixedImageDimension " + std::to_string(dimension)
+    throw Error(ExitCode::usage, "-tp: " + options.transformFile + ": (FixedImageDimension "
+                                     + std::to_string(dimension)
                                      + "): transforms of this dimension are not built. Allowed: 2 or 3.");
   const int code = dimension == 2 ? transformAll<2>(registry, options, folder, std::move(inputs), log)
                                   : transformAll<3>(registry, options, folder, std::move(inputs), log);

@@ -71,10 +71,27 @@ bool isItkFile(const std::string& path)
   return bytesOfFile(path, 0, mark.size()) == mark;
 }
 
-std::shared_ptr<const ParameterMap> readMap(const std::string& path, const Parameters::Warn& warn)
+/// What a file that holds no transform should be.
+constexpr const char *allowedForStart = "a TransformParameters.N.txt, .tfm or .h5",
+                     *allowedForOutput = "a transform file, such as TransformParameters.0.txt";
+
+bool isParameterFile(const ParameterMap& map)
 {
+  const auto has = [&](const char* name) { return map.find(name) != nullptr; };
+  return (has("Registration") || has("Metric") || has("Optimizer")) && !has("NumberOfParameters")
+         && !has("TransformParameters");
+}
+
+std::shared_ptr<const ParameterMap> readMap(const std::string& path, const std::string& allowed,
+                                            const Parameters::Warn& warn)
+{
+  if (std::error_code ignored; !fs::exists(path, ignored))
+    throw Error(ExitCode::unreadableInput, path + ": no such file. Allowed: " + allowed + ".");
   std::vector<std::string> notes;
   auto map = std::make_shared<ParameterMap>(readParameterFile(path, notes));
+  if (isParameterFile(*map))
+    throw Error(ExitCode::unreadableInput,
+                path + ": this is a parameter file, not a transform file. Allowed: " + allowed + ".");
   for (const std::string& note : notes)
     if (warn)
       warn(note);
@@ -127,7 +144,7 @@ public:
   {
     if (isItkFile(path))
       return chainFromItk<D>(readItkTransforms(path), registry_, path, warn_);
-    return fromMap(Parameters(readMap(path, warn_), "", D, 1, warn_));
+    return fromMap(Parameters(readMap(path, allowedForStart, warn_), "", D, 1, warn_));
   }
 
   Chain fromMap(const Parameters& file)
@@ -260,7 +277,7 @@ TransformFileContent<D> readTransformFile(const std::string& path, const Registr
                         "Size, Spacing, Origin, Direction, (Transform \"File\") and (TransformFileName \""
                       + path + "\").");
     TransformFileContent<D> content;
-    content.map = readMap(path, warn);
+    content.map = readMap(path, allowedForOutput, warn);
     for (const std::string& line : unknownTransformFileEntries(*content.map))
       if (warn)
         warn(line);
@@ -291,7 +308,7 @@ std::size_t readTransformDimension(const std::string& path)
                                                      "names, AffineTransform_double_3_3.");
       return dimension;
     }
-    const Parameters file(readMap(path, {}), "", 0, 1);
+    const Parameters file(readMap(path, allowedForOutput, {}), "", 0, 1);
     if (!file.has(fixedDimension.name))
       file.fail(fixedDimension.name, "not given",
                 "Allowed: 2 or 3, in a transform file such as TransformParameters.0.txt");
