@@ -247,6 +247,7 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
     needed.landmarks |= stages.back().needed.landmarks;
   }
   checkPointsAreUsed(options, needed, log);
+  checkMasks<D>(headers);
   PointPairs<D> points = loadPoints<D>(options, headers);
   Run<D> run{
       registry, options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform,

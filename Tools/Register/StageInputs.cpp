@@ -71,9 +71,20 @@ void checkVoxels(const std::string& where, const LoadedImage<D>& loaded, RunLog&
 }
 
 template <int D>
-void checkOverlap(const std::string& where, const ImagePointer<D>& image, const MaskPointer<D>& mask)
+void checkOverlap(const std::string& where, const ImageGeometry<D>& image, const Mask<D>& mask)
 {
-  withContext(where, [&] { return boxInMask<D>(image->geometry, mask.get()); });
+  withContext(where, [&] { return boxInMask<D>(image, &mask); });
+}
+
+/// Checks that the grids overlap. The voxels are not read.
+template <int D>
+void checkGridsOverlap(const std::string& option, const std::vector<ImageHeader>& images,
+                       const std::vector<ImageHeader>& masks)
+{
+  for (std::size_t i = 0; i < images.size() && !masks.empty(); ++i) {
+    const ImageHeader& mask = masks[masks.size() == 1 ? 0 : i];
+    checkOverlap<D>(option + ": " + mask.path, geometryOf<D>(images[i]), Mask<D>(geometryOf<D>(mask), {}));
+  }
 }
 
 /// Returns where the voxels of the first image are numbers; null: everywhere.
@@ -99,7 +110,7 @@ MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string
   }
   for (std::size_t i = 0; i < images.size() && !masks.empty(); ++i) {
     const std::size_t mask = masks.size() == 1 ? 0 : i;
-    checkOverlap<D>(option + "Mask: " + maskPaths[mask], images[i], masks[mask]);
+    checkOverlap<D>(option + "Mask: " + maskPaths[mask], images[i]->geometry, *masks[mask]);
   }
   if (!anyNotFinite)
     return nullptr;
@@ -128,6 +139,13 @@ InputHeaders readHeaders(const RegisterOptions& options)
   checkDimension("-fMask", headers.fixedMasks, first);
   checkDimension("-mMask", headers.movingMasks, first);
   return headers;
+}
+
+template <int D>
+void checkMasks(const InputHeaders& headers)
+{
+  checkGridsOverlap<D>("-fMask", headers.fixed, headers.fixedMasks);
+  checkGridsOverlap<D>("-mMask", headers.moving, headers.movingMasks);
 }
 
 template <int D>
@@ -181,6 +199,8 @@ LoadedInputs<D> withIdentityDirections(const LoadedInputs<D>& inputs)
   return result;
 }
 
+template void checkMasks<2>(const InputHeaders&);
+template void checkMasks<3>(const InputHeaders&);
 template PointPairs<2> loadPoints(const RegisterOptions&, const InputHeaders&);
 template PointPairs<3> loadPoints(const RegisterOptions&, const InputHeaders&);
 template LoadedInputs<2> loadInputs(const RegisterOptions&, PointPairs<2>, RunLog&);

@@ -17,6 +17,11 @@ struct InputHeaders {
 /// Throws Error naming the option and file: unreadable, or of another dimension than the first fixed image.
 InputHeaders readHeaders(const RegisterOptions&);
 
+/// Throws Error(unreadableInput) if the grid of a mask lies wholly outside its image. The voxels are not
+/// read.
+template <int D>
+void checkMasks(const InputHeaders&);
+
 /// Images and masks at full resolution, with the directions of their headers.
 template <int D>
 struct LoadedInputs {

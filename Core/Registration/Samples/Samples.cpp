@@ -277,9 +277,10 @@ template <int D>
 VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& region, const Mask<D>* mask)
 {
   VoxelBox<D> box = region;
-  if (!mask || mask->voxels.empty()) // a mask that is not read yet may have every voxel
+  if (!mask)
     return box;
-  const VoxelBox<D> inside = boundingBox<D>(*mask);
+  // a mask that is not read yet may have every voxel
+  const VoxelBox<D> inside = mask->voxels.empty() ? wholeBox<D>(mask->geometry) : boundingBox<D>(*mask);
   Vec<D> lowest, highest;
   for (int d = 0; d < D; ++d) {
     lowest[d] = static_cast<double>(inside.first[d]) - 0.5;
