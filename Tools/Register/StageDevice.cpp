@@ -78,7 +78,8 @@ void fitStage(const Registry& registry, const RegisterOptions& options, CheckedS
   stage.prepared.plans.clear();
 }
 
-/// Logs what each level needs; for a stage on "auto" without a CUDA device, what it would need of one.
+/// Logs what each level needs of the CUDA device that the stage was given. If there is no device, but a limit
+/// of its memory was given, logs what each level would need of one.
 template <int D>
 void logNeed(const Registry& registry, const RegisterOptions& options, const CheckedStage<D>& stage,
              const StageInput<D>& input, RunLog& log)
@@ -86,7 +87,9 @@ void logNeed(const Registry& registry, const RegisterOptions& options, const Che
   std::vector<LevelPlan> plans = stage.prepared.plans;
   std::string device = deviceName(stage.prepared.choice.device);
   if (stage.prepared.choice.device.kind == DeviceKind::cpu) {
+    const bool hasDevice = stage.wanted.device.kind == DeviceKind::cuda;
     if (requestOf(options, stage.settings).text != "auto"
+        || (!hasDevice && !std::isfinite(options.maxDeviceMemory))
         || !whyStageNotOnCuda<D>(stage.prepared, input.initial).empty())
       return;
     plans = planStage<D>(registry, stage.prepared, input, deviceMemoryLimit());

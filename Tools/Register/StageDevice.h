@@ -12,7 +12,8 @@ namespace tessera {
 /// Chooses the devices of all stages before any of them runs, and plans their levels by the headers of the
 /// images. Throws Error(device) and Error(usage) as chooseDevice does, and Error(outOfMemory) if a CUDA
 /// device that was asked for has too little memory for a level; "auto" then takes the CPU. If only a check
-/// was asked for, the log gets what each level needs of a CUDA device, unless the CPU was asked for.
+/// was asked for, the log gets what each level needs of a CUDA device, if there is one or a limit of its
+/// memory was given, unless the CPU was asked for.
 template <int D>
 void chooseStageDevices(const Registry&, const RegisterOptions&, std::vector<CheckedStage<D>>&,
                         const InputHeaders&, std::size_t pointPairs,
