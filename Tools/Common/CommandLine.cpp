@@ -56,6 +56,14 @@ bool looksLikeOption(const std::string& token)
   return token.size() > 1 && token[0] == '-';
 }
 
+/// The only option that begins so; else the one whose name is nearest; empty if none is near.
+std::string meantOption(const std::string& name, const std::vector<std::string>& names)
+{
+  const auto begins = [&](const std::string& option) { return option.starts_with(name); };
+  return std::ranges::count_if(names, begins) == 1 ? *std::ranges::find_if(names, begins)
+                                                   : nearestName(name, names);
+}
+
 void failUnknown(const std::vector<OptionGroup>& groups, const std::string& token)
 {
   if (!looksLikeOption(token))
@@ -65,7 +73,7 @@ void failUnknown(const std::vector<OptionGroup>& groups, const std::string& toke
   for (const OptionGroup& group : groups)
     for (const Option& option : group.options)
       names.push_back(option.name);
-  std::string nearest = nearestName(nameOf(token), names);
+  std::string nearest = meantOption(nameOf(token), names);
   if (!nearest.empty())
     nearest = findOption(groups, nearest).option->dashes + nearest;
   fail(token, "no such option",
