@@ -4,6 +4,7 @@
 #include "Core/Image/Files/TextWords.h"
 #include "Core/Image/Points/VtkPoints.h"
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -14,6 +15,30 @@ namespace {
 const std::string allowedText =
     "\"index\" or \"point\", the number of points, and one number an axis for each point";
 
+std::size_t countWords(std::string_view text)
+{
+  std::size_t words = 0;
+  bool isInWord = false;
+  for (const char c : text) {
+    const bool isSpace = std::isspace(static_cast<unsigned char>(c)) != 0;
+    words += !isSpace && !isInWord;
+    isInWord = !isSpace;
+  }
+  return words;
+}
+
+/// Fails if as many numbers as the first point's line has, for each point, make the whole file, and these are
+/// not D.
+template <int D>
+void checkCoordinates(TextWords& words, std::size_t points)
+{
+  words.peek(); // moves on to the line of the first point
+  const std::string_view rest = words.rest();
+  const std::size_t coordinates = countWords(rest.substr(0, rest.find('\n')));
+  if (coordinates != D && coordinates > 0 && coordinates * points == countWords(rest))
+    words.fail(std::to_string(coordinates) + " coordinates a point, the transform has " + std::to_string(D));
+}
+
 template <int D>
 InputPoints<D> readText(const std::string& path)
 {
@@ -23,6 +48,7 @@ InputPoints<D> readText(const std::string& path)
   if (words.peek() == "point" || words.peek() == "index")
     points.areIndices = words.next("") == "index";
   const std::size_t count = words.nextCount("the number of points");
+  checkCoordinates<D>(words, count);
   for (std::size_t i = 0; i < count; ++i) {
     if (words.peek().empty())
       words.fail("the file ends after " + std::to_string(i) + " of " + std::to_string(count) + " points");

@@ -66,10 +66,12 @@ TEST_F(PointsFile, WrongTextsAreRefusedWithFileAndLine)
   const std::string allowed =
       ". Allowed: \"index\" or \"point\", the number of points, and one number an axis for each point.";
   EXPECT_EQ(complaint("p.txt", "point\n3\n1 2 3\n4 5 6\n"), "5: the file ends after 2 of 3 points" + allowed);
-  EXPECT_EQ(complaint("p.txt", "point\n1\n1 2"),
-            "3: the file ends where a coordinate should stand" + allowed);
+  EXPECT_EQ(complaint("p.txt", "point\n2\n1 2 3\n4 5"),
+            "4: the file ends where a coordinate should stand" + allowed);
   EXPECT_EQ(complaint("p.txt", "point\n1\n1 2 3\n4 5 6\n"),
             "4: \"4\" follows the last of 1 points of 3 coordinates" + allowed);
+  EXPECT_EQ(complaint("p.txt", "point\n2\n1 2\n3 4\n"),
+            "3: 2 coordinates a point, the transform has 3" + allowed);
   EXPECT_EQ(complaint("p.txt", "point\n1\n1 x 3\n"),
             "3: \"x\" is no finite number, where a coordinate should stand" + allowed);
   EXPECT_EQ(complaint("p.txt", "point\n1\n1 nan 3\n"),
