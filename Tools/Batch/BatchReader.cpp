@@ -97,9 +97,12 @@ void BatchReader<D>::read(BatchItem<D>& item) const
     // another program has taken the device's memory, or the host has to number the labels
     item.isReadToDevice = false;
     item.movingBytes = item.wholeImageBytes;
-    if (!isLarge(item))
-      item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines,
-                                       batch_.resampler.outsideValue(), threadsFor(item));
+    if (isLarge(item))
+      return;
+    item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines,
+                                     batch_.resampler.outsideValue(), threadsFor(item));
+    if (!item.task->isLabels)
+      warnOfFractions<D>(*item.task, batch_.pixelType, item.moving);
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tessera {
 namespace {
@@ -92,6 +93,10 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
       LabelImage<D> labels = readLabelImage<D>(task.input, outside, threads);
       moving.labels = std::move(labels.table);
       warnOfOutsideLabel(task.input, moving.labels, outside, moving.warnings);
+      if (!labels.holdsOutside && moving.labels->otherLabelOutside().empty())
+        moving.warnings.push_back(task.input + ": (DefaultPixelValue " + realText(outside)
+                                  + ") is no label of this map; voxels outside of the map get it. A "
+                                    "transform file with (DefaultPixelValue 0) gives them no label.");
       addScalars<D>(placed(std::move(labels.loaded)), task.input, moving);
     } else if (meaning == PixelMeaning::vector) {
       splitComponents<D>(placed(readVectorImage<D>(task.input, threads)), task.input, threads, moving);
@@ -103,6 +108,22 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
 }
 
 template <int D>
+void warnOfFractions(const ImageTask& task, PixelType resultType, MovingImage<D>& moving)
+{
+  const auto isFractional = [](float value) {
+    constexpr float wholeFrom = 1 << std::numeric_limits<float>::digits;
+    return std::abs(value) < wholeFrom && value != static_cast<float>(static_cast<int>(value));
+  };
+  if (isFloatingPoint(task.header->componentType) && !isFloatingPoint(resultType)
+      && std::ranges::any_of(moving.components, [&](const ImagePointer<D>& image) {
+           return std::ranges::any_of(image->voxels, isFractional);
+         }))
+    moving.warnings.push_back(task.input + ": it has fractional values, and (ResultImagePixelType \""
+                              + pixelTypeName(resultType)
+                              + "\") rounds the result. (ResultImagePixelType \"float\") keeps fractions.");
+}
+
+template <int D>
 SliceReader<D> openInSlices(const ImageTask& task, double outside)
 {
   const VoxelsAs as = task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities;
@@ -111,6 +132,8 @@ SliceReader<D> openInSlices(const ImageTask& task, double outside)
 
 template MovingImage<2> readMovingImage<2>(const ImageTask&, PixelMeaning, bool, double, int);
 template MovingImage<3> readMovingImage<3>(const ImageTask&, PixelMeaning, bool, double, int);
+template void warnOfFractions(const ImageTask&, PixelType, MovingImage<2>&);
+template void warnOfFractions(const ImageTask&, PixelType, MovingImage<3>&);
 template SliceReader<2> openInSlices<2>(const ImageTask&, double);
 template SliceReader<3> openInSlices<3>(const ImageTask&, double);
 

@@ -35,6 +35,11 @@ template <int D>
 MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useDirectionCosines,
                                double outside, int threads);
 
+/// Adds a warning if the file has fractional values and `resultType` rounds them. The task has its header;
+/// not for label maps.
+template <int D>
+void warnOfFractions(const ImageTask&, PixelType resultType, MovingImage<D>&);
+
 /// Opens the same file to be read slice by slice. Throws Error that begins with the option and the file.
 template <int D>
 SliceReader<D> openInSlices(const ImageTask&, double outside);

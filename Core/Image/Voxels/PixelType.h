@@ -22,6 +22,11 @@ PixelType parsePixelType(const std::string& text, const std::string& where);
 /// elastix's name: "unsigned char", "short", ...
 std::string pixelTypeName(PixelType type);
 
+inline bool isFloatingPoint(PixelType type)
+{
+  return type == PixelType::float32 || type == PixelType::float64;
+}
+
 /// Bytes of one component.
 std::size_t pixelTypeSize(PixelType type);
 
