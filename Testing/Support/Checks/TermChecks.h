@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -103,7 +104,8 @@ struct TermScene {
       std::size_t offset = 0, stride = 1;
       for (int d = 0; d < D; ++d) {
         list.mm[d][i] = pointMm[d];
-        offset += stride * static_cast<std::size_t>(index[d]);
+        const double nearest = std::clamp(index[d], 0.0, static_cast<double>(fixed->geometry.size[d]) - 1);
+        offset += stride * static_cast<std::size_t>(nearest);
         stride *= fixed->geometry.size[d];
       }
       list.fixed.push_back(fixed->voxels[offset]);
