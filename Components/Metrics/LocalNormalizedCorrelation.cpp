@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-/// What the windows are sums of.
+/// Each window has a sum of every one of these quantities.
 enum Quantity { ones, f, m, ff, mm, fm, quantityCount };
 
 TESSERA_MULTIVERSION_TO_V4 void writeQuantities(const float* fixed, const float* moving,

@@ -38,7 +38,7 @@ struct IntensityUnit {
 /// intensity range (2^-21 in windows of 9 x 9 x 9), and cut off half a range beyond the range.
 class LocalNormalizedCorrelation final : public LatticeMetric {
 public:
-  /// Of the range of each image's intensities.
+  /// A share of the range of each image's intensities.
   static constexpr double varianceFloor = 1e-3;
 
   explicit LocalNormalizedCorrelation(const Parameters&);

@@ -70,7 +70,7 @@ private:
   }
 };
 
-/// Which of positions 0 .. count - 1 lie in the lattice, and which of these in the valid region.
+/// Finds the positions 0 .. count - 1 that lie in the lattice, and those of them in the valid region.
 struct TilePart {
   int first, end, insideFirst, insideEnd;
 

@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// Which number decides between two voxels: the index itself, as in ITK's nearest neighbour, or the index
-/// rounded to float, as in its spline of order 0.
+/// The number that decides between two voxels is the index itself, as in ITK's nearest neighbour, or the
+/// index rounded to float, as in its spline of order 0.
 enum class NearestRule { exact, inFloat };
 
 /// Voxels of an image, x fastest.

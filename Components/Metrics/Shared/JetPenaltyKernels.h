@@ -8,7 +8,7 @@
 // device.
 namespace tessera {
 
-/// What is summed over samples: TransformBendingEnergyPenalty, or TransformFoldingPenalty.
+/// The formula that is summed over samples: TransformBendingEnergyPenalty or TransformFoldingPenalty.
 enum class JetFormula { bendingEnergy, folding };
 
 /// Sums over all samples; all zero before the first chunk.
