@@ -4,6 +4,7 @@
 #include "Core/Compute/Memory/MemoryCount.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera {
 namespace {
@@ -13,6 +14,18 @@ const Parameter<std::int64_t>& foldingSampleGridSpacing()
   static const auto parameter = integerParameter(
       "FoldingSampleGridSpacing", 3, 1, Arity::perLevel, "voxels",
       "with a sampler that gives a lattice of voxels: every so-manyth of them along each axis is a sample");
+  return parameter;
+}
+
+const Parameter<double>& toleratedVolumeFactor()
+{
+  static const auto parameter = [] {
+    auto row = realParameter("ToleratedVolumeFactor", 1, Arity::perLevel, "",
+                             "volumes may grow and shrink by this factor without a penalty");
+    row.minimum = 1;
+    row.maximum = 9; // below 1 / smallVolume
+    return row;
+  }();
   return parameter;
 }
 
@@ -31,7 +44,7 @@ VoxelLattice<D> everyNth(VoxelLattice<D> lattice, std::size_t step)
 
 template <int D>
 double sumOfVolumePenalties(Context& context, const TransformChain<D>& chain, const ListSamples<D>& points,
-                            std::span<double> gradient)
+                            double tolerated, std::span<double> gradient)
 {
   thread_local std::vector<double> jacobians(D * D * MeanOverSamples<D>::samplesAtOnce);
   const std::size_t n = points.count;
@@ -41,7 +54,7 @@ double sumOfVolumePenalties(Context& context, const TransformChain<D>& chain, co
     double jacobian[D][D], cofactors[D][D];
     for (int e = 0; e < D * D; ++e)
       jacobian[e / D][e % D] = jacobians[e * n + i];
-    const VolumePenalty penalty = volumePenalty(determinantAndCofactors<D>(jacobian, cofactors));
+    const VolumePenalty penalty = volumePenalty(determinantAndCofactors<D>(jacobian, cofactors), tolerated);
     sum += penalty.value;
     for (int e = 0; e < D * D; ++e)
       jacobians[e * n + i] = penalty.slope * cofactors[e / D][e % D];
@@ -57,23 +70,27 @@ template <int D>
 TransformFoldingPenalty<D>::TransformFoldingPenalty(const Parameters& parameters)
     : validSampleRule_(parameters)
 {
-  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
     steps_.push_back(static_cast<std::size_t>(parameters.get(foldingSampleGridSpacing(), level)));
+    toleratedLogVolumes_.push_back(std::log(parameters.get(toleratedVolumeFactor(), level)));
+  }
 }
 
 template <int D>
 const ComponentDescription& TransformFoldingPenalty<D>::description()
 {
-  static const ComponentDescription description{
-      "Metric",
-      "TransformFoldingPenalty",
-      {},
-      "mean of (log det J)^2, J the transform's spatial Jacobian: against folds (Modat et al. 2010)",
-      [] {
-        std::vector<ParameterInfo> rows = ValidSampleRule::parameters();
-        rows.push_back(foldingSampleGridSpacing());
-        return rows;
-      }()};
+  static const ComponentDescription description{"Metric",
+                                                "TransformFoldingPenalty",
+                                                {},
+                                                "against folds: mean of the square of log det J, J the "
+                                                "transform's spatial Jacobian (Modat et al. 2010)",
+                                                [] {
+                                                  std::vector<ParameterInfo> rows =
+                                                      ValidSampleRule::parameters();
+                                                  rows.push_back(foldingSampleGridSpacing());
+                                                  rows.push_back(toleratedVolumeFactor());
+                                                  return rows;
+                                                }()};
   return description;
 }
 
@@ -87,7 +104,7 @@ void TransformFoldingPenalty<D>::prepareForLevel(Context& context, const TermLev
   if (!context.onCuda())
     return;
   const MemoryPart part(context, "penalties");
-  onCuda_.emplace(context, level, JetFormula::folding);
+  onCuda_.emplace(context, level, JetFormula::folding, toleratedLogVolumes_[level.level]);
   for (const ExpectedSamples<D>& samples : level.expected)
     onCuda_->reserve(context, samples.lattice
                                   ? ExpectedSamples<D>(fewer(*samples.lattice), samples.withGradient)
@@ -110,8 +127,11 @@ TermValue TransformFoldingPenalty<D>::evaluateHere(Context& context, const Sampl
                                                    std::span<const double> parameters,
                                                    std::span<double> gradient)
 {
-  const TermValue result = mean_.evaluate(context, fewer(samples), chain_(*level_.chain, parameters),
-                                          level_.movingMask.get(), gradient, sumOfVolumePenalties<D>);
+  const TermValue result = mean_.evaluate(
+      context, fewer(samples), chain_(*level_.chain, parameters), level_.movingMask.get(), gradient,
+      [&](auto& c, const auto& chain, const auto& points, auto sum) {
+        return sumOfVolumePenalties<D>(c, chain, points, toleratedLogVolumes_[level_.level], sum);
+      });
   validSampleRule_.check(level_.level, result.valid, result.asked);
   return result;
 }

@@ -7,10 +7,11 @@
 
 namespace tessera {
 
-/// Mean of (log det J)^2, where J = dT/dx is the spatial Jacobian of the whole chain: it keeps volumes and
-/// grows fast before the transform folds. Modat et al., "Lung registration using the NiftyReg package", 2010
-/// (its option -jl). Where det J is below 0.1, and so where T folds, a parabola continues it with equal
-/// value, slope and curvature, so that folds open again.
+/// Mean of max(|log det J| - log r, 0)^2, where J = dT/dx is the spatial Jacobian of the whole chain and r
+/// the `ToleratedVolumeFactor`: it grows fast before the transform folds. With r = 1 it also keeps volumes;
+/// it is then that of Modat et al., "Lung registration using the NiftyReg package", 2010 (its option -jl).
+/// Where det J is below 0.1, and so where T folds, a parabola continues it with equal value, slope and
+/// curvature, so that folds open again.
 ///
 /// If the sampler gives a lattice of voxels, every n-th of them along each axis is a sample: det J changes
 /// little within a cell of a B-spline's grid. Samples that map outside the moving mask are left out; the
@@ -41,7 +42,8 @@ private:
   const SampleSet<D>& fewer(const SampleSet<D>&);
 
   ValidSampleRule validSampleRule_;
-  std::vector<std::size_t> steps_; // in voxels, one a level
+  std::vector<std::size_t> steps_;          // in voxels, one a level
+  std::vector<double> toleratedLogVolumes_; // log r, one a level
   TermLevel<D> level_;
   ChainAtParameters<D> chain_;
   MeanOverSamples<D> mean_;

@@ -7,27 +7,28 @@
 // The formula of TransformFoldingPenalty, for the CPU and for kernels.
 namespace tessera {
 
-/// Below this determinant (log d)^2 is continued by the parabola of equal value, slope and curvature, so that
-/// the penalty is finite, convex and twice differentiable where the transform folds.
+/// Below this determinant the penalty is continued by the parabola of equal value, slope and curvature, so
+/// that it is finite, convex and twice differentiable where the transform folds.
 constexpr double smallVolume = 0.1;
 constexpr double logSmallVolume = -2.302585092994045684;
 
-/// The penalty of the determinant of a spatial Jacobian, and its derivative by the determinant.
+/// The penalty of the determinant d of a spatial Jacobian, max(|log d| - tolerated, 0)^2, and its derivative
+/// by the determinant. 0 <= tolerated < -logSmallVolume.
 struct VolumePenalty {
   double value, slope;
 };
 
-TESSERA_HOST_DEVICE inline VolumePenalty volumePenalty(double determinant)
+TESSERA_HOST_DEVICE inline VolumePenalty volumePenalty(double determinant, double tolerated)
 {
   if (determinant >= smallVolume) {
-    const double logarithm = log(determinant);
-    return {logarithm * logarithm, 2 * logarithm / determinant};
+    const double logarithm = log(determinant),
+                 excess = copysign(fmax(fabs(logarithm) - tolerated, 0.0), logarithm);
+    return {excess * excess, 2 * excess / determinant};
   }
-  constexpr double slope = 2 * logSmallVolume / smallVolume,
-                   curvature = 2 * (1 - logSmallVolume) / (smallVolume * smallVolume);
+  const double excess = logSmallVolume + tolerated, slope = 2 * excess / smallVolume,
+               curvature = 2 * (1 - excess) / (smallVolume * smallVolume);
   const double below = determinant - smallVolume;
-  return {logSmallVolume * logSmallVolume + below * (slope + below * curvature / 2),
-          slope + below * curvature};
+  return {excess * excess + below * (slope + below * curvature / 2), slope + below * curvature};
 }
 
 /// The determinant, and its derivatives by the entries: the cofactors.
@@ -57,19 +58,19 @@ TESSERA_HOST_DEVICE double determinantAndCofactors(const double (&m)[D][D], doub
 
 /// The penalty at a sample.
 template <int D>
-TESSERA_HOST_DEVICE double foldingPenalty(const Jet<D>& jet)
+TESSERA_HOST_DEVICE double foldingPenalty(const Jet<D>& jet, double tolerated)
 {
   double cofactors[D][D];
-  return volumePenalty(determinantAndCofactors<D>(jet.jacobian, cofactors)).value;
+  return volumePenalty(determinantAndCofactors<D>(jet.jacobian, cofactors), tolerated).value;
 }
 
 /// The derivative of the penalty by J1, the last transform's spatial Jacobian, where J = J1 J0.
 template <int D>
-TESSERA_HOST_DEVICE void foldingCovectorOfJacobian(const Jet<D>& jet, const Jet<D>& before,
+TESSERA_HOST_DEVICE void foldingCovectorOfJacobian(const Jet<D>& jet, const Jet<D>& before, double tolerated,
                                                    double (&covector)[D][D])
 {
   double cofactors[D][D];
-  const double slope = volumePenalty(determinantAndCofactors<D>(jet.jacobian, cofactors)).slope;
+  const double slope = volumePenalty(determinantAndCofactors<D>(jet.jacobian, cofactors), tolerated).slope;
   TESSERA_UNROLL
   for (int k = 0; k < D; ++k) {
     TESSERA_UNROLL

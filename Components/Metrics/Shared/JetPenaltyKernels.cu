@@ -21,35 +21,36 @@ template <int D, JetFormula Formula>
 constexpr int entriesOf = Formula == JetFormula::bendingEnergy ? D + symmetricCount(D) : D;
 
 template <int D, JetFormula Formula>
-__device__ double penaltyOf(const Jet<D>& jet)
+__device__ double penaltyOf(const Jet<D>& jet, double tolerated)
 {
   if constexpr (Formula == JetFormula::bendingEnergy)
     return bendingEnergy<D>(jet);
   else
-    return foldingPenalty<D>(jet);
+    return foldingPenalty<D>(jet, tolerated);
 }
 
 template <int D, JetFormula Formula>
-__device__ void covectorOfJacobian(const Jet<D>& jet, const Jet<D>& before, double (&covector)[D][D])
+__device__ void covectorOfJacobian(const Jet<D>& jet, const Jet<D>& before, double tolerated,
+                                   double (&covector)[D][D])
 {
   if constexpr (Formula == JetFormula::bendingEnergy)
     bendingCovectorOfJacobian<D>(jet, before, covector);
   else
-    foldingCovectorOfJacobian<D>(jet, before, covector);
+    foldingCovectorOfJacobian<D>(jet, before, tolerated, covector);
 }
 
 /// Writes the covectors of one sample into their arrays. Returns the bits of their largest absolute value;
 /// the bits of positive doubles are in the order of the numbers.
 template <int D, JetFormula Formula>
 __device__ unsigned long long writeCovectors(const TransformOnCuda<D>& last, bool throughJacobian,
-                                             const Jet<D>& jet, const Jet<D>& before, std::size_t count,
-                                             double* to)
+                                             const Jet<D>& jet, const Jet<D>& before, double tolerated,
+                                             std::size_t count, double* to)
 {
   constexpr int entries = entriesOf<D, Formula>;
   double axes[D][D], ofJacobian[D][D] = {};
   gridAxes<D>(last, axes);
   if (throughJacobian)
-    covectorOfJacobian<D, Formula>(jet, before, ofJacobian);
+    covectorOfJacobian<D, Formula>(jet, before, tolerated, ofJacobian);
   double most = 0;
   bool isNumber = true;
 #pragma unroll
@@ -82,7 +83,8 @@ template <int D, JetFormula Formula, JetGradient Gradient>
 __global__ void __launch_bounds__(threadsOfMany)
     addJets(const __grid_constant__ SamplesOnCuda<D> samples, const SampleChunk chunk,
             const __grid_constant__ ChainOnCuda<D> chain, const __grid_constant__ MaskOnCuda<D> movingMask,
-            const bool throughJacobian, double* scratch, double* covectors, JetSums<D>* result)
+            const bool throughJacobian, const double tolerated, double* scratch, double* covectors,
+            JetSums<D>* result)
 {
   constexpr int sums = Gradient == JetGradient::ofLinear ? 3 + D * D : 3;
   double sum[sums] = {};
@@ -102,13 +104,13 @@ __global__ void __launch_bounds__(threadsOfMany)
       sum[2] += 1;
     }
     if (counts) {
-      sum[0] += penaltyOf<D, Formula>(jet);
+      sum[0] += penaltyOf<D, Formula>(jet, tolerated);
       sum[1] += 1;
     }
     if constexpr (Gradient == JetGradient::ofLinear) {
       if (counts) {
         double ofJacobian[D][D];
-        covectorOfJacobian<D, Formula>(jet, before, ofJacobian);
+        covectorOfJacobian<D, Formula>(jet, before, tolerated, ofJacobian);
 #pragma unroll
         for (int k = 0; k < D * D; ++k)
           sum[3 + k] += ofJacobian[k / D][k % D];
@@ -116,7 +118,7 @@ __global__ void __launch_bounds__(threadsOfMany)
     } else if constexpr (Gradient == JetGradient::byCovectors) {
       if (counts)
         largest = max(largest, writeCovectors<D, Formula>(chain.links[chain.count - 1], throughJacobian, jet,
-                                                          before, chunk.count, covectors + i));
+                                                          before, tolerated, chunk.count, covectors + i));
       else
 #pragma unroll
         for (int d = 0; d < D; ++d)
@@ -275,7 +277,7 @@ auto* scatterOf(int order)
 }
 
 template <int D>
-void jetPenaltyOnCuda(Context& context, JetFormula formula, const SamplesOnCuda<D>& samples,
+void jetPenaltyOnCuda(Context& context, JetFormula formula, double tolerated, const SamplesOnCuda<D>& samples,
                       const SampleChunk& chunk, const ChainOnCuda<D>& chain, const MaskOnCuda<D>& movingMask,
                       JetGradient gradient, double* scratch, double* covectors, JetSums<D>* result)
 {
@@ -287,8 +289,9 @@ void jetPenaltyOnCuda(Context& context, JetFormula formula, const SamplesOnCuda<
   const auto blocks = static_cast<unsigned>(std::min(ceilDiv<std::size_t>(chunk.count, threads), maxBlocks));
   const auto kernel = formula == JetFormula::bendingEnergy ? kernelFor<D, JetFormula::bendingEnergy>(gradient)
                                                            : kernelFor<D, JetFormula::folding>(gradient);
-  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(
-      samples, chunk, chain, movingMask, isThroughJacobian(formula, chain), scratch, covectors, result);
+  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chunk, chain, movingMask,
+                                                        isThroughJacobian(formula, chain), tolerated, scratch,
+                                                        covectors, result);
   checkLaunch("penalty on spatial derivatives");
 }
 
@@ -318,9 +321,9 @@ void pullBackJetsOnCuda(Context& context, JetFormula formula, const SampleChunk&
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template void jetPenaltyOnCuda<D>(Context&, JetFormula, const SamplesOnCuda<D>&, const SampleChunk&,       \
-                                    const ChainOnCuda<D>&, const MaskOnCuda<D>&, JetGradient, double*,       \
-                                    double*, JetSums<D>*);                                                   \
+  template void jetPenaltyOnCuda<D>(Context&, JetFormula, double, const SamplesOnCuda<D>&,                   \
+                                    const SampleChunk&, const ChainOnCuda<D>&, const MaskOnCuda<D>&,         \
+                                    JetGradient, double*, double*, JetSums<D>*);                             \
   template void pullBackJetsOnCuda<D>(Context&, JetFormula, const SampleChunk&, const ChainOnCuda<D>&,       \
                                       const double*, const JetSums<D>*, bool, bool, unsigned long long*,     \
                                       double*);

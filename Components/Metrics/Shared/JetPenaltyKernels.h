@@ -65,13 +65,15 @@ bool isThroughJacobian(JetFormula formula, const ChainOnCuda<D>& chain)
 }
 
 /// Adds a chunk to the sums and writes `covectors`, which may be null unless the gradient is computed by
-/// covectors. `scratch` holds jetScratch<D>() doubles. In 3D a sample takes about 1000 fused multiply-adds in
-/// double precision for each cubic B-spline, whose control points come from the caches. It reads 24 bytes if
-/// samples are a list, and writes 8 bytes for each of jetCovectors.
+/// covectors. `tolerated` is that of volumePenalty, for the formula of folds only. `scratch` holds
+/// jetScratch<D>() doubles. In 3D a sample takes about 1000 fused multiply-adds in double precision for each
+/// cubic B-spline, whose control points come from the caches. It reads 24 bytes if samples are a list, and
+/// writes 8 bytes for each of jetCovectors.
 template <int D>
-TESSERA_CUDA_ONLY void jetPenaltyOnCuda(Context&, JetFormula, const SamplesOnCuda<D>&, const SampleChunk&,
-                                        const ChainOnCuda<D>&, const MaskOnCuda<D>& movingMask, JetGradient,
-                                        double* scratch, double* covectors, JetSums<D>*);
+TESSERA_CUDA_ONLY void jetPenaltyOnCuda(Context&, JetFormula, double tolerated, const SamplesOnCuda<D>&,
+                                        const SampleChunk&, const ChainOnCuda<D>&,
+                                        const MaskOnCuda<D>& movingMask, JetGradient, double* scratch,
+                                        double* covectors, JetSums<D>*);
 
 /// Pulls the chunk's covectors back to a B-spline's control points and adds them to the gradient
 /// (`overwrites`: replaces it). After the last chunk it divides the gradient by the number of valid samples.

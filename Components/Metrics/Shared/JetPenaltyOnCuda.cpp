@@ -12,9 +12,11 @@ constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // at most 240 MiB o
 }
 
 template <int D>
-JetPenaltyOnCuda<D>::JetPenaltyOnCuda(const Context& context, const TermLevel<D>& level, JetFormula formula)
-    : level_(level), formula_(formula), chain_(context, *level.chain), samples_(context, level.fixed),
-      result_(context, 1), found_(context, 1), scratch_(context, jetScratch<D>())
+JetPenaltyOnCuda<D>::JetPenaltyOnCuda(const Context& context, const TermLevel<D>& level, JetFormula formula,
+                                      double toleratedLogVolume)
+    : level_(level), formula_(formula), toleratedLogVolume_(toleratedLogVolume),
+      chain_(context, *level.chain), samples_(context, level.fixed), result_(context, 1), found_(context, 1),
+      scratch_(context, jetScratch<D>())
 {
   if (level.movingMask) {
     movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
@@ -60,8 +62,8 @@ void JetPenaltyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
   do {
     chunk.count = std::min(samplesAtOnce, samples.count - chunk.first);
     const bool isFirst = chunk.first == 0, isLast = chunk.first + chunk.count == samples.count;
-    jetPenaltyOnCuda<D>(context, formula_, samples, chunk, chain, movingMask_, wanted, scratch_.span().data(),
-                        covectors, result);
+    jetPenaltyOnCuda<D>(context, formula_, toleratedLogVolume_, samples, chunk, chain, movingMask_, wanted,
+                        scratch_.span().data(), covectors, result);
     if (covectors && spline)
       pullBackToSpline(context, chunk, chain, covectors, isLast, gradient);
     else if (covectors)

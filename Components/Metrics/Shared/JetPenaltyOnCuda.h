@@ -13,8 +13,9 @@ namespace tessera {
 template <int D>
 class JetPenaltyOnCuda {
 public:
-  /// Throws Error(device) if a transform of the chain has no CUDA form.
-  JetPenaltyOnCuda(const Context&, const TermLevel<D>&, JetFormula);
+  /// `toleratedLogVolume` is of the formula of folds. Throws Error(device) if a transform of the chain has no
+  /// CUDA form.
+  JetPenaltyOnCuda(const Context&, const TermLevel<D>&, JetFormula, double toleratedLogVolume = 0);
 
   /// Takes the memory for samples. `enqueue` does it where nobody did.
   void reserve(const Context&, const ExpectedSamples<D>&);
@@ -29,6 +30,7 @@ private:
 
   TermLevel<D> level_;
   JetFormula formula_;
+  double toleratedLogVolume_;
   HeldChainOnCuda<D> chain_;
   SamplesForCuda<D> samples_;
   std::shared_ptr<const Buffer<std::uint8_t>> movingMaskVoxels_;

@@ -15,7 +15,8 @@ namespace {
 
 using namespace testing;
 
-constexpr const char* penaltyParameters = "(RequiredRatioOfValidSamples 0.05)\n(BendingEnergyUnit \"Voxel\")";
+constexpr const char* penaltyParameters =
+    "(RequiredRatioOfValidSamples 0.05)\n(BendingEnergyUnit \"Voxel\")\n(ToleratedVolumeFactor 1.2)";
 
 template <class Term, int D>
 TermEvaluation evaluateOn(Context context, const TermScene<D>& scene, const SampleSet<D>& samples,

@@ -12,10 +12,11 @@ namespace {
 using namespace testing;
 
 template <int D>
-TransformFoldingPenalty<D> penaltyOf(const TermScene<D>& scene, std::size_t gridSpacing = 1)
+TransformFoldingPenalty<D> penaltyOf(const TermScene<D>& scene, std::size_t gridSpacing = 1,
+                                     const std::string& more = "")
 {
   TransformFoldingPenalty<D> penalty(
-      parametersOf("(FoldingSampleGridSpacing " + std::to_string(gridSpacing) + ")", D, 1, "Metric0"));
+      parametersOf("(FoldingSampleGridSpacing " + std::to_string(gridSpacing) + ")" + more, D, 1, "Metric0"));
   Context context;
   penalty.prepareForLevel(context, scene.level);
   return penalty;
@@ -64,22 +65,44 @@ TEST(TransformFoldingPenaltyTest, IsTheSquaredLogarithmOfTheChangeOfVolume)
   EXPECT_EQ(valueOf({1, 0, 0, 1, 300, 0}), 0);
 }
 
-TEST(TransformFoldingPenaltyTest, TheFormulaHasTwoContinuousDerivativesAndFallsAllTheWayFromFolds)
+TEST(TransformFoldingPenaltyTest, ToleratesChangesOfVolumeUpToAFactor)
 {
-  for (double determinant = -3; determinant < 4; determinant += 0.0103) {
-    const double step = 1e-6;
-    const VolumePenalty here = volumePenalty(determinant), next = volumePenalty(determinant + step);
-    EXPECT_NEAR((next.value - volumePenalty(determinant - step).value) / (2 * step), here.slope,
-                1e-5 * (1 + std::abs(here.slope)));
-    EXPECT_EQ(here.slope < 0, determinant < 1) << determinant;
-  }
-  const double tiny = 1e-9;
-  const auto curvatureBeside = [&](double from) {
-    return (volumePenalty(from + 1e-5).slope - volumePenalty(from).slope) / 1e-5;
+  TermScene<2> scene(1, {40, 36});
+  scene.useAffine();
+  auto penalty = penaltyOf<2>(scene, 1, "\n(ToleratedVolumeFactor 2.5)");
+  const auto valueOf = [&](double determinant) {
+    Context context;
+    return penalty.evaluate(context, scene.points(50), std::vector<double>{determinant, 0, 0, 1, 0, 0}, {})
+        .value;
   };
-  EXPECT_NEAR(volumePenalty(smallVolume - tiny).value, volumePenalty(smallVolume + tiny).value, 1e-6);
-  EXPECT_NEAR(volumePenalty(smallVolume - tiny).slope, volumePenalty(smallVolume + tiny).slope, 1e-5);
-  EXPECT_NEAR(curvatureBeside(smallVolume - 2e-5), curvatureBeside(smallVolume), 1);
+
+  EXPECT_EQ(valueOf(2.4), 0);
+  EXPECT_EQ(valueOf(1 / 2.4), 0);
+  EXPECT_NEAR(valueOf(5), std::log(2) * std::log(2), 1e-12);
+  EXPECT_NEAR(valueOf(0.2), std::log(2) * std::log(2), 1e-12);
+}
+
+TEST(TransformFoldingPenaltyTest, TheFormulaIsSmoothAndFallsAllTheWayFromFolds)
+{
+  for (const double tolerated : {0.0, std::log(3.0)}) {
+    for (double determinant = -3; determinant < 4; determinant += 0.0103) {
+      const double step = 1e-6;
+      const VolumePenalty here = volumePenalty(determinant, tolerated),
+                          next = volumePenalty(determinant + step, tolerated),
+                          before = volumePenalty(determinant - step, tolerated);
+      EXPECT_NEAR((next.value - before.value) / (2 * step), here.slope, 1e-5 * (1 + std::abs(here.slope)));
+      EXPECT_EQ(here.slope < 0, determinant < std::exp(-tolerated)) << determinant;
+    }
+    const double tiny = 1e-9;
+    const VolumePenalty below = volumePenalty(smallVolume - tiny, tolerated),
+                        above = volumePenalty(smallVolume + tiny, tolerated);
+    const auto curvatureBeside = [&](double from) {
+      return (volumePenalty(from + 1e-5, tolerated).slope - volumePenalty(from, tolerated).slope) / 1e-5;
+    };
+    EXPECT_NEAR(below.value, above.value, 1e-6);
+    EXPECT_NEAR(below.slope, above.slope, 1e-5);
+    EXPECT_NEAR(curvatureBeside(smallVolume - 2e-5), curvatureBeside(smallVolume), 1);
+  }
 }
 
 TEST(TransformFoldingPenaltyTest, IsTheMeanOverSamplesOfTheWholeChain)
@@ -93,7 +116,7 @@ TEST(TransformFoldingPenaltyTest, IsTheMeanOverSamplesOfTheWholeChain)
   Context context;
   double expected = 0;
   for (const double determinant : determinantsByDifferences<3>(scene, samples))
-    expected += volumePenalty(determinant).value / 300;
+    expected += volumePenalty(determinant, 0).value / 300;
 
   const TermValue found = penalty.evaluate(context, samples, scene.chain->parameters, {});
 
