@@ -12,6 +12,17 @@
 namespace tessera {
 namespace {
 
+const Parameter<double>& localIntensityNoise()
+{
+  static const auto parameter = [] {
+    auto row = realParameter("LocalIntensityNoise", 0.01, Arity::perLevel, "of the intensity range",
+                             "noise of both images: windows with less contrast weigh little");
+    row.minimum = 1e-3; // less is lost in the rounding of sums
+    return row;
+  }();
+  return parameter;
+}
+
 /// Each window has a sum of every one of these quantities.
 enum Quantity { ones, f, m, ff, mm, fm, quantityCount };
 
@@ -37,18 +48,17 @@ TESSERA_MULTIVERSION_TO_V4 void writeQuantities(const float* fixed, const float*
 
 /// Sums of the windows to their correlation coefficients, and unless p is null to what slopes need.
 TESSERA_MULTIVERSION_TO_V4 void correlate(const double* const* sums, const float* moving, std::size_t count,
-                                          double* coefficients, float* p, float* q, float* r)
+                                          double noiseVariance, double* coefficients, float* p, float* q,
+                                          float* r)
 {
-  constexpr double floor =
-      LocalNormalizedCorrelation::varianceFloor * LocalNormalizedCorrelation::varianceFloor;
   for (std::size_t i = 0; i < count; ++i) {
     const bool isNumber = moving[i] == moving[i]; // then the window holds at least this position
     const double n = isNumber ? sums[ones][i] : 1;
     const double meanF = sums[f][i] / n, meanM = sums[m][i] / n;
     const double cov = sums[fm][i] - sums[f][i] * meanM;
     const double a = sums[ff][i] - sums[f][i] * meanF, b = sums[mm][i] - sums[m][i] * meanM;
-    const double atLeast = floor * n;
-    const double varF = (a > 0 ? a : 0) + atLeast, varM = (b > 0 ? b : 0) + atLeast;
+    const double ofNoise = noiseVariance * n;
+    const double varF = (a > 0 ? a : 0) + ofNoise, varM = (b > 0 ? b : 0) + ofNoise;
     const double inverse = isNumber ? 1 / (varF * varM) : 0;
     const double size = cov < 0 ? -cov : cov;
     coefficients[i] = cov * size * inverse;
@@ -84,8 +94,10 @@ TESSERA_MULTIVERSION_TO_V4 void writeSlopes(const double* const* sums, const flo
 
 LocalNormalizedCorrelation::LocalNormalizedCorrelation(const Parameters& parameters)
 {
-  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
     windows_.push_back(LocalWindow::read(parameters, level));
+    noises_.push_back(parameters.get(localIntensityNoise(), level));
+  }
 }
 
 const ComponentDescription& LocalNormalizedCorrelation::description()
@@ -99,6 +111,7 @@ const ComponentDescription& LocalNormalizedCorrelation::description()
         "in the window around each sample (Cachier et al. 2003, Avants et al. 2008); for "
         "the samplers Full and Grid",
         LocalWindow::parameters()};
+    d.parameters.push_back(localIntensityNoise());
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;
@@ -133,6 +146,7 @@ std::unique_ptr<MetricOnCuda> LocalNormalizedCorrelation::onCuda(const Context& 
   units.fixedScale = static_cast<float>(fixed_.scale);
   units.movingMiddle = static_cast<float>(moving_.middle);
   units.movingScale = static_cast<float>(moving_.scale);
+  units.noiseVariance = static_cast<float>(noises_[level_] * noises_[level_]);
   return std::make_unique<LocalCorrelationOnCuda>(context, windows_[level_], units, positions);
 }
 
@@ -143,6 +157,7 @@ double LocalNormalizedCorrelation::evaluate(const Context& context, const Lattic
 {
   const LocalWindow& window = windows_[level_];
   const std::size_t width = images.size[0];
+  const double noiseVariance = noises_[level_] * noises_[level_];
   const auto rowAt = [&](std::size_t y, std::size_t z) { return (z * images.size[1] + y) * width; };
   for (std::vector<float>* array : {&p_, &q_, &r_})
     array->resize(slopes ? images.positions() : 0);
@@ -159,7 +174,7 @@ double LocalNormalizedCorrelation::evaluate(const Context& context, const Lattic
         const std::size_t row = rowAt(y, z);
         thread_local std::vector<double> coefficients;
         coefficients.resize(width);
-        correlate(sums.data(), images.moving + row, width, coefficients.data(),
+        correlate(sums.data(), images.moving + row, width, noiseVariance, coefficients.data(),
                   slopes ? p_.data() + row : nullptr, q_.data() + row, r_.data() + row);
         for (std::size_t x = 0; x < width; ++x) {
           found[chunk].sum += coefficients[x];

@@ -112,10 +112,9 @@ struct Correlate {
   {
     float f, m, p = 0, q = 0, r = 0;
     if (readPair(pairs, position, f, m)) { // then the window holds at least this position
-      constexpr float floor = static_cast<float>(LocalNormalizedCorrelation::varianceFloor
-                                                 * LocalNormalizedCorrelation::varianceFloor);
       const Moments w = momentsOf(sums, steps);
-      const float varF = fmaxf(w.varF, 0.0f) + floor * w.n, varM = fmaxf(w.varM, 0.0f) + floor * w.n;
+      const float ofNoise = pairs.noiseVariance * w.n;
+      const float varF = fmaxf(w.varF, 0.0f) + ofNoise, varM = fmaxf(w.varM, 0.0f) + ofNoise;
       const float inverse = 1 / (varF * varM), size = fabsf(w.cov);
       state.sum += w.cov * size * inverse;
       ++state.windows;

@@ -27,8 +27,9 @@ struct IntensityUnit {
 /// Avants et al., "Symmetric diffeomorphic image registration with cross-correlation", Medical Image Analysis
 /// 12 (2008), for boxes and the square.
 ///
-/// A and B are increased by the sum over the window of varianceFloor^2, in units of each image's intensity
-/// range squared. So windows with little contrast weigh little, and those without contrast nothing.
+/// A and B are increased by the sum over the window of noise^2, the `LocalIntensityNoise`, in units of each
+/// image's intensity range squared. So windows with little contrast weigh little, and those without contrast
+/// nothing.
 ///
 /// d C / d m(y) = -1/N (f(y) sum p(x) - m(y) sum q(x) + sum (q(x) m_x - p(x) f_x)), the sums over the windows
 /// that y is in, p = 2 |cov| / (A B), q = p cov / B. It is the exact derivative: Avants et al. take only the
@@ -38,9 +39,6 @@ struct IntensityUnit {
 /// intensity range (2^-21 in windows of 9 x 9 x 9), and cut off half a range beyond the range.
 class LocalNormalizedCorrelation final : public LatticeMetric {
 public:
-  /// A share of the range of each image's intensities.
-  static constexpr double varianceFloor = 1e-3;
-
   explicit LocalNormalizedCorrelation(const Parameters&);
 
   static const ComponentDescription& description();
@@ -54,6 +52,7 @@ public:
 
 private:
   std::vector<LocalWindow> windows_; // one a level
+  std::vector<double> noises_;       // one a level, shares of the intensity ranges
   std::size_t level_ = 0;
   IntensityUnit fixed_, moving_;
   std::vector<float> p_, q_, r_; // of the slopes, at each position

@@ -13,6 +13,7 @@ struct UnitPairs {
   const float* fixed = nullptr;
   const float* moving = nullptr;
   float fixedMiddle = 0, fixedScale = 0, movingMiddle = 0, movingScale = 0;
+  float noiseVariance = 0; // in these units
 };
 
 /// A sum of correlation coefficients, and the number of their windows.

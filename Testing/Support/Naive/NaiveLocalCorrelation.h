@@ -54,7 +54,8 @@ inline LocalCorrelationResult evaluateHere(const std::string& window, const Loca
 }
 
 /// The equations as they stand, one window after the other.
-inline LocalCorrelationResult naiveResult(const std::string& text, const LocalCorrelationCase& images)
+inline LocalCorrelationResult naiveResult(const std::string& text, const LocalCorrelationCase& images,
+                                          double noise = 0.01)
 {
   const LocalWindow window = LocalWindow::read(parametersOf(text, images.dimension(), 1, "Metric0"), 0);
   const std::array<int, 3> size{static_cast<int>(images.size[0]), static_cast<int>(images.size[1]),
@@ -96,8 +97,8 @@ inline LocalCorrelationResult naiveResult(const std::string& text, const LocalCo
         meanM /= n;
         forWindow(x, y, z, [&](std::size_t, double weight, double f, double m) {
           cov += weight * (f - meanF) * (m - meanM);
-          varF += weight * ((f - meanF) * (f - meanF) + 1e-6);
-          varM += weight * ((m - meanM) * (m - meanM) + 1e-6);
+          varF += weight * ((f - meanF) * (f - meanF) + noise * noise);
+          varM += weight * ((m - meanM) * (m - meanM) + noise * noise);
         });
         ++windows;
         sum += cov * std::abs(cov) / (varF * varM);
