@@ -4,6 +4,8 @@
 #include "Components/Metrics/Shared/LocalCorrelationOnCuda.h"
 #include "Components/Metrics/Shared/WindowSums.cuh"
 
+#include <algorithm>
+
 namespace tessera {
 namespace {
 
@@ -181,12 +183,12 @@ __global__ void __launch_bounds__(threadsOfFinish)
 }
 
 /// The number of steps of integer sums from 0 to 1: as many as a float between 0.5 and 1 tells apart, or
-/// fewer, so that the sum over a window fits.
-float stepsOf(const LocalWindow& window)
+/// fewer, so that the sum over a window of this lattice fits.
+float stepsOf(const LocalWindow& window, const IntensityPairs& lattice)
 {
   long long positions = 1;
-  for (const int radius : window.radius)
-    positions *= 2 * radius + 1;
+  for (int d = 0; d < 3; ++d)
+    positions *= std::min(2 * window.radius[d] + 1, lattice.size[d]);
   int steps = 1 << 24;
   while (steps * positions >= (1LL << 31))
     steps /= 2;
@@ -213,7 +215,7 @@ void LocalCorrelationOnCuda::accumulate(Context& context, const IntensityPairs& 
     pulled = Pulled<float>(grown(context, pulled_, 3 * lattice.count), lattice.count);
   const WindowOnCuda window(window_);
   if (window_.isBox()) {
-    const float steps = stepsOf(window_);
+    const float steps = stepsOf(window_, lattice);
     windowsums::launch<true>(context, size, window, PairQuantities<int>{units_, steps},
                              Correlate<int>{units_, steps, pulled, ofBlocks});
   } else
