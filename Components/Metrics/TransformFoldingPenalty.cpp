@@ -23,7 +23,7 @@ const Parameter<double>& toleratedVolumeFactor()
     auto row = realParameter("ToleratedVolumeFactor", 1, Arity::perLevel, "",
                              "volumes may grow and shrink by this factor without a penalty");
     row.minimum = 1;
-    row.maximum = 9; // below 1 / smallVolume
+    row.maximum = 99; // below 1 / smallVolume
     return row;
   }();
   return parameter;

@@ -10,7 +10,7 @@ namespace tessera {
 /// Mean of max(|log det J| - log r, 0)^2, where J = dT/dx is the spatial Jacobian of the whole chain and r
 /// the `ToleratedVolumeFactor`: it grows fast before the transform folds. With r = 1 it also keeps volumes;
 /// it is then that of Modat et al., "Lung registration using the NiftyReg package", 2010 (its option -jl).
-/// Where det J is below 0.1, and so where T folds, a parabola continues it with equal value, slope and
+/// Where det J is below 0.01, and so where T folds, a parabola continues it with equal value, slope and
 /// curvature, so that folds open again.
 ///
 /// If the sampler gives a lattice of voxels, every n-th of them along each axis is a sample: det J changes

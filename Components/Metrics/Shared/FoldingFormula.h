@@ -8,9 +8,10 @@
 namespace tessera {
 
 /// Below this determinant the penalty is continued by the parabola of equal value, slope and curvature, so
-/// that it is finite, convex and twice differentiable where the transform folds.
-constexpr double smallVolume = 0.1;
-constexpr double logSmallVolume = -2.302585092994045684;
+/// that it is finite, convex and twice differentiable where the transform folds. The value is so small that
+/// a few samples near a fold outweigh what the images gain by it.
+constexpr double smallVolume = 0.01;
+constexpr double logSmallVolume = -4.605170185988091368;
 
 /// The penalty of the determinant d of a spatial Jacobian, max(|log d| - tolerated, 0)^2, and its derivative
 /// by the determinant. 0 <= tolerated < -logSmallVolume.
