@@ -28,10 +28,12 @@
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
 #include "Components/Metrics/DisplacementMagnitudePenalty.h"
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
+#include "Components/Metrics/MattesMutualInformationWithRigidityPenalty.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Components/Metrics/SoftDice.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Metrics/TransformFoldingPenalty.h"
+#include "Components/Metrics/TransformRigidityPenalty.h"
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
 #include "Components/Optimizers/ConjugateGradient.h"
 #include "Components/Optimizers/QuasiNewtonLBFGS.h"
@@ -80,6 +82,8 @@ void registerComponents(Registry& registry)
   addComponent<SoftDice>(registry);
   addComponent<TransformBendingEnergyPenalty>(registry);
   addComponent<TransformFoldingPenalty>(registry);
+  addComponent<TransformRigidityPenalty>(registry);
+  addComponent<MattesMutualInformationWithRigidityPenalty>(registry);
   addComponent<CorrespondingPointsEuclideanDistanceMetric>(registry);
 
   addComponent<TranslationTransform>(registry);

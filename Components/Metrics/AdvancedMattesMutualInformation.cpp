@@ -49,7 +49,7 @@ const ComponentDescription& AdvancedMattesMutualInformation::description()
     ComponentDescription d{
         "Metric",
         "AdvancedMattesMutualInformation",
-        {},
+        {"MattesMutualInformation"},
         "minus the mutual information, from a Parzen-window histogram (Mattes et al. 2003)",
         ParzenHistogram::parameters()};
     d.parameters.push_back(useFastAndLowMemoryVersion());

@@ -64,6 +64,8 @@ public:
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
   const BSplineGrid<D>& grid() const { return grid_; }
+  int order() const { return order_; }
+  bool isCyclic() const { return cyclic_; }
 
 private:
   /// Finds the box that the grids of all levels cover.

@@ -18,13 +18,7 @@ constexpr std::array<ElastixParameterGroup, 17> groups{{
     {"Transform", obsolete, "FinalGridSpacing UpsampleGridOption"},
 
     {"Metric", otherComponents,
-     "UseComplement UseForegroundValue FixedRigidityImageName MovingRigidityImageName "
-     "DilateRigidityImages "
-     "DilationRadiusMultiplier UseLinearityCondition UseOrthonormalityCondition UsePropernessCondition "
-     "CalculateLinearityCondition "
-     "CalculateOrthonormalityCondition CalculatePropernessCondition LinearityConditionWeight "
-     "OrthonormalityConditionWeight "
-     "PropernessConditionWeight RigidityPenaltyWeight UseFixedRigidityImage UseMovingRigidityImage "
+     "UseComplement UseForegroundValue "
      "SegmentedImageName "
      "PenaltyGridSpacingInVoxels AirValue TissueValue SampleLastDimensionRandomly NumSamplesLastDimension "
      "NumAdditionalSamplesFixed "

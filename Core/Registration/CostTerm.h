@@ -60,6 +60,12 @@ std::size_t slicesOfSlab(const VoxelLattice<D>& lattice, std::size_t slabs)
   return std::max<std::size_t>(1, (lattice.count[D - 1] + slabs - 1) / slabs);
 }
 
+/// A column that a term adds to the iteration table, with its value at the last evaluation with a gradient.
+struct TermColumn {
+  std::string name;
+  double value = 0;
+};
+
 /// A term that is evaluated on a CUDA device. An evaluation has two halves, so that the host waits once for
 /// several terms.
 template <int D>
@@ -87,6 +93,8 @@ public:
   virtual bool needsLattice() const { return false; }
   /// Whether TermLevel::points must be given.
   virtual bool needsPoints() const { return false; }
+  /// The columns that it adds to the iteration table, under the names that elastix gives them.
+  virtual std::vector<TermColumn> columns() const { return {}; }
   /// Throws Error(usage) if its parameters cannot be used with the transform that is registered.
   virtual void checkTransform(const Transform<D>&) const {}
   /// Empty if the term runs on CUDA with this chain; otherwise what does not: `the metric "..."`.

@@ -186,7 +186,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   cost.drawSamples(0, 0);
 
   const bool exact = stage.parameters.get(stageparameters::showExactMetricValue(), level);
-  IterationTable<D> table(components.optimizer->columns(), components.terms.size(), exact);
+  IterationTable<D> table(components.optimizer->columns(), cost, exact);
   reporter.levelStarted(level, table.header());
   LevelSummary summary;
   summary.level = level;

@@ -8,7 +8,9 @@
 #include "Core/Registration/Optimizer.h"
 #include "Core/Registration/Registration.h"
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <memory>
 
 namespace tessera {
@@ -70,6 +72,14 @@ public:
   bool isStopAsked() const override { return level_.isStopAsked(); }
 
   const std::vector<TermReport>& termReports() const { return reports_; }
+  /// The columns that the terms add to the iteration table.
+  std::vector<TermColumn> termColumns() const
+  {
+    std::vector<TermColumn> all;
+    for (const CostPart<D>& part : level_.parts)
+      std::ranges::copy(part.term->columns(), std::back_inserter(all));
+    return all;
+  }
   /// The number of calls of evaluate, and of those among them that asked for a gradient.
   struct EvaluationCount {
     std::size_t all = 0, withGradient = 0;

@@ -16,9 +16,10 @@ std::string decimals(double value, int count)
 }
 
 template <int D>
-IterationTable<D>::IterationTable(const std::vector<std::string>& optimizerColumns, std::size_t terms,
+IterationTable<D>::IterationTable(const std::vector<std::string>& optimizerColumns, const Cost<D>& cost,
                                   bool exactMetric)
-    : optimizerColumns_(optimizerColumns), terms_(terms), exactMetric_(exactMetric)
+    : optimizerColumns_(optimizerColumns), termColumns_(cost.termColumns()),
+      terms_(cost.termReports().size()), exactMetric_(exactMetric)
 {
 }
 
@@ -28,6 +29,8 @@ std::vector<std::string> IterationTable<D>::header() const
   std::map<std::string, int> names{{"1:ItNr", 0}, {"2:Metric", 0}, {"Time[ms]", 0}};
   for (const std::string& column : optimizerColumns_)
     names[column] = 0;
+  for (const TermColumn& column : termColumns_)
+    names[column.name] = 0;
   if (exactMetric_ && terms_ > 1)
     names["ExactMetric"] = 0;
   for (std::size_t t = 0; exactMetric_ && t < terms_; ++t)
@@ -56,6 +59,8 @@ IterationRecord IterationTable<D>::record(const IterationRow& row, const Cost<D>
   for (std::size_t c = 0; c < optimizerColumns_.size(); ++c)
     cells[optimizerColumns_[c]] =
         c < row.columns.size() ? decimals(row.columns[c], 6) : row.textColumns.at(c - row.columns.size());
+  for (const TermColumn& column : cost.termColumns())
+    cells[column.name] = decimals(column.value, 10);
   if (exactMetric_ && terms_ > 1)
     cells["ExactMetric"] = exact ? decimals(exact->combined, 6) : "";
   for (std::size_t t = 0; exactMetric_ && t < terms_; ++t)

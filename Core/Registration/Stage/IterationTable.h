@@ -13,7 +13,7 @@ namespace tessera {
 template <int D>
 class IterationTable {
 public:
-  IterationTable(const std::vector<std::string>& optimizerColumns, std::size_t terms, bool exactMetric);
+  IterationTable(const std::vector<std::string>& optimizerColumns, const Cost<D>&, bool exactMetric);
 
   std::vector<std::string> header() const;
   IterationRecord record(const IterationRow&, const Cost<D>&,
@@ -21,6 +21,7 @@ public:
 
 private:
   std::vector<std::string> optimizerColumns_;
+  std::vector<TermColumn> termColumns_;
   std::size_t terms_;
   bool exactMetric_;
   std::chrono::steady_clock::time_point lastRow_ = std::chrono::steady_clock::now();

@@ -106,8 +106,8 @@ TEST(StageMemoryOnCuda, WithPenaltiesAndExactValuesIsAsPlanned)
            + penalty
            + "\") (Metric1Weight 0.01) (Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) ";
   };
-  for (const char* penalty :
-       {"TransformBendingEnergyPenalty", "DisplacementMagnitudePenalty", "TransformFoldingPenalty"})
+  for (const char* penalty : {"TransformBendingEnergyPenalty", "DisplacementMagnitudePenalty",
+                              "TransformFoldingPenalty", "TransformRigidityPenalty"})
     expectPlanned(stageInput<3>(size, with(penalty)), std::string(penalty) + " in all voxels");
   const std::string bending = with("TransformBendingEnergyPenalty");
   expectPlanned(stageInput<3>(size, bending + "(BendingEnergyIntegration \"Exact\")"),

@@ -1,10 +1,14 @@
 // needs: GPU
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
 #include "Components/Metrics/DisplacementMagnitudePenalty.h"
+#include "Components/Metrics/MattesMutualInformationWithRigidityPenalty.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Metrics/TransformFoldingPenalty.h"
+#include "Components/Metrics/TransformRigidityPenalty.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
+#include "Core/Image/Files/ImageFile.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/ModelScenes.h"
 
@@ -15,31 +19,39 @@ namespace {
 
 using namespace testing;
 
-constexpr const char* penaltyParameters =
-    "(RequiredRatioOfValidSamples 0.05)\n(BendingEnergyUnit \"Voxel\")\n(ToleratedVolumeFactor 1.2)";
+const std::string penaltyParameters = "(RequiredRatioOfValidSamples 0.05)\n(BendingEnergyUnit \"Voxel\")\n"
+                                      "(ToleratedVolumeFactor 1.2)\n";
 
 template <class Term, int D>
 TermEvaluation evaluateOn(Context context, const TermScene<D>& scene, const SampleSet<D>& samples,
-                          bool withGradient = true)
+                          bool withGradient = true, const std::string& more = "")
 {
-  Term term(parametersOf(penaltyParameters, D, 1, "Metric0"));
+  Term term(parametersOf(penaltyParameters + more, D, 1, "Metric0"));
   return evaluateTerm<D>(context, term, scene, samples, withGradient);
 }
+
+/// As a share of the value. Penalties are all in double precision.
+template <class Term>
+constexpr double valueTolerance = 1e-9;
+/// The share of the image metric in a sum of both: intensities and slopes are floats there.
+constexpr double informationTolerance = 1e-4;
+template <int D>
+constexpr double valueTolerance<MattesMutualInformationWithRigidityPenalty<D>> = 1e-5;
 
 /// The CPU's results; the same bits again, and without a gradient. `tolerance` is a share of the gradient's
 /// norm.
 template <class Term, int D>
 void expectTheCpusResults(const TermScene<D>& scene, const SampleSet<D>& samples, double tolerance,
-                          const std::string& what)
+                          const std::string& what, const std::string& more = "")
 {
   const Context onCuda = makeContext({DeviceKind::cuda, 0}, 1);
-  const TermEvaluation cpu = evaluateOn<Term, D>(Context{}, scene, samples);
+  const TermEvaluation cpu = evaluateOn<Term, D>(Context{}, scene, samples, true, more);
 
-  const TermEvaluation cuda = evaluateOn<Term, D>(onCuda, scene, samples);
+  const TermEvaluation cuda = evaluateOn<Term, D>(onCuda, scene, samples, true, more);
 
   EXPECT_EQ(cuda.term.asked, cpu.term.asked) << what;
   EXPECT_EQ(cuda.term.valid, cpu.term.valid) << what;
-  EXPECT_NEAR(cuda.term.value, cpu.term.value, 1e-9 * cpu.term.value) << what << ": all in double";
+  EXPECT_NEAR(cuda.term.value, cpu.term.value, valueTolerance<Term> * std::abs(cpu.term.value)) << what;
   double difference2 = 0, norm2 = 0;
   ASSERT_EQ(cuda.gradient.size(), cpu.gradient.size()) << what;
   for (std::size_t i = 0; i < cpu.gradient.size(); ++i) {
@@ -47,10 +59,10 @@ void expectTheCpusResults(const TermScene<D>& scene, const SampleSet<D>& samples
     norm2 += cpu.gradient[i] * cpu.gradient[i];
   }
   EXPECT_LE(std::sqrt(difference2), tolerance * std::sqrt(norm2)) << what;
-  const TermEvaluation again = evaluateOn<Term, D>(onCuda, scene, samples);
+  const TermEvaluation again = evaluateOn<Term, D>(onCuda, scene, samples, true, more);
   EXPECT_EQ(again.gradient, cuda.gradient) << what << ": not the same bits again";
   EXPECT_EQ(again.term.value, cuda.term.value) << what << ": not the same bits again";
-  EXPECT_EQ((evaluateOn<Term, D>(onCuda, scene, samples, false).term.value), cuda.term.value)
+  EXPECT_EQ((evaluateOn<Term, D>(onCuda, scene, samples, false, more).term.value), cuda.term.value)
       << what << ": value alone";
 }
 
@@ -283,6 +295,63 @@ TEST(PenaltiesOnCudaTest, DisplacementMagnitudesAgreeWithTheCpuInMasksAndChunks)
   chunks.useAsInitial(Combination::compose);
   useBSpline<2>(chunks, 3, false);
   expectTheCpusDisplacements<2>(chunks, "B-spline");
+}
+
+/// Of a moving image of rigidity alone, in whose space the B-spline displaces the control points.
+template <int D>
+std::string rigidityImageOf(const TermScene<D>& scene, const TemporaryFolder& folder)
+{
+  const double middleMm = scene.fixed->geometry.centerMm()[0];
+  const std::string path = folder / "rigidity.mha";
+  writeImage<D>(path, drawImage<D>(scene.moving->geometry, [&](const Vec<D>& p) { return p[0] > middleMm; }),
+                PixelType::float32, false);
+  return "(MovingRigidityImageName \"" + path + "\")\n(DilationRadiusMultiplier 0.2)";
+}
+
+template <int D>
+void expectTheCpusRigidity(const Size<D>& size)
+{
+  using Penalty = TransformRigidityPenalty<D>;
+  using WithInformation = MattesMutualInformationWithRigidityPenalty<D>;
+  TermScene<D> scene(1, size);
+  useBSpline<D>(scene, 3, false);
+  expectTheCpusResults<Penalty, D>(scene, PointList<D>{}, bendingTolerance, "all rigid");
+  const TemporaryFolder folder;
+  const std::string image = rigidityImageOf<D>(scene, folder);
+  expectTheCpusResults<Penalty, D>(scene, PointList<D>{}, bendingTolerance, "a moving image", image);
+  expectTheCpusResults<WithInformation, D>(scene, scene.points(700), informationTolerance,
+                                           "mutual information and a moving image", image);
+  scene.useAsInitial(Combination::compose);
+  useBSpline<D>(scene, 3, false);
+  expectTheCpusResults<Penalty, D>(scene, PointList<D>{}, bendingTolerance, "after another B-spline", image);
+}
+
+TEST(PenaltiesOnCudaTest, RigidityPenaltyAgreesWithTheCpu)
+{
+  TESSERA_NEEDS_GPU();
+  expectTheCpusRigidity<2>({41, 36});
+  expectTheCpusRigidity<2>({900, 811}); // several blocks of control points
+  expectTheCpusRigidity<3>({27, 22, 17});
+  expectTheCpusRigidity<3>({70, 66, 55});
+}
+
+TEST(PenaltiesOnCudaTest, RigidityPenaltyShowsTheCpusColumns)
+{
+  TESSERA_NEEDS_GPU();
+  TermScene<3> scene(1, {27, 22, 17});
+  useBSpline<3>(scene, 3, false);
+  const auto columnsOn = [&](const Context& context) {
+    TransformRigidityPenalty<3> penalty(parametersOf("(LinearityConditionWeight 50)", 3, 1, "Metric0"));
+    evaluateTerm<3>(context, penalty, scene, PointList<3>{});
+    return penalty.columns();
+  };
+
+  const auto cpu = columnsOn(Context{}), cuda = columnsOn(makeContext({DeviceKind::cuda, 0}, 1));
+
+  for (std::size_t c = 0; c < cpu.size(); ++c) {
+    EXPECT_GT(cpu[c].value, 0) << cpu[c].name;
+    EXPECT_NEAR(cuda[c].value, cpu[c].value, 1e-9 * cpu[c].value) << cpu[c].name;
+  }
 }
 
 template <int D>

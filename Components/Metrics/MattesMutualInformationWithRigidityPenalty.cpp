@@ -1,0 +1,138 @@
+#include "Components/Metrics/MattesMutualInformationWithRigidityPenalty.h"
+
+#include "Components/Metrics/AdvancedMattesMutualInformation.h"
+#include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Compute/Vectors/VectorOps.h"
+#include "Core/Registration/Chain/ChainPasses.h"
+
+namespace tessera {
+namespace {
+
+const Parameter<double>& rigidityPenaltyWeight()
+{
+  static const auto p =
+      realParameter("RigidityPenaltyWeight", 1, Arity::perLevel, "", "weight of the rigidity penalty");
+  return p;
+}
+
+Parameter<bool> useImage(const std::string& side)
+{
+  return booleanParameter("Use" + side + "RigidityImage", true, Arity::single,
+                          "whether " + side + "RigidityImageName is read");
+}
+
+}
+
+template <int D>
+MattesMutualInformationWithRigidityPenalty<D>::MattesMutualInformationWithRigidityPenalty(
+    const Parameters& parameters)
+    : parameters_(parameters),
+      information_(parameters, makeMetric<AdvancedMattesMutualInformation>(parameters)),
+      penalty_(parameters, {parameters.get(useImage("Fixed")), parameters.get(useImage("Moving"))})
+{
+}
+
+template <int D>
+const ComponentDescription& MattesMutualInformationWithRigidityPenalty<D>::description()
+{
+  static const ComponentDescription description{
+      "Metric",
+      "MattesMutualInformationWithRigidityPenalty",
+      {},
+      "AdvancedMattesMutualInformation + RigidityPenaltyWeight * TransformRigidityPenalty, a metric of "
+      "elastix 3.5 to 4.0",
+      [] {
+        std::vector<ParameterInfo> rows = AdvancedMattesMutualInformation::description().parameters;
+        const std::vector<ParameterInfo> ofPenalty = TransformRigidityPenalty<D>::description().parameters;
+        rows.push_back(rigidityPenaltyWeight());
+        rows.push_back(useImage("Fixed"));
+        rows.push_back(useImage("Moving"));
+        rows.insert(rows.end(), ofPenalty.begin(), ofPenalty.end());
+        return rows;
+      }()};
+  return description;
+}
+
+template <int D>
+std::vector<TermColumn> MattesMutualInformationWithRigidityPenalty<D>::columns() const
+{
+  std::vector<TermColumn> columns = penalty_.columns();
+  columns.push_back({"Metric-MI", informationValue_});
+  columns.push_back({"Metric-RP", penaltyValue_});
+  return columns;
+}
+
+template <int D>
+void MattesMutualInformationWithRigidityPenalty<D>::prepareForLevel(Context& context,
+                                                                    const TermLevel<D>& level)
+{
+  weight_ = parameters_.get(rigidityPenaltyWeight(), level.level);
+  information_.prepareForLevel(context, level);
+  penalty_.prepareForLevel(context, level);
+  const MemoryPart part(context, "penalties");
+  const Transform<D>& transform = *level.chain->transform;
+  penaltyGradient_ = Buffer<double>(vectorContext<D>(context, transform), transform.parameterCount());
+}
+
+template <int D>
+void MattesMutualInformationWithRigidityPenalty<D>::endLevel()
+{
+  information_.endLevel();
+  penalty_.endLevel();
+  penaltyGradient_ = {};
+}
+
+template <int D>
+std::span<double> MattesMutualInformationWithRigidityPenalty<D>::penaltyGradient(std::span<double> gradient)
+{
+  return gradient.empty() ? gradient : penaltyGradient_.span();
+}
+
+template <int D>
+TermValue MattesMutualInformationWithRigidityPenalty<D>::evaluateHere(Context& context,
+                                                                      const SampleSet<D>& samples,
+                                                                      std::span<const double> parameters,
+                                                                      std::span<double> gradient)
+{
+  const TermValue information = information_.evaluate(context, samples, parameters, gradient);
+  const TermValue penalty = penalty_.evaluate(context, samples, parameters, penaltyGradient(gradient));
+  if (!gradient.empty())
+    axpy(context, weight_, penaltyGradient_.span(), gradient);
+  return sum(information, penalty, !gradient.empty());
+}
+
+template <int D>
+void MattesMutualInformationWithRigidityPenalty<D>::enqueue(Context& context, const SampleSet<D>& samples,
+                                                            std::span<const double> parameters,
+                                                            std::span<double> gradient)
+{
+  information_.onCuda()->enqueue(context, samples, parameters, gradient);
+  penalty_.onCuda()->enqueue(context, samples, parameters, penaltyGradient(gradient));
+  if (!gradient.empty()) // which lies on the device, as that of every B-spline
+    axpy(context, weight_, penaltyGradient_.span(), gradient);
+}
+
+template <int D>
+TermValue MattesMutualInformationWithRigidityPenalty<D>::collect(std::span<const double> parameters,
+                                                                 std::span<double> gradient)
+{
+  const TermValue information = information_.onCuda()->collect(parameters, gradient);
+  return sum(information, penalty_.onCuda()->collect(parameters, penaltyGradient(gradient)),
+             !gradient.empty());
+}
+
+template <int D>
+TermValue MattesMutualInformationWithRigidityPenalty<D>::sum(const TermValue& information,
+                                                             const TermValue& penalty, bool withGradient)
+{
+  if (withGradient) {
+    informationValue_ = information.value;
+    penaltyValue_ = penalty.value;
+  }
+  return {information.value + weight_ * penalty.value, information.valid, information.asked};
+}
+
+template class MattesMutualInformationWithRigidityPenalty<2>;
+template class MattesMutualInformationWithRigidityPenalty<3>;
+
+}

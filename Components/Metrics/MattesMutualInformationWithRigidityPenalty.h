@@ -1,0 +1,45 @@
+#pragma once
+
+#include "Components/Metrics/TransformRigidityPenalty.h"
+#include "Core/Registration/Terms/ImageTerm.h"
+
+namespace tessera {
+
+/// A metric of elastix 3.5 to 4.0, which files for one metric still name: AdvancedMattesMutualInformation +
+/// RigidityPenaltyWeight * TransformRigidityPenalty.
+template <int D>
+class MattesMutualInformationWithRigidityPenalty final : public CostTerm<D>, private TermOnCuda<D> {
+public:
+  explicit MattesMutualInformationWithRigidityPenalty(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  bool needsSampler() const override { return true; }
+  std::vector<TermColumn> columns() const override;
+  void checkTransform(const Transform<D>& transform) const override { penalty_.checkTransform(transform); }
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
+  {
+    return information_.whyNotOnCuda(chain);
+  }
+  void prepareForLevel(Context&, const TermLevel<D>&) override;
+  void endLevel() override;
+  TermOnCuda<D>* onCuda() override { return information_.onCuda() ? this : nullptr; }
+
+private:
+  TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                         std::span<double> gradient) override;
+  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
+               std::span<double> gradient) override;
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+  std::span<double> penaltyGradient(std::span<double> gradient);
+  TermValue sum(const TermValue& information, const TermValue& penalty, bool withGradient);
+
+  Parameters parameters_;
+  ImageTerm<D> information_;
+  TransformRigidityPenalty<D> penalty_;
+  double weight_ = 1;                              // of the penalty, at this level
+  double informationValue_ = 0, penaltyValue_ = 0; // of the last evaluation with a gradient
+  Buffer<double> penaltyGradient_;
+};
+
+}
