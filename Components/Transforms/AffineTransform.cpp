@@ -47,11 +47,11 @@ typename AffineTransform<D>::Derivatives AffineTransform<D>::derivatives(std::sp
 }
 
 template <int D>
-std::vector<double> AffineTransform<D>::identityParameters() const
+std::vector<double> AffineTransform<D>::rotationParameters(const Matrix<D>& rotation) const
 {
   std::vector<double> parameters(D * D + D, 0.0);
-  for (int d = 0; d < D; ++d)
-    parameters[d * D + d] = 1;
+  for (int row = 0; row < D; ++row)
+    std::ranges::copy(rotation[row], parameters.begin() + row * D);
   return parameters;
 }
 

@@ -102,9 +102,28 @@ EulerTransform<D>::derivatives(std::span<const double> parameters) const
 }
 
 template <int D>
-std::vector<double> EulerTransform<D>::identityParameters() const
+std::vector<double> EulerTransform<D>::rotationParameters(const Matrix<D>& r) const
 {
-  return std::vector<double>(angleCount(D) + D, 0.0);
+  std::vector<double> parameters(angleCount(D) + D, 0.0);
+  if constexpr (D == 2) {
+    parameters[0] = std::atan2(r[1][0], r[0][0]);
+  } else {
+    // The middle one of the three turns is about x, or about y with ComputeZYX; where its cosine is 0, the
+    // other two turn about the same axis, and one of them is chosen as 0.
+    const int middle = computeZyx_ ? 1 : 0, first = 1 - middle;
+    const double sine = std::clamp(computeZyx_ ? -r[2][0] : r[2][1], -1.0, 1.0);
+    parameters[middle] = std::asin(sine);
+    const bool isLocked = 1 - std::abs(sine) < 1e-12;
+    const double ofFirst = computeZyx_ ? r[2][1] : -r[2][0];
+    parameters[first] = isLocked ? 0 : std::atan2(ofFirst, r[2][2]);
+    if (isLocked)
+      parameters[2] = computeZyx_ ? std::atan2(-r[0][1], r[1][1]) : std::atan2(r[1][0], r[0][0]);
+    else
+      parameters[2] = computeZyx_ ? std::atan2(r[1][0], r[0][0]) : std::atan2(-r[0][1], r[1][1]);
+    for (double& angle : parameters)
+      angle += 0.0; // files shall have no -0
+  }
+  return parameters;
 }
 
 template <int D>

@@ -116,10 +116,21 @@ SimilarityTransform<D>::derivatives(std::span<const double> parameters) const
 }
 
 template <int D>
-std::vector<double> SimilarityTransform<D>::identityParameters() const
+std::vector<double> SimilarityTransform<D>::rotationParameters(const Matrix<D>& r) const
 {
   std::vector<double> parameters(this->parameterCount(), 0.0);
   parameters[scaleIndex(D)] = 1;
+  if constexpr (D == 2) {
+    parameters[1] = std::atan2(r[1][0], r[0][0]);
+  } else {
+    const auto part = [&](int axis) { // of the unit quaternion whose scalar part is not negative
+      const int a = (axis + 1) % 3, b = (axis + 2) % 3;
+      const double square = 1 + r[axis][axis] - r[a][a] - r[b][b];
+      return std::copysign(std::sqrt(std::max(square, 0.0)) / 2, r[b][a] - r[a][b]);
+    };
+    for (int axis = 0; axis < 3; ++axis)
+      parameters[axis] = part(axis);
+  }
   return parameters;
 }
 

@@ -40,7 +40,7 @@ TranslationTransform<D>::derivatives(std::span<const double>) const
 }
 
 template <int D>
-std::vector<double> TranslationTransform<D>::identityParameters() const
+std::vector<double> TranslationTransform<D>::rotationParameters(const Matrix<D>&) const
 {
   return std::vector<double>(D, 0.0);
 }

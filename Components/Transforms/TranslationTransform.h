@@ -19,7 +19,8 @@ private:
   using typename LinearTransform<D>::Derivatives;
   AffineMap<D> aboutCenter(std::span<const double> parameters) const override;
   Derivatives derivatives(std::span<const double> parameters) const override;
-  std::vector<double> identityParameters() const override;
+  std::vector<double> rotationParameters(const Matrix<D>& rotation) const override;
+  bool turns() const override { return false; }
   std::size_t translationIndex() const override;
   std::vector<double> defaultScales() const override;
 };

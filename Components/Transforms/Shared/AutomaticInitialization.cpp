@@ -1,11 +1,13 @@
 #include "Components/Transforms/Shared/AutomaticInitialization.h"
 
+#include "Components/Transforms/Shared/SearchedStart.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace tessera {
 namespace {
@@ -22,8 +24,21 @@ const Parameter<std::string>& method()
 {
   static const auto parameter =
       textParameter("AutomaticTransformInitializationMethod", "GeometricalCenter", Arity::single,
-                    "what is aligned; Origins and GeometryTop: AffineTransform only",
-                    {"GeometricalCenter", "CenterOfGravity", "Origins", "GeometryTop"});
+                    "what is aligned (Origins and GeometryTop: AffineTransform only), or Search: the best of "
+                    "many turns and shifts of coarse images",
+                    {"GeometricalCenter", "CenterOfGravity", "Origins", "GeometryTop", "Search"});
+  return parameter;
+}
+
+const Parameter<double>& searchAngle()
+{
+  static const auto parameter = [] {
+    auto row = realParameter("AutomaticTransformInitializationSearchAngle", 60, Arity::single, "degrees",
+                             "Search turns the fixed image by up to this angle about any axis");
+    row.minimum = 0;
+    row.maximum = 180;
+    return row;
+  }();
   return parameter;
 }
 
@@ -238,7 +253,7 @@ LinearStart<D> geometricalStart(StartRules rules, const TransformStart<D>& start
 
 std::vector<ParameterInfo> initializationParameters(StartRules rules)
 {
-  std::vector<ParameterInfo> rows{automaticTransformInitialization(), method()};
+  std::vector<ParameterInfo> rows{automaticTransformInitialization(), method(), searchAngle()};
   if (rules == StartRules::maskAware)
     rows.insert(rows.end(), {usesLowerThreshold(), lowerThreshold(), gravitySamples()});
   return rows;
@@ -250,10 +265,13 @@ bool wantsAutomaticStart(const Parameters& parameters)
 }
 
 template <int D>
-LinearStart<D> automaticStart(Context& context, const Parameters& parameters, StartRules rules,
+LinearStart<D> automaticStart(Context& context, const Parameters& parameters, StartRules rules, bool turns,
                               const TransformStart<D>& start)
 {
   const std::string name = parameters.get(method());
+  if (name == "Search")
+    return searchedStart<D>(context, start,
+                            turns ? parameters.get(searchAngle()) * std::numbers::pi / 180 : 0);
   if (name == "CenterOfGravity")
     return gravityStart<D>(context, parameters, rules, start);
   if (name == "GeometricalCenter")
@@ -271,7 +289,9 @@ LinearStart<D> automaticStart(Context& context, const Parameters& parameters, St
   return geometryTopStart<D>(start);
 }
 
-template LinearStart<2> automaticStart<2>(Context&, const Parameters&, StartRules, const TransformStart<2>&);
-template LinearStart<3> automaticStart<3>(Context&, const Parameters&, StartRules, const TransformStart<3>&);
+template LinearStart<2> automaticStart<2>(Context&, const Parameters&, StartRules, bool,
+                                          const TransformStart<2>&);
+template LinearStart<3> automaticStart<3>(Context&, const Parameters&, StartRules, bool,
+                                          const TransformStart<3>&);
 
 }

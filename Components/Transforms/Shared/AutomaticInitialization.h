@@ -16,23 +16,25 @@ enum class StartRules {
   translation,
 };
 
-/// The centre of rotation and the translation at which a linear transform starts.
+/// Where a linear transform starts: T(x) = rotation (x - center) + translation + center.
 template <int D>
 struct LinearStart {
   Vec<D> centerMm{}, translationMm{};
+  Matrix<D> rotation = identityMatrix<D>();
 };
 
-/// The parameters AutomaticTransformInitialization and AutomaticTransformInitializationMethod.
+/// The parameters of AutomaticTransformInitialization.
 std::vector<ParameterInfo> initializationParameters(StartRules rules);
 
 /// The value of AutomaticTransformInitialization.
 bool wantsAutomaticStart(const Parameters&);
 
-/// Centre and translation by AutomaticTransformInitializationMethod. If only other transforms have the
-/// method, GeometricalCenter takes its place with a warning, as in elastix. Boxes of masks are computed in
-/// physical space. Throws Error(usage) for an unknown method, and Error(registrationFailed) if an image has
-/// no centre of gravity.
+/// The start by AutomaticTransformInitializationMethod; `turns`: the transform has rotations. If only other
+/// transforms have the method, GeometricalCenter takes its place with a warning, as in elastix. Boxes of
+/// masks are computed in physical space. Throws Error(usage) for an unknown method, and
+/// Error(registrationFailed) if an image has no centre of gravity.
 template <int D>
-LinearStart<D> automaticStart(Context&, const Parameters&, StartRules rules, const TransformStart<D>& start);
+LinearStart<D> automaticStart(Context&, const Parameters&, StartRules rules, bool turns,
+                              const TransformStart<D>& start);
 
 }

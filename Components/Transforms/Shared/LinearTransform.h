@@ -70,7 +70,9 @@ protected:
   /// Matrix A and translation t.
   virtual AffineMap<D> aboutCenter(std::span<const double> parameters) const = 0;
   virtual Derivatives derivatives(std::span<const double> parameters) const = 0;
-  virtual std::vector<double> identityParameters() const = 0;
+  /// The parameters of a rotation about the centre; the identity for a transform that does not turn.
+  virtual std::vector<double> rotationParameters(const Matrix<D>& rotation) const = 0;
+  virtual bool turns() const { return true; }
   /// The index of the first translation among the parameters.
   virtual std::size_t translationIndex() const = 0;
   /// Scales that are used without AutomaticScalesEstimation and without (Scales ...). Those that are not 1

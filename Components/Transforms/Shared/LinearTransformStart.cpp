@@ -102,17 +102,25 @@ template <int D>
 std::vector<double> LinearTransform<D>::initialize(Context& context, const TransformStart<D>& start)
 {
   if (onlyCountsMemory(context))
-    return identityParameters();
+    return rotationParameters(identityMatrix<D>());
   const bool automatic = wantsAutomaticStart(settings_) && !start.initial;
   const bool centerGiven = hasCenter() && centerFromSettings(start);
-  std::vector<double> parameters = identityParameters();
+  std::vector<double> parameters = rotationParameters(identityMatrix<D>());
   if (automatic || (hasCenter() && !centerGiven)) {
-    const LinearStart<D> found = automaticStart<D>(context, settings_, startRules_, start);
+    const LinearStart<D> found =
+        automaticStart<D>(context, settings_, startRules_, turns() && automatic, start);
     if (hasCenter() && !centerGiven)
       centerMm_ = found.centerMm;
-    if (automatic)
-      std::copy(found.translationMm.begin(), found.translationMm.end(),
-                parameters.begin() + translationIndex());
+    if (automatic) {
+      parameters = rotationParameters(found.rotation);
+      // The translation of another centre c': R (c' - c) + t + c - c'.
+      Vec<D> apart{};
+      for (int d = 0; d < D && hasCenter(); ++d)
+        apart[d] = centerMm_[d] - found.centerMm[d];
+      const Vec<D> turned = apply<D>(found.rotation, apart);
+      for (int d = 0; d < D; ++d)
+        parameters[translationIndex() + d] = found.translationMm[d] + (turned[d] - apart[d]);
+    }
   }
   if (hasCenter() && start.initial && settings_.get(stageparameters::howToCombineTransforms()) == "Compose") {
     ListSamples<D> center;

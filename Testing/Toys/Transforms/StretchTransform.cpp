@@ -47,7 +47,7 @@ typename StretchTransform<D>::Derivatives StretchTransform<D>::derivatives(std::
 }
 
 template <int D>
-std::vector<double> StretchTransform<D>::identityParameters() const
+std::vector<double> StretchTransform<D>::rotationParameters(const Matrix<D>&) const
 {
   std::vector<double> parameters(2 * D, 0.0);
   std::fill_n(parameters.begin(), D, 1.0);

@@ -1,0 +1,216 @@
+#include "Components/Transforms/Shared/SearchedStart.h"
+
+#include "Components/Transforms/AffineTransform.h"
+#include "Components/Transforms/EulerTransform.h"
+#include "Components/Transforms/SimilarityTransform.h"
+#include "Components/Transforms/TranslationTransform.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/ParameterText.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+/// Three blobs of different sizes on a dark ground, around the point (0, 0, 0).
+template <int D>
+float sceneAt(const Vec<D>& pointMm)
+{
+  struct Blob {
+    double x, y, z, radiusMm, brightness;
+  };
+  double value = 0;
+  for (const Blob& blob : {Blob{-4, 3, 2, 22, 50}, Blob{18, 6, -4, 9, 70}, Blob{-8, -20, 12, 7, -30}}) {
+    const Vec<3> centre{blob.x, blob.y, blob.z};
+    double distance2 = 0;
+    for (int d = 0; d < D; ++d)
+      distance2 += (pointMm[d] - centre[d]) * (pointMm[d] - centre[d]);
+    value += blob.brightness * std::exp(-distance2 / (blob.radiusMm * blob.radiusMm));
+  }
+  return static_cast<float>(value);
+}
+
+/// The scene under an inverse map, so that `map` leads from the fixed to the moving image.
+template <int D>
+ImagePointer<D> sceneImage(const Vec<D>& centerMm, const AffineMap<D>& map, double factor = 1)
+{
+  auto image = std::make_shared<Image<D>>();
+  image->geometry.size.fill(48);
+  image->geometry.spacingMm.fill(2);
+  for (int d = 0; d < D; ++d)
+    image->geometry.originMm[d] = centerMm[d] - 47;
+  const AffineMap<D> toPoint = image->geometry.pointFromIndex(), back = inverse(map);
+  for (std::size_t voxel = 0; voxel < image->geometry.voxelCount(); ++voxel) {
+    Vec<D> index;
+    std::size_t rest = voxel;
+    for (int d = 0; d < D; ++d, rest /= 48)
+      index[d] = static_cast<double>(rest % 48);
+    image->voxels.push_back(static_cast<float>(factor * sceneAt<D>(back(toPoint(index)))));
+  }
+  return image;
+}
+
+Matrix<3> turnAbout(const Vec<3>& axis, double angle)
+{
+  const double length = std::hypot(axis[0], axis[1], axis[2]), s = std::sin(angle), c = std::cos(angle);
+  Matrix<3> m = identityMatrix<3>();
+  const double x = axis[0] / length, y = axis[1] / length, z = axis[2] / length;
+  const Matrix<3> cross = {{{0, -z, y}, {z, 0, -x}, {-y, x, 0}}}, twice = multiply<3>(cross, cross);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j)
+      m[i][j] += s * cross[i][j] + (1 - c) * twice[i][j];
+  return m;
+}
+
+Matrix<2> turnInPlane(double angle)
+{
+  return {{{std::cos(angle), -std::sin(angle)}, {std::sin(angle), std::cos(angle)}}};
+}
+
+/// The largest distance between both maps at the corners of a cube of 40 mm.
+template <int D>
+double farthest(const AffineMap<D>& a, const AffineMap<D>& b)
+{
+  double largest = 0;
+  for (int corner = 0; corner < 1 << D; ++corner) {
+    Vec<D> pointMm;
+    for (int d = 0; d < D; ++d)
+      pointMm[d] = (corner >> d) & 1 ? 20 : -20;
+    const Vec<D> p = a(pointMm), q = b(pointMm);
+    double distance2 = 0;
+    for (int d = 0; d < D; ++d)
+      distance2 += (p[d] - q[d]) * (p[d] - q[d]);
+    largest = std::max(largest, std::sqrt(distance2));
+  }
+  return largest;
+}
+
+template <int D>
+AffineMap<D> mapOf(const LinearStart<D>& start)
+{
+  AffineMap<D> map{start.rotation, start.translationMm};
+  const Vec<D> turned = apply<D>(start.rotation, start.centerMm);
+  for (int d = 0; d < D; ++d)
+    map.offset[d] += start.centerMm[d] - turned[d];
+  return map;
+}
+
+constexpr double degree = 0.017453292519943295;
+const AffineMap<3> turned3{turnAbout({1, -2, 2}, 50 * degree), {130, -60, 25}};
+const AffineMap<2> turned2{turnInPlane(-150 * degree), {-75, 40}};
+
+TransformStart<3> startOf(const AffineMap<3>& map, double factor = 1)
+{
+  return {sceneImage<3>({3, -2, 4}, {}), sceneImage<3>(map.offset, map, factor), nullptr, nullptr};
+}
+
+TEST(SearchedStartTest, FindsATurnAndAShift)
+{
+  Context context;
+  EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(context, startOf(turned3), 60 * degree)), turned3), 2);
+  const TransformStart<2> start{sceneImage<2>({3, -2}, {}), sceneImage<2>(turned2.offset, turned2), nullptr,
+                                nullptr};
+  EXPECT_LT(farthest<2>(mapOf(searchedStart<2>(context, start, 180 * degree)), turned2), 2);
+}
+
+TEST(SearchedStartTest, FindsItInImagesOfInvertedContrast)
+{
+  Context context;
+  EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(context, startOf(turned3, -1), 60 * degree)), turned3), 2);
+}
+
+TEST(SearchedStartTest, ComparesMasksAlone)
+{
+  // Bright bars, which are in other places in the two images, lie outside both masks.
+  TransformStart<3> start = startOf(turned3);
+  for (const bool isFixed : {true, false}) {
+    auto image = std::make_shared<Image<3>>(isFixed ? *start.fixed : *start.moving);
+    std::vector<std::uint8_t> inside(image->voxels.size(), 1);
+    for (std::size_t voxel = 0; voxel < image->voxels.size(); ++voxel) {
+      const std::size_t x = voxel % 48, z = voxel / (48 * 48);
+      if (isFixed ? x < 8 : z >= 40) {
+        image->voxels[voxel] = 500;
+        inside[voxel] = 0;
+      }
+    }
+    (isFixed ? start.fixedMask : start.movingMask) =
+        std::make_shared<Mask<3>>(image->geometry, std::move(inside));
+    (isFixed ? start.fixed : start.moving) = image;
+  }
+  Context context;
+
+  EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(context, start, 60 * degree)), turned3), 2.5);
+}
+
+TEST(SearchedStartTest, WithoutAnAngleItOnlyShifts)
+{
+  const AffineMap<3> shift{identityMatrix<3>(), {40, -70, 25}};
+  Context context;
+
+  const LinearStart<3> found = searchedStart<3>(context, startOf(shift), 0);
+
+  EXPECT_EQ(found.rotation, identityMatrix<3>());
+  EXPECT_LT(farthest<3>(mapOf(found), shift), 1);
+}
+
+TEST(SearchedStartTest, RepeatsItsBitsForAnyThreadCount)
+{
+  const TransformStart<3> start = startOf(turned3);
+  Context one{{}, 1}, three{{}, 3};
+  const LinearStart<3> first = searchedStart<3>(one, start, 60 * degree);
+  const LinearStart<3> again = searchedStart<3>(three, start, 60 * degree);
+  EXPECT_EQ(again.rotation, first.rotation);
+  EXPECT_EQ(again.translationMm, first.translationMm);
+}
+
+TEST(SearchedStartTest, AnImageOfOneIntensityIsAnError)
+{
+  TransformStart<3> start = startOf(turned3);
+  auto flat = std::make_shared<Image<3>>(*start.moving);
+  std::ranges::fill(flat->voxels, 7.0f);
+  start.moving = flat;
+  Context context;
+  const std::string error =
+      errorText([&] { searchedStart<3>(context, start, 1); }, ExitCode::registrationFailed);
+  EXPECT_NE(error.find("the moving image has only one intensity"), std::string::npos) << error;
+}
+
+template <class T, int D>
+void expectStartsAt(const AffineMap<D>& map, const TransformStart<D>& start, const std::string& more = "",
+                    double toleranceMm = 2)
+{
+  T transform(parametersOf("(AutomaticTransformInitialization \"true\")\n"
+                           "(AutomaticTransformInitializationMethod \"Search\")\n"
+                           "(AutomaticTransformInitializationSearchAngle "
+                               + std::string(D == 2 ? "180" : "60") + ")\n" + more,
+                           D, 1));
+  Context context;
+  const std::vector<double> parameters = transform.initialize(context, start);
+  EXPECT_LT(farthest<D>(transform.pointMap(parameters), map), toleranceMm) << transform.name() << more;
+}
+
+TEST(SearchedStartTest, AllLinearTransformsStartThere)
+{
+  const TransformStart<2> start2{sceneImage<2>({3, -2}, {}), sceneImage<2>(turned2.offset, turned2), nullptr,
+                                 nullptr};
+  expectStartsAt<EulerTransform<2>, 2>(turned2, start2);
+  expectStartsAt<SimilarityTransform<2>, 2>(turned2, start2);
+  expectStartsAt<AffineTransform<2>, 2>(turned2, start2, "(CenterOfRotationPoint 30 -40)");
+
+  const TransformStart<3> start3 = startOf(turned3);
+  expectStartsAt<EulerTransform<3>, 3>(turned3, start3);
+  expectStartsAt<EulerTransform<3>, 3>(turned3, start3, "(ComputeZYX \"true\")");
+  expectStartsAt<EulerTransform<3>, 3>(turned3, start3, "(CenterOfRotationPoint 10 -50 80)");
+  expectStartsAt<SimilarityTransform<3>, 3>(turned3, start3);
+  expectStartsAt<AffineTransform<3>, 3>(turned3, start3);
+
+  const AffineMap<3> shift{identityMatrix<3>(), {40, -70, 25}};
+  expectStartsAt<TranslationTransform<3>, 3>(shift, startOf(shift), "", 1);
+}
+
+}
+}
