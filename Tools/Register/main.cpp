@@ -1,5 +1,6 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Register/ComponentPages.h"
@@ -55,5 +56,8 @@ int run(int count, char** words, RunLog& log)
 
 int main(int count, char** words)
 {
-  return runProgram([&](RunLog& log) { return run(count, words, log); });
+  return runProgram([&](RunLog& log) {
+    const ImageProcess images;
+    return run(count, words, log);
+  });
 }

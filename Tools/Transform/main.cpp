@@ -1,4 +1,5 @@
 #include "Components/RegisterComponents.h"
+#include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
@@ -42,6 +43,7 @@ int run(int count, char** words, RunLog& log)
 int main(int count, char** words)
 {
   return runProgram([&](RunLog& log) {
+    const ImageProcess images; // before the thread of EndOnSignals
     const EndOnSignals ending([&log](int signal) {
       log.error("interrupted by signal " + std::to_string(signal)
                 + ": the run is not complete; results that are there are whole.");

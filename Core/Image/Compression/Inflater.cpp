@@ -37,7 +37,9 @@ bool Inflater::fill(std::span<std::byte> out)
 bool Inflater::finish()
 {
   std::vector<std::byte> rest(pieceBytes);
-  while (!ended_) {
+  for (std::uint64_t inflated = 0; !ended_; inflated += rest.size() - stream_->avail_out) {
+    if (inflated > mostBytesBehindVoxels)
+      return false;
     stream_->next_out = reinterpret_cast<Bytef*>(rest.data());
     stream_->avail_out = static_cast<uInt>(rest.size());
     if (!step())

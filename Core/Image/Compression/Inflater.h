@@ -3,6 +3,7 @@
 #include "Core/Image/Files/InputFile.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -10,6 +11,9 @@
 struct z_stream_s; // zlib's
 
 namespace tessera {
+
+/// A compressed file may hold so much behind its voxels. One that holds more was made to keep its reader busy.
+constexpr std::uint64_t mostBytesBehindVoxels = 1 << 20;
 
 /// Inflates a zlib or gzip stream from its beginning. A gzip file may have several members.
 class Inflater {
@@ -23,7 +27,8 @@ public:
   /// Inflates the next bytes. False if the stream is damaged or ends before `out` is full.
   bool fill(std::span<std::byte> out);
 
-  /// Inflates the rest of the stream. True if its length and checksums are right.
+  /// Inflates the rest of the stream. True if its length and checksums are right, and the rest no longer than
+  /// mostBytesBehindVoxels.
   bool finish();
 
 private:

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Image/Compression/Inflater.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <ios>
@@ -9,7 +11,11 @@
 namespace tessera {
 
 // Checks of damaged files that ITK 5.2 and its libraries do not report. Files of other formats pass each
-// check.
+// check. Where a check returns bool, it is whether the file was understood: one that was not must not go on
+// to the library of the format, which is less strict.
+
+/// The largest number of data files that a header may name.
+constexpr std::uint64_t mostDataFiles = 1 << 16;
 
 /// `count` bytes of a file from `position` on, which counts from the end if it is negative. Fewer if the file
 /// is shorter.
@@ -24,7 +30,7 @@ std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count);
 /// Throws Error(unreadableInput) for a NIfTI or Analyze file that its library would not refuse: a spacing of
 /// zero or NaN, which it replaces by 1, axes that are not numbers, with which it never ends, or a file that
 /// is cut off.
-void checkNiftiFile(const std::string& path);
+bool checkNiftiFile(const std::string& path);
 
 /// Whether a file, compressed or not, or its separate header begins as NIfTI-2.
 bool isNifti2(const std::string& path);
@@ -32,7 +38,14 @@ bool isNifti2(const std::string& path);
 /// Throws Error(unreadableInput) for a MetaImage (.mhd, .mha) with data that are cut off, slices or a data
 /// file that are missing, or numbers that cannot be read. Its library does not refuse such files, or does not
 /// say why.
-void checkMetaImageFile(const std::string& path);
+bool checkMetaImageFile(const std::string& path);
+
+/// Throws Error(unreadableInput) for a NRRD whose data files have no names or too many.
+bool checkNrrdFile(const std::string& path);
+
+/// Throws Error(unreadableInput) for a VTK file (.vtk) with fewer numbers than its header promises: its
+/// library reads a text to its end alone, and takes numbers that a header lacks from anywhere.
+bool checkVtkFile(const std::string& path);
 
 /// Throws Error(unreadableInput) for a JPEG, PNG, BMP, TIFF or DICOM file that is cut off or damaged. Their
 /// libraries would fill up missing pixels, leave out slices or end the program.
@@ -47,7 +60,7 @@ std::vector<std::string> nrrdDataFiles(const std::string& path);
 bool jpegIsWhole(const std::string& path);
 
 /// Whether the file, decompressed if it is a gzip file, has at least `byteCount` bytes. It is decompressed
-/// only if the length at the end of the gzip file differs from `byteCount`.
+/// only if the length at the end of the gzip file differs from `byteCount`, and not far beyond that.
 bool holdsBytes(const std::string& path, std::uint64_t byteCount);
 
 }

@@ -30,15 +30,23 @@ std::uint32_t statedGzipBytes(const std::string& path)
   return value;
 }
 
-std::uint64_t countedGzipBytes(const std::string& path)
+/// Whether a gzip file is whole and holds at least `byteCount` bytes. Of one that holds far more, only the
+/// beginning is inflated.
+bool inflatesTo(const std::string& path, std::uint64_t byteCount)
 {
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file)
+    return false;
   std::vector<char> block(std::size_t(1) << 20);
   std::uint64_t total = 0;
-  int got = 0;
-  while (file && (got = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()))) > 0)
-    total += static_cast<std::uint64_t>(got);
-  return total;
+  int got = 1;
+  for (const std::uint64_t enough = byteCount + mostBytesBehindVoxels; got > 0 && total <= enough;) {
+    got = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()));
+    total += static_cast<std::uint64_t>(std::max(got, 0));
+  }
+  int failure = Z_OK;
+  gzerror(file.get(), &failure); // a file that is cut off
+  return got >= 0 && failure == Z_OK && total >= byteCount;
 }
 
 }
@@ -71,8 +79,7 @@ bool holdsBytes(const std::string& path, std::uint64_t byteCount)
 {
   if (!isGzipFile(path))
     return std::filesystem::file_size(path) >= byteCount;
-  return statedGzipBytes(path) == static_cast<std::uint32_t>(byteCount)
-         || countedGzipBytes(path) >= byteCount;
+  return statedGzipBytes(path) == static_cast<std::uint32_t>(byteCount) || inflatesTo(path, byteCount);
 }
 
 }

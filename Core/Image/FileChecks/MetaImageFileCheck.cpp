@@ -1,10 +1,13 @@
+#include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/NumberedName.h"
 #include "Core/Image/Voxels/VoxelPlace.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -27,6 +30,7 @@ namespace fs = std::filesystem;
 struct MetaHeader {
   std::map<std::string, std::string> values;
   std::uint64_t bytes = 0; // length of the header with its last line
+  std::string twice;       // a key that is there twice
 
   std::string value(const std::string& key) const
   {
@@ -35,20 +39,35 @@ struct MetaHeader {
   }
 };
 
-/// Reads lines `Key = value` up to ElementDataFile. Empty if the text has no such lines.
+bool isNamedMetaImage(const std::string& path)
+{
+  return path.ends_with(".mhd") || path.ends_with(".mha");
+}
+
+/// Reads lines `Key = value` up to ElementDataFile. Empty if the text has no such lines, or lines that are
+/// longer than the library has room for.
 std::optional<MetaHeader> readHeader(const std::string& path)
 {
+  if (!isNamedMetaImage(path))
+    return std::nullopt;
   constexpr std::size_t limit = 1 << 16; // a header is shorter; another file may be one very long line
+  constexpr std::size_t longestKey = 250, longestValue = 4000;
   const std::string text = bytesOfFile(path, 0, limit);
   MetaHeader header;
-  for (std::size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
+  for (std::size_t start = 0, end = 0; start < text.size(); start = end + 1) {
+    end = std::min(text.find('\n', start), text.size());
     const std::string_view line = std::string_view(text).substr(start, end - start);
+    if (trimmed(line).empty())
+      continue;
     const std::size_t separator = line.find_first_of("=:");
-    if (separator == std::string_view::npos)
+    if (separator == std::string_view::npos || line.find('\0') != std::string_view::npos)
       return std::nullopt;
-    const std::string key(trimmed(line.substr(0, separator)));
-    header.values[key] = trimmed(line.substr(separator + 1));
-    header.bytes = end + 1;
+    const std::string key(trimmed(line.substr(0, separator))), value(trimmed(line.substr(separator + 1)));
+    if (key.size() > longestKey || value.size() > longestValue)
+      return std::nullopt;
+    if (!header.values.emplace(key, value).second)
+      header.twice = key;
+    header.bytes = std::min(end + 1, text.size());
     if (key == "ElementDataFile")
       return header;
   }
@@ -70,11 +89,13 @@ std::optional<PixelType> pixelTypeOf(const std::string& type)
       {"MET_SHORT", PixelType::int16},     {"MET_USHORT", PixelType::uint16},
       {"MET_INT", PixelType::int32},       {"MET_UINT", PixelType::uint32},
       {"MET_LONG_LONG", PixelType::int64}, {"MET_ULONG_LONG", PixelType::uint64},
+      {"MET_LONG", PixelType::int32},      {"MET_ULONG", PixelType::uint32}, // of 32 bits in the library
       {"MET_FLOAT", PixelType::float32},   {"MET_DOUBLE", PixelType::float64}};
   const auto found = types.find(type);
   return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
+/// The library looks at the first letter alone.
 bool isTrue(const std::string& value)
 {
   return !value.empty() && (value[0] == 'T' || value[0] == 't' || value[0] == '1');
@@ -151,29 +172,53 @@ void checkNumbers(const std::string& path, const MetaHeader& header)
 /// Throws unless the header has one whole number for each axis, and one for the components.
 void checkSizes(const std::string& path, const MetaHeader& header)
 {
-  const long axes = std::strtol(header.value("NDims").c_str(), nullptr, 10);
-  std::istringstream sizes(header.value("DimSize"));
-  long given = 0;
-  for (long long size = 0; sizes >> size && size >= 0;)
-    ++given;
-  if (axes < 1 || given != axes || !sizes.eof())
+  constexpr std::int64_t mostAxes = 10; // for which the library has room
+  const std::int64_t axes = wholeNumber(header.value("NDims")).value_or(0);
+  std::int64_t given = 0;
+  for (const std::string& size : wordsOf(header.value("DimSize")))
+    given += wholeNumber(size).value_or(-1) >= 0 ? 1 : mostAxes + 1;
+  if (axes < 1 || axes > mostAxes || given != axes)
     failToRead(path,
                "NDims = " + header.value("NDims") + ", DimSize = " + header.value("DimSize")
                    + ": not a size of an image",
                "one whole number above 0 for each axis");
   const std::string channels = header.value("ElementNumberOfChannels");
-  if (!channels.empty() && std::strtol(channels.c_str(), nullptr, 10) < 1)
+  if (!channels.empty() && wholeNumber(channels).value_or(0) < 1)
     failToRead(path, "ElementNumberOfChannels = " + channels + ": not a number of components",
                "a whole number above 0");
 }
 
-std::vector<std::string> wordsOf(const std::string& text)
+/// Throws if a value that says where and how the voxels are stored can be understood in more than one way.
+void checkStorage(const std::string& path, const MetaHeader& header)
 {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;)
-    words.push_back(word);
-  return words;
+  if (!header.twice.empty())
+    failToRead(path, "its header has " + header.twice + " twice", "each key once");
+  for (const auto& [key, value] : header.values)
+    if (constexpr std::size_t room = 250; // of the library, for names and comments
+        value.size() > room
+        && (key == "Name" || key == "Comment" || key.starts_with("Object") || key == "AcquisitionDate"
+            || key == "AnatomicalOrientation"))
+      failToRead(path, key + " has " + std::to_string(value.size()) + " letters",
+                 "at most " + std::to_string(room));
+  for (const char* key : {"BinaryData", "CompressedData", "BinaryDataByteOrderMSB", "ElementByteOrderMSB"})
+    if (const std::string value = header.value(key); !value.empty() && lowerCase(value) != "true"
+                                                     && lowerCase(value) != "false" && value != "1"
+                                                     && value != "0" && value != "T" && value != "F")
+      failToRead(path, std::string(key) + " = " + value + ": neither true nor false", "True or False");
+  const std::string type = header.value("ElementType"), skipped = header.value("HeaderSize"),
+                    compressed = header.value("CompressedDataSize");
+  if (!compressed.empty() && wholeNumber(compressed).value_or(-1) < 0)
+    failToRead(path, "CompressedDataSize = " + compressed + ": not a number of bytes", "a whole number");
+  if (!skipped.empty() && wholeNumber(skipped).value_or(-2) < -1)
+    failToRead(path, "HeaderSize = " + skipped + ": not a number of bytes",
+               "a whole number; -1 for voxels at the end of their file");
+  if (!pixelTypeOf(type))
+    failToRead(path, "ElementType = " + type + ": voxels of this type cannot be read",
+               "MET_ with CHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, LONG_LONG, ULONG_LONG, FLOAT "
+               "or DOUBLE");
+  if (isTrue(header.value("CompressedData")) && (isText(header) || isList(header.value("ElementDataFile"))))
+    failToRead(path, "its voxels are compressed, and text or in several files",
+               "compressed voxels in one file, as numbers and not as text");
 }
 
 /// The files that follow `ElementDataFile = LIST`, one a line. In `LIST 2` the number is that of the axes of
@@ -189,22 +234,28 @@ std::vector<std::string> listedFiles(const std::string& path, const MetaHeader& 
   return files;
 }
 
-/// The files of `ElementDataFile = slice%03d.raw FIRST LAST STEP`. Throws if the step is not positive: the
-/// library would read without an end.
+/// The files of `ElementDataFile = slice%03d.raw FIRST LAST STEP`, at most `sliceCount`. Throws if the step
+/// is not positive: the library would read without an end, or divide by zero.
 std::vector<std::string> numberedFiles(const std::string& path, const std::vector<std::string>& words,
-                                       long sliceCount)
+                                       std::int64_t sliceCount)
 {
-  const auto number = [&](std::size_t word) { return std::strtol(words[word].c_str(), nullptr, 10); };
-  const long first = words.size() > 1 ? number(1) : 1;
-  const long last = words.size() > 2 ? number(2) : first + sliceCount - 1;
-  const long step = words.size() > 3 ? number(3) : words.size() > 2 ? (last - first) / sliceCount : 1;
+  std::array<std::int64_t, 3> given{1, 0, 1};
+  constexpr std::int64_t largest = 1000000000; // numbers of slices are smaller
   const NumberedName nameOf(words.front());
-  if (step < 1 || !nameOf.isNumbered() || std::ranges::count(words.front(), '%') > 1)
+  bool isUsable =
+      nameOf.isNumbered() && std::ranges::count(words.front(), '%') == 1 && words.size() <= given.size() + 1;
+  for (std::size_t i = 1; isUsable && i < words.size(); ++i) {
+    given[i - 1] = wholeNumber(words[i]).value_or(-1);
+    isUsable = given[i - 1] >= 0 && given[i - 1] <= largest;
+  }
+  const std::int64_t first = given[0], last = words.size() > 2 ? given[1] : first + sliceCount - 1,
+                     step = words.size() == 3 ? (last - first) / sliceCount : given[2];
+  if (!isUsable || step < 1)
     failToRead(path, "ElementDataFile: no numbers of slices can be made of it",
                "a name such as slice%03d.raw FIRST LAST STEP");
   std::vector<std::string> files;
-  for (long i = first; i <= last && static_cast<long>(files.size()) < sliceCount; i += step)
-    files.push_back(nameOf(i));
+  for (std::int64_t i = first; i <= last && static_cast<std::int64_t>(files.size()) < sliceCount; i += step)
+    files.push_back(nameOf(static_cast<long>(i)));
   return files;
 }
 
@@ -224,71 +275,77 @@ Slices slicesOf(const std::string& path, const MetaHeader& header)
   Slices slices;
   for (std::size_t axis = axesOfFile; axis < sizes.size(); ++axis)
     slices.count = bytesTimes(slices.count, std::strtoull(sizes[axis].c_str(), nullptr, 10));
-  constexpr std::uint64_t maxFiles = 1 << 24;
-  slices.files = isListed
-                     ? listedFiles(path, header)
-                     : numberedFiles(path, words,
-                                     static_cast<long>(std::clamp<std::uint64_t>(slices.count, 1, maxFiles)));
+  if (slices.count > mostDataFiles)
+    failToRead(path, std::to_string(slices.count) + " data files",
+               "at most " + std::to_string(mostDataFiles));
+  slices.files = isListed ? listedFiles(path, header)
+                          : numberedFiles(path, words,
+                                          std::max<std::int64_t>(1, static_cast<std::int64_t>(slices.count)));
   return slices;
 }
 
+/// Throws unless a data file exists and holds its part of the voxels, from byte `start` on.
+void checkDataFile(const std::string& path, const MetaHeader& header, const fs::path& file,
+                   std::uint64_t start, std::uint64_t parts)
+{
+  requireDataFile(path, file);
+  if (isText(header)) {
+    const std::uint64_t needed =
+        voxelBytes(header) / pixelTypeSize(*pixelTypeOf(header.value("ElementType"))) / parts;
+    if (const std::uint64_t count = countTextNumbers(file.string(), start, needed); count < needed)
+      failToRead(path,
+                 file.string() + " holds " + std::to_string(count) + " numbers of the "
+                     + std::to_string(needed) + " that its header promises",
+                 wholeFile);
+    return;
+  }
+  const std::uint64_t needed = start + storedBytes(header) / parts, length = fs::file_size(file);
+  if (length < needed)
+    failToRead(path,
+               file.string() + " holds " + std::to_string(length) + " bytes of the " + std::to_string(needed)
+                   + " that its header promises",
+               wholeFile);
+}
+
 /// Throws unless all data files exist and are long enough.
-void checkSlices(const std::string& path, const MetaHeader& header)
+void checkSlices(const std::string& path, const MetaHeader& header, std::uint64_t skipped)
 {
   const auto [count, files] = slicesOf(path, header);
   if (files.size() < count)
     failToRead(path,
                "ElementDataFile names " + std::to_string(files.size()) + " files of " + std::to_string(count),
                "a file for each slice");
-  const bool hasKnownLength = !isText(header) && !isTrue(header.value("CompressedData"));
-  const std::uint64_t needed = hasKnownLength && count > 0 ? voxelBytes(header) / count : 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const fs::path file = fs::path(path).parent_path() / files[i];
-    requireDataFile(path, file);
-    if (fs::file_size(file) < needed)
-      failToRead(path,
-                 file.string() + " holds " + std::to_string(fs::file_size(file)) + " bytes of the "
-                     + std::to_string(needed) + " that its header promises",
-                 wholeFile);
-  }
+  for (std::size_t i = 0; i < count; ++i)
+    checkDataFile(path, header, fs::path(path).parent_path() / files[i], skipped, count);
 }
 
 }
 
-void checkMetaImageFile(const std::string& path)
+bool checkMetaImageFile(const std::string& path)
 {
-  if (!path.ends_with(".mhd") && !path.ends_with(".mha"))
-    return;
   const std::optional<MetaHeader> header = readHeader(path);
-  if (!header && beginsAsMetaImage(path))
+  if (!header && isNamedMetaImage(path) && beginsAsMetaImage(path))
     failToRead(path, "its header does not come to ElementDataFile", "a whole header");
   if (!header)
-    return;
+    return false;
   for (const char* key : {"ElementType", "ElementDataFile"})
     if (header->value(key).empty())
       failToRead(path, "its header has no " + std::string(key), "a whole header");
   checkNumbers(path, *header);
   checkSizes(path, *header);
-  const std::string name = header->value("ElementDataFile");
-  if (isList(name)) {
-    checkSlices(path, *header);
-    return;
-  }
-  const fs::path dataPath = dataFileOf(path, name);
-  requireDataFile(path, dataPath);
-  const std::uint64_t needed = storedBytes(*header) + (isLocal(name) ? header->bytes : 0);
-  const std::uint64_t length = fs::file_size(dataPath);
-  if (length < needed)
-    failToRead(path,
-               dataPath.string() + " holds " + std::to_string(length) + " bytes of the "
-                   + std::to_string(needed) + " that its header promises",
-               wholeFile);
+  checkStorage(path, *header);
+  const std::string name = header->value("ElementDataFile"), skips = header->value("HeaderSize");
+  const auto skipped = static_cast<std::uint64_t>(std::max(std::int64_t(0), wholeNumber(skips).value_or(0)));
+  if (isList(name))
+    checkSlices(path, *header, skipped);
+  else
+    checkDataFile(path, *header, dataFileOf(path, name), isLocal(name) ? header->bytes : skipped, 1);
+  return true;
 }
 
 std::vector<std::string> metaImageDataFiles(const std::string& path)
 {
-  const std::optional<MetaHeader> header =
-      path.ends_with(".mhd") || path.ends_with(".mha") ? readHeader(path) : std::optional<MetaHeader>();
+  const std::optional<MetaHeader> header = readHeader(path);
   if (!header || header->value("ElementDataFile").empty() || isLocal(header->value("ElementDataFile")))
     return {};
   const std::string name = header->value("ElementDataFile");
@@ -300,8 +357,6 @@ std::vector<std::string> metaImageDataFiles(const std::string& path)
 
 std::optional<VoxelPlace> metaImageVoxels(const std::string& path)
 {
-  if (!path.ends_with(".mhd") && !path.ends_with(".mha"))
-    return std::nullopt;
   const std::optional<MetaHeader> header = readHeader(path);
   if (!header)
     return std::nullopt;

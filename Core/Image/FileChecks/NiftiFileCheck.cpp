@@ -40,7 +40,14 @@ public:
   bool isCompressed() const { return compressed_; }
   bool isOneFile() const { return std::memcmp(&bytes_[344], "n+1", 4) == 0; }
   bool isNifti() const { return isOneFile() || std::memcmp(&bytes_[344], "ni1", 4) == 0; }
-  int axes() const { return std::min<int>(7, integerAt<std::uint16_t>(40)); }
+  /// Whether its magic word is that of NIfTI-2 to -9, which the library reads as NIfTI-1.
+  bool isOfOtherVersion() const
+  {
+    return bytes_[344] == 'n' && (bytes_[345] == '+' || bytes_[345] == 'i') && bytes_[346] >= '2'
+           && bytes_[346] <= '9' && bytes_[347] == 0;
+  }
+  int axes() const { return integerAt<std::uint16_t>(40); }
+  int voxelType() const { return integerAt<std::uint16_t>(70); }
   std::uint64_t size(int axis) const { return integerAt<std::uint16_t>(42 + 2 * axis); }
   float spacingMm(int axis) const { return floatAt(80 + 4 * axis); }
 
@@ -117,6 +124,38 @@ public:
     return place;
   }
 
+  /// Bytes of a voxel by its datatype; 0 if the standard has no such type.
+  std::uint64_t voxelBytes() const
+  {
+    switch (integerAt<std::uint16_t>(70)) {
+    case 2:
+    case 256:
+      return 1;
+    case 4:
+    case 512:
+      return 2;
+    case 128:
+      return 3;
+    case 8:
+    case 16:
+    case 768:
+    case 2304:
+      return 4;
+    case 32:
+    case 64:
+    case 1024:
+    case 1280:
+      return 8;
+    case 1536:
+    case 1792:
+      return 16;
+    case 2048:
+      return 32;
+    default:
+      return 0;
+    }
+  }
+
 private:
   static constexpr std::size_t byteCount = 348;
   static constexpr float farOffset = 0x1p62f; // no file is longer
@@ -179,38 +218,6 @@ private:
     }
   }
 
-  /// Bytes of a voxel by its datatype; 0 if the standard has no such type.
-  std::uint64_t voxelBytes() const
-  {
-    switch (integerAt<std::uint16_t>(70)) {
-    case 2:
-    case 256:
-      return 1;
-    case 4:
-    case 512:
-      return 2;
-    case 128:
-      return 3;
-    case 8:
-    case 16:
-    case 768:
-    case 2304:
-      return 4;
-    case 32:
-    case 64:
-    case 1024:
-    case 1280:
-      return 8;
-    case 1536:
-    case 1792:
-      return 16;
-    case 2048:
-      return 32;
-    default:
-      return 0;
-    }
-  }
-
   template <class Unsigned>
   Unsigned integerAt(std::size_t offset, bool swapped) const
   {
@@ -254,7 +261,7 @@ fs::path headerFileOf(const fs::path& path)
 
 }
 
-void checkNiftiFile(const std::string& path)
+bool checkNiftiFile(const std::string& path)
 {
   if (path.ends_with(".img.gz") || path.ends_with(".hdr.gz"))
     for (const char* plain : {".img", ".hdr"})
@@ -264,8 +271,18 @@ void checkNiftiFile(const std::string& path)
   NiftiHeader header;
   const fs::path headerPath = headerFileOf(path);
   const bool pair = headerPath != fs::path(path) || path.ends_with(".hdr") || path.ends_with(".hdr.gz");
-  if (!header.read(headerPath) || (!header.isNifti() && !pair))
-    return;
+  if (!header.read(headerPath))
+    return false;
+  if (header.isOfOtherVersion())
+    failToRead(path, "its header has the length of NIfTI-1, and the magic word of another version",
+               "the magic word n+1 or ni1");
+  if (!header.isNifti() && !pair)
+    return false;
+  if (header.axes() < 1 || header.axes() > 7 || header.voxelBytes() == 0)
+    failToRead(path,
+               "its header has " + std::to_string(header.axes()) + " axes and voxels of type "
+                   + std::to_string(header.voxelType()),
+               "1 to 7 axes, and a type of NIfTI-1");
   if (header.isCompressed() && !hasEnding(headerPath.string(), ".gz"))
     failToRead(path, "it is compressed, which its library sees only by a name that ends in .gz",
                "such a name");
@@ -287,6 +304,7 @@ void checkNiftiFile(const std::string& path)
                dataPath.string() + " holds less than the " + std::to_string(header.dataFileBytes())
                    + " bytes that its header promises",
                wholeFile);
+  return true;
 }
 
 bool isNifti2(const std::string& path)

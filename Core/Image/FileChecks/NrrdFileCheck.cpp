@@ -1,8 +1,11 @@
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/HeaderText.h"
+#include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/NumberedName.h"
 #include "Core/Image/Voxels/VoxelPlace.h"
 
+#include <algorithm>
 #include <bit>
 #include <cctype>
 #include <cstdlib>
@@ -146,20 +149,26 @@ std::vector<std::string> listedFiles(const std::string& path)
   return files;
 }
 
-/// The files of "slice%03d.raw FIRST LAST STEP".
-std::vector<std::string> numberedFiles(const std::string& description)
+/// The files of "slice%03d.raw FIRST LAST STEP", behind which may stand the number of axes of each.
+std::vector<std::string> numberedFiles(const std::string& path, const std::string& description)
 {
-  std::istringstream words(description);
-  std::string pattern;
-  long first = 0, last = 0, step = 1;
-  words >> pattern >> first >> last >> step;
-  constexpr long maxFiles = 1 << 24;
-  const NumberedName nameOf(pattern);
-  if (!nameOf.isNumbered() || step == 0 || (last - first) / step >= maxFiles)
-    return {};
+  constexpr std::int64_t largest = 1000000000; // numbers of slices are smaller
+  const std::vector<std::string> words = wordsOf(description);
+  const NumberedName nameOf(words.front());
+  std::vector<std::int64_t> given;
+  for (std::size_t i = 1; i < words.size(); ++i)
+    if (const std::optional<std::int64_t> number = wholeNumber(words[i]);
+        number && *number >= -largest && *number <= largest)
+      given.push_back(*number);
+  if (!nameOf.isNumbered() || std::ranges::count(words.front(), '%') != 1 || given.size() + 1 != words.size()
+      || given.size() < 3 || given.size() > 4 || given[2] == 0 || (given[1] - given[0]) / given[2] < 0
+      || (given[1] - given[0]) / given[2] >= static_cast<std::int64_t>(mostDataFiles))
+    failToRead(path, "data file: no numbers of slices can be made of it",
+               "a name such as slice%03d.raw FIRST LAST STEP, of at most " + std::to_string(mostDataFiles)
+                   + " files");
   std::vector<std::string> files;
-  for (long i = first; step > 0 ? i <= last : i >= last; i += step)
-    files.push_back(nameOf(i));
+  for (std::int64_t i = given[0]; given[2] > 0 ? i <= given[1] : i >= given[1]; i += given[2])
+    files.push_back(nameOf(static_cast<long>(i)));
   return files;
 }
 
@@ -173,11 +182,17 @@ std::vector<std::string> nrrdDataFiles(const std::string& path)
     return {};
   const bool isNumbered = apart.find('%') != std::string::npos;
   std::vector<std::string> files;
-  for (const std::string& file : isNumbered         ? numberedFiles(apart)
+  for (const std::string& file : isNumbered         ? numberedFiles(path, apart)
                                  : namesList(apart) ? listedFiles(path)
                                                     : std::vector{apart})
     files.push_back((fs::path(path).parent_path() / file).string());
   return files;
+}
+
+bool checkNrrdFile(const std::string& path)
+{
+  nrrdDataFiles(path);
+  return readHeader(path).has_value();
 }
 
 std::optional<VoxelPlace> nrrdVoxels(const std::string& path)

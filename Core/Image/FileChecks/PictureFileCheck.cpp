@@ -7,7 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <new>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <zlib.h>
@@ -70,58 +73,136 @@ bool pngIsWhole(FileNumbers& file, const std::string& path)
   return false;
 }
 
-/// The elements of a DICOM file (PS3.5, 7.1) in order, with those inside sequences and fragments of undefined
+/// The elements of a DICOM file (PS3.5, 7.1) in order, with those inside sequences and items of undefined
 /// length.
 class DicomElements {
 public:
-  explicit DicomElements(FileNumbers& file) : file_(file) {}
+  DicomElements(FileNumbers& file, const std::string& path) : file_(file), path_(path) {}
 
-  /// Whether the last element ends in the file. True for a file in a transfer syntax that is not known here.
-  bool areWhole()
+  /// Whether the file holds its pixels to their end. False if that cannot be found out.
+  bool holdPixels()
   {
-    std::uint64_t position = 132;
-    while (position + 8 <= file_.fileBytes()) {
-      const std::uint64_t group = number(position, 2), element = number(position + 2, 2);
-      const std::string kind = text(position + 4, 2);
-      const bool isItem = group == 0xfffe, hasKind = !isItem && (group == 2 || !isImplicit_);
-      if (hasKind && (kind < "AA" || kind > "ZZ" || kind == "UN"))
-        return true;
-      const bool isLong =
-          hasKind && std::string("OB OD OF OL OV OW SQ SV UC UR UT UV").find(kind) != std::string::npos;
-      const std::uint64_t headBytes = isLong ? 12 : 8;
-      const std::uint64_t length = isLong    ? number(position + 8, 4)
-                                   : hasKind ? number(position + 6, 2)
-                                             : number(position + 4, 4);
-      if (group == 2 && element == 0x10 && !readOrder(text(position + headBytes, length)))
-        return true;
-      position += headBytes + (length == untilDelimiter ? 0 : length);
+    constexpr std::uint64_t headBytes = 8;
+    for (std::uint64_t position = 132; position + headBytes <= file_.fileBytes();) {
+      const std::uint64_t group = number(position, 2);
+      if (!order_.empty() && group != 2 && !startsData())
+        return inflatesWhole(position);
+      const std::optional<Element> element = elementAt(position);
+      if (!element)
+        return false;
+      position = element->content;
+      const bool isEndless = element->length == untilDelimiter;
+      if (element->isPixels() && depth_ == 0) {
+        if (!isEndless)
+          return element->length <= file_.fileBytes() && position <= file_.fileBytes() - element->length;
+        inPixels_ = true;
+      } else if (isEndless) {
+        ++depth_;
+        if (element->kind == "UN" && implicitDepth_ == 0)
+          implicitDepth_ = depth_; // PS3.5, 6.2.2: what it holds has no kinds
+      } else if (element->isDelimiter()) {
+        if (inPixels_ && depth_ == 0)
+          return true;
+        implicitDepth_ = depth_ == implicitDepth_ ? 0 : implicitDepth_;
+        depth_ -= depth_ > 0 ? 1 : 0;
+      } else {
+        if (element->group == 2 && element->number == 0x10)
+          order_ = text(position, element->length);
+        position += element->length;
+      }
     }
-    return position <= file_.fileBytes();
+    return false;
   }
 
 private:
   static constexpr std::uint64_t untilDelimiter = 0xffffffff;
 
-  std::uint64_t number(std::uint64_t position, std::size_t bytes) { return file_.at(position, bytes, false); }
+  struct Element {
+    std::uint64_t group, number, content, length;
+    std::string kind; // empty where the file does not say it
+
+    bool isPixels() const
+    {
+      return group == 0x7fe0 && (number == 0x10 || number == 8 || number == 9); // integers, floats, doubles
+    }
+    bool isDelimiter() const { return group == 0xfffe && number != 0xe000; }
+  };
+
+  /// Nothing if the element has no kind where it should have one.
+  std::optional<Element> elementAt(std::uint64_t position)
+  {
+    Element element{number(position, 2), number(position + 2, 2), 0, 0, ""};
+    const bool isImplicit = isImplicit_ || implicitDepth_ > 0;
+    if (element.group == 0xfffe || (element.group != 2 && isImplicit)) {
+      element.content = position + 8;
+      element.length = number(position + 4, 4);
+      if (element.isDelimiter())
+        element.length = 0;
+      return element;
+    }
+    element.kind = text(position + 4, 2);
+    const bool isKind = element.kind.size() == 2 && element.kind >= "AA" && element.kind <= "ZZ";
+    if (!isKind)
+      return std::nullopt;
+    const bool isLong =
+        std::string("OB OD OF OL OV OW SQ SV UC UN UR UT UV").find(element.kind) != std::string::npos;
+    element.content = position + (isLong ? 12 : 8);
+    element.length = isLong ? number(position + 8, 4) : number(position + 6, 2);
+    return element;
+  }
+
+  std::uint64_t number(std::uint64_t position, std::size_t bytes)
+  {
+    return file_.at(position, bytes, largestFirst_);
+  }
 
   std::string text(std::uint64_t position, std::uint64_t length)
   {
     std::string letters;
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(length, 64); ++i)
-      if (const auto letter = static_cast<char>(number(position + i, 1)); letter != '\0')
+      if (const auto letter = static_cast<char>(file_.at(position + i, 1, false)); letter != '\0')
         letters += letter;
     return letters;
   }
 
-  /// Reads the transfer syntax. False if numbers are big-endian or the file is deflated.
-  bool readOrder(const std::string& transferSyntax)
+  /// Takes the order of what follows group 2 from the transfer syntax. False if that is deflated.
+  bool startsData()
   {
-    isImplicit_ = transferSyntax == "1.2.840.10008.1.2";
-    return transferSyntax != "1.2.840.10008.1.2.2" && transferSyntax != "1.2.840.10008.1.2.1.99";
+    const std::string syntax = std::exchange(order_, "");
+    isImplicit_ = syntax == "1.2.840.10008.1.2";
+    largestFirst_ = syntax == "1.2.840.10008.1.2.2";
+    return syntax != "1.2.840.10008.1.2.1.99";
+  }
+
+  /// Whether the rest of the file is a whole deflated stream.
+  bool inflatesWhole(std::uint64_t position) const
+  {
+    std::ifstream stream(path_, std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(position));
+    z_stream state{};
+    if (inflateInit2(&state, -15) != Z_OK)
+      throw std::bad_alloc();
+    std::vector<unsigned char> in(1 << 16), out(1 << 18);
+    int outcome = Z_OK;
+    while (outcome == Z_OK) {
+      if (state.avail_in == 0) {
+        stream.read(reinterpret_cast<char*>(in.data()), static_cast<std::streamsize>(in.size()));
+        state.next_in = in.data();
+        state.avail_in = static_cast<uInt>(stream.gcount());
+      }
+      state.next_out = out.data();
+      state.avail_out = static_cast<uInt>(out.size());
+      outcome = inflate(&state, Z_NO_FLUSH);
+    }
+    inflateEnd(&state);
+    return outcome == Z_STREAM_END;
   }
 
   FileNumbers& file_;
-  bool isImplicit_ = false;
+  const std::string& path_;
+  std::string order_; // the transfer syntax, until it is used
+  bool isImplicit_ = false, largestFirst_ = false, inPixels_ = false;
+  int depth_ = 0, implicitDepth_ = 0; // of sequences and items of undefined length
 };
 
 /// The smallest length of a bitmap with this header.
@@ -215,19 +296,19 @@ private:
 void checkPictureFile(const std::string& path)
 {
   FileNumbers file(path);
-  const std::uint64_t start = file.at(0, 4, true);
+  const std::uint64_t start = file.at(0, 4, true), firstTwo = file.at(0, 2, true);
   const bool isTiff =
       start == 0x49492a00 || start == 0x4d4d002a || start == 0x49492b00 || start == 0x4d4d002b;
-  const bool isJpeg = start >> 16 == 0xffd8, isBitmap = start >> 16 == 0x424d && hasEnding(path, ".bmp");
+  const bool isJpeg = firstTwo == 0xffd8, isBitmap = firstTwo == 0x424d && hasEnding(path, ".bmp");
   const bool isDicom = file.at(128, 4, true) == 0x4449434d;
   const bool isPng = start == 0x89504e47;
-  const bool isWhole = isDicom
-                           ? DicomElements(file).areWhole() // first: some DICOM files begin as a TIFF as well
-                       : isTiff   ? TiffDirectories(file).areWhole()
-                       : isJpeg   ? jpegIsWhole(path)
-                       : isPng    ? pngIsWhole(file, path)
-                       : isBitmap ? file.fileBytes() >= bitmapBytes(file)
-                                  : true;
+  const bool isWhole =
+      isDicom    ? DicomElements(file, path).holdPixels() // first: some DICOM files begin as a TIFF as well
+      : isTiff   ? TiffDirectories(file).areWhole()
+      : isJpeg   ? jpegIsWhole(path)
+      : isPng    ? pngIsWhole(file, path)
+      : isBitmap ? file.fileBytes() >= bitmapBytes(file)
+                 : true;
   if (!isWhole)
     failToRead(path, "the picture is cut off or damaged", wholeFile);
 }

@@ -6,6 +6,7 @@
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageFormat.h"
+#include "Core/Image/Files/ImageProcess.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
 #include "Core/Image/Files/ReadingOptions.h"
@@ -100,8 +101,8 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
     failToRead(path, "FreeSurfer's format MGH is not read",
                "a NIfTI file, which FreeSurfer writes: mri_convert " + fs::path(path).filename().string()
                    + " " + fs::path(path).stem().string() + ".nii.gz");
-  checkNiftiFile(path);
-  checkMetaImageFile(path);
+  const bool isKnownNifti = checkNiftiFile(path), isKnownMetaImage = checkMetaImageFile(path),
+             isKnownNrrd = checkNrrdFile(path), isKnownVtk = checkVtkFile(path);
   checkPictureFile(path);
   try {
     const itk::ImageIOBase::Pointer io = readerFor(link);
@@ -110,6 +111,11 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
                  "NIfTI-1, or another image file: " + readableFormats());
     if (!io)
       failToRead(path, "not an image of a format that is known", readable);
+    if ((dynamic_cast<const itk::NiftiImageIO*>(io.GetPointer()) && !isKnownNifti)
+        || (dynamic_cast<const itk::MetaImageIO*>(io.GetPointer()) && !isKnownMetaImage)
+        || (dynamic_cast<const itk::NrrdImageIO*>(io.GetPointer()) && !isKnownNrrd)
+        || (dynamic_cast<const itk::VTKImageIO*>(io.GetPointer()) && !isKnownVtk))
+      failToRead(path, "its header is not understood", readable);
     io->SetFileName(link);
     io->ReadImageInformation();
     return io;
@@ -119,37 +125,16 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
   }
 }
 
-/// Throws if a GIPL or VTK file is cut off, which ITK does not report. To be called after Read, which finds
-/// the end of the VTK header.
-void checkLength(const itk::ImageIOBase& io, const ImageHeader& header)
+/// Throws if a GIPL file is cut off, which ITK does not report.
+void checkGiplLength(const itk::ImageIOBase& io, const ImageHeader& header)
 {
-  std::uint64_t headerBytes = 256; // those of GIPL
-  if (const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io);
-      vtk && vtk->GetFileType() == itk::IOFileEnum::Binary)
-    headerBytes = static_cast<std::uint64_t>(vtk->GetHeaderSize());
-  else if (!dynamic_cast<const itk::GiplImageIO*>(&io))
+  constexpr std::uint64_t headerBytes = 256;
+  if (!dynamic_cast<const itk::GiplImageIO*>(&io))
     return;
   const std::uint64_t needed = headerBytes + static_cast<std::uint64_t>(io.GetImageSizeInBytes());
   if (!holdsBytes(header.path, needed))
     failToRead(header.path,
                "the file holds less than the " + std::to_string(needed) + " bytes that its header promises",
-               wholeFile);
-}
-
-/// Checks the sizes in a VTK header before memory is allocated: if the header has too few numbers, ITK's
-/// reader uses uninitialised ones. A number in a text file takes at least two bytes.
-void checkVtkLength(const itk::ImageIOBase& io, const ImageHeader& header)
-{
-  const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io);
-  if (!vtk)
-    return;
-  std::uint64_t least =
-      vtk->GetFileType() == itk::IOFileEnum::Binary ? pixelTypeSize(header.componentType) : 2;
-  for (const std::size_t length : header.size)
-    least = bytesTimes(least, length);
-  if (!holdsBytes(header.path, bytesTimes(least, header.components) - 1))
-    failToRead(header.path,
-               "the file is too short for the " + extentText(header.size) + " voxels of its header",
                wholeFile);
 }
 
@@ -197,20 +182,25 @@ ImageHeader withGivenSpacing(ImageHeader header, const itk::ImageIOBase& io)
   return header;
 }
 
-class FileSource final : public ImageSource {
+PixelType valueType(const VoxelPlace& voxels)
+{
+  return voxels.scaling.isScaled() && voxels.type != PixelType::float64 ? PixelType::float32 : voxels.type;
+}
+
+std::uint64_t valueCount(const VoxelPlace& voxels)
+{
+  return voxels.byteCount / pixelTypeSize(voxels.type);
+}
+
+/// An image whose voxels lie in a file so that no library is needed for them.
+class PlacedSource final : public ImageSource {
 public:
-  FileSource(std::unique_ptr<OwnFolder> place, itk::ImageIOBase::Pointer io, const std::string& path,
-             const std::optional<VoxelPlace>& voxels)
-      : ImageSource(withGivenSpacing(headerOf(*io, path, voxels), *io)), place_(std::move(place)),
-        io_(std::move(io)), voxels_(voxels)
+  PlacedSource(ImageHeader header, VoxelPlace voxels)
+      : ImageSource(std::move(header)), voxels_(std::move(voxels))
   {
-    checkVtkLength(*io_, header());
-    if (voxels_ && (valueType(*voxels_) != header().componentType || valueCount(*voxels_) != valueCount()))
-      voxels_.reset(); // ITK converts the values in a way that our reader does not
-    if (voxels_)
-      header_.typeInFile = voxels_->type;
-    header_.hasRanges = voxels_.has_value();
-    header_.isReadWhole = !voxels_ || voxels_->apart;
+    header_.typeInFile = voxels_.type;
+    header_.hasRanges = true;
+    header_.isReadWhole = voxels_.apart;
   }
 
   using ImageSource::read;
@@ -219,62 +209,38 @@ public:
   {
     if (header().isReadWhole)
       ImageSource::read(consumer, threads, notes);
-    else if (voxels_->scaling.isScaled())
+    else if (voxels_.scaling.isScaled())
       readScaled(consumer, threads);
     else
-      readVoxels(*voxels_, header().path, threads, consumer);
+      readVoxels(voxels_, header().path, threads, consumer);
   }
 
-  const VoxelPlace* place() const override { return voxels_ ? &*voxels_ : nullptr; }
+  const VoxelPlace* place() const override { return &voxels_; }
 
-  void read(std::byte* buffer, int threads, std::vector<std::string>& notes) override
+  void read(std::byte* buffer, int threads, std::vector<std::string>&) override
   {
-    if (dynamic_cast<const itk::JPEGImageIO*>(io_.GetPointer()) && readingOptions().pixelSpacingMm.empty()
-        && header().spacingMm[0] != 1)
-      notes.push_back(header().path + ": the spacing of " + shortText(header().spacingMm[0])
-                      + " mm comes from the dots per inch that the JPEG names, which are seldom those of the "
-                        "object; --pixel-spacing 1 takes pixels for mm, as landmarks in pixels need it");
-    if (voxels_ && voxels_->scaling.isScaled())
-      return readScaled(
-          [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
-            std::memcpy(buffer + firstByte, bytes.data(), bytes.size());
-          },
-          threads);
-    if (voxels_)
-      return readVoxels(*voxels_, header().path, threads, buffer);
-    const auto lock = lockItkFiles();
-    try {
-      askForAllVoxels(*io_);
-      io_->Read(buffer);
-    } catch (const std::exception& exception) {
-      failToRead(header().path, "the voxels cannot be read: " + itkMessage(exception), wholeFile);
-    }
-    checkLength(*io_, header());
+    if (!voxels_.scaling.isScaled())
+      return readVoxels(voxels_, header().path, threads, buffer);
+    readScaled(
+        [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
+          std::memcpy(buffer + firstByte, bytes.data(), bytes.size());
+        },
+        threads);
   }
 
 private:
-  static PixelType valueType(const VoxelPlace& voxels)
-  {
-    return voxels.scaling.isScaled() && voxels.type != PixelType::float64 ? PixelType::float32 : voxels.type;
-  }
-  static std::uint64_t valueCount(const VoxelPlace& voxels)
-  {
-    return voxels.byteCount / pixelTypeSize(voxels.type);
-  }
-  std::uint64_t valueCount() const { return byteCount() / pixelTypeSize(header().componentType); }
-
   /// Passes the scaled values on in pieces that are small enough for the caches.
   void readScaled(const VoxelConsumer& consumer, int threads) const
   {
-    withPixelType(voxels_->type, [&]<class T>(std::type_identity<T>) {
+    withPixelType(voxels_.type, [&]<class T>(std::type_identity<T>) {
       using Value = ValueScaling::Value<T>;
       readVoxels(
-          *voxels_, header().path, threads, [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
+          voxels_, header().path, threads, [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
             const std::span numbers(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
             std::vector<Value> values(std::min(numbers.size(), convertedAtOnce));
             for (std::size_t first = 0; first < numbers.size(); first += values.size()) {
               const std::span piece = numbers.subspan(first, std::min(values.size(), numbers.size() - first));
-              std::transform(piece.begin(), piece.end(), values.begin(), voxels_->scaling);
+              std::transform(piece.begin(), piece.end(), values.begin(), voxels_.scaling);
               consumer((firstByte / sizeof(T) + first) * sizeof(Value),
                        std::as_bytes(std::span(values).first(piece.size())));
             }
@@ -282,10 +248,53 @@ private:
     });
   }
 
+  VoxelPlace voxels_;
+};
+
+/// An image that only ITK can read.
+class ItkSource final : public ImageSource {
+public:
+  ItkSource(ImageHeader header, std::unique_ptr<OwnFolder> place, itk::ImageIOBase::Pointer io)
+      : ImageSource(std::move(header)), place_(std::move(place)), io_(std::move(io))
+  {
+    checkGiplLength(*io_, this->header());
+  }
+
+  using ImageSource::read;
+
+  void read(std::byte* buffer, int, std::vector<std::string>& notes) override
+  {
+    if (dynamic_cast<const itk::JPEGImageIO*>(io_.GetPointer()) && readingOptions().pixelSpacingMm.empty()
+        && header().spacingMm[0] != 1)
+      notes.push_back(header().path + ": the spacing of " + shortText(header().spacingMm[0])
+                      + " mm comes from the dots per inch that the JPEG names, which are seldom those of the "
+                        "object; --pixel-spacing 1 takes pixels for mm, as landmarks in pixels need it");
+    const auto lock = lockItkFiles();
+    try {
+      askForAllVoxels(*io_);
+      io_->Read(buffer);
+    } catch (const std::exception& exception) {
+      failToRead(header().path, "the voxels cannot be read: " + itkMessage(exception), wholeFile);
+    }
+  }
+
+private:
   std::unique_ptr<OwnFolder> place_;
   itk::ImageIOBase::Pointer io_;
-  std::optional<VoxelPlace> voxels_; // empty if only ITK can read them
 };
+
+std::unique_ptr<ImageSource> openFile(const std::string& path)
+{
+  auto place = std::make_unique<OwnFolder>(path);
+  const itk::ImageIOBase::Pointer io = openItk(path, place->path());
+  const std::optional<VoxelPlace> voxels = placeOfVoxels(*io, path);
+  ImageHeader header = withGivenSpacing(headerOf(*io, path, voxels), *io);
+  const std::uint64_t values = static_cast<std::uint64_t>(extentCount(header.size)) * header.components;
+  // otherwise ITK converts the values in a way that our reader does not
+  if (voxels && valueType(*voxels) == header.componentType && valueCount(*voxels) == values)
+    return makePlacedSource(std::move(header), *voxels);
+  return std::make_unique<ItkSource>(std::move(header), std::move(place), io);
+}
 
 /// The absolute value of the determinant divided by the product of the columns' lengths, by elimination.
 double relativeDeterminant(std::vector<std::vector<double>> m)
@@ -346,22 +355,26 @@ void checkGeometry(const ImageHeader& header)
   }
 }
 
-std::unique_ptr<ImageSource> openImage(const std::string& path)
+std::unique_ptr<ImageSource> makePlacedSource(ImageHeader header, VoxelPlace voxels)
+{
+  return std::make_unique<PlacedSource>(std::move(header), std::move(voxels));
+}
+
+std::unique_ptr<ImageSource> openImageHere(const std::string& path)
 {
   const auto lock = lockItkFiles();
   std::error_code ignored;
-  std::unique_ptr<ImageSource> source;
-  if (fs::is_directory(path, ignored)) {
-    source = openDicomFolder(path);
-  } else if (fs::is_fifo(path, ignored) || fs::is_socket(path, ignored)) {
+  if (fs::is_fifo(path, ignored) || fs::is_socket(path, ignored) || fs::is_character_file(path, ignored))
     failToRead(path, "this is no file but a pipe, which cannot be read at any place", "an image file");
-  } else {
-    auto place = std::make_unique<OwnFolder>(path);
-    const itk::ImageIOBase::Pointer io = openItk(path, place->path());
-    source = std::make_unique<FileSource>(std::move(place), io, path, placeOfVoxels(*io, path));
-  }
+  std::unique_ptr<ImageSource> source =
+      fs::is_directory(path, ignored) ? openDicomFolder(path) : openFile(path);
   checkGeometry(source->header());
   return source;
+}
+
+std::unique_ptr<ImageSource> openImage(const std::string& path)
+{
+  return ImageProcess::isRunning() ? ImageProcess::open(path) : openImageHere(path);
 }
 
 }

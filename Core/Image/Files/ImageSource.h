@@ -38,8 +38,15 @@ protected:
   ImageHeader header_; // with isReadWhole, reading by pieces still needs memory for all voxels
 };
 
-/// Opens a file or folder and checks its header. Throws as readImageHeader.
+/// Opens a file or folder and checks its header: in another process where ImageProcess runs. Throws as
+/// readImageHeader.
 std::unique_ptr<ImageSource> openImage(const std::string& path);
+
+/// The same in this process.
+std::unique_ptr<ImageSource> openImageHere(const std::string& path);
+
+/// An image whose voxels are read without a library.
+std::unique_ptr<ImageSource> makePlacedSource(ImageHeader, VoxelPlace);
 
 /// Opens a folder with one DICOM series; its slices are ordered along their normal.
 std::unique_ptr<ImageSource> openDicomFolder(const std::string& path);

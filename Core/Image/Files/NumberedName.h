@@ -11,7 +11,7 @@ class NumberedName {
 public:
   explicit NumberedName(const std::string& pattern);
 
-  /// Whether the pattern has a place for a number: only digits between % and d.
+  /// Whether the pattern has a place for a number: only digits between % and d, at most three.
   bool isNumbered() const { return isNumbered_; }
   std::string operator()(long number) const;
 

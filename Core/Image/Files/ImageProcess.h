@@ -1,0 +1,34 @@
+#pragma once
+
+#include "Core/Image/Files/ImageSource.h"
+
+#include <memory>
+#include <string>
+
+#include <sys/types.h>
+
+namespace tessera {
+
+/// Lets other processes open images while it exists, so that a library that a damaged file brings to its end
+/// does not take this program along. They also read the voxels, unless the place of these in the file is
+/// known. Each reads one image at a time, and none after one that could not be read. The constructor forks,
+/// so it must run before this process has other threads or uses a GPU. At most one exists.
+class ImageProcess {
+public:
+  /// Throws std::system_error if the system refuses a process.
+  ImageProcess();
+  ~ImageProcess();
+  ImageProcess(const ImageProcess&) = delete;
+  ImageProcess& operator=(const ImageProcess&) = delete;
+
+  static bool isRunning();
+
+  /// What openImageHere() returns or throws in the other process, and Error(unreadableInput) if that process
+  /// ended without an answer.
+  static std::unique_ptr<ImageSource> open(const std::string& path);
+
+private:
+  pid_t process_;
+};
+
+}
