@@ -36,6 +36,7 @@
 #include "Components/Metrics/TransformRigidityPenalty.h"
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
 #include "Components/Optimizers/ConjugateGradient.h"
+#include "Components/Optimizers/FullSearch.h"
 #include "Components/Optimizers/QuasiNewtonLBFGS.h"
 #include "Components/Optimizers/RegularStepGradientDescent.h"
 #include "Components/Optimizers/StandardGradientDescent.h"
@@ -108,6 +109,7 @@ void registerComponents(Registry& registry)
   addComponent<RegularStepGradientDescent>(registry);
   addComponent<QuasiNewtonLBFGS>(registry);
   addComponent<ConjugateGradient>(registry);
+  addComponent<FullSearch>(registry);
 
   addComponent<DefaultResampler>(registry);
 }

@@ -42,7 +42,7 @@ constexpr std::array<ElastixParameterGroup, 17> groups{{
     {"", "of registrations with several metrics", "Metric#Weight Metric#RelativeWeight Metric#Use"},
 
     {"Optimizer", otherComponents,
-     "FullSearchSpace# WriteOptimizationSurfaceEachResolution ValueTolerance LineSearchStepTolerance "
+     "ValueTolerance LineSearchStepTolerance "
      "AutomaticInitialSimplex InitialSimplexDelta PopulationSize NumberOfParents UseDecayingSigma "
      "UseCovarianceMatrixAdaptation "
      "RecombinationWeightsPreset UpdateBDPeriod PositionToleranceMin PositionToleranceMax MaximumDeviation "

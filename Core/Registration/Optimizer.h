@@ -70,11 +70,18 @@ struct IterationRow {
   bool isTrial = false;                 // a step that a line search tried, not the end of an iteration
 };
 
+/// Values of the cost on a grid of parameters, the first axis fastest.
+struct OptimizationSurface {
+  std::vector<std::size_t> size; // points along each axis; empty: there is no such grid
+  std::vector<float> values;
+};
+
 struct OptimizerReport {
   std::size_t iterations = 0;
   double value = 0; // the cost at the last iteration
   std::string stopCondition;
   std::vector<FileEntry> settings; // "SP_a 1389.8" lines for the log
+  OptimizationSurface surface;     // of an optimizer that searches a grid, if the parameters ask for it
   bool wasStopped = false;         // whether CostFunction::isStopAsked ended the level early
 };
 
@@ -96,6 +103,7 @@ public:
   virtual ~Optimizer() = default;
 
   /// Names of the columns after 1:ItNr and 2:Metric, as elastix writes them: "3a:Time", "4:||Gradient||".
+  /// They are those of the level that was prepared last.
   virtual std::vector<std::string> columns() const = 0;
   /// Allocates all vectors that minimize uses at a level, each as long as the position, on the context's
   /// device.

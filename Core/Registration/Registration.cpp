@@ -186,15 +186,15 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   cost.drawSamples(0, 0);
 
   const bool exact = stage.parameters.get(stageparameters::showExactMetricValue(), level);
+  Buffer<double> position(cost.context(), stage.chain.parameters.size());
+  position.fromHost(cost.context(), cost.positionOf(stage.chain.parameters));
+  components.optimizer->prepareForLevel(cost.context(), level, position.size());
   IterationTable<D> table(components.optimizer->columns(), cost, exact);
   reporter.levelStarted(level, table.header());
   LevelSummary summary;
   summary.level = level;
   summary.preparationSeconds = watch.secondsSoFar();
 
-  Buffer<double> position(cost.context(), stage.chain.parameters.size());
-  position.fromHost(cost.context(), cost.positionOf(stage.chain.parameters));
-  components.optimizer->prepareForLevel(cost.context(), level, position.size());
   const auto sink = [&](const IterationRow& row, std::span<const double> reached) {
     watch.report([&] {
       const auto exactNow = exact ? exactValues(stage, cost, level, row.iteration, reached) : std::nullopt;
@@ -213,6 +213,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   summary.value = report.value;
   summary.stopCondition = report.wasStopped ? convergence.stopCondition() : report.stopCondition;
   summary.settings = report.settings;
+  summary.surface = report.surface;
   summary.evaluations = cost.evaluations().all;
   summary.evaluationsWithGradient = cost.evaluations().withGradient;
   memory.addTo(summary);

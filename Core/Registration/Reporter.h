@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Registration/CostTerm.h"
+#include "Core/Registration/Optimizer.h"
 
 #include <functional>
 #include <string>
@@ -36,6 +37,7 @@ struct LevelSummary {
   double preparationSeconds = 0;
   std::string stopCondition;
   std::vector<FileEntry> settings; // with which the optimizer ran, given or estimated
+  OptimizationSurface surface;     // see OptimizerReport
   std::size_t evaluations = 0, evaluationsWithGradient = 0;
   std::vector<std::vector<Phase>> phases; // one evaluation with its gradient, for each term; empty on the CPU
   std::vector<TimeRow> time;              // adds up to `seconds`

@@ -58,6 +58,7 @@ private:
     if (name == nameOf(transformStem, suffix, settings.transformExtension())
         || (settings.writeIterationInfo() && name == nameOf("IterationInfo", suffix, "txt"))
         || (naming_.resampler.writesResultAfterLevel(level) && isResult(name, result().name, suffix))
+        || isResult(name, "OptimizationSurface", suffix)
         || (settings.writePyramidImages(level) && isPyramidImage(name, suffix)))
       return true;
     const std::size_t iteration = iterationIn(name, suffix);

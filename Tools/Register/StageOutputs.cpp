@@ -7,9 +7,11 @@
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <type_traits>
 
 namespace tessera {
 
@@ -76,13 +78,16 @@ void StageOutputs<D>::writeAfterIteration(std::size_t level, std::size_t iterati
 }
 
 template <int D>
-void StageOutputs<D>::writeAfterLevel(std::size_t level, const std::string& iterationTable,
+void StageOutputs<D>::writeAfterLevel(const LevelSummary& summary, const std::string& iterationTable,
                                       const TransformChain<D>& chain)
 {
+  const std::size_t level = summary.level;
   if (stage_.settings.writeIterationInfo() && !iterationTable.empty()) {
     files_.push_back(pathOf("IterationInfo", levelSuffix(level), "txt"));
     writeTextFile(files_.back(), iterationTable);
   }
+  if (!summary.surface.size.empty())
+    writeSurface(level, summary.surface);
   if (stage_.settings.writeTransformAfterLevel(level))
     writeTransform(levelSuffix(level), chain);
   if (stage_.resampler.writesResultAfterLevel(level))
@@ -227,6 +232,27 @@ void StageOutputs<D>::writeImageFile(const std::string& path, Image<D> image)
   const ResultImageSettings& settings = stage_.resampler.resultImage();
   writeImage<D>(path, image, settings.pixelType, settings.compress, stage_.context.threads);
   files_.push_back(path);
+}
+
+/// A search along one or two axes is an image of 2D, one along three is an image of 3D.
+template <int D>
+void StageOutputs<D>::writeSurface(std::size_t level, const OptimizationSurface& surface)
+{
+  const ResultImageSettings& settings = stage_.resampler.resultImage();
+  files_.push_back(pathOf("OptimizationSurface", levelSuffix(level), settings.format));
+  const auto write = [&]<int Axes>(std::integral_constant<int, Axes>) {
+    Image<Axes> image;
+    image.geometry.size.fill(1);
+    image.geometry.spacingMm.fill(1);
+    std::ranges::copy(surface.size, image.geometry.size.begin());
+    image.voxels = surface.values;
+    writeImage<Axes>(files_.back(), image, PixelType::float32, settings.compress, stage_.context.threads);
+  };
+  if (surface.size.size() > 2)
+    write(std::integral_constant<int, 3>{});
+  else
+    write(std::integral_constant<int, 2>{});
+  log_.info("The scanned optimization surface is saved as: " + files_.back());
 }
 
 template class StageOutputs<2>;

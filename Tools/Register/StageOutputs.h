@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Registration/Reporter.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
 #include "Tools/Common/RunLog.h"
@@ -42,7 +43,7 @@ public:
                           const std::vector<ImagePointer<D>>& moving);
   bool writesAfterIterations(std::size_t level) const;
   void writeAfterIteration(std::size_t level, std::size_t iteration, const TransformChain<D>&);
-  void writeAfterLevel(std::size_t level, const std::string& iterationTable, const TransformChain<D>&);
+  void writeAfterLevel(const LevelSummary&, const std::string& iterationTable, const TransformChain<D>&);
   /// Writes the transform files and the result image of the stage.
   void writeFinal(const TransformChain<D>&);
 
@@ -63,6 +64,7 @@ private:
   Context contextOfResult(const TransformChain<D>&);
   void writeResult(const std::string& suffix, const TransformChain<D>&);
   void writeImageFile(const std::string& path, Image<D>);
+  void writeSurface(std::size_t level, const OptimizationSurface&);
   void writeItkFiles(const TransformChain<D>&);
   std::vector<FileEntry> interpolatorEntries() const;
 

@@ -105,7 +105,7 @@ void StageReporter<D>::levelFinished(const LevelSummary& summary, const Transfor
   for (const std::string& line : settingsLines({summary.settings}))
     log_.info(line);
   log_.info("");
-  outputs_.writeAfterLevel(summary.level, iterationTable_, chain);
+  outputs_.writeAfterLevel(summary, iterationTable_, chain);
   finished_ = Finished{summary.level, chain, chain.transform->fileEntries()};
 }
 

@@ -128,6 +128,7 @@ TEST(StageMemoryOnCuda, OfEveryOptimizerIsAsPlanned)
         "\"DisplacementDistribution\") (NewSamplesEveryIteration \"true\")",
         "(Optimizer \"AdaptiveStochasticGradientDescent\") (AutomaticParameterEstimation \"false\")",
         "(Optimizer \"ConjugateGradient\")",
+        "(Optimizer \"FullSearch\") (FullSearchSpace0 \"x\" 5 0 1 1) (FullSearchSpace1 \"x\" 6 0 1 1)",
         "(Optimizer \"QuasiNewtonLBFGS\") (MaximumNumberOfIterations 8) (LBFGSUpdateAccuracy 3)"})
     expectPlanned(stageInput<3>(size, fineGrid + optimizer), optimizer);
 }

@@ -1,0 +1,107 @@
+#include "Components/Optimizers/FullSearch.h"
+
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/AnalyticCosts.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::testing;
+
+namespace {
+
+/// Axes along parameters 2 (from -2 to 1.4: -2, -1, 0, 1) and 0 (10, 10.5, 11).
+const std::string twoAxes = "(FullSearchSpace0 \"shift\" 2 -2.0 1.4 1.0 \"turn\" 0 10.0 11.0 0.5)\n";
+
+std::string refusal(const std::string& text)
+{
+  return errorText([&] { FullSearch search(parametersOf(text)); });
+}
+
+}
+
+TEST(FullSearch, VisitsEveryPointTheLowestParameterFastest)
+{
+  FullSearch search(parametersOf(twoAxes + "(WriteOptimizationSurfaceEachResolution \"true\")"));
+  AnalyticCost cost(3, quadratic({2, 2, 2}, {10.6, 5, -1.2}));
+
+  const OptimizerRun run = runOptimizer(search, cost, {0, 7, 0});
+
+  ASSERT_EQ(run.rows.size(), 12u);
+  for (std::size_t point = 0; point < 12; ++point) {
+    const double turn = 10 + 0.5 * static_cast<double>(point % 3),
+                 shift = -2 + static_cast<double>(point / 3);
+    const double value = (turn - 10.6) * (turn - 10.6) + 4 + (shift + 1.2) * (shift + 1.2);
+    EXPECT_EQ(run.positions[point], (std::vector<double>{turn, 7, shift}));
+    EXPECT_EQ(run.rows[point].iteration, point);
+    EXPECT_NEAR(run.rows[point].value, value, 1e-12);
+    EXPECT_EQ(run.rows[point].columns, (std::vector<double>{shift, turn})) << "in the order of the file";
+    EXPECT_FLOAT_EQ(run.report.surface.values.at(point), static_cast<float>(value));
+  }
+  EXPECT_EQ(run.report.surface.size, (std::vector<std::size_t>{3, 4}));
+  EXPECT_EQ(search.columns(), (std::vector<std::string>{"FS0:shift:2", "FS1:turn:0"}));
+  EXPECT_EQ(run.final, (std::vector<double>{10.5, 7, -1}));
+  EXPECT_NEAR(run.report.value, 0.01 + 4 + 0.04, 1e-12);
+  EXPECT_EQ(run.report.iterations, 12u);
+  EXPECT_EQ(run.report.stopCondition, "The full range has been searched.");
+  EXPECT_EQ(cost.lines.at(2), "Index of the point in the optimization surface image that has the best metric "
+                              "value: [ 1 1 ]");
+  EXPECT_EQ(cost.lines.at(3), "The corresponding parameter values: [ 10.5 -1 ]");
+}
+
+TEST(FullSearch, SetsParametersWithoutTheirScales)
+{
+  FullSearch search(parametersOf("(FullSearchSpace0 \"x\" 1 1.0 3.0 1.0)"));
+  AnalyticCost cost(2, linear({0, 1}));
+  cost.inverseRoots = {1, 0.25}; // a scale of 16
+
+  const OptimizerRun run = runOptimizer(search, cost, {5, 0});
+
+  EXPECT_EQ(run.positions, (std::vector<std::vector<double>>{{5, 4}, {5, 8}, {5, 12}}));
+  EXPECT_EQ(run.final, (std::vector<double>{5, 4}));
+  EXPECT_TRUE(run.report.surface.size.empty()) << "nobody asked for it";
+}
+
+TEST(FullSearch, HasASpaceForEachLevel)
+{
+  FullSearch search(
+      parametersOf("(FullSearchSpace0 \"x\" 0 1.0 3.0 1.0)\n(FullSearchSpace1 \"y\" 1 5.0 5.0 1.0)", 2, 2));
+  AnalyticCost cost(2, linear({1, 1}));
+
+  const OptimizerRun run = runOptimizer(search, cost, {5, 0}, 1);
+
+  EXPECT_EQ(run.positions, (std::vector<std::vector<double>>{{5, 5}}));
+  EXPECT_EQ(search.columns(), std::vector<std::string>{"FS0:y:1"});
+}
+
+TEST(FullSearch, DrawsSamplesForPointsAndAgainIfTooFewAreValid)
+{
+  FullSearch search(
+      parametersOf("(FullSearchSpace0 \"x\" 0 1.0 3.0 1.0)\n(MaximumNumberOfSamplingAttempts 1)"));
+  AnalyticCost cost(1, linear({1}));
+  cost.newSamples = true;
+  cost.badDraws = {{1, 0}};
+
+  const OptimizerRun run = runOptimizer(search, cost, {0});
+
+  EXPECT_EQ(cost.draws, (std::vector<AnalyticCost::DrawKey>{{1, 0}, {1, 1}, {2, 0}}));
+  EXPECT_EQ(run.report.iterations, 3u);
+}
+
+TEST(FullSearch, RefusesSpacesThatCannotBeSearched)
+{
+  EXPECT_TRUE(contains(refusal(""), "FullSearchSpace0"));
+  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 1.0 2.0)"), "4 values"));
+  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 1.0 two 1.0)"), "two"));
+  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0.5 1.0 2.0 1.0)"), "0.5"));
+  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" -1 1.0 2.0 1.0)"), "at least 0"));
+  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 1.0 2.0 0.0)"), "a step above 0"));
+  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 2.0 1.0 1.0)"), "has no points"));
+  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 0.0 1.0 1e-12)"), "points"));
+  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 0.0 1.0 1.0 \"y\" 0 0.0 1.0 1.0)"), "two axes"));
+  const std::string fourAxes = "(FullSearchSpace0 \"a\" 0 0 1 1 \"b\" 1 0 1 1 \"c\" 2 0 1 1 \"d\" 3 0 1 1)";
+  EXPECT_TRUE(contains(refusal(fourAxes + "\n(WriteOptimizationSurfaceEachResolution \"true\")"), "4 axes"));
+  FullSearch search{parametersOf(fourAxes)};
+  EXPECT_TRUE(contains(errorText([&] { search.prepareForLevel(Context{}, 0, 3); }), "no parameter 3"));
+}
