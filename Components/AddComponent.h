@@ -43,6 +43,19 @@ void addInterpolator(Registry& registry)
   }
 }
 
+/// Adds a transform, which may take the registry to read other transforms. Then the registry must stay where
+/// it is.
+template <int D, class Component>
+void addTransform(Registry& registry)
+{
+  if constexpr (std::constructible_from<Component, const Parameters&, const Registry&>)
+    registry.add<Transform<D>>(Component::description(), [&registry](const Parameters& parameters) {
+      return std::make_unique<Component>(parameters, registry);
+    });
+  else
+    registry.add<Transform<D>, Component>();
+}
+
 /// Adds a class to the role whose interface it implements, images being of D dimensions.
 template <int D, class Component>
 void addForDimension(Registry& registry)
@@ -55,7 +68,7 @@ void addForDimension(Registry& registry)
   else if constexpr (std::derived_from<Component, ImageSampler<D>>)
     registry.add<ImageSampler<D>, Component>();
   else if constexpr (std::derived_from<Component, Transform<D>>)
-    registry.add<Transform<D>, Component>();
+    addTransform<D, Component>(registry);
   else if constexpr (std::derived_from<Component, FieldInterpolator<D>>)
     registry.add<FieldInterpolator<D>, Component>();
   else if constexpr (std::derived_from<Component, CostTerm<D>>)

@@ -50,6 +50,7 @@
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/SplineKernelTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
+#include "Components/Transforms/WeightedCombinationTransform.h"
 
 namespace tessera {
 
@@ -94,6 +95,7 @@ void registerComponents(Registry& registry)
   addComponent<BSplineTransform>(registry);
   addComponent<SplineKernelTransform>(registry);
   addComponent<DeformationFieldTransform>(registry);
+  addComponent<WeightedCombinationTransform>(registry);
 
   addComponent<Separable>(registry);
   addComponent<TextureHardware>(registry);

@@ -11,8 +11,7 @@ constexpr std::string_view obsolete = "obsolete in elastix";
 
 constexpr std::array<ElastixParameterGroup, 17> groups{{
     {"Transform", otherComponents,
-     "AutomaticScalesEstimationStackTransform TransformAddress SubTransforms NormalizeCombinationWeights "
-     "WriteDiffusionFiles "
+     "AutomaticScalesEstimationStackTransform TransformAddress WriteDiffusionFiles "
      "MultiBSplineTransformWithNormalLabels"},
     {"Transform", "Tessera solves for the spline in its own way", "TPSMatrixInversionMethod"},
     {"Transform", obsolete, "FinalGridSpacing UpsampleGridOption"},

@@ -6,8 +6,8 @@ namespace tessera::testing {
 
 inline const Registry& allComponents()
 {
-  static const Registry known = [] {
-    Registry r;
+  static const Registry& known = []() -> const Registry& {
+    static Registry r; // some components keep its address
     registerComponents(r);
     return r;
   }();

@@ -33,7 +33,9 @@ const std::vector<std::string> entriesOfTransform{"Transform",
                                                   "SplineRelaxationFactor",
                                                   "FixedImageLandmarks",
                                                   "DeformationFieldFileName",
-                                                  "DeformationFieldInterpolationOrder"};
+                                                  "DeformationFieldInterpolationOrder",
+                                                  "SubTransforms",
+                                                  "NormalizeCombinationWeights"};
 const std::vector<std::string> entriesOfOutput{"InitialTransformParametersFileName",
                                                "InitialTransformParameterFileName",
                                                "FixedInternalImagePixelType",
