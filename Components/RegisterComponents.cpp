@@ -15,6 +15,7 @@
 #include "Components/ImagePyramids/SmoothingImagePyramid.h"
 #include "Components/ImageSamplers/FullSampler.h"
 #include "Components/ImageSamplers/GridSampler.h"
+#include "Components/ImageSamplers/MultiInputRandomCoordinateSampler.h"
 #include "Components/ImageSamplers/RandomCoordinateSampler.h"
 #include "Components/ImageSamplers/RandomSampler.h"
 #include "Components/ImageSamplers/RandomSparseMaskSampler.h"
@@ -68,6 +69,7 @@ void registerComponents(Registry& registry)
   addComponent<GridSampler>(registry);
   addComponent<RandomSampler>(registry);
   addComponent<RandomCoordinateSampler>(registry);
+  addComponent<MultiInputRandomCoordinateSampler>(registry);
   addComponent<RandomSparseMaskSampler>(registry);
 
   addComponent<BSplineInterpolator>(registry);

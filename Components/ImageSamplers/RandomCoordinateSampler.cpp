@@ -43,7 +43,14 @@ const Parameter<double>& sampleRegionSize()
 }
 
 template <int D>
-RandomCoordinateSampler<D>::RandomCoordinateSampler(const Parameters& parameters) : parameters_(parameters)
+RandomCoordinateSampler<D>::RandomCoordinateSampler(const Parameters& parameters)
+    : RandomCoordinateSampler(parameters, description().name)
+{
+}
+
+template <int D>
+RandomCoordinateSampler<D>::RandomCoordinateSampler(const Parameters& parameters, std::string name)
+    : parameters_(parameters), name_(std::move(name))
 {
 }
 
@@ -71,6 +78,8 @@ void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePo
     box_.lowest[d] = static_cast<double>(box.first[d]);
     box_.highest[d] = static_cast<double>(box.first[d] + box.size[d] - 1);
   }
+  for (const SampledImage<D>& other : others_)
+    keepInside(other);
   regionIsOn_ = parameters_.get(useRandomSampleRegion(), level);
   regionSizeInVoxels_.reset();
   if (regionIsOn_) {
@@ -84,9 +93,37 @@ void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePo
     coefficients_ = bsplineCoefficients<D>(context, *fixed, order_);
   const auto samples = static_cast<std::size_t>(parameters_.get(numberOfSpatialSamples(), level));
   onCuda_.reset();
-  if (context.onCuda())
+  if (context.onCuda() && others_.empty())
     prepareOnCuda(context, samples);
   this->samples_ = onCuda_ ? onCuda_->samples() : emptySamples<D>(samples);
+}
+
+/// Makes the box smaller, so that it lies in the box of another image along the same axes.
+template <int D>
+void RandomCoordinateSampler<D>::keepInside(const SampledImage<D>& other)
+{
+  const ImageGeometry<D>& geometry = other.image->geometry;
+  for (int row = 0; row < D; ++row)
+    for (int column = 0; column < D; ++column)
+      if (std::abs(geometry.direction[row][column] - fixed_->geometry.direction[row][column]) > 1e-6)
+        parameters_.fail("ImageSampler", "\"" + name_ + "\" with fixed images whose directions differ",
+                         "Allowed: fixed images along the same axes, or another sampler");
+  const VoxelBox<D> box = boxInMask<D>(geometry, other.region, other.mask.get());
+  Vec<D> first, last;
+  for (int d = 0; d < D; ++d) {
+    first[d] = static_cast<double>(box.first[d]);
+    last[d] = static_cast<double>(box.first[d] + box.size[d] - 1);
+  }
+  const AffineMap<D> toPoint = geometry.pointFromIndex();
+  const PointToIndex<D> toIndex = fixed_->geometry.pointToIndex();
+  const Vec<D> lowest = toIndex(toPoint(first)), highest = toIndex(toPoint(last));
+  for (int d = 0; d < D; ++d) {
+    box_.lowest[d] = std::max(box_.lowest[d], lowest[d]);
+    box_.highest[d] = std::min(box_.highest[d], highest[d]);
+    if (box_.lowest[d] > box_.highest[d])
+      parameters_.fail("ImageSampler", "\"" + name_ + "\" with fixed images that do not overlap",
+                       "Allowed: fixed images, and masks, with a common region");
+  }
 }
 
 template <int D>
@@ -100,7 +137,7 @@ void RandomCoordinateSampler<D>::endLevel()
 template <int D>
 void RandomCoordinateSampler<D>::prepareOnCuda(Context& context, std::size_t samples)
 {
-  onCuda_.emplace(context, fixed_, mask_, samples, description().name);
+  onCuda_.emplace(context, fixed_, mask_, samples, name_);
   coefficientsOnCuda_ = {};
   if (order_ > 1)
     coefficientsOnCuda_ = Buffer<float>(context, fixed_->geometry.voxelCount());
@@ -166,7 +203,7 @@ void RandomCoordinateSampler<D>::draw(Context& context, const Draw& draw)
   PointList<D>& samples = std::get<PointList<D>>(this->samples_);
   const AffineMap<D> pointFromIndex = fixed_->geometry.pointFromIndex();
   const IndexBox<D> region = regionOf(draw);
-  AttemptLimit attempts(samples.positions(), description().name);
+  AttemptLimit attempts(samples.positions(), name_);
   forEachRange(context, samples.positions(), samplesAChunk, [&](std::size_t first, std::size_t last) {
     Indices indices;
     attempts.placeAll(draw, first, last, [&](std::size_t sample, const std::array<std::uint32_t, 4>& words) {
@@ -174,7 +211,10 @@ void RandomCoordinateSampler<D>::draw(Context& context, const Draw& draw)
       index = indexIn<D>(region, words);
       const Vec<D> pointMm = pointFromIndex(index);
       setPoint<D>(samples, sample, pointMm);
-      return !mask_ || mask_->contains(pointMm);
+      return (!mask_ || mask_->contains(pointMm))
+             && std::ranges::all_of(others_, [&](const SampledImage<D>& other) {
+                  return !other.mask || other.mask->contains(pointMm);
+                });
     });
     lookUp(indices, first, last);
   });

@@ -4,6 +4,8 @@
 #include "Core/Registration/ImageSampler.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -11,7 +13,7 @@ namespace tessera {
 /// the mask's bounding box leaves. They are drawn again until they lie in the mask. (UseRandomSampleRegion
 /// "true") takes them from a small box that moves with every draw.
 template <int D>
-class RandomCoordinateSampler final : public ImageSampler<D> {
+class RandomCoordinateSampler : public ImageSampler<D> {
 public:
   explicit RandomCoordinateSampler(const Parameters&);
 
@@ -24,8 +26,15 @@ public:
   bool setRandomRegion(bool on) override;
   bool isRandom() const override { return true; }
 
+protected:
+  RandomCoordinateSampler(const Parameters&, std::string name);
+
+  /// Points are taken from these images, too. If there are any, points are drawn on the CPU.
+  std::vector<SampledImage<D>> others_;
+
 private:
   IndexBox<D> regionOf(const Draw&) const;
+  void keepInside(const SampledImage<D>&);
   void prepareOnCuda(Context&, std::size_t samples);
   Vec<D> regionSizeMm(std::size_t level, const ImageGeometry<D>&) const;
   using Indices = std::array<Vec<D>, samplesAChunk>;
@@ -33,6 +42,7 @@ private:
   void lookUp(const Indices&, std::size_t first, std::size_t last);
 
   Parameters parameters_;
+  std::string name_;
   ImagePointer<D> fixed_;
   MaskPointer<D> mask_;
   IndexBox<D> box_;

@@ -5,8 +5,19 @@
 #include "Core/Registration/Samples/Samples.h"
 
 #include <optional>
+#include <vector>
 
 namespace tessera {
+
+/// A fixed image of a level, with the voxels that samples may be taken from and its mask (null: none).
+template <int D>
+struct SampledImage {
+  ImagePointer<D> image;
+  VoxelBox<D> region;
+  MaskPointer<D> mask;
+
+  bool isSame(const SampledImage& other) const { return image == other.image && mask == other.mask; }
+};
 
 /// Chooses the voxels or points of the fixed image, inside its mask, at which a level's cost is computed.
 template <int D>
@@ -18,6 +29,9 @@ public:
   /// The voxels that samples may be taken from after the next prepareForLevel. Without a call, all voxels of
   /// the image.
   void setRegion(const VoxelBox<D>& region) { region_ = region; }
+  /// The fixed images of the level's other metrics, for the next prepareForLevel. Most samplers take no
+  /// notice of them.
+  virtual void setOtherImages(std::vector<SampledImage<D>>) {}
   /// `mask` is null if there is none. Throws Error(unreadableInput) if the mask is empty. On the context of a
   /// MemoryCount, image and mask may come without voxels; samples() then has at least as many positions as
   /// with them.

@@ -147,6 +147,19 @@ std::vector<ExpectedSamples<D>> expectedSamples(const Parameters& parameters, co
   return expected;
 }
 
+/// The images of other terms, each with its mask, once.
+template <int D>
+std::vector<SampledImage<D>> othersThan(const std::vector<SampledImage<D>>& sampled, std::size_t own)
+{
+  std::vector<SampledImage<D>> others;
+  for (const SampledImage<D>& image : sampled) {
+    const auto isSame = [&](const SampledImage<D>& other) { return image.isSame(other); };
+    if (!isSame(sampled[own]) && std::ranges::none_of(others, isSame))
+      others.push_back(image);
+  }
+  return others;
+}
+
 }
 
 template <int D>
@@ -171,7 +184,7 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     originals->clear();
   }
 
-  std::set<ImageSampler<D>*> prepared; // terms that share a sampler take the first one's image and mask
+  std::vector<SampledImage<D>> sampled; // one a term
   for (std::size_t t = 0; t < components.terms.size(); ++t) {
     TermLevel<D>& termLevel = data.terms.emplace_back();
     termLevel.level = level;
@@ -185,18 +198,26 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     termLevel.points = input.hasPoints ? &input.points : nullptr;
     termLevel.registry = &registry;
     termLevel.interpolator = interpolators[t];
+    sampled.push_back({termLevel.fixed,
+                       regionOfLevel<D>(fixedImages.fullGeometry(t), termLevel.fixed->geometry),
+                       termLevel.fixedMask});
+  }
 
-    const VoxelBox<D> region = regionOfLevel<D>(fixedImages.fullGeometry(t), termLevel.fixed->geometry);
+  std::set<ImageSampler<D>*> prepared; // terms that share a sampler take the first one's image and mask
+  for (std::size_t t = 0; t < components.terms.size(); ++t) {
+    TermLevel<D>& termLevel = data.terms[t];
     ImageSampler<D>* sampler = nullptr;
     if (components.terms[t]->needsSampler()) {
       sampler = components.samplers[components.samplerOf(t)].get();
       if (prepared.insert(sampler).second) {
         const MemoryPart part(context, "samples");
-        sampler->setRegion(region);
+        sampler->setRegion(sampled[t].region);
+        sampler->setOtherImages(othersThan(sampled, t));
         sampler->prepareForLevel(context, termLevel.fixed, termLevel.fixedMask, level);
       }
     }
-    data.parts.push_back({components.terms[t].get(), sampler, termLevel.fixed, region, termLevel.fixedMask});
+    data.parts.push_back(
+        {components.terms[t].get(), sampler, termLevel.fixed, sampled[t].region, termLevel.fixedMask});
     if (!sampler || !context.onCuda())
       continue;
     termLevel.expected = expectedSamples<D>(parameters, *components.optimizer, level, data.parts.back());

@@ -1,0 +1,26 @@
+#include "Components/ImageSamplers/MultiInputRandomCoordinateSampler.h"
+
+namespace tessera {
+
+template <int D>
+MultiInputRandomCoordinateSampler<D>::MultiInputRandomCoordinateSampler(const Parameters& parameters)
+    : RandomCoordinateSampler<D>(parameters, description().name)
+{
+}
+
+template <int D>
+const ComponentDescription& MultiInputRandomCoordinateSampler<D>::description()
+{
+  static const ComponentDescription description{
+      "ImageSampler",
+      "MultiInputRandomCoordinate",
+      {},
+      "RandomCoordinate in the region that all fixed images and their masks have in common",
+      RandomCoordinateSampler<D>::description().parameters};
+  return description;
+}
+
+template class MultiInputRandomCoordinateSampler<2>;
+template class MultiInputRandomCoordinateSampler<3>;
+
+}

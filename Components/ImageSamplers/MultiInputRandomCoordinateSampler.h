@@ -1,0 +1,20 @@
+#pragma once
+
+#include "Components/ImageSamplers/RandomCoordinateSampler.h"
+
+namespace tessera {
+
+/// RandomCoordinate in the common box of the fixed images of all metrics, which must have equal directions,
+/// and inside all their masks. Intensities are those of the metric's own image. With one fixed image it is
+/// RandomCoordinate.
+template <int D>
+class MultiInputRandomCoordinateSampler final : public RandomCoordinateSampler<D> {
+public:
+  explicit MultiInputRandomCoordinateSampler(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  void setOtherImages(std::vector<SampledImage<D>> others) override { this->others_ = std::move(others); }
+};
+
+}
