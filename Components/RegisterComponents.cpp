@@ -32,6 +32,7 @@
 #include "Components/Metrics/MattesMutualInformationWithRigidityPenalty.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Components/Metrics/SoftDice.h"
+#include "Components/Metrics/SumSquaredTissueVolumeDifference.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Metrics/TransformFoldingPenalty.h"
 #include "Components/Metrics/TransformRigidityPenalty.h"
@@ -84,6 +85,7 @@ void registerComponents(Registry& registry)
   addComponent<LocalNormalizedCorrelation>(registry);
   addComponent<DisplacementMagnitudePenalty>(registry);
   addComponent<SoftDice>(registry);
+  addComponent<SumSquaredTissueVolumeDifference>(registry);
   addComponent<TransformBendingEnergyPenalty>(registry);
   addComponent<TransformFoldingPenalty>(registry);
   addComponent<TransformRigidityPenalty>(registry);

@@ -19,7 +19,7 @@ constexpr std::array<ElastixParameterGroup, 17> groups{{
     {"Metric", otherComponents,
      "UseComplement UseForegroundValue "
      "SegmentedImageName "
-     "PenaltyGridSpacingInVoxels AirValue TissueValue SampleLastDimensionRandomly NumSamplesLastDimension "
+     "PenaltyGridSpacingInVoxels SampleLastDimensionRandomly NumSamplesLastDimension "
      "NumAdditionalSamplesFixed "
      "ReducedDimensionIndex UseZeroAverageDisplacementConstraint NumEigenValues TemplateImage Combination "
      "Alpha AvoidDivisionBy "

@@ -10,7 +10,7 @@ namespace {
 /// Drops the points that T maps outside of the moving mask.
 template <int D>
 void keepInMovingMask(Context& context, const TransformChain<D>& chain, const Mask<D>& mask,
-                      PointBatch<D>& points)
+                      PointBatch<D>& points, std::vector<float>& fixed)
 {
   thread_local PointBatch<D> mapped;
   mapChain<D>(context, chain, points.list(), mapped.out());
@@ -21,6 +21,7 @@ void keepInMovingMask(Context& context, const TransformChain<D>& chain, const Ma
       mappedMm[d] = mapped.mm[d][i];
       points.mm[d][kept] = points.mm[d][i];
     }
+    fixed[kept] = fixed[i];
     kept += mask.contains(mappedMm);
   }
   points.count = kept;
@@ -32,6 +33,19 @@ template <int D>
 TermValue MeanOverSamples<D>::evaluate(Context& context, const SampleSet<D>& samples,
                                        const TransformChain<D>& chain, const Mask<D>* movingMask,
                                        std::span<double> gradient, const BatchSum& batchSum)
+{
+  const ImageBatchSum withoutImages = [&](Context& oneThread, const TransformChain<D>& ofChain,
+                                          const ListSamples<D>& points, const float*,
+                                          std::span<double> ofBatch) {
+    return ImageSum{batchSum(oneThread, ofChain, points, ofBatch), points.count};
+  };
+  return evaluate(context, samples, chain, movingMask, gradient, withoutImages);
+}
+
+template <int D>
+TermValue MeanOverSamples<D>::evaluate(Context& context, const SampleSet<D>& samples,
+                                       const TransformChain<D>& chain, const Mask<D>* movingMask,
+                                       std::span<double> gradient, const ImageBatchSum& batchSum)
 {
   const StripePlan plan = planStripes(positionCount<D>(samples), chain.parameters.size());
   sums_.assign(plan.stripes, {});
@@ -58,7 +72,7 @@ template <int D>
 typename MeanOverSamples<D>::StripeSum
 MeanOverSamples<D>::sumStripe(const SampleSet<D>& samples, const TransformChain<D>& chain,
                               const Mask<D>* movingMask, std::size_t first, std::size_t last,
-                              std::span<double> gradient, const BatchSum& batchSum)
+                              std::span<double> gradient, const ImageBatchSum& batchSum)
 {
   thread_local PointBatch<D> points;
   thread_local std::vector<float> fixed(batchCapacity);
@@ -68,10 +82,12 @@ MeanOverSamples<D>::sumStripe(const SampleSet<D>& samples, const TransformChain<
     fillBatch<D>(samples, first, std::min(first + samplesAtOnce, last), points, fixed.data());
     sum.count.asked += points.count;
     if (movingMask)
-      keepInMovingMask<D>(oneThread, chain, *movingMask, points);
-    sum.count.valid += points.count;
-    if (points.count > 0)
-      sum.value += batchSum(oneThread, chain, points.list(), gradient);
+      keepInMovingMask<D>(oneThread, chain, *movingMask, points, fixed);
+    if (points.count == 0)
+      continue;
+    const ImageSum ofBatch = batchSum(oneThread, chain, points.list(), fixed.data(), gradient);
+    sum.value += ofBatch.value;
+    sum.count.valid += ofBatch.valid;
   }
   return sum;
 }
