@@ -63,9 +63,12 @@ struct Rows {
   Parameter<double> maximumStepLength = maximumStepLengthRow();
   Parameter<double> maximumStepRatio =
       realAtLeastZero("MaximumStepLengthRatio", 1, "", "MaximumStepLength in mean in-plane spacings");
-  Parameter<std::int64_t> gradientMeasurements =
-      count("NumberOfGradientMeasurements", 0, 0,
-            "positions at which gradients are measured; 0: as many as needed");
+  Parameter<std::int64_t> gradientMeasurements = [] {
+    Parameter<std::int64_t> row = count("NumberOfGradientMeasurements", 0, 0,
+                                        "positions at which gradients are measured; 0: as many as needed");
+    row.maximum = 1e6; // more would take days
+    return row;
+  }();
   Parameter<std::int64_t> jacobianMeasurements =
       count("NumberOfJacobianMeasurements", 0, 0,
             "samples for statistics of the Jacobian; 0: the larger of 1000 and the parameters");

@@ -1,12 +1,11 @@
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Parameters/ParameterMap.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Parameters/TomlFile.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <unordered_map>
 
 namespace tessera {
@@ -197,13 +196,10 @@ ParameterMap readParameterFile(const std::string& path, std::vector<std::string>
     failUsage(path, "this is a folder", "Allowed: a parameter file (*.txt, *.toml)");
   if (!path.ends_with(".txt") && !isTomlFile(path))
     failUsage(path, "the name does not end in .txt or .toml", "Allowed: a parameter file (*.txt, *.toml)");
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    failUsage(path, "the file cannot be opened", "Allowed: a file that this user may read");
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad())
-    failUsage(path, "the file cannot be read to its end", "Allowed: a file that this user may read");
-  return isTomlFile(path) ? parseTomlText(text, path) : parseParameterText(text, path, notes);
+  const TextFile file = readTextFile(path);
+  if (!file.failure.empty())
+    failUsage(path, file.failure, "Allowed: a file that this user may read");
+  return isTomlFile(path) ? parseTomlText(file.text, path) : parseParameterText(file.text, path, notes);
 }
 
 }

@@ -1,6 +1,7 @@
 #include "Core/Sparse/CsrMatrix.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Sparse/Rows/SortRow.h"
 
@@ -163,6 +164,9 @@ CsrMatrix<V> withSortedRows(const Context& context, const CsrMatrix<V>& matrix)
 template <class V>
 CsrMatrix<V> transposed(const Context& context, const CsrMatrix<V>& matrix)
 {
+  requireMemory(static_cast<double>(matrix.columns + 1) * 2 * sizeof(std::uint64_t),
+                "a matrix of " + std::to_string(matrix.columns) + " columns, transposed",
+                "fewer columns, or more memory");
   CsrMatrix<V> result;
   result.rows = matrix.columns;
   result.columns = matrix.rows;

@@ -1,13 +1,12 @@
 #include "Tools/Register/StageCheck.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Tools/Register/OutputNames.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -106,9 +105,7 @@ std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&
     StageText stage{path, "", std::make_shared<ParameterMap>(readParameterFile(path, notes))};
     for (const std::string& note : notes)
       log.note(note);
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    stage.text = text.str();
+    stage.text = readTextFile(path).text;
     refuseOtherDimensions(*stage.map);
     stages.push_back(std::move(stage));
   }

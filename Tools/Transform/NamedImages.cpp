@@ -1,13 +1,14 @@
 #include "Tools/Transform/NamedImages.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Transform/TransformedPoints.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -29,10 +30,10 @@ const std::string listRule =
 std::vector<std::string> pathsOfList(const std::string& option, const std::string& list)
 {
   const std::string given = option + " @" + list;
-  std::error_code ignored;
-  std::ifstream file(list);
-  if (!file || fs::is_directory(list, ignored))
-    fail(given, "the list cannot be read", listRule);
+  TextFile read = readTextFile(list);
+  if (!read.failure.empty())
+    fail(given, "the list cannot be read: " + read.failure, listRule);
+  std::istringstream file(std::move(read.text));
   std::vector<std::string> paths;
   bool isFirst = true;
   for (std::string line; std::getline(file, line); isFirst = false) {

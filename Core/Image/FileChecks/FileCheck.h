@@ -18,7 +18,7 @@ namespace tessera {
 constexpr std::uint64_t mostDataFiles = 1 << 16;
 
 /// `count` bytes of a file from `position` on, which counts from the end if it is negative. Fewer if the file
-/// is shorter.
+/// is shorter, none if it is no regular file.
 std::string bytesOfFile(const std::string& path, std::streamoff position, std::size_t count);
 
 /// Whether a file name ends so, in small or capital letters, as libraries compare endings.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <system_error>
 #include <vector>
 
 #include <zlib.h>
@@ -53,6 +54,8 @@ bool inflatesTo(const std::string& path, std::uint64_t byteCount)
 
 std::string bytesOfFile(const std::string& path, std::streamoff position, std::size_t count)
 {
+  if (std::error_code ignored; !std::filesystem::is_regular_file(path, ignored))
+    return ""; // opening a pipe would wait for its writer
   std::ifstream stream(path, std::ios::binary);
   stream.seekg(position, position < 0 ? std::ios::end : std::ios::beg);
   std::string bytes(count, '\0');

@@ -119,6 +119,8 @@ std::vector<ItkTransform> readItkTransforms(const std::string& path)
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
     failToRead(path, "no such file", allowedFiles);
+  if (!std::filesystem::is_regular_file(path, ignored))
+    failToRead(path, "this is no file", allowedFiles); // opening a pipe would wait for its writer
   const TransformIO::Pointer io = ioFor(path);
   if (!io)
     failToRead(path, "the extension is not that of a transform file", allowedFiles);

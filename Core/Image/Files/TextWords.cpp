@@ -1,13 +1,12 @@
 #include "Core/Image/Files/TextWords.h"
 
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/InputError.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -25,16 +24,10 @@ std::string quoted(std::string_view word)
 
 std::string readWholeFile(const std::string& path)
 {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
-    failToRead(path, "no such file", "a file that exists and may be read");
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream || std::filesystem::is_directory(path, ignored))
-    failToRead(path, "the file cannot be read or is empty",
-               "a file that exists, may be read and is not empty");
-  return std::move(text).str();
+  TextFile file = readTextFile(path);
+  if (!file.failure.empty())
+    failToRead(path, file.failure, "a file that exists and may be read");
+  return std::move(file.text);
 }
 
 void TextWords::skipSpace()

@@ -51,7 +51,8 @@ std::vector<std::string> namedFiles(const std::string& path)
 
 void addFiles(const std::string& path, std::vector<std::string>& files)
 {
-  if (std::find(files.begin(), files.end(), path) != files.end())
+  constexpr std::size_t most = 1000; // of a chain that is too long, which reading it reports
+  if (files.size() > most || std::find(files.begin(), files.end(), path) != files.end())
     return; // the chain closes a circle
   for (const std::string& file : filesOfImage(path))
     files.push_back(file);

@@ -2,8 +2,10 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
@@ -12,6 +14,7 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <sstream>
 
 namespace tessera {
 namespace {
@@ -82,13 +85,38 @@ bool isParameterFile(const ParameterMap& map)
          && !has("TransformParameters");
 }
 
+/// Whether a line of the file begins as the one that names the transform.
+bool namesTransform(const std::string& path)
+{
+  std::istringstream lines(readTextFile(path).text);
+  for (std::string line; std::getline(lines, line);)
+    if (const std::string_view text = trimmed(line);
+        text.starts_with("(Transform") || text.starts_with("Transform"))
+      return true;
+  return false;
+}
+
+/// Reads a transform file. The error about another file does not quote it: a path may come from somewhere
+/// else than the one who sees the message.
+ParameterMap readParametersOf(const std::string& path, const std::string& allowed,
+                              std::vector<std::string>& notes)
+{
+  try {
+    return readParameterFile(path, notes);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage || !fs::is_regular_file(path) || namesTransform(path))
+      throw;
+  }
+  throw Error(ExitCode::unreadableInput, path + ": this is no transform file. Allowed: " + allowed + ".");
+}
+
 std::shared_ptr<const ParameterMap> readMap(const std::string& path, const std::string& allowed,
                                             const Parameters::Warn& warn)
 {
   if (std::error_code ignored; !fs::exists(path, ignored))
     throw Error(ExitCode::unreadableInput, path + ": no such file. Allowed: " + allowed + ".");
   std::vector<std::string> notes;
-  auto map = std::make_shared<ParameterMap>(readParameterFile(path, notes));
+  auto map = std::make_shared<ParameterMap>(readParametersOf(path, allowed, notes));
   if (isParameterFile(*map))
     throw Error(ExitCode::unreadableInput,
                 path + ": this is a parameter file, not a transform file. Allowed: " + allowed + ".");
@@ -181,6 +209,11 @@ private:
         throw Error(ExitCode::unreadableInput,
                     path + ": it is its own initial transform, through " + std::to_string(open.size())
                         + " file(s). Allowed: a chain that ends with \"NoInitialTransform\".");
+      if (constexpr std::size_t longestChain = 200; open.size() == longestChain)
+        throw Error(ExitCode::unreadableInput, path + ": it is initial transform number "
+                                                   + std::to_string(longestChain)
+                                                   + " of the first file. Allowed: a chain of at most "
+                                                   + std::to_string(longestChain) + " files.");
       open.push_back(canonical);
     }
     ~Visit() { open.pop_back(); }
@@ -188,6 +221,9 @@ private:
 
   Chain readBefore(const Parameters& file, const std::string& path)
   {
+    constexpr std::size_t shownFiles = 5; // of a long chain
+    if (open_.size() > shownFiles)
+      return read(path);
     return withContext(file.map().fileName() + ": its initial transform", [&] { return read(path); });
   }
 

@@ -38,7 +38,8 @@ private:
     std::error_code ignored;
     const bool isKnown = std::ranges::any_of(
         files, [&](const std::string& file) { return fs::equivalent(file, path, ignored); });
-    if (fs::exists(path, ignored) && !isKnown)
+    const bool isReadable = fs::is_regular_file(path, ignored) || fs::is_directory(path, ignored);
+    if (isReadable && !isKnown)
       files.push_back(path.string());
   }
 };

@@ -1,6 +1,7 @@
 #include "Core/Sparse/Files/Deflate.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/Memory.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,6 +15,7 @@ namespace {
 // zlib's names for formats: 15 + 16 asks for gzip's header, a negative number for no header.
 constexpr int gzipWindow = 15 + 16, rawWindow = -15;
 constexpr int fastLevel = 3;
+constexpr std::size_t mostInflation = 1032; // deflate compresses to no less than 1/1032
 constexpr std::size_t largestPiece = std::numeric_limits<uInt>::max() / 2;
 
 [[noreturn]] void failToInflate(const std::string& where, const std::string& wrong)
@@ -84,7 +86,7 @@ std::size_t statedBytes(std::string_view bytes)
   std::size_t value = 0;
   for (std::size_t i = 0; i < 4 && bytes.size() >= 18; ++i)
     value |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[bytes.size() - 4 + i])) << (8 * i);
-  return std::min(value, 1032 * bytes.size()); // deflate compresses to no less than 1/1032
+  return std::min(value, mostInflation * bytes.size());
 }
 
 }
@@ -103,6 +105,9 @@ Array<char> inflatedGzip(std::string_view bytes, const std::string& where)
     size += inflater.fill(result.data() + size, result.size() - size);
     if (size < result.size())
       break;
+    requireMemory(2.0 * static_cast<double>(size),
+                  where + ": inflated to more than " + std::to_string(size >> 20) + " MiB",
+                  "a file that holds less, or more memory");
     Array<char> larger(2 * size);
     std::memcpy(larger.data(), result.data(), size);
     result = larger;
@@ -113,6 +118,10 @@ Array<char> inflatedGzip(std::string_view bytes, const std::string& where)
 
 Array<char> inflatedRaw(std::string_view bytes, std::size_t inflatedBytes, const std::string& where)
 {
+  if (inflatedBytes / mostInflation > bytes.size())
+    failToInflate(where,
+                  "so few bytes cannot hold the " + std::to_string(inflatedBytes) + " that the file says");
+  requireMemory(static_cast<double>(inflatedBytes), where, "a file that holds less, or more memory");
   Inflater inflater(bytes, rawWindow, where);
   Array<char> result(inflatedBytes + 1);
   if (inflater.fill(result.data(), inflatedBytes + 1) != inflatedBytes)

@@ -32,6 +32,17 @@ std::string valueOf(const std::string& head, const std::string& key, const char*
   return first == std::string::npos ? "" : head.substr(first, head.find_first_of(ends, first) - first);
 }
 
+/// The number behind the kind of a type: bytes, or letters of a text. 0 if there is none, or one too large
+/// for a number or a text of this format.
+std::size_t lettersOf(const std::string& type)
+{
+  constexpr std::size_t most = 1 << 20;
+  std::size_t count = 0;
+  const char* const last = type.data() + type.size();
+  const auto [end, failure] = std::from_chars(type.data() + 2, last, count);
+  return failure == std::errc() && end == last && count <= most ? count : 0;
+}
+
 NumpyArray readArray(const ZipReader& zip, const std::string& name)
 {
   const std::string member = name + ".npy";
@@ -63,8 +74,7 @@ NumpyArray readArray(const ZipReader& zip, const std::string& name)
     if (failure != std::errc() || rest.find_first_not_of(", ") != std::string::npos)
       wrong("its shape (" + shape + ") is not one length");
   }
-  const std::size_t itemBytes =
-      std::strtoul(array.type.c_str() + 2, nullptr, 10) * (array.type[1] == 'U' ? 4 : 1);
+  const std::size_t itemBytes = lettersOf(array.type) * (array.type[1] == 'U' ? 4 : 1);
   if (itemBytes == 0 || (text.size() - array.offset) / itemBytes < array.count)
     wrong("it is shorter than its shape says");
   return array;
@@ -146,8 +156,7 @@ Array<V> readValues(const ZipReader& zip, const NumpyArray& array)
 std::string formatName(const ZipReader& zip)
 {
   const NumpyArray array = readArray(zip, "format"); // bytes, or UTF-32 in files by old versions of SciPy
-  const std::size_t step = array.type[1] == 'U' ? 4 : 1,
-                    length = std::strtoul(array.type.c_str() + 2, nullptr, 10);
+  const std::size_t step = array.type[1] == 'U' ? 4 : 1, length = lettersOf(array.type);
   std::string name;
   for (std::size_t i = 0; i < length && array.count > 0 && array.data()[i * step] != '\0'; ++i)
     name += array.data()[i * step];

@@ -1,6 +1,7 @@
 #include "Core/Sparse/Files/Triplets.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Sparse/Rows/SortRow.h"
 
@@ -106,6 +107,14 @@ template <class V>
 FromTriplets<V> matrixFromTriplets(const Context& context, std::size_t rows, std::size_t columns,
                                    const std::vector<TripletBlock<V>>& blocks, const std::string& where)
 {
+  std::size_t entries = 0;
+  for (const TripletBlock<V>& block : blocks)
+    entries += block.row.size();
+  requireMemory(static_cast<double>(rows + 1) * 2 * sizeof(std::uint64_t)
+                    + static_cast<double>(entries) * (sizeof(std::uint32_t) + sizeof(V)),
+                where + ": a matrix of " + std::to_string(rows) + " rows and " + std::to_string(entries)
+                    + " entries",
+                "a matrix of fewer rows, or more memory");
   FromTriplets<V> result;
   CsrMatrix<V>& matrix = result.matrix;
   matrix.rows = rows;

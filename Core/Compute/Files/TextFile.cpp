@@ -1,0 +1,64 @@
+#include "Core/Compute/Files/TextFile.h"
+
+#include "Core/Compute/Memory/Memory.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+/// Appends the rest of an open file.
+std::string appendRest(int file, const std::string& path, std::string& text)
+{
+  constexpr std::size_t pieceBytes = 1 << 20;
+  while (true) {
+    const std::size_t before = text.size();
+    if (text.capacity() < before + pieceBytes) {
+      requireMemory(2.0 * static_cast<double>(before + pieceBytes), path + ": a text of this length",
+                    "a shorter text, or more memory");
+      text.reserve(2 * (before + pieceBytes));
+    }
+    text.resize(before + pieceBytes);
+    const ssize_t got = read(file, text.data() + before, pieceBytes);
+    const int failure = errno;
+    text.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
+    if (got == 0)
+      return "";
+    if (got < 0 && failure == EAGAIN) { // a pipe with a writer
+      pollfd wanted{file, POLLIN, 0};
+      poll(&wanted, 1, -1);
+    } else if (got < 0 && failure != EINTR) {
+      return "the file cannot be read to its end (" + std::string(std::strerror(failure)) + ")";
+    }
+  }
+}
+
+}
+
+TextFile readTextFile(const std::string& path)
+{
+  TextFile result;
+  const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  struct stat status {};
+  if (file < 0 || fstat(file, &status) != 0)
+    result.failure = errno == ENOENT
+                         ? "no such file"
+                         : "the file cannot be opened (" + std::string(std::strerror(errno)) + ")";
+  else if (S_ISDIR(status.st_mode))
+    result.failure = "this is a folder";
+  else if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
+    result.failure = "this is no file but a device";
+  else
+    result.failure = appendRest(file, path, result.text);
+  if (file >= 0)
+    close(file);
+  return result;
+}
+
+}
