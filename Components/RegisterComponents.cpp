@@ -23,6 +23,7 @@
 #include "Components/Interpolators/LabelMajorityInterpolator.h"
 #include "Components/Interpolators/LinearInterpolator.h"
 #include "Components/Interpolators/NearestNeighborInterpolator.h"
+#include "Components/Metrics/AdvancedKappaStatistic.h"
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
 #include "Components/Metrics/AdvancedMeanSquares.h"
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
@@ -85,6 +86,7 @@ void registerComponents(Registry& registry)
   addComponent<LocalNormalizedCorrelation>(registry);
   addComponent<DisplacementMagnitudePenalty>(registry);
   addComponent<SoftDice>(registry);
+  addComponent<AdvancedKappaStatistic>(registry);
   addComponent<SumSquaredTissueVolumeDifference>(registry);
   addComponent<TransformBendingEnergyPenalty>(registry);
   addComponent<TransformFoldingPenalty>(registry);

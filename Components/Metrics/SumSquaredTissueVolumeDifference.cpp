@@ -1,9 +1,8 @@
 #include "Components/Metrics/SumSquaredTissueVolumeDifference.h"
 
 #include "Components/Metrics/Shared/FoldingFormula.h"
+#include "Components/Metrics/Shared/MovingSamples.h"
 
-#include <array>
-#include <cmath>
 #include <vector>
 
 namespace tessera {
@@ -22,43 +21,6 @@ const Parameter<double>& tissueValue()
       realParameter("TissueValue", 55, Arity::perLevel, "intensity", "intensity of tissue, without air");
   return p;
 }
-
-/// The samples of a batch that lie in the moving image, in arrays of samplesAtOnce.
-template <int D>
-struct TissueSamples {
-  static constexpr std::size_t capacity = MeanOverSamples<D>::samplesAtOnce;
-
-  PointBatch<D> points, mapped, atLast, covectors;
-  std::vector<float> fixed = std::vector<float>(capacity), moving = fixed;
-  std::array<std::vector<float>, D> gradient;
-  std::vector<std::uint8_t> inside = std::vector<std::uint8_t>(capacity);
-  std::vector<double> jacobian = std::vector<double>(D * D * capacity);
-
-  TissueSamples() { gradient.fill(fixed); }
-
-  /// Overwrites all but the covectors and the jacobian.
-  void gather(Context& context, const TransformChain<D>& chain, const Interpolator<D>& interpolator,
-              const ListSamples<D>& samples, const float* fixedOfSamples, bool withGradient)
-  {
-    mapped.count = samples.count;
-    mapChain<D>(context, chain, samples, mapped.out());
-    std::array<float*, D> gradients;
-    for (int d = 0; d < D; ++d)
-      gradients[d] = gradient[d].data();
-    interpolator.evaluate(context, mapped.list(), moving.data(), withGradient ? gradients.data() : nullptr,
-                          inside.data());
-    std::size_t& kept = points.count = 0;
-    for (std::size_t i = 0; i < samples.count; ++i) {
-      for (int d = 0; d < D; ++d) {
-        points.mm[d][kept] = samples.pointMm[d][i];
-        gradient[d][kept] = gradient[d][i];
-      }
-      fixed[kept] = fixedOfSamples[i];
-      moving[kept] = moving[i];
-      kept += inside[i] != 0 && !std::isnan(fixed[kept]) && !std::isnan(moving[kept]);
-    }
-  }
-};
 
 }
 
@@ -104,30 +66,29 @@ SumSquaredTissueVolumeDifference<D>::sumOfSquares(Context& context, const Transf
                                                   const ListSamples<D>& samples, const float* fixed,
                                                   std::span<double> gradient) const
 {
-  thread_local TissueSamples<D> s;
+  thread_local MovingSamples<D> s;
+  thread_local PointBatch<D> covectors;
+  thread_local std::vector<double> jacobians(D * D * MeanOverSamples<D>::samplesAtOnce);
   s.gather(context, chain, *level_.interpolator, samples, fixed, !gradient.empty());
   const std::size_t n = s.points.count;
-  chainSpatialDerivatives<D>(context, chain, s.points.list(), s.jacobian.data(), nullptr);
+  chainSpatialDerivatives<D>(context, chain, s.points.list(), jacobians.data(), nullptr);
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) {
     double jacobian[D][D], cofactors[D][D];
     for (int e = 0; e < D * D; ++e)
-      jacobian[e / D][e % D] = s.jacobian[e * n + i];
+      jacobian[e / D][e % D] = jacobians[e * n + i];
     const double volume = determinantAndCofactors<D>(jacobian, cofactors), tissue = s.moving[i] - air_,
                  difference = (s.fixed[i] - air_ - volume * tissue) / tissueOverAir_,
                  slope = -2 * difference / tissueOverAir_; // by volume * tissue
     sum += difference * difference;
     for (int e = 0; e < D * D; ++e)
-      s.jacobian[e * n + i] = slope * tissue * cofactors[e / D][e % D];
+      jacobians[e * n + i] = slope * tissue * cofactors[e / D][e % D];
     for (int d = 0; d < D && !gradient.empty(); ++d)
-      s.covectors.mm[d][i] = slope * volume * s.gradient[d][i];
+      covectors.mm[d][i] = slope * volume * s.gradientPerMm[d][i];
   }
   if (!gradient.empty() && n > 0) {
-    pullBackChainSpatialDerivatives<D>(context, chain, s.points.list(), s.jacobian.data(), nullptr, gradient);
-    s.atLast.count = n;
-    mapInitial<D>(context, chain, s.points.list(), s.atLast.out());
-    optimizable(*chain.transform)
-        .pullBack(context, s.atLast.list(), chain.parameters, s.covectors.list().pointMm, gradient);
+    pullBackChainSpatialDerivatives<D>(context, chain, s.points.list(), jacobians.data(), nullptr, gradient);
+    s.pullBack(context, chain, covectors, gradient);
   }
   return {sum, n};
 }

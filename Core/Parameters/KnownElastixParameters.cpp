@@ -17,7 +17,6 @@ constexpr std::array<ElastixParameterGroup, 17> groups{{
     {"Transform", obsolete, "FinalGridSpacing UpsampleGridOption"},
 
     {"Metric", otherComponents,
-     "UseComplement UseForegroundValue "
      "SegmentedImageName "
      "PenaltyGridSpacingInVoxels SampleLastDimensionRandomly NumSamplesLastDimension "
      "NumAdditionalSamplesFixed "
