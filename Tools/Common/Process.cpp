@@ -1,6 +1,7 @@
 #include "Tools/Common/Process.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Threads/ChunkLoop.h"
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Parameters/ParameterText.h"
@@ -18,6 +19,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <new>
 #include <optional>
 #include <sched.h>
@@ -84,14 +86,48 @@ Failure outOfMemory()
 
 Failure outOfThreads()
 {
-  return {static_cast<int>(ExitCode::registrationFailed),
-          "threads: the system refused to create a thread that this run needs. " + threadLimits};
+  return {static_cast<int>(ExitCode::outOfMemory),
+          "threads: the system refused to create a thread or process that this run needs. " + threadLimits};
 }
 
 Failure defect(const std::string& text)
 {
   return {static_cast<int>(ExitCode::registrationFailed),
           "the program itself: " + text + ". This is a defect of the program; please report it."};
+}
+
+/// What the system refused, by its error code; whatever is not known here is a defect of the program.
+Failure failureOf(const std::system_error& error)
+{
+  const auto fail = [&](ExitCode code, const std::string& allowed) {
+    return Failure{static_cast<int>(code),
+                   std::string("the system: ") + error.what() + ". Allowed: " + allowed + "."};
+  };
+  if (error.code().category() != std::generic_category() && error.code().category() != std::system_category())
+    return defect(error.what());
+  switch (error.code().value()) {
+  case EAGAIN:
+    return outOfThreads();
+  case ENOMEM:
+    return outOfMemory();
+  case EMFILE:
+  case ENFILE:
+    return fail(ExitCode::outOfMemory, "a higher limit of open files (ulimit -n)");
+  case EIO:
+    return fail(ExitCode::unreadableInput, "files on a disk that can be read");
+  case ENAMETOOLONG:
+    return fail(ExitCode::usage, "names of at most 255 bytes, and shorter paths");
+  case ENOENT:
+  case ENOTDIR:
+  case EACCES:
+  case EPERM:
+  case EROFS:
+  case ENOSPC:
+  case EDQUOT:
+    return fail(ExitCode::unwritableOutput, "folders that stay, may be written to and have room");
+  default:
+    return defect(error.what());
+  }
 }
 
 constexpr std::array<Priority, 5> priorities{
@@ -230,6 +266,7 @@ std::string prepareOutputFolder(const std::string& path)
   if (access(path.c_str(), W_OK | X_OK) != 0)
     throw Error(ExitCode::unwritableOutput,
                 "-out: \"" + path + "\": the folder is not writable. Allowed: a writable folder.");
+  AtomicFile::removeAbandoned(path);
   return path.back() == '/' ? path : path + "/";
 }
 
@@ -271,7 +308,7 @@ Failure failureOf(const std::exception_ptr& exception)
   } catch (const std::length_error&) { // a vector too long for any memory
     return outOfMemory();
   } catch (const std::system_error& error) {
-    return error.code() == std::errc::resource_unavailable_try_again ? outOfThreads() : defect(error.what());
+    return failureOf(error);
   } catch (const std::exception& error) {
     return defect(error.what());
   } catch (...) {

@@ -5,10 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
+
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tessera {
@@ -21,6 +26,25 @@ bool terminalShowsProgress()
     return isatty(STDERR_FILENO) && terminal && std::string(terminal) != "dumb" && !std::getenv("CI");
   }();
   return shows;
+}
+
+/// Names and values of files and command lines may hold bytes on which a terminal acts: control characters
+/// become ?, those of two bytes in UTF-8 (U+0080 to U+009F) too. Ends of lines and tabs stay.
+std::string printable(const std::string& text)
+{
+  std::string shown;
+  shown.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]),
+               next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (byte == '\r' && next == '\n')
+      continue;
+    const bool isLongControl = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
+    const bool isControl = (byte < 32 && byte != '\n' && byte != '\t') || byte == 127 || isLongControl;
+    shown += isControl ? '?' : text[i];
+    i += isLongControl ? 1 : 0;
+  }
+  return shown;
 }
 
 }
@@ -38,16 +62,26 @@ LogLevel logLevelOf(const std::string& text)
 RunLog::~RunLog()
 {
   clearProgress();
+  if (file_ >= 0)
+    close(file_);
 }
 
 void RunLog::openFile(const std::string& path)
 {
   std::signal(SIGPIPE, SIG_IGN); // results are still written if nobody reads standard output any more
   path_ = path;
-  file_ = std::ofstream(path);
-  if (!file_)
-    throw Error(ExitCode::unwritableOutput,
-                path + ": the log cannot be written. Allowed: an output folder that is writable.");
+  const auto fail = [&](const std::string& wrong) {
+    throw Error(ExitCode::unwritableOutput, path + ": the log cannot be written" + wrong
+                                                + ". Allowed: an output folder that is writable.");
+  };
+  if (file_ >= 0)
+    close(file_);
+  file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+  struct stat status {};
+  if (file_ < 0)
+    fail(errno == ELOOP ? " through a link" : " (" + std::string(std::strerror(errno)) + ")");
+  if (fstat(file_, &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode)))
+    fail(" to something that is no file");
 }
 
 void RunLog::info(const std::string& line)
@@ -78,11 +112,12 @@ void RunLog::error(const std::string& line)
   write(LogLevel::error, "ERROR: " + line);
 }
 
-void RunLog::write(LogLevel level, const std::string& line, bool toConsole)
+void RunLog::write(LogLevel level, const std::string& given, bool toConsole)
 {
+  const std::string line = printable(given);
   const std::lock_guard lock(mutex_);
-  if (file_.is_open())
-    file_ << line << std::endl;
+  if (file_ >= 0)
+    writeToFile(line + "\n");
   if (!toConsole || level > level_)
     return;
   clearProgress();
@@ -95,6 +130,20 @@ void RunLog::write(LogLevel level, const std::string& line, bool toConsole)
   std::fflush(stderr);
 }
 
+void RunLog::writeToFile(std::string_view bytes)
+{
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0) {
+      failure_ = failure_ != 0 ? failure_ : errno;
+      return;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
 void RunLog::progress(const std::string& line)
 {
   if (!terminalShowsProgress() || level_ < LogLevel::warning)
@@ -105,7 +154,7 @@ void RunLog::progress(const std::string& line)
     return;
   lastProgress_ = now;
   progressShown_ = true;
-  std::fputs(("\r\033[K" + line).c_str(), stderr);
+  std::fputs(("\r\033[K" + printable(line)).c_str(), stderr);
   std::fflush(stderr);
 }
 
@@ -121,9 +170,10 @@ void RunLog::clearProgress()
 void RunLog::finish()
 {
   clearProgress();
-  if (file_.is_open() && !file_.flush())
-    throw Error(ExitCode::unwritableOutput,
-                path_ + ": the log could not be written to its end. Allowed: a disk with room left.");
+  if (failure_ != 0)
+    throw Error(ExitCode::unwritableOutput, path_ + ": the log could not be written to its end ("
+                                                + std::strerror(failure_)
+                                                + "). Allowed: a disk with room left.");
 }
 
 std::string currentTime()

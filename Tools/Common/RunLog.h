@@ -1,9 +1,9 @@
 #pragma once
 
 #include <chrono>
-#include <fstream>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera {
@@ -22,8 +22,9 @@ public:
 
   void setConsoleLevel(LogLevel level) { level_ = level; }
   void setVerbose(bool verbose) { verbose_ = verbose; }
-  /// Creates or replaces the log file. From then on the program goes on if the reader of its standard output
-  /// ends, so that results are still written. Throws Error(unwritableOutput).
+  /// Creates or replaces the log file. A link or a pipe of that name is refused. From then on the program
+  /// goes on if the reader of its standard output ends, so that results are still written. Throws
+  /// Error(unwritableOutput).
   void openFile(const std::string& path);
 
   void info(const std::string& line);
@@ -42,6 +43,7 @@ public:
 
 private:
   void write(LogLevel level, const std::string& line, bool toConsole = true);
+  void writeToFile(std::string_view bytes);
   void clearProgress();
 
   std::mutex mutex_; // held while a line is written
@@ -49,7 +51,8 @@ private:
   bool verbose_ = false, progressShown_ = false;
   std::chrono::steady_clock::time_point lastProgress_{};
   std::string path_;
-  std::ofstream file_;
+  int file_ = -1;   // descriptor
+  int failure_ = 0; // errno of the first line that could not be written to the file
   std::vector<std::string> warnings_;
 };
 

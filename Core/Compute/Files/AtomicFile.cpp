@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +18,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Waits until a file or the entries of a folder are on the disk. Returns errno; a file system that cannot do
+/// this is no failure.
+int syncToDisk(const std::string& path)
+{
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return errno;
+  const int failure = fsync(file) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
+  close(file);
+  return failure;
+}
+
 }
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(path).parent_path().string())
@@ -30,7 +43,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(
   if (!fs::is_directory(folder_, ignored))
     fail("there is no folder " + folder_);
   try {
-    hidden_.emplace(folder_, ".tessera-partial-");
+    hidden_.emplace(folder_, prefix);
   } catch (const std::system_error& error) {
     fail("the folder cannot be written to (" + error.code().message() + ")");
   }
@@ -44,14 +57,24 @@ void AtomicFile::commit()
     if (entry.path() != temporaryPath_)
       files.push_back(entry.path());
   files.emplace_back(temporaryPath_);
-  // All files are moved or none, whenever the program is ended.
+  for (const fs::path& file : files)
+    if (const int failure = syncToDisk(file.string()); failure != 0)
+      fail("cannot be brought to the disk (" + std::string(std::strerror(failure)) + ")");
+  // All files are moved or none, whenever the program is ended by a signal that can be caught. Where it is
+  // killed in between, an old header must not name new voxels: it goes away first.
   const auto together = ScratchFolder::holdAll();
+  const std::string replaced = temporaryPath_ + ".replaced";
+  const bool isAway = files.size() > 1 && std::rename(path_.c_str(), replaced.c_str()) == 0;
   for (const fs::path& file : files) {
     std::error_code failure;
     fs::rename(file, fs::path(folder_) / file.filename(), failure);
-    if (failure)
-      fail("cannot be moved to its place (" + failure.message() + ")");
+    if (!failure)
+      continue;
+    if (isAway)
+      std::rename(replaced.c_str(), path_.c_str());
+    fail("cannot be moved to its place (" + failure.message() + ")");
   }
+  syncToDisk(folder_);
 }
 
 void AtomicFile::checkRoom(std::size_t byteCount) const

@@ -19,8 +19,12 @@ public:
   /// The path to write to: the same file name in the hidden folder. Further files may be written beside it.
   const std::string& temporaryPath() const { return temporaryPath_; }
 
-  /// Moves the further files first and the file itself last, and replaces existing files.
+  /// Brings the files to the disk, moves the further ones first and the file itself last, and replaces
+  /// existing ones. A program that is killed in between leaves no header beside the data of another.
   void commit();
+
+  /// Removes what programs that were killed have left in an output folder.
+  static void removeAbandoned(const std::string& folder) { ScratchFolder::removeAbandoned(folder, prefix); }
 
   /// Throws Error(unwritableOutput) unless a file of `byteCount` bytes has room.
   void checkRoom(std::size_t byteCount) const;
@@ -29,6 +33,8 @@ public:
   [[noreturn]] void fail(const std::string& wrong) const;
 
 private:
+  static constexpr const char* prefix = ".tessera-partial-";
+
   std::string path_, folder_, temporaryPath_;
   std::optional<ScratchFolder> hidden_; // empty until the path's folder is known to exist
 };

@@ -1,11 +1,17 @@
 #include "Core/Compute/Files/ScratchFolder.h"
 
 #include <cerrno>
+#include <ctime>
 #include <filesystem>
+#include <new>
 #include <set>
 #include <system_error>
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace tessera {
 
@@ -26,6 +32,18 @@ Folders& folders()
   return folders;
 }
 
+/// Never throws: destructors call it. Without memory it tries a second time.
+void removeWhole(const std::string& path) noexcept
+{
+  for (int attempt = 0; attempt < 2; ++attempt)
+    try {
+      std::error_code ignored;
+      fs::remove_all(path, ignored);
+      return;
+    } catch (const std::bad_alloc&) {
+    }
+}
+
 }
 
 ScratchFolder::ScratchFolder(const std::string& parent, const std::string& prefix)
@@ -34,7 +52,17 @@ ScratchFolder::ScratchFolder(const std::string& parent, const std::string& prefi
   const std::lock_guard lock(folders().mutex);
   if (!mkdtemp(path_.data()))
     throw std::system_error(errno, std::generic_category(), parent);
-  folders().paths.insert(path_);
+  lock_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ >= 0)
+    flock(lock_, LOCK_SH | LOCK_NB);
+  try {
+    folders().paths.insert(path_);
+  } catch (...) {
+    rmdir(path_.c_str());
+    if (lock_ >= 0)
+      close(lock_);
+    throw;
+  }
 }
 
 ScratchFolder::ScratchFolder(const std::string& prefix)
@@ -45,9 +73,28 @@ ScratchFolder::ScratchFolder(const std::string& prefix)
 ScratchFolder::~ScratchFolder()
 {
   const std::lock_guard lock(folders().mutex);
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  removeWhole(path_);
   folders().paths.erase(path_);
+  if (lock_ >= 0)
+    close(lock_);
+}
+
+void ScratchFolder::removeAbandoned(const std::string& parent, const std::string& prefix)
+{
+  const std::time_t oldest = std::time(nullptr) - 60; // a folder is locked soon after it is made
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
+    struct stat status {};
+    if (!entry.path().filename().string().starts_with(prefix) || lstat(entry.path().c_str(), &status) != 0
+        || !S_ISDIR(status.st_mode) || status.st_mtime > oldest)
+      continue;
+    const int folder = open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0)
+      continue;
+    if (flock(folder, LOCK_EX | LOCK_NB) == 0)
+      removeWhole(entry.path().string());
+    close(folder);
+  }
 }
 
 std::unique_lock<std::mutex> ScratchFolder::holdAll()
@@ -58,9 +105,8 @@ std::unique_lock<std::mutex> ScratchFolder::holdAll()
 void ScratchFolder::removeAll()
 {
   holdAll().release(); // locked until the process ends
-  std::error_code ignored;
   for (const std::string& path : folders().paths)
-    fs::remove_all(path, ignored);
+    removeWhole(path);
 }
 
 }

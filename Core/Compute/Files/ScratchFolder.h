@@ -22,11 +22,15 @@ public:
   /// While the returned lock is held, removeAll() waits.
   static std::unique_lock<std::mutex> holdAll();
 
+  /// Removes folders of this kind that a process which was killed has left in `parent`.
+  static void removeAbandoned(const std::string& parent, const std::string& prefix);
+
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 
 private:
   std::string path_;
+  int lock_ = -1; // descriptor of the folder, locked as long as this process lives
 };
 
 }

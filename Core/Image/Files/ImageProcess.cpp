@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -182,6 +183,12 @@ bool sendSocket(int to, int socket)
 void makeProcesses(int from)
 {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+#ifndef __SANITIZE_ADDRESS__
+  const int nowhere = ::open("/dev/null", O_WRONLY); // what libraries print may come from a hostile file
+  dup2(nowhere, STDOUT_FILENO);
+  dup2(nowhere, STDERR_FILENO);
+  close(nowhere);
+#endif
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) // of the terminal: the program decides what they mean
     std::signal(signal, SIG_IGN);
   for (int socket; (socket = receiveSocket(from)) >= 0; close(socket)) {

@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,6 +89,53 @@ TEST_F(AtomicFileTest, AFullDiskIsAnErrorAndLeavesNothing)
 
   EXPECT_EQ(status, 0);
   EXPECT_EQ(folder.entryCount(), 0u);
+}
+
+TEST_F(AtomicFileTest, AHeaderIsAwayWhileItsDataAreReplaced)
+{
+  folder.write("a.mhd", "old header");
+  folder.write("a.raw", "old data");
+  {
+    AtomicFile file(folder / "a.mhd");
+    std::ofstream(file.temporaryPath()) << "new header";
+    const std::string data = std::filesystem::path(file.temporaryPath()).parent_path() / "a.raw";
+    std::ofstream(data) << "new data";
+    file.commit();
+  }
+  EXPECT_EQ(folder.read("a.mhd"), "new header");
+  EXPECT_EQ(folder.read("a.raw"), "new data");
+  EXPECT_EQ(folder.entryCount(), 2u);
+
+  std::filesystem::remove(folder / "a.raw");
+  std::filesystem::create_directories(folder / "a.raw/in the way"); // so that moving the data fails
+  AtomicFile file(folder / "a.mhd");
+  std::ofstream(file.temporaryPath()) << "third header";
+  std::ofstream(std::filesystem::path(file.temporaryPath()).parent_path() / "a.raw") << "third data";
+  EXPECT_THROW(file.commit(), Error);
+  EXPECT_EQ(folder.read("a.mhd"), "new header");
+}
+
+TEST_F(AtomicFileTest, WhatAKilledProgramLeftIsRemovedAndNothingElse)
+{
+  const auto isOld = [&](const std::string& path) {
+    const timespec longAgo[2] = {{1000, 0}, {1000, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), longAgo, 0), 0);
+  };
+  const std::string left = folder / ".tessera-partial-killed", own = folder / "partial";
+  for (const std::string& path : {left, own}) {
+    std::filesystem::create_directory(path);
+    std::ofstream(path + "/a.mha") << "half";
+    isOld(path);
+  }
+  const AtomicFile used(folder / "b.mha");
+  const std::string inUse = std::filesystem::path(used.temporaryPath()).parent_path();
+  isOld(inUse);
+
+  AtomicFile::removeAbandoned(folder.path());
+
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(own + "/a.mha"));
+  EXPECT_TRUE(std::filesystem::exists(inUse));
 }
 
 }

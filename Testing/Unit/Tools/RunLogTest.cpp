@@ -4,6 +4,7 @@
 #include "Tools/Common/Signals.h"
 
 #include "Core/Compute/Error.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +14,9 @@
 #include <fstream>
 #include <new>
 #include <sstream>
+#include <system_error>
+
+#include <sys/stat.h>
 
 namespace tessera {
 namespace {
@@ -152,6 +156,52 @@ TEST_F(RunLogTest, AnOutputFolderThatIsAFileIsRefused)
 {
   std::ofstream(folder / "file") << "x";
   EXPECT_THROW(prepareOutputFolder((folder / "file").string()), Error);
+}
+
+TEST_F(RunLogTest, ControlCharactersReachNeitherTerminalNorFile)
+{
+  ::testing::internal::CaptureStderr();
+  RunLog log;
+  log.openFile(path);
+
+  log.warning("name \x1b]0;title\x07 \x7f \xc2\x9b"
+              "2J gr\xc3\xb6\xc3\x9f"
+              "e\r\nsecond\tline");
+  log.finish();
+
+  const std::string shown = "WARNING: name ?]0;title? ? ?2J gr\xc3\xb6\xc3\x9f"
+                            "e\nsecond\tline\n";
+  EXPECT_EQ(fileText(), shown);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), shown);
+}
+
+TEST_F(RunLogTest, ALogIsWrittenToNoLinkAndNoPipe)
+{
+  const std::string target = (folder / "target").string();
+  std::ofstream(target) << "kept";
+  std::filesystem::create_symlink(target, path);
+  EXPECT_EQ(testing::errorText([&] { RunLog().openFile(path); }, ExitCode::unwritableOutput),
+            path + ": the log cannot be written through a link. Allowed: an output folder that is writable.");
+  EXPECT_EQ(std::filesystem::file_size(target), 4u);
+
+  std::filesystem::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THROW(RunLog().openFile(path), Error); // and does not wait for a reader
+}
+
+TEST(RunProgram, WhatTheSystemRefusesHasTheCodeOfItsKind)
+{
+  const auto codeOf = [](int failure) {
+    return failureOf(std::make_exception_ptr(std::system_error(failure, std::generic_category()))).code;
+  };
+  EXPECT_EQ(codeOf(EAGAIN), 6);
+  EXPECT_EQ(codeOf(ENOMEM), 6);
+  EXPECT_EQ(codeOf(EMFILE), 6);
+  EXPECT_EQ(codeOf(EIO), 3);
+  EXPECT_EQ(codeOf(ENOENT), 4);
+  EXPECT_EQ(codeOf(ENOSPC), 4);
+  EXPECT_EQ(codeOf(ENAMETOOLONG), 2);
+  EXPECT_EQ(codeOf(EDOM), 1);
 }
 
 }
