@@ -117,10 +117,12 @@ __global__ void __launch_bounds__(threads)
   addGridSums(sums, scratch, &result->blocksDone, result->sums.ofPoints);
 }
 
-/// The adjoint of the filters, one control point a thread:
+/// The adjoint of the filters, one component of a control point a thread:
 ///
 ///   gradient[k][p] = sum over conditions c of weight_c / sum of rigidity
 ///                    * sum over covectors of c and 3^D neighbours q of taps(from p to q) * covector[k][q]
+///
+/// It reads 3^D rigidityCovectors doubles from the caches, and writes one.
 template <int D>
 __global__ void __launch_bounds__(threads)
     pullBackConditions(const __grid_constant__ RigidityGrid<D> grid,
@@ -131,8 +133,10 @@ __global__ void __launch_bounds__(threads)
   const int points = grid.pointCount();
   const double perRigidity = isRigidAnywhere(result->sums) ? 1 / result->sums.ofRigidity() : 0;
   double squares[rigidity::conditions] = {};
-  for (int point = blockIdx.x * threads + threadIdx.x; point < points; point += gridDim.x * threads) {
-    const GridPlace<D> place(grid, point);
+  for (int i = blockIdx.x * threads + threadIdx.x; i < D * points; i += gridDim.x * threads) {
+    const int component = i / points;
+    const GridPlace<D> place(grid, i % points);
+    const double* const ofComponent = covectors + static_cast<std::size_t>(component) * arrays * points;
     double taps[D][3][3]; // [axis][derivatives][offset]
 #pragma unroll
     for (int d = 0; d < D; ++d) {
@@ -145,51 +149,42 @@ __global__ void __launch_bounds__(threads)
           taps[d][derivatives][offset] = exists ? tapFrom(derivatives, place.index[d], at, grid.size[d]) : 0;
       }
     }
-#pragma unroll 1
-    for (int k = 0; k < D; ++k) {
-      double ofConditions[rigidity::conditions] = {};
+    double ofConditions[rigidity::conditions] = {};
 #pragma unroll
-      for (int n = 0; n < neighboursOf<D>; ++n) {
-        int at = 0, stride = 1;
-        bool exists = true;
+    for (int n = 0; n < neighboursOf<D>; ++n) {
+      int at = 0, stride = 1;
 #pragma unroll
-        for (int d = 0; d < D; ++d) {
-          const int index = place.index[d] + offsetOf(n, d) - 1;
-          exists = exists && index >= 0 && index < grid.size[d];
-          at += stride * index;
-          stride *= grid.size[d];
-        }
-        if (!exists)
-          continue;
-#pragma unroll
-        for (int c = 0; c < arrays; ++c) {
-          double tap = 1;
-#pragma unroll
-          for (int d = 0; d < D; ++d)
-            tap *= taps[d][derivativesAlong<D>(filterOfCovector<D>(c), d)][offsetOf(n, d)];
-          ofConditions[conditionOfCovector<D>(c)] =
-              fma(tap, __ldg(covectors + static_cast<std::size_t>(k * arrays + c) * points + at),
-                  ofConditions[conditionOfCovector<D>(c)]);
-        }
+      for (int d = 0; d < D; ++d) { // a neighbour that does not exist has no taps
+        at += stride * min(max(place.index[d] + offsetOf(n, d) - 1, 0), grid.size[d] - 1);
+        stride *= grid.size[d];
       }
-      double slope = 0;
 #pragma unroll
-      for (int c = 0; c < rigidity::conditions; ++c) {
-        const double ofCondition = weights[c] * perRigidity * ofConditions[c];
-        squares[c] += ofCondition * ofCondition;
-        slope += ofCondition;
+      for (int c = 0; c < arrays; ++c) {
+        double tap = 1;
+#pragma unroll
+        for (int d = 0; d < D; ++d)
+          tap *= taps[d][derivativesAlong<D>(filterOfCovector<D>(c), d)][offsetOf(n, d)];
+        ofConditions[conditionOfCovector<D>(c)] =
+            fma(tap, __ldg(ofComponent + static_cast<std::size_t>(c) * points + at),
+                ofConditions[conditionOfCovector<D>(c)]);
       }
-      gradient[static_cast<std::size_t>(k) * points + point] = slope;
     }
+    double slope = 0;
+#pragma unroll
+    for (int c = 0; c < rigidity::conditions; ++c) {
+      const double ofCondition = weights[c] * perRigidity * ofConditions[c];
+      squares[c] += ofCondition * ofCondition;
+      slope += ofCondition;
+    }
+    gradient[i] = slope;
   }
   addGridSums(squares, scratch, &result->blocksDone, result->sums.squares);
 }
 
-template <int D>
-unsigned blocksFor(const RigidityGrid<D>& grid)
+unsigned blocksFor(int items)
 {
   return static_cast<unsigned>(
-      std::min<std::size_t>(ceilDiv(grid.pointCount(), threads), maxRigidityWarps / (threads / 32)));
+      std::min<std::size_t>(ceilDiv(items, threads), maxRigidityWarps / (threads / 32)));
 }
 
 }
@@ -199,8 +194,8 @@ void sumRigidityOnCuda(Context& context, const RigidityGrid<D>& grid, const Rigi
                        const TransformOnCuda<D>& transform, double* scratch, double* covectors,
                        RigidityResult* result)
 {
-  sumConditions<D><<<blocksFor(grid), threads, 0, cudaStreamOf(context)>>>(grid, rigidity, transform, scratch,
-                                                                           covectors, result);
+  sumConditions<D><<<blocksFor(grid.pointCount()), threads, 0, cudaStreamOf(context)>>>(
+      grid, rigidity, transform, scratch, covectors, result);
   checkLaunch("rigidity penalty");
 }
 
@@ -209,8 +204,8 @@ void pullBackRigidityOnCuda(Context& context, const RigidityGrid<D>& grid,
                             const std::array<double, rigidity::conditions>& weights, const double* covectors,
                             double* scratch, RigidityResult* result, double* gradient)
 {
-  pullBackConditions<D><<<blocksFor(grid), threads, 0, cudaStreamOf(context)>>>(grid, weights, covectors,
-                                                                                scratch, result, gradient);
+  pullBackConditions<D><<<blocksFor(D * grid.pointCount()), threads, 0, cudaStreamOf(context)>>>(
+      grid, weights, covectors, scratch, result, gradient);
   checkLaunch("gradient of the rigidity penalty");
 }
 

@@ -1,168 +1,157 @@
 #include "Components/Metrics/Shared/RigidityOnCpu.h"
 
+#include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tessera {
 namespace {
 
-/// A row of control points and its neighbours along the other axes, with the taps between them.
-template <int D>
-class Neighbours {
-public:
-  /// The taps by which the neighbours enter the row, or of the adjoint: by which the row enters them.
-  enum class Taps { ofNeighbours, ofRow };
+constexpr std::size_t pointsAtOnce = 1024;
 
-  Neighbours(const RigidityGrid<D>& grid, std::size_t row, Taps which)
+/// An axis of an array: `blocks` times `count` positions, `stride` apart, of `stride` numbers each.
+struct ArrayAxis {
+  std::size_t blocks = 1, count = 1, stride = 1;
+
+  template <int D>
+  ArrayAxis(const RigidityGrid<D>& grid, int axis) : count(grid.size[axis])
   {
-    std::size_t rest = row;
-    for (int d = 1; d < D; ++d) {
-      const int size = grid.size[d], here = static_cast<int>(rest % size);
-      rest /= size;
-      strides_[d] = d == 1 ? 1 : strides_[d - 1] * grid.size[d - 1];
-      for (int offset = 0; offset < 3; ++offset) {
-        const int there = here + offset - 1;
-        exists_[d][offset] = there >= 0 && there < size;
-        for (int derivatives = 0; derivatives < 3; ++derivatives)
-          taps_[d][derivatives][offset] = which == Taps::ofNeighbours
-                                              ? tapFrom(derivatives, there, here, size)
-                                              : tapFrom(derivatives, here, there, size);
-      }
-    }
-    row_ = static_cast<std::ptrdiff_t>(row);
+    for (int d = 0; d < axis; ++d)
+      stride *= grid.size[d];
+    blocks = grid.pointCount() / (stride * count);
   }
-
-  /// Calls visit(row, tap) for each row that has a tap of the filter.
-  template <class Visit>
-  void forEachTap(int filter, Visit visit) const
-  {
-    constexpr int neighbours = D == 3 ? 9 : 3;
-    for (int n = 0; n < neighbours; ++n) {
-      double tap = 1;
-      std::ptrdiff_t row = row_;
-      for (int d = 1, rest = n; d < D; rest /= 3, ++d) {
-        tap *= exists_[d][rest % 3] ? taps_[d][derivativesAlong<D>(filter, d)][rest % 3] : 0;
-        row += (rest % 3 - 1) * strides_[d];
-      }
-      if (tap != 0)
-        visit(static_cast<std::size_t>(row), tap);
-    }
-  }
-
-private:
-  std::ptrdiff_t row_ = 0, strides_[D] = {};
-  bool exists_[D][3] = {};
-  double taps_[D][3][3] = {}; // [axis][derivatives][offset]
 };
 
-void addMultiple(double factor, const double* from, std::size_t count, double* to)
+/// to = factor * the filter that differentiates so often along the axis; the border is repeated.
+TESSERA_MULTIVERSION void filterAlong(const ArrayAxis& axis, int derivatives, double factor,
+                                      const double* from, double* to)
 {
-  for (std::size_t i = 0; i < count; ++i)
-    to[i] += factor * from[i];
-}
-
-/// to[i] = sum of taps * line at i - 1 to i + 1, the border repeated. `line` has a place before its first
-/// value and one after the last.
-void filterLine(int derivatives, double factor, double* line, std::size_t count, double* to)
-{
-  line[-1] = line[0];
-  line[count] = line[count - 1];
-  for (std::size_t i = 0; i < count; ++i) {
-    const double* at = line + i;
-    to[i] = factor
-            * (rigidityTap(derivatives, 0) * at[-1] + rigidityTap(derivatives, 1) * at[0]
-               + rigidityTap(derivatives, 2) * at[1]);
+  const double before = factor * rigidityTap(derivatives, 0), here = factor * rigidityTap(derivatives, 1),
+               after = factor * rigidityTap(derivatives, 2);
+  const std::size_t s = axis.stride, last = (axis.count - 1) * s;
+  for (std::size_t block = 0; block < axis.blocks; ++block, from += last + s, to += last + s) {
+    for (std::size_t i = 0; i < s; ++i)
+      to[i] = before * from[i] + here * from[i] + after * from[std::min(i + s, last + i)];
+    for (std::size_t i = s; i < last; ++i)
+      to[i] = before * from[i - s] + here * from[i] + after * from[i + s];
+    for (std::size_t i = std::max(s, last); i < last + s; ++i)
+      to[i] = before * from[i - s] + here * from[i] + after * from[i];
   }
 }
 
-/// The adjoint of filterLine with factor 1; adds to `to`.
-void addAdjointOfLine(int derivatives, const double* line, std::size_t count, double* to)
+/// Adds the adjoint of filterAlong with factor 1.
+TESSERA_MULTIVERSION void addAdjointAlong(const ArrayAxis& axis, int derivatives, const double* from,
+                                          double* to)
 {
-  const double before = rigidityTap(derivatives, 0), same = rigidityTap(derivatives, 1),
+  const double before = rigidityTap(derivatives, 0), here = rigidityTap(derivatives, 1),
                after = rigidityTap(derivatives, 2);
-  addMultiple(before, line + 1, count - 1, to);
-  addMultiple(same, line, count, to);
-  addMultiple(after, line, count - 1, to + 1);
-  to[0] += before * line[0];
-  to[count - 1] += after * line[count - 1];
+  const std::size_t s = axis.stride, last = (axis.count - 1) * s;
+  for (std::size_t block = 0; block < axis.blocks; ++block, from += last + s, to += last + s) {
+    for (std::size_t i = 0; i < s; ++i)
+      to[i] += before * from[i];
+    for (std::size_t i = 0; i < last; ++i)
+      to[i] += before * from[i + s] + here * from[i];
+    for (std::size_t i = last; i < last + s; ++i)
+      to[i] += here * from[i];
+    for (std::size_t i = s; i < last + s; ++i)
+      to[i] += after * from[i - s];
+    for (std::size_t i = last; i < last + s; ++i)
+      to[i] += after * from[i];
+  }
+}
+
+/// Whether a filter differentiates as `orders` say along `axis` and the axes behind it.
+template <int D>
+bool fitsFrom(int axis, const std::array<int, D>& orders, int filter)
+{
+  for (int d = axis; d < D; ++d)
+    if (derivativesAlong<D>(filter, d) != orders[d])
+      return false;
+  return true;
+}
+
+/// An array of this thread, for what is between two axes.
+double* arrayBehind(int axis, std::size_t length)
+{
+  thread_local std::array<std::vector<double>, 3> arrays;
+  arrays[axis].resize(length);
+  return arrays[axis].data();
 }
 
 }
 
 template <int D>
 RigidityOnCpu<D>::RigidityOnCpu(const RigidityGrid<D>& grid)
-    : grid_(grid), points_(grid.pointCount()), rowLength_(grid.size[0]),
-      covectors_(D * rigidityCovectors<D> * points_), ofRows_(points_ / rowLength_)
+    : grid_(grid), points_(grid.pointCount()), arrays_(D * rigidityCovectors<D> * points_),
+      gradients_(D * rigidity::conditions * points_), sums_((points_ + pointsAtOnce - 1) / pointsAtOnce)
 {
 }
 
+/// Takes an array that was filtered along the axes behind `axis` through all filters along the others.
 template <int D>
-RigiditySums RigidityOnCpu<D>::sumRow(std::size_t row, std::span<const double> coefficients,
-                                      std::span<const double> rigidities, bool withGradient)
+void RigidityOnCpu<D>::filter(int component, int axis, Orders orders, const double* from)
+{
+  const int behind = std::accumulate(orders.begin() + axis + 1, orders.end(), 0);
+  for (int derivatives = 0; derivatives + behind <= 2; ++derivatives) {
+    orders[axis] = derivatives;
+    if (axis > 0) {
+      double* const between = arrayBehind(axis, points_);
+      filterAlong(ArrayAxis(grid_, axis), derivatives, 1, from, between);
+      filter(component, axis - 1, orders, between);
+      continue;
+    }
+    for (int f = 0; f < rigidityFilters<D>; ++f)
+      if (fitsFrom<D>(0, orders, f))
+        filterAlong(ArrayAxis(grid_, 0), derivatives, grid_.factors[f], from, arrayOf(component, f));
+  }
+}
+
+/// The adjoint: adds to `to` what the condition's covectors make of the axes up to `axis`, of all filters
+/// that differentiate as `orders` say along the axes behind it.
+template <int D>
+void RigidityOnCpu<D>::pullBack(int component, int condition, int axis, Orders orders, double* to)
+{
+  for (int derivatives = 0; derivatives <= 2; ++derivatives) {
+    orders[axis] = derivatives;
+    for (int c = 0; c < rigidityCovectors<D>; ++c) {
+      if (conditionOfCovector<D>(c) != condition || !fitsFrom<D>(axis, orders, filterOfCovector<D>(c)))
+        continue;
+      const double* from = arrayOf(component, c);
+      if (axis > 0) {
+        double* const between = arrayBehind(axis, points_);
+        std::fill(between, between + points_, 0.0);
+        pullBack(component, condition, axis - 1, orders, between);
+        from = between;
+      }
+      addAdjointAlong(ArrayAxis(grid_, axis), derivatives, from, to);
+      break; // it took all covectors of these orders
+    }
+  }
+}
+
+/// Sums over some control points; filtered values become covectors.
+template <int D>
+RigiditySums RigidityOnCpu<D>::sumPoints(std::size_t first, std::size_t last,
+                                         std::span<const double> rigidities)
 {
   constexpr int filters = rigidityFilters<D>, covectors = rigidityCovectors<D>;
-  thread_local std::vector<double> padded, filtered;
-  padded.resize(rowLength_ + 2);
-  filtered.resize(D * filters * rowLength_);
-  double* const line = padded.data() + 1;
-  const Neighbours<D> neighbours(grid_, row, Neighbours<D>::Taps::ofNeighbours);
-  for (int k = 0; k < D; ++k)
-    for (int f = 0; f < filters; ++f) {
-      std::ranges::fill(padded, 0.0);
-      neighbours.forEachTap(f, [&](std::size_t from, double tap) {
-        addMultiple(tap, coefficients.data() + k * points_ + from * rowLength_, rowLength_, line);
-      });
-      filterLine(derivativesAlong<D>(f, 0), grid_.factors[f], line, rowLength_,
-                 filtered.data() + (k * filters + f) * rowLength_);
-    }
-
   RigiditySums sums;
-  for (std::size_t x = 0; x < rowLength_; ++x) {
-    const std::size_t point = row * rowLength_ + x;
-    double here[D][filters];
-    for (int f = 0; f < D * filters; ++f)
-      here[f / filters][f % filters] = filtered[f * rowLength_ + x];
-    const RigidityAtPoint<D> at(here, grid_);
+  for (std::size_t point = first; point < last; ++point) {
+    double filtered[D][filters];
+    for (int k = 0; k < D; ++k)
+      for (int f = 0; f < filters; ++f)
+        filtered[k][f] = arrayOf(k, f)[point];
+    const RigidityAtPoint<D> at(filtered, grid_);
     for (int c = 0; c < rigidity::conditions; ++c)
       sums.ofPoints[c] += rigidities[point] * at.terms[c];
     sums.ofPoints[rigidity::conditions] += rigidities[point];
-    for (int c = 0; c < D * covectors && withGradient; ++c)
-      covectors_[c * points_ + point] = rigidities[point] * grid_.factors[filterOfCovector<D>(c % covectors)]
-                                        * at.covectors[c / covectors][c % covectors];
+    for (int k = 0; k < D; ++k)
+      for (int c = 0; c < covectors; ++c)
+        arrayOf(k, c)[point] = rigidities[point] * grid_.factors[filterOfCovector<D>(c)] * at.covectors[k][c];
   }
   return sums;
-}
-
-template <int D>
-void RigidityOnCpu<D>::pullBackRow(std::size_t row, const RigidityWeights& factors,
-                                   std::span<double> gradient, RigiditySums& sums) const
-{
-  constexpr int covectors = rigidityCovectors<D>;
-  thread_local std::vector<double> line, ofCondition;
-  const Neighbours<D> neighbours(grid_, row, Neighbours<D>::Taps::ofRow);
-  for (int k = 0; k < D; ++k) {
-    double* const to = gradient.data() + k * points_ + row * rowLength_;
-    std::fill(to, to + rowLength_, 0.0);
-    ofCondition.assign(rowLength_, 0.0);
-    for (int c = 0; c < covectors; ++c) {
-      const int filter = filterOfCovector<D>(c), condition = conditionOfCovector<D>(c);
-      line.assign(rowLength_, 0.0);
-      neighbours.forEachTap(filter, [&](std::size_t at, double tap) {
-        addMultiple(tap, covectors_.data() + (k * covectors + c) * points_ + at * rowLength_, rowLength_,
-                    line.data());
-      });
-      addAdjointOfLine(derivativesAlong<D>(filter, 0), line.data(), rowLength_, ofCondition.data());
-      if (c + 1 < covectors && conditionOfCovector<D>(c + 1) == condition)
-        continue;
-      for (std::size_t x = 0; x < rowLength_; ++x) {
-        const double slope = factors[condition] * ofCondition[x];
-        sums.squares[condition] += slope * slope;
-        to[x] += slope;
-        ofCondition[x] = 0;
-      }
-    }
-  }
 }
 
 template <int D>
@@ -170,23 +159,47 @@ RigiditySums RigidityOnCpu<D>::evaluate(Context& context, std::span<const double
                                         std::span<const double> rigidities, const RigidityWeights& weights,
                                         std::span<double> gradient)
 {
-  RigiditySums sums;
-  forEachChunk(context, ofRows_.size(), [&](std::size_t row) {
-    ofRows_[row] = sumRow(row, coefficients, rigidities, !gradient.empty());
+  forEachChunk(context, 3 * D, [&](std::size_t chunk) { // those with most filters first
+    const int component = static_cast<int>(chunk) % D, derivatives = static_cast<int>(chunk) / D;
+    Orders orders{};
+    orders[D - 1] = derivatives;
+    double* const behind = arrayBehind(D - 1, points_);
+    filterAlong(ArrayAxis(grid_, D - 1), derivatives, 1, coefficients.data() + component * points_, behind);
+    filter(component, D - 2, orders, behind);
   });
-  for (const RigiditySums& ofRow : ofRows_)
+  forEachRange(context, points_, pointsAtOnce, [&](std::size_t first, std::size_t last) {
+    sums_[first / pointsAtOnce] = sumPoints(first, last, rigidities);
+  });
+  RigiditySums sums;
+  for (const RigiditySums& ofPoints : sums_)
     for (int c = 0; c <= rigidity::conditions; ++c)
-      sums.ofPoints[c] += ofRow.ofPoints[c];
+      sums.ofPoints[c] += ofPoints.ofPoints[c];
   if (gradient.empty())
     return sums;
-  RigidityWeights factors{};
-  for (int c = 0; c < rigidity::conditions; ++c)
-    factors[c] = isRigidAnywhere(sums) ? weights[c] / sums.ofRigidity() : 0;
-  forEachChunk(context, ofRows_.size(),
-               [&](std::size_t row) { pullBackRow(row, factors, gradient, ofRows_[row]); });
-  for (const RigiditySums& ofRow : ofRows_)
+
+  std::ranges::fill(gradients_, 0.0);
+  forEachChunk(context, D * rigidity::conditions, [&](std::size_t chunk) {
+    const int component = static_cast<int>(chunk) % D, condition = static_cast<int>(chunk) / D;
+    pullBack(component, condition, D - 1, {}, gradientOf(component, condition));
+  });
+  forEachRange(context, points_, pointsAtOnce, [&](std::size_t first, std::size_t last) {
+    RigiditySums& ofPoints = sums_[first / pointsAtOnce];
+    for (int k = 0; k < D; ++k) {
+      double* const to = gradient.data() + k * points_;
+      std::fill(to + first, to + last, 0.0);
+      for (int c = 0; c < rigidity::conditions; ++c) {
+        const double factor = isRigidAnywhere(sums) ? weights[c] / sums.ofRigidity() : 0;
+        for (std::size_t point = first; point < last; ++point) {
+          const double slope = factor * gradientOf(k, c)[point];
+          ofPoints.squares[c] += slope * slope;
+          to[point] += slope;
+        }
+      }
+    }
+  });
+  for (const RigiditySums& ofPoints : sums_)
     for (int c = 0; c < rigidity::conditions; ++c)
-      sums.squares[c] += ofRow.squares[c];
+      sums.squares[c] += ofPoints.squares[c];
   return sums;
 }
 

@@ -10,8 +10,8 @@ namespace tessera {
 
 using RigidityWeights = std::array<double, rigidity::conditions>;
 
-/// The sums of TransformRigidityPenalty and its gradient on the CPU. Rows of control points are independent,
-/// so results have equal bits for any number of threads.
+/// The sums of TransformRigidityPenalty and its gradient on the CPU. Filters go over the whole grid, axis by
+/// axis, and share what they have in common. Results have equal bits for any number of threads.
 template <int D>
 class RigidityOnCpu {
 public:
@@ -23,17 +23,27 @@ public:
                         const RigidityWeights&, std::span<double> gradient);
 
 private:
-  RigiditySums sumRow(std::size_t row, std::span<const double> coefficients,
-                      std::span<const double> rigidities, bool withGradient);
-  void pullBackRow(std::size_t row, const RigidityWeights& factors, std::span<double> gradient,
-                   RigiditySums&) const;
+  /// How often a filter differentiates along each axis.
+  using Orders = std::array<int, D>;
+  double* arrayOf(int component, int array)
+  {
+    return arrays_.data() + (component * rigidityCovectors<D> + array) * points_;
+  }
+  double* gradientOf(int component, int condition)
+  {
+    return gradients_.data() + (component * rigidity::conditions + condition) * points_;
+  }
+  void filter(int component, int axis, Orders orders, const double* from);
+  void pullBack(int component, int condition, int axis, Orders orders, double* to);
+  RigiditySums sumPoints(std::size_t first, std::size_t last, std::span<const double> rigidities);
 
   RigidityGrid<D> grid_;
-  std::size_t points_ = 0, rowLength_ = 0;
+  std::size_t points_ = 0;
 
   // These are kept only to avoid new allocations in each evaluation.
-  std::vector<double> covectors_; // [component][covector][control point]
-  std::vector<RigiditySums> ofRows_;
+  std::vector<double> arrays_;    // [component][array][control point]: filtered values, then covectors
+  std::vector<double> gradients_; // [component][condition][control point]
+  std::vector<RigiditySums> sums_;
 };
 
 }
