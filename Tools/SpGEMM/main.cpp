@@ -1,10 +1,44 @@
+#include "Core/Compute/Error.h"
+#include "Core/Sparse/Array.h"
 #include "Tools/Common/Process.h"
 #include "Tools/SpGEMM/SpGemmArguments.h"
 #include "Tools/SpGEMM/SpGemmRun.h"
 
+#include <csignal>
+#include <cstring>
+
+#include <unistd.h>
+
 using namespace tessera;
 
 namespace {
+
+void put(const char* text)
+{
+  static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
+}
+
+/// Ends the program with an error instead of a signal if another program cuts off a mapped matrix.
+extern "C" void endOnTruncatedFile(int signal, siginfo_t* info, void*)
+{
+  const char* const path = mappedFileAt(info->si_addr);
+  if (!path) {
+    std::signal(signal, SIG_DFL); // the instruction is tried again and ends the program
+    return;
+  }
+  put("ERROR: ");
+  put(path);
+  put(": the file was cut off while it was read. Allowed: files that stay as they are during the run.\n");
+  _exit(static_cast<int>(ExitCode::unreadableInput));
+}
+
+void watchMappedFiles()
+{
+  struct sigaction action {};
+  action.sa_sigaction = endOnTruncatedFile;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGBUS, &action, nullptr);
+}
 
 int run(int count, char** words, RunLog& log)
 {
@@ -18,6 +52,7 @@ int run(int count, char** words, RunLog& log)
   if (const std::string text = versionText(arguments, "tessera-spgemm"); !text.empty())
     return printText(text);
 
+  watchMappedFiles();
   setVerbosity(arguments, log);
   setPriority(arguments, log);
   std::string threadSource;
