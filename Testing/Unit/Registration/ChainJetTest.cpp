@@ -87,10 +87,10 @@ struct Bending {
 template <int D>
 struct Folding {
   using Penalty = TransformFoldingPenalty<D>;
-  static double penalty(const Jet<D>& jet) { return foldingPenalty<D>(jet); }
+  static double penalty(const Jet<D>& jet) { return foldingPenalty<D>(jet, 0); }
   static void ofJacobian(const Jet<D>& jet, const Jet<D>& before, double (&covector)[D][D])
   {
-    foldingCovectorOfJacobian<D>(jet, before, covector);
+    foldingCovectorOfJacobian<D>(jet, before, 0, covector);
   }
   static void ofIndex(const Jet<D>&, const Jet<D>&, const double (&axes)[D][D],
                       const double (&ofJacobian)[D][D], int k, double (&covector)[D + symmetricCount(D)])
