@@ -32,9 +32,10 @@ public:
 
   bool needsSampler() const override { return false; }
   void checkTransform(const Transform<D>&) const override;
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
+  /// There are kernels, but they have not yet agreed with the CPU in every test.
+  std::string whyNotOnCuda(const TransformChain<D>&) const override
   {
-    return tessera::whyNotOnCuda<D>(chain);
+    return "the metric \"TransformRigidityPenalty\"";
   }
   std::vector<TermColumn> columns() const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
