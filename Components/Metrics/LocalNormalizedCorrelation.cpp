@@ -15,7 +15,7 @@ namespace {
 const Parameter<double>& localIntensityNoise()
 {
   static const auto parameter = [] {
-    auto row = realParameter("LocalIntensityNoise", 0.02, Arity::perLevel, "shares of the intensity range",
+    auto row = realParameter("LocalIntensityNoise", 0.001, Arity::perLevel, "shares of the intensity range",
                              "noise of both images: windows with less contrast weigh little");
     row.minimum = 1e-3; // less is lost in the rounding of sums
     return row;

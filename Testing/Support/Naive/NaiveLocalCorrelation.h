@@ -55,7 +55,7 @@ inline LocalCorrelationResult evaluateHere(const std::string& window, const Loca
 
 /// The equations as they stand, one window after the other.
 inline LocalCorrelationResult naiveResult(const std::string& text, const LocalCorrelationCase& images,
-                                          double noise = 0.02)
+                                          double noise = 0.001)
 {
   const LocalWindow window = LocalWindow::read(parametersOf(text, images.dimension(), 1, "Metric0"), 0);
   const std::array<int, 3> size{static_cast<int>(images.size[0]), static_cast<int>(images.size[1]),

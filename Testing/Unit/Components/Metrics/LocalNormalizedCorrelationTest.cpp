@@ -20,18 +20,18 @@ TEST(LocalNormalizedCorrelationTest, ALinearRelationGivesMinusOneAndItsNegativeO
     for (std::size_t i = 0; i < images.fixed.size(); ++i)
       images.moving[i] = 50 + factor * images.fixed[i];
     // The noise adds 1e-6 to variances of some 0.08 and 0.02.
-    EXPECT_NEAR(evaluateHere("(LocalIntensityNoise 0.001)", images).value, factor > 0 ? -1 : 1, 1e-3);
+    EXPECT_NEAR(evaluateHere("", images).value, factor > 0 ? -1 : 1, 1e-3);
   }
 }
 
 TEST(LocalNormalizedCorrelationTest, OneWindowByHand)
 {
   // One row of two samples, both in both windows: f = -0.5, 0.5 and m = -0.5, 0.5 in units of the range 100,
-  // so cov = varF = varM = 0.5, and the noise of 0.02 adds 8e-4.
+  // so cov = varF = varM = 0.5, and the noise of 0.001 adds 2e-6.
   LocalCorrelationCase images({2, 1, 1});
   images.fixed = {0, 100};
   images.moving = {0, 100};
-  const double variance = 0.5 + 8e-4;
+  const double variance = 0.5 + 2e-6;
   EXPECT_DOUBLE_EQ(evaluateHere("", images).value, -0.25 / (variance * variance));
   images.moving = {100, 0};
   EXPECT_DOUBLE_EQ(evaluateHere("", images).value, 0.25 / (variance * variance));
@@ -88,7 +88,7 @@ TEST(LocalNormalizedCorrelationTest, WindowsWithoutContrastCountAsZero)
   for (const float slope : flat.slopes)
     EXPECT_NEAR(slope, 0, 1e-12);
 
-  // Half of the image is noise far below the fiftieth that counts: that half adds next to nothing.
+  // Half of the image is noise of a tenth of the thousandth that counts: that half adds next to nothing.
   LocalCorrelationCase half({40, 8, 7});
   half.moving = half.fixed;
   const double whole = evaluateHere("", half).value;
