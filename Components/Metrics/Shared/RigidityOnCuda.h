@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// TransformRigidityPenalty on a CUDA device, for a level. It takes 8 D (rigidityCovectors + 1) bytes for
+/// TransformRigidityPenalty on a CUDA device, for a level. It takes 8 (D rigidityCovectors + 1) bytes for
 /// each control point.
 template <int D>
 class RigidityOnCuda {
