@@ -9,6 +9,7 @@
 #include "Core/Registration/Stage/LevelData.h"
 #include "Core/Registration/Stage/LevelTimes.h"
 #include "Core/Registration/Stage/PreparedStage.h"
+#include "Core/Registration/Stage/Remedy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -150,16 +151,35 @@ private:
   LevelPlan plan_;
 };
 
-/// A transform that was refined since its start has been the identity there, with zeros for parameters.
+/// The chain at the start of the stage. A transform that was refined since then has been the identity there,
+/// with zeros for parameters.
 template <int D>
-std::string whyStageDiverged(const Stage<D>& stage, Cost<D>& cost)
+TransformChain<D> startChain(const Stage<D>& stage)
 {
   TransformChain<D> start = stage.chain;
   if (start.parameters.size() == stage.startParameters.size())
     start.parameters = stage.startParameters;
   else
     std::ranges::fill(start.parameters, 0.0);
-  return whyDiverged<D>(cost, stage.input, start, stage.chain);
+  return start;
+}
+
+/// Calls minimize(). An error about too few valid samples then names the remedy for this case.
+template <int D, class Minimize>
+OptimizerReport withRemedy(const Stage<D>& stage, const Cost<D>& cost, Minimize&& minimize)
+{
+  try {
+    return minimize();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    const std::size_t usual = text.find(". Usual remedies");
+    if (text.find("map outside moving image buffer") == std::string::npos || usual == std::string::npos)
+      throw;
+    const Motion motion = motionBetween<D>(stage.input, startChain(stage), cost.lastChain());
+    throw Error(error.code(), text.substr(0, usual + 2)
+                                  + remedyFor(motion, diagonalMm<D>(stage.input.fixed.front()->geometry))
+                                  + ".");
+  }
 }
 
 /// Runs one level. The result is empty if the user stopped the run before the level was finished.
@@ -203,8 +223,9 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
     if (!row.isTrial)
       convergence.add(row.value);
   };
-  const OptimizerReport report =
-      watch.minimize(cost, [&] { return components.optimizer->minimize(cost, level, position, sink); });
+  const OptimizerReport report = withRemedy(stage, cost, [&] {
+    return watch.minimize(cost, [&] { return components.optimizer->minimize(cost, level, position, sink); });
+  });
   if (report.wasStopped && !convergence.isReached())
     return std::nullopt;
   stage.chain.parameters = cost.parametersOf(std::as_const(position).span());
@@ -218,8 +239,9 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   summary.evaluationsWithGradient = cost.evaluations().withGradient;
   memory.addTo(summary);
   watch.addTo(cost, std::as_const(position).span(), summary);
-  const std::string diverged =
-      level + 1 == stage.parameters.levelCount() ? whyStageDiverged(stage, cost) : "";
+  const std::string diverged = level + 1 == stage.parameters.levelCount()
+                                   ? whyDiverged<D>(cost, stage.input, startChain(stage), stage.chain)
+                                   : "";
   endLevel(components);
   reporter.levelFinished(summary, stage.chain);
   if (!diverged.empty())

@@ -62,6 +62,13 @@ TransformChain<D> Cost<D>::chainAt(std::span<const double> position) const
 }
 
 template <int D>
+TransformChain<D> Cost<D>::lastChain() const
+{
+  return {level_.chain->initial, level_.chain->combination, level_.chain->transform,
+          vectors_.onCuda() ? parameters_.toHost(vectors_) : level_.chain->parameters};
+}
+
+template <int D>
 std::vector<double> Cost<D>::parametersOf(std::span<const double> position) const
 {
   multiplyInto(vectors_, position, inverseRootScales(), forTheHost_.span());

@@ -106,6 +106,8 @@ public:
 
   /// The level's chain with the parameters of a position.
   TransformChain<D> chainAt(std::span<const double> position) const;
+  /// The same at the position that was evaluated last, whether that succeeded or not.
+  TransformChain<D> lastChain() const;
   /// x_i = y_i / sqrt(scale_i), on the host.
   std::vector<double> parametersOf(std::span<const double> position) const;
   /// y_i = x_i sqrt(scale_i), from host to host.

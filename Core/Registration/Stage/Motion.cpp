@@ -1,0 +1,123 @@
+#include "Core/Registration/Stage/Motion.h"
+
+#include "Core/Compute/Math/SmallMatrix.h"
+#include "Core/Registration/Samples/VoxelBatches.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t pointsToMap = 10000;
+
+template <int D>
+bool isInside(const ImageGeometry<D>& image, const PointToIndex<D>& pointToIndex, const Vec<D>& pointMm)
+{
+  const Vec<D> index = pointToIndex(pointMm);
+  for (int d = 0; d < D; ++d)
+    if (!(index[d] >= -0.5 && index[d] < static_cast<double>(image.size[d]) - 0.5))
+      return false;
+  return true;
+}
+
+template <int D>
+Vec<D> centreMm(const ImageGeometry<D>& image)
+{
+  Vec<D> centre = image.originMm;
+  for (int d = 0; d < D; ++d)
+    for (int axis = 0; axis < D; ++axis)
+      centre[d] +=
+          image.direction[d][axis] * image.spacingMm[axis] * (static_cast<double>(image.size[axis]) - 1) / 2;
+  return centre;
+}
+
+template <int D>
+Vec<D> pointOf(const PointBatch<D>& batch, std::size_t i)
+{
+  Vec<D> point;
+  for (int d = 0; d < D; ++d)
+    point[d] = batch.mm[d][i];
+  return point;
+}
+
+/// The points of a batch through a chain, after they were moved along an axis (-1: not).
+template <int D>
+PointBatch<D> mapped(const TransformChain<D>& chain, PointBatch<D> batch, int axis, double byMm)
+{
+  Context host{Device{}, 1};
+  if (axis >= 0)
+    for (std::size_t i = 0; i < batch.count; ++i)
+      batch.mm[axis][i] += byMm;
+  mapChain<D>(host, chain, batch.list(), batch.out());
+  return batch;
+}
+
+}
+
+template <int D>
+Motion motionBetween(const StageInput<D>& input, const TransformChain<D>& start, const TransformChain<D>& end)
+{
+  const ImageGeometry<D>&fixed = input.fixed.front()->geometry, &moving = input.moving.front()->geometry;
+  const PointToIndex<D> pointToIndex = moving.pointToIndex();
+  const MaskPointer<D> mask = input.fixedMasks.empty() ? nullptr : input.fixedMasks.front(),
+                       movingMask = input.movingMasks.empty() ? nullptr : input.movingMasks.front();
+  const SampleSet<D> points = gridOfAbout<D>(pointsToMap, input.fixed.front(), mask);
+  const Vec<D> fixedCentre = centreMm<D>(fixed), movingCentre = centreMm<D>(moving);
+  const double stepMm = *std::min_element(fixed.spacingMm.begin(), fixed.spacingMm.end()) / 2;
+  const auto inMask = [&](const Vec<D>& pointMm) { return !movingMask || movingMask->contains(pointMm); };
+  Motion motion;
+  std::size_t count = 0;
+  std::array<float, batchCapacity> unused;
+  for (std::size_t first = 0; first < positionCount(points); first += batchCapacity) {
+    PointBatch<D> batch;
+    fillBatch<D>(points, first, std::min(first + batchCapacity, positionCount(points)), batch, unused.data());
+    const PointBatch<D> before = mapped<D>(start, batch, -1, 0), after = mapped<D>(end, batch, -1, 0);
+    std::array<PointBatch<D>, D> beside;
+    for (int axis = 0; axis < D; ++axis)
+      beside[axis] = mapped<D>(end, batch, axis, stepMm);
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      const Vec<D> from = pointOf<D>(before, i), to = pointOf<D>(after, i);
+      Vec<D> centred = pointOf<D>(batch, i);
+      Matrix<D> derivative;
+      double squared = 0;
+      for (int d = 0; d < D; ++d) {
+        squared += (to[d] - from[d]) * (to[d] - from[d]);
+        centred[d] += movingCentre[d] - fixedCentre[d];
+        for (int axis = 0; axis < D; ++axis)
+          derivative[d][axis] = (beside[axis].mm[d][i] - to[d]) / stepMm;
+      }
+      const bool startsInside = isInside<D>(moving, pointToIndex, from),
+                 endsInside = isInside<D>(moving, pointToIndex, to);
+      motion.meanMm += std::sqrt(squared);
+      motion.insideAtStart += startsInside;
+      motion.insideAtEnd += endsInside;
+      motion.inMaskAtStart += startsInside && inMask(from);
+      motion.inMaskAtEnd += endsInside && inMask(to);
+      motion.foldedAtEnd += !(determinant(derivative) > 0);
+      motion.insideIfCentred += isInside<D>(moving, pointToIndex, centred);
+    }
+    count += batch.count;
+  }
+  for (double* const sum : {&motion.meanMm, &motion.insideAtStart, &motion.insideAtEnd, &motion.inMaskAtStart,
+                            &motion.inMaskAtEnd, &motion.foldedAtEnd, &motion.insideIfCentred})
+    *sum /= static_cast<double>(std::max<std::size_t>(1, count));
+  return motion;
+}
+
+template <int D>
+double diagonalMm(const ImageGeometry<D>& geometry)
+{
+  double squared = 0;
+  for (int d = 0; d < D; ++d)
+    squared += std::pow(geometry.spacingMm[d] * static_cast<double>(geometry.size[d]), 2);
+  return std::sqrt(squared);
+}
+
+template Motion motionBetween(const StageInput<2>&, const TransformChain<2>&, const TransformChain<2>&);
+template Motion motionBetween(const StageInput<3>&, const TransformChain<3>&, const TransformChain<3>&);
+template double diagonalMm(const ImageGeometry<2>&);
+template double diagonalMm(const ImageGeometry<3>&);
+
+}

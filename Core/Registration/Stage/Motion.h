@@ -1,0 +1,27 @@
+#pragma once
+
+#include "Core/Registration/Registration.h"
+
+namespace tessera {
+
+/// The motion of about 10000 points of the fixed image (and mask) from one chain to another.
+struct Motion {
+  double meanMm = 0;
+  double insideAtStart = 0, insideAtEnd = 0; // shares of the points that map into the moving image
+  double inMaskAtStart = 0, inMaskAtEnd = 0; // and into its mask, where there is one
+  double foldedAtEnd = 0;                    // share of the points where the last chain is folded
+  double insideIfCentred = 0; // share that maps into the moving image if the images' centres are put together
+};
+
+template <int D>
+Motion motionBetween(const StageInput<D>&, const TransformChain<D>& start, const TransformChain<D>& end);
+
+template <int D>
+double diagonalMm(const ImageGeometry<D>& geometry);
+
+/// A motion is far from this share of the fixed image's diagonal on.
+constexpr double farAway = 0.05;
+/// Fewer points in the moving image are too few: elastix's RequiredRatioOfValidSamples.
+constexpr double fewInside = 0.25;
+
+}

@@ -1,0 +1,55 @@
+#include "Core/Registration/Stage/Remedy.h"
+
+#include <cstdio>
+
+namespace tessera {
+namespace {
+
+constexpr double clearlyFolded = 0.01; // share of the points
+
+std::string percent(double share)
+{
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
+  return text;
+}
+
+std::string millimetres(double mm)
+{
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f mm", mm);
+  return text;
+}
+
+}
+
+std::string remedyFor(const Motion& motion, double diagonalOfFixedMm)
+{
+  const std::string points = " of the points of the fixed image (and mask)";
+  if (motion.insideAtStart < fewInside)
+    return "The images hardly overlap at the start of the stage: " + percent(motion.insideAtStart) + points
+           + " map into the moving image. Remedy: "
+           + (motion.insideIfCentred >= fewInside ? "(AutomaticTransformInitialization \"true\"), which puts "
+                                                    "the images' centres together; then it is "
+                                                        + percent(motion.insideIfCentred)
+                                                  : "-t0 with a start that is nearer, or images of the same "
+                                                    "part: with the images' centres put "
+                                                    "together (AutomaticTransformInitialization) it is "
+                                                        + percent(motion.insideIfCentred));
+  if (motion.inMaskAtStart < fewInside)
+    return "The moving mask is too small: at the start of the stage " + percent(motion.insideAtStart) + points
+           + " map into the moving image, " + percent(motion.inMaskAtStart)
+           + " into its mask. Remedy: a larger moving mask, or none";
+  if (motion.foldedAtEnd > clearlyFolded)
+    return "The transform has folded at " + percent(motion.foldedAtEnd) + points
+           + ". Remedy: a coarser grid (FinalGridSpacingInPhysicalUnits) or a penalty on bending";
+  if (motion.meanMm > farAway * diagonalOfFixedMm)
+    return "The steps are too long: the points moved " + millimetres(motion.meanMm)
+           + " on average since the start of the stage, where " + percent(motion.inMaskAtStart)
+           + " were inside. Remedy: a smaller MaximumStepLength, or SP_a of an optimizer that has none";
+  return "The points hardly moved (" + millimetres(motion.meanMm)
+         + " on average): " + percent(motion.inMaskAtStart) + " were inside at the start of the stage, "
+         + percent(motion.inMaskAtEnd) + " are now. Remedy: a smaller RequiredRatioOfValidSamples";
+}
+
+}

@@ -1,0 +1,53 @@
+#include "Core/Registration/Stage/Remedy.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+std::string remedy(const Motion& motion)
+{
+  return remedyFor(motion, 100);
+}
+
+TEST(Remedy, IsTheOneForWhatWasMeasured)
+{
+  Motion motion;
+  motion.insideAtStart = 0.1;
+  motion.insideIfCentred = 0.9;
+  EXPECT_EQ(remedy(motion),
+            "The images hardly overlap at the start of the stage: 10.0 % of the points of the fixed "
+            "image (and mask) map into the moving image. Remedy: (AutomaticTransformInitialization "
+            "\"true\"), which puts the images' centres together; then it is 90.0 %");
+  motion.insideIfCentred = 0.2;
+  EXPECT_EQ(remedy(motion),
+            "The images hardly overlap at the start of the stage: 10.0 % of the points of the fixed "
+            "image (and mask) map into the moving image. Remedy: -t0 with a start that is nearer, or "
+            "images of the same part: with the images' centres put together "
+            "(AutomaticTransformInitialization) it is 20.0 %");
+  motion.insideAtStart = 1;
+  motion.inMaskAtStart = 0.05;
+  EXPECT_EQ(remedy(motion),
+            "The moving mask is too small: at the start of the stage 100.0 % of the points of the fixed "
+            "image (and mask) map into the moving image, 5.0 % into its mask. Remedy: a larger moving "
+            "mask, or none");
+  motion.inMaskAtStart = 0.95;
+  motion.inMaskAtEnd = 0.2;
+  motion.foldedAtEnd = 0.3;
+  motion.meanMm = 40;
+  EXPECT_EQ(remedy(motion),
+            "The transform has folded at 30.0 % of the points of the fixed image (and mask). Remedy: a "
+            "coarser grid (FinalGridSpacingInPhysicalUnits) or a penalty on bending");
+  motion.foldedAtEnd = 0;
+  EXPECT_EQ(remedy(motion),
+            "The steps are too long: the points moved 40.0 mm on average since the start of the stage, "
+            "where 95.0 % were inside. Remedy: a smaller MaximumStepLength, or SP_a of an optimizer that "
+            "has none");
+  motion.meanMm = 1;
+  EXPECT_EQ(remedy(motion),
+            "The points hardly moved (1.0 mm on average): 95.0 % were inside at the start of the stage, "
+            "20.0 % are now. Remedy: a smaller RequiredRatioOfValidSamples");
+}
+
+}
+}
