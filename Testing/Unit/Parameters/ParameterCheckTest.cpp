@@ -108,12 +108,12 @@ TEST(ParameterCheck, CollectsWhatIsNotNeededInOneNote)
 {
   const CheckReport report =
       check("(SP_A 20)\n(KNearestNeighbours 5)\n(Metric0Alpha 1)\n(Optimizer0SP_A 3)\n(FinalGridSpacing 8)\n"
-            "(FullSearchSpace0 \"x\" 0 1 2 3)\n(Interpolator1PreParameters 1)\n");
+            "(ImpactModelsPath0 \"x\")\n(Interpolator1PreParameters 1)\n");
 
   EXPECT_EQ(report.warnings, Lines{});
   EXPECT_EQ(report.notes, Lines{"Rigid.txt: parameters of elastix that are not needed here: SP_A, "
                                 "Optimizer0SP_A (of components that are "
-                                "not chosen); KNearestNeighbours, Metric0Alpha, FullSearchSpace0, "
+                                "not chosen); KNearestNeighbours, Metric0Alpha, ImpactModelsPath0, "
                                 "Interpolator1PreParameters (of components "
                                 "that Tessera does not have); FinalGridSpacing (obsolete in elastix)."});
 }
