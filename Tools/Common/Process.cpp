@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Compute/Threads/ChunkLoop.h"
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Parameters/ParameterText.h"
@@ -17,6 +18,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -128,6 +130,34 @@ Failure failureOf(const std::system_error& error)
   default:
     return defect(error.what());
   }
+}
+
+/// Ends the program where an exception cannot be thrown on: where a destructor lacks memory, or threads still
+/// run. Libraries have such destructors.
+[[noreturn]] void endWithoutUnwinding() noexcept
+{
+  // another exception is on its way if a destructor ends the program, most often for want of memory or
+  // threads
+  bool lacksMemory = std::uncaught_exceptions() > 0;
+  try {
+    if (const std::exception_ptr exception = std::current_exception())
+      std::rethrow_exception(exception);
+  } catch (const std::bad_alloc&) {
+    lacksMemory = true;
+  } catch (const std::system_error& error) {
+    lacksMemory = error.code() == std::errc::resource_unavailable_try_again;
+  } catch (...) {
+    lacksMemory = false;
+  }
+  const char* const text =
+      lacksMemory
+          ? "ERROR: memory: this run needs more memory or threads than there are. Allowed: smaller "
+            "images, a coarser grid or another machine.\n"
+          : "ERROR: the program itself: it cannot go on. This is a defect of the program; please report "
+            "it.\n";
+  ScratchFolder::removeAllIfFree();
+  static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
+  _exit(static_cast<int>(lacksMemory ? ExitCode::outOfMemory : ExitCode::registrationFailed));
 }
 
 constexpr std::array<Priority, 5> priorities{
@@ -321,6 +351,7 @@ int runProgram(const std::function<int(RunLog&)>& body)
   std::signal(SIGXFSZ,
               SIG_IGN); // a file that exceeds the size limit becomes an error of writing, like a full disk
   openStandardStreams();
+  std::set_terminate(endWithoutUnwinding);
   RunLog log;
   try {
     const int code = body(log);

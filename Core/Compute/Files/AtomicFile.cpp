@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -52,28 +53,30 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(
 
 void AtomicFile::commit()
 {
-  std::vector<fs::path> files;
+  std::vector<std::array<std::string, 2>> moves; // from, to
   for (const fs::directory_entry& entry : fs::directory_iterator(hidden_->path()))
-    if (entry.path() != temporaryPath_)
-      files.push_back(entry.path());
-  files.emplace_back(temporaryPath_);
-  for (const fs::path& file : files)
-    if (const int failure = syncToDisk(file.string()); failure != 0)
+    if (const std::string file = entry.path().string(); file != temporaryPath_)
+      moves.push_back({file, folder_ + "/" + entry.path().filename().string()});
+  moves.push_back({temporaryPath_, path_});
+  for (const auto& [from, to] : moves)
+    if (const int failure = syncToDisk(from); failure != 0)
       fail("cannot be brought to the disk (" + std::string(std::strerror(failure)) + ")");
-  // All files are moved or none, whenever the program is ended by a signal that can be caught. Where it is
-  // killed in between, an old header must not name new voxels: it goes away first.
-  const auto together = ScratchFolder::holdAll();
   const std::string replaced = temporaryPath_ + ".replaced";
-  const bool isAway = files.size() > 1 && std::rename(path_.c_str(), replaced.c_str()) == 0;
-  for (const fs::path& file : files) {
-    std::error_code failure;
-    fs::rename(file, fs::path(folder_) / file.filename(), failure);
-    if (!failure)
-      continue;
-    if (isAway)
+  int failure = 0;
+  {
+    // All files are moved or none, whenever the program is ended by a signal that can be caught. Where it is
+    // killed in between, an old header must not name new voxels: it goes away first. Nothing here takes
+    // memory.
+    const auto together = ScratchFolder::holdAll();
+    const bool isAway = moves.size() > 1 && std::rename(path_.c_str(), replaced.c_str()) == 0;
+    for (const auto& [from, to] : moves)
+      if (failure == 0 && std::rename(from.c_str(), to.c_str()) != 0)
+        failure = errno;
+    if (failure != 0 && isAway)
       std::rename(replaced.c_str(), path_.c_str());
-    fail("cannot be moved to its place (" + failure.message() + ")");
   }
+  if (failure != 0)
+    fail("cannot be moved to its place (" + std::string(std::strerror(failure)) + ")");
   syncToDisk(folder_);
 }
 

@@ -102,6 +102,13 @@ std::unique_lock<std::mutex> ScratchFolder::holdAll()
   return std::unique_lock(folders().mutex);
 }
 
+void ScratchFolder::removeAllIfFree()
+{
+  if (std::unique_lock(folders().mutex, std::try_to_lock).owns_lock())
+    for (const std::string& path : folders().paths)
+      removeWhole(path);
+}
+
 void ScratchFolder::removeAll()
 {
   holdAll().release(); // locked until the process ends

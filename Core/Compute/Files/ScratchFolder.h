@@ -19,6 +19,8 @@ public:
   /// Removes all folders, before the program ends without ending its threads. A thread that makes or removes
   /// a folder afterwards waits for ever.
   static void removeAll();
+  /// The same if no thread makes or removes one at the moment, for a program that cannot go on.
+  static void removeAllIfFree();
   /// While the returned lock is held, removeAll() waits.
   static std::unique_lock<std::mutex> holdAll();
 

@@ -26,10 +26,11 @@ int creatableThreads(int wanted)
 {
   std::latch counted(1);
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(wanted)); // from here on only threads may be refused
   try {
     while (static_cast<int>(threads.size()) < wanted)
       threads.emplace_back([&] { counted.wait(); });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) { // no thread, or no memory for its state
     ChunkLoop::lacksThreads = true;
   }
   counted.count_down();
