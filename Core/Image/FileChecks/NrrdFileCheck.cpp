@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 struct NrrdHeader {
   std::map<std::string, std::string> fields;
   std::uint64_t bytes = 0; // length of the header with the empty line behind it
+  bool hasEnd = false;     // whether there is such a line
 
   std::string field(const std::string& name) const
   {
@@ -49,8 +50,10 @@ std::optional<NrrdHeader> readHeader(const std::string& path)
   for (std::size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
     const std::string line = withoutBlanksBehind(text.substr(start, end - start));
     header.bytes = end + 1;
-    if (line.empty())
+    if (line.empty()) {
+      header.hasEnd = true;
       return header;
+    }
     if (const std::size_t colon = line.find(": "); colon != std::string::npos && line[0] != '#')
       header.fields[lowerCase(line.substr(0, colon))] = line.substr(line.find_first_not_of(' ', colon + 1));
   }
@@ -211,15 +214,20 @@ std::optional<VoxelPlace> nrrdVoxels(const std::string& path)
   const bool isOneFile = apart.find_first_of("% ") == std::string::npos && !namesList(apart);
   if (!type || skips || (!isRaw && !isGzip) || !isOneFile || !hasComponentsTogether(header->field("kinds")))
     return std::nullopt;
+  const std::vector<std::string> sizes = wordsOf(header->field("sizes"));
+  const bool hasSizes = wholeNumber(header->field("dimension")) == static_cast<std::int64_t>(sizes.size());
+  if (!hasSizes || (apart.empty() && !header->hasEnd))
+    return std::nullopt;
   VoxelPlace place;
   place.path = apart.empty() ? path : (fs::path(path).parent_path() / apart).string();
   place.encoding = isRaw ? FileEncoding::plain : FileEncoding::gzip;
   (isRaw ? place.offset : place.streamAt) = apart.empty() ? header->bytes : 0;
   place.type = *type;
   place.byteCount = pixelTypeSize(*type);
-  std::istringstream sizes(header->field("sizes"));
-  for (std::uint64_t size = 0; sizes >> size;)
-    if (__builtin_mul_overflow(place.byteCount, size, &place.byteCount))
+  for (const std::string& text : sizes)
+    if (const std::int64_t size = wholeNumber(text).value_or(0);
+        size < 1
+        || __builtin_mul_overflow(place.byteCount, static_cast<std::uint64_t>(size), &place.byteCount))
       return std::nullopt;
   place.swapped = pixelTypeSize(*type) > 1 && (endian == "big") != (std::endian::native == std::endian::big);
   return place;

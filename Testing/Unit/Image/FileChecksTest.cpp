@@ -1,5 +1,6 @@
 // needs: ITK
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Voxels/VoxelPlace.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
@@ -177,6 +178,16 @@ TEST_F(FileChecks, NiftiOfAnotherVersionOrOfUnknownVoxels)
   EXPECT_TRUE(complains(changed(40, 9), "its header has 9 axes and voxels of type 2. Allowed: 1 to 7 axes"));
   EXPECT_TRUE(complains(changed(70, 1), "its header has 3 axes and voxels of type 1."));
   EXPECT_TRUE(complains(changed(344, 'x'), "its header is not understood.")); // or Analyze
+}
+
+TEST_F(FileChecks, AnNrrdWithoutSizesOrWithoutTheEndOfItsHeader)
+{
+  const std::string voxels(24, 'v'), end = "encoding: raw\n\n" + voxels;
+  EXPECT_EQ(messageOf([&] { read(folder.write("a.nrrd", nrrdHead + "raw\n\n" + voxels)); }), "no error");
+  for (const std::string start :
+       {"dimension: 3\n", "sizes: 4 3 2\n", "dimension: 3\nsizes: 4 3\n", "dimension: 3\nsizes: 4 3 2x\n"})
+    EXPECT_FALSE(nrrdVoxels(folder.write("a.nrrd", "NRRD0004\ntype: uchar\n" + start + end))) << start;
+  EXPECT_FALSE(nrrdVoxels(folder.write("a.nrrd", nrrdHead + "raw\n" + voxels)));
 }
 
 TEST_F(FileChecks, VtkWithOtherLinesThanItsLibraryExpects)
