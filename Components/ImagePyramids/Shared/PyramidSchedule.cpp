@@ -120,6 +120,8 @@ Schedule<D, std::size_t> readFactors(const Parameters& parameters, const std::ve
       if (value != std::floor(value))
         parameters.warn(parameters.where(name())
                         + ": factors are whole numbers: the fraction of a factor is cut off, as in elastix.");
+      if (rule == FactorRule::decreasing && factor == 0)
+        parameters.warn(parameters.where(name()) + ": a factor below 1 counts as 1, as in elastix.");
       if (rule == FactorRule::decreasing && level > 0 && factor > factors[level - 1][d])
         parameters.warn(parameters.where(name())
                         + ": factors of this pyramid do not grow from level to level: the one before is "

@@ -20,14 +20,15 @@ Factors factorsOf(const std::string& text, std::size_t levels, FactorRule rule =
 }
 
 /// The factors, and every line that was warned of.
-std::pair<Factors, std::string> factorsAndWarnings(const std::string& text, std::size_t levels)
+std::pair<Factors, std::string> factorsAndWarnings(const std::string& text, std::size_t levels,
+                                                   FactorRule rule = FactorRule::free)
 {
   std::string warnings;
   std::vector<std::string> notes;
   const auto map = std::make_shared<ParameterMap>(parseParameterText(text, "text", notes));
   const Parameters parameters(map, "FixedImagePyramid0", 2, levels,
                               [&](const std::string& line) { warnings += line + "\n"; });
-  return {readFactors<2>(parameters, factorRows(ImageSide::fixed), FactorRule::free), warnings};
+  return {readFactors<2>(parameters, factorRows(ImageSide::fixed), rule), warnings};
 }
 
 }
@@ -63,6 +64,17 @@ TEST(PyramidScheduleTest, FallsBackToTheWholeDefaultIfEntriesAreMissing)
   EXPECT_TRUE(contains(
       warnings, "3 entries for 2 levels of 2 axes, which need 4: the default schedule is used instead."))
       << warnings;
+}
+
+TEST(PyramidScheduleTest, AFactorOfZeroIsOneWhereAPyramidShrinks)
+{
+  const std::string text = "(ImagePyramidSchedule 0 2 0 1)";
+
+  const auto [factors, warnings] = factorsAndWarnings(text, 2, FactorRule::decreasing);
+
+  EXPECT_EQ(factors, (Factors{{1, 2}, {1, 1}}));
+  EXPECT_TRUE(contains(warnings, "a factor below 1 counts as 1")) << warnings;
+  EXPECT_EQ(factorsAndWarnings(text, 2).second, "") << "without smoothing along an axis";
 }
 
 TEST(PyramidScheduleTest, CutsFractionsOffWithAWarning)
