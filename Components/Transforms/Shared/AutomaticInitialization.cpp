@@ -16,7 +16,7 @@ const Parameter<bool>& automaticTransformInitialization()
 {
   static const auto parameter =
       booleanParameter("AutomaticTransformInitialization", false, Arity::single,
-                       "start with a translation that aligns the images; not with an initial transform");
+                       "start where the images are aligned; not with an initial transform");
   return parameter;
 }
 
@@ -253,7 +253,9 @@ LinearStart<D> geometricalStart(StartRules rules, const TransformStart<D>& start
 
 std::vector<ParameterInfo> initializationParameters(StartRules rules)
 {
-  std::vector<ParameterInfo> rows{automaticTransformInitialization(), method(), searchAngle()};
+  std::vector<ParameterInfo> rows{automaticTransformInitialization(), method()};
+  if (rules != StartRules::translation)
+    rows.push_back(searchAngle());
   if (rules == StartRules::maskAware)
     rows.insert(rows.end(), {usesLowerThreshold(), lowerThreshold(), gravitySamples()});
   return rows;
