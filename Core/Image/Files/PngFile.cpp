@@ -1,4 +1,4 @@
-#include "Tools/Phantom/ItkPng.h"
+#include "Core/Image/Files/PngFile.h"
 
 #include "Core/Compute/Error.h"
 

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+/// The SHA-256 of bytes that are added piece by piece.
+class Sha256 {
+public:
+  Sha256();
+  ~Sha256();
+  Sha256(const Sha256&) = delete;
+  Sha256& operator=(const Sha256&) = delete;
+
+  void add(std::string_view bytes);
+  /// Adds all bytes of a file. Throws Error(unreadableInput) if it cannot be read.
+  void addFile(const std::string& path);
+
+  /// 64 digits. Nothing may be added afterwards.
+  std::string hexadecimal();
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}
