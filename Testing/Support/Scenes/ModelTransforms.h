@@ -50,16 +50,17 @@ TransformChain<D> splineOf(const std::string& type, const PointPairs<D>& pairs,
   return chain;
 }
 
-/// A single image of random displacements of at most 1.5 mm an axis on this grid, moved so that its centre
-/// lies at `centerMm`.
+/// A single image of random displacements of at most `largestMm` an axis on this grid, moved so that its
+/// centre lies at `centerMm`.
 template <int D>
-TransformChain<D> randomField(const ImageGeometry<D>& grid, const Vec<D>& centerMm, int order)
+TransformChain<D> randomField(const ImageGeometry<D>& grid, const Vec<D>& centerMm, int order,
+                              double largestMm = 1.5)
 {
   VectorImage<D> field;
   field.geometry = grid;
   for (int d = 0; d < D; ++d)
     field.geometry.originMm[d] += centerMm[d] - grid.centerMm()[d];
-  for (const double value : checks::randomVector(D * grid.voxelCount(), 61, -1.5, 1.5))
+  for (const double value : checks::randomVector(D * grid.voxelCount(), 61, -largestMm, largestMm))
     field.voxels.push_back(static_cast<float>(value));
   const TemporaryFolder folder;
   writeVectorImage(folder / "field.mha", field, false);
