@@ -118,18 +118,27 @@ std::vector<double> DeformationFieldTransform<D>::restore(const Parameters& file
                                                + std::to_string(field.components)
                                                + " components. Allowed: " + std::to_string(D)
                                                + ", a displacement in mm along each axis.");
-  field_ = std::make_shared<const VectorImage<D>>(std::move(field));
-  image_ = {field_->voxels.data(),
-            {},
-            field_->geometry.indexFromPoint(),
-            static_cast<int>(file.get(deformationFieldInterpolationOrder))};
-  std::ranges::copy(field_->geometry.size, image_.size.begin());
+  setDisplacements(std::make_shared<const VectorImage<D>>(std::move(field)));
+  image_.order = static_cast<int>(file.get(deformationFieldInterpolationOrder));
   return {};
+}
+
+template <int D>
+void DeformationFieldTransform<D>::setDisplacements(std::shared_ptr<const VectorImage<D>> field)
+{
+  field_ = std::move(field);
+  image_ = {field_->voxels.data(), {}, field_->geometry.indexFromPoint(), 1};
+  std::ranges::copy(field_->geometry.size, image_.size.begin());
 }
 
 template <int D>
 std::vector<FileEntry> DeformationFieldTransform<D>::fileEntries() const
 {
+  if (fileName_.empty())
+    throw Error(ExitCode::unwritableOutput,
+                "DeformationFieldTransform: its field comes from another program's file, which a transform "
+                "parameter file cannot hold. Allowed: tessera-transform --write FILE.txt, which writes the "
+                "field beside it.");
   return {{deformationFieldFileName.name, {fileName_}, {}},
           {deformationFieldInterpolationOrder.name, {}, {static_cast<double>(image_.order)}}};
 }

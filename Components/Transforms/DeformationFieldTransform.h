@@ -4,6 +4,7 @@
 #include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 #include "Core/Image/Image.h"
 #include "Core/Registration/Transform.h"
+#include "Core/Registration/TransformFiles/DisplacementForm.h"
 
 namespace tessera {
 
@@ -13,6 +14,7 @@ namespace tessera {
 template <int D>
 class DeformationFieldTransform final : public Transform<D>,
                                         public SpatialDerivatives<D>,
+                                        public DisplacementForm<D>,
                                         public KernelForm<D> {
 public:
   explicit DeformationFieldTransform(const Parameters&) {}
@@ -35,15 +37,20 @@ public:
   const SpatialDerivatives<D>* differentiable() const override { return this; }
   const CudaForm<D>* cudaForm() const override { return this; }
 
+  /// The grid of u.
+  const ImageGeometry<D>& grid() const { return field_->geometry; }
+
   TransformKind kind() const override { return TransformKind::displacementImage; }
   std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&, std::span<const double>) const override;
 
+  void setDisplacements(std::shared_ptr<const VectorImage<D>>) override;
+  /// Throws Error(unwritableOutput) after setDisplacements: the field has no file of its own.
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Parameters& transformFile) override;
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
 private:
-  std::string fileName_; // as it stands in the transform file
+  std::string fileName_; // as it stands in the transform file; empty: none
   std::shared_ptr<const VectorImage<D>> field_;
   DisplacementImage<D> image_; // points to the voxels of field_
 };

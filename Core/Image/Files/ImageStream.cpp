@@ -62,16 +62,19 @@ void ImageStream::orFail(Action&& action)
   }
 }
 
-ImageStream::ImageStream(const std::string& path, const ImageHeader& header, bool compress, int threads)
+ImageStream::ImageStream(const std::string& path, const ImageHeader& header, bool compress, int threads,
+                         const ChangeHead& changeHead)
     : header_(header), file_(path), format_(formatOf(path))
 {
-  orFail([&] { open(compress, threads); });
+  orFail([&] { open(compress, threads, changeHead); });
 }
 
-void ImageStream::open(bool compress, int threads)
+void ImageStream::open(bool compress, int threads, const ChangeHead& changeHead)
 {
   const fs::path path = file_.temporaryPath();
   head_ = imageFileHead(format_ == "nii.gz" ? "nii" : format_, header_, path.parent_path().string());
+  if (changeHead)
+    changeHead(head_);
   EncodedFile::Settings settings{FileEncoding::plain, otherLevel, header_.voxelCount() * voxelBytes(header_),
                                  threads};
   std::string voxelPath = path.string(), plainHead = head_;

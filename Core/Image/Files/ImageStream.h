@@ -5,6 +5,7 @@
 #include "Core/Image/Files/ImageHeader.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,8 +24,12 @@ public:
   /// before those of the next.
   static bool interleaves(const std::string& format, const ImageHeader&);
 
+  /// Changes bytes of the header of a NIfTI file, not their number.
+  using ChangeHead = std::function<void(std::string& head)>;
+
   /// `compress` has no effect on nii and nii.gz. Throws Error(unwritableOutput), as all members do.
-  ImageStream(const std::string& path, const ImageHeader&, bool compress, int threads);
+  ImageStream(const std::string& path, const ImageHeader&, bool compress, int threads,
+              const ChangeHead& = {});
 
   bool compresses() const { return compresses_; }
 
@@ -40,7 +45,7 @@ public:
 private:
   template <class Action>
   void orFail(Action&&);
-  void open(bool compress, int threads);
+  void open(bool compress, int threads, const ChangeHead&);
 
   ImageHeader header_;
   AtomicFile file_;

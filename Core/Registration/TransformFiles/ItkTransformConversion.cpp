@@ -2,8 +2,10 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/TransformFiles/DisplacementForm.h"
 
 #include <array>
+#include <cmath>
 #include <sstream>
 
 namespace tessera {
@@ -34,6 +36,8 @@ constexpr std::array<Counterpart, 12> counterparts{{
     {"BSplineDeformableTransform", 0, "BSplineTransform", Layout::grid},
 }};
 
+constexpr const char* fieldName = "DisplacementFieldTransform";
+
 /// "AffineTransform", "double", "3", "3"
 std::vector<std::string> partsOf(const std::string& className)
 {
@@ -60,8 +64,8 @@ const Counterpart& counterpartOf(const ItkTransform& transform, std::size_t dime
       return counterpart;
     known += std::string(known.empty() ? "" : ", ") + counterpart.itkName;
   }
-  throw Error(ExitCode::unreadableInput,
-              where + "no such transform here. Known: " + known + ", and composites of them.");
+  throw Error(ExitCode::unreadableInput, where + "no such transform here. Known: " + known + ", " + fieldName
+                                             + ", and composites of them.");
 }
 
 void checkFixedCount(const ItkTransform& transform, std::size_t least, const std::string& path)
@@ -78,6 +82,41 @@ ParameterEntry entryOf(const std::string& name, const double* first, std::size_t
   for (std::size_t i = 0; i < count; ++i)
     entry.values.push_back(realText(first[i]));
   return entry;
+}
+
+/// The field of a DisplacementFieldTransform, whose fixed parameters are size, origin, spacing and direction.
+template <int D>
+VectorImage<D> fieldOf(const ItkTransform& transform, const std::string& path)
+{
+  const std::string where = path + ": " + transform.className + ": ";
+  checkFixedCount(transform, 3 * D + D * D, path);
+  if (const std::size_t given = itkDimension(transform.className); given != D)
+    throw Error(ExitCode::unreadableInput,
+                where + "a transform in " + std::to_string(given) + "D where " + std::to_string(D)
+                    + "D is needed. Allowed: transforms of the images' dimension.");
+  const double* fixed = transform.fixedParameters.data();
+  VectorImage<D> field;
+  double values = D;
+  for (int d = 0; d < D; ++d) {
+    values *= fixed[d];
+    field.geometry.size[d] = fixed[d] >= 1 ? static_cast<std::size_t>(fixed[d]) : 0;
+    field.geometry.originMm[d] = fixed[D + d];
+    field.geometry.spacingMm[d] = fixed[2 * D + d];
+    for (int column = 0; column < D; ++column)
+      field.geometry.direction[d][column] = fixed[3 * D + d * D + column];
+    if (!(field.geometry.spacingMm[d] > 0))
+      throw Error(ExitCode::unreadableInput,
+                  where + "a spacing of " + realText(fixed[2 * D + d]) + " mm. Allowed: spacings above 0.");
+  }
+  if (values != static_cast<double>(transform.parameters.size()))
+    throw Error(ExitCode::unreadableInput, where + std::to_string(transform.parameters.size())
+                                               + " displacements. Allowed: " + realText(values)
+                                               + ", as its grid says.");
+  if (!(std::abs(determinant(field.geometry.direction)) > 1e-6))
+    throw Error(ExitCode::unreadableInput,
+                where + "the axes of its grid do not span the space. Allowed: orthogonal unit vectors.");
+  field.voxels.assign(transform.parameters.begin(), transform.parameters.end());
+  return field;
 }
 
 template <int D>
@@ -149,6 +188,12 @@ chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& regist
     throw Error(ExitCode::unreadableInput, path + ": no transform in it. Allowed: a file with at least one.");
   std::shared_ptr<const TransformChain<D>> chain = std::move(initial);
   for (auto transform = transforms.rbegin(); transform != transforms.rend(); ++transform) {
+    if (partsOf(transform->className).front() == fieldName) {
+      TransformChain<D> field = *chainFromField<D>(fieldOf<D>(*transform, path), registry, path);
+      field.initial = std::move(chain);
+      chain = std::make_shared<TransformChain<D>>(std::move(field));
+      continue;
+    }
     const auto map = std::make_shared<ParameterMap>(parametersFromItk<D>(*transform, path));
     const Parameters parameters(map, "", D, 1, warn);
     std::shared_ptr<Transform<D>> restored =
@@ -160,6 +205,44 @@ chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& regist
   return chain;
 }
 
+template <int D>
+std::shared_ptr<const TransformChain<D>> chainFromField(VectorImage<D> field, const Registry& registry,
+                                                        const std::string& path)
+{
+  if (field.components != D)
+    throw Error(ExitCode::unreadableInput,
+                path + ": an image of " + std::to_string(field.components)
+                    + " component(s) is no field of displacements. Allowed: " + std::to_string(D)
+                    + ", a displacement in mm along each axis.");
+  for (const float value : field.voxels)
+    if (!std::isfinite(value))
+      throw Error(ExitCode::unreadableInput,
+                  path + ": a displacement is " + realText(value) + ". Allowed: finite numbers of mm.");
+  const Parameters none(std::make_shared<ParameterMap>(path), "", D, 1);
+  const std::shared_ptr<Transform<D>> transform =
+      registry.create<Transform<D>>("DeformationFieldTransform", none, path);
+  dynamic_cast<DisplacementForm<D>&>(*transform)
+      .setDisplacements(std::make_shared<const VectorImage<D>>(std::move(field)));
+  return std::make_shared<TransformChain<D>>(TransformChain<D>{nullptr, Combination::compose, transform, {}});
+}
+
+template <int D>
+ItkTransform itkAffine(const AffineMap<D>& map)
+{
+  const std::string dimension = std::to_string(D);
+  ItkTransform itk{"AffineTransform_double_" + dimension + "_" + dimension, std::vector<double>(D), {}};
+  for (const auto& row : map.matrix)
+    itk.parameters.insert(itk.parameters.end(), row.begin(), row.end());
+  itk.parameters.insert(itk.parameters.end(), map.offset.begin(), map.offset.end());
+  return itk;
+}
+
+template ItkTransform itkAffine(const AffineMap<2>&);
+template ItkTransform itkAffine(const AffineMap<3>&);
+template std::shared_ptr<const TransformChain<2>> chainFromField(VectorImage<2>, const Registry&,
+                                                                 const std::string&);
+template std::shared_ptr<const TransformChain<3>> chainFromField(VectorImage<3>, const Registry&,
+                                                                 const std::string&);
 template ParameterMap parametersFromItk<2>(const ItkTransform&, const std::string&);
 template ParameterMap parametersFromItk<3>(const ItkTransform&, const std::string&);
 template std::shared_ptr<const TransformChain<2>> chainFromItk(const std::vector<ItkTransform>&,

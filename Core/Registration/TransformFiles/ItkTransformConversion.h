@@ -23,6 +23,16 @@ std::shared_ptr<const TransformChain<D>>
 chainFromItk(const std::vector<ItkTransform>& transforms, const Registry&, const std::string& path,
              const Parameters::Warn& warn, std::shared_ptr<const TransformChain<D>> initial = nullptr);
 
+/// x -> A x + b (mm) as ITK's affine transform, with its centre at the origin.
+template <int D>
+ItkTransform itkAffine(const AffineMap<D>&);
+
+/// A chain of one displacement field, T(x) = x + u(x), interpolated linearly; `path` names its file. Throws
+/// Error(unreadableInput) unless it has D finite components a voxel.
+template <int D>
+std::shared_ptr<const TransformChain<D>> chainFromField(VectorImage<D>, const Registry&,
+                                                        const std::string& path);
+
 /// D of a class name such as "AffineTransform_double_3_3"; 0 if the name has none.
 std::size_t itkDimension(const std::string& className);
 

@@ -3,11 +3,11 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/TextFile.h"
-#include "Core/Compute/LowerCase.h"
-#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/ImageHeader.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
+#include "Core/Registration/TransformFiles/OtherTransformFiles.h"
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
 
 #include <algorithm>
@@ -65,13 +65,9 @@ auto asInput(Read&& read)
   }
 }
 
-bool isItkFile(const std::string& path)
+bool isOfOtherProgram(const std::string& path)
 {
-  const std::string extension = lowerCase(fs::path(path).extension().string());
-  if (extension == ".tfm" || extension == ".h5" || extension == ".hdf5" || extension == ".hdf")
-    return true;
-  const std::string mark = "#Insight Transform File";
-  return bytesOfFile(path, 0, mark.size()) == mark;
+  return transformFileKind(path) != TransformFileKind::parameters;
 }
 
 /// What a file that holds no transform should be.
@@ -170,8 +166,8 @@ public:
 
   Chain read(const std::string& path)
   {
-    if (isItkFile(path))
-      return chainFromItk<D>(readItkTransforms(path), registry_, path, warn_);
+    if (isOfOtherProgram(path))
+      return readOtherTransforms<D>(path, registry_, warn_);
     return fromMap(Parameters(readMap(path, allowedForStart, warn_), "", D, 1, warn_));
   }
 
@@ -301,25 +297,49 @@ ImageGeometry<D> readGeometry(const Parameters& file)
 }
 
 template <int D>
+TransformFileContent<D> contentWithoutSettings(const std::string& path, const ImageGeometry<D>* grid)
+{
+  if (!grid)
+    throw Error(ExitCode::unreadableInput,
+                path
+                    + (transformFileKind(path) == TransformFileKind::itk ? ": a file of ITK transforms"
+                                                                         : ": a matrix")
+                    + ", which has no output grid. Allowed: --grid IMAGE beside it, or a transform parameter "
+                      "file (*.txt) with Size, Spacing, Origin, Direction, (Transform \"File\") and "
+                      "(TransformFileName \""
+                    + path + "\").");
+  ParameterMap settings(path);
+  settings.add({"ResultImageFormat", {"nii.gz"}, 0});
+  settings.add({"ResultImagePixelType", {"float"}, 0});
+  TransformFileContent<D> content;
+  content.output = *grid;
+  content.map = std::make_shared<ParameterMap>(std::move(settings));
+  return content;
+}
+
+template <int D>
 TransformFileContent<D> readTransformFile(const std::string& path, const Registry& registry,
-                                          const Parameters::Warn& warn)
+                                          const Parameters::Warn& warn, const ImageGeometry<D>* grid)
 {
   return asInput([&] {
-    if (isItkFile(path))
-      throw Error(ExitCode::unreadableInput,
-                  path
-                      + ": a file of ITK transforms, which has no output grid. Allowed: a transform "
-                        "parameter file (*.txt) with "
-                        "Size, Spacing, Origin, Direction, (Transform \"File\") and (TransformFileName \""
-                      + path + "\").");
     TransformFileContent<D> content;
+    if (isOfOtherProgram(path)) {
+      std::optional<ImageGeometry<D>> ofField;
+      if (!grid && transformFileKind(path) == TransformFileKind::field)
+        ofField = geometryOf<D>(readImageHeader(path));
+      content = contentWithoutSettings<D>(path, ofField ? &*ofField : grid);
+      content.chain = readTransformChain<D>(path, registry, warn);
+      return content;
+    }
     content.map = readMap(path, allowedForOutput, warn);
     for (const std::string& line : unknownTransformFileEntries(*content.map))
       if (warn)
         warn(line);
     const Parameters file(content.map, "", D, 1, warn);
     content.chain = ChainReader<D>(registry, warn).fromMap(file);
-    content.output = readGeometry<D>(file);
+    if (!grid || file.has(sizeRow.name))
+      content.fixed = readGeometry<D>(file);
+    content.output = grid ? *grid : *content.fixed;
     content.useDirectionCosines = file.get(useDirectionCosines);
     return content;
   });
@@ -335,15 +355,8 @@ std::shared_ptr<const TransformChain<D>> readTransformChain(const std::string& p
 std::size_t readTransformDimension(const std::string& path)
 {
   return asInput([&] {
-    if (isItkFile(path)) {
-      const std::vector<ItkTransform> transforms = readItkTransforms(path);
-      const std::size_t dimension = transforms.empty() ? 0 : itkDimension(transforms.front().className);
-      if (dimension == 0)
-        throw Error(ExitCode::unreadableInput, path
-                                                   + ": no transform that says its dimension. Allowed: ITK's "
-                                                     "names, AffineTransform_double_3_3.");
-      return dimension;
-    }
+    if (isOfOtherProgram(path))
+      return dimensionOfOtherTransforms(path);
     const Parameters file(readMap(path, allowedForOutput, {}), "", 0, 1);
     if (!file.has(fixedDimension.name))
       file.fail(fixedDimension.name, "not given",
@@ -352,10 +365,12 @@ std::size_t readTransformDimension(const std::string& path)
   });
 }
 
+template TransformFileContent<2> contentWithoutSettings<2>(const std::string&, const ImageGeometry<2>*);
+template TransformFileContent<3> contentWithoutSettings<3>(const std::string&, const ImageGeometry<3>*);
 template TransformFileContent<2> readTransformFile<2>(const std::string&, const Registry&,
-                                                      const Parameters::Warn&);
+                                                      const Parameters::Warn&, const ImageGeometry<2>*);
 template TransformFileContent<3> readTransformFile<3>(const std::string&, const Registry&,
-                                                      const Parameters::Warn&);
+                                                      const Parameters::Warn&, const ImageGeometry<3>*);
 template std::shared_ptr<const TransformChain<2>> readTransformChain<2>(const std::string&, const Registry&,
                                                                         const Parameters::Warn&);
 template std::shared_ptr<const TransformChain<3>> readTransformChain<3>(const std::string&, const Registry&,

@@ -4,6 +4,7 @@
 #include "Core/Registry/Registry.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +46,8 @@ std::string transformFileToml(const TransformFileSource<D>& source);
 template <int D>
 struct TransformFileContent {
   std::shared_ptr<const TransformChain<D>> chain;
-  ImageGeometry<D> output; // with Index moved into the origin
+  ImageGeometry<D> output;               // the grid of the results
+  std::optional<ImageGeometry<D>> fixed; // the file's own grid, with Index moved into the origin
   bool useDirectionCosines = true;
   std::shared_ptr<const ParameterMap> map; // from which resampler and interpolator read their settings
 };
@@ -53,9 +55,18 @@ struct TransformFileContent {
 /// Reads a transform parameter file with its chain of initial transforms, whose files
 /// pathBesideTransformFile() finds. `warn` may be empty. Throws Error(unreadableInput) for a missing file,
 /// wrong grammar, an unknown transform, counts that differ, a missing Size, and a cycle.
+///
+/// With `grid` the output has this grid, and the file needs none: it may also be an ITK transform file. The
+/// results of that are .nii.gz files of floats, because it has no settings of resampling.
 template <int D>
 TransformFileContent<D> readTransformFile(const std::string& path, const Registry&,
-                                          const Parameters::Warn& warn);
+                                          const Parameters::Warn& warn,
+                                          const ImageGeometry<D>* grid = nullptr);
+
+/// What readTransformFile gives for a file without settings, but for its chain. Throws
+/// Error(unreadableInput) without a grid.
+template <int D>
+TransformFileContent<D> contentWithoutSettings(const std::string& path, const ImageGeometry<D>* grid);
 
 /// Whether an entry of a transform parameter file says where its initial transform is or what is made of the
 /// transform, and nothing of the transform itself.

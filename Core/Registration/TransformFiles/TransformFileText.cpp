@@ -119,7 +119,8 @@ void addTransform(Out& text, const TransformFileSource<D>& source)
   if (source.itkPath.empty()) {
     text.add({"Transform", {chain.transform->name()}, {}});
     text.add({"NumberOfParameters", {}, {static_cast<double>(chain.parameters.size())}});
-    text.add({"TransformParameters", {}, chain.parameters});
+    if (!chain.parameters.empty()) // no parameter may stand there without values
+      text.add({"TransformParameters", {}, chain.parameters});
   } else {
     text.add({"Transform", {"File"}, {}});
     text.add({"TransformFileName", {pathText(source.itkPath)}, {}});

@@ -1,5 +1,7 @@
 // needs: ITK
 #include "Core/Image/Files/ItkTransformFile.h"
+
+#include "Core/Image/Files/ItkDisplacementFile.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
@@ -67,6 +69,34 @@ itk::TransformFileReader::Pointer readWithItk(const std::string& path)
   reader->SetFileName(path);
   reader->Update();
   return reader;
+}
+
+TEST(ItkDisplacementFile, ItkMovesPointsByTheFieldBetweenVoxels)
+{
+  const testing::TemporaryFolder folder;
+  VectorImage<3> field{{{4, 3, 2}, {2, 1, 5}, {10, -20, 30}, {{{0, -1, 0}, {1, 0, 0}, {0, 0, 1}}}}, 3, {}};
+  for (int i = 0; i < 4 * 3 * 2; ++i)
+    for (const float value : {0.5f * static_cast<float>(i), 1.0f, -2.0f})
+      field.voxels.push_back(value);
+
+  writeItkDisplacementField<3>(folder / "field.h5", field);
+
+  EXPECT_EQ(folder.entryCount(), 1u);
+  const auto reader = readWithItk(folder / "field.h5");
+  const auto* composite = dynamic_cast<const itk::CompositeTransform<double, 3>*>(
+      reader->GetTransformList()->front().GetPointer());
+  ASSERT_NE(composite, nullptr);
+  const Vec<3> pointMm = field.geometry.pointFromIndex()({1.5, 2, 0});
+  itk::Point<double, 3> point;
+  std::copy(pointMm.begin(), pointMm.end(), point.Begin());
+  const auto moved = composite->TransformPoint(point);
+  EXPECT_NEAR(moved[0] - point[0], 0.5 * (1.5 + 2 * 4), 1e-12);
+  EXPECT_NEAR(moved[1] - point[1], 1, 1e-12);
+  EXPECT_NEAR(moved[2] - point[2], -2, 1e-12);
+  EXPECT_TRUE(testing::contains(
+      testing::errorText([&] { writeItkDisplacementField<3>(folder / "absent/field.h5", field); },
+                         ExitCode::unwritableOutput),
+      "absent"));
 }
 
 TEST_P(ItkTransformFile, ItkReadsACompositeThatAppliesTheLastTransformFirst)

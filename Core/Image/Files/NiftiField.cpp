@@ -1,0 +1,78 @@
+#include "Core/Image/Files/NiftiField.h"
+
+#include "Core/Image/Files/ImageStream.h"
+
+#include <zlib.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+namespace tessera {
+namespace {
+
+// Places in the header of NIfTI-1.
+constexpr std::size_t headerBytes = 348, axesAt = 40, parameterAt = 56, intentAt = 68, spacingAt = 76,
+                      nameAt = 328, nameBytes = 16;
+constexpr std::int16_t fnirtIntent = 2006, vectorIntent = 1007;
+constexpr const char* niftyRegName = "NREG_TRANS";
+
+template <class Value>
+void put(std::string& head, std::size_t place, Value value)
+{
+  std::memcpy(head.data() + place, &value, sizeof value);
+}
+
+void setMeaning(std::string& head, NiftiVectors meaning)
+{
+  if (meaning == NiftiVectors::fnirt) {
+    for (const auto& [axis, size] : {std::pair{0, 4}, {4, 3}, {5, 1}}) // number of axes; their lengths
+      put(head, axesAt + 2 * static_cast<std::size_t>(axis), static_cast<std::int16_t>(size));
+    put(head, spacingAt + 4 * std::size_t(4), 1.0F);
+    put(head, intentAt, fnirtIntent);
+  } else {
+    put(head, parameterAt, 0.0F);
+    put(head, intentAt, vectorIntent);
+    std::memcpy(head.data() + nameAt, niftyRegName, std::strlen(niftyRegName));
+  }
+}
+
+}
+
+void writeNiftiVectors(const std::string& path, const VectorImage<3>& image, NiftiVectors meaning,
+                       int threads)
+{
+  ImageHeader header;
+  header.path = path;
+  header.dimension = 3;
+  const ImageGeometry<3>& geometry = image.geometry;
+  header.size.assign(geometry.size.begin(), geometry.size.end());
+  header.spacingMm.assign(geometry.spacingMm.begin(), geometry.spacingMm.end());
+  header.originMm.assign(geometry.originMm.begin(), geometry.originMm.end());
+  for (const auto& row : geometry.direction)
+    header.direction.emplace_back(row.begin(), row.end());
+  header.components = 3;
+  header.componentType = PixelType::float32;
+  ImageStream stream(path, header, true, threads, [&](std::string& head) { setMeaning(head, meaning); });
+  stream.writeAll(reinterpret_cast<const std::byte*>(image.voxels.data()));
+  stream.commit();
+}
+
+NiftiIntent niftiIntent(const std::string& path)
+{
+  std::array<unsigned char, headerBytes> head{};
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (!file || gzread(file.get(), head.data(), headerBytes) != static_cast<int>(headerBytes))
+    return {};
+  const auto number = [&](std::size_t place, bool little) {
+    return little ? head[place] | head[place + 1] << 8 : head[place + 1] | head[place] << 8;
+  };
+  const bool little = number(0, true) == static_cast<int>(headerBytes);
+  if (!little && number(2, false) != static_cast<int>(headerBytes))
+    return {};
+  const char* name = reinterpret_cast<const char*>(head.data()) + nameAt;
+  return {number(intentAt, little), std::string(name, strnlen(name, nameBytes))};
+}
+
+}

@@ -1,0 +1,113 @@
+#include "Core/Registration/TransformFiles/OtherTransformFiles.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/LowerCase.h"
+#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Files/MatlabTransformFile.h"
+#include "Core/Image/Files/NiftiField.h"
+#include "Core/Registration/TransformFiles/ItkTransformConversion.h"
+#include "Core/Registration/TransformFiles/MatrixFiles.h"
+
+#include <filesystem>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<ItkTransform> itkTransformsOf(const std::string& path)
+{
+  if (isMatlabFile(path))
+    return {readMatlabTransform(path)};
+  return readItkTransforms(path);
+}
+
+void requireFile(const std::string& path)
+{
+  if (std::error_code ignored; !fs::is_regular_file(path, ignored))
+    failToRead(path, "no such file", "a transform file");
+}
+
+/// Vectors of other programs that a reader of images would take for displacements in LPS.
+void refuseOtherVectors(const std::string& path)
+{
+  const NiftiIntent intent = niftiIntent(path);
+  const bool ofFsl = intent.code >= 2001 && intent.code <= 2018, // FSL's intents
+      ofNiftyReg = intent.name.starts_with("NREG_");
+  if (ofFsl || ofNiftyReg)
+    failToRead(path,
+               std::string("this is a field of ") + (ofFsl ? "FSL" : "NiftyReg") + " (intent "
+                   + std::to_string(intent.code) + (intent.name.empty() ? "" : ", " + intent.name) + ")",
+               "a field of displacements in mm and LPS, as ITK, ANTs and greedy write it");
+}
+
+[[noreturn]] void failOnMatrix(const std::string& path)
+{
+  failToRead(path, "a matrix as text, which does not say whose it is",
+             "tessera-transform --tp-format fsl, greedy or niftyreg beside -tp, also with --write to make an "
+             "ITK transform of it");
+}
+
+}
+
+TransformFileKind transformFileKind(const std::string& path)
+{
+  const std::string ending = lowerCase(fs::path(path).extension().string());
+  const std::string mark = "#Insight Transform File";
+  if (ending == ".tfm" || ending == ".h5" || ending == ".hdf5" || ending == ".hdf"
+      || bytesOfFile(path, 0, mark.size()) == mark || isMatlabFile(path))
+    return TransformFileKind::itk;
+  if (ending == ".lta")
+    return TransformFileKind::lta;
+  if (ending == ".mat")
+    return TransformFileKind::matrix;
+  return formatOf(path).empty() ? TransformFileKind::parameters : TransformFileKind::field;
+}
+
+template <int D>
+std::shared_ptr<const TransformChain<D>>
+readOtherTransforms(const std::string& path, const Registry& registry, const Parameters::Warn& warn)
+{
+  switch (transformFileKind(path)) {
+  case TransformFileKind::field:
+    refuseOtherVectors(path);
+    return chainFromField<D>(readVectorImage<D>(path), registry, path);
+  case TransformFileKind::lta:
+    requireFile(path);
+    if constexpr (D == 3)
+      return chainFromItk<3>({itkAffine<3>(readLta(path))}, registry, path, warn);
+    failToRead(path, "a transform in 3D where 2D is needed", "transforms of the images' dimension");
+  case TransformFileKind::matrix:
+    requireFile(path);
+    failOnMatrix(path);
+  default:
+    return chainFromItk<D>(itkTransformsOf(path), registry, path, warn);
+  }
+}
+
+std::size_t dimensionOfOtherTransforms(const std::string& path)
+{
+  const TransformFileKind kind = transformFileKind(path);
+  if (kind != TransformFileKind::itk)
+    requireFile(path);
+  if (kind == TransformFileKind::field)
+    return refuseOtherVectors(path), static_cast<std::size_t>(readImageHeader(path).dimension);
+  if (kind == TransformFileKind::matrix)
+    failOnMatrix(path);
+  if (kind == TransformFileKind::lta)
+    return 3;
+  const std::vector<ItkTransform> transforms = itkTransformsOf(path);
+  const std::size_t dimension = transforms.empty() ? 0 : itkDimension(transforms.front().className);
+  if (dimension == 0)
+    failToRead(path, "no transform that says its dimension", "ITK's names, AffineTransform_double_3_3");
+  return dimension;
+}
+
+template std::shared_ptr<const TransformChain<2>> readOtherTransforms<2>(const std::string&, const Registry&,
+                                                                         const Parameters::Warn&);
+template std::shared_ptr<const TransformChain<3>> readOtherTransforms<3>(const std::string&, const Registry&,
+                                                                         const Parameters::Warn&);
+
+}

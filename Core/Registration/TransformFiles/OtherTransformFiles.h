@@ -1,0 +1,32 @@
+#pragma once
+
+#include "Core/Registration/Transform.h"
+#include "Core/Registry/Registry.h"
+
+#include <memory>
+#include <string>
+
+namespace tessera {
+
+/// What kind of file holds a transform.
+enum class TransformFileKind {
+  parameters, // a transform parameter file, or anything that is none of the following
+  itk,        // ITK transforms: .tfm, .h5, .hdf5, and the .mat of ANTs
+  field,      // an image of displacements in mm (LPS)
+  lta,        // a matrix of FreeSurfer
+  matrix,     // .mat as text: a matrix of FSL or greedy, which does not say of which
+};
+
+/// The kind of a file by its first bytes and its ending.
+TransformFileKind transformFileKind(const std::string& path);
+
+/// The chain of a file that is no transform parameter file. Throws Error(unreadableInput), also for a matrix
+/// of unknown meaning, and for vectors of FSL and NiftyReg, which are no displacements in LPS.
+template <int D>
+std::shared_ptr<const TransformChain<D>> readOtherTransforms(const std::string& path, const Registry&,
+                                                             const Parameters::Warn&);
+
+/// The dimension of the transforms in such a file. Throws Error(unreadableInput).
+std::size_t dimensionOfOtherTransforms(const std::string& path);
+
+}
