@@ -10,11 +10,12 @@
 namespace tessera {
 namespace {
 
-/// A batch of pairs: the sum of their distances, and their covectors (mapped - partner) / distance.
+/// A batch of pairs: the sums of weighted distances and of weights, and the covectors of the first sum,
+/// weight (mapped - partner) / distance.
 template <int D>
 struct PairBatch {
   PointBatch<D> points, mapped, covectors;
-  double distances = 0;
+  double distances = 0, weights = 0;
   std::size_t valid = 0;
 
   void fill(const PointPairs<D>& pairs, std::size_t first, std::size_t last)
@@ -25,7 +26,7 @@ struct PairBatch {
         points.mm[d][i - first] = pairs.fixedMm[i][d];
   }
 
-  void compare(const Vec<D>& partnerMm, std::size_t i, const Mask<D>* movingMask)
+  void compare(const Vec<D>& partnerMm, double weight, std::size_t i, const Mask<D>* movingMask)
   {
     Vec<D> mappedMm, difference;
     double squared = 0;
@@ -38,9 +39,10 @@ struct PairBatch {
     const double distance = std::sqrt(squared);
     const bool hasSlope = counts && distance > std::numeric_limits<double>::epsilon();
     for (int d = 0; d < D; ++d)
-      covectors.mm[d][i] = hasSlope ? difference[d] / distance : 0;
+      covectors.mm[d][i] = hasSlope ? weight * difference[d] / distance : 0;
     if (counts) {
-      distances += distance;
+      distances += weight * distance;
+      weights += weight;
       ++valid;
     }
   }
@@ -58,11 +60,12 @@ CorrespondingPointsEuclideanDistanceMetric<D>::CorrespondingPointsEuclideanDista
 template <int D>
 const ComponentDescription& CorrespondingPointsEuclideanDistanceMetric<D>::description()
 {
-  static const ComponentDescription description{"Metric",
-                                                "CorrespondingPointsEuclideanDistanceMetric",
-                                                {},
-                                                "mean distance of corresponding points (-fp, -mp) in mm",
-                                                {}};
+  static const ComponentDescription description{
+      "Metric",
+      "CorrespondingPointsEuclideanDistanceMetric",
+      {},
+      "mean distance of corresponding points (-fp, -mp, --point-weights) in mm",
+      {}};
   return description;
 }
 
@@ -95,14 +98,15 @@ TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluateHere(Context& c
     batch.fill(pairs, first, std::min(first + batchCapacity, pairs.fixedMm.size()));
     mapChain<D>(context, chain, batch.points.list(), batch.mapped.out());
     for (std::size_t i = 0; i < batch.points.count; ++i)
-      batch.compare(pairs.movingMm[first + i], i, level_.movingMask.get());
+      batch.compare(pairs.movingMm[first + i], pairs.weights.empty() ? 1 : pairs.weights[first + i], i,
+                    level_.movingMask.get());
     if (gradient.empty())
       continue;
     mapInitial<D>(context, chain, batch.points.list(), batch.points.out());
     optimizable(*chain.transform)
         .pullBack(context, batch.points.list(), chain.parameters, batch.covectors.list().pointMm, gradient);
   }
-  const double perPair = batch.valid == 0 ? 0 : 1 / static_cast<double>(batch.valid);
+  const double perPair = batch.valid == 0 ? 0 : 1 / batch.weights;
   for (double& value : gradient)
     value *= perPair;
   return {perPair * batch.distances, batch.valid, pairs.fixedMm.size()};

@@ -7,8 +7,8 @@
 namespace tessera {
 
 /// Mean distance in mm between mapped points of the fixed image and their partners in the moving image (-fp,
-/// -mp). Pairs whose mapped point lies outside the moving mask are left out. A pair at distance 0 adds
-/// nothing to the gradient.
+/// -mp), weighted by --point-weights. Pairs whose mapped point lies outside the moving mask are left out. A
+/// pair at distance 0 adds nothing to the gradient.
 template <int D>
 class CorrespondingPointsEuclideanDistanceMetric final : public CostTerm<D> {
 public:

@@ -17,9 +17,9 @@ public:
   bool needsSampler() const override { return true; }
   std::vector<TermColumn> columns() const override;
   void checkTransform(const Transform<D>& transform) const override { penalty_.checkTransform(transform); }
-  std::string whyNotOnCuda(const TransformChain<D>&) const override
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
   {
-    return "the metric \"MattesMutualInformationWithRigidityPenalty\"";
+    return information_.whyNotOnCuda(chain);
   }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;

@@ -32,10 +32,9 @@ public:
 
   bool needsSampler() const override { return false; }
   void checkTransform(const Transform<D>&) const override;
-  /// There are kernels, but they have not yet agreed with the CPU in every test.
-  std::string whyNotOnCuda(const TransformChain<D>&) const override
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
   {
-    return "the metric \"TransformRigidityPenalty\"";
+    return tessera::whyNotOnCuda<D>(chain);
   }
   std::vector<TermColumn> columns() const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;

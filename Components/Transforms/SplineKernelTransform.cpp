@@ -6,10 +6,14 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Compute/Threads/WorkerPool.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace tessera {
 namespace {
@@ -22,8 +26,16 @@ const Parameter<std::string> splineKernelType = textParameter(
     "SplineKernelType", "ThinPlateSpline", Arity::single, "radial function of the landmarks", kernelNames);
 const Parameter<double> splinePoissonRatio =
     realParameter("SplinePoissonRatio", 0.3, Arity::single, "", "Poisson's ratio of the elastic kernels");
-const Parameter<double> splineRelaxationFactor = realParameter(
-    "SplineRelaxationFactor", 0, Arity::single, "", "0 interpolates the landmarks, more approximates them");
+const Parameter<double> splineRelaxationFactor =
+    realParameter("SplineRelaxationFactor", 0, Arity::single, "",
+                  "elastix's relaxation: 0 or less interpolates the landmarks; for the kernels r and "
+                  "ElasticBodyReciprocal in 3D it "
+                  "amplifies their errors (decision 0007)");
+const Parameter<std::string> splineSmoothing = textParameter(
+    "SplineSmoothing", "", Arity::single,
+    "0 or more, or \"auto\": how much roughness of the spline counts against squared distances of "
+    "landmarks, in the unit of the kernel (mm for r); \"auto\" chooses by generalised "
+    "cross-validation");
 const Parameter<double> fixedImageLandmarks =
     realParameter("FixedImageLandmarks", std::numeric_limits<double>::quiet_NaN(), Arity::list, "mm",
                   "fixed landmarks, point by point");
@@ -48,8 +60,48 @@ SplineModel<D> modelOf(const Parameters& parameters)
   model.poissonRatio = parameters.get(splinePoissonRatio);
   if (!(model.poissonRatio > -1 && model.poissonRatio < 0.5))
     parameters.fail(splinePoissonRatio.name, "no elastic body has it", "Allowed: above -1 and below 0.5");
-  model.relaxation = parameters.get(splineRelaxationFactor);
+  model.relaxation = std::max(parameters.get(splineRelaxationFactor), 0.0); // elastix takes 0 for less
+  if (!model.relaxationSmooths())
+    parameters.warn(
+        parameters.where(splineRelaxationFactor.name)
+        + ": with this kernel in 3D elastix's relaxation makes the spline worse: it amplifies errors "
+          "of landmarks. (SplineSmoothing \"auto\") smooths.");
   return model;
+}
+
+/// Whether the spline smooths its landmarks, and how much; no value: by cross-validation.
+struct Smoothing {
+  bool isAsked = false;
+  std::optional<double> value;
+};
+
+Smoothing smoothingOf(const Parameters& parameters)
+{
+  const std::string text = parameters.get(splineSmoothing);
+  if (text.empty())
+    return {};
+  if (parameters.get(splineRelaxationFactor) != 0)
+    parameters.fail(splineSmoothing.name, "SplineRelaxationFactor is given, too", "Allowed: one of the two");
+  if (text == "auto")
+    return {true, {}};
+  double value = -1;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || !(value >= 0) || !std::isfinite(value))
+    parameters.fail(splineSmoothing.name, "not a smoothing", "Allowed: \"auto\", or a number of at least 0");
+  return {true, value};
+}
+
+/// The numbers, counted from 1, of two landmarks at one place; empty: all are different.
+template <int D>
+std::string equalLandmarks(const std::vector<Vec<D>>& landmarksMm)
+{
+  std::vector<std::size_t> order(landmarksMm.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return landmarksMm[i]; });
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (landmarksMm[order[i - 1]] == landmarksMm[order[i]])
+      return std::to_string(order[i - 1] + 1) + " and " + std::to_string(order[i] + 1);
+  return "";
 }
 
 template <int D>
@@ -68,12 +120,26 @@ std::string landmarksNeeded()
          + (D == 2 ? "line" : "plane");
 }
 
+/// What is wrong with the landmarks, after "they " or the like; empty: nothing that can be seen without
+/// solving.
+template <int D>
+std::string whyNoSpline(const std::vector<Vec<D>>& landmarksMm)
+{
+  if (landmarksMm.size() <= D)
+    return "determine no spline: " + std::to_string(landmarksMm.size()) + " are too few";
+  const std::string equal = equalLandmarks<D>(landmarksMm);
+  return equal.empty() ? "" : "determine no spline: numbers " + equal + ", counted from 1, are equal";
+}
+
+const std::string noSpline = "determine no spline";
+
 }
 
 template <int D>
 SplineKernelTransform<D>::SplineKernelTransform(const Parameters& parameters)
     : settings_(parameters), model_(modelOf<D>(parameters))
 {
+  smoothingOf(parameters); // a wrong value stops the run early
 }
 
 template <int D>
@@ -84,7 +150,7 @@ const ComponentDescription& SplineKernelTransform<D>::description()
       "SplineKernelTransform",
       {},
       "x + A x + b + sum_i G(x - p_i) w_i, a spline through the landmarks of -fp",
-      {splineKernelType, splinePoissonRatio, splineRelaxationFactor}};
+      {splineKernelType, splinePoissonRatio, splineRelaxationFactor, splineSmoothing}};
   return description;
 }
 
@@ -113,12 +179,38 @@ std::vector<double> SplineKernelTransform<D>::initialize(Context& context, const
   requireMemory(3 * sizeof(double) * columns * columns,
                 "a spline of " + std::to_string(model_.landmarksMm.size()) + " landmarks",
                 "fewer points of -fp");
-  std::optional<std::vector<double>> influence = splineInfluence(model_);
-  if (!influence)
-    settings_.fail("Transform", "the points of -fp determine no spline", landmarksNeeded<D>());
-  influence_ = std::move(*influence);
-  solved_.reset();
-  return coordinates<D>(pairs.movingMm.empty() ? model_.landmarksMm : pairs.movingMm);
+  const auto fail = [&](const std::string& wrong) {
+    settings_.fail("Transform", "the points of -fp " + wrong, landmarksNeeded<D>());
+  };
+  if (const std::string wrong = whyNoSpline<D>(model_.landmarksMm); !wrong.empty())
+    fail(wrong);
+  influence_.clear();
+  if (!pairs.weights.empty() && !smoothingOf(settings_).isAsked)
+    settings_.warn("--point-weights: the spline goes through all its landmarks, whatever their weights. "
+                   "(SplineSmoothing \"auto\") weighs them.");
+  std::vector<double> parameters =
+      smoothingOf(settings_).isAsked
+          ? smoothed(context, pairs)
+          : coordinates<D>(pairs.movingMm.empty() ? model_.landmarksMm : pairs.movingMm);
+  solver_ = SplineSolver<D>::of(context, model_);
+  if (!solver_ || parameters.empty())
+    fail(noSpline);
+  solved_ = std::make_shared<const Solved>(Solved{parameters, vectorsOf(parameters)});
+  return parameters;
+}
+
+/// The moving landmarks of the smoothing spline; empty if there is none.
+template <int D>
+std::vector<double> SplineKernelTransform<D>::smoothed(const Context& context, const PointPairs<D>& pairs)
+{
+  if (pairs.movingMm.empty())
+    settings_.fail(splineSmoothing.name, "without -mp there is nothing to smooth", "Allowed: with -mp FILE");
+  std::optional<SmoothedLandmarks> found = smoothedLandmarks<D>(
+      context, model_, coordinates<D>(pairs.movingMm), pairs.weights, smoothingOf(settings_).value);
+  if (!found)
+    return {};
+  smoothing_ = found->smoothing;
+  return std::move(found->movingMm);
 }
 
 template <int D>
@@ -140,8 +232,19 @@ const std::vector<double>& SplineKernelTransform<D>::influence() const
 {
   const std::lock_guard lock(mutex_);
   if (influence_.empty())
-    influence_ = splineInfluence(model_).value(); // restore() has checked that there is one
+    // initialize() and restore() have checked that there is one
+    influence_ = splineInfluence(Context{Device{}, programThreads()}, model_).value();
   return influence_;
+}
+
+template <int D>
+std::vector<double> SplineKernelTransform<D>::vectorsOf(std::vector<double> movingMm) const
+{
+  for (std::size_t i = 0; i < movingMm.size(); ++i)
+    movingMm[i] -= model_.landmarksMm[i / D][i % D];
+  std::vector<double> vectors = identityVectors(model_);
+  solver_->addVectors(movingMm, vectors);
+  return vectors;
 }
 
 /// The vectors for these parameters. They are solved once for each evaluation and shared by its batches.
@@ -156,11 +259,7 @@ SplineKernelTransform<D>::solvedAt(std::span<const double> parameters) const
   }
   auto solved = std::make_shared<Solved>();
   solved->parameters.assign(parameters.begin(), parameters.end());
-  std::vector<double> displacementsMm = solved->parameters;
-  for (std::size_t i = 0; i < displacementsMm.size(); ++i)
-    displacementsMm[i] -= model_.landmarksMm[i / D][i % D];
-  solved->vectors = identityVectors(model_);
-  spline::addProduct<D>(model_, influence(), displacementsMm, solved->vectors);
+  solved->vectors = vectorsOf(solved->parameters);
   const std::lock_guard lock(mutex_);
   return solved_ = solved;
 }
@@ -178,7 +277,7 @@ void SplineKernelTransform<D>::pushForward(Context&, const Samples<D>& samples, 
                                            std::span<const double> step, const PointsOut<D>& out) const
 {
   std::vector<double> vectors(model_.vectors() * D, 0.0);
-  spline::addProduct<D>(model_, influence(), step, vectors);
+  solver_->addVectors(step, vectors);
   spline::map<D>(splineOf(vectors), asList(samples, latticeStorage<D>()), out);
 }
 
@@ -189,7 +288,7 @@ void SplineKernelTransform<D>::pullBack(Context&, const Samples<D>& samples, std
   thread_local std::vector<double> sums; // derivatives of the value by the vectors
   sums.assign(model_.vectors() * D, 0.0);
   spline::addCovectors<D>(model_, asList(samples, latticeStorage<D>()), covectors, sums);
-  spline::addTransposedProduct<D>(model_, influence(), sums, gradient);
+  solver_->addGradient(sums, gradient);
 }
 
 template <int D>
@@ -199,6 +298,8 @@ void SplineKernelTransform<D>::spatialDerivatives(Context&, const Samples<D>& sa
 {
   constexpr int pairs = symmetricCount(D);
   const ListSamples<D> list = asList(samples, latticeStorage<D>());
+  if (list.count == 0) // landmarks that were only counted determine no spline
+    return;
   const auto solved = solvedAt(parameters);
   const SplineOfLandmarks<D> spline = splineOf(solved->vectors);
   for (std::size_t i = 0; i < list.count; ++i) {
@@ -222,7 +323,7 @@ void SplineKernelTransform<D>::pullBackSpatialDerivatives(Context&, const Sample
   thread_local std::vector<double> sums;
   sums.assign(model_.vectors() * D, 0.0);
   spline::addSpatialCovectors<D>(model_, asList(samples, latticeStorage<D>()), covJacobian, covHessian, sums);
-  spline::addTransposedProduct<D>(model_, influence(), sums, gradient);
+  solver_->addGradient(sums, gradient);
 }
 
 template <int D>
@@ -270,10 +371,16 @@ std::vector<double> SplineKernelTransform<D>::restore(const Parameters& file)
   const std::vector<double> moving = readTransformParameters(
       file, landmarks.size(),
       std::to_string(model_.landmarksMm.size()) + " fixed landmarks of " + std::to_string(D) + " components");
-  std::optional<std::vector<double>> vectors = splineVectors<D>(model_, moving);
-  if (!vectors)
-    file.fail(fixedImageLandmarks.name, "they determine no spline", landmarksNeeded<D>());
-  solved_ = std::make_shared<const Solved>(Solved{moving, std::move(*vectors)});
+  const auto fail = [&](const std::string& wrong) {
+    file.fail(fixedImageLandmarks.name, "they " + wrong, landmarksNeeded<D>());
+  };
+  if (const std::string wrong = whyNoSpline<D>(model_.landmarksMm); !wrong.empty())
+    fail(wrong);
+  solver_ = SplineSolver<D>::of(Context{Device{}, programThreads()}, model_);
+  if (!solver_)
+    fail(noSpline);
+  smoothing_ = smoothingOf(file).value;
+  solved_ = std::make_shared<const Solved>(Solved{moving, vectorsOf(moving)});
   return moving;
 }
 
@@ -283,10 +390,14 @@ std::vector<FileEntry> SplineKernelTransform<D>::fileEntries() const
   FileEntry landmarks{fixedImageLandmarks.name, {}, {}};
   for (const Vec<D>& point : model_.landmarksMm)
     landmarks.numbers.insert(landmarks.numbers.end(), point.begin(), point.end());
-  return {{splineKernelType.name, {kernelNames[static_cast<std::size_t>(model_.kernel)]}, {}},
-          {splinePoissonRatio.name, {}, {model_.poissonRatio}},
-          {splineRelaxationFactor.name, {}, {model_.relaxation}},
-          landmarks};
+  std::vector<FileEntry> entries{
+      {splineKernelType.name, {kernelNames[static_cast<std::size_t>(model_.kernel)]}, {}},
+      {splinePoissonRatio.name, {}, {model_.poissonRatio}},
+      {splineRelaxationFactor.name, {}, {model_.relaxation}}};
+  if (smoothing_)
+    entries.push_back({splineSmoothing.name, {}, {*smoothing_}});
+  entries.push_back(std::move(landmarks));
+  return entries;
 }
 
 template class SplineKernelTransform<2>;

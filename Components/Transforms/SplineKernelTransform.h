@@ -13,7 +13,11 @@ namespace tessera {
 /// point); they start at the points of -mp, or else at the fixed ones. The fixed landmarks are the points of
 /// -fp, mapped by the transform before if the spline is composed with it, or those of a transform file.
 ///
-/// T is linear in its parameters; the matrix is computed once (SplineSystem.h).
+/// With (SplineSmoothing ...) the parameters start at the values that the smoothing spline of the points of
+/// -mp has at the fixed landmarks. The spline through them is that spline, so files need no relaxation, and
+/// elastix computes the same.
+///
+/// T is linear in its parameters (SplineSystem.h).
 template <int D>
 class SplineKernelTransform final : public OptimizableTransform<D>,
                                     public SpatialDerivatives<D>,
@@ -64,11 +68,15 @@ private:
     std::vector<double> parameters, vectors;
   };
   SplineOfLandmarks<D> splineOf(const std::vector<double>& vectors) const;
+  std::vector<double> smoothed(const Context&, const PointPairs<D>&);
   std::shared_ptr<const Solved> solvedAt(std::span<const double> parameters) const;
+  std::vector<double> vectorsOf(std::vector<double> movingMm) const;
   const std::vector<double>& influence() const;
 
   Parameters settings_;
   SplineModel<D> model_;
+  std::optional<double> smoothing_; // that made the moving landmarks; for the transform file
+  std::optional<SplineSolver<D>> solver_;
   mutable std::mutex mutex_; // guards members that are computed when they are first needed
   mutable std::vector<double> influence_;
   mutable std::shared_ptr<const Solved> solved_;

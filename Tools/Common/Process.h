@@ -10,8 +10,9 @@
 namespace tessera {
 
 /// The number of threads: that of -threads, else of SLURM_CPUS_PER_TASK, else of OMP_NUM_THREADS, else of the
-/// processors that this process may use. `source` receives the name of the one that decides. Throws
-/// Error(usage) if its value is not a positive whole number.
+/// processors that this process may use. Work without a Context uses it, too (WorkerPool.h). `source`
+/// receives the name of the one that decides. Throws Error(usage) if its value is not a positive whole
+/// number.
 int threadCount(const Arguments&, std::string& source);
 
 /// The whole bytes of a text such as 20kB, 500MB or 2.5GB. Throws Error(usage) with the option.

@@ -12,18 +12,20 @@ namespace {
 
 /// Each thread handles one point.
 template <int D, bool OfPairs>
-__global__ void
-distances(const __grid_constant__ SamplesOnCuda<D> points, const std::array<const double*, D> partnersMm,
-          const __grid_constant__ ChainOnCuda<D> chain, const __grid_constant__ MaskOnCuda<D> movingMask,
-          const std::array<float*, D> covectors, double* scratch, DistanceSums<D>* result)
+__global__ void distances(const __grid_constant__ SamplesOnCuda<D> points,
+                          const std::array<const double*, D> partnersMm, const double* weights,
+                          const __grid_constant__ ChainOnCuda<D> chain,
+                          const __grid_constant__ MaskOnCuda<D> movingMask,
+                          const std::array<float*, D> covectors, double* scratch, DistanceSums<D>* result)
 {
-  double sums[3] = {};
+  double sums[4] = {};
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < points.count;
        i += static_cast<std::size_t>(gridDim.x) * blockDim.x) {
     const SampleOnCuda<D> sample = sampleAt(points, i);
     Vec<D> difference{};
     double squared = 0;
     bool counts = sample.asked;
+    const double weight = OfPairs && weights != nullptr ? weights[i] : 1;
     if (counts) {
       const Vec<D> mappedMm = mapChain<D>(chain, sample.pointMm);
 #pragma unroll
@@ -32,19 +34,21 @@ distances(const __grid_constant__ SamplesOnCuda<D> points, const std::array<cons
         squared += difference[d] * difference[d];
       }
       counts = movingMask.contains(mappedMm);
-      sums[2] += 1;
+      sums[3] += 1;
     }
     const double distance = OfPairs ? sqrt(squared) : squared;
     if (counts) {
-      sums[0] += distance;
-      sums[1] += 1;
+      sums[0] += weight * distance;
+      sums[1] += weight;
+      sums[2] += 1;
     }
     const bool hasSlope = counts && (!OfPairs || distance > std::numeric_limits<double>::epsilon());
     if (covectors[0] != nullptr)
 #pragma unroll
       for (int d = 0; d < D; ++d)
         covectors[d][i] =
-            hasSlope ? static_cast<float>(OfPairs ? difference[d] / distance : 2 * difference[d]) : 0.0f;
+            hasSlope ? static_cast<float>(OfPairs ? weight * difference[d] / distance : 2 * difference[d])
+                     : 0.0f;
   }
   addGridSums(sums, scratch, &result->blocksDone, result->sums);
 }
@@ -53,9 +57,9 @@ distances(const __grid_constant__ SamplesOnCuda<D> points, const std::array<cons
 
 template <int D>
 void distancesOnCuda(Context& context, const SamplesOnCuda<D>& points,
-                     const std::array<const double*, D>& partnersMm, const ChainOnCuda<D>& chain,
-                     const MaskOnCuda<D>& movingMask, const std::array<float*, D>& covectors, double* scratch,
-                     DistanceSums<D>* result)
+                     const std::array<const double*, D>& partnersMm, const double* weights,
+                     const ChainOnCuda<D>& chain, const MaskOnCuda<D>& movingMask,
+                     const std::array<float*, D>& covectors, double* scratch, DistanceSums<D>* result)
 {
   if (points.count == 0)
     return;
@@ -63,14 +67,14 @@ void distancesOnCuda(Context& context, const SamplesOnCuda<D>& points,
   const auto blocks =
       static_cast<unsigned>(std::min(ceilDiv<std::size_t>(points.count, threads), maxDistanceWarps));
   const auto kernel = partnersMm[0] == nullptr ? distances<D, false> : distances<D, true>;
-  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(points, partnersMm, chain, movingMask, covectors,
-                                                        scratch, result);
+  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(points, partnersMm, weights, chain, movingMask,
+                                                        covectors, scratch, result);
   checkLaunch("distances of mapped points");
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template void distancesOnCuda<D>(Context&, const SamplesOnCuda<D>&, const std::array<const double*, D>&,   \
-                                   const ChainOnCuda<D>&, const MaskOnCuda<D>&,                              \
+                                   const double*, const ChainOnCuda<D>&, const MaskOnCuda<D>&,               \
                                    const std::array<float*, D>&, double*, DistanceSums<D>*);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -10,25 +10,29 @@ namespace tessera {
 /// Sums over all points; all zero before the first kernel runs.
 template <int D>
 struct DistanceSums {
-  double sums[3]; // of distances in mm or mm^2, of the points that count, and of the points inside the mask
+  // of weighted distances in mm or mm^2, of the weights of the points that count, of these points, and of
+  // the points inside the mask
+  double sums[4];
   unsigned blocksDone;
   CovectorMoments<D> moments; // used if the last transform is linear
 
   double distances() const { return sums[0]; }
-  const double* valid() const { return sums + 1; }
-  double asked() const { return sums[2]; }
+  const double* weights() const { return sums + 1; }
+  double valid() const { return sums[2]; }
+  double asked() const { return sums[3]; }
 };
 
 constexpr std::size_t maxDistanceWarps = 4224;
-constexpr std::size_t distanceScratch = 3 * maxDistanceWarps; // doubles
+constexpr std::size_t distanceScratch = 4 * maxDistanceWarps; // doubles
 
-/// Adds |T(x) - y| of the points x and their partners y or, if partners are null, |T(x) - x|^2. Unless null,
+/// Adds |T(x) - y| of the points x and their partners y, times their weights (null: 1), or, if partners are
+/// null, |T(x) - x|^2. Unless null,
 /// covectors receive the derivative by T(x), which is zero for points that do not count and for pairs at
 /// distance 0. In 3D a pair reads 48 bytes and writes 12.
 template <int D>
 TESSERA_CUDA_ONLY void
 distancesOnCuda(Context&, const SamplesOnCuda<D>& points, const std::array<const double*, D>& partnersMm,
-                const ChainOnCuda<D>&, const MaskOnCuda<D>& movingMask,
+                const double* weights, const ChainOnCuda<D>&, const MaskOnCuda<D>& movingMask,
                 const std::array<float*, D>& covectors, double* scratch, DistanceSums<D>*);
 
 }

@@ -63,7 +63,7 @@ void DistancesOnCuda<D>::reserve(const Context& context, std::size_t points)
 
 template <int D>
 void DistancesOnCuda<D>::enqueue(Context& context, const SamplesOnCuda<D>& points,
-                                 const std::array<const double*, D>& partnersMm,
+                                 const std::array<const double*, D>& partnersMm, const double* weights,
                                  std::span<const double> parameters, std::span<double> gradient)
 {
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
@@ -85,8 +85,8 @@ void DistancesOnCuda<D>::enqueue(Context& context, const SamplesOnCuda<D>& point
       if (!gradient.empty())
         covectors[d] = grown(context, covectors_, D * chunk.count) + d * chunk.count;
     }
-    distancesOnCuda<D>(context, chunk, partners, chain, movingMask_, covectors, scratch_.span().data(),
-                       result);
+    distancesOnCuda<D>(context, chunk, partners, weights ? weights + first : nullptr, chain, movingMask_,
+                       covectors, scratch_.span().data(), result);
     if (!gradient.empty())
       pullBack(context, chunk, chain, covectors, first == 0, first + count == slices, gradient);
     first += count;
@@ -106,7 +106,7 @@ void DistancesOnCuda<D>::pullBack(Context& context, const SamplesOnCuda<D>& chun
     return momentsOnCuda<D>(context, chunk, chain, covectors, nullptr, scratch_.span().data(),
                             &result->moments);
   pullBack_.add(context, chunk, chain, covectors, nullptr, gradient,
-                {isFirst, isLast ? result->valid() : nullptr});
+                {isFirst, isLast ? result->weights() : nullptr});
 }
 
 template <int D>
@@ -114,14 +114,14 @@ TermValue DistancesOnCuda<D>::collect(std::span<const double> parameters, std::s
 {
   const DistanceSums<D>& found = found_[0];
   const Transform<D>& last = *level_.chain->transform;
-  const double perPoint = *found.valid() == 0 ? 0 : 1 / *found.valid();
+  const double perPoint = *found.weights() == 0 ? 0 : 1 / *found.weights();
   if (!gradient.empty() && last.linear()) {
     std::ranges::fill(gradient, 0.0);
     last.linear()->pullBackMoments(parameters, found.moments, gradient);
     for (double& value : gradient)
       value *= perPoint;
   }
-  return {perPoint * found.distances(), static_cast<std::size_t>(*found.valid()),
+  return {perPoint * found.distances(), static_cast<std::size_t>(found.valid()),
           static_cast<std::size_t>(found.asked())};
 }
 
@@ -136,6 +136,8 @@ CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, 
     points_.pointMm[d] = fixedMm_[d].span().data();
     partnersMm_[d] = movingMm_[d].span().data();
   }
+  if (!level.points->weights.empty())
+    weights_.fromHost(context, level.points->weights);
   distances_.reserve(context, points_.count);
 }
 
@@ -143,7 +145,8 @@ template <int D>
 void CorrespondingPointsOnCuda<D>::enqueue(Context& context, const SampleSet<D>&,
                                            std::span<const double> parameters, std::span<double> gradient)
 {
-  distances_.enqueue(context, points_, partnersMm_, parameters, gradient);
+  distances_.enqueue(context, points_, partnersMm_, weights_.size() == 0 ? nullptr : weights_.span().data(),
+                     parameters, gradient);
 }
 
 template <int D>

@@ -19,9 +19,9 @@ public:
   /// Takes the memory for the gradient at so many points. `enqueue` does it where nobody did.
   void reserve(const Context&, std::size_t points);
 
-  /// These do the work of TermOnCuda, but accept any number of valid points.
+  /// These do the work of TermOnCuda, but accept any number of valid points. Null weights: all are 1.
   void enqueue(Context&, const SamplesOnCuda<D>&, const std::array<const double*, D>& partnersMm,
-               std::span<const double> parameters, std::span<double> gradient);
+               const double* weights, std::span<const double> parameters, std::span<double> gradient);
   TermValue collect(std::span<const double> parameters, std::span<double> gradient);
 
 private:
@@ -56,6 +56,7 @@ public:
 private:
   DistancesOnCuda<D> distances_;
   std::array<Buffer<double>, D> fixedMm_, movingMm_;
+  Buffer<double> weights_; // with the mean 1; empty: all are 1
   SamplesOnCuda<D> points_;
   std::array<const double*, D> partnersMm_{};
 };

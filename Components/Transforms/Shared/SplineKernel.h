@@ -23,6 +23,16 @@ TESSERA_HOST_DEVICE constexpr bool hasOuterProduct(SplineKernel kernel)
   return kernel == SplineKernel::elasticBody || kernel == SplineKernel::elasticBodyReciprocal;
 }
 
+/// The sign of w^T K w, where K is the matrix of G between landmarks and w are weights with P^T w = 0 (the
+/// columns of P are the coordinates and 1). Smoothing adds a multiple of I that has this sign.
+template <int D>
+constexpr double kernelSign(SplineKernel kernel)
+{
+  const bool isNegative =
+      D == 3 && (kernel == SplineKernel::thinPlate || kernel == SplineKernel::elasticBodyReciprocal);
+  return isNegative ? -1 : 1;
+}
+
 /// The constant alpha of the elastic kernels for a Poisson ratio.
 inline double elasticAlpha(SplineKernel kernel, double poissonRatio)
 {

@@ -145,6 +145,18 @@ private:
   std::atomic<int> busy_{0};          // workers that run chunks of the loop
 };
 
+std::atomic<int> threadsOfProgram{1};
+
+}
+
+int programThreads()
+{
+  return threadsOfProgram;
+}
+
+void setProgramThreads(int threads)
+{
+  threadsOfProgram = threads;
 }
 
 void runOnWorkers(std::size_t chunkCount, int threads, void (*body)(void*, std::size_t), void* argument)

@@ -60,10 +60,12 @@ template <int D>
 using Covectors = std::array<const double*, D>;
 
 /// Points of the fixed image and their partners in the moving image. There are no partners if only fixed
-/// points were given.
+/// points were given. A pair counts by its weight, which is above 0; the mean of the
+/// weights is 1. No weights: all count alike.
 template <int D>
 struct PointPairs {
   std::vector<Vec<D>> fixedMm, movingMm;
+  std::vector<double> weights = {};
 };
 
 /// Arrays that hold the points of one batch.

@@ -39,6 +39,25 @@ TEST(CorrespondingPointsTest, IsTheMeanDistanceOfMappedPointsToTheirPartners)
   EXPECT_DOUBLE_EQ(gradient[1], (4 / 5.0 + 0 + 0) / 3);
 }
 
+TEST(CorrespondingPointsTest, PairsCountByTheirWeights)
+{
+  TermScene<2> scene(1, {40, 36});
+  scene.use(std::make_shared<TranslationTransform<2>>(parametersOf("", 2, 1, "Transform0")), 0);
+  scene.chain->parameters = {1, 2};
+  const PointPairs<2> pairs{{{0, 0}, {10, 0}, {0, 0}}, {{-2, -2}, {11, 2}, {2, 2}}, {0.5, 2, 0.5}};
+  scene.level.points = &pairs;
+  auto metric = metricOf<2>(scene);
+  Context context;
+  std::vector<double> gradient(2, 7.0);
+
+  const TermValue found = metric.evaluate(context, PointList<2>{}, scene.chain->parameters, gradient);
+
+  EXPECT_DOUBLE_EQ(found.value, (0.5 * 5 + 0.5 * 1) / 3.0);
+  EXPECT_EQ(found.valid, 3u);
+  EXPECT_DOUBLE_EQ(gradient[0], (0.5 * 3 / 5.0 - 0.5) / 3);
+  EXPECT_DOUBLE_EQ(gradient[1], 0.5 * 4 / 5.0 / 3);
+}
+
 TEST(CorrespondingPointsTest, GradientMatchesFiniteDifferencesThroughAChain)
 {
   for (const Combination combination : {Combination::compose, Combination::add}) {

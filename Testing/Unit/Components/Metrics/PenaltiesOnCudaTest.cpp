@@ -393,6 +393,8 @@ PointPairs<D> pairsOf(const TermScene<D>& scene, std::size_t count)
     }
     pairs.fixedMm.push_back(fixedMm);
     pairs.movingMm.push_back(movingMm);
+    if (count == 33)
+      pairs.weights.push_back(i % 2 == 0 ? 0.4 : 1.6);
   }
   return pairs;
 }
