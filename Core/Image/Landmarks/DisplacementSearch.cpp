@@ -1,0 +1,107 @@
+#include "Core/Image/Landmarks/DisplacementSearch.h"
+
+#include "Core/Compute/HostDevice.h"
+#include "Core/Compute/Threads/Parallel.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t channels = SelfSimilarity::channels;
+
+/// The descriptors of the cube of 2 radius + 1 voxels about `center`, x fastest.
+void copyCube(const SelfSimilarity& image, const Voxel& center, int radius, std::vector<std::uint8_t>& cube)
+{
+  const int side = 2 * radius + 1;
+  cube.resize(channels * static_cast<std::size_t>(side) * side * side);
+  std::uint8_t* to = cube.data();
+  const auto within = [&](int index, std::size_t axis) {
+    return std::clamp(index, 0, static_cast<int>(image.size[axis]) - 1);
+  };
+  for (int z = -radius; z <= radius; ++z)
+    for (int y = -radius; y <= radius; ++y)
+      for (int x = -radius; x <= radius; ++x, to += channels)
+        std::memcpy(to,
+                    &image.values[channels
+                                  * offsetOf(image.size, {within(center[0] + x, 0), within(center[1] + y, 1),
+                                                          within(center[2] + z, 2)})],
+                    channels);
+}
+
+/// The sum of squared differences between the patch and a part of the window, row by row.
+TESSERA_MULTIVERSION int squaredDifferences(const std::uint8_t* patch, int patchSide,
+                                            const std::uint8_t* window, std::size_t windowSide)
+{
+  const std::size_t row = channels * static_cast<std::size_t>(patchSide);
+  int sum = 0;
+  for (int z = 0; z < patchSide; ++z)
+    for (int y = 0; y < patchSide; ++y) {
+      const std::uint8_t* const other =
+          window
+          + channels * windowSide * (static_cast<std::size_t>(y) + windowSide * static_cast<std::size_t>(z));
+      for (std::size_t i = 0; i < row; ++i) {
+        const auto difference = static_cast<short>(patch[i] - other[i]);
+        sum += difference * difference;
+      }
+      patch += row;
+    }
+  return sum;
+}
+
+}
+
+std::vector<float> searchCosts(const Context& context, const SelfSimilarity& here,
+                               const SelfSimilarity& there, std::span<const Voxel> keypoints,
+                               std::span<const Voxel> startsThere, const DisplacementGrid& grid,
+                               int patchRadius)
+{
+  const int side = 2 * patchRadius + 1, n = grid.perAxis();
+  const auto windowSide = static_cast<std::size_t>(2 * (grid.reach + patchRadius) + 1);
+  const float scale =
+      1 / (255.0f * 255.0f * static_cast<float>(channels) * static_cast<float>(side * side * side));
+  std::vector<float> costs(keypoints.size() * grid.count());
+  forEachChunk(context, keypoints.size(), [&](std::size_t keypoint) {
+    thread_local std::vector<std::uint8_t> patch, window;
+    copyCube(here, keypoints[keypoint], patchRadius, patch);
+    copyCube(there, startsThere[keypoint], grid.reach + patchRadius, window);
+    float* out = &costs[keypoint * grid.count()];
+    for (int z = 0; z < n; ++z)
+      for (int y = 0; y < n; ++y)
+        for (int x = 0; x < n; ++x) {
+          const auto step = static_cast<std::size_t>(grid.step);
+          const std::size_t place =
+              step
+              * (static_cast<std::size_t>(x)
+                 + windowSide * (static_cast<std::size_t>(y) + windowSide * static_cast<std::size_t>(z)));
+          *out++ = scale
+                   * static_cast<float>(
+                       squaredDifferences(patch.data(), side, &window[channels * place], windowSide));
+        }
+  });
+  return costs;
+}
+
+LeastCost leastCost(std::span<const float> costs, const DisplacementGrid& grid)
+{
+  const int n = grid.perAxis();
+  const auto found = static_cast<int>(std::ranges::min_element(costs) - costs.begin());
+  const Voxel place{found % n, found / n % n, found / n / n};
+  LeastCost result{{}, {}, costs[static_cast<std::size_t>(found)]};
+  for (std::size_t d = 0, stride = 1; d < 3; ++d, stride *= static_cast<std::size_t>(n)) {
+    result.displacement[d] = place[d] * grid.step - grid.reach;
+    if (place[d] == 0 || place[d] == n - 1)
+      continue;
+    const double before = costs[static_cast<std::size_t>(found) - stride],
+                 after = costs[static_cast<std::size_t>(found) + stride];
+    const double second = before + after - 2 * result.cost;
+    if (second > 0) {
+      result.displacement[d] += grid.step * (before - after) / (2 * second);
+      result.curvature[d] = second / (grid.step * grid.step);
+    }
+  }
+  return result;
+}
+
+}

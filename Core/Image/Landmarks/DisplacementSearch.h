@@ -1,0 +1,40 @@
+#pragma once
+
+#include "Core/Image/Landmarks/Keypoints.h"
+#include "Core/Image/Landmarks/SelfSimilarity.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tessera {
+
+/// The displacements -reach, -reach + step, ..., reach voxels along each axis, x fastest.
+struct DisplacementGrid {
+  int reach = 16, step = 2; // voxels; reach is a multiple of step
+
+  int perAxis() const { return 2 * reach / step + 1; }
+  std::size_t count() const
+  {
+    const auto n = static_cast<std::size_t>(perAxis());
+    return n * n * n;
+  }
+};
+
+/// For each keypoint and displacement the mean squared difference between the descriptors in the cube of
+/// 2 patchRadius + 1 voxels about the keypoint in `here` and about the displaced place in `there`, where
+/// descriptors are from 0 to 1; border voxels continue beyond the image. grid.count() numbers a keypoint.
+std::vector<float> searchCosts(const Context&, const SelfSimilarity& here, const SelfSimilarity& there,
+                               std::span<const Voxel> keypoints, std::span<const Voxel> startsThere,
+                               const DisplacementGrid&, int patchRadius);
+
+/// Where the costs of a keypoint are least: the displacement in voxels, refined by a parabola along each
+/// axis, and the curvature of the costs there along each axis, in 1/voxel^2. At the edge of the grid there is
+/// no parabola, and the curvature is 0.
+struct LeastCost {
+  Vec<3> displacement{}, curvature{};
+  float cost = 0;
+};
+LeastCost leastCost(std::span<const float> costs, const DisplacementGrid&);
+
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+#include "Core/Image/Image.h"
+
+#include <array>
+#include <span>
+#include <vector>
+
+namespace tessera {
+
+/// The number of a voxel along each axis.
+using Voxel = std::array<int, 3>;
+
+inline std::size_t offsetOf(const Size<3>& size, const Voxel& voxel)
+{
+  return static_cast<std::size_t>(voxel[0])
+         + size[0] * (static_cast<std::size_t>(voxel[1]) + size[1] * static_cast<std::size_t>(voxel[2]));
+}
+
+/// Voxels that can be found again along every direction, in the order of their offsets (Foerstner and Guelch,
+/// "A fast operator for detection and precise location of distinct points, corners and centres of circular
+/// features", 1987). With the gradient g by differences (1, -8, 0, 8, -1) / 12 per voxel and
+/// A = Gaussian(sigma 1.4 voxels) * g g^T, the distinctiveness is 1 / trace(A^-1). A keypoint is the largest
+/// in a cube of 2 floor(cubeVoxels / 2) + 1 voxels and above 1e-5 of the variance of the image in the mask.
+/// `mask` has a number for each voxel, 0 is outside; keypoints lie where it holds with all 26 neighbours.
+std::vector<Voxel> foerstnerKeypoints(Context&, const Image<3>&, std::span<const std::uint8_t> mask,
+                                      int cubeVoxels);
+
+}
