@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 namespace tessera {
 namespace {
@@ -136,22 +137,28 @@ std::vector<Vec<D>> pointsInMm(const InputPoints<D>& points, const ImageGeometry
 template <int D>
 std::string outputPointsText(const MappedPoints<D>& points)
 {
-  const PointToIndex<D> fixedIndex = points.fixedGrid.pointToIndex();
-  const PointToIndex<D> movingIndex = points.movingGrid ? points.movingGrid->pointToIndex() : fixedIndex;
+  const auto indexIn = [](const ImageGeometry<D>* grid) {
+    return grid ? std::optional(grid->pointToIndex()) : std::nullopt;
+  };
+  const auto inputIndex = indexIn(points.inputGrid), fixedIndex = indexIn(points.fixedGrid),
+             movingIndex = indexIn(points.movingGrid);
   std::string text;
+  const auto append = [&text](const char* name, const auto& index, const Vec<D>& pointMm) {
+    if (index)
+      appendField<D>(text, name, "%.0f", nearestIndex<D>((*index)(pointMm)));
+  };
   for (std::size_t i = 0; i < points.inputMm.size(); ++i) {
     const Vec<D>&input = points.inputMm[i], &output = points.outputMm[i];
     Vec<D> deformation;
     for (int d = 0; d < D; ++d)
       deformation[d] = roundedToFloat(output[d] - input[d]);
     text.append("Point\t").append(std::to_string(i));
-    appendField<D>(text, "InputIndex", "%.0f", nearestIndex<D>(fixedIndex(input)));
+    append("InputIndex", inputIndex, input);
     appendField<D>(text, "InputPoint", "%.6f", input);
-    appendField<D>(text, "OutputIndexFixed", "%.0f", nearestIndex<D>(fixedIndex(output)));
+    append("OutputIndexFixed", fixedIndex, output);
     appendField<D>(text, "OutputPoint", "%.6f", output);
     appendField<D>(text, "Deformation", "%.6f", deformation);
-    if (points.movingGrid)
-      appendField<D>(text, "OutputIndexMoving", "%.0f", nearestIndex<D>(movingIndex(output)));
+    append("OutputIndexMoving", movingIndex, output);
     text += '\n';
   }
   return text;

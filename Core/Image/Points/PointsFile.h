@@ -28,13 +28,15 @@ InputPoints<D> readPoints(const std::string& path);
 template <int D>
 std::vector<Vec<D>> pointsInMm(const InputPoints<D>& points, const ImageGeometry<D>& fixedGrid);
 
-/// Points and the points to which they were mapped.
+/// Points and the points to which they were mapped, with the grids in which their indices are written; null:
+/// an index is not written.
 template <int D>
 struct MappedPoints {
   const std::vector<Vec<D>>& inputMm;
   const std::vector<Vec<D>>& outputMm;
-  const ImageGeometry<D>& fixedGrid;
-  const ImageGeometry<D>* movingGrid = nullptr; // null: OutputIndexMoving is not written
+  const ImageGeometry<D>* inputGrid;            // InputIndex
+  const ImageGeometry<D>* fixedGrid;            // OutputIndexFixed
+  const ImageGeometry<D>* movingGrid = nullptr; // OutputIndexMoving
 };
 
 /// The text of transformix's outputpoints.txt: six decimals, indices rounded half up, the deformation first

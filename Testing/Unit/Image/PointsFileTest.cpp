@@ -168,7 +168,7 @@ TEST_F(PointsFile, OutputPointsAreWrittenAsTransformixWritesThem)
   const std::vector<Vec<3>> input{{1.23456789, 2, 3}, {1000, -2000.5, 17}};
   const std::vector<Vec<3>> output{map(input[0]), map(input[1])};
 
-  EXPECT_EQ(outputPointsText<3>({input, output, grid, &grid}),
+  EXPECT_EQ(outputPointsText<3>({input, output, &grid, &grid, &grid}),
             "Point\t0\t; InputIndex = [ 3 -5 -1 ]\t; InputPoint = [ 1.234568 2.000000 3.000000 ]\t; "
             "OutputIndexFixed = [ 51 -56 0 ]\t; "
             "OutputPoint = [ 124.854814 -1.087654 7.600000 ]\t; Deformation = [ 123.620247 -3.087654 "
@@ -179,7 +179,7 @@ TEST_F(PointsFile, OutputPointsAreWrittenAsTransformixWritesThem)
             "-535 -1047 6 ]\t; OutputPoint = [ 1183.446789 -1893.475000 24.400000 ]\t; Deformation = [ "
             "183.446793 107.025002 7.400000 "
             "]\t; OutputIndexMoving = [ -535 -1047 6 ]\n");
-  EXPECT_EQ(outputPointsText<3>({input, output, grid, nullptr}).find("OutputIndexMoving"), std::string::npos);
+  EXPECT_EQ(outputPointsText<3>({input, output, &grid, &grid, nullptr}).find("OutputIndexMoving"), std::string::npos);
 }
 
 TEST_F(PointsFile, VtkOutputReadsBackToTheLastBit)

@@ -1,0 +1,114 @@
+#include "Core/Image/Pictures/PictureSlices.h"
+
+#include "Core/Image/Pictures/PictureParts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr const char* planeNames[] = {"axial", "coronal", "sagittal"};
+constexpr std::array<std::array<const char*, 4>, 3> letters{
+    {{"R", "L", "A", "P"}, {"R", "L", "S", "I"}, {"A", "P", "S", "I"}}};
+
+std::string positionText(double mm, std::size_t plane)
+{
+  constexpr const char* towards[3][2] = {{"I", "S"}, {"A", "P"}, {"R", "L"}};
+  const double rounded = std::round(mm);
+  return std::string(towards[plane][rounded < 0 ? 0 : 1]) + " "
+         + std::to_string(static_cast<long long>(std::abs(rounded))) + " mm";
+}
+
+/// Replaces an axis of the lattice by pixels along an axis of the image.
+template <int D>
+void setPixels(ImageGeometry<D>& lattice, Vec<D>& firstIndex, int axis, const ImageGeometry<D>& image,
+               int imageAxis, bool falls, double pixelMm)
+{
+  const auto voxels = static_cast<double>(image.size[imageAxis]);
+  const double count = std::max(1.0, std::floor(voxels * image.spacingMm[imageAxis] / pixelMm + 0.5));
+  lattice.size[axis] = static_cast<std::size_t>(count);
+  lattice.spacingMm[axis] = voxels * image.spacingMm[imageAxis] / count;
+  for (int d = 0; d < D; ++d)
+    lattice.direction[d][axis] = (falls ? -1 : 1) * image.direction[d][imageAxis];
+  const double first = 0.5 * voxels / count - 0.5;
+  firstIndex[imageAxis] = falls ? voxels - 1 - first : first;
+}
+
+}
+
+template <int D>
+std::vector<PictureSlice<D>> pictureSlices(const ImageGeometry<D>& image, const Matrix<D>& headerDirection,
+                                           const Size<D>& firstVoxel, const Size<D>& lastVoxel,
+                                           std::size_t slicesOfPlane, std::size_t leastPixels,
+                                           std::size_t mostPixels)
+{
+  double sideMm = 0;
+  for (int d = 0; d < D; ++d)
+    sideMm = std::max(sideMm, static_cast<double>(image.size[d]) * image.spacingMm[d]);
+  const double spacingMm = *std::ranges::min_element(image.spacingMm);
+  const double times = std::max(1.0, std::floor(static_cast<double>(leastPixels) * spacingMm / sideMm));
+  const double pixelMm = std::max(spacingMm / times, sideMm / static_cast<double>(mostPixels));
+  std::vector<PictureSlice<D>> slices;
+  const std::vector<Plane> planes = planesOf<D>(headerDirection);
+  for (std::size_t p = 0; p < planes.size(); ++p) {
+    const Plane& plane = planes[p];
+    PictureSlice<D> slice;
+    Vec<D> firstIndex{};
+    setPixels<D>(slice.lattice, firstIndex, 0, image, plane.right, plane.fallsRight, pixelMm);
+    setPixels<D>(slice.lattice, firstIndex, 1, image, plane.down, plane.fallsDown, pixelMm);
+    if constexpr (D == 2) {
+      slice.lattice.originMm = image.pointFromIndex()(firstIndex);
+      slices.push_back(slice);
+    } else {
+      const int through = plane.through;
+      slice.plane = planeNames[p];
+      std::ranges::copy(letters[p], slice.letters.begin());
+      slice.lattice.size[2] = 1;
+      slice.lattice.spacingMm[2] = image.spacingMm[through];
+      for (int d = 0; d < D; ++d)
+        slice.lattice.direction[d][2] = image.direction[d][through];
+      const auto first = static_cast<double>(firstVoxel[through]),
+                 last = static_cast<double>(lastVoxel[through]);
+      const std::size_t count =
+          std::min(slicesOfPlane, lastVoxel[through] - firstVoxel[through] + 1); // a thin image has fewer
+      for (std::size_t i = 0; i < count; ++i) {
+        const double share = (static_cast<double>(i) + 0.5) / static_cast<double>(count);
+        const double along = plane.fallsThrough ? last + 0.5 - share * (last - first + 1)
+                                                : first - 0.5 + share * (last - first + 1);
+        firstIndex[through] = std::round(along);
+        slice.lattice.originMm = image.pointFromIndex()(firstIndex);
+        ImageGeometry<D> inHeader = image;
+        inHeader.direction = headerDirection;
+        Vec<D> middle = firstIndex;
+        for (const int axis : {plane.right, plane.down})
+          middle[axis] = (static_cast<double>(image.size[axis]) - 1) / 2;
+        slice.position = positionText(inHeader.pointFromIndex()(middle)[p == 0 ? 2 : p == 1 ? 1 : 0], p);
+        slices.push_back(slice);
+      }
+    }
+  }
+  return slices;
+}
+
+template <int D>
+ImageGeometry<D> everyNthPixel(const ImageGeometry<D>& lattice, std::size_t n)
+{
+  ImageGeometry<D> coarse = lattice;
+  for (int d = 0; d < 2; ++d) {
+    coarse.size[d] = (lattice.size[d] + n - 1) / n;
+    coarse.spacingMm[d] = lattice.spacingMm[d] * static_cast<double>(n);
+  }
+  return coarse;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template std::vector<PictureSlice<D>> pictureSlices<D>(const ImageGeometry<D>&, const Matrix<D>&,          \
+                                                         const Size<D>&, const Size<D>&, std::size_t,        \
+                                                         std::size_t, std::size_t);                          \
+  template ImageGeometry<D> everyNthPixel<D>(const ImageGeometry<D>&, std::size_t);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

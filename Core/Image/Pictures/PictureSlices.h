@@ -1,0 +1,35 @@
+#pragma once
+
+#include "Core/Image/ImageGeometry.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// A slice of an image in square pixels, as a lattice of points.
+template <int D>
+struct PictureSlice {
+  ImageGeometry<D> lattice; // axis 0 runs right in the picture, axis 1 down; one voxel along the others
+  std::string plane;        // "axial", "coronal", "sagittal"; "" in 2D
+  std::string position;     // "S 34 mm": where the slice is along the axis through it; "" in 2D
+  std::array<std::string, 4> letters; // of the patient, at the left, right, upper and lower border; "" in 2D
+};
+
+/// Slices of the planes of planesOf(): `slicesOfPlane` in each, in equal steps from voxel `first` to voxel
+/// `last`; in 2D the image itself. Pixels are squares of the smallest spacing; those of a small image are an
+/// integer times smaller, so that its longest side has at least half of `leastPixels`, those of a large one
+/// larger, so that it has at most `mostPixels`. The points of a lattice lie in the geometry; letters and
+/// planes are those of the direction in the image's header, which a registration may leave out of account.
+template <int D>
+std::vector<PictureSlice<D>> pictureSlices(const ImageGeometry<D>&, const Matrix<D>& headerDirection,
+                                           const Size<D>& first, const Size<D>& last,
+                                           std::size_t slicesOfPlane, std::size_t leastPixels,
+                                           std::size_t mostPixels);
+
+/// Every n-th point of a lattice of pixels along both axes of the picture.
+template <int D>
+ImageGeometry<D> everyNthPixel(const ImageGeometry<D>& lattice, std::size_t n);
+
+}

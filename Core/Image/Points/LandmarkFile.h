@@ -1,0 +1,44 @@
+#pragma once
+
+#include "Core/Image/ImageGeometry.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// How a file of landmarks is written. automatic: .csv is csv, .vtk is vtk, others are elastix.
+enum class LandmarkFormat {
+  automatic,
+  elastix, // "point" (mm, LPS) or "index" (voxels from 0), the number of points, the points
+  vtk,     // legacy polydata, mm, LPS
+  dirlab,  // DIR-Lab: a line a point, three voxel numbers that count from 1
+  csv,     // BIRL and CIMA: columns X and Y, pixels from 0; another first column numbers the points
+};
+
+/// The format of the name automatic, elastix, vtk, dirlab or csv. Throws Error(usage) with `where`.
+LandmarkFormat landmarkFormatOf(const std::string& name, const std::string& where);
+
+/// The content of a file of landmarks. Indices count from 0 in every format and may be fractional.
+template <int D>
+struct Landmarks {
+  bool areIndices = false; // otherwise LPS mm
+  std::vector<Vec<D>> values;
+  std::vector<std::string> names; // of the points in a csv with such a column; otherwise empty
+};
+
+/// Reads landmarks. Throws Error(unreadableInput) with file and line: no such file, no points, a wrong header
+/// or count, not a finite number, a DIR-Lab number below 1; or a format that D = 2 or 3 does not have.
+template <int D>
+Landmarks<D> readLandmarks(const std::string& path, LandmarkFormat);
+
+/// The number of coordinates a point of the file has, 2 or 3. Throws Error(unreadableInput).
+int dimensionOfLandmarks(const std::string& path, LandmarkFormat);
+
+/// The grid of an image of DIR-Lab with the sizes and spacings published at dir-lab.com, its first voxel at 0
+/// mm: 4DCT1 to 4DCT10 (Castillo et al. 2009), COPD1 to COPD10 (Castillo et al. 2013). Throws Error(usage)
+/// with `where` for another name.
+ImageGeometry<3> dirLabGrid(const std::string& name, const std::string& where);
+
+}
