@@ -1,0 +1,126 @@
+#include "Tools/Compare/CompareOptions.h"
+
+#include "Core/Compute/Error.h"
+#include "Tools/Common/InputFiles.h"
+#include "Tools/Common/Process.h"
+
+#include <charconv>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+[[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
+{
+  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
+}
+
+void needsBoth(const Arguments& arguments, const std::string& a, const std::string& b,
+               const std::string& dashes)
+{
+  if (arguments.has(a) != arguments.has(b))
+    fail(dashes + (arguments.has(a) ? a : b), "given without " + dashes + (arguments.has(a) ? b : a), "both");
+}
+
+template <class Number>
+std::optional<Number> numberOf(const std::string& text)
+{
+  Number value{};
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size())
+    return {};
+  return value;
+}
+
+std::vector<std::size_t> voxelOf(const std::string& text)
+{
+  std::vector<std::size_t> voxel;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    const auto index = numberOf<std::size_t>(text.substr(start, end - start));
+    if (!index)
+      fail("--at " + text, "not understood", "a voxel from 0 for each axis, such as --at 100,80,60");
+    voxel.push_back(*index);
+    start = end + 1;
+  }
+  return voxel;
+}
+
+}
+
+ProgramText compareText()
+{
+  return {
+      "tessera-compare",
+      "tessera-compare -f fixed.nii.gz -m results/result.1.nii.gz --pictures pictures",
+      "Compares two images of one grid, such as the fixed image and the result of a registration, or the "
+      "results of two methods: differences, similarity, and pictures. Label maps are compared by their "
+      "overlap and the distances of their surfaces.",
+      {{"What to compare (-f and -m, or --fLabels and --mLabels, or all four)",
+        {{"f", "IMAGE", "the first image"},
+         {"m", "IMAGE", "the second image, on the grid of the first one"},
+         {"fMask", "IMAGE", "compare only where this mask, on the same grid, is not 0"},
+         ownOption("fLabels", "IMAGE", "label map beside -f"),
+         ownOption("mLabels", "IMAGE", "label map beside -m, on the grid of --fLabels")}},
+       {"How, and what is written",
+        {ownOption("range", "L",
+                   "range of grey values in the structural similarity (SSIM); without it the largest "
+                   "less the least value of the first image"),
+         ownOption("pictures", "FOLDER",
+                   "write checkerboard.png, difference.png and edges.png: axial, coronal and sagittal "
+                   "slices. The folder is made if it is missing"),
+         ownOption("at", "X,Y,Z", "voxel through which the slices of the pictures go (default: the middle)"),
+         ownOption("json", "FILE", "write the figures as JSON")}},
+       {"Reading images", readingOptionsOfImages()},
+       commonOptions()},
+      exitCodesText()};
+}
+
+CompareOptions compareOptions(const Arguments& arguments)
+{
+  needsBoth(arguments, "f", "m", "-");
+  needsBoth(arguments, "fLabels", "mLabels", "--");
+  CompareOptions options{arguments.text("f"),
+                         arguments.text("m"),
+                         arguments.text("fMask"),
+                         arguments.text("fLabels"),
+                         arguments.text("mLabels"),
+                         arguments.text("json"),
+                         arguments.text("pictures"),
+                         {},
+                         {},
+                         1};
+  if (options.first.empty() && options.firstLabels.empty())
+    fail("-f and -m, --fLabels and --mLabels", "none given, so there is nothing to compare",
+         "two images or two label maps");
+  for (const char* name : {"fMask", "range", "pictures", "at"})
+    if (arguments.has(name) && options.first.empty())
+      fail(std::string(name) == "fMask" ? "-fMask" : std::string("--") + name, "given without -f and -m",
+           "two images with it");
+  if (arguments.has("at") && options.pictures.empty())
+    fail("--at", "given without --pictures", "--pictures FOLDER with it");
+  if (arguments.has("range")) {
+    options.greyRange = numberOf<double>(arguments.text("range"));
+    if (!options.greyRange || !std::isfinite(*options.greyRange) || !(*options.greyRange > 0))
+      fail("--range " + arguments.text("range"), "no range", "a number above 0");
+  }
+  if (arguments.has("at"))
+    options.voxel = voxelOf(arguments.text("at"));
+  std::string source;
+  options.threads = threadCount(arguments, source);
+
+  InputFiles inputs;
+  for (const std::string& path :
+       {options.first, options.second, options.mask, options.firstLabels, options.secondLabels})
+    if (!path.empty())
+      inputs.addImage(path, "the input " + path);
+  std::vector<std::string> outputs{options.json};
+  for (const char* name : {"checkerboard", "difference", "edges"})
+    outputs.push_back(options.pictures.empty() ? "" : options.pictures + "/" + name + ".png");
+  for (const std::string& output : outputs)
+    if (!output.empty() && inputs.at(output))
+      fail(output, "this file is an input", "another place for results");
+  return options;
+}
+
+}

@@ -1,0 +1,256 @@
+#include "Tools/Compare/CompareRun.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Files/PngFile.h"
+#include "Core/Image/Pictures/ComparisonPictures.h"
+#include "Core/Image/Scores/ImageScores.h"
+#include "Core/Image/Scores/LabelScores.h"
+#include "Tools/Common/Process.h"
+#include "Tools/Common/StandardOutput.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* pictureNames[] = {"checkerboard", "difference", "edges"}; // in the order of Comparison
+
+/// Fails unless the corners of both grids agree to a hundredth of a voxel.
+template <int D>
+void requireOneGrid(const std::string& where, const ImageGeometry<D>& a, const ImageGeometry<D>& b)
+{
+  const double toleranceMm = 0.01 * *std::ranges::min_element(a.spacingMm);
+  bool isOne = a.size == b.size;
+  for (int corner = 0; corner < 1 << D && isOne; ++corner) {
+    Vec<D> index;
+    for (int d = 0; d < D; ++d)
+      index[d] = (corner >> d & 1) != 0 ? static_cast<double>(a.size[d] - 1) : 0;
+    const Vec<D> x = a.pointFromIndex()(index), y = b.pointFromIndex()(index);
+    for (int d = 0; d < D; ++d)
+      isOne = isOne && std::abs(x[d] - y[d]) <= toleranceMm;
+  }
+  if (!isOne)
+    failToRead(
+        where, "the images have different grids",
+        "images of one size, spacing, origin and direction; tessera-transform --grid IMAGE resamples one "
+        "on the grid of another");
+}
+
+template <int D>
+LoadedImage<D> loaded(const std::string& option, const std::string& path, int threads, RunLog& log)
+{
+  return withContext(option, [&] {
+    std::vector<std::string> notes;
+    LoadedImage<D> image = readImage<D>(path, notes, threads);
+    for (const std::string& note : notes)
+      log.warning(option + ": " + note);
+    return image;
+  });
+}
+
+template <int D>
+Image<D> labelsOf(const std::string& option, const std::string& path, int threads, RunLog& log)
+{
+  constexpr float largest = 1 << 24; // larger whole numbers are not exact in float
+  LoadedImage<D> labels = loaded<D>(option, path, threads, log);
+  for (const float value : labels.image.voxels)
+    if (value != std::floor(value) || std::abs(value) > largest)
+      failToRead(option + ": " + path, shortText(value) + " is no label",
+                 "a map of whole numbers up to 16777216");
+  return std::move(labels.image);
+}
+
+/// What counts: the mask, where both images are finite. Empty: everything.
+template <int D>
+std::vector<std::uint8_t> voxelsInUse(const CompareOptions& options, const LoadedImage<D>& a,
+                                      const LoadedImage<D>& b)
+{
+  std::vector<std::uint8_t> use;
+  const auto keep = [&use](const std::vector<std::uint8_t>& inside) {
+    if (use.empty())
+      use.assign(inside.size(), 1);
+    for (std::size_t i = 0; i < use.size(); ++i)
+      use[i] = use[i] && inside[i];
+  };
+  if (!options.mask.empty()) {
+    const Mask<D> mask = withContext("-fMask", [&] { return readMask<D>(options.mask, options.threads); });
+    requireOneGrid<D>("-f and -fMask", a.image.geometry, mask.geometry);
+    keep(mask.voxels);
+  }
+  for (const LoadedImage<D>* image : {&a, &b})
+    if (image->finiteVoxels)
+      keep(image->finiteVoxels->voxels);
+  if (!use.empty() && std::ranges::count(use, 0) == static_cast<std::ptrdiff_t>(use.size()))
+    failToRead("-fMask and the images", "no voxel is left to compare",
+               "a mask with voxels that are finite in both images");
+  return use;
+}
+
+Json json(const std::optional<double>& value)
+{
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string number(const std::optional<double>& value, const char* whyNot)
+{
+  return value ? decimals(*value, 6) : whyNot;
+}
+
+Json json(const ImageScores& s, double greyRange)
+{
+  Json standardized = nullptr;
+  if (s.standardized)
+    standardized = {{"meanAbsoluteError", s.standardized->meanAbsoluteError},
+                    {"absoluteErrorDeviation", s.standardized->absoluteErrorDeviation},
+                    {"sumOfSquaredErrors", s.standardized->sumOfSquaredErrors}};
+  return {{"voxels", s.voxels},
+          {"meanAbsoluteError", s.meanAbsoluteError},
+          {"absoluteErrorDeviation", s.absoluteErrorDeviation},
+          {"rootMeanSquareError", s.rootMeanSquareError},
+          {"zScored", standardized},
+          {"correlation", json(s.correlation)},
+          {"normalizedMutualInformation", json(s.mutualInformation)},
+          {"histogramBins", scoreHistogramBins},
+          {"structuralSimilarity", json(s.structuralSimilarity)},
+          {"structuralSimilarityRange", greyRange}};
+}
+
+std::string text(const ImageScores& s, double greyRange)
+{
+  const char* constant = "none: an image is constant";
+  std::string lines = "Voxels compared: " + std::to_string(s.voxels) + "\n";
+  lines += "MAE: " + decimals(s.meanAbsoluteError, 6) + " (deviation " + decimals(s.absoluteErrorDeviation, 6)
+           + "), RMSE: " + decimals(s.rootMeanSquareError, 6) + "\n";
+  lines += "z-scored images: "
+           + (s.standardized ? "MAE " + decimals(s.standardized->meanAbsoluteError, 6) + " (deviation "
+                                   + decimals(s.standardized->absoluteErrorDeviation, 6) + "), SSE "
+                                   + decimals(s.standardized->sumOfSquaredErrors, 3)
+                             : constant)
+           + "\n";
+  lines += "NCC: " + number(s.correlation, constant) + "\n";
+  lines += "NMI (" + std::to_string(scoreHistogramBins) + " bins): " + number(s.mutualInformation, constant)
+           + "\n";
+  lines += "SSIM (range " + shortText(greyRange) + "): "
+           + number(s.structuralSimilarity, "none: no whole window of 11 voxels an axis counts") + "\n";
+  return lines;
+}
+
+template <int D>
+void writePictures(const CompareOptions& options, const Image<D>& a, const Image<D>& b,
+                   const std::vector<std::uint8_t>& use)
+{
+  Size<D> voxel;
+  for (int d = 0; d < D; ++d)
+    voxel[d] = options.voxel.empty() ? a.geometry.size[d] / 2 : options.voxel[static_cast<std::size_t>(d)];
+  const std::string folder = prepareOutputFolder(options.pictures);
+  for (int i = 0; i < 3; ++i) {
+    const Picture picture = comparisonPicture<D>(static_cast<Comparison>(i), a, b, use, voxel);
+    AtomicFile file(folder + pictureNames[i] + ".png");
+    writePng(file.temporaryPath(), picture.pixels, picture.width);
+    file.commit();
+  }
+}
+
+template <int D>
+void checkVoxel(const CompareOptions& options, const Size<D>& size)
+{
+  bool isInside = options.voxel.empty() || options.voxel.size() == D;
+  for (std::size_t d = 0; d < D && isInside && !options.voxel.empty(); ++d)
+    isInside = options.voxel[d] < size[d];
+  if (isInside)
+    return;
+  std::string allowed;
+  for (const std::size_t length : size)
+    allowed += (allowed.empty() ? "" : ",") + ("0-" + std::to_string(length - 1));
+  throw Error(ExitCode::usage, "command line: --at: no voxel of the image. Allowed: " + allowed + ".");
+}
+
+struct Comparisons {
+  Json json;
+  std::string text;
+};
+
+template <int D>
+void compareIntensities(const CompareOptions& options, Comparisons& result, RunLog& log)
+{
+  const LoadedImage<D> a = loaded<D>("-f", options.first, options.threads, log),
+                       b = loaded<D>("-m", options.second, options.threads, log);
+  requireOneGrid<D>("-f and -m", a.image.geometry, b.image.geometry);
+  checkVoxel<D>(options, a.image.geometry.size);
+  const std::vector<std::uint8_t> use = voxelsInUse<D>(options, a, b);
+  const auto [least, largest] = std::ranges::minmax(a.image.voxels);
+  const double greyRange = options.greyRange.value_or(static_cast<double>(largest) - least);
+  const ImageScores scores =
+      imageScores<D>(Context{Device{}, options.threads}, a.image, b.image, use, greyRange);
+  result.json["images"] = json(scores, greyRange);
+  result.text += text(scores, greyRange);
+  if (!options.pictures.empty())
+    writePictures<D>(options, a.image, b.image, use);
+}
+
+template <int D>
+void compareLabels(const CompareOptions& options, Comparisons& result, RunLog& log)
+{
+  const Image<D> a = labelsOf<D>("--fLabels", options.firstLabels, options.threads, log),
+                 b = labelsOf<D>("--mLabels", options.secondLabels, options.threads, log);
+  requireOneGrid<D>("--fLabels and --mLabels", a.geometry, b.geometry);
+  const auto scores = labelScores<D>(Context{Device{}, options.threads}, a, b);
+  Json list = Json::array();
+  double mean = 0;
+  for (const auto& [label, s] : scores) {
+    list.push_back({{"label", label},
+                    {"voxelsFirst", s.voxelsA},
+                    {"voxelsSecond", s.voxelsB},
+                    {"dice", s.dice},
+                    {"hausdorff95Mm", json(s.hausdorff95Mm)},
+                    {"meanSurfaceDistanceMm", json(s.meanSurfaceDistanceMm)}});
+    const char* missing = "none: an image lacks it";
+    result.text += "Label " + std::to_string(label) + ": Dice " + decimals(s.dice, 6) + ", Hausdorff 95 % "
+                   + number(s.hausdorff95Mm, missing) + " mm, mean surface distance "
+                   + number(s.meanSurfaceDistanceMm, missing) + " mm\n";
+    mean += s.dice / static_cast<double>(scores.size());
+  }
+  result.json["labels"] = std::move(list);
+  result.json["meanDice"] = scores.empty() ? Json(nullptr) : Json(mean);
+  result.text += scores.empty() ? "No labels but 0\n"
+                                : "Mean Dice of " + std::to_string(scores.size())
+                                      + " labels: " + decimals(mean, 6) + "\n";
+}
+
+template <int D>
+int compareAll(const CompareOptions& options, RunLog& log)
+{
+  Comparisons result;
+  if (!options.first.empty())
+    compareIntensities<D>(options, result, log);
+  if (!options.firstLabels.empty())
+    compareLabels<D>(options, result, log);
+  putStandardOutput(result.text);
+  if (!options.json.empty())
+    writeTextFile(options.json, result.json.dump(2) + "\n");
+  return 0;
+}
+
+}
+
+int compareImages(const CompareOptions& options, RunLog& log)
+{
+  const bool hasImages = !options.first.empty();
+  const std::string option = hasImages ? "-f" : "--fLabels";
+  const int dimension = withContext(
+      option, [&] { return readImageHeader(hasImages ? options.first : options.firstLabels).dimension; });
+  if (dimension != 2 && dimension != 3)
+    failToRead(option, "an image of " + std::to_string(dimension) + " dimensions", "2 or 3");
+  return dimension == 2 ? compareAll<2>(options, log) : compareAll<3>(options, log);
+}
+
+}

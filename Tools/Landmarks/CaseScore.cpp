@@ -1,0 +1,265 @@
+#include "Tools/Landmarks/CaseScore.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/ImageHeader.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Files/TextWords.h"
+#include "Core/Image/Points/LandmarkFile.h"
+#include "Core/Image/Points/OutputPointsFile.h"
+#include "Core/Registration/TransformFiles/TransformFile.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+[[noreturn]] void fail(const std::string& wrong, const std::string& allowed)
+{
+  throw Error(ExitCode::usage, wrong + ". Allowed: " + allowed + ".");
+}
+
+bool isItkTransformFile(const std::string& path)
+{
+  return path.ends_with(".tfm") || path.ends_with(".h5") || path.ends_with(".hdf5");
+}
+
+LandmarkFormat formatOf(const ScoreCase& c)
+{
+  return c.has("dirlab") && !c.has("format") ? LandmarkFormat::dirlab
+                                             : landmarkFormatOf(c.get("format", "automatic"), "--format");
+}
+
+int dimensionOf(const ScoreCase& c)
+{
+  if (c.has("dirlab"))
+    return 3;
+  for (const char* image : {"f", "m"})
+    if (c.has(image))
+      return withContext(std::string("-") + image, [&] { return readImageHeader(c.get(image)).dimension; });
+  if (c.has("tp") && !isItkTransformFile(c.get("tp")))
+    return static_cast<int>(withContext("-tp", [&] { return readTransformDimension(c.get("tp")); }));
+  return withContext("-fp", [&] { return dimensionOfLandmarks(c.get("fp"), formatOf(c)); });
+}
+
+/// The grid of -f or -m, or of the case of DIR-Lab; empty: neither is given.
+template <int D>
+std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& option)
+{
+  std::optional<ImageGeometry<D>> grid;
+  if constexpr (D == 3)
+    if (c.has("dirlab"))
+      grid = dirLabGrid(c.get("dirlab"), "--dirlab");
+  if (!c.has(option))
+    return grid;
+  return withContext("-" + option, [&] {
+    const ImageGeometry<D> ofImage = geometryOf<D>(readImageHeader(c.get(option)));
+    if (grid && grid->size != ofImage.size)
+      fail(c.get(option) + ": its size is not that of DIR-Lab's " + c.get("dirlab"),
+           "the images of the case, or -f and -m without --dirlab");
+    return ofImage;
+  });
+}
+
+/// Reads landmarks in mm. Voxels are not rounded: they may be fractional.
+template <int D>
+Landmarks<D> landmarksMm(const ScoreCase& c, const std::string& option, const std::string& imageOption)
+{
+  const std::string where = (option == "mapped" ? "--" : "-") + option;
+  return withContext(where, [&] {
+    Landmarks<D> landmarks = readLandmarks<D>(c.get(option), formatOf(c));
+    if (!landmarks.areIndices)
+      return landmarks;
+    const std::optional<ImageGeometry<D>> grid = gridOf<D>(c, imageOption);
+    if (!grid)
+      fail(c.get(option) + ": its points are voxels, but the grid of the image is not known",
+           "-" + imageOption + " IMAGE, --dirlab CASE, or points in mm");
+    const AffineMap<D> pointFromIndex = grid->pointFromIndex();
+    for (Vec<D>& value : landmarks.values)
+      value = pointFromIndex(value);
+    landmarks.areIndices = false;
+    return landmarks;
+  });
+}
+
+/// Brings the points to the order of the names. Files without names are in order already.
+template <int D>
+void matchTo(const std::vector<std::string>& names, const std::string& path, Landmarks<D>& landmarks)
+{
+  if (names.empty() != landmarks.names.empty())
+    failToRead(path, "one of the files numbers its points, the other does not", "the same columns in both");
+  std::vector<Vec<D>> ordered;
+  for (const std::string& name : names) {
+    const auto place = std::ranges::find(landmarks.names, name);
+    if (place == landmarks.names.end())
+      failToRead(path, "the point \"" + name + "\" is missing", "the same points in both files");
+    ordered.push_back(landmarks.values[static_cast<std::size_t>(place - landmarks.names.begin())]);
+  }
+  if (!names.empty())
+    landmarks.values = std::move(ordered);
+}
+
+template <int D>
+std::vector<Vec<D>> mappedFromFile(const ScoreCase& c, const std::vector<std::string>& names)
+{
+  const std::string path = c.get("mapped");
+  if (withContext("--mapped", [&] { return readWholeFile(path); }).starts_with("Point\t"))
+    return withContext("--mapped", [&] { return readOutputPointsMm<D>(path); });
+  Landmarks<D> landmarks = landmarksMm<D>(c, "mapped", "m");
+  matchTo<D>(names, "--mapped: " + path, landmarks);
+  return landmarks.values;
+}
+
+template <int D>
+std::vector<Vec<D>> mappedBy(const TransformChain<D>& chain, const std::vector<Vec<D>>& pointsMm)
+{
+  Context oneThread;
+  std::vector<Vec<D>> mapped = pointsMm;
+  for (Vec<D>& pointMm : mapped) {
+    ListSamples<D> point;
+    PointsOut<D> out;
+    for (int d = 0; d < D; ++d)
+      point.pointMm[d] = out[d] = &pointMm[d];
+    point.count = 1;
+    mapChain<D>(oneThread, chain, point, out);
+    if (!std::ranges::all_of(pointMm, [](double coordinate) { return std::isfinite(coordinate); }))
+      fail("-tp: the transform maps a landmark to no finite point", "a transform that does");
+  }
+  return mapped;
+}
+
+template <int D>
+std::vector<double> listOf(const Vec<D>& point)
+{
+  return {point.begin(), point.end()};
+}
+
+/// Errors by the convention: `grid` is that of the moving image if mapped points are rounded to voxels.
+template <int D>
+std::vector<Vec<D>> errorsOf(std::vector<Vec<D>> mappedMm, const std::vector<Vec<D>>& movingMm,
+                             const std::optional<ImageGeometry<D>>& grid)
+{
+  for (std::size_t i = 0; i < mappedMm.size(); ++i) {
+    if (grid) {
+      Vec<D> index = grid->pointToIndex()(mappedMm[i]);
+      for (double& coordinate : index)
+        coordinate = std::floor(coordinate + 0.5);
+      mappedMm[i] = grid->pointFromIndex()(index);
+    }
+    for (int d = 0; d < D; ++d)
+      mappedMm[i][d] -= movingMm[i][d];
+  }
+  return mappedMm;
+}
+
+template <int D>
+double length(const Vec<D>& vector)
+{
+  double squared = 0;
+  for (const double value : vector)
+    squared += value * value;
+  return std::sqrt(squared);
+}
+
+template <int D>
+struct Mapping {
+  std::vector<Vec<D>> mappedMm;
+  std::optional<VolumeChange> volumes;
+};
+
+template <int D>
+Mapping<D> mappingOf(const ScoreCase& c, const Landmarks<D>& fixed,
+                     const std::optional<ImageGeometry<D>>& fixedGrid, int threads, const Registry& registry,
+                     RunLog& log)
+{
+  if (c.has("mapped"))
+    return {mappedFromFile<D>(c, fixed.names), {}};
+  const auto warn = [&log](const std::string& line) { log.warning(line); };
+  const std::string path = c.get("tp");
+  return withContext("-tp", [&]() -> Mapping<D> {
+    std::optional<ImageGeometry<D>> grid = fixedGrid;
+    std::shared_ptr<const TransformChain<D>> chain;
+    if (isItkTransformFile(path))
+      chain = readTransformChain<D>(path, registry, warn);
+    else {
+      const TransformFileContent<D> file =
+          readTransformFile<D>(path, registry, warn, grid ? &*grid : nullptr);
+      chain = file.chain;
+      grid = file.output;
+    }
+    Mapping<D> mapping{mappedBy<D>(*chain, fixed.values), {}};
+    if (!grid)
+      return mapping;
+    MaskPointer<D> mask;
+    if (c.has("fMask"))
+      mask = std::make_shared<Mask<D>>(
+          withContext("-fMask", [&] { return readMask<D>(c.get("fMask"), threads); }));
+    const auto onGrid = std::make_shared<const Image<D>>(Image<D>{*grid, {}});
+    mapping.volumes = volumeChange<D>(Context{Device{}, threads}, registry, *chain, onGrid, mask);
+    return mapping;
+  });
+}
+
+template <int D>
+CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry& registry, RunLog& log)
+{
+  const std::optional<ImageGeometry<D>> fixedGrid = gridOf<D>(c, "f");
+  const std::optional<ImageGeometry<D>> movingGrid =
+      isRounded ? gridOf<D>(c, "m") : std::optional<ImageGeometry<D>>{};
+  if (isRounded && !movingGrid)
+    fail("--convention rounded: the grid of the moving image is not known", "-m IMAGE or --dirlab CASE");
+  const Landmarks<D> fixed = landmarksMm<D>(c, "fp", "f");
+  Landmarks<D> moving = landmarksMm<D>(c, "mp", "m");
+  const auto checkCount = [&](const std::string& option, std::size_t count) {
+    if (count != fixed.values.size())
+      failToRead("-fp and " + option,
+                 std::to_string(fixed.values.size()) + " and " + std::to_string(count)
+                     + " points do not correspond",
+                 "as many of one as of the other");
+  };
+  checkCount("-mp", moving.values.size());
+  matchTo<D>(fixed.names, "-mp: " + c.get("mp"), moving);
+
+  CaseScore result;
+  result.id = c.id;
+  result.dimension = D;
+  if (fixedGrid) {
+    Vec<D> extentMm;
+    for (int d = 0; d < D; ++d)
+      extentMm[d] = fixedGrid->spacingMm[d] * static_cast<double>(fixedGrid->size[d]);
+    result.diagonalMm = length<D>(extentMm);
+  }
+  const std::vector<Vec<D>> before = errorsOf<D>(fixed.values, moving.values, movingGrid);
+  result.before = errorStatistics<D>(before);
+  std::vector<Vec<D>> mappedMm = fixed.values, after = before;
+  if (c.has("tp") || c.has("mapped")) {
+    Mapping<D> mapping = mappingOf<D>(c, fixed, fixedGrid, threads, registry, log);
+    checkCount("--mapped", mapping.mappedMm.size());
+    mappedMm = std::move(mapping.mappedMm);
+    after = errorsOf<D>(mappedMm, moving.values, movingGrid);
+    result.after = errorStatistics<D>(after);
+    result.volumes = mapping.volumes;
+  }
+  for (std::size_t i = 0; i < before.size(); ++i)
+    result.points.push_back({fixed.names.empty() ? std::to_string(i + 1) : fixed.names[i],
+                             listOf<D>(fixed.values[i]), listOf<D>(moving.values[i]), listOf<D>(mappedMm[i]),
+                             length<D>(before[i]), length<D>(after[i])});
+  return result;
+}
+
+}
+
+CaseScore scoreCase(const ScoreCase& c, bool isRounded, int threads, const Registry& registry, RunLog& log)
+{
+  return withContext(c.where, [&] {
+    const int dimension = dimensionOf(c);
+    if (dimension != 2 && dimension != 3)
+      fail(std::to_string(dimension) + " dimensions", "2 or 3");
+    return dimension == 2 ? scored<2>(c, isRounded, threads, registry, log)
+                          : scored<3>(c, isRounded, threads, registry, log);
+  });
+}
+
+}

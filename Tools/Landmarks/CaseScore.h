@@ -1,0 +1,36 @@
+#pragma once
+
+#include "Core/Registry/Registry.h"
+#include "Tools/Common/ErrorStatistics.h"
+#include "Tools/Common/RunLog.h"
+#include "Tools/Landmarks/ScoreOptions.h"
+#include "Tools/Register/VolumeChange.h"
+
+#include <optional>
+
+namespace tessera {
+
+/// A landmark of a case; each vector has the case's dimension.
+struct ScoredPoint {
+  std::string name;                                // of the file, or its number from 1
+  std::vector<double> fixedMm, movingMm, mappedMm; // mappedMm is not rounded
+  double beforeMm = 0, afterMm = 0;                // distances, by the convention
+};
+
+/// The score of a case. Nothing after: neither a transform nor mapped points are given.
+struct CaseScore {
+  std::string id;
+  int dimension = 3;
+  ErrorStatistics before;
+  std::optional<ErrorStatistics> after;
+  // The same divided by the diagonal of the fixed image (BIRL: rTRE); empty without a grid of the fixed
+  // image.
+  std::optional<double> diagonalMm;
+  std::optional<VolumeChange> volumes; // with -tp, of a transform that is not linear
+  std::vector<ScoredPoint> points;
+};
+
+/// Scores a case. Throws Error.
+CaseScore scoreCase(const ScoreCase&, bool isRounded, int threads, const Registry&, RunLog&);
+
+}

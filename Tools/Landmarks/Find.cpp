@@ -1,0 +1,125 @@
+#include "Tools/Landmarks/Find.h"
+
+#include "Components/RegisterComponents.h"
+#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Image/Landmarks/Keypoints.h"
+#include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Tools/Common/Process.h"
+#include "Tools/Common/StandardOutput.h"
+#include "Tools/Landmarks/Tracking.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int cubeOfDetection = 6; // voxels
+
+std::string pointsText(const std::vector<Vec<3>>& pointsMm)
+{
+  std::string text = "point\n" + std::to_string(pointsMm.size()) + "\n";
+  char line[200];
+  for (const Vec<3>& point : pointsMm) {
+    std::snprintf(line, sizeof line, "%.6f %.6f %.6f\n", point[0], point[1], point[2]);
+    text += line;
+  }
+  return text;
+}
+
+double spacingFor(const FindOptions& options, const LoadedSide& fixed)
+{
+  const double spacingMm = options.spacingMm.value_or(spacingOf(fixed.image->geometry));
+  const ImageGeometry<3>& grid = fixed.image->geometry;
+  double voxels = 1;
+  for (std::size_t d = 0; d < 3; ++d)
+    voxels *= static_cast<double>(grid.size[d]) * grid.spacingMm[d] / spacingMm + 1;
+  if (voxels > 2e9)
+    throw Error(ExitCode::usage,
+                "command line: --spacing: more than 2e9 voxels on this image. Allowed: a wider "
+                "spacing.");
+  return spacingMm;
+}
+
+Json jsonOf(const FindOptions& options, const TrackingScene& scene, const std::vector<TrackedPoint>& points,
+            std::size_t kept)
+{
+  Json list = Json::array();
+  for (const TrackedPoint& point : points)
+    list.push_back({{"fixedMm", point.fixedMm},
+                    {"movingMm", point.movingMm},
+                    {"backwardMm", point.backwardMm},
+                    {"weight", point.weight},
+                    {"dropped", point.dropped.empty() ? Json() : Json(point.dropped)}});
+  return {{"method", options.method},
+          {"spacingMm", scene.spacingMm},
+          {"keypoints", points.size()},
+          {"kept", kept},
+          {"points", std::move(list)}};
+}
+
+}
+
+int detect(const FindOptions& options, RunLog& log)
+{
+  const LoadedSide fixed = loadSide("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
+  Context context{Device{}, options.threads};
+  const ImageGeometry<3> grid = workingGrid(fixed, spacingFor(options, fixed), 0);
+  const ImagePointer<3> image = sampledOn(context, grid, *fixed.image, {});
+  std::vector<Vec<3>> pointsMm;
+  for (const Voxel& voxel :
+       foerstnerKeypoints(context, *image, maskOn(context, grid, fixed), cubeOfDetection))
+    pointsMm.push_back(grid.pointFromIndex()(
+        Vec<3>{static_cast<double>(voxel[0]), static_cast<double>(voxel[1]), static_cast<double>(voxel[2])}));
+  if (pointsMm.empty())
+    throw Error(ExitCode::registrationFailed,
+                "-f: no keypoint was found. Allowed: an image with structure in its mask.");
+  writeTextFile(options.output, pointsText(pointsMm));
+  putStandardOutput(std::to_string(pointsMm.size()) + " keypoints.\n");
+  return 0;
+}
+
+int track(const FindOptions& options, RunLog& log)
+{
+  Registry registry;
+  registerComponents(registry);
+  TrackingScene scene;
+  scene.fixed = loadSide("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
+  scene.moving = loadSide("-m", options.moving, "-mMask", options.movingMask, options.threads, log);
+  if (!options.initial.empty())
+    scene.initial = withContext("-t0", [&] {
+      return readTransformChain<3>(options.initial, registry,
+                                   [&log](const std::string& line) { log.warning(line); });
+    });
+  scene.spacingMm = spacingFor(options, scene.fixed);
+  scene.toleranceMm = options.toleranceMm;
+  const std::string folder = prepareOutputFolder(options.output);
+  Context context{Device{}, options.threads};
+  const std::vector<TrackedPoint> points = trackBySelfSimilarity(context, scene, log);
+
+  std::vector<Vec<3>> fixedMm, movingMm;
+  std::string weights;
+  char number[40];
+  for (const TrackedPoint& point : points)
+    if (point.dropped.empty()) {
+      fixedMm.push_back(point.fixedMm);
+      movingMm.push_back(point.movingMm);
+      std::snprintf(number, sizeof number, "%.6g\n", point.weight);
+      weights += number;
+    }
+  writeTextFile(folder + "fixed.txt", pointsText(fixedMm));
+  writeTextFile(folder + "moving.txt", pointsText(movingMm));
+  writeTextFile(folder + "weights.txt", weights);
+  writeTextFile(folder + "matches.json", jsonOf(options, scene, points, fixedMm.size()).dump(1) + "\n");
+  putStandardOutput(std::to_string(fixedMm.size()) + " landmarks of " + std::to_string(points.size())
+                    + " keypoints.\n");
+  return 0;
+}
+
+}

@@ -1,0 +1,111 @@
+#include "Tools/Landmarks/FindOptions.h"
+
+#include "Core/Compute/Error.h"
+#include "Tools/Common/InputFiles.h"
+#include "Tools/Common/Process.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+[[noreturn]] void fail(const std::string& wrong, const std::string& allowed)
+{
+  throw Error(ExitCode::usage, "command line: " + wrong + ". Allowed: " + allowed + ".");
+}
+
+double lengthMm(const Arguments& arguments, const std::string& name, double most)
+{
+  const std::string text = arguments.text(name);
+  double value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || !(value > 0 && value <= most))
+    fail("--" + name + " " + text + ": not such a length",
+         "a number of mm above 0 and at most " + std::to_string(static_cast<int>(most)));
+  return value;
+}
+
+}
+
+OptionGroup findOptionsText()
+{
+  return {
+      "Finding landmarks (detect, track), beside -f, -m and -fMask",
+      {{"mMask", "IMAGE", "track: landmarks are dropped where they leave this mask of the moving image"},
+       {"t0", "FILE", "track: transform to start from, such as that of an affine registration"},
+       ownOption("method", "NAME",
+                 "track: mind (default): self-similarity, a search of 16, 8 and 3 voxels about -t0, "
+                 "regularized on a tree, forwards and backwards"),
+       ownOption(
+           "spacing", "MM",
+           "edge of the cubic voxels that are searched (default: a cube of the volume of a voxel of -f)"),
+       ownOption("tolerance", "MM", "track: how far a landmark may move unlike its neighbours (default 3)"),
+       {"o", "FILE", "detect: where the keypoints are written"},
+       {"out", "FOLDER",
+        "track: where fixed.txt, moving.txt, weights.txt (for -fp, -mp and --point-weights of tessera) and "
+        "matches.json are written; made if it is missing"}}};
+}
+
+void checkOptionsOf(const std::string& command, const Arguments& arguments)
+{
+  static const std::map<std::string, std::vector<std::string>> commandsOf{
+      {"fp", {"score"}},         {"mp", {"score"}},
+      {"tp", {"score"}},         {"mapped", {"score"}},
+      {"format", {"score"}},     {"dirlab", {"score"}},
+      {"json", {"score"}},       {"csv", {"score"}},
+      {"convention", {"score"}}, {"m", {"score", "track"}},
+      {"mMask", {"track"}},      {"t0", {"track"}},
+      {"method", {"track"}},     {"spacing", {"detect", "track"}},
+      {"tolerance", {"track"}},  {"o", {"detect"}},
+      {"out", {"track"}}};
+  for (const auto& [name, commands] : commandsOf)
+    if (arguments.has(name) && std::ranges::count(commands, command) == 0)
+      fail("-" + name + ": not an option of " + command, "with " + commands.front());
+}
+
+FindOptions findOptions(const std::string& command, const Arguments& arguments)
+{
+  const bool tracks = command == "track";
+  const std::string out = tracks ? "out" : "o";
+  for (const std::string& needed :
+       tracks ? std::vector<std::string>{"f", "m", out} : std::vector<std::string>{"f", out})
+    if (!arguments.has(needed))
+      fail("-" + needed + " is not given", "-" + needed + (needed == "out" ? " FOLDER" : " FILE"));
+  FindOptions options;
+  options.fixed = arguments.text("f");
+  options.moving = arguments.text("m");
+  options.fixedMask = arguments.text("fMask");
+  options.movingMask = arguments.text("mMask");
+  options.initial = arguments.text("t0");
+  options.output = arguments.text(out);
+  options.method = arguments.text("method", options.method);
+  if (options.method != "mind")
+    fail("--method " + options.method + ": not known", "mind");
+  if (arguments.has("spacing"))
+    options.spacingMm = lengthMm(arguments, "spacing", 100);
+  if (arguments.has("tolerance"))
+    options.toleranceMm = lengthMm(arguments, "tolerance", 1000);
+  std::string source;
+  options.threads = threadCount(arguments, source);
+
+  InputFiles inputs;
+  for (const std::string& path : {options.fixed, options.moving, options.fixedMask, options.movingMask})
+    if (!path.empty())
+      inputs.addImage(path, "the image " + path);
+  inputs.addTransform(options.initial, "the transform " + options.initial);
+  const std::string folder = options.output + "/";
+  const std::vector<std::string> outputs =
+      tracks ? std::vector<std::string>{folder + "fixed.txt", folder + "moving.txt", folder + "weights.txt",
+                                        folder + "matches.json"}
+             : std::vector<std::string>{options.output};
+  for (const std::string& path : outputs)
+    if (inputs.at(path))
+      fail("-" + out + " " + options.output + ": " + path + " is an input", "another place");
+  return options;
+}
+
+}

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "Tools/Common/CommandLine.h"
+
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+/// The options of `detect` and `track`.
+struct FindOptions {
+  std::string fixed, moving, fixedMask, movingMask, initial; // files; empty: none
+  std::string output;                                        // detect: a file; track: a folder
+  std::string method = "mind";
+  std::optional<double> spacingMm; // of the working grid; none: cubes of a voxel's volume
+  double toleranceMm = 3;
+  int threads = 1;
+};
+
+/// The groups of the help that only `detect` and `track` have.
+OptionGroup findOptionsText();
+
+/// Throws Error(usage) for values that are missing or not allowed, and if an output would replace an input.
+FindOptions findOptions(const std::string& command, const Arguments&);
+
+/// Throws Error(usage) if an option is given that this command does not have.
+void checkOptionsOf(const std::string& command, const Arguments&);
+
+}

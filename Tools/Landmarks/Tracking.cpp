@@ -1,0 +1,60 @@
+#include "Tools/Landmarks/Tracking.h"
+
+#include "Core/Image/Landmarks/NeighbourAgreement.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr double largestBackwardVoxels = 2;
+
+}
+
+void TrackingScene::toMoving(PointBatch<3>& points) const
+{
+  Context oneThread;
+  if (initial)
+    mapChain<3>(oneThread, *initial, points.list(), points.out());
+}
+
+Vec<3> TrackingScene::toMoving(const Vec<3>& pointMm) const
+{
+  Vec<3> mapped = pointMm;
+  Context oneThread;
+  if (initial)
+    mapChain<3>(oneThread, *initial, {{&mapped[0], &mapped[1], &mapped[2]}, 1},
+                {&mapped[0], &mapped[1], &mapped[2]});
+  return mapped;
+}
+
+void dropOutliers(const Context& context, const TrackingScene& scene, std::vector<TrackedPoint>& points)
+{
+  const PointToIndex<3> indexOf = scene.moving.image->geometry.pointToIndex();
+  for (TrackedPoint& point : points) {
+    std::size_t voxel;
+    if (!findNearestVoxel<3>(scene.moving.image->geometry.size, indexOf(point.movingMm), voxel)
+        || !scene.moving.mayUse(point.movingMm))
+      point.dropped = "outside";
+    else if (point.backwardMm > largestBackwardVoxels * scene.spacingMm)
+      point.dropped = "backward";
+  }
+  std::vector<std::size_t> left;
+  std::vector<Vec<3>> pointsMm, displacementsMm; // against the initial transform
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (points[i].dropped.empty()) {
+      left.push_back(i);
+      pointsMm.push_back(points[i].fixedMm);
+      const Vec<3> startMm = scene.toMoving(points[i].fixedMm);
+      displacementsMm.emplace_back();
+      for (std::size_t d = 0; d < 3; ++d)
+        displacementsMm.back()[d] = points[i].movingMm[d] - startMm[d];
+    }
+  const std::vector<bool> agrees =
+      agreesWithNeighbours(context, pointsMm, displacementsMm, scene.toleranceMm);
+  for (std::size_t i = 0; i < left.size(); ++i)
+    if (!agrees[i])
+      points[left[i]].dropped = "neighbours";
+}
+
+}
