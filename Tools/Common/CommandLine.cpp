@@ -269,15 +269,19 @@ int printText(const std::string& text)
   return 0;
 }
 
-std::string versionText(const Arguments& arguments, const std::string& program)
+std::string builtFrom()
 {
 #ifdef TESSERA_WITHOUT_CUDA
   const std::string devices = "cpu (built without CUDA)";
 #else
   const std::string devices = "cpu, cuda";
 #endif
-  const std::string built =
-      "Compiler: GCC version " __VERSION__ "\nDevices: " + devices + "\n" TESSERA_BUILT_FROM;
+  return "Compiler: GCC version " __VERSION__ "\nDevices: " + devices + "\n" TESSERA_BUILT_FROM;
+}
+
+std::string versionText(const Arguments& arguments, const std::string& program)
+{
+  const std::string built = builtFrom();
   const bool extended = arguments.has("extended-version");
   if (!extended && !arguments.has("version"))
     return "";

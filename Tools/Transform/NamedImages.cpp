@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Tools/Common/TransformOutput.h"
 #include "Tools/Transform/TransformedPoints.h"
 
 #include <algorithm>
@@ -90,6 +91,12 @@ void checkInputsStay(const TransformOptions& options, const std::vector<ImageTas
     inputs.checkStay(option, place.folder + stem + "." + place.format);
   for (const ImageTask& task : tasks)
     inputs.checkStay(given(task), place.folder + task.outputStem + "." + place.format);
+  if (!options.write.empty())
+    for (const std::string& path :
+         filesOfOutput(options.write, transformFormat(options.format, options.write)))
+      inputs.checkStay("--write", path);
+  if (options.description)
+    inputs.checkStay("--describe-transform", place.folder + descriptionName);
   if (!options.points.empty())
     inputs.checkStay("-def " + options.points, place.folder + nameOfOutputPoints(options.points));
 }
@@ -118,7 +125,11 @@ std::vector<ImageTask> namedImages(const TransformOptions& options)
 InputFiles inputFilesOf(const TransformOptions& options, const std::vector<ImageTask>& tasks)
 {
   InputFiles inputs;
-  inputs.addTransform(options.transformFile, "the transform " + options.transformFile);
+  for (const std::string& path : options.transformFiles)
+    inputs.addTransform(path, "the transform " + path);
+  for (const std::string& path : {options.grid, options.moving})
+    if (!path.empty())
+      inputs.addImage(path, "the image " + path);
   inputs.add(options.points, "the points " + options.points);
   for (const auto* values : {&options.images, &options.labels})
     for (const std::string& value : *values)
@@ -140,6 +151,17 @@ void nameResults(const TransformOptions& options, const ResultPlace& place, cons
     checkNamesDiffer(options, tasks);
   }
   checkInputsStay(options, tasks, place, inputs);
+}
+
+std::vector<std::string> resultPaths(const TransformOptions& options, const std::vector<ImageTask>& tasks,
+                                     const std::string& folder, const std::string& format)
+{
+  std::vector<std::string> paths;
+  for (const auto& [option, stem] : requestedFields(options))
+    paths.push_back(folder + stem + "." + format);
+  for (const ImageTask& task : tasks)
+    paths.push_back(folder + task.outputStem + "." + format);
+  return paths;
 }
 
 }

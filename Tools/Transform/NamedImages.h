@@ -9,6 +9,9 @@
 
 namespace tessera {
 
+/// The file of --describe-transform, in the output folder.
+constexpr const char* descriptionName = "transform.json";
+
 /// Where results are written: `folder`, a stem, "." and `format`.
 struct ResultPlace {
   std::string folder, singleStem, format; // singleStem: of the only result
@@ -27,5 +30,9 @@ InputFiles inputFilesOf(const TransformOptions&, const std::vector<ImageTask>& t
 /// over an input.
 void nameResults(const TransformOptions&, const ResultPlace&, const InputFiles& inputs,
                  std::vector<ImageTask>& tasks);
+
+/// All results that are images or fields.
+std::vector<std::string> resultPaths(const TransformOptions&, const std::vector<ImageTask>&,
+                                     const std::string& folder, const std::string& format);
 
 }

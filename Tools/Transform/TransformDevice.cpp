@@ -4,6 +4,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Tools/Batch/ImageBatch.h"
 #include "Tools/Common/ResamplingWork.h"
@@ -100,6 +101,38 @@ std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D
 }
 
 template <int D>
+std::string withoutCuda(const TransformOptions& options, const TransformChain<D>& chain,
+                        const Interpolator<D>& ofImages, const std::string& interpolatorName,
+                        const FieldMethods<D>& methods)
+{
+  std::string whyNotImages = hasImages(options) ? whyNotOnCuda<D>(chain) : "";
+  if (whyNotImages.empty() && !options.images.empty() && !ofImages.onCuda())
+    whyNotImages = "the interpolator \"" + interpolatorName + "\"";
+  if (!whyNotImages.empty())
+    return "resampling an image (-in) has no CUDA form here: " + whyNotImages;
+  if (!options.points.empty())
+    return "mapping a file of points (-def) has no CUDA form";
+  const auto whyNot = [&](bool asked, const char* option, FieldQuantity quantity) {
+    const std::string why = asked ? methods.whyNotOnCuda(quantity) : "";
+    return why.empty() ? why : option + std::string(" has no CUDA form here: ") + why;
+  };
+  const std::string field = whyNot(options.field, "-def all", FieldQuantity::displacements);
+  if (!field.empty())
+    return field;
+  return whyNot(options.determinants || options.matrices, options.determinants ? "-jac all" : "-jacmat all",
+                FieldQuantity::derivatives);
+}
+
+TransformDevice deviceOfInverse(const std::string& asked)
+{
+  const std::string why = "the inverse of transforms that are not linear is computed there";
+  if (asked == "auto" || asked == "cpu")
+    return {{Device{}, "cpu: " + why}, {}};
+  chooseDevice(asked, "--device", ""); // throws if there is no such device
+  return {{Device{}, "cpu: " + why + ", also with --device " + asked}, {}};
+}
+
+template <int D>
 TransformDevice chooseTransformDevice(const TransformDeviceRequest<D>& request)
 {
   const std::string& asked = request.options.device;
@@ -133,6 +166,10 @@ TransformDevice chooseTransformDevice(const TransformDeviceRequest<D>& request)
   return {choice, predicted().cuda};
 }
 
+template std::string withoutCuda(const TransformOptions&, const TransformChain<2>&, const Interpolator<2>&,
+                                 const std::string&, const FieldMethods<2>&);
+template std::string withoutCuda(const TransformOptions&, const TransformChain<3>&, const Interpolator<3>&,
+                                 const std::string&, const FieldMethods<3>&);
 template TransformDevice chooseTransformDevice(const TransformDeviceRequest<2>&);
 template TransformDevice chooseTransformDevice(const TransformDeviceRequest<3>&);
 

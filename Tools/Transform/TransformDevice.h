@@ -1,6 +1,8 @@
 #pragma once
 
 #include "Core/Compute/Device.h"
+#include "Core/Registration/Fields/FieldMethods.h"
+#include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
 #include "Tools/Batch/ImageTask.h"
@@ -31,6 +33,15 @@ struct TransformDeviceRequest {
   std::vector<ImageTask>& tasks; // chooseTransformDevice reads their headers
   std::string withoutCuda;       // why the task cannot run on CUDA; empty if it can
 };
+
+/// The reason why CUDA cannot do the work that the options ask for; empty if it can.
+template <int D>
+std::string withoutCuda(const TransformOptions&, const TransformChain<D>&, const Interpolator<D>& ofImages,
+                        const std::string& interpolatorName, const FieldMethods<D>&);
+
+/// The inverse of transforms that are not linear is computed on the CPU, whatever is asked for. Throws as
+/// chooseDevice.
+TransformDevice deviceOfInverse(const std::string& asked);
 
 /// The device that --device names. For "auto" the one that the stored calibration predicts to be faster for
 /// images of these sizes; the CUDA driver is only started if that may be a CUDA device. Throws as

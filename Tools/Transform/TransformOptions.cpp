@@ -1,8 +1,13 @@
 #include "Tools/Transform/TransformOptions.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Parameters/ParameterText.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/TransformOutput.h"
+
+#include <cmath>
+#include <sstream>
 
 namespace tessera {
 namespace {
@@ -17,8 +22,49 @@ bool wantsAll(const Arguments& arguments, const std::string& name)
   if (!arguments.has(name))
     return false;
   if (arguments.text(name) != "all")
-    fail("-" + name + " " + arguments.text(name), "not understood", "-" + name + " all");
+    fail("-" + name + " " + arguments.text(name), "not understood",
+         "-" + name + " all" + (name == "jac" ? ", -jac nonlinear" : ""));
   return true;
+}
+
+std::vector<std::string> partsOf(const std::string& list)
+{
+  std::vector<std::string> parts;
+  std::istringstream stream(list);
+  for (std::string part; std::getline(stream, part, ',');)
+    parts.push_back(part);
+  return parts;
+}
+
+/// The options that say more about the transforms of -tp and the grids.
+void setInputs(const Arguments& arguments, TransformOptions& options)
+{
+  const std::size_t count = options.transformFiles.size();
+  for (const std::string& part : partsOf(arguments.text("inverse-of"))) {
+    const auto number = parseInteger(part);
+    if (!number || *number < 1 || static_cast<std::size_t>(*number) > count)
+      fail("--inverse-of " + arguments.text("inverse-of"), "\"" + part + "\" is no number of a -tp",
+           "1 to " + std::to_string(count) + ", with commas between several");
+    options.inverseOf.insert(static_cast<std::size_t>(*number));
+  }
+  if (arguments.has("inverse-of") && options.inverseOf.empty())
+    fail("--inverse-of", "no number", "1 to " + std::to_string(count));
+  options.matrixFormat = arguments.text("tp-format");
+  if (const std::string& name = options.matrixFormat;
+      arguments.has("tp-format") && name != "fsl" && name != "greedy" && name != "niftyreg")
+    fail("--tp-format " + name, "not known", "fsl, greedy, niftyreg");
+  if (options.matrixFormat == "fsl" && count > 1)
+    fail("--tp-format fsl", "given with several -tp", "one -tp, which --write can make an ITK transform of");
+  for (const std::string& part : partsOf(arguments.text("spacing"))) {
+    const auto spacing = parseReal(part);
+    if (!spacing || !(*spacing > 0) || !std::isfinite(*spacing))
+      fail("--spacing " + arguments.text("spacing"), "\"" + part + "\" is no spacing",
+           "numbers of mm above 0, with commas between them");
+    options.spacingMm.push_back(*spacing);
+  }
+  if (arguments.has("spacing") && options.spacingMm.empty())
+    fail("--spacing", "no number", "numbers of mm above 0, with commas between them");
+  options.moving = arguments.text("moving");
 }
 
 }
@@ -32,7 +78,12 @@ ProgramText transformText(bool asElastix)
   Option labels =
       ownOption("labels", "FILE|@LIST",
                 "the same for a label map, which keeps its labels and their type; may be repeated");
-  in.repeatable = labels.repeatable = true;
+  Option transforms{
+      "tp", "FILE",
+      "transform parameter file, whose Size, Spacing, Origin and Direction are the output grid; or ITK "
+      "transforms (.tfm, .h5), ANTs' 0GenericAffine.mat and 1Warp.nii.gz, or .lta, which need --grid unless "
+      "they are fields. May be repeated: each is applied after those before it"};
+  in.repeatable = labels.repeatable = transforms.repeatable = true;
   return {
       "tessera-transform",
       "tessera-transform -in moving.nii.gz -tp results/TransformParameters.1.txt -out warped",
@@ -47,12 +98,48 @@ ProgramText transformText(bool asElastix)
           "FILE: points of the fixed side (.txt or .vtk), mapped to outputpoints.<txt or vtk>. all: T(x) - x "
           "in mm at every voxel of the grid, to deformationField.<format>"},
          {"ipp", "FILE", "older name of -def"},
-         {"jac", "all", "determinant of the spatial Jacobian at every voxel, to spatialJacobian.<format>"},
+         {"jac", "all|nonlinear",
+          "determinant of the spatial Jacobian at every voxel, to spatialJacobian.<format>; nonlinear: "
+          "without "
+          "the part of linear transforms"},
+         ownOption("log", "", "with -jac: the natural logarithm of the determinants"),
          {"jacmat", "all",
-          "the matrix dT_row/dx_column at every voxel, row after row, to fullSpatialJacobian.<format>"}}},
+          "the matrix dT_row/dx_column at every voxel, row after row, to fullSpatialJacobian.<format>"},
+         ownOption(
+             "describe-transform", "",
+             "tell what each transform does (turn, shift, scale, shear, control points, displacements) and "
+             "whether the chain folds, in the log and in transform.json"),
+         ownOption("write", "FILE",
+                   "the transform (with --inverse its inverse) as one file without a chain, by its ending: a "
+                   "transform parameter file (.txt), ITK transforms (.h5, .tfm), an image of displacements "
+                   "in mm, or "
+                   "a matrix of FreeSurfer (.lta)"),
+         ownOption(
+             "format", "NAME",
+             "with --write: whose file it is: " + transformFormatNames()
+                 + ". ants takes the beginning of paths, such as sub-01_, and writes 0GenericAffine.mat, "
+                   "1Warp.nii.gz and 1InverseWarp.nii.gz; fsl, niftyreg and greedy write a matrix of "
+                   "linear transforms and a field of others"),
+         ownOption("moving", "IMAGE",
+                   "with fsl and freesurfer: the moving image (the fixed one with --inverse), on whose grid "
+                   "their files depend"),
+         ownOption("inverse-as", "NAME",
+                   "with --write: field (default), one displacement a voxel, or bspline, a BSplineTransform "
+                   "with the spacing of the transform's own control points, fitted to the inverse by least "
+                   "squares; the log and the file say how far it is from the inverse")}},
        {"With what",
-        {{"tp", "FILE",
-          "transform parameter file; its Size, Spacing, Origin and Direction are the output grid"},
+        {transforms,
+         ownOption("inverse-of", "K",
+                   "invert the K-th -tp, counted from 1; several with commas between them"),
+         ownOption("tp-format", "NAME",
+                   "-tp is a matrix as text of fsl (which needs --grid and --moving), greedy or niftyreg"),
+         ownOption("grid", "IMAGE", "the output has the grid of this image"),
+         ownOption("spacing", "MM",
+                   "the output has this spacing: one number, or one an axis with commas between them"),
+         ownOption("inverse", "",
+                   "apply the inverse of the transform: points of the moving side are mapped to the fixed "
+                   "side, images and label maps of the fixed side are resampled on the moving side. Images "
+                   "and fields need --grid"),
          {"out", "FOLDER", "where results are written; made if it is missing"},
          ownOption("device", "NAME",
                    "auto (default), cpu, cuda or cuda:N; auto takes the device that needs less time, as "
@@ -88,7 +175,8 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
     fail("-def and -ipp", "two names of the same option", "-def");
 
   TransformOptions options;
-  options.transformFile = arguments.text("tp");
+  options.transformFiles = arguments.all("tp");
+  setInputs(arguments, options);
   options.outputFolder = arguments.text("out");
   options.images = arguments.all("in");
   options.labels = arguments.all("labels");
@@ -104,18 +192,45 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
   const std::string points = arguments.text("def", arguments.text("ipp"));
   options.field = points == "all";
   options.points = options.field ? "" : points;
-  options.determinants = wantsAll(arguments, "jac");
+  options.nonlinear = arguments.text("jac") == "nonlinear";
+  options.determinants = options.nonlinear || wantsAll(arguments, "jac");
+  options.logarithm = arguments.has("log");
+  if (options.logarithm && !options.determinants)
+    fail("--log", "given without -jac", "-jac all or -jac nonlinear with it");
+  options.description = arguments.has("describe-transform");
   options.matrices = wantsAll(arguments, "jacmat");
+  options.grid = arguments.text("grid");
+  options.inverse = arguments.has("inverse");
+  options.write = arguments.text("write");
+  options.format = arguments.text("format");
+  if (!options.format.empty() && options.write.empty())
+    fail("--format " + options.format, "given without --write", "--write FILE with it");
+  const std::string inverseAs = arguments.text("inverse-as", "field");
+  if (inverseAs != "field" && inverseAs != "bspline")
+    fail("--inverse-as " + inverseAs, "not known", "field, bspline");
+  if (arguments.has("inverse-as") && (options.write.empty() || !options.inverse))
+    fail("--inverse-as " + inverseAs,
+         std::string("given without ") + (options.write.empty() ? "--write" : "--inverse"),
+         "--inverse --write FILE with it");
+  options.inverseAsSpline = inverseAs == "bspline";
   options.device = arguments.text("device", "auto");
   options.fieldInterpolator = arguments.text("field-interpolator");
-  const bool asksForNothing =
-      !hasImages(options) && points.empty() && !options.determinants && !options.matrices;
+  if (options.inverseOf.contains(1) && options.grid.empty())
+    fail("--inverse-of " + arguments.text("inverse-of"),
+         "given without --grid; the first -tp has the grid of the other side alone",
+         "--grid IMAGE, an image of the moving side of the first -tp");
+  if (options.inverse && needsGrid(options) && options.grid.empty())
+    fail("--inverse",
+         "given for images or fields without --grid; the transform file has the grid of the fixed "
+         "image alone",
+         "--grid IMAGE, such as the moving image, or --inverse with -def FILE alone");
+  const bool asksForNothing = !needsGrid(options) && options.points.empty();
   if (asksForNothing && asElastix)
     throw Error(ExitCode::usage, "At least one of the CommandLine options \"-in\", \"-def\", \"-jac\", or "
                                  "\"-jacmat\" should be given!");
   if (asksForNothing)
-    fail("-in, --labels, -def, -jac, -jacmat", "none given, so there is nothing to do",
-         "at least one of them");
+    fail("-in, --labels, -def, -jac, -jacmat, --describe-transform, --write",
+         "none given, so there is nothing to do", "at least one of them");
   return options;
 }
 

@@ -3,6 +3,7 @@
 #include "Tools/Common/CommandLine.h"
 
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,25 @@ namespace tessera {
 
 /// The command line of `tessera-transform`.
 struct TransformOptions {
-  std::string transformFile, outputFolder;
+  std::vector<std::string> transformFiles; // in the order in which they are applied
+  std::set<std::size_t> inverseOf;         // which of them are inverted, counted from 1
+  std::string matrixFormat;                // fsl, greedy or niftyreg: they are matrices as text; empty: not
+  std::string outputFolder;
+  std::string commandLine; // whole, as a shell takes it
   std::vector<std::string> images, labels;    // paths, or lists of them (@FILE)
   std::string labelInterpolation = "nearest"; // or "majority"
   std::string points;                         // a file of points; empty: none
+  std::string grid;              // an image whose grid is the output's; empty: the transform file's
+  std::vector<double> spacingMm; // of the output; empty: that of the grid
+  std::string moving;            // an image of the moving side; empty: not given
   bool field = false, determinants = false, matrices = false;
+  bool nonlinear = false;       // determinants without the linear transforms
+  bool logarithm = false;       // of determinants
+  bool description = false;     // tell what the transform does
+  bool inverse = false;         // apply T^-1 instead of T
+  std::string write;            // a file to which the transform is written; empty: none
+  std::string format;           // the program that it is for; empty: by its ending
+  bool inverseAsSpline = false; // there, as a B-spline instead of a field
   std::string device = "auto";
   std::string fieldInterpolator; // empty: as the transform file says
   double maxMemory = 0;          // bytes of host memory for images; 0: a share of the free memory
@@ -26,6 +41,13 @@ struct TransformOptions {
 inline bool hasImages(const TransformOptions& options)
 {
   return !options.images.empty() || !options.labels.empty();
+}
+
+/// Whether results are asked for that lie on the output grid.
+inline bool needsGrid(const TransformOptions& options)
+{
+  return hasImages(options) || options.field || options.determinants || options.matrices
+         || options.description || !options.write.empty();
 }
 
 /// The text of --help.

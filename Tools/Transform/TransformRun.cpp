@@ -1,6 +1,7 @@
 #include "Tools/Transform/TransformRun.h"
 
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
@@ -10,14 +11,21 @@
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Batch/ImageBatch.h"
+#include "Tools/Common/InverseRun.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/TransformOutput.h"
+#include "Tools/Transform/Determinants.h"
 #include "Tools/Transform/NamedImages.h"
+#include "Tools/Transform/TransformDescription.h"
 #include "Tools/Transform/TransformDevice.h"
+#include "Tools/Transform/TransformInputs.h"
+#include "Tools/Transform/TransformRecord.h"
 #include "Tools/Transform/TransformedPoints.h"
 
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <optional>
 
 namespace tessera {
@@ -37,7 +45,11 @@ struct Run {
   const TransformOptions& options;
   std::string folder;
   RunLog& log;
-  TransformFileContent<D> file;
+  TransformRecord& record;
+  TransformFileContent<D> file; // its chain maps the output grid: with --inverse it is the inverse
+  std::shared_ptr<const TransformChain<D>> chainOfFile;
+  const Registry& registry;
+  std::optional<ImageGeometry<D>> moving;
   ImageGeometry<D> lattice; // points at which T is evaluated; without direction if the file says so
   Parameters parameters;    // those of the transform file
   std::unique_ptr<Resampler<D>> resampler;
@@ -66,38 +78,25 @@ FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& opt
                                "--field-interpolator: \"" + asked + "\"");
 }
 
-/// The reason why CUDA cannot do the work that the options ask for; empty if it can.
-template <int D>
-std::string withoutCuda(const TransformOptions& options, const TransformChain<D>& chain,
-                        const Interpolator<D>& ofImages, const std::string& interpolatorName,
-                        const FieldMethods<D>& methods)
+/// By how much roots on the grid may be off, mm, if that is less than a share of a voxel.
+double toleranceOf(const TransformOptions& options)
 {
-  std::string whyNotImages = hasImages(options) ? whyNotOnCuda<D>(chain) : "";
-  if (whyNotImages.empty() && !options.images.empty() && !ofImages.onCuda())
-    whyNotImages = "the interpolator \"" + interpolatorName + "\"";
-  if (!whyNotImages.empty())
-    return "resampling an image (-in) has no CUDA form here: " + whyNotImages;
-  if (!options.points.empty())
-    return "mapping a file of points (-def) has no CUDA form";
-  const auto whyNot = [&](bool asked, const char* option, FieldQuantity quantity) {
-    const std::string why = asked ? methods.whyNotOnCuda(quantity) : "";
-    return why.empty() ? why : option + std::string(" has no CUDA form here: ") + why;
-  };
-  const std::string field = whyNot(options.field, "-def all", FieldQuantity::displacements);
-  if (!field.empty())
-    return field;
-  return whyNot(options.determinants || options.matrices, options.determinants ? "-jac all" : "-jacmat all",
-                FieldQuantity::derivatives);
+  return options.write.empty() ? std::numeric_limits<double>::infinity() : toleranceInFilesMm;
 }
 
 template <int D>
 Run<D> prepare(const Registry& registry, const TransformOptions& options, const std::string& folder,
-               Inputs inputs, RunLog& log)
+               Inputs inputs, TransformRecord& record, RunLog& log)
 {
   const auto warn = [&log](const std::string& line) { log.warning(line); };
-  TransformFileContent<D> file =
-      withContext("-tp", [&] { return readTransformFile<D>(options.transformFile, registry, warn); });
+  Context cpu{Device{}, options.threads};
+  auto [file, moving] = readTransforms<D>(cpu, registry, options, log);
   ImageGeometry<D> lattice = file.useDirectionCosines ? file.output : withIdentityDirection<D>(file.output);
+  const auto chainOfFile = file.chain;
+  if (options.inverse && needsGrid(options))
+    file.chain = withContext("--inverse", [&] {
+      return inverseOnGrid<D>(cpu, chainOfFile, registry, lattice, toleranceOf(options));
+    });
   const Parameters parameters(file.map, "", D, 1, warn);
   auto resampler =
       registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
@@ -120,15 +119,24 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
               tasks);
   const auto start = Clock::now();
   const TransformDevice device =
-      chooseTransformDevice<D>({options, registry, *file.chain, lattice, parameters, *resampler, tasks,
-                                withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
+      isSearched<D>(*file.chain)
+          ? deviceOfInverse(options.device)
+          : chooseTransformDevice<D>(
+              {options, registry, *file.chain, lattice, parameters, *resampler, tasks,
+               withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
   Context context = makeContext(device.choice.device, options.threads);
+  record.setDevice(deviceName(device.choice.device), device.choice.reason);
+  record.addOutputs(resultPaths(options, tasks, folder, resampler->resultImage().format));
   const double startSeconds = context.onCuda() ? secondsSince(start) : 0;
   log.info("Device: " + device.choice.reason + ", " + std::to_string(options.threads) + " threads.");
   return {options,
           folder,
           log,
+          record,
           std::move(file),
+          chainOfFile,
+          registry,
+          moving,
           lattice,
           parameters,
           std::move(resampler),
@@ -167,6 +175,7 @@ auto evaluated(Run<D>& run, FieldQuantity quantity, Evaluate&& evaluate)
   const auto start = Clock::now();
   auto field = evaluate(run.context, *run.file.chain, run.lattice, method);
   run.computeSeconds += secondsSince(start);
+  logRootsOnGrid(run);
   field.geometry = run.file.output;
   return field;
 }
@@ -211,6 +220,12 @@ void checkFormats(const Run<D>& run)
                     + " of an image.");
 }
 
+template <int D>
+void logRootsOnGrid(const Run<D>& run)
+{
+  logRoots<D>(*run.file.chain, run.lattice.voxelCount(), "voxels", run.log);
+}
+
 /// The grid of the moving image, for the indices of mapped points; empty unless there is exactly one image.
 template <int D>
 std::optional<ImageGeometry<D>> movingGrid(Run<D>& run)
@@ -222,6 +237,34 @@ std::optional<ImageGeometry<D>> movingGrid(Run<D>& run)
     const ImageGeometry<D> grid = geometryOf<D>(headerOf(tasks.front()));
     return run.file.useDirectionCosines ? grid : withIdentityDirection<D>(grid);
   });
+}
+
+std::string joined(const std::vector<std::string>& paths)
+{
+  std::string text;
+  for (const std::string& path : paths)
+    text += (text.empty() ? "" : ", ") + path;
+  return text;
+}
+
+template <int D>
+void mapPoints(Run<D>& run)
+{
+  const TransformOptions& options = run.options;
+  run.record.addOutputs({run.folder + nameOfOutputPoints(options.points)});
+  if (!options.inverse) {
+    const std::optional<ImageGeometry<D>> moving = movingGrid(run);
+    return transformPoints<D>(
+        run.context, {run.chainOfFile, nullptr, &run.lattice, &run.lattice, moving ? &*moving : nullptr},
+        options.points, run.folder, run.log);
+  }
+  const std::optional<ImageGeometry<D>> fixed = run.file.fixed && !run.file.useDirectionCosines
+                                                    ? withIdentityDirection<D>(*run.file.fixed)
+                                                    : run.file.fixed;
+  transformPoints<D>(run.context,
+                     {run.chainOfFile, &run.registry, options.grid.empty() ? nullptr : &run.lattice,
+                      fixed ? &*fixed : nullptr, nullptr},
+                     options.points, run.folder, run.log);
 }
 
 template <int D>
@@ -238,6 +281,7 @@ ExitCode writeImages(Run<D>& run)
        run.file.useDirectionCosines, type, run.folder, run.options.maxMemory, run.log},
       tasks);
   run.computeSeconds += result.resampleSeconds;
+  logRootsOnGrid(run);
   run.log.info("  Resampling took " + decimals(secondsSince(start), 2) + "s");
   return result.code;
 }
@@ -258,13 +302,24 @@ void writeDeterminants(Run<D>& run)
 {
   run.log.info("Compute determinant of spatial Jacobian ...");
   const auto start = Clock::now();
-  const Image<D> image = evaluated(run, FieldQuantity::derivatives, jacobianDeterminants<D>);
-  const auto [least, greatest] = std::minmax_element(image.voxels.begin(), image.voxels.end());
-  const auto folded =
-      std::count_if(image.voxels.begin(), image.voxels.end(), [](float value) { return !(value > 0); });
-  run.log.info("  Determinants from " + decimals(*least, 6) + " to " + decimals(*greatest, 6) + "; "
-               + std::to_string(folded) + " of " + std::to_string(image.voxels.size())
+  Image<D> image = evaluated(run, FieldQuantity::derivatives, jacobianDeterminants<D>);
+  if (run.options.nonlinear) {
+    const double ofLinear = linearDeterminant<D>(*run.file.chain);
+    run.log.info("  Determinant of the linear transforms, by which the others are divided: "
+                 + decimals(ofLinear, 6) + ".");
+    for (float& value : image.voxels)
+      value = static_cast<float>(value / ofLinear);
+  }
+  const DeterminantFigures figures = figuresOf<D>(image);
+  run.log.info("  Determinants from " + decimals(figures.least, 6) + " to " + decimals(figures.greatest, 6)
+               + "; " + std::to_string(figures.folded) + " of " + std::to_string(image.voxels.size())
                + " voxels fold (not above 0).");
+  if (run.options.logarithm) {
+    takeLogarithms<D>(image);
+    if (figures.folded > 0)
+      run.log.warning("--log: " + std::to_string(figures.folded)
+                      + " voxels with a determinant not above 0 have no logarithm; they are NaN.");
+  }
   writeImage<D>(run.pathOf("spatialJacobian"), image, PixelType::float32, run.result().compress,
                 run.context.threads);
   run.log.info("  Computing determinant of spatial Jacobian done, it took " + decimals(secondsSince(start), 2)
@@ -281,22 +336,72 @@ void writeMatrices(Run<D>& run)
   run.log.info("  Computing spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
 }
 
+/// What --write is to write.
+template <int D>
+TransformOutput<D> outputOf(const Run<D>& run)
+{
+  const TransformOptions& options = run.options;
+  TransformOutput<D> output{options.write,  transformFormat(options.format, options.write),
+                            run.file.chain, options.inverse ? run.chainOfFile : nullptr,
+                            run.lattice,    run.file.output,
+                            run.moving,     options.grid,
+                            options.moving, run.file.map,
+                            *run.resampler};
+  output.useDirectionCosines = run.file.useDirectionCosines;
+  output.asSpline = options.inverseAsSpline;
+  return output;
+}
+
+template <int D>
+void writeTransformFile(Run<D>& run)
+{
+  const std::string what = run.options.inverse ? "inverse" : "transform";
+  run.log.info("Writing the " + what + " ...");
+  const auto start = Clock::now();
+  Context cpu{Device{}, run.options.threads};
+  const auto files = writeTransform<D>(cpu, run.registry, outputOf(run), run.log);
+  run.record.addOutputs(files);
+  run.log.info("  The " + what + " is saved in: " + joined(files) + "; it took "
+               + decimals(secondsSince(start), 2) + "s");
+}
+
+template <int D>
+void tellDescription(Run<D>& run)
+{
+  Context cpu{Device{}, run.options.threads};
+  const TransformDescription description =
+      describeTransform<D>(cpu, run.registry, *run.file.chain, run.lattice);
+  for (const std::string& line : description.lines)
+    run.log.info(line);
+  const std::string path = run.folder + descriptionName;
+  writeTextFile(path, description.json);
+  run.log.info("  The description is saved in: " + path);
+  logRootsOnGrid(run);
+}
+
 template <int D>
 int transformAll(const Registry& registry, const TransformOptions& options, const std::string& folder,
-                 Inputs inputs, RunLog& log)
+                 Inputs inputs, TransformRecord& record, RunLog& log)
 {
-  Run<D> run = prepare<D>(registry, options, folder, std::move(inputs), log);
+  Run<D> run = prepare<D>(registry, options, folder, std::move(inputs), record, log);
   checkMethods(run);
   checkFormats(run);
+  if (!options.write.empty())
+    checkOutput(outputOf(run));
+  if (options.nonlinear)
+    linearDeterminant<D>(*run.file.chain); // throws now, before any work, if there is none
+  if (options.description)
+    tellDescription(run);
   if (!options.points.empty())
-    transformPoints<D>(run.context, *run.file.chain, options.points, run.lattice, movingGrid(run), folder,
-                       log);
+    mapPoints(run);
   if (options.field)
     writeField(run);
   if (options.determinants)
     writeDeterminants(run);
   if (options.matrices)
     writeMatrices(run);
+  if (!options.write.empty())
+    writeTransformFile(run);
   const ExitCode code = run.tasks.empty() ? ExitCode::done : writeImages(run);
   logTime(run);
   return static_cast<int>(code);
@@ -315,22 +420,19 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
   Inputs inputs{namedImages(options), {}};
   inputs.files = inputFilesOf(options, inputs.images);
   inputs.files.checkStayBesideLog(folder + "transformix.log");
+  TransformRecord::checkStay(inputs.files, folder);
   log.openFile(folder + "transformix.log");
   logStart(log, command, "transformix");
-  log.info("Running transformix with parameter file \"" + options.transformFile + "\".\n");
-
-  const std::size_t dimension =
-      withContext("-tp", [&] { return readTransformDimension(options.transformFile); });
-  if (dimension != 2 && dimension != 3)
-    throw Error(ExitCode::usage, "-tp: " + options.transformFile + ": (FixedImageDimension "
-                                     + std::to_string(dimension)
-                                     + "): transforms of this dimension are not built. Allowed: 2 or 3.");
-  const int code = dimension == 2 ? transformAll<2>(registry, options, folder, std::move(inputs), log)
-                                  : transformAll<3>(registry, options, folder, std::move(inputs), log);
-  log.info("\ntransformix has finished at " + currentTime() + ".");
-  log.info("Total time elapsed: " + decimals(secondsSince(start), 1) + "s.\n");
-  log.finish();
-  return code;
+  log.info("Running transformix with parameter file \"" + joined(options.transformFiles) + "\".\n");
+  TransformRecord record(options, inputs.images, folder);
+  return record.recorded(log, [&] {
+    const auto transform = dimensionOfTransforms(options) == 2 ? transformAll<2> : transformAll<3>;
+    const int code = transform(registry, options, folder, std::move(inputs), record, log);
+    log.info("\ntransformix has finished at " + currentTime()
+             + ".\nTotal time elapsed: " + decimals(secondsSince(start), 1) + "s.\n");
+    log.finish();
+    return code;
+  });
 }
 
 }

@@ -4,6 +4,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Points/PointsFile.h"
+#include "Tools/Common/InverseRun.h"
 
 #include <cmath>
 
@@ -42,6 +43,22 @@ std::size_t countFractional(const std::vector<Vec<D>>& indices)
   return count;
 }
 
+/// The counts of roots, and the numbers of the first points without one.
+template <int D>
+void logRootsOfPoints(const TransformChain<D>& inverse, const std::vector<Vec<D>>& outputMm, RunLog& log)
+{
+  logRoots<D>(inverse, outputMm.size(), "points", log);
+  constexpr std::size_t most = 20;
+  std::string numbers;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < outputMm.size(); ++i)
+    if (std::isnan(outputMm[i][0]) && ++count <= most)
+      numbers += (numbers.empty() ? "" : ", ") + std::to_string(i);
+  if (count > 0)
+    log.warning("-def: points without a root, counted from 0: " + numbers
+                + (count > most ? " and " + std::to_string(count - most) + " more" : "") + ".");
+}
+
 bool isVtkFile(const std::string& path)
 {
   return path.ends_with(".vtk");
@@ -55,8 +72,7 @@ std::string nameOfOutputPoints(const std::string& path)
 }
 
 template <int D>
-void transformPoints(Context& context, const TransformChain<D>& chain, const std::string& path,
-                     const ImageGeometry<D>& fixedGrid, const std::optional<ImageGeometry<D>>& movingGrid,
+void transformPoints(Context& context, const PointsTransform<D>& by, const std::string& path,
                      const std::string& folder, RunLog& log)
 {
   log.info("Transforming points ...\n  The transform is evaluated on some points, specified in the input "
@@ -70,6 +86,10 @@ void transformPoints(Context& context, const TransformChain<D>& chain, const std
     log.warning("-def: " + path + ": " + std::to_string(rounded)
                 + " indices are not whole; they are rounded to the nearest voxel, as transformix does. "
                   "Points in mm are not rounded.");
+  if (input.areIndices && !by.inputGrid)
+    throw Error(ExitCode::usage, "-def: " + path
+                                     + ": indices of voxels, but the grid of the moving image is not known. "
+                                       "Allowed: --grid IMAGE beside --inverse, or points in mm.");
 
   if (input.flattened > 0)
     log.warning("-def: " + path + ": " + std::to_string(input.flattened)
@@ -77,18 +97,24 @@ void transformPoints(Context& context, const TransformChain<D>& chain, const std
 
   const bool isVtk = isVtkFile(path);
   const std::string output = folder + nameOfOutputPoints(path);
-  const std::vector<Vec<D>> inputMm = pointsInMm<D>(input, fixedGrid),
-                            outputMm = mapped<D>(context, chain, inputMm);
+  const std::vector<Vec<D>> inputMm = input.areIndices ? pointsInMm<D>(input, *by.inputGrid) : input.values;
+  const auto chain =
+      by.inverseBy ? withContext(
+          "--inverse", [&] { return inverseForPoints<D>(context, by.chain, *by.inverseBy, inputMm); })
+                   : by.chain;
+  const std::vector<Vec<D>> outputMm = mapped<D>(context, *chain, inputMm);
   log.info("  The input points are transformed.");
-  writeTextFile(output, isVtk ? outputPointsVtk<D>(outputMm, input.cells, input.coordinates)
-                              : outputPointsText<D>(
-                                  {inputMm, outputMm, fixedGrid, movingGrid ? &*movingGrid : nullptr}));
+  if (by.inverseBy)
+    logRootsOfPoints<D>(*chain, outputMm, log);
+  writeTextFile(output,
+                isVtk ? outputPointsVtk<D>(outputMm, input.cells, input.coordinates)
+                      : outputPointsText<D>({inputMm, outputMm, by.inputGrid, by.fixedGrid, by.movingGrid}));
   log.info("  The transformed points are saved in: " + output);
 }
 
-template void transformPoints(Context&, const TransformChain<2>&, const std::string&, const ImageGeometry<2>&,
-                              const std::optional<ImageGeometry<2>>&, const std::string&, RunLog&);
-template void transformPoints(Context&, const TransformChain<3>&, const std::string&, const ImageGeometry<3>&,
-                              const std::optional<ImageGeometry<3>>&, const std::string&, RunLog&);
+template void transformPoints(Context&, const PointsTransform<2>&, const std::string&, const std::string&,
+                              RunLog&);
+template void transformPoints(Context&, const PointsTransform<3>&, const std::string&, const std::string&,
+                              RunLog&);
 
 }

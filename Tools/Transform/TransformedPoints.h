@@ -1,9 +1,10 @@
 #pragma once
 
 #include "Core/Registration/Transform.h"
+#include "Core/Registry/Registry.h"
 #include "Tools/Common/RunLog.h"
 
-#include <optional>
+#include <memory>
 #include <string>
 
 namespace tessera {
@@ -11,12 +12,21 @@ namespace tessera {
 /// The name of the file that transformPoints writes for this file of points.
 std::string nameOfOutputPoints(const std::string& path);
 
-/// Maps the points of a file (.txt or .vtk) and writes outputpoints.txt or outputpoints.vtk to the folder.
-/// Points that the file states as indices are rounded to whole voxels of `fixedGrid`, as transformix does.
-/// With `movingGrid`, the text has the index of each mapped point in it. Throws Error.
+/// How points are mapped, and the grids of their indices; null: such indices are not known.
 template <int D>
-void transformPoints(Context&, const TransformChain<D>&, const std::string& path,
-                     const ImageGeometry<D>& fixedGrid, const std::optional<ImageGeometry<D>>& movingGrid,
-                     const std::string& folder, RunLog&);
+struct PointsTransform {
+  std::shared_ptr<const TransformChain<D>> chain;
+  const Registry* inverseBy = nullptr;          // not null: the points are mapped by the inverse of the chain
+  const ImageGeometry<D>* inputGrid = nullptr;  // of the points of the file
+  const ImageGeometry<D>* fixedGrid = nullptr;  // of the mapped points, in the fixed image
+  const ImageGeometry<D>* movingGrid = nullptr; // of the mapped points, in the moving image
+};
+
+/// Maps the points of a file (.txt or .vtk) and writes outputpoints.txt or outputpoints.vtk to the folder.
+/// Points that the file states as indices are rounded to whole voxels of `inputGrid`, as transformix does.
+/// Throws Error.
+template <int D>
+void transformPoints(Context&, const PointsTransform<D>&, const std::string& path, const std::string& folder,
+                     RunLog&);
 
 }

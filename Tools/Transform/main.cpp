@@ -4,6 +4,7 @@
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Transform/TransformOptions.h"
+#include "Tools/Transform/TransformRecord.h"
 #include "Tools/Transform/TransformRun.h"
 
 using namespace tessera;
@@ -28,6 +29,7 @@ int run(int count, char** words, RunLog& log)
   setPriority(arguments, log);
   setReadingOptions(arguments);
   TransformOptions options = transformOptions(arguments, asElastix);
+  options.commandLine = commandLineText(words[0], std::vector<std::string>(words + 1, words + count));
   options.threads = threadCount(arguments, options.threadSource);
   if (arguments.text("threads") == "0")
     log.note(options.threadSource + ": " + std::to_string(options.threads) + " threads.");
@@ -47,6 +49,7 @@ int main(int count, char** words)
     const EndOnSignals ending([&log](int signal) {
       log.error("interrupted by signal " + std::to_string(signal)
                 + ": the run is not complete; results that are there are whole.");
+      TransformRecord::writeInterrupted(signal);
     });
     return run(count, words, log);
   });

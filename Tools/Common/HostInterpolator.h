@@ -1,0 +1,35 @@
+#pragma once
+
+#include "Core/Registration/Interpolator.h"
+#include "Core/Registration/Transform.h"
+#include "Core/Registry/Registry.h"
+
+#include <memory>
+#include <string>
+
+namespace tessera {
+
+/// An interpolator without parameters of its own, prepared for an image on the CPU.
+template <int D>
+std::unique_ptr<Interpolator<D>> hostInterpolator(const Registry& registry, const std::string& name,
+                                                  const ImagePointer<D>& image, int threads = 1)
+{
+  const Parameters none(std::make_shared<ParameterMap>(), "", D, 1);
+  auto interpolator = registry.create<Interpolator<D>>(name, none, "the quality of a run");
+  Context host{Device{}, threads};
+  interpolator->prepareForLevel(host, image, 0);
+  return interpolator;
+}
+
+/// Where a chain maps a batch of points; a null chain leaves them where they are.
+template <int D>
+PointBatch<D> mappedPoints(const TransformChain<D>* chain, const PointBatch<D>& points)
+{
+  PointBatch<D> result = points;
+  Context host{Device{}, 1};
+  if (chain)
+    mapChain<D>(host, *chain, points.list(), result.out());
+  return result;
+}
+
+}

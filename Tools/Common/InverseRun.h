@@ -1,0 +1,44 @@
+#pragma once
+
+#include "Core/Registration/Inverse/InverseTransform.h"
+#include "Tools/Common/RunLog.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// By how much T(x) may differ from y, mm, where x is found as the root of y for a file that other programs
+/// apply: about the rounding of its displacements.
+constexpr double toleranceInFilesMm = 1e-5;
+
+/// The inverse of a chain on a grid of the moving space. A voxel's root may be off by a thousandth of the
+/// smallest spacing, in the moving space, and by at most `largestMm`.
+template <int D>
+std::shared_ptr<const TransformChain<D>>
+inverseOnGrid(Context&, std::shared_ptr<const TransformChain<D>>, const Registry&,
+              const ImageGeometry<D>& grid, double largestMm = std::numeric_limits<double>::infinity());
+
+/// The inverse of a chain for points of the moving space (mm); roots may be off by 1e-9 mm.
+template <int D>
+std::shared_ptr<const TransformChain<D>> inverseForPoints(Context&, std::shared_ptr<const TransformChain<D>>,
+                                                          const Registry&,
+                                                          const std::vector<Vec<D>>& pointsMm);
+
+/// The corners of a grid, mm.
+template <int D>
+std::vector<Vec<D>> cornersOf(const ImageGeometry<D>&);
+
+/// Whether a transform of a chain is an inverse that computes roots by search: those of linear chains are in
+/// closed form.
+template <int D>
+bool isSearched(const TransformChain<D>& chain);
+
+/// Logs how many of the `expected` places ("voxels", "points") have a root since the last call, the largest
+/// residual, and a warning if some have none. A place that was asked for several times counts once. Linear
+/// chains have a root everywhere: nothing is logged.
+template <int D>
+void logRoots(const TransformChain<D>& inverse, std::size_t expected, const std::string& places, RunLog&);
+
+}

@@ -1,0 +1,177 @@
+#include "Tools/Common/RunRecord.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/Files/Sha256.h"
+#include "Tools/Common/CommandLine.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+/// A line of a parameter file without its comment and with single blanks. Quoted text stays as it is.
+std::string meaningOf(const std::string& line)
+{
+  std::string kept;
+  bool isQuoted = false, blank = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (!isQuoted && (c == ' ' || c == '\t' || c == '\r')) {
+      blank = true;
+      continue;
+    }
+    if (!isQuoted && line.compare(i, 2, "//") == 0)
+      break;
+    if (blank && !kept.empty())
+      kept += ' ';
+    blank = false;
+    isQuoted = isQuoted != (c == '"');
+    kept += c;
+  }
+  return kept;
+}
+
+std::string digestOfParameters(const std::string& path)
+{
+  std::ifstream file(path, std::ios::binary);
+  Sha256 sha;
+  for (std::string line; std::getline(file, line);)
+    if (const std::string meaning = meaningOf(line); !meaning.empty()) {
+      sha.add(meaning);
+      sha.add("\n");
+    }
+  if (!file.eof() || file.bad())
+    throw Error(ExitCode::unreadableInput,
+                path + ": the file cannot be read. Allowed: a file that this user may read.");
+  return sha.hexadecimal();
+}
+
+std::string digestOfSeveral(const std::vector<std::string>& files, const FileDigest& digestOfOne)
+{
+  std::vector<std::string> lines;
+  lines.reserve(files.size());
+  for (const std::string& file : files)
+    lines.push_back(fs::path(file).filename().string() + " " + digestOfOne(file) + "\n");
+  std::sort(lines.begin(), lines.end());
+  Sha256 sha;
+  for (const std::string& line : lines)
+    sha.add(line);
+  return sha.hexadecimal();
+}
+
+std::uint64_t sizeOf(const std::string& path)
+{
+  std::error_code failure;
+  const std::uint64_t bytes = fs::file_size(path, failure);
+  return failure ? 0 : bytes;
+}
+
+Json variables(std::initializer_list<const char*> names)
+{
+  Json found = Json::object();
+  for (const char* name : names)
+    if (const char* value = std::getenv(name))
+      found[name] = value;
+  return found;
+}
+
+}
+
+std::string digestOfFile(const std::string& path)
+{
+  Sha256 sha;
+  sha.addFile(path);
+  return sha.hexadecimal();
+}
+
+InputDigest digestOf(const RunInput& input, const FileDigest& digestOfOne)
+{
+  InputDigest digest{input.role, input.path, 0, ""};
+  for (const std::string& file : input.files)
+    if (std::error_code ignored; !fs::is_regular_file(file, ignored)) // a pipe gives its bytes only once
+      return digest;
+  for (const std::string& file : input.files)
+    digest.bytes += sizeOf(file);
+  try {
+    if (input.isParameterText)
+      digest.sha256 = digestOfParameters(input.path);
+    else if (input.files.size() == 1)
+      digest.sha256 = digestOfOne(input.files.front());
+    else if (!input.files.empty())
+      digest.sha256 = digestOfSeveral(input.files, digestOfOne);
+  } catch (const Error&) { // the run itself tells what is wrong with this input
+    digest.sha256.clear();
+  }
+  return digest;
+}
+
+std::string runKey(const std::vector<InputDigest>& inputs, const std::string& deviceKind)
+{
+  Sha256 sha;
+  sha.add("results " + std::to_string(resultVersion) + "\ndevice " + deviceKind + "\n");
+  for (const InputDigest& input : inputs) {
+    if (input.sha256.empty())
+      return "";
+    sha.add(input.role + " " + input.sha256 + "\n");
+  }
+  return sha.hexadecimal();
+}
+
+Json provenance()
+{
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  Json record{{"schema", runSchema}, {"resultVersion", resultVersion}, {"version", projectVersion()}};
+  constexpr std::array<std::pair<const char*, const char*>, 5> facts{{{"Git revision SHA", "gitRevision"},
+                                                                      {"Git revision date", "gitDate"},
+                                                                      {"Compiler", "compiler"},
+                                                                      {"ITK version", "itk"},
+                                                                      {"Devices", "builtFor"}}};
+  std::istringstream lines(builtFrom());
+  for (std::string line; std::getline(lines, line);)
+    for (const auto& [shown, name] : facts)
+      if (line.starts_with(shown + std::string(": ")))
+        record[name] = line.substr(std::string(shown).size() + 2);
+  record["host"] = host;
+  record["job"] = variables({"SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURMD_NODENAME",
+                             "PBS_JOBID", "JOB_ID", "LSB_JOBID"});
+  record["peakHostBytes"] = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024; // kB on Linux
+  return record;
+}
+
+Json json(const std::vector<InputDigest>& digests)
+{
+  Json list = Json::array();
+  for (const InputDigest& digest : digests)
+    list.push_back({{"role", digest.role},
+                    {"path", digest.path},
+                    {"bytes", digest.bytes},
+                    {"sha256", digest.sha256.empty() ? Json() : Json(digest.sha256)}});
+  return list;
+}
+
+Json jsonOfOutputs(const std::vector<std::string>& paths)
+{
+  Json list = Json::array();
+  for (const std::string& path : paths)
+    if (std::error_code failure; fs::is_regular_file(path, failure))
+      list.push_back({{"path", path}, {"bytes", sizeOf(path)}, {"sha256", digestOfFile(path)}});
+  return list;
+}
+
+}

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The layout of run.json; dox/run.schema.json describes it.
+constexpr int runSchema = 1;
+/// To be raised whenever a bit of some result changes for the same inputs, parameters and kind of device.
+constexpr int resultVersion = 1;
+
+/// An input of a run: what it is for ("f0", "fMask", "p1", "t0"), its path as it was given, and all files
+/// that are read for it.
+struct RunInput {
+  std::string role, path;
+  std::vector<std::string> files;
+  bool isParameterText = false; // comments and blanks do not count
+};
+
+struct InputDigest {
+  std::string role, path;
+  std::uint64_t bytes = 0; // of all its files
+  std::string sha256;      // of the file; of names and digests if there are several; empty: not readable
+};
+
+/// The SHA-256 of a file; throws Error(unreadableInput). A cohort keeps what it has computed before.
+using FileDigest = std::function<std::string(const std::string& path)>;
+std::string digestOfFile(const std::string& path);
+
+/// Never throws Error: an input that cannot be read, or that is a pipe, has no digest.
+InputDigest digestOf(const RunInput&, const FileDigest& = digestOfFile);
+
+/// What decides the bits of a run's results: the version of results, the kind of device ("cpu", "cuda") and
+/// the contents of all inputs by their roles. Not the paths, the number of threads, or the model of the
+/// device. Empty if an input has no digest.
+std::string runKey(const std::vector<InputDigest>&, const std::string& deviceKind);
+
+/// Fields of run.json that do not depend on the program: versions, host, job of a scheduler, peak memory.
+nlohmann::ordered_json provenance();
+
+/// {role, path, bytes, sha256} of each.
+nlohmann::ordered_json json(const std::vector<InputDigest>&);
+
+/// {path, bytes, sha256} of each file that exists.
+nlohmann::ordered_json jsonOfOutputs(const std::vector<std::string>& paths);
+
+}

@@ -1,0 +1,78 @@
+#include "Tools/Transform/Determinants.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Registration/Inverse/InverseTransform.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tessera {
+
+template <int D>
+double linearDeterminant(const TransformChain<D>& chain)
+{
+  double product = 1;
+  for (const TransformChain<D>* part = &chain; part; part = part->initial.get()) {
+    if (part->initial && part->combination == Combination::add)
+      throw Error(ExitCode::usage,
+                  "-jac nonlinear: (HowToCombineTransforms \"Add\"): the determinants of "
+                  "transforms that are added do not multiply. Allowed: Compose, or -jac all.");
+    if (const LinearForm<D>* linear = part->transform->linear())
+      product *= determinant(linear->pointMap(part->parameters).matrix);
+    else if (const auto* inverse = dynamic_cast<const InverseTransform<D>*>(part->transform.get()))
+      product /= linearDeterminant<D>(inverse->inverted());
+  }
+  return product;
+}
+
+template <int D>
+DeterminantFigures figuresOf(const Image<D>& image)
+{
+  DeterminantFigures figures;
+  std::vector<float> values;
+  float least = std::numeric_limits<float>::infinity();
+  for (std::size_t v = 0; v < image.voxels.size(); ++v) {
+    const float value = image.voxels[v];
+    if (std::isnan(value))
+      continue;
+    values.push_back(value);
+    figures.folded += value <= 0;
+    if (value < least) {
+      least = value;
+      figures.leastAt = v;
+    }
+  }
+  figures.voxels = values.size();
+  if (values.empty())
+    return figures;
+  const auto percentile = [&](double share) {
+    const auto at =
+        values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), at, values.end());
+    return static_cast<double>(*at);
+  };
+  figures.least = percentile(0);
+  figures.percentile1 = percentile(0.01);
+  figures.median = percentile(0.5);
+  figures.percentile99 = percentile(0.99);
+  figures.greatest = percentile(1);
+  return figures;
+}
+
+template <int D>
+void takeLogarithms(Image<D>& image)
+{
+  for (float& value : image.voxels)
+    value = value > 0 ? std::log(value) : std::numeric_limits<float>::quiet_NaN();
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template double linearDeterminant(const TransformChain<D>&);                                               \
+  template DeterminantFigures figuresOf(const Image<D>&);                                                    \
+  template void takeLogarithms(Image<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "Core/Image/Image.h"
+#include "Core/Registration/Transform.h"
+
+namespace tessera {
+
+/// The determinant of the product of all linear transforms of a chain, also of those in chains that it
+/// inverts: det dT/dx divided by it is that of the other transforms (-jac nonlinear). Throws Error(usage) if
+/// the chain adds transforms, whose determinants do not multiply.
+template <int D>
+double linearDeterminant(const TransformChain<D>&);
+
+/// Determinants in order: what -jac and --describe-transform tell of them.
+struct DeterminantFigures {
+  double least = 1, percentile1 = 1, median = 1, percentile99 = 1, greatest = 1;
+  std::size_t voxels = 0;  // that have a determinant
+  std::size_t folded = 0;  // of these: not above 0
+  std::size_t leastAt = 0; // number of the voxel with the least one, x fastest
+};
+
+/// NaN does not count.
+template <int D>
+DeterminantFigures figuresOf(const Image<D>& determinants);
+
+/// Replaces values by their natural logarithms, and those that are not above 0 by NaN.
+template <int D>
+void takeLogarithms(Image<D>&);
+
+}

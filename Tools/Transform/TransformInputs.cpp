@@ -1,0 +1,167 @@
+#include "Tools/Transform/TransformInputs.h"
+
+#include "Components/Transforms/Shared/BSplineGrid.h"
+#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
+#include "Core/Image/Files/ImageHeader.h"
+#include "Core/Registration/Chain/JoinedChain.h"
+#include "Core/Registration/TransformFiles/ItkTransformConversion.h"
+#include "Core/Registration/TransformFiles/MatrixFiles.h"
+#include "Tools/Common/InverseRun.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+template <int D>
+std::optional<ImageGeometry<D>> gridOf(const std::string& option, const std::string& path)
+{
+  if (path.empty())
+    return std::nullopt;
+  return withContext(option, [&] { return geometryOf<D>(readImageHeader(path)); });
+}
+
+/// The grid with other spacings (mm) and the same outer borders, up to half a voxel; its middle stays.
+template <int D>
+ImageGeometry<D> withSpacing(const ImageGeometry<D>& grid, const std::vector<double>& spacingMm)
+{
+  if (spacingMm.size() != 1 && spacingMm.size() != D)
+    throw Error(ExitCode::usage, "--spacing: " + std::to_string(spacingMm.size())
+                                     + " numbers. Allowed: one, or " + std::to_string(D)
+                                     + " with commas between them.");
+  constexpr double mostVoxels = 1e10;
+  ImageGeometry<D> result = grid;
+  Vec<D> back; // index of the middle
+  double voxels = 1;
+  for (int d = 0; d < D; ++d) {
+    const double spacing = spacingMm[spacingMm.size() == 1 ? 0 : static_cast<std::size_t>(d)],
+                 size = std::max(1.0,
+                                 std::round(static_cast<double>(grid.size[d]) * grid.spacingMm[d] / spacing));
+    voxels *= size;
+    if (!(voxels <= mostVoxels))
+      throw Error(ExitCode::usage, "--spacing: the grid would have more than 10^10 voxels. Allowed: wider "
+                                   "spacings.");
+    result.size[d] = static_cast<std::size_t>(size);
+    result.spacingMm[d] = spacing;
+    back[d] = -(size - 1) / 2;
+  }
+  result.originMm = grid.centerMm();
+  result.originMm = result.pointFromIndex()(back);
+  return result;
+}
+
+/// The map of a matrix as text (--tp-format).
+AffineMap<3> readMatrixOf(const TransformOptions& options, const std::string& path,
+                          const std::optional<ImageGeometry<3>>& fixed,
+                          const std::optional<ImageGeometry<3>>& moving)
+{
+  if (options.matrixFormat != "fsl")
+    return readRasMatrix(path);
+  if (!fixed || !moving)
+    throw Error(ExitCode::usage, path
+                                     + ": FSL's coordinates depend on both images. Allowed: --grid with the "
+                                       "fixed image (-ref of flirt) and --moving with the other (-in).");
+  return readFlirt(path, *fixed, *moving);
+}
+
+template <int D>
+TransformFileContent<D> readOne(const Registry& registry, const TransformOptions& options,
+                                const std::string& path, const ImageGeometry<D>* grid,
+                                const std::optional<ImageGeometry<D>>& moving, RunLog& log)
+{
+  const auto warn = [&log](const std::string& line) { log.warning(line); };
+  if (options.matrixFormat.empty())
+    return readTransformFile<D>(path, registry, warn, grid);
+  if constexpr (D == 3) {
+    TransformFileContent<D> content = contentWithoutSettings<D>(path, grid);
+    const std::optional<ImageGeometry<3>> fixed = grid ? std::optional(*grid) : std::nullopt;
+    content.chain =
+        chainFromItk<D>({itkAffine<D>(readMatrixOf(options, path, fixed, moving))}, registry, path, warn);
+    return content;
+  } else {
+    throw Error(ExitCode::usage, "--tp-format " + options.matrixFormat
+                                     + ": its matrices are three-dimensional. Allowed: images in 3D.");
+  }
+}
+
+/// The inverse of one of several transforms; `before` are those before it, null if there are none.
+template <int D>
+std::shared_ptr<const TransformChain<D>>
+inverseOfOne(Context& cpu, const Registry& registry, const TransformOptions& options,
+             const std::shared_ptr<const TransformChain<D>>& chain,
+             const std::shared_ptr<const TransformChain<D>>& before, const ImageGeometry<D>& lattice)
+{
+  const ImageGeometry<D> region = boxOfGrids<D>(cpu, lattice, before.get()).geometry;
+  return needsGrid(options) ? inverseOnGrid<D>(cpu, chain, registry, region, toleranceInFilesMm)
+                            : inverseForPoints<D>(cpu, chain, registry, cornersOf<D>(region));
+}
+
+}
+
+std::size_t dimensionOfTransforms(const TransformOptions& options)
+{
+  if (!options.matrixFormat.empty())
+    return 3;
+  const auto dimensionOf = [](const std::string& path) {
+    return withContext("-tp", [&] { return readTransformDimension(path); });
+  };
+  const std::size_t dimension = dimensionOf(options.transformFiles.front());
+  if (dimension != 2 && dimension != 3)
+    throw Error(ExitCode::usage, "-tp: " + options.transformFiles.front() + ": (FixedImageDimension "
+                                     + std::to_string(dimension)
+                                     + "): transforms of this dimension are not built. Allowed: 2 or 3.");
+  for (const std::string& path : options.transformFiles)
+    if (const std::size_t other = dimensionOf(path); other != dimension)
+      throw Error(ExitCode::usage, "-tp " + path + ": a transform in " + std::to_string(other) + "D, where "
+                                       + options.transformFiles.front() + " is one in "
+                                       + std::to_string(dimension)
+                                       + "D. Allowed: transforms of one dimension.");
+  return dimension;
+}
+
+template <int D>
+TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const TransformOptions& options,
+                                  RunLog& log)
+{
+  const std::vector<std::string>& paths = options.transformFiles;
+  TransformInputs<D> inputs{{}, gridOf<D>("--moving", options.moving)};
+  std::optional<ImageGeometry<D>> grid = gridOf<D>("--grid", options.grid);
+  std::shared_ptr<const TransformChain<D>> chain;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    TransformFileContent<D> content = withContext("-tp", [&] {
+      return readOne<D>(registry, options, paths[i], grid ? &*grid : nullptr, inputs.moving, log);
+    });
+    if (i > 0 && content.useDirectionCosines != inputs.file.useDirectionCosines)
+      throw Error(ExitCode::usage,
+                  "-tp " + paths[i]
+                      + ": (UseDirectionCosines ...) differs from that of the file before it. "
+                        "Allowed: transforms with the same setting.");
+    if (i == 0 && !options.spacingMm.empty())
+      content.output = withSpacing<D>(content.output, options.spacingMm);
+    const ImageGeometry<D> output = i == 0 ? content.output : inputs.file.output;
+    const auto fixed = i == 0 ? content.fixed : inputs.file.fixed;
+    if (options.inverseOf.contains(i + 1))
+      content.chain = withContext("--inverse-of " + std::to_string(i + 1), [&] {
+        return inverseOfOne<D>(cpu, registry, options, content.chain, chain,
+                               content.useDirectionCosines ? output : withIdentityDirection<D>(output));
+      });
+    chain = joinedChain<D>(chain, content.chain, "-tp " + paths[i]);
+    inputs.file = std::move(content);
+    inputs.file.output = output;
+    inputs.file.fixed = fixed;
+    if (!grid)
+      grid = output; // files without a grid of their own may follow
+  }
+  inputs.file.chain = chain;
+  return inputs;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template TransformInputs<D> readTransforms(Context&, const Registry&, const TransformOptions&, RunLog&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

@@ -1,0 +1,157 @@
+#include "Tools/Transform/TransformRecord.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Image/Files/FilesOfImage.h"
+#include "Tools/Common/RunRecord.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::mutex currentMutex;
+TransformRecord* current = nullptr; // for the thread that ends the program
+
+/// The header alone of an image whose other files it does not tell.
+std::vector<std::string> filesOf(const std::string& image)
+{
+  try {
+    return filesOfImage(image);
+  } catch (const Error&) {
+    return {image};
+  }
+}
+
+std::vector<RunInput> inputsOf(const TransformOptions& options, const std::vector<ImageTask>& images)
+{
+  std::vector<RunInput> inputs;
+  for (const std::string& transform : options.transformFiles) {
+    InputFiles chain;
+    chain.addTransform(transform, "");
+    inputs.push_back({"tp", transform, {}});
+    for (const auto& [place, file] : chain.files())
+      inputs.back().files.push_back(file.path);
+  }
+  for (const ImageTask& task : images)
+    inputs.push_back({task.isLabels ? "labels" : "in", task.input, filesOf(task.input)});
+  if (!options.points.empty())
+    inputs.push_back({"def", options.points, {options.points}});
+  for (const auto& [role, path] : {std::pair{"grid", options.grid}, std::pair{"moving", options.moving}})
+    if (!path.empty())
+      inputs.push_back({role, path, filesOf(path)});
+  return inputs;
+}
+
+}
+
+void TransformRecord::checkStay(const InputFiles& inputs, const std::string& folder)
+{
+  if (const std::string* const input = inputs.at(folder + name))
+    failWrittenOver("-out", "the record " + folder + name, *input);
+}
+
+TransformRecord::TransformRecord(const TransformOptions& options, std::vector<ImageTask> images,
+                                 std::string folder)
+    : options_(options), images_(std::move(images)), folder_(std::move(folder)), started_(currentTime())
+{
+  std::filesystem::remove(folder_ + name);
+  const std::lock_guard lock(currentMutex);
+  current = this;
+}
+
+TransformRecord::~TransformRecord()
+{
+  const std::lock_guard lock(currentMutex);
+  current = nullptr;
+}
+
+void TransformRecord::setDevice(const std::string& device, const std::string& reason)
+{
+  const std::lock_guard lock(mutex_);
+  device_ = device;
+  deviceReason_ = reason;
+}
+
+void TransformRecord::addOutputs(const std::vector<std::string>& paths)
+{
+  const std::lock_guard lock(mutex_);
+  for (const std::string& path : paths)
+    for (const std::string& file : filesOfResult(path))
+      outputs_.push_back(file);
+}
+
+void TransformRecord::write(const Failure& failure, const std::vector<std::string>& warnings)
+{
+  const std::lock_guard lock(mutex_);
+  std::vector<InputDigest> digests;
+  for (const RunInput& input : inputsOf(options_, images_))
+    digests.push_back(digestOf(input));
+  std::vector<std::string> written;
+  for (const std::string& path : outputs_) {
+    std::error_code missing;
+    const auto changed = std::filesystem::last_write_time(path, missing);
+    if (!missing
+        && changed >= startedAt_ - std::chrono::milliseconds(20)) // clocks of file systems are coarse
+      written.push_back(path);
+  }
+  Json record{{"program", "tessera-transform"},
+              {"status", failure.code == 0    ? "done"
+                         : failure.code > 128 ? "interrupted"
+                                              : "failed"},
+              {"exitCode", failure.code},
+              {"message", failure.message}};
+  record.update(provenance());
+  record.update(Json{{"command", options_.commandLine},
+                     {"started", started_},
+                     {"finished", currentTime()},
+                     {"seconds", secondsSince(clock_)},
+                     {"device", device_},
+                     {"deviceReason", deviceReason_},
+                     {"threads", options_.threads},
+                     {"inputFiles", json(digests)},
+                     {"outputs", jsonOfOutputs(written)},
+                     {"warnings", warnings}});
+  const std::string text = record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (failure.code <= 128)
+    return writeTextFile(folder_ + name, text);
+  const std::string partial =
+      folder_ + "." + name; // no atomic file can be begun once a signal ends the program
+  if ((std::ofstream(partial) << text).flush())
+    std::filesystem::rename(partial, folder_ + name);
+}
+
+int TransformRecord::recorded(RunLog& log, const std::function<int()>& run)
+{
+  int code = 0;
+  try {
+    code = run();
+  } catch (...) {
+    try {
+      write(failureOf(std::current_exception()), log.warnings());
+    } catch (const Error&) { // the run's own error is reported, not this one
+    }
+    throw;
+  }
+  write({code, code == 0 ? "" : "some of the images could not be written; the log says which and why."},
+        log.warnings());
+  return code;
+}
+
+void TransformRecord::writeInterrupted(int signal)
+{
+  const std::lock_guard lock(currentMutex);
+  try {
+    if (current)
+      current->write({128 + signal, "interrupted by signal " + std::to_string(signal)
+                                        + ": the run is not complete; results that are there are whole."},
+                     {});
+  } catch (const std::exception&) { // the program ends all the same
+  }
+}
+
+}

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "Tools/Batch/ImageTask.h"
+#include "Tools/Common/InputFiles.h"
+#include "Tools/Common/Process.h"
+#include "Tools/Transform/TransformOptions.h"
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The record of a run of `tessera-transform`, transform-run.json: dox/transform-run.schema.json.
+class TransformRecord {
+public:
+  static constexpr const char* name = "transform-run.json";
+
+  /// Throws Error(usage) if the record would be written over an input.
+  static void checkStay(const InputFiles&, const std::string& folder);
+
+  /// Removes the record of an earlier run in the folder.
+  TransformRecord(const TransformOptions&, std::vector<ImageTask>, std::string folder);
+  ~TransformRecord();
+  TransformRecord(const TransformRecord&) = delete;
+  TransformRecord& operator=(const TransformRecord&) = delete;
+
+  void setDevice(const std::string& device, const std::string& reason);
+  /// Files that the run will write; the record lists those that it has written.
+  void addOutputs(const std::vector<std::string>& paths);
+
+  /// Calls run() and writes the record, whole or not at all, whether it returns a code or throws. Throws
+  /// Error(unwritableOutput).
+  int recorded(RunLog&, const std::function<int()>& run);
+
+  /// Writes the record of the run that goes on, if there is one, from the thread that ends the program.
+  static void writeInterrupted(int signal);
+
+private:
+  void write(const Failure&, const std::vector<std::string>& warnings);
+
+  const TransformOptions& options_;
+  const std::vector<ImageTask> images_;
+  std::string folder_, started_, device_, deviceReason_;
+  std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
+  std::filesystem::file_time_type startedAt_ = std::filesystem::file_time_type::clock::now();
+  std::vector<std::string> outputs_;
+  std::mutex mutex_;
+};
+
+}
