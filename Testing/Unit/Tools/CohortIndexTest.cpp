@@ -1,0 +1,191 @@
+// needs: Report
+#include "Tools/Report/CohortIndex.h"
+
+#include "Testing/Support/ErrorText.h"
+#include "Tools/Report/Html.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+CohortRow rowOf(const std::string& id, double overlap, double gain, double folded)
+{
+  CohortRow row;
+  row.id = id;
+  row.status = "done";
+  row.figures[0] = overlap;
+  row.figures[1] = gain;
+  row.figures[2] = folded;
+  return row;
+}
+
+/// Ten that differ a little, whose medians are 0.95, 0.2 and 0.
+std::vector<CohortRow> tenRows()
+{
+  std::vector<CohortRow> rows;
+  for (int i = 0; i < 10; ++i)
+    rows.push_back(rowOf("r" + std::to_string(i), 0.95 + 0.002 * (i - 4.5), 0.2 + 0.01 * (i - 4.5), 0));
+  return rows;
+}
+
+std::string textOf(const std::string& path)
+{
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class IndexFolder : public ::testing::Test {
+protected:
+  void SetUp() override
+  {
+    folder = std::filesystem::temp_directory_path()
+             / ("tessera-index-" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) + "-"
+                + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(folder);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  void writeIndex(std::vector<CohortRow> rows, const IndexOptions& options = {}) const
+  {
+    const CohortSpread spread = judgeCohort(rows);
+    writeCohortIndex(folder, rows, spread, options);
+  }
+  std::filesystem::path folder;
+};
+
+}
+
+TEST(CohortVerdicts, FiguresComeFromTheRecordOfARun)
+{
+  const Json run = Json::parse(R"({"quality": {"overlap": 0.9, "correlationBefore": -0.2, "correlation": -0.7,
+    "largestDisplacementMm": 12, "points": {"meanMm": 1.5}, "dice": {"mean": 0.8}},
+    "stages": [{"spatialJacobianDeterminant": {"foldedVoxels": 7, "voxels": 10}},
+               {"spatialJacobianDeterminant": {"foldedVoxels": 1, "voxels": 4}}, {}]})");
+  const Figures figures = figuresOf(run);
+  const double expected[figureCount] = {0.9, 0.5, 0.25, 12, 0.8, 1.5};
+  for (std::size_t f = 0; f < figureCount; ++f)
+    EXPECT_DOUBLE_EQ(figures[f].value(), expected[f]) << f;
+  for (const auto& figure : figuresOf(Json::parse(R"({"quality": null, "stages": []})")))
+    EXPECT_FALSE(figure);
+}
+
+TEST(CohortVerdicts, ARowFarOnTheBadSideIsLookedAt)
+{
+  // The deviations from the median are 0.001, 0.003, ... 0.009, twice each: their median is 0.005 of overlap,
+  // and 0.025 of the gain.
+  std::vector<CohortRow> rows = tenRows();
+  std::vector<Figures> figures;
+  for (const CohortRow& row : rows)
+    figures.push_back(row.figures);
+  const CohortSpread spread = spreadOf(figures);
+  EXPECT_NEAR(spread.of[0]->median, 0.95, 1e-12);
+  EXPECT_NEAR(spread.of[0]->mad, 0.005, 1e-12);
+  EXPECT_FALSE(spread.of[3]); // no row has it
+  const auto verdict = [&](double overlap, double gain, double folded) {
+    return judgedInCohort(rowOf("x", overlap, gain, folded).figures, spread);
+  };
+  EXPECT_EQ(verdict(0.926, 0.2, 0).verdict, Verdict::done);
+  EXPECT_EQ(verdict(0.924, 0.2, 0).verdict, Verdict::look);
+  EXPECT_EQ(verdict(1, 0.9, 0).verdict, Verdict::done); // better than others
+  EXPECT_EQ(verdict(0.95, 0.2, 1e-4).verdict, Verdict::look);
+  EXPECT_NEAR(verdict(0.924, 0.2, 0).badness, 5.2, 1e-9);
+  EXPECT_EQ(verdict(0.9, 0, 0.1).reasons.size(), 3u);
+  EXPECT_EQ(verdict(0.924, 0.2, 0).reasons,
+            std::vector<std::string>{"overlap 0.924: more than 5 MAD below the cohort's median 0.95"});
+}
+
+TEST(CohortVerdicts, FewRowsAreNotCompared)
+{
+  std::vector<CohortRow> rows = tenRows();
+  rows.resize(4);
+  rows.front().figures[1] = -0.9;
+  judgeCohort(rows);
+  EXPECT_EQ(rows.front().judgement.verdict, Verdict::done);
+}
+
+TEST_F(IndexFolder, TheWorstRowsComeFirst)
+{
+  std::vector<CohortRow> rows = tenRows();
+  rows.push_back(rowOf("folded", 0.95, 0.2, 0.3));
+  rows.push_back(rowOf("little <gain>", 0.95, -0.1, 0));
+  CohortRow failed;
+  failed.id = "broken";
+  failed.status = "failed";
+  failed.message = "-m: x.nii: cut off";
+  failed.page = "rows/a b%/page.html";
+  rows.push_back(failed);
+  writeIndex(rows);
+  const std::string html = textOf(folder / "index.html");
+  const auto at = [&](const std::string& text) { return html.find(text); };
+  EXPECT_LT(at("data-id=\"broken\""), at("data-id=\"folded\""));
+  EXPECT_LT(at("data-id=\"folded\""), at("data-id=\"little &lt;gain&gt;\""));
+  EXPECT_LT(at("data-id=\"little &lt;gain&gt;\""), at("data-id=\"r0\""));
+  EXPECT_LT(at("data-id=\"r0\""), at("data-id=\"r4\""));
+  for (const char* text : {"-m: x.nii: cut off", "href=\"rows/a%20b%25/page.html\"", "13 registrations",
+                           ">1 failed<", ">2 look<", ">10 done<"})
+    EXPECT_NE(at(text), std::string::npos) << text;
+  EXPECT_EQ(at("<gain>"), std::string::npos);
+}
+
+TEST_F(IndexFolder, ASingleFileHoldsItsThumbnails)
+{
+  std::vector<CohortRow> rows = tenRows();
+  rows.front().thumbnail = "small picture.jpg";
+  EXPECT_TRUE(testing::contains(testing::errorText(
+                                    [&] {
+                                      writeIndex(rows, {"", true});
+                                    },
+                                    ExitCode::unreadableInput),
+                                "small picture.jpg: "));
+  std::ofstream(folder / "small picture.jpg") << "Man";
+  writeIndex(rows, {"", true});
+  EXPECT_NE(textOf(folder / "index.html").find("src=\"data:image/jpeg;base64,TWFu\""), std::string::npos);
+  writeIndex(rows);
+  EXPECT_NE(textOf(folder / "index.html").find("src=\"small%20picture.jpg\""), std::string::npos);
+  rows.resize(mostRowsOfSingleFile + 1);
+  EXPECT_NE(testing::errorText([&] { writeIndex(rows, {"", true}); }).find("501 rows"), std::string::npos);
+}
+
+TEST(CohortPart, LeadsToTheNeighboursAndTellsMedians)
+{
+  std::vector<CohortRow> rows = tenRows();
+  rows.push_back(rowOf("folded", 0.95, 0.2, 0.3));
+  for (CohortRow& row : rows)
+    row.page = "rows/" + row.id + "/report.html";
+  const CohortSpread spread = judgeCohort(rows);
+  ASSERT_EQ(rows[0].id, "folded");
+  rows[1].page.clear();
+  const std::string first = cohortPart(rows, 0, spread), third = cohortPart(rows, 2, spread);
+  const auto holds = [](const std::string& html, const std::string& text) {
+    return html.find(text) != std::string::npos;
+  };
+  EXPECT_TRUE(holds(first, "href=\"../../index.html\""));
+  EXPECT_TRUE(holds(first, "rel=\"next\" href=\"../" + rows[2].id + "/report.html\"")); // one has no page
+  EXPECT_FALSE(holds(first, "rel=\"prev\""));
+  EXPECT_TRUE(holds(third, "rel=\"prev\" href=\"../folded/report.html\""));
+  EXPECT_TRUE(holds(first, "folded share 0.3: more than 5 MAD above"));
+  EXPECT_TRUE(holds(first, "<td>overlap</td><td class=\"n\" data-k=\"0.94999999999999996\">0.95</td>"));
+}
+
+TEST(Html, TextsAreEncoded)
+{
+  EXPECT_EQ(htmlText("a<b>&\"c\"\x01"), "a&lt;b&gt;&amp;&quot;c&quot;?");
+  EXPECT_EQ(base64("M"), "TQ=="); // RFC 4648
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(base64("fooba"), "Zm9vYmE=");
+  EXPECT_EQ(base64("\xff\xfe"), "//4=");
+  EXPECT_EQ(policyHash(""), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
+  EXPECT_EQ(shortNumber(-0.0), "0");
+  EXPECT_EQ(shortNumber(0.0 / 0.0), "-");
+  EXPECT_EQ(shortNumber(1234.56), "1235");
+}
+
+}

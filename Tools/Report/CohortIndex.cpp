@@ -1,0 +1,242 @@
+#include "Tools/Report/CohortIndex.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Tools/Report/Html.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace tessera {
+namespace {
+
+constexpr const char* style = R"(
+th button{font:inherit;background:none;border:0;padding:0;color:inherit;cursor:pointer;text-decoration:underline dotted}
+td.r{min-width:15em}td.o{outline:2px solid var(--look);outline-offset:-2px}
+img{display:block;width:288px;height:96px;background:#000}
+@media print{th{position:static}.rate{display:none}tr{break-inside:avoid}}
+)";
+
+// Sorts by the data of a cell (data-k: a number; or its text), rates, and keeps ratings in the browser until
+// they are saved; a file of ratings can be opened again. Keys j and k go to the next and previous row, g, f
+// and b rate the row as good, fair and bad.
+constexpr const char* script = R"(
+const body=document.querySelector('tbody'),heads=[...document.querySelectorAll('th')];
+const key=(r,c)=>{const d=r.cells[c],s=d.querySelector('select');if(s)return s.selectedIndex?-s.selectedIndex:NaN;
+return'k'in d.dataset?(d.dataset.k===''?NaN:+d.dataset.k):d.textContent};
+const compare=(a,b)=>typeof a==='string'?a.localeCompare(b,undefined,{numeric:true}):isNaN(a)?(isNaN(b)?0:1):isNaN(b)?-1:a-b;
+heads.forEach((h,c)=>{if(h.classList.contains('p'))return;const b=document.createElement('button');b.textContent=h.textContent;h.replaceChildren(b);
+b.onclick=()=>{const down=h.getAttribute('aria-sort')==='ascending';heads.forEach(o=>o.removeAttribute('aria-sort'));
+h.setAttribute('aria-sort',down?'descending':'ascending');
+const k=[...body.rows].map(r=>[key(r,c),r]);
+k.sort((a,b)=>{const x=compare(a[0],b[0]);return down&&!(a[0]!==a[0]||b[0]!==b[0])?-x:x});
+body.append(...k.map(a=>a[1]))}});
+const place='tessera ratings '+location.pathname,words=['','good','fair','bad'];let ratings={};
+try{ratings=JSON.parse(localStorage.getItem(place))||{}}catch{}
+const save=document.getElementById('save'),open=document.getElementById('open');
+const text=()=>'id\trating\tnote\n'+Object.keys(ratings).sort().map(i=>i+'\t'+ratings[i].join('\t')+'\n').join('');
+const keep=()=>{save.href='data:text/tab-separated-values;charset=utf-8,'+encodeURIComponent(text());
+save.textContent='Save '+Object.keys(ratings).length+' ratings as ratings.tsv';
+try{localStorage.setItem(place,JSON.stringify(ratings))}catch{}};
+const show=r=>{const[s,n]=r.querySelectorAll('select,input');[s.value,n.value]=ratings[r.dataset.id]||['','']};
+for(const r of body.rows){const id=r.dataset.id,c=r.querySelector('.rate'),s=document.createElement('select'),n=document.createElement('input');
+s.setAttribute('aria-label','rating of '+id);n.setAttribute('aria-label','note on '+id);n.placeholder='note';n.size=12;
+for(const o of words)s.add(new Option(o||'not rated',o));
+s.onchange=n.onchange=()=>{n.value=n.value.replace(/[\t\r\n]/g,' ');if(s.value||n.value)ratings[id]=[s.value,n.value];else delete ratings[id];keep()};
+c.append(s,n);show(r)}
+open.onchange=async()=>{for(const l of(await open.files[0].text()).split(/\r?\n/).slice(1)){const[i,w,n]=l.split('\t');
+if(i&&words.includes(w))ratings[i]=[w,n||'']}for(const r of body.rows)show(r);keep()};
+document.querySelectorAll('.rate').forEach(c=>c.hidden=false);keep();
+document.onkeydown=e=>{if(e.ctrlKey||e.altKey||e.metaKey||/INPUT|SELECT/.test(e.target.tagName)||!'jkgfb'.includes(e.key))return;
+const r=[...body.rows],here=document.activeElement.closest('tbody tr'),rated=words.find(w=>w&&w[0]===e.key);
+if(rated){if(here){const s=here.querySelector('select');s.value=rated;s.onchange()}return}
+const to=r[r.indexOf(here)+(e.key==='j'?1:-1)],f=to&&to.querySelector('a,select');
+if(f){f.focus();to.scrollIntoView({block:'nearest'})}};
+)";
+
+std::string thumbnailSource(const std::string& folder, const CohortRow& row, const IndexOptions& options)
+{
+  if (!options.singleFile)
+    return htmlPath(row.thumbnail);
+  const std::string path = folder + "/" + row.thumbnail;
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  if (!file || bytes.empty())
+    throw Error(ExitCode::unreadableInput, path + ": the thumbnail of row " + row.id
+                                               + " cannot be read. Allowed: a JPEG file that is there, "
+                                                 "or a row without a thumbnail.");
+  return "data:image/jpeg;base64," + base64(bytes);
+}
+
+std::string numberCell(const std::optional<double>& value, bool isOutside = false)
+{
+  const std::string shown = value ? shortNumber(*value) : "";
+  char sortedBy[32] = "";
+  if (value)
+    std::snprintf(sortedBy, sizeof sortedBy, "%.17g", *value);
+  return std::string("<td class=\"n") + (isOutside ? " o" : "") + "\" data-k=\"" + sortedBy + "\">" + shown
+         + "</td>";
+}
+
+bool isConspicuous(const CohortRow& row, const CohortSpread& spread, std::size_t figure)
+{
+  CohortSpread one;
+  one.of[figure] = spread.of[figure];
+  return judgedInCohort(row.figures, one).verdict == Verdict::look;
+}
+
+/// "largest displacement (mm)"
+std::string figureName(Figure figure)
+{
+  const FigureInfo& info = infoOf(figure);
+  return std::string(info.name) + (*info.unit ? " (" + std::string(info.unit) + ")" : "");
+}
+
+std::string rowHtml(const CohortRow& row, const std::string& thumbnail,
+                    const std::vector<std::size_t>& figures, const CohortSpread& spread, std::size_t place)
+{
+  const std::string verdict = verdictText(row.judgement.verdict), id = htmlText(row.id);
+  std::string html = "<tr data-id=\"" + id + "\"><td class=\"n\" data-k=\"" + std::to_string(place) + "\">"
+                     + std::to_string(place) + "</td><td>";
+  html += row.page.empty() ? id : "<a href=\"" + htmlPath(row.page) + "\">" + id + "</a>";
+  html += "</td><td>";
+  if (!thumbnail.empty())
+    html += "<img loading=\"lazy\" width=\"288\" height=\"96\" alt=\"slices of " + id + "\" src=\""
+            + thumbnail + "\">";
+  html += "</td><td class=\"v " + verdict + "\">" + verdict + "</td><td class=\"r\">";
+  for (std::size_t i = 0; i < row.judgement.reasons.size(); ++i)
+    html += (i ? "<br>" : "") + htmlText(row.judgement.reasons[i]);
+  html += "</td>";
+  for (const std::size_t f : figures)
+    html += numberCell(row.figures[f], isConspicuous(row, spread, f));
+  return html + numberCell(row.seconds) + "<td class=\"rate\" hidden></td></tr>\n";
+}
+
+std::string mediansHtml(const CohortSpread& spread, const std::vector<std::size_t>& figures)
+{
+  using Spread = CohortSpread::Spread;
+  std::string html = "<tfoot>";
+  for (const auto& [name, value] :
+       {std::pair{"median", &Spread::median}, {"median absolute deviation (MAD)", &Spread::mad}}) {
+    html += "<tr><th class=\"p\" colspan=\"5\">" + std::string(name) + "</th>";
+    for (const std::size_t f : figures)
+      html += "<td class=\"n\">" + (spread.of[f] ? shortNumber((*spread.of[f]).*value) : "") + "</td>";
+    html += "<td></td></tr>";
+  }
+  return html + "</tfoot>";
+}
+
+/// Those that some row has.
+std::vector<std::size_t> figuresOf(const std::vector<CohortRow>& rows)
+{
+  std::vector<std::size_t> figures;
+  for (std::size_t f = 0; f < figureCount; ++f)
+    if (std::ranges::any_of(rows, [f](const CohortRow& row) { return row.figures[f].has_value(); }))
+      figures.push_back(f);
+  return figures;
+}
+
+}
+
+CohortSpread judgeCohort(std::vector<CohortRow>& rows)
+{
+  std::vector<Figures> done;
+  for (const CohortRow& row : rows)
+    if (row.status == "done")
+      done.push_back(row.figures);
+  const CohortSpread spread = spreadOf(done);
+  for (CohortRow& row : rows)
+    if (row.status == "done")
+      row.judgement = judgedInCohort(row.figures, spread);
+    else
+      row.judgement = {Verdict::failed, {row.message.empty() ? row.status : row.message}, 0};
+  std::stable_sort(rows.begin(), rows.end(), [](const CohortRow& a, const CohortRow& b) {
+    if (a.judgement.verdict != b.judgement.verdict)
+      return a.judgement.verdict < b.judgement.verdict;
+    if (a.judgement.badness != b.judgement.badness)
+      return a.judgement.badness > b.judgement.badness;
+    return a.id < b.id;
+  });
+  return spread;
+}
+
+void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& rows,
+                      const CohortSpread& spread, const IndexOptions& options)
+{
+  if (options.singleFile && rows.size() > mostRowsOfSingleFile)
+    throw Error(ExitCode::usage, "--single-file: " + std::to_string(rows.size())
+                                     + " rows: a page with so many pictures opens slowly. Allowed: at most "
+                                     + std::to_string(mostRowsOfSingleFile)
+                                     + " rows; without --single-file any number.");
+  std::array<std::size_t, 3> counts{};
+  for (const CohortRow& row : rows)
+    ++counts[static_cast<std::size_t>(row.judgement.verdict)];
+
+  std::string html = pageHead(options.title, style, script, "'self' file: data:");
+  html += "<p>" + std::to_string(rows.size()) + " registrations: ";
+  for (const Verdict verdict : {Verdict::failed, Verdict::look, Verdict::done})
+    html += "<b class=\"" + std::string(verdictText(verdict)) + "\">"
+            + std::to_string(counts[static_cast<std::size_t>(verdict)]) + " " + verdictText(verdict) + "</b>"
+            + (verdict == Verdict::done ? "." : ", ");
+  html +=
+      " The worst come first. <span class=\"s\">A registration is to be looked at if a figure is more "
+      "than 5 median absolute deviations (MAD) on the bad side of the median of all that are done; such "
+      "figures have a frame.</span></p>\n"
+      "<p class=\"rate\" hidden><a id=\"save\" href=\"#\" download=\"ratings.tsv\"></a> <label>Open "
+      "ratings.tsv <input id=\"open\" type=\"file\" accept=\".tsv\"></label> <span class=\"s\">Keys: j and k "
+      "go to the next and the previous row, g, f and b rate it as good, fair and bad.</span></p>\n"
+      "<table><thead><tr><th>place</th><th>id</th><th class=\"p\">fixed, before, warped</th>"
+      "<th>verdict</th><th>reasons</th>";
+  const std::vector<std::size_t> figures = figuresOf(rows);
+  for (const std::size_t f : figures)
+    html += "<th>" + figureName(static_cast<Figure>(f)) + "</th>";
+  html += "<th>seconds</th><th class=\"rate\" hidden>rating</th></tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    html += rowHtml(rows[i], rows[i].thumbnail.empty() ? "" : thumbnailSource(folder, rows[i], options),
+                    figures, spread, i + 1);
+  html += "</tbody>" + mediansHtml(spread, figures) + "</table>\n<script>" + std::string(script)
+          + "</script></body></html>\n";
+  writeTextFile(folder + "/index.html", html);
+}
+
+std::string cohortPart(const std::vector<CohortRow>& rows, std::size_t i, const CohortSpread& spread)
+{
+  const CohortRow& row = rows[i];
+  const auto link = [&](const std::string& target, const char* attributes, const std::string& text) {
+    const std::filesystem::path folder = std::filesystem::path(row.page).parent_path();
+    return "<a " + std::string(attributes) + "href=\""
+           + htmlPath(std::filesystem::path(target).lexically_relative(folder).string()) + "\">"
+           + htmlText(text) + "</a>";
+  };
+  const auto hasPage = [](const CohortRow& other) { return !other.page.empty(); };
+  const auto at = rows.begin() + static_cast<std::ptrdiff_t>(i);
+  const auto before = std::find_if(std::make_reverse_iterator(at), rows.rend(), hasPage);
+  const auto after = std::find_if(at + 1, rows.end(), hasPage);
+  std::string html = "<nav>" + link("index.html", "", "All " + std::to_string(rows.size()) + " rows") + ": "
+                     + htmlText(row.id) + " is number " + std::to_string(i + 1) + " from the worst. ";
+  if (before != rows.rend())
+    html += link(before->page, "rel=\"prev\" ", "Before it " + before->id) + " (key k) ";
+  if (after != rows.end())
+    html += link(after->page, "rel=\"next\" ", "After it " + after->id) + " (key j)";
+  html += "</nav>";
+  if (row.status != "done")
+    return html;
+  const std::string verdict = verdictText(row.judgement.verdict);
+  html += "<h2>In its cohort</h2><p><b class=\"" + verdict + "\">" + verdict + "</b></p>";
+  for (const std::string& reason : row.judgement.reasons)
+    html += "<p>" + htmlText(reason) + "</p>";
+  html +=
+      "<table><thead><tr><th>figure</th><th>this row</th><th>median</th><th>median absolute deviation</th>"
+      "</tr></thead><tbody>";
+  for (std::size_t f = 0; f < figureCount; ++f)
+    if (row.figures[f])
+      html += "<tr><td>" + figureName(static_cast<Figure>(f)) + "</td>"
+              + numberCell(row.figures[f], isConspicuous(row, spread, f))
+              + numberCell(spread.of[f] ? std::optional(spread.of[f]->median) : std::nullopt)
+              + numberCell(spread.of[f] ? std::optional(spread.of[f]->mad) : std::nullopt) + "</tr>";
+  return html + "</tbody></table>";
+}
+
+}

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "Tools/Report/CohortVerdicts.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// One registration in the index of a cohort.
+struct CohortRow {
+  std::string id;
+  std::string status;  // as in run.json; all but "done" count as failed
+  std::string message; // of a run that failed: the reason of its verdict
+  Figures figures;     // figuresOf(run.json)
+  double seconds = 0;
+  std::string page, thumbnail; // paths relative to the index's folder; empty: none
+  Judgement judgement;         // by judgeCohort
+};
+
+/// Sets the verdict of each row: `failed`, or by judgedInCohort beside all rows that are done. Sorts them:
+/// failed ones first, then those to look at, each by how far they are from the cohort. Returns what they were
+/// compared with.
+CohortSpread judgeCohort(std::vector<CohortRow>&);
+
+constexpr std::size_t mostRowsOfSingleFile = 500;
+
+struct IndexOptions {
+  std::string title = "Registrations";
+  bool singleFile = false; // thumbnails inside the page
+};
+
+/// Writes `<folder>/index.html` of rows in the order of judgeCohort, which sets `spread`. The order of the
+/// file is the order that is shown without scripts; a script of the page sorts by any column and saves
+/// ratings as ratings.tsv. Thumbnails (288x96) are files beside it, loaded when they come into view. Throws
+/// Error(usage) for more rows in a single file than mostRowsOfSingleFile, Error(unreadableInput) for a
+/// thumbnail that cannot be put into it, Error(unwritableOutput).
+void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>&, const CohortSpread& spread,
+                      const IndexOptions& = {});
+
+/// What the page of a row tells about its cohort, in HTML: links to the index and to the pages before and
+/// after it in the order of the index, its verdict beside the others, and its figures beside their medians.
+std::string cohortPart(const std::vector<CohortRow>&, std::size_t row, const CohortSpread&);
+
+}

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The figures of quality by which the registrations of a cohort are compared.
+enum class Figure { overlap, correlationGain, foldedShare, largestDisplacementMm, dice, pointsMm };
+constexpr std::size_t figureCount = 6;
+using Figures = std::array<std::optional<double>, figureCount>;
+
+struct FigureInfo {
+  const char *name, *unit;             // unit: "" or "mm"
+  bool isWorseBelow, isWorseAbove;     // on which side of the median a row is conspicuous
+  double leastSpread;                  // in place of a smaller MAD
+  double leastSpreadShareOfMedian = 0; // the same, as a share of the median
+};
+const FigureInfo& infoOf(Figure);
+
+/// The figures in a run.json; those that it does not have are empty. The gain is |correlation| after less
+/// |correlation| before, so that it is good if it is large also for images of two kinds. The folded share
+/// is that of the last stage that tells it.
+Figures figuresOf(const nlohmann::ordered_json& run);
+
+enum class Verdict { failed, look, done };
+const char* verdictText(Verdict);
+
+struct Judgement {
+  Verdict verdict = Verdict::done;
+  std::vector<std::string> reasons;
+  double badness = 0; // the largest distance to a median in MADs, on its bad side; to sort by
+};
+
+/// Median and median absolute deviation of each figure, where at least 5 rows have it.
+struct CohortSpread {
+  struct Spread {
+    double median = 0, mad = 0; // mad is at least the least spread
+  };
+  std::array<std::optional<Spread>, figureCount> of;
+};
+CohortSpread spreadOf(const std::vector<Figures>& doneRows);
+
+/// `look` if a figure is more than 5 MAD from the median, on a side that is bad for it.
+Judgement judgedInCohort(const Figures&, const CohortSpread&);
+
+/// The verdict on a run by itself: `failed` with its message; `look` if it folds, if it is worse than its
+/// start, if less than half of the fixed image maps into the moving one, or if a label of one image misses in
+/// the overlap.
+Judgement judgedAlone(const nlohmann::ordered_json& run);
+
+}

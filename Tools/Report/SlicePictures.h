@@ -1,0 +1,60 @@
+#pragma once
+
+#include "Core/Image/Image.h"
+#include "Core/Registration/Transform.h"
+#include "Core/Registry/Registry.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// A registration to be shown.
+template <int D>
+struct ShownRun {
+  ImagePointer<D> fixed, moving;
+  MaskPointer<D> fixedMask;                  // null: none
+  Matrix<D> headerDirection{};               // of the fixed image; says which way is up
+  const TransformChain<D>* before = nullptr; // of -t0; null: the images as they lie
+  const TransformChain<D>* result = nullptr; // null: it failed, and only its start is shown
+  ImagePointer<D> fixedLabels, movingLabels; // null: none
+};
+
+/// The pictures of a slice as files: JPEG for grey values, PNG for the others. Those with a transparent
+/// ground lie over grey ones. Empty: there is no such picture.
+struct SlicePicture {
+  std::string plane, position; // see PictureSlice
+  std::array<std::string, 4> letters;
+  std::size_t width = 0, height = 0; // in pixels
+  std::string fixed, before, warped;
+  std::string edges;        // of the fixed image; transparent
+  std::string labels;       // contours of the fixed labels, of the warped ones, and of both; transparent
+  std::string grid;         // where the coordinates in the moving image are multiples of gridMm; transparent
+  std::string determinants; // of the spatial Jacobian; see determinantColours()
+  std::string displacement; // its length; see displacementColours()
+};
+
+struct RunPictures {
+  std::vector<SlicePicture> slices; // in the order of the planes
+  double largestDisplacementMm = 0; // in the slices
+  double gridMm = 0;
+  std::optional<double> determinant; // of a linear transform, which has the same everywhere
+  std::string thumbnail;             // JPEG of 288 x 96: fixed, before, warped with the edges of the fixed
+};
+
+/// Colours of a map. Determinants: from 1/4 or less to 4 or more in equal steps of the logarithm, and the
+/// last colour for folds (0 or less). Displacements: from 0 to largestDisplacementMm.
+const std::vector<std::array<std::uint8_t, 3>>& determinantColours();
+const std::vector<std::array<std::uint8_t, 3>>& displacementColours();
+
+constexpr std::size_t mostPictureBytes = 1'300'000; // in base64 and with the rest a page stays below 2 MB
+
+/// Resamples both images on slices of the fixed one, with linear interpolation, each in its own window of
+/// grey values (0.5th to 99.5th percentile). All pictures together have at most mostPictureBytes: JPEG loses
+/// quality, then slices are left out. Runs on the CPU; the result does not depend on the number of threads.
+template <int D>
+RunPictures runPictures(const Context&, const Registry&, const ShownRun<D>&);
+
+}
