@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -215,7 +216,10 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   summary.level = level;
   summary.preparationSeconds = watch.secondsSoFar();
 
+  bool isFirst = true;
   const auto sink = [&](const IterationRow& row, std::span<const double> reached) {
+    if (std::exchange(isFirst, false))
+      summary.startValue = row.value;
     watch.report([&] {
       const auto exactNow = exact ? exactValues(stage, cost, level, row.iteration, reached) : std::nullopt;
       reporter.iterationDone(level, table.record(row, cost, exactNow), [&] { return cost.chainAt(reached); });

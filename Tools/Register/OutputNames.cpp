@@ -1,9 +1,10 @@
 #include "Tools/Register/OutputNames.h"
 
-#include "Core/Image/Files/FilesOfImage.h"
 #include "Tools/Register/StageOutputs.h"
+#include "Tools/Report/RunPage.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 
@@ -48,7 +49,8 @@ private:
             && name == nameOf(transformStem, "", settings.transformExtension()))
            || (!itk.empty() && itk != "txt" && name == nameOf(transformStem, "", itk))
            || (settings.writeItkComposite() && name == nameOf(transformStem, "-Composite", itk))
-           || (naming_.resampler.writesFinalResult() && isResult(name, result().name, ""));
+           || (naming_.resampler.writesFinalResult() && isResult(name, result().name, ""))
+           || std::ranges::find(naming_.further, name) != naming_.further.end();
   }
 
   bool mayHaveOfLevel(const std::string& name, std::size_t level) const
@@ -99,6 +101,18 @@ private:
   const StageNaming<D>& naming_;
 };
 
+/// Whether a text holds another one that neither begins nor ends within a word.
+bool holdsWord(const std::string& text, const std::string& word)
+{
+  const auto isOfWord = [&](std::size_t at) {
+    return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
+  };
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    if ((at == 0 || !isOfWord(at - 1)) && !isOfWord(at + word.size()))
+      return true;
+  return false;
+}
+
 }
 
 InputFiles inputFilesOf(const RegisterOptions& options)
@@ -112,17 +126,74 @@ InputFiles inputFilesOf(const RegisterOptions& options)
   for (const auto* masks : {&options.fixedMasks, &options.movingMasks})
     for (const std::string& path : *masks)
       inputs.addImage(path, "the mask " + path);
+  for (const std::string& path : {options.fixedLabels, options.movingLabels})
+    if (!path.empty())
+      inputs.addImage(path, "the labels " + path);
   for (const std::string& path : {options.fixedPoints, options.movingPoints})
     inputs.add(path, "the points " + path);
+  inputs.add(options.pointWeights, "the weights " + options.pointWeights);
   inputs.addTransform(options.initialTransform, "the initial transform " + options.initialTransform);
   return inputs;
 }
 
-void checkInputsStay(const InputFiles& inputs, const std::string& folder)
+std::vector<RunInput>
+runInputsOf(const RegisterOptions& options,
+            const std::function<std::vector<std::string>(const std::string& path)>& filesOf)
+{
+  std::vector<RunInput> inputs;
+  const auto addImages = [&](const std::string& role, const std::vector<std::string>& paths) {
+    for (std::size_t i = 0; i < paths.size(); ++i)
+      inputs.push_back({role + std::to_string(i), paths[i], filesOf(paths[i])});
+  };
+  addImages("f", options.fixed);
+  addImages("m", options.moving);
+  addImages("fMask", options.fixedMasks);
+  addImages("mMask", options.movingMasks);
+  for (const auto& [role, path] :
+       {std::pair{"fLabels", options.fixedLabels}, std::pair{"mLabels", options.movingLabels}})
+    if (!path.empty())
+      inputs.push_back({role, path, filesOf(path)});
+  for (const auto& [role, path] :
+       {std::pair{"fp", options.fixedPoints}, std::pair{"mp", options.movingPoints},
+        std::pair{"point-weights", options.pointWeights}})
+    if (!path.empty())
+      inputs.push_back({role, path, {path}});
+  if (!options.initialTransform.empty()) {
+    InputFiles chain;
+    chain.addTransform(options.initialTransform, "");
+    RunInput input{"t0", options.initialTransform, {}};
+    for (const auto& [place, file] : chain.files())
+      input.files.push_back(file.path);
+    inputs.push_back(std::move(input));
+  }
+  for (std::size_t i = 0; i < options.parameterFiles.size(); ++i)
+    inputs.push_back({"p" + std::to_string(i), options.parameterFiles[i], {options.parameterFiles[i]}, true});
+  return inputs;
+}
+
+std::vector<std::string> namesOfRecord(bool hasPage)
+{
+  std::vector<std::string> names{summaryName, runName};
+  if (hasPage)
+    names.insert(names.end(), {pageName, thumbnailName});
+  return names;
+}
+
+void checkInputsStay(const InputFiles& inputs, const std::string& folder, bool hasPage)
 {
   inputs.checkStayBesideLog(folder + logName);
-  if (const std::string* const input = inputs.at(folder + summaryName))
-    failWrittenOver("-out", "the summary " + folder + summaryName, *input);
+  for (const std::string& name : namesOfRecord(hasPage))
+    if (const std::string* const input = inputs.at(folder + name))
+      failWrittenOver("-out", "the summary " + folder + name, *input);
+}
+
+std::string inputNamedIn(const std::string& message, const InputFiles& files)
+{
+  std::string named;
+  for (const auto& [place, input] : files.files())
+    if (input.path.size() > named.size() && holdsWord(message, input.path))
+      named = input.path;
+  return named;
 }
 
 template <int D>

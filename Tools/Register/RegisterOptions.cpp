@@ -44,12 +44,22 @@ ProgramText registerText()
           false, true},
          {"fp", "FILE",
           "points of the fixed image (.txt or .vtk): landmarks, or those that correspond to -mp"},
-         {"mp", "FILE", "points of the moving image that correspond to -fp"}}},
+         {"mp", "FILE", "points of the moving image that correspond to -fp"},
+         ownOption("point-weights", "FILE",
+                   "how much each pair of -fp and -mp counts: a number above 0 for each, such as 1 over the "
+                   "square of its error"),
+         ownOption("fLabels", "FILE",
+                   "labels of the fixed image, to compare with --mLabels after the registration: run.json "
+                   "tells Dice's coefficients"),
+         ownOption("mLabels", "FILE", "labels of the moving image")}},
        {"Registration",
         {{"p", "FILE", "parameter file; several are stages, each starting from the result of the one before",
           true},
          {"t0", "FILE", "transform parameter file to start from"},
          {"out", "FOLDER", "where results are written; made if it is missing"},
+         ownOption("inverse-too", "",
+                   "write the inverse of the result, too: InverseTransformParameters.N.txt, and --fLabels on "
+                   "the grid of the moving image, inverseLabels.<format>"),
          ownOption("device", "NAME",
                    "auto (default), cpu, cuda or cuda:N; overrides (Device ...) of the parameter files"),
          ownOption("max-device-memory", "SIZE",
@@ -59,6 +69,9 @@ ProgramText registerText()
        {"Reading images", readingOptionsOfImages()},
        {"Looking and checking",
         {ownOption("check", "", "check the files and parameters, register nothing"),
+         ownOption("report", "",
+                   "write report.html into the output folder, too: a page with slices before and after, maps "
+                   "of the deformation, curves of the metric and the figures of run.json"),
          ownOption("strict", "", "a parameter that no component reads is an error"),
          ownOption("list-components", "", "print every component that a parameter file can name"),
          ownOption("describe", "NAME", "print a component's parameters, their defaults and meaning"),
@@ -87,10 +100,20 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
   options.initialTransform = arguments.text("t0");
   options.fixedPoints = arguments.text("fp");
   options.movingPoints = arguments.text("mp");
+  options.pointWeights = arguments.text("point-weights");
+  options.fixedLabels = arguments.text("fLabels");
+  options.movingLabels = arguments.text("mLabels");
+  options.inverseToo = arguments.has("inverse-too");
+  const bool isCarried = options.inverseToo && options.movingLabels.empty();
+  if (options.fixedLabels.empty() != options.movingLabels.empty() && !isCarried)
+    throw Error(ExitCode::usage,
+                "command line: --fLabels and --mLabels: only one of them is given, and they are compared. "
+                "Allowed: both, or none; --fLabels alone with --inverse-too.");
   options.device = arguments.text("device");
   if (arguments.has("max-device-memory"))
     options.maxDeviceMemory = memorySize("--max-device-memory", arguments.text("max-device-memory"));
   options.strict = arguments.has("strict");
+  options.report = arguments.has("report");
 
   checkMaskCount("fMask", options.fixedMasks.size(), options.fixed.size());
   checkMaskCount("mMask", options.movingMasks.size(), options.moving.size());

@@ -12,15 +12,20 @@ namespace tessera {
 struct RegisterOptions {
   std::vector<std::string> fixed, moving, fixedMasks, movingMasks;
   std::vector<std::string> parameterFiles;
-  std::string outputFolder;              // in the form that was given
-  std::string initialTransform;          // empty: none
-  std::string fixedPoints, movingPoints; // empty: none
-  std::string device;                    // empty: as the parameter files say
-  std::string commandLine;               // whole, as a shell takes it
+  std::string outputFolder;                            // in the form that was given
+  std::string initialTransform;                        // empty: none
+  std::string fixedPoints, movingPoints, pointWeights; // empty: none
+  std::string fixedLabels, movingLabels;               // empty: none
+  std::string device;                                  // empty: as the parameter files say
+  std::string commandLine;                             // whole, as a shell takes it
   int threads = 1;
   std::string threadSource; // who set `threads`; only "-threads" wins over MaximumNumberOfThreads
   double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes
   bool checkOnly = false, strict = false;
+  bool inverseToo = false;            // write the inverse of the result, too
+  bool report = false;                // write report.html, too
+  bool refusesConstantImages = false; // an image without contrast is an error, not a warning
+  bool isCudaStarted = false;         // this process has done so: "auto" takes CUDA wherever it can
 };
 
 /// Everything that help prints.

@@ -5,13 +5,15 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
+#include "Tools/Register/EffectiveParameters.h"
+#include "Tools/Register/InverseResults.h"
 #include "Tools/Register/OutputNames.h"
+#include "Tools/Register/RunJudgement.h"
 #include "Tools/Register/RunSummary.h"
 #include "Tools/Register/StageCheck.h"
 #include "Tools/Register/StageDevice.h"
 #include "Tools/Register/StageReporter.h"
 
-#include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <future>
@@ -29,7 +31,8 @@ struct Run {
   std::string folder;
   RunLog& log;
   LoadedInputs<D> inputs;
-  std::shared_ptr<const TransformChain<D>> initial; // null: none
+  std::shared_ptr<const TransformChain<D>> initial; // of the next stage; null: none
+  std::shared_ptr<const TransformChain<D>> asGiven; // by -t0; null: none
   std::string initialPath;
   RunSummary& summary;
 };
@@ -116,10 +119,11 @@ void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t
   log.info("-------------------------------------------------------------------------\n");
 }
 
-StageSummary describe(const StageText& text, const Parameters& parameters)
+StageSummary describe(const Registry& registry, const StageText& text, const Parameters& parameters)
 {
   StageSummary summary;
   summary.parameterFile = text.path;
+  summary.parameters = effectiveParameters(registry, text.map);
   summary.transform = componentNames(parameters, "Transform").front();
   summary.optimizer = componentNames(parameters, "Optimizer").front();
   summary.metrics = componentNames(parameters, "Metric");
@@ -176,7 +180,7 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
                            inputs.validMoving, parameters, settings, *stage.resampler,
                            *stage.resampleInterpolator},
                           log);
-  StageSummary summary = describe(text, parameters);
+  StageSummary summary = describe(run.registry, text, parameters);
   summary.device = run.summary.device;
   summary.deviceReason = run.summary.deviceReason;
   StageReporter<D> reporter(outputs,
@@ -192,12 +196,26 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   const auto writing = Clock::now();
   outputs.writeFinal(*result.chain);
   summary.volumeChange = volumeChangeOf<D>(run, context, *result.chain, inputs);
+  if (number + 1 == run.options.parameterFiles.size())
+    judgeResult<D>({run.registry, run.options, inputs, asRead.fixed.front()->geometry.direction,
+                    run.asGiven.get(), result.chain.get(), context.threads},
+                   run.summary, log);
   summary.writingSeconds = secondsSince(writing);
   if (settings.writeFinalTransform())
     logTransformFile(outputs.transformPath(), log);
   summary.levels = std::move(result.levels);
   summary.finalMetric = result.finalValue;
   summary.files = outputs.files();
+  if (run.options.inverseToo && number + 1 == run.options.parameterFiles.size()) {
+    const auto files =
+        writeInverseResults<D>(run.registry,
+                               {run.options, run.folder, result.chain, inputs.moving.front()->geometry,
+                                asRead.moving.front()->geometry, text.map, *stage.resampler,
+                                settings.useDirectionCosines(), context.threads},
+                               log);
+    summary.files.insert(summary.files.end(), files.begin(), files.end());
+  }
+  summary.curves = reporter.metricOfLevels();
   summary.seconds = secondsSince(start);
   logStageEnd(text, summary, number, log);
 
@@ -230,8 +248,19 @@ void checkPointsAreUsed(const RegisterOptions& options, const NeededPoints& need
                 "command line: -fp without -mp: points come in pairs. Allowed: both, none, or -fp alone with "
                 "(Transform \"SplineKernelTransform\").");
   if (!needed.pairs)
-    log.warning("-fp and -mp: no metric compares points. (Metric "
+    log.warning("-fp and -mp: no metric compares points, so they only measure the result. (Metric "
                 "\"CorrespondingPointsEuclideanDistanceMetric\") does.");
+}
+
+template <int D>
+void tryToShowStart(Run<D>& run)
+{
+  try {
+    showStart<D>({run.registry, run.options, run.inputs, run.inputs.fixed.front()->geometry.direction,
+                  run.asGiven.get(), nullptr, run.options.threads},
+                 run.summary);
+  } catch (const Error&) { // the run's own error is reported, not this one
+  }
 }
 
 template <int D>
@@ -249,9 +278,8 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   checkPointsAreUsed(options, needed, log);
   checkMasks<D>(headers);
   PointPairs<D> points = loadPoints<D>(options, headers);
-  Run<D> run{
-      registry, options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform,
-      summary};
+  const std::shared_ptr<const TransformChain<D>> initial = readInitial<D>(registry, options, log);
+  Run<D> run{registry, options, folder, log, {}, initial, initial, options.initialTransform, summary};
   const std::size_t pointPairs = points.fixedMm.size();
   if (options.checkOnly) {
     chooseStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
@@ -273,9 +301,15 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   log.info("Reading images took " + decimals(run.summary.readingSeconds * 1000, 0) + " ms.\n");
   if (devices.valid())
     devices.get();
+  summary.digests = std::async(std::launch::async, [&summary] { return digestsOf(summary); });
   watchSignals();
-  for (CheckedStage<D>& stage : stages)
-    runOneStage<D>(run, std::move(stage));
+  try {
+    for (CheckedStage<D>& stage : stages)
+      runOneStage<D>(run, std::move(stage));
+  } catch (const Error&) {
+    tryToShowStart(run);
+    throw;
+  }
 
   log.info("Total time elapsed: " + decimals(secondsSince(summary.clock), 1) + "s.\n");
   log.finish();
@@ -292,31 +326,8 @@ int readAndRun(const Registry& registry, const RegisterOptions& options, const s
              : checkAndRun<3>(registry, options, folder, stages, summary.inputs, files, summary, log);
 }
 
-/// Whether a text holds another one that neither begins nor ends within a word.
-bool holdsWord(const std::string& text, const std::string& word)
-{
-  const auto isOfWord = [&](std::size_t at) {
-    return at < text.size() && std::isalnum(static_cast<unsigned char>(text[at])) != 0;
-  };
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
-    if ((at == 0 || !isOfWord(at - 1)) && !isOfWord(at + word.size()))
-      return true;
-  return false;
-}
-
-/// The input whose path a message holds; of several the longest path. Empty: none.
-std::string inputNamedIn(const std::string& message, const InputFiles& files)
-{
-  std::string named;
-  for (const auto& [place, input] : files.files())
-    if (input.path.size() > named.size() && holdsWord(message, input.path))
-      named = input.path;
-  return named;
-}
-
-/// Runs, and leaves a summary of the run whether it ends well or not.
-int runWithSummary(const Registry& registry, const RegisterOptions& options, const std::string& folder,
-                   const InputFiles& files, RunLog& log)
+RunSummary startOfSummary(const RegisterOptions& options, const std::string& folder,
+                          const FileDigest& digestOfOne)
 {
   RunSummary summary;
   summary.command = options.commandLine;
@@ -324,12 +335,25 @@ int runWithSummary(const Registry& registry, const RegisterOptions& options, con
   summary.initialTransform = options.initialTransform;
   summary.fixedPoints = options.fixedPoints;
   summary.movingPoints = options.movingPoints;
+  summary.pointWeights = options.pointWeights;
   summary.log = folder + logName;
+  summary.inputFiles = runInputsOf(options);
+  summary.digestOfOne = digestOfOne;
+  summary.deviceAsked = options.device;
+  summary.hasPage = options.report;
+  return summary;
+}
+
+/// Runs, and leaves a summary of the run whether it ends well or not.
+int runWithSummary(const Registry& registry, const RegisterOptions& options, const std::string& folder,
+                   const InputFiles& files, const FileDigest& digestOfOne, RunLog& log)
+{
+  RunSummary summary = startOfSummary(options, folder, digestOfOne);
   const auto write = [&] {
     summary.finished = currentTime();
     summary.seconds = secondsSince(summary.clock);
     summary.warnings = log.warnings();
-    writeSummary(folder + summaryName, summary);
+    writeSummary(folder, summary);
   };
   try {
     const int code = readAndRun(registry, options, folder, files, summary, log);
@@ -368,12 +392,16 @@ void checkPointOptions(const RegisterOptions& options)
   if (options.fixedPoints.empty() && !options.movingPoints.empty())
     throw Error(ExitCode::usage,
                 "command line: -mp without -fp: points come in pairs. Allowed: both, or none.");
+  if (!options.pointWeights.empty() && (options.fixedPoints.empty() || options.movingPoints.empty()))
+    throw Error(ExitCode::usage,
+                "command line: --point-weights without pairs of points. Allowed: with -fp and "
+                "-mp.");
 }
 
 }
 
 int runRegistration(const Registry& registry, const RegisterOptions& options, const std::string& command,
-                    RunLog& log)
+                    RunLog& log, const FileDigest& digestOfOne)
 {
   checkNames(options);
   checkPointOptions(options);
@@ -384,11 +412,22 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
     return readAndRun(registry, options, "", files, unused, log);
   }
   const std::string folder = prepareOutputFolder(options.outputFolder);
-  checkInputsStay(files, folder);
-  std::remove((folder + summaryName).c_str()); // it stands for another run
+  checkInputsStay(files, folder, options.report);
+  for (const std::string& name : namesOfRecord(options.report)) // they stand for another run
+    std::remove((folder + name).c_str());
   log.openFile(folder + logName);
   logStart(log, command, "elastix");
-  return runWithSummary(registry, options, folder, files, log);
+  return runWithSummary(registry, options, folder, files, digestOfOne, log);
+}
+
+void recordFailure(const RegisterOptions& options, const Failure& failure, const FileDigest& digestOfOne)
+{
+  const std::string folder = prepareOutputFolder(options.outputFolder);
+  RunSummary summary = startOfSummary(options, folder, digestOfOne);
+  summary.finished = summary.started;
+  summary.failure = failure;
+  summary.failedInput = inputNamedIn(failure.message, inputFilesOf(options));
+  writeSummary(folder, summary);
 }
 
 }

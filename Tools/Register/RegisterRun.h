@@ -1,7 +1,9 @@
 #pragma once
 
 #include "Core/Registry/Registry.h"
+#include "Tools/Common/Process.h"
 #include "Tools/Common/RunLog.h"
+#include "Tools/Common/RunRecord.h"
 #include "Tools/Register/RegisterOptions.h"
 
 #include <string>
@@ -10,6 +12,10 @@ namespace tessera {
 
 /// Checks everything, and unless only that was asked for runs all stages and writes their files. Returns the
 /// exit code. Throws Error, or Interrupted after a signal.
-int runRegistration(const Registry&, const RegisterOptions&, const std::string& command, RunLog&);
+int runRegistration(const Registry&, const RegisterOptions&, const std::string& command, RunLog&,
+                    const FileDigest& = digestOfFile);
+
+/// Leaves run.json of a run that could not write its own, such as one whose process crashed.
+void recordFailure(const RegisterOptions&, const Failure&, const FileDigest& = digestOfFile);
 
 }

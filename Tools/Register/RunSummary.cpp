@@ -1,7 +1,7 @@
 #include "Tools/Register/RunSummary.h"
 
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Tools/Common/CommandLine.h"
+#include "Tools/Register/OutputNames.h"
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +18,7 @@ Json json(const std::vector<ImageHeader>& headers)
                     {"size", header.size},
                     {"spacingMm", header.spacingMm},
                     {"originMm", header.originMm},
+                    {"direction", header.direction},
                     {"pixelType", pixelTypeName(header.componentType)}});
   return list;
 }
@@ -55,6 +56,7 @@ Json json(const LevelSummary& level)
                {"iterations", level.iterations},
                {"evaluations", level.evaluations},
                {"evaluationsWithGradient", level.evaluationsWithGradient},
+               {"metricAtStart", level.startValue},
                {"metric", level.value},
                {"seconds", level.seconds},
                {"preparationSeconds", level.preparationSeconds},
@@ -78,12 +80,55 @@ Json json(const VolumeChange& change)
           {"voxels", change.voxels},   {"voxelStep", change.voxelStep}};
 }
 
+Json json(const RunQuality& quality)
+{
+  const auto orNull = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  Json record{{"overlapBefore", quality.overlapBefore},
+              {"overlap", quality.overlap},
+              {"correlationBefore", orNull(quality.correlationBefore)},
+              {"correlation", orNull(quality.correlation)},
+              {"meanDisplacementMm", quality.meanDisplacementMm},
+              {"largestDisplacementMm", quality.largestDisplacementMm}};
+  if (quality.points)
+    record["points"] = {{"count", quality.points->count},
+                        {"beforeMm", quality.points->beforeMm},
+                        {"meanMm", quality.points->meanMm},
+                        {"largestMm", quality.points->largestMm}};
+  if (quality.labels) {
+    Json dice = Json::object();
+    for (const auto& [label, value] : quality.labels->dice)
+      dice[std::to_string(label)] = value;
+    record["dice"] = {{"mean", quality.labels->mean}, {"labels", dice}};
+  }
+  return record;
+}
+
+Json json(const std::vector<EffectiveParameter>& parameters)
+{
+  Json values = Json::object();
+  for (const EffectiveParameter& parameter : parameters)
+    values[parameter.name] = {{"values", parameter.values}, {"given", parameter.isGiven}};
+  return values;
+}
+
+/// "cpu", "cuda", or "cpu+cuda" where stages ran on both.
+std::string deviceKind(const RunSummary& run)
+{
+  bool onCpu = false, onCuda = false;
+  for (const StageSummary& stage : run.stages)
+    (stage.device.starts_with("cuda") ? onCuda : onCpu) = true;
+  if (run.stages.empty())
+    (run.deviceAsked.starts_with("cuda") ? onCuda : onCpu) = true;
+  return onCpu && onCuda ? "cpu+cuda" : onCuda ? "cuda" : "cpu";
+}
+
 Json json(const StageSummary& stage)
 {
   Json levels = Json::array();
   for (const LevelSummary& level : stage.levels)
     levels.push_back(json(level));
   Json summary{{"parameterFile", stage.parameterFile},
+               {"parameters", json(stage.parameters)},
                {"device", stage.device},
                {"deviceReason", stage.deviceReason},
                {"transform", stage.transform},
@@ -99,47 +144,82 @@ Json json(const StageSummary& stage)
   return summary;
 }
 
+void writePage(const std::string& folder, const RunSummary& run, const Json& record)
+{
+  std::vector<StageCurves> curves;
+  for (const StageSummary& stage : run.stages)
+    curves.push_back(stage.curves);
+  if (run.pictures)
+    writeTextFile(folder + thumbnailName, run.pictures->thumbnail);
+  writeTextFile(folder + pageName, runPage(record, run.pictures ? &*run.pictures : nullptr, curves));
 }
 
-void writeSummary(const std::string& path, const RunSummary& run)
+}
+
+std::vector<InputDigest> digestsOf(const RunSummary& run)
+{
+  std::vector<InputDigest> digests;
+  for (const RunInput& input : run.inputFiles)
+    digests.push_back(digestOf(input, run.digestOfOne));
+  return digests;
+}
+
+void writeSummary(const std::string& folder, RunSummary& run)
 {
   Json stages = Json::array(), files = Json::array();
+  std::vector<std::string> outputs;
   for (const StageSummary& stage : run.stages) {
     stages.push_back(json(stage));
-    for (const std::string& file : stage.files)
-      files.push_back(file);
+    outputs.insert(outputs.end(), stage.files.begin(), stage.files.end());
   }
+  for (const std::string& file : outputs)
+    files.push_back(file);
   files.push_back(run.log);
+  if (run.hasPage)
+    files.push_back(folder + pageName);
+  if (run.pictures)
+    files.push_back(folder + thumbnailName);
+  const std::vector<InputDigest> digests = run.digests.valid() ? run.digests.get() : digestsOf(run);
+  const std::string key = runKey(digests, deviceKind(run));
   const Failure& failure = run.failure;
-  const Json summary{{"program", "tessera"},
-                     {"version", projectVersion()},
-                     {"status", failure.code == 0    ? "done"
-                                : failure.code > 128 ? "interrupted"
-                                                     : "failed"},
-                     {"exitCode", failure.code},
-                     {"message", failure.message},
-                     {"input", run.failedInput.empty() ? Json() : Json(run.failedInput)},
-                     {"command", run.command},
-                     {"started", run.started},
-                     {"finished", run.finished},
-                     {"seconds", run.seconds},
-                     {"readingSeconds", run.readingSeconds},
-                     {"device", run.device},
-                     {"deviceReason", run.deviceReason},
-                     {"threads", run.threads},
-                     {"inputs",
-                      {{"fixed", json(run.inputs.fixed)},
-                       {"moving", json(run.inputs.moving)},
-                       {"fixedMasks", json(run.inputs.fixedMasks)},
-                       {"movingMasks", json(run.inputs.movingMasks)},
-                       {"fixedPoints", run.fixedPoints},
-                       {"movingPoints", run.movingPoints},
-                       {"initialTransform", run.initialTransform}}},
-                     {"stages", stages},
-                     {"finalMetric", run.stages.empty() ? Json() : Json(run.stages.back().finalMetric)},
-                     {"outputFiles", files},
-                     {"warnings", run.warnings}};
-  writeTextFile(path, summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  Json summary{{"program", "tessera"},
+               {"status", failure.code == 0    ? "done"
+                          : failure.code > 128 ? "interrupted"
+                                               : "failed"},
+               {"exitCode", failure.code},
+               {"message", failure.message},
+               {"input", run.failedInput.empty() ? Json() : Json(run.failedInput)},
+               {"key", key.empty() ? Json() : Json(key)}};
+  summary.update(provenance());
+  summary.update(Json{{"command", run.command},
+                      {"started", run.started},
+                      {"finished", run.finished},
+                      {"seconds", run.seconds},
+                      {"readingSeconds", run.readingSeconds},
+                      {"device", run.device},
+                      {"deviceReason", run.deviceReason},
+                      {"threads", run.threads},
+                      {"inputFiles", json(digests)},
+                      {"inputs",
+                       {{"fixed", json(run.inputs.fixed)},
+                        {"moving", json(run.inputs.moving)},
+                        {"fixedMasks", json(run.inputs.fixedMasks)},
+                        {"movingMasks", json(run.inputs.movingMasks)},
+                        {"fixedPoints", run.fixedPoints},
+                        {"movingPoints", run.movingPoints},
+                        {"pointWeights", run.pointWeights},
+                        {"initialTransform", run.initialTransform}}},
+                      {"stages", stages},
+                      {"finalMetric", run.stages.empty() ? Json() : Json(run.stages.back().finalMetric)},
+                      {"quality", run.quality ? json(*run.quality) : Json()},
+                      {"outputFiles", files},
+                      {"outputs", jsonOfOutputs(outputs)},
+                      {"warnings", run.warnings}});
+  if (run.hasPage)
+    writePage(folder, run, summary);
+  const std::string text = summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  writeTextFile(folder + summaryName, text);
+  writeTextFile(folder + runName, text); // last: a folder that has it is complete
 }
 
 }

@@ -4,6 +4,7 @@
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Registration/Fields/FieldMethods.h"
+#include "Tools/Register/InverseResults.h"
 #include "Tools/Register/OutputNames.h"
 
 #include <algorithm>
@@ -141,7 +142,10 @@ CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& opti
   checkResultFormat<D>(*stage.resampler, parameters, log);
   if (!options.outputFolder.empty())
     checkInputsStay<D>(inputs, options.outputFolder,
-                       {"-p " + text.path, number, parameters.levelCount(), settings, *stage.resampler});
+                       {"-p " + text.path, number, parameters.levelCount(), settings, *stage.resampler,
+                        number + 1 == options.parameterFiles.size()
+                            ? namesOfInverse(options, stage.resampler->resultImage().format)
+                            : std::vector<std::string>{}});
   return stage;
 }
 

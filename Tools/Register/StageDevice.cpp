@@ -1,9 +1,13 @@
 #include "Tools/Register/StageDevice.h"
 
+#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Stage/DeviceSupport.h"
+#include "Tools/Common/Process.h"
+#include "Tools/Register/StageTime.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera {
@@ -100,26 +104,95 @@ void logNeed(const Registry& registry, const RegisterOptions& options, const Che
              + (plans[level].fits() ? "." : ": it does not fit."));
 }
 
-/// Logs about how much memory of the host a stage takes at most, whatever its device is.
-void logHostNeed(const InputHeaders& headers, RunLog& log)
+double voxelsOf(const std::vector<ImageHeader>& images)
 {
-  const auto voxels = [](const std::vector<ImageHeader>& images) {
-    double count = 0;
-    for (const ImageHeader& header : images)
-      count += static_cast<double>(header.voxelCount());
-    return count;
-  };
+  double count = 0;
+  for (const ImageHeader& header : images)
+    count += static_cast<double>(header.voxelCount());
+  return count;
+}
+
+bool takesAllVoxels(const StageText& stage)
+{
+  const ParameterEntry* sampler = stage.map->find("ImageSampler");
+  return sampler && std::ranges::count(sampler->values, "Full") > 0;
+}
+
+}
+
+HostNeed hostNeed(const InputHeaders& headers, const std::vector<StageText>& stages)
+{
+  HostNeed need;
+  need.images = sizeof(float) * (voxelsOf(headers.fixed) + voxelsOf(headers.moving))
+                + voxelsOf(headers.fixedMasks) + voxelsOf(headers.movingMasks);
+  need.coefficients = sizeof(float) * voxelsOf(headers.moving);
+  if (std::ranges::any_of(stages, takesAllVoxels)) // a covector for each voxel
+    need.samples =
+        sizeof(float) * headers.dimension() * static_cast<double>(headers.fixed.front().voxelCount());
+  return need;
+}
+
+namespace {
+
+void logHostNeed(const HostNeed& need, RunLog& log)
+{
   const double available = availableMemoryBytes();
-  const double images = sizeof(float) * (voxels(headers.fixed) + voxels(headers.moving)),
-               masks = voxels(headers.fixedMasks) + voxels(headers.movingMasks),
-               coefficients = sizeof(float) * voxels(headers.moving),
-               bytes = 2 * images + 2 * masks + coefficients;
-  log.info("Memory of this machine: about " + memoryText(bytes) + " at most (images and masks "
-           + memoryText(images + masks) + ", as much for those of a level, " + memoryText(coefficients)
-           + " for interpolation)" + (std::isfinite(available) ? "; free are " + memoryText(available) : "")
-           + ".");
-  if (bytes > available)
+  log.info("Memory of this machine: about " + memoryText(need.bytes()) + " at most (images and masks "
+           + memoryText(need.images) + ", as much for those of a level, " + memoryText(need.coefficients)
+           + " for interpolation"
+           + (need.samples > 0 ? ", " + memoryText(need.samples) + " for samples" : std::string()) + ")"
+           + (std::isfinite(available) ? "; free are " + memoryText(available) : "") + ".");
+  if (need.bytes() > available)
     log.warning("memory: this run may need more than is free.");
+}
+
+template <int D>
+std::vector<StageText> textsOf(const std::vector<CheckedStage<D>>& stages)
+{
+  std::vector<StageText> texts;
+  for (const CheckedStage<D>& stage : stages)
+    texts.push_back(stage.text);
+  return texts;
+}
+
+}
+
+namespace {
+
+/// A machine with a GPU has at least so many threads. The choice does not go by -threads, on which results do
+/// not depend.
+constexpr int threadsBesideGpu = 4;
+
+struct PredictedSeconds {
+  double onCpu = 0, onCuda = cudaStartSeconds;
+
+  PredictedSeconds(const std::vector<StageWork>& works, int threads)
+  {
+    for (const StageWork& work : works) {
+      onCpu += cpuSeconds(work, threads);
+      onCuda += cudaSeconds(work);
+    }
+  }
+};
+
+/// Why the stages with "auto" are left to the CPU: because it ends them before a GPU would. Empty if it does
+/// not. Goes by the most iterations that the files allow.
+std::string whyCpuIsFaster(const std::vector<StageWork>& ofAuto)
+{
+  const PredictedSeconds seconds(ofAuto, threadsBesideGpu);
+  return seconds.onCpu > seconds.onCuda
+             ? ""
+             : "cpu: predicted are at most " + decimals(seconds.onCpu, 2) + " s on the CPU, "
+                   + decimals(seconds.onCuda, 2) + " s on CUDA (of it " + decimals(cudaStartSeconds, 2)
+                   + " to start it)";
+}
+
+void logTime(const std::vector<StageWork>& works, int threads, RunLog& log)
+{
+  const PredictedSeconds seconds(works, threads);
+  log.info("Time: about " + decimals(seconds.onCpu, 1) + " s on the CPU with " + std::to_string(threads)
+           + " threads, or " + decimals(seconds.onCuda, 1)
+           + " s on an H200, if no level ends before its last iteration; reading and writing not counted.");
 }
 
 }
@@ -130,15 +203,26 @@ void chooseStageDevices(const Registry& registry, const RegisterOptions& options
                         std::size_t pointPairs, const std::shared_ptr<const TransformChain<D>>& initial,
                         RunLog& log)
 {
-  if (options.checkOnly)
-    logHostNeed(headers, log);
+  std::vector<StageWork> works, ofAuto;
+  for (const CheckedStage<D>& stage : stages) {
+    works.push_back(workOf<D>(registry, stage, inputOf<D>(headers, stage.settings, pointPairs)));
+    if (requestOf(options, stage.settings).text == "auto")
+      ofAuto.push_back(works.back());
+  }
+  const std::string whyCpu = builtWithCuda && !options.isCudaStarted ? whyCpuIsFaster(ofAuto) : "";
+  if (options.checkOnly) {
+    logHostNeed(hostNeed(headers, textsOf<D>(stages)), log);
+    logTime(works, options.threads, log);
+  }
   std::shared_ptr<const TransformChain<D>> before = initial;
   for (CheckedStage<D>& stage : stages) {
     StageInput<D> input = inputOf<D>(headers, stage.settings, pointPairs);
     input.initial = before;
     const DeviceRequest request = requestOf(options, stage.settings);
     stage.wanted =
-        chooseDevice(request.text, request.where, whyStageNotOnCuda<D>(stage.prepared, input.initial));
+        request.text == "auto" && !whyCpu.empty()
+            ? DeviceChoice{{DeviceKind::cpu, 0}, whyCpu}
+            : chooseDevice(request.text, request.where, whyStageNotOnCuda<D>(stage.prepared, input.initial));
     fitStage<D>(registry, options, stage, input, stage.wanted);
     if (options.checkOnly)
       logNeed<D>(registry, options, stage, input, log);

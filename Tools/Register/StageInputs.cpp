@@ -3,10 +3,12 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/TextWords.h"
 #include "Core/Image/Points/PointsFile.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tessera {
 namespace {
@@ -54,16 +56,20 @@ MaskPointer<D> withoutVoxels(const MaskPointer<D>& mask, const MaskPointer<D>& f
 }
 
 template <int D>
-void checkVoxels(const std::string& where, const LoadedImage<D>& loaded, RunLog& log)
+void checkVoxels(const std::string& where, const LoadedImage<D>& loaded, bool refusesConstantImages,
+                 RunLog& log)
 {
   const std::vector<float>& voxels = loaded.image.voxels;
   if (loaded.nanVoxels > 0)
     log.warning(where + ": " + std::to_string(loaded.nanVoxels)
                 + " voxels are not a finite number; they count as outside the image.");
   const auto [least, greatest] = std::minmax_element(voxels.begin(), voxels.end());
+  const std::string constant = where + ": every voxel is " + realText(*least)
+                               + ": an image without contrast cannot guide a registration.";
+  if (*least == *greatest && refusesConstantImages)
+    throw Error(ExitCode::unreadableInput, constant + " Allowed: an image with contrast.");
   if (*least == *greatest)
-    log.warning(where + ": every voxel is " + realText(*least)
-                + ": an image without contrast cannot guide a registration.");
+    log.warning(constant);
   for (int d = 0; d < D; ++d)
     if (loaded.image.geometry.size[d] == 1)
       log.warning(where + ": one voxel on axis " + std::to_string(d)
@@ -90,9 +96,10 @@ void checkGridsOverlap(const std::string& option, const std::vector<ImageHeader>
 /// Returns where the voxels of the first image are numbers; null: everywhere.
 template <int D>
 MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string>& paths,
-                        const std::vector<std::string>& maskPaths, int threads,
+                        const std::vector<std::string>& maskPaths, const RegisterOptions& options,
                         std::vector<ImagePointer<D>>& images, std::vector<MaskPointer<D>>& masks, RunLog& log)
 {
+  const int threads = options.threads;
   for (const std::string& path : maskPaths)
     masks.push_back(
         withContext(option + "Mask", [&] { return std::make_shared<Mask<D>>(readMask<D>(path, threads)); }));
@@ -103,7 +110,7 @@ MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string
     LoadedImage<D> loaded = withContext(option, [&] { return readImage<D>(path, notes, threads); });
     for (const std::string& note : notes)
       log.note(option + ": " + note);
-    checkVoxels<D>(option + ": " + path, loaded, log);
+    checkVoxels<D>(option + ": " + path, loaded, options.refusesConstantImages, log);
     images.push_back(std::make_shared<Image<D>>(std::move(loaded.image)));
     finite.push_back(loaded.finiteVoxels);
     anyNotFinite = anyNotFinite || loaded.finiteVoxels;
@@ -126,8 +133,16 @@ MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string
 
 InputHeaders readHeaders(const RegisterOptions& options)
 {
-  InputHeaders headers{headersOf("-f", options.fixed), headersOf("-m", options.moving),
-                       headersOf("-fMask", options.fixedMasks), headersOf("-mMask", options.movingMasks)};
+  InputHeaders headers{headersOf("-f", options.fixed),
+                       headersOf("-m", options.moving),
+                       headersOf("-fMask", options.fixedMasks),
+                       headersOf("-mMask", options.movingMasks),
+                       {}};
+  if (!options.fixedLabels.empty()) {
+    headers.labels = headersOf("--fLabels", {options.fixedLabels});
+    if (!options.movingLabels.empty())
+      headers.labels.push_back(headersOf("--mLabels", {options.movingLabels}).front());
+  }
   const ImageHeader& first = headers.fixed.front();
   if (first.dimension != 2 && first.dimension != 3)
     throw Error(ExitCode::usage, "-f: " + first.path + ": an image of dimension "
@@ -138,6 +153,7 @@ InputHeaders readHeaders(const RegisterOptions& options)
   checkDimension("-m", headers.moving, first);
   checkDimension("-fMask", headers.fixedMasks, first);
   checkDimension("-mMask", headers.movingMasks, first);
+  checkDimension("--fLabels and --mLabels", headers.labels, first);
   return headers;
 }
 
@@ -146,6 +162,25 @@ void checkMasks(const InputHeaders& headers)
 {
   checkGridsOverlap<D>("-fMask", headers.fixed, headers.fixedMasks);
   checkGridsOverlap<D>("-mMask", headers.moving, headers.movingMasks);
+}
+
+/// Reads `count` weights and divides them by their mean.
+std::vector<double> readWeights(const std::string& path, std::size_t count)
+{
+  TextWords words(path, readWholeFile(path),
+                  "a number above 0 for each of the " + std::to_string(count) + " points of -fp");
+  std::vector<double> weights;
+  while (!words.peek().empty()) {
+    weights.push_back(words.nextNumber("a weight"));
+    if (!(weights.back() > 0))
+      words.fail("a weight that is not above 0");
+  }
+  if (weights.size() != count)
+    words.fail(std::to_string(weights.size()) + " weights");
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& weight : weights)
+    weight *= static_cast<double>(count) / sum;
+  return weights;
 }
 
 template <int D>
@@ -165,6 +200,9 @@ PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& hea
                 "-fp and -mp: " + std::to_string(pairs.fixedMm.size()) + " fixed and "
                     + std::to_string(pairs.movingMm.size())
                     + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
+  if (!options.pointWeights.empty())
+    pairs.weights = withContext("--point-weights",
+                                [&] { return readWeights(options.pointWeights, pairs.fixedMm.size()); });
   return pairs;
 }
 
@@ -172,9 +210,9 @@ template <int D>
 LoadedInputs<D> loadInputs(const RegisterOptions& options, PointPairs<D> points, RunLog& log)
 {
   LoadedInputs<D> inputs;
-  loadSide<D>("-f", options.fixed, options.fixedMasks, options.threads, inputs.fixed, inputs.fixedMasks, log);
-  inputs.validMoving = loadSide<D>("-m", options.moving, options.movingMasks, options.threads, inputs.moving,
-                                   inputs.movingMasks, log);
+  loadSide<D>("-f", options.fixed, options.fixedMasks, options, inputs.fixed, inputs.fixedMasks, log);
+  inputs.validMoving =
+      loadSide<D>("-m", options.moving, options.movingMasks, options, inputs.moving, inputs.movingMasks, log);
   inputs.hasPoints = !options.fixedPoints.empty();
   inputs.points = std::move(points);
   return inputs;

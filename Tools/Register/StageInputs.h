@@ -9,7 +9,8 @@ namespace tessera {
 
 /// The headers of all images of a command line, read before any voxel.
 struct InputHeaders {
-  std::vector<ImageHeader> fixed, moving, fixedMasks, movingMasks;
+  std::vector<ImageHeader> fixed, moving, fixedMasks, movingMasks,
+      labels; // labels: fixed and moving ones that are given
 
   int dimension() const { return fixed.front().dimension; }
 };

@@ -46,6 +46,7 @@ void StageReporter<D>::levelStarted(std::size_t, const std::vector<std::string>&
 {
   header_ = header;
   iterationTable_.clear();
+  metricOfLevels_.emplace_back();
 }
 
 template <int D>
@@ -56,6 +57,7 @@ void StageReporter<D>::iterationDone(std::size_t level, const IterationRecord& r
     iterationTable_ = row(header_) + "\n";
     log_.info(row(header_));
   }
+  metricOfLevels_.back().push_back(record.value);
   const std::string cells = row(record.cells);
   iterationTable_ += cells + "\n";
   log_.info(cells);

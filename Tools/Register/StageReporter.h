@@ -31,6 +31,9 @@ public:
   /// After a stop: writes the transform of the last finished level under that level's name.
   void keepFinishedLevel();
 
+  /// The value of the cost at each iteration of each level so far.
+  const std::vector<std::vector<double>>& metricOfLevels() const { return metricOfLevels_; }
+
 private:
   StageOutputs<D>& outputs_;
   std::string title_, optimizer_;
@@ -38,6 +41,7 @@ private:
   RunLog& log_;
   std::vector<std::string> header_;
   std::string iterationTable_;
+  std::vector<std::vector<double>> metricOfLevels_;
   /// The result of a level. Its model is kept beside its chain, since the next level refines the transform
   /// that both chains share.
   struct Finished {

@@ -105,6 +105,19 @@ TEST(StageMemory, CountsTheMatricesOfASpline)
   EXPECT_EQ(partOf(plan, "optimizer"), 8.0 * 3 * landmarks * 2) << "position and gradient";
 }
 
+TEST(StageMemory, OfAPenaltyOnASplineIsKnownBeforeItsLandmarksAre)
+{
+  DrawnStage<3> input =
+      stageInput<3>({40, 30, 20}, "(Transform \"SplineKernelTransform\") (Registration "
+                                  "\"MultiMetricMultiResolutionRegistration\") (Metric \"AdvancedMeanSquares\" "
+                                  "\"TransformBendingEnergyPenalty\" \"TransformFoldingPenalty\")");
+  input.points.fixedMm.resize(50);
+  input.points.movingMm.resize(50);
+  input.hasPoints = true;
+
+  EXPECT_GT(partOf(planOf(input).front(), "penalties"), 0);
+}
+
 TEST(StageMemory, CountsTheStepsThatLbfgsRemembers)
 {
   const auto vectors = [](const std::string& lines) {

@@ -1,0 +1,56 @@
+#include "Tools/Register/RunJudgement.h"
+
+namespace tessera {
+namespace {
+
+template <int D>
+RunPictures picturesOf(const RunResult<D>& run, const ImagePointer<D>& fixedLabels,
+                       const ImagePointer<D>& movingLabels)
+{
+  const LoadedInputs<D>& inputs = run.inputs;
+  const MaskPointer<D> mask = inputs.fixedMasks.empty() ? nullptr : inputs.fixedMasks.front();
+  return runPictures<D>({Device{}, run.threads}, run.registry,
+                        {inputs.fixed.front(), inputs.moving.front(), mask, run.headerDirection, run.given,
+                         run.chain, fixedLabels, movingLabels});
+}
+
+}
+
+template <int D>
+void judgeResult(const RunResult<D>& run, RunSummary& summary, RunLog& log)
+{
+  const Context host{Device{}, run.threads};
+  const RegisterOptions& options = run.options;
+  RunQuality quality = runQuality<D>(host, run.registry, run.inputs, run.given, *run.chain);
+  ImagePointer<D> fixedLabels, movingLabels;
+  if (!options.movingLabels.empty()) {
+    fixedLabels = readLabels<D>("--fLabels", options.fixedLabels, run.threads);
+    movingLabels = readLabels<D>("--mLabels", options.movingLabels, run.threads);
+    quality.labels = labelOverlap<D>(host, run.registry, fixedLabels, movingLabels, *run.chain);
+  }
+  for (const std::string& line : quality.lines())
+    log.info(line);
+  summary.quality = std::move(quality);
+  if (!options.report)
+    return;
+  const auto start = std::chrono::steady_clock::now();
+  summary.pictures = picturesOf<D>(run, fixedLabels, movingLabels);
+  log.info("Pictures of " + std::to_string(summary.pictures->slices.size()) + " slices took "
+           + decimals(secondsSince(start), 3) + " s.");
+}
+
+template <int D>
+void showStart(const RunResult<D>& run, RunSummary& summary)
+{
+  if (run.options.report)
+    summary.pictures = picturesOf<D>(run, nullptr, nullptr);
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void judgeResult<D>(const RunResult<D>&, RunSummary&, RunLog&);                                   \
+  template void showStart<D>(const RunResult<D>&, RunSummary&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

@@ -1,0 +1,263 @@
+#include "Tools/Register/RunQuality.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/Samples/VoxelBatches.h"
+#include "Tools/Common/HostInterpolator.h"
+#include "Tools/Common/RunLog.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t wantedPoints = 100'000;
+constexpr float largestLabel = 1 << 24; // larger whole numbers are not exact in float
+
+/// Sums over the points that map into the moving image, for a correlation.
+struct Moments {
+  double count = 0, fixed = 0, moving = 0, fixedSquared = 0, movingSquared = 0, product = 0;
+
+  void add(double f, double m)
+  {
+    count += 1;
+    fixed += f;
+    moving += m;
+    fixedSquared += f * f;
+    movingSquared += m * m;
+    product += f * m;
+  }
+  void add(const Moments& other)
+  {
+    count += other.count;
+    fixed += other.fixed;
+    moving += other.moving;
+    fixedSquared += other.fixedSquared;
+    movingSquared += other.movingSquared;
+    product += other.product;
+  }
+  std::optional<double> correlation() const
+  {
+    const double ff = fixedSquared - fixed * fixed / count, mm = movingSquared - moving * moving / count,
+                 fm = product - fixed * moving / count;
+    if (!(ff > 1e-12 * fixedSquared && mm > 1e-12 * movingSquared))
+      return {};
+    return fm / std::sqrt(ff * mm);
+  }
+};
+
+struct PointSums {
+  double points = 0, displacementMm = 0, largestMm = 0;
+  Moments before, after;
+};
+
+template <int D>
+double distanceMm(const PointBatch<D>& a, const PointBatch<D>& b, std::size_t i)
+{
+  double squared = 0;
+  for (int d = 0; d < D; ++d)
+    squared += (a.mm[d][i] - b.mm[d][i]) * (a.mm[d][i] - b.mm[d][i]);
+  return std::sqrt(squared);
+}
+
+template <int D>
+class PointComparison {
+public:
+  PointComparison(const Registry& registry, const LoadedInputs<D>& inputs, int threads)
+      : moving_(hostInterpolator<D>(registry, "LinearInterpolator", inputs.moving.front(), threads)),
+        movingMask_(inputs.movingMasks.empty() ? nullptr : inputs.movingMasks.front())
+  {
+  }
+
+  void add(const PointBatch<D>& mapped, const float* fixed, Moments& sums) const
+  {
+    std::array<float, batchCapacity> values;
+    std::array<std::uint8_t, batchCapacity> inside;
+    Context host{Device{}, 1};
+    moving_->evaluate(host, mapped.list(), values.data(), nullptr, inside.data());
+    for (std::size_t i = 0; i < mapped.count; ++i) {
+      Vec<D> pointMm;
+      for (int d = 0; d < D; ++d)
+        pointMm[d] = mapped.mm[d][i];
+      if (inside[i] && (!movingMask_ || movingMask_->contains(pointMm)))
+        sums.add(fixed[i], values[i]);
+    }
+  }
+
+private:
+  std::unique_ptr<Interpolator<D>> moving_;
+  MaskPointer<D> movingMask_;
+};
+
+template <int D>
+std::optional<RunQuality::Distances> distances(const PointPairs<D>& pairs, const TransformChain<D>* before,
+                                               const TransformChain<D>& result)
+{
+  const std::size_t count = pairs.fixedMm.size();
+  if (count == 0 || pairs.movingMm.size() != count)
+    return {};
+  RunQuality::Distances found{count, 0, 0, 0};
+  for (std::size_t first = 0; first < count; first += batchCapacity) {
+    PointBatch<D> fixed, moving;
+    fixed.count = moving.count = std::min<std::size_t>(batchCapacity, count - first);
+    for (std::size_t i = 0; i < fixed.count; ++i)
+      for (int d = 0; d < D; ++d) {
+        fixed.mm[d][i] = pairs.fixedMm[first + i][d];
+        moving.mm[d][i] = pairs.movingMm[first + i][d];
+      }
+    const PointBatch<D> start = mappedPoints<D>(before, fixed), end = mappedPoints<D>(&result, fixed);
+    for (std::size_t i = 0; i < fixed.count; ++i) {
+      const double mm = distanceMm<D>(end, moving, i);
+      found.beforeMm += distanceMm<D>(start, moving, i);
+      found.meanMm += mm;
+      found.largestMm = std::max(found.largestMm, mm);
+    }
+  }
+  found.beforeMm /= static_cast<double>(count);
+  found.meanMm /= static_cast<double>(count);
+  return found;
+}
+
+/// Voxels of a label in the fixed image, in the warped moving one, and in both.
+using LabelCounts = std::map<int, std::array<std::size_t, 3>>;
+
+}
+
+std::vector<std::string> RunQuality::lines() const
+{
+  const auto of = [](const std::optional<double>& value) { return value ? decimals(*value, 4) : "none"; };
+  std::vector<std::string> text{"Overlap: " + decimals(100 * overlap, 1)
+                                    + " % of the fixed image (and mask) map into the moving image, "
+                                    + decimals(100 * overlapBefore, 1) + " % before.",
+                                "Correlation of the intensities there: " + of(correlation) + ", before "
+                                    + of(correlationBefore) + ".",
+                                "Displacement: mean " + decimals(meanDisplacementMm, 3) + " mm, largest "
+                                    + decimals(largestDisplacementMm, 3) + " mm."};
+  if (points)
+    text.push_back("Distance of " + std::to_string(points->count) + " corresponding points: mean "
+                   + decimals(points->meanMm, 3) + " mm, largest " + decimals(points->largestMm, 3)
+                   + " mm, mean before " + decimals(points->beforeMm, 3) + " mm.");
+  if (labels)
+    text.push_back("Dice of " + std::to_string(labels->dice.size()) + " labels: mean "
+                   + decimals(labels->mean, 4) + ".");
+  return text;
+}
+
+template <int D>
+RunQuality runQuality(const Context& context, const Registry& registry, const LoadedInputs<D>& inputs,
+                      const TransformChain<D>* before, const TransformChain<D>& result)
+{
+  const MaskPointer<D> mask = inputs.fixedMasks.empty() ? nullptr : inputs.fixedMasks.front();
+  const SampleSet<D> points = gridOfAbout<D>(wantedPoints, inputs.fixed.front(), mask);
+  const PointComparison<D> comparison(registry, inputs, context.threads);
+  const std::size_t positions = positionCount(points);
+  std::vector<PointSums> parts((positions + batchCapacity - 1) / batchCapacity);
+  forEachRange(context, positions, batchCapacity, [&](std::size_t first, std::size_t last) {
+    PointSums& sums = parts[first / batchCapacity];
+    PointBatch<D> fixed;
+    std::array<float, batchCapacity> intensities;
+    fillBatch<D>(points, first, last, fixed, intensities.data());
+    const PointBatch<D> start = mappedPoints<D>(before, fixed), end = mappedPoints<D>(&result, fixed);
+    comparison.add(start, intensities.data(), sums.before);
+    comparison.add(end, intensities.data(), sums.after);
+    sums.points = static_cast<double>(fixed.count);
+    for (std::size_t i = 0; i < fixed.count; ++i) {
+      const double mm = distanceMm<D>(fixed, end, i);
+      sums.displacementMm += mm;
+      sums.largestMm = std::max(sums.largestMm, mm);
+    }
+  });
+
+  PointSums all; // added in order, so that they do not depend on threads
+  for (const PointSums& part : parts) {
+    all.points += part.points;
+    all.displacementMm += part.displacementMm;
+    all.largestMm = std::max(all.largestMm, part.largestMm);
+    all.before.add(part.before);
+    all.after.add(part.after);
+  }
+  RunQuality quality;
+  quality.points = distances<D>(inputs.points, before, result);
+  if (all.points == 0)
+    return quality;
+  quality.overlapBefore = all.before.count / all.points;
+  quality.overlap = all.after.count / all.points;
+  quality.correlationBefore = all.before.correlation();
+  quality.correlation = all.after.correlation();
+  quality.meanDisplacementMm = all.displacementMm / all.points;
+  quality.largestDisplacementMm = all.largestMm;
+  return quality;
+}
+
+template <int D>
+ImagePointer<D> readLabels(const std::string& option, const std::string& path, int threads)
+{
+  std::vector<std::string> notes;
+  auto image = std::make_shared<Image<D>>(readImage<D>(path, notes, threads).image);
+  for (const float value : image->voxels)
+    if (!(std::abs(value) <= largestLabel && value == std::floor(value)))
+      throw Error(ExitCode::unreadableInput, option + ": " + path
+                                                 + ": a voxel is no label: " + std::to_string(value)
+                                                 + ". Allowed: whole numbers from -16777216 to 16777216.");
+  return image;
+}
+
+template <int D>
+RunQuality::Overlap labelOverlap(const Context& context, const Registry& registry,
+                                 const ImagePointer<D>& fixed, const ImagePointer<D>& moving,
+                                 const TransformChain<D>& result)
+{
+  const auto nearest = hostInterpolator<D>(registry, "NearestNeighborInterpolator", moving, context.threads);
+  const AffineMap<D> pointFromIndex = fixed->geometry.pointFromIndex();
+  constexpr std::size_t voxelsAtOnce = 64 * batchCapacity;
+  const std::size_t voxels = fixed->voxels.size();
+  std::vector<LabelCounts> parts((voxels + voxelsAtOnce - 1) / voxelsAtOnce);
+  forEachRange(context, voxels, voxelsAtOnce, [&](std::size_t first, std::size_t last) {
+    LabelCounts& counts = parts[first / voxelsAtOnce];
+    Context host{Device{}, 1};
+    PointBatch<D> points;
+    std::array<float, batchCapacity> labels;
+    std::array<std::uint8_t, batchCapacity> inside;
+    for (std::size_t at = first; at < last; at += batchCapacity) {
+      fillVoxelPoints<D>(fixed->geometry.size, pointFromIndex, at,
+                         std::min<std::size_t>(batchCapacity, last - at), points);
+      const PointBatch<D> there = mappedPoints<D>(&result, points);
+      nearest->evaluate(host, there.list(), labels.data(), nullptr, inside.data());
+      for (std::size_t i = 0; i < points.count; ++i) {
+        const int a = static_cast<int>(fixed->voxels[at + i]), b = static_cast<int>(labels[i]);
+        if (a != 0)
+          ++counts[a][0];
+        if (b != 0)
+          ++counts[b][1];
+        if (a != 0 && a == b)
+          ++counts[a][2];
+      }
+    }
+  });
+  LabelCounts all;
+  for (const LabelCounts& part : parts)
+    for (const auto& [label, counts] : part)
+      for (int i = 0; i < 3; ++i)
+        all[label][i] += counts[i];
+  RunQuality::Overlap overlap;
+  for (const auto& [label, counts] : all) {
+    overlap.dice[label] = 2.0 * static_cast<double>(counts[2]) / static_cast<double>(counts[0] + counts[1]);
+    overlap.mean += overlap.dice[label] / static_cast<double>(all.size());
+  }
+  return overlap;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template RunQuality runQuality<D>(const Context&, const Registry&, const LoadedInputs<D>&,                 \
+                                    const TransformChain<D>*, const TransformChain<D>&);                     \
+  template ImagePointer<D> readLabels<D>(const std::string&, const std::string&, int);                       \
+  template RunQuality::Overlap labelOverlap<D>(const Context&, const Registry&, const ImagePointer<D>&,      \
+                                               const ImagePointer<D>&, const TransformChain<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

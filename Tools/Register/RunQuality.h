@@ -1,0 +1,49 @@
+#pragma once
+
+#include "Core/Registration/Registration.h"
+#include "Tools/Register/StageInputs.h"
+
+#include <map>
+#include <optional>
+
+namespace tessera {
+
+/// How well the images of a run fit, at about 100,000 points of the first fixed image (and mask). "Before" is
+/// with the transform of -t0, or where the images lie.
+struct RunQuality {
+  double overlapBefore = 0, overlap = 0; // shares of the points that map into the moving image (and mask)
+  std::optional<double> correlationBefore, correlation; // of the intensities there; none: no contrast
+  double meanDisplacementMm = 0, largestDisplacementMm = 0;
+
+  struct Distances {
+    std::size_t count = 0;
+    double beforeMm = 0, meanMm = 0, largestMm = 0; // means, and the largest after
+  };
+  std::optional<Distances> points; // of -fp to -mp
+
+  struct Overlap {
+    std::map<int, double> dice; // by label; 0 is not one
+    double mean = 0;
+  };
+  std::optional<Overlap> labels; // of --fLabels and the warped --mLabels, at all voxels of the fixed ones
+
+  /// For the log.
+  std::vector<std::string> lines() const;
+};
+
+/// Null stands for no initial transform.
+template <int D>
+RunQuality runQuality(const Context&, const Registry&, const LoadedInputs<D>&,
+                      const TransformChain<D>* before, const TransformChain<D>& result);
+
+/// Throws Error naming the option if the file cannot be read, is not of dimension D, or has voxels that are
+/// no whole numbers.
+template <int D>
+ImagePointer<D> readLabels(const std::string& option, const std::string& path, int threads);
+
+/// Dice's coefficients of the labels.
+template <int D>
+RunQuality::Overlap labelOverlap(const Context&, const Registry&, const ImagePointer<D>& fixed,
+                                 const ImagePointer<D>& moving, const TransformChain<D>& result);
+
+}
