@@ -1,0 +1,72 @@
+#pragma once
+
+#include "Tools/Cohort/Manifest.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The folder of a cohort's results: cohort.json, manifest.tsv (a copy of the table), tables, and a folder
+/// for each row.
+class CohortFolder {
+public:
+  /// Of more than 10,000 rows those whose ids have the same two digits of a digest share a folder.
+  CohortFolder(std::string path, std::size_t rows);
+
+  const std::string& path() const { return path_; } // with a slash at its end
+  std::string file(const std::string& name) const { return path_ + name; }
+  /// The folder of a row, with a slash at its end.
+  std::string rowFolder(const std::string& id) const;
+
+private:
+  std::string path_;
+  bool isSplit_ = false;
+};
+
+/// What cohort.json says: what all runs of `tessera-cohort run` with this folder have in common.
+struct CohortFile {
+  std::string manifest;              // absolute path of the table
+  std::string deviceKind;            // "cpu" or "cuda", for rows without a column `device`
+  std::vector<std::string> defaults; // the options of the first run's command line
+  std::string command;               // of the first run
+  std::size_t rows = 0;
+};
+
+/// Empty if there is none. Throws Error(usage) if it is damaged or of another version.
+std::optional<CohortFile> readCohortFile(const std::string& folder);
+void writeCohortFile(const std::string& folder, const CohortFile&);
+
+/// What run.json in a row's folder says.
+struct RowRecord {
+  std::string status, message, key, finished, text; // text: the whole file
+  int exitCode = 0;
+  double seconds = 0;
+  struct Output {
+    std::string path, sha256;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Output> outputs;
+  std::map<std::string, std::string> digestOfInput; // by path
+
+  bool isDone() const { return status == "done"; }
+  /// Whether the same row would fail again in the same way: codes 1, 2 and 3.
+  bool repeatsItsFailure() const { return status == "failed" && exitCode >= 1 && exitCode <= 3; }
+};
+
+/// Empty if there is no record, or none that can be read: the row is not done then.
+std::optional<RowRecord> readRowRecord(const std::string& rowFolder);
+
+/// A folder of results with the table that it was made from.
+struct CohortResults {
+  CohortFolder folder;
+  Manifest manifest;
+};
+
+/// Throws Error(unreadableInput) if the folder has no cohort.json.
+CohortResults cohortResultsIn(const std::string& folder);
+
+}

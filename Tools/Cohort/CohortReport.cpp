@@ -1,0 +1,80 @@
+#include "Tools/Cohort/CohortReport.h"
+
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Tools/Cohort/CohortFolder.h"
+#include "Tools/Cohort/RowClaim.h"
+#include "Tools/Report/CohortIndex.h"
+#include "Tools/Report/RunPage.h"
+
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::seconds claimAge{600};
+
+/// The path of a file of a row relative to the index; empty if there is none.
+std::string relativePath(const CohortFolder& folder, const std::string& rowFolder, const std::string& name)
+{
+  return std::filesystem::exists(rowFolder + name) ? rowFolder.substr(folder.path().size()) + name : "";
+}
+
+CohortRow indexRow(const CohortFolder& folder, const std::string& id)
+{
+  CohortRow row;
+  row.id = id;
+  row.status = "waiting";
+  row.message = "it has not run yet";
+  const std::string rowFolder = folder.rowFolder(id);
+  if (const std::optional<RowRecord> record = readRowRecord(rowFolder)) {
+    row.status = record->status;
+    row.message = record->message;
+    row.seconds = record->seconds;
+    row.figures = figuresOf(nlohmann::ordered_json::parse(record->text));
+    row.page = relativePath(folder, rowFolder, pageName);
+    row.thumbnail = relativePath(folder, rowFolder, thumbnailName);
+  }
+  return row;
+}
+
+/// Puts what is known of the cohort into the page of a row, unless a process works on the row.
+void tellOfCohort(const CohortFolder& folder, const std::vector<CohortRow>& rows, std::size_t i,
+                  const CohortSpread& spread)
+{
+  if (rows[i].page.empty() || RowClaim(folder.rowFolder(rows[i].id), claimAge).isTaken())
+    return;
+  const std::string path = folder.file(rows[i].page);
+  std::ifstream file(path, std::ios::binary);
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  if (const std::string told = withCohortPart(page, cohortPart(rows, i, spread)); file && told != page)
+    writeTextFile(path, told);
+}
+
+}
+
+int writeReport(const CohortOptions& options, RunLog& log)
+{
+  const CohortResults results = cohortResultsIn(options.operand);
+  std::vector<CohortRow> rows;
+  for (const ManifestRow& row : results.manifest.rows)
+    rows.push_back(indexRow(results.folder, row.id));
+  const CohortSpread spread = judgeCohort(rows);
+  std::size_t failed = 0, conspicuous = 0;
+  for (const CohortRow& row : rows) {
+    failed += row.judgement.verdict == Verdict::failed;
+    conspicuous += row.judgement.verdict == Verdict::look;
+  }
+  writeCohortIndex(results.folder.path(), rows, spread,
+                   {"Registrations of " + results.manifest.path, options.singleFile});
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    tellOfCohort(results.folder, rows, i, spread);
+  log.info("Wrote " + results.folder.file("index.html") + ": of " + std::to_string(rows.size()) + " rows "
+           + std::to_string(failed) + " failed, " + std::to_string(conspicuous) + " are to be looked at.");
+  return 0;
+}
+
+}

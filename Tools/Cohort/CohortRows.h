@@ -1,0 +1,35 @@
+#pragma once
+
+#include "Tools/Cohort/CohortFolder.h"
+#include "Tools/Cohort/CohortOptions.h"
+#include "Tools/Cohort/DigestCache.h"
+#include "Tools/Register/RegisterOptions.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// "cpu" or "cuda": the column `device` of a row, or what cohort.json says for all.
+std::string deviceKindOf(const ManifestRow&, const CohortFile&);
+
+/// The inputs of a row, without device and output folder.
+RegisterOptions rowOptions(const ManifestRow&);
+
+/// The command line of `tessera` for a row.
+std::vector<std::string> tokensOf(const ManifestRow&, const CohortFolder&, const std::string& device,
+                                  int threads, const std::vector<std::string>& forRows);
+
+enum class RowState {
+  waiting, // has not run, or must run again
+  done,    // its record has the key of these inputs, and its outputs are there
+  failed,  // its record has the key of these inputs, and the same run would fail again
+};
+
+/// What a row's folder says about it. Files are read only if the cache does not know their digests.
+/// `isVerified`: outputs are read and compared with their digests.
+RowState rowState(const ManifestRow&, const CohortFolder&, const std::string& deviceKind, DigestCache&,
+                  bool isVerified, std::optional<RowRecord>& record);
+
+}

@@ -1,0 +1,211 @@
+#include "Tools/Cohort/CohortTables.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Parameters/ParameterText.h"
+#include "Tools/Cohort/CohortFolder.h"
+#include "Tools/Cohort/RowClaim.h"
+#include "Tools/Common/Process.h"
+#include "Tools/Register/OutputNames.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A column of results.tsv that comes from run.json.
+struct Figure {
+  const char* name;
+  const char* pointer;
+};
+
+constexpr Figure figures[] = {{"status", "/status"},
+                              {"exitCode", "/exitCode"},
+                              {"message", "/message"},
+                              {"seconds", "/seconds"},
+                              {"device", "/device"},
+                              {"finalMetric", "/finalMetric"},
+                              {"overlapBefore", "/quality/overlapBefore"},
+                              {"overlap", "/quality/overlap"},
+                              {"correlationBefore", "/quality/correlationBefore"},
+                              {"correlation", "/quality/correlation"},
+                              {"meanDisplacementMm", "/quality/meanDisplacementMm"},
+                              {"largestDisplacementMm", "/quality/largestDisplacementMm"},
+                              {"dice", "/quality/dice/mean"},
+                              {"pointsBeforeMm", "/quality/points/beforeMm"},
+                              {"pointsMeanMm", "/quality/points/meanMm"},
+                              {"pointsLargestMm", "/quality/points/largestMm"},
+                              {"peakHostBytes", "/peakHostBytes"}};
+constexpr Figure volumeFigures[] = {{"jacobianLeast", "least"},     {"jacobianPercentile1", "percentile1"},
+                                    {"jacobianMedian", "median"},   {"jacobianPercentile99", "percentile99"},
+                                    {"jacobianLargest", "largest"}, {"foldedVoxels", "foldedVoxels"}};
+
+std::string valueOf(const Json& json)
+{
+  return json.is_null() ? "n/a" : json.is_string() ? asField(json.get<std::string>()) : json.dump();
+}
+
+std::string valueAt(const Json& record, const std::string& pointer)
+{
+  const Json::json_pointer place(pointer);
+  return record.contains(place) ? valueOf(record.at(place)) : "n/a";
+}
+
+}
+
+std::string asField(std::string text)
+{
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+  return text.empty() ? "n/a" : text;
+}
+
+void writeFailures(const Manifest& manifest, const CohortFolder& folder)
+{
+  const std::string header = "id\tcode\tmessage\tlog\n";
+  std::string table = header;
+  for (const ManifestRow& row : manifest.rows) {
+    const std::string rowFolder = folder.rowFolder(row.id);
+    const std::optional<RowRecord> record = readRowRecord(rowFolder);
+    if (record && record->status == "failed")
+      table += row.id + "\t" + std::to_string(record->exitCode) + "\t" + asField(record->message) + "\t"
+               + rowFolder + logName + "\n";
+  }
+  const std::string path = folder.file("failures.tsv");
+  if (table == header)
+    std::filesystem::remove(path);
+  else
+    writeTextFile(path, table);
+}
+
+int tellStatus(const CohortOptions& options, RunLog& log)
+{
+  const CohortResults results = cohortResultsIn(options.operand);
+  std::size_t done = 0, failed = 0, running = 0;
+  double seconds = 0;
+  std::map<std::string, std::size_t> causes;
+  for (const ManifestRow& row : results.manifest.rows) {
+    const std::string folder = results.folder.rowFolder(row.id);
+    const std::optional<RowRecord> record = readRowRecord(folder);
+    if (RowClaim(folder, std::chrono::seconds(options.claimSeconds)).isTaken()) {
+      ++running;
+    } else if (record && record->isDone()) {
+      ++done;
+      seconds += record->seconds;
+    } else if (record && record->status == "failed") {
+      ++failed;
+      ++causes["code " + std::to_string(record->exitCode) + ": " + record->message];
+    }
+  }
+  const std::size_t rows = results.manifest.rows.size();
+  log.info(std::to_string(rows) + " rows: " + std::to_string(done) + " done, " + std::to_string(failed)
+           + " failed, " + std::to_string(running) + " running, "
+           + std::to_string(rows - done - failed - running) + " waiting.");
+  if (done > 0)
+    log.info("A row that is done took " + decimals(seconds / static_cast<double>(done), 2)
+             + " s on average.");
+  for (const auto& [cause, count] : causes)
+    log.info("  " + std::to_string(count) + " x " + asField(cause));
+  return 0;
+}
+
+int writeTables(const CohortOptions& options, RunLog& log)
+{
+  const CohortResults results = cohortResultsIn(options.operand);
+  std::string text = "id", labels = "id\tlabel\tdice\n";
+  for (const std::string& name : results.manifest.covariates)
+    text += "\t" + name;
+  for (const Figure& figure : figures)
+    text += std::string("\t") + figure.name;
+  for (const Figure& figure : volumeFigures)
+    text += std::string("\t") + figure.name;
+  text += "\n";
+  std::size_t labelLines = 0;
+  for (const ManifestRow& row : results.manifest.rows) {
+    const std::optional<RowRecord> found = readRowRecord(results.folder.rowFolder(row.id));
+    const Json record = found ? Json::parse(found->text) : Json::object();
+    text += row.id;
+    for (const std::string& value : row.covariates)
+      text += "\t" + asField(value);
+    for (const Figure& figure : figures)
+      text +=
+          "\t"
+          + (found || figure.pointer != std::string("/status") ? valueAt(record, figure.pointer) : "waiting");
+    const std::size_t stages = record.value("stages", Json::array()).size();
+    for (const Figure& figure : volumeFigures)
+      text += "\t"
+              + valueAt(record, "/stages/" + std::to_string(stages == 0 ? 0 : stages - 1)
+                                    + "/spatialJacobianDeterminant/" + figure.pointer);
+    text += "\n";
+    const Json::json_pointer dice("/quality/dice/labels");
+    if (record.contains(dice))
+      for (const auto& [label, value] : record.at(dice).items()) {
+        labels += row.id + "\t" + label + "\t" + value.dump() + "\n";
+        ++labelLines;
+      }
+  }
+  writeTextFile(results.folder.file("results.tsv"), text);
+  log.info("Wrote " + results.folder.file("results.tsv") + ": " + std::to_string(results.manifest.rows.size())
+           + " rows.");
+  if (labelLines > 0) {
+    writeTextFile(results.folder.file("labels.tsv"), labels);
+    log.info("Wrote " + results.folder.file("labels.tsv") + ".");
+  }
+  return 0;
+}
+
+int writeSlurmScript(const CohortOptions& options, const std::string& program, RunLog& log)
+{
+  namespace fs = std::filesystem;
+  const std::string folder = prepareOutputFolder(options.outputFolder);
+  const auto quoted = [](const std::string& word) { return commandLineText(word, {}); };
+  std::string run = "exec " + quoted(program) + " run "
+                    + quoted(fs::absolute(options.operand).lexically_normal().string()) + " -out "
+                    + quoted(fs::absolute(folder).lexically_normal().string());
+  for (const auto& [name, values] : options.defaults)
+    for (std::size_t i = 0; i < values.size(); ++i)
+      run += (name.ends_with("Labels") ? " --" : " -") + name
+             + (values.size() > 1 && name != "p" ? std::to_string(i) : "") + " "
+             + quoted(fs::absolute(values[i]).lexically_normal().string());
+  run += " --device " + options.device + (options.strict ? " --strict" : "")
+         + (options.pages ? "" : " --no-pages");
+  if (options.jobs > 0)
+    run += " --jobs " + std::to_string(options.jobs);
+  if (options.claimSeconds != CohortOptions().claimSeconds)
+    run += " --claim-age " + std::to_string(options.claimSeconds);
+  const std::string here = fs::absolute(folder).lexically_normal().string();
+  const std::string text =
+      "#!/bin/sh\n"
+      "#SBATCH --array=1-"
+      + std::to_string(options.tasks)
+      + "\n"
+        "#SBATCH --nodes=1\n"
+        "#SBATCH --ntasks=1\n"
+        "#SBATCH --cpus-per-task="
+      + std::to_string(options.threads) + "\n"
+      + (options.device == "cpu" ? "" : "#SBATCH --gpus-per-node=1\n") + "#SBATCH --time=" + options.time
+      + "\n"
+        "#SBATCH --requeue\n"
+        "#SBATCH --open-mode=append\n"
+        "#SBATCH --output="
+      + here
+      + "slurm-%A_%a.log\n"
+        "#SBATCH --signal=B:TERM@120\n"
+        "# All tasks share the rows; a task that is lost gives its rows back. Submit it again to go on.\n"
+      + run + "\n";
+  const std::string path = folder + "cohort.sbatch";
+  writeTextFile(path, text);
+  log.info("Wrote " + path + ". Submit it with: sbatch " + path);
+  log.info("Afterwards: sbatch --dependency=afterany:JOB --wrap '" + quoted(program) + " table " + here
+           + "'");
+  return 0;
+}
+
+}

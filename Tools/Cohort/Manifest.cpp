@@ -1,0 +1,246 @@
+#include "Tools/Cohort/Manifest.h"
+
+#include "Core/Compute/Error.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t mostRows = 1'000'000, longestLine = 1 << 20, mostErrors = 100;
+
+const std::vector<std::string> manyValued{"f", "m", "fMask", "mMask", "p"}; // also with a number behind
+
+std::vector<std::string> fieldsOf(const std::string& line)
+{
+  std::vector<std::string> fields;
+  for (std::size_t start = 0;;) {
+    const std::size_t end = line.find('\t', start);
+    fields.push_back(line.substr(start, end - start));
+    if (end == std::string::npos)
+      return fields;
+    start = end + 1;
+  }
+}
+
+std::string lettersOf(const std::string& name)
+{
+  std::string letters;
+  for (const unsigned char c : name)
+    if (std::isalnum(c))
+      letters += static_cast<char>(std::tolower(c));
+  return letters;
+}
+
+enum class ColumnKind { id, session, option, covariate };
+
+struct Column {
+  ColumnKind kind = ColumnKind::covariate;
+  std::string option;    // without its number
+  std::size_t index = 0; // of the option's values
+};
+
+Column columnOf(const std::string& name)
+{
+  if (name == "id" || name == "participant_id")
+    return {ColumnKind::id, "", 0};
+  if (name == "session_id")
+    return {ColumnKind::session, "", 0};
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  const std::string stem = name.substr(0, digits);
+  if (digits < name.size() && name.size() - digits < 4 && std::ranges::count(manyValued, stem) > 0)
+    return {ColumnKind::option, stem, std::stoul(name.substr(digits))};
+  if (std::ranges::count(columnOptions(), name) > 0)
+    return {ColumnKind::option, name, 0};
+  return {};
+}
+
+bool isIdCharacter(char c)
+{
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
+}
+
+/// Reads the table line by line and gathers all errors.
+class Reader {
+public:
+  Reader(const std::string& path, const OptionValues& defaults) : defaults_(defaults)
+  {
+    manifest_.path = path;
+    folder_ = std::filesystem::path(path).parent_path();
+  }
+
+  Manifest read()
+  {
+    std::ifstream file(manifest_.path, std::ios::binary);
+    if (!file || std::filesystem::is_directory(manifest_.path))
+      throw Error(ExitCode::unreadableInput,
+                  manifest_.path
+                      + ": the table cannot be read. Allowed: a file with a line a row and values "
+                        "separated by tabs.");
+    for (std::string line; std::getline(file, line) && errors_.size() < mostErrors;) {
+      ++line_;
+      if (line_ == 1 && line.starts_with("\xef\xbb\xbf")) // a byte order mark
+        line.erase(0, 3);
+      if (line.ends_with('\r'))
+        line.pop_back();
+      if (line.size() > longestLine)
+        fail(1, "a line of " + std::to_string(line.size()) + " bytes", "at most 1 MB");
+      else if (!line.empty() && !line.starts_with('#'))
+        columns_.empty() ? readHeader(fieldsOf(line)) : readRow(fieldsOf(line));
+      if (line_ == headerLine_ && !errors_.empty()) // what they mean for the rows is not known
+        break;
+      if (manifest_.rows.size() > mostRows) {
+        fail(1, "too many rows", "at most 1000000");
+        break;
+      }
+    }
+    if (columns_.empty() && errors_.empty())
+      fail(1, "no line with the names of the columns", "a first line such as id, f, m, separated by tabs");
+    else if (manifest_.rows.empty() && errors_.empty())
+      fail(1, "no rows", "a line for each registration");
+    if (!errors_.empty()) {
+      std::string text;
+      for (const std::string& error : errors_)
+        text += (text.empty() ? "" : "\n") + error;
+      if (errors_.size() >= mostErrors)
+        text += "\nmore errors may follow";
+      throw Error(ExitCode::usage, text);
+    }
+    return std::move(manifest_);
+  }
+
+private:
+  void fail(std::size_t column, const std::string& wrong, const std::string& allowed)
+  {
+    errors_.push_back(manifest_.path + ":" + std::to_string(line_) + ":" + std::to_string(column) + ": "
+                      + wrong + ". Allowed: " + allowed + ".");
+  }
+
+  void readHeader(const std::vector<std::string>& names)
+  {
+    headerLine_ = line_;
+    std::set<std::string> seen;
+    bool hasId = false;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const Column column = columnOf(names[i]);
+      if (names[i].empty())
+        fail(i + 1, "a column without a name", "a name for each column");
+      else if (!seen.insert(names[i]).second)
+        fail(i + 1, "the column \"" + names[i] + "\" is there twice", "each name once");
+      hasId = hasId || column.kind == ColumnKind::id;
+      if (column.kind == ColumnKind::covariate) {
+        manifest_.covariates.push_back(names[i]);
+        for (const std::string& option : columnOptions())
+          if (lettersOf(option) == lettersOf(names[i]))
+            manifest_.warnings.push_back(
+                manifest_.path + ":" + std::to_string(line_) + ":" + std::to_string(i + 1) + ": the column \""
+                + names[i] + "\" is no option but is copied to the tables. Did you mean \"" + option + "\"?");
+      }
+      columns_.push_back(column);
+    }
+    if (!hasId)
+      fail(1, "no column \"id\" or \"participant_id\"", "one that names each row");
+  }
+
+  void readRow(const std::vector<std::string>& fields)
+  {
+    if (fields.size() != columns_.size())
+      return fail(std::min(fields.size(), columns_.size()),
+                  std::to_string(fields.size()) + " values for " + std::to_string(columns_.size())
+                      + " columns",
+                  "as many as there are names in the first line; values hold no tabs");
+    ManifestRow row;
+    row.line = line_;
+    std::map<std::string, std::map<std::size_t, std::string>> values; // by option and number
+    std::string session;
+    std::size_t idColumn = 1;
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const Column& column = columns_[i];
+      const bool isGiven = !fields[i].empty() && fields[i] != "n/a";
+      if (column.kind == ColumnKind::covariate)
+        row.covariates.push_back(fields[i]);
+      else if (!isGiven)
+        continue;
+      else if (column.kind == ColumnKind::id)
+        row.id = fields[i], idColumn = i + 1;
+      else if (column.kind == ColumnKind::session)
+        session = fields[i];
+      else if (!values[column.option].emplace(column.index, valueOf(column.option, fields[i])).second)
+        fail(i + 1,
+             "the option \"" + column.option + "\" is there as \"" + column.option + "\" and as \""
+                 + column.option + "0\"",
+             "one of the two columns");
+    }
+    row.id += session.empty() ? "" : "_" + session;
+    checkId(row.id, idColumn);
+    row.options = defaults_;
+    for (const auto& [option, numbered] : values) {
+      std::vector<std::string> list;
+      for (const auto& [index, value] : numbered) {
+        if (index != list.size())
+          fail(1,
+               "the option \"" + option + std::to_string(list.size()) + "\" is not given, but \"" + option
+                   + std::to_string(index) + "\" is",
+               "numbers from 0 without a gap");
+        list.push_back(value);
+      }
+      row.options[option] = std::move(list);
+    }
+    for (const char* needed : {"f", "m", "p"})
+      if (!row.options.contains(needed))
+        fail(1, "row \"" + row.id + "\" has no \"" + needed + "\"",
+             "a value in a column of this name, or -" + std::string(needed) + " on the command line");
+    manifest_.rows.push_back(std::move(row));
+  }
+
+  void checkId(const std::string& id, std::size_t column)
+  {
+    if (id.empty())
+      return fail(column, "a row without id", "a name for each row");
+    if (id.size() > 200 || id.starts_with('.') || id.starts_with('-') || id.find("..") != std::string::npos
+        || !std::ranges::all_of(id, isIdCharacter))
+      fail(column, "the id \"" + id + "\" cannot be a folder's name",
+           "letters, digits, '_', '-' and single '.', not '.' or '-' first, at most 200");
+    std::string folded = id;
+    std::ranges::transform(folded, folded.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (!ids_.insert(folded).second)
+      fail(column, "the id \"" + id + "\" is there twice (capitals do not count)", "each id once");
+  }
+
+  std::string valueOf(const std::string& option, const std::string& text) const
+  {
+    if (option == "device" || folder_.empty() || std::filesystem::path(text).is_absolute())
+      return text;
+    return (folder_ / text).lexically_normal().string();
+  }
+
+  const OptionValues& defaults_;
+  std::filesystem::path folder_;
+  Manifest manifest_;
+  std::vector<Column> columns_;
+  std::set<std::string> ids_; // without capitals
+  std::vector<std::string> errors_;
+  std::size_t line_ = 0, headerLine_ = 0;
+};
+
+}
+
+const std::vector<std::string>& columnOptions()
+{
+  static const std::vector<std::string> names{"f",  "m",  "fMask",         "mMask",   "p",       "t0",
+                                              "fp", "mp", "point-weights", "fLabels", "mLabels", "device"};
+  return names;
+}
+
+Manifest readManifest(const std::string& path, const OptionValues& defaults)
+{
+  return Reader(path, defaults).read();
+}
+
+}

@@ -1,0 +1,173 @@
+#include "Tools/Cohort/RowClaim.h"
+
+#include "Core/Compute/Error.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+/// The name by which a scheduler knows this node, else that of the host: several nodes may share a host.
+std::string nodeName()
+{
+  if (const char* node = std::getenv("SLURMD_NODENAME"))
+    return node;
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return host;
+}
+
+std::string bootOfSystem()
+{
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id.empty() ? "unknown" : id;
+}
+
+/// When a process started, in ticks since the boot: a number of a process may be used again.
+std::string startOf(pid_t process)
+{
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  std::string field;
+  for (int i = 0; i < 20; ++i) // the 22nd field; two are before the bracket
+    fields >> field;
+  return field.empty() ? "gone" : field;
+}
+
+struct Owner {
+  std::string node, boot, start;
+  pid_t process = 0;
+};
+
+Owner ownerIn(const std::string& path)
+{
+  std::ifstream file(path);
+  Owner owner;
+  file >> owner.node >> owner.boot >> owner.process >> owner.start;
+  return owner;
+}
+
+double secondsOf(const timespec& time)
+{
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+}
+
+double fileServerSeconds(const std::string& folder)
+{
+  const std::string path = folder + ".clock-" + nodeName() + "-" + std::to_string(getpid());
+  const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+  struct stat info {};
+  const bool known = file >= 0 && write(file, "x", 1) == 1 && fstat(file, &info) == 0;
+  if (file >= 0)
+    close(file);
+  unlink(path.c_str());
+  return known ? secondsOf(info.st_mtim) : static_cast<double>(std::time(nullptr));
+}
+
+RowClaim::RowClaim(std::string rowFolder, std::chrono::seconds age)
+    : folder_(std::move(rowFolder)), path_(folder_ + ".taken"), age_(age)
+{
+}
+
+bool RowClaim::create() const
+{
+  const int file = open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  if (file < 0 && errno == EEXIST)
+    return false;
+  const std::string text =
+      nodeName() + " " + bootOfSystem() + " " + std::to_string(getpid()) + " " + startOf(getpid()) + "\n";
+  const bool isWritten =
+      file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int failure = errno;
+  if (file >= 0)
+    close(file);
+  if (!isWritten) {
+    if (file >= 0)
+      unlink(path_.c_str());
+    throw Error(ExitCode::unwritableOutput,
+                path_ + ": the row cannot be claimed (" + std::strerror(failure)
+                    + "). Allowed: a folder that may be written to and has room.");
+  }
+  return true;
+}
+
+bool RowClaim::take()
+{
+  std::error_code failure;
+  std::filesystem::create_directories(folder_, failure);
+  if (failure)
+    throw Error(ExitCode::unwritableOutput, folder_ + ": the folder of a row cannot be made ("
+                                                + failure.message()
+                                                + "). Allowed: a folder that may be written to.");
+  return create() || (isAbandoned() && removeAbandoned() && create());
+}
+
+bool RowClaim::isTaken() const
+{
+  return access(path_.c_str(), F_OK) == 0 && !isAbandoned();
+}
+
+bool RowClaim::isAbandoned() const
+{
+  struct stat info {};
+  if (stat(path_.c_str(), &info) != 0)
+    return true;
+  const Owner owner = ownerIn(path_);
+  if (owner.node == nodeName() && owner.boot == bootOfSystem() && owner.process > 0)
+    return startOf(owner.process) != owner.start;
+  return fileServerSeconds(folder_) - secondsOf(info.st_mtim) > static_cast<double>(age_.count());
+}
+
+bool RowClaim::removeAbandoned() const
+{
+  struct stat info {};
+  if (stat(path_.c_str(), &info) != 0)
+    return true;
+  // The second name of the file can be made once. Should the process that made it die before the next line,
+  // another may try after a further age.
+  const double idle = fileServerSeconds(folder_) - secondsOf(info.st_mtim);
+  const std::string second = path_ + "-" + std::to_string(info.st_ino) + "-"
+                             + std::to_string(info.st_mtim.tv_sec) + "-"
+                             + std::to_string(static_cast<long>(idle / static_cast<double>(age_.count())));
+  if (link(path_.c_str(), second.c_str()) != 0)
+    return false;
+  struct stat linked {};
+  const bool isThatClaim = stat(second.c_str(), &linked) == 0 && linked.st_ino == info.st_ino;
+  if (isThatClaim) // not the one of a process that was faster
+    unlink(path_.c_str());
+  unlink(second.c_str());
+  return isThatClaim;
+}
+
+void RowClaim::touch() const
+{
+  utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);
+}
+
+void RowClaim::release() const
+{
+  unlink(path_.c_str());
+}
+
+void RowClaim::releaseIfAbandoned() const
+{
+  if (access(path_.c_str(), F_OK) == 0 && isAbandoned())
+    removeAbandoned();
+}
+
+}

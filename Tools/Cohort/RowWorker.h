@@ -1,0 +1,67 @@
+#pragma once
+
+#include "Tools/Cohort/DigestCache.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace tessera {
+
+/// What a worker has to say about a row.
+struct RowAnswer {
+  std::size_t row = 0;
+  int exitCode = 0;
+  std::string message;
+  std::vector<KnownDigest> digests; // that it had to compute
+};
+
+/// A process of its own that registers rows, several at once if it has several lanes. It sees one GPU at
+/// most, and ends with the process that has started it.
+class RowWorker {
+public:
+  /// `gpu`: for CUDA_VISIBLE_DEVICES; empty: none is to be seen. Throws std::system_error.
+  RowWorker(const std::string& gpu, int lanes);
+  ~RowWorker();
+  RowWorker(const RowWorker&) = delete;
+  RowWorker& operator=(const RowWorker&) = delete;
+
+  int socket() const { return socket_; }
+  int lanes() const { return lanes_; }
+  bool usesGpu() const { return usesGpu_; }
+  const std::vector<std::size_t>& rows() const { return rows_; } // that it works on
+
+  /// Gives it a row, as the command line of `tessera`.
+  void start(std::size_t row, const std::vector<std::string>& tokens);
+  /// The next answer if it is there. Empty: not yet, or the process has ended (hasEnded()).
+  std::optional<RowAnswer> answer();
+  bool hasEnded() const { return hasEnded_; }
+
+  /// About the bytes of host memory that a row takes; 0 if its headers cannot be read. Waits for the answer.
+  double hostBytes(const std::vector<std::string>& tokens);
+  /// How many GPUs it sees. Waits for the answer.
+  int gpuCount();
+
+  void signal(int number) const;
+  /// Waits for the end and returns "signal 11" or "exit code 3".
+  std::string end();
+
+private:
+  std::string ask(const std::string& line);
+  bool receive();
+  std::optional<std::string> nextLine();
+
+  pid_t process_ = -1;
+  int socket_ = -1, lanes_ = 1;
+  bool usesGpu_ = false, hasEnded_ = false;
+  std::string received_;
+  std::vector<std::size_t> rows_;
+};
+
+/// The other side: reads rows from standard input, which is the socket, until it ends.
+int serveRows(int lanes);
+
+}
