@@ -1,7 +1,7 @@
 # Packages by CPack (Tools/Developer/package makes all of them):
 #   DEB  tessera (programs, parameter files, documents), tessera-bench, libtessera-dev (the library of sparse products)
 #   TXZ  an archive with the shared libraries beside the programs, which runs wherever it is unpacked
-set(programs tessera tessera-transform tessera-spgemm tessera-phantom tessera-bench)
+set(programs tessera tessera-transform tessera-landmarks tessera-compare tessera-cohort tessera-spgemm tessera-phantom tessera-bench)
 foreach(program IN LISTS programs)
   set(page ${PROJECT_BINARY_DIR}/man/${program}.1.gz)
   add_custom_command(OUTPUT ${page} DEPENDS ${program} ${CMAKE_CURRENT_LIST_DIR}/man-page
