@@ -2,38 +2,31 @@
 
 #include "Core/Compute/Error.h"
 
-#include <openssl/evp.h>
+// OpenSSL 3 prefers EVP_Digest..., which crashes if the system refuses memory while it prepares itself.
+// These functions take no memory.
+#define OPENSSL_API_COMPAT 0x10100000L
+#include <openssl/sha.h>
 
 #include <array>
 #include <fstream>
-#include <stdexcept>
 #include <vector>
 
 namespace tessera {
-namespace {
-
-void require(bool done)
-{
-  if (!done)
-    throw std::runtime_error("OpenSSL's libcrypto gives no SHA-256");
-}
-
-}
 
 struct Sha256::State {
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
+  SHA256_CTX context;
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>())
 {
-  require(state_->context && EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr));
+  SHA256_Init(&state_->context);
 }
 
 Sha256::~Sha256() = default;
 
 void Sha256::add(std::string_view bytes)
 {
-  require(EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()));
+  SHA256_Update(&state_->context, bytes.data(), bytes.size());
 }
 
 void Sha256::addFile(const std::string& path)
@@ -50,7 +43,7 @@ void Sha256::addFile(const std::string& path)
 std::string Sha256::hexadecimal()
 {
   std::array<unsigned char, 32> digest;
-  require(EVP_DigestFinal_ex(state_->context.get(), digest.data(), nullptr));
+  SHA256_Final(digest.data(), &state_->context);
   std::string text;
   for (const unsigned char byte : digest)
     for (const int nibble : {byte >> 4, byte & 15})
