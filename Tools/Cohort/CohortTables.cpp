@@ -47,6 +47,10 @@ constexpr Figure volumeFigures[] = {{"jacobianLeast", "least"},     {"jacobianPe
                                     {"jacobianMedian", "median"},   {"jacobianPercentile99", "percentile99"},
                                     {"jacobianLargest", "largest"}, {"foldedVoxels", "foldedVoxels"}};
 
+/// A column of labels.tsv that comes from quality/labels of run.json.
+constexpr const char* labelFigures[] = {"fixedVolume", "movingVolume", "logJacobianIntegral",
+                                        "meanLogJacobian", "foldedVoxels"};
+
 std::string valueOf(const Json& json)
 {
   return json.is_null() ? "n/a" : json.is_string() ? asField(json.get<std::string>()) : json.dump();
@@ -119,7 +123,10 @@ int tellStatus(const CohortOptions& options, RunLog& log)
 int writeTables(const CohortOptions& options, RunLog& log)
 {
   const CohortResults results = cohortResultsIn(options.operand);
-  std::string text = "id", labels = "id\tlabel\tdice\n";
+  std::string text = "id", labels = "id\tlabel\tdice";
+  for (const char* figure : labelFigures)
+    labels += std::string("\t") + figure;
+  labels += "\n";
   for (const std::string& name : results.manifest.covariates)
     text += "\t" + name;
   for (const Figure& figure : figures)
@@ -147,7 +154,10 @@ int writeTables(const CohortOptions& options, RunLog& log)
     const Json::json_pointer dice("/quality/dice/labels");
     if (record.contains(dice))
       for (const auto& [label, value] : record.at(dice).items()) {
-        labels += row.id + "\t" + label + "\t" + value.dump() + "\n";
+        labels += row.id + "\t" + label + "\t" + value.dump();
+        for (const char* figure : labelFigures)
+          labels += "\t" + valueAt(record, "/quality/labels/" + label + "/" + figure);
+        labels += "\n";
         ++labelLines;
       }
   }

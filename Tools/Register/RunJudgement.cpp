@@ -26,7 +26,7 @@ void judgeResult(const RunResult<D>& run, RunSummary& summary, RunLog& log)
   if (!options.movingLabels.empty()) {
     fixedLabels = readLabels<D>("--fLabels", options.fixedLabels, run.threads);
     movingLabels = readLabels<D>("--mLabels", options.movingLabels, run.threads);
-    quality.labels = labelOverlap<D>(host, run.registry, fixedLabels, movingLabels, *run.chain);
+    quality.labels = labelQuality<D>(host, run.registry, fixedLabels, movingLabels, *run.chain);
   }
   for (const std::string& line : quality.lines())
     log.info(line);

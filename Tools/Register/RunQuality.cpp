@@ -121,8 +121,46 @@ std::optional<RunQuality::Distances> distances(const PointPairs<D>& pairs, const
   return found;
 }
 
-/// Voxels of a label in the fixed image, in the warped moving one, and in both.
-using LabelCounts = std::map<int, std::array<std::size_t, 3>>;
+/// What is counted of a label at voxels of the fixed image.
+struct LabelSums {
+  std::size_t fixed = 0, warped = 0, both = 0, folded = 0;
+  double logJacobian = 0;
+
+  void add(const LabelSums& other)
+  {
+    fixed += other.fixed;
+    warped += other.warped;
+    both += other.both;
+    folded += other.folded;
+    logJacobian += other.logJacobian;
+  }
+};
+
+template <int D>
+double voxelVolume(const ImageGeometry<D>& geometry)
+{
+  double volume = 1;
+  for (const double mm : geometry.spacingMm)
+    volume *= mm;
+  return volume;
+}
+
+/// The determinants of dT/dx at a batch of points.
+template <int D>
+std::array<double, batchCapacity> determinantsAt(const TransformChain<D>& chain, const PointBatch<D>& points)
+{
+  std::array<double, D * D * batchCapacity> jacobian;
+  std::array<double, batchCapacity> determinants;
+  Context host{Device{}, 1};
+  chainSpatialDerivatives<D>(host, chain, points.list(), jacobian.data(), nullptr);
+  for (std::size_t i = 0; i < points.count; ++i) {
+    Matrix<D> m;
+    for (int entry = 0; entry < D * D; ++entry)
+      m[entry / D][entry % D] = jacobian[entry * points.count + i];
+    determinants[i] = determinant(m);
+  }
+  return determinants;
+}
 
 }
 
@@ -141,8 +179,8 @@ std::vector<std::string> RunQuality::lines() const
                    + decimals(points->meanMm, 3) + " mm, largest " + decimals(points->largestMm, 3)
                    + " mm, mean before " + decimals(points->beforeMm, 3) + " mm.");
   if (labels)
-    text.push_back("Dice of " + std::to_string(labels->dice.size()) + " labels: mean "
-                   + decimals(labels->mean, 4) + ".");
+    text.push_back("Dice of " + std::to_string(labels->byLabel.size()) + " labels: mean "
+                   + decimals(labels->meanDice, 4) + ".");
   return text;
 }
 
@@ -206,56 +244,77 @@ ImagePointer<D> readLabels(const std::string& option, const std::string& path, i
 }
 
 template <int D>
-RunQuality::Overlap labelOverlap(const Context& context, const Registry& registry,
-                                 const ImagePointer<D>& fixed, const ImagePointer<D>& moving,
-                                 const TransformChain<D>& result)
+RunQuality::Labels labelQuality(const Context& context, const Registry& registry,
+                                const ImagePointer<D>& fixed, const ImagePointer<D>& moving,
+                                const TransformChain<D>& result)
 {
   const auto nearest = hostInterpolator<D>(registry, "NearestNeighborInterpolator", moving, context.threads);
   const AffineMap<D> pointFromIndex = fixed->geometry.pointFromIndex();
   constexpr std::size_t voxelsAtOnce = 64 * batchCapacity;
   const std::size_t voxels = fixed->voxels.size();
-  std::vector<LabelCounts> parts((voxels + voxelsAtOnce - 1) / voxelsAtOnce);
+  std::vector<std::map<int, LabelSums>> parts((voxels + voxelsAtOnce - 1) / voxelsAtOnce);
   forEachRange(context, voxels, voxelsAtOnce, [&](std::size_t first, std::size_t last) {
-    LabelCounts& counts = parts[first / voxelsAtOnce];
+    std::map<int, LabelSums>& sums = parts[first / voxelsAtOnce];
     Context host{Device{}, 1};
     PointBatch<D> points;
     std::array<float, batchCapacity> labels;
+    std::array<double, batchCapacity> determinants;
     std::array<std::uint8_t, batchCapacity> inside;
     for (std::size_t at = first; at < last; at += batchCapacity) {
       fillVoxelPoints<D>(fixed->geometry.size, pointFromIndex, at,
                          std::min<std::size_t>(batchCapacity, last - at), points);
       const PointBatch<D> there = mappedPoints<D>(&result, points);
       nearest->evaluate(host, there.list(), labels.data(), nullptr, inside.data());
+      const float* const fixedLabels = fixed->voxels.data() + at;
+      if (std::any_of(fixedLabels, fixedLabels + points.count, [](float label) { return label != 0; }))
+        determinants = determinantsAt<D>(result, points);
       for (std::size_t i = 0; i < points.count; ++i) {
-        const int a = static_cast<int>(fixed->voxels[at + i]), b = static_cast<int>(labels[i]);
-        if (a != 0)
-          ++counts[a][0];
+        const int a = static_cast<int>(fixedLabels[i]), b = static_cast<int>(labels[i]);
         if (b != 0)
-          ++counts[b][1];
-        if (a != 0 && a == b)
-          ++counts[a][2];
+          ++sums[b].warped;
+        if (a == 0)
+          continue;
+        LabelSums& label = sums[a];
+        ++label.fixed;
+        label.both += a == b;
+        if (determinants[i] > 0)
+          label.logJacobian += std::log(determinants[i]);
+        else
+          ++label.folded;
       }
     }
   });
-  LabelCounts all;
-  for (const LabelCounts& part : parts)
-    for (const auto& [label, counts] : part)
-      for (int i = 0; i < 3; ++i)
-        all[label][i] += counts[i];
-  RunQuality::Overlap overlap;
-  for (const auto& [label, counts] : all) {
-    overlap.dice[label] = 2.0 * static_cast<double>(counts[2]) / static_cast<double>(counts[0] + counts[1]);
-    overlap.mean += overlap.dice[label] / static_cast<double>(all.size());
+  std::map<int, LabelSums> all; // added in order, so that they do not depend on threads
+  for (const std::map<int, LabelSums>& part : parts)
+    for (const auto& [label, sums] : part)
+      all[label].add(sums);
+  std::map<int, std::size_t> movingVoxels;
+  for (const float label : moving->voxels)
+    if (label != 0)
+      ++movingVoxels[static_cast<int>(label)];
+
+  RunQuality::Labels quality;
+  const double fixedVoxel = voxelVolume<D>(fixed->geometry), movingVoxel = voxelVolume<D>(moving->geometry);
+  for (const auto& [label, sums] : all) {
+    RunQuality::Label& found = quality.byLabel[label];
+    found.dice = 2.0 * static_cast<double>(sums.both) / static_cast<double>(sums.fixed + sums.warped);
+    found.fixedVolume = fixedVoxel * static_cast<double>(sums.fixed);
+    found.movingVolume = movingVoxel * static_cast<double>(movingVoxels[label]);
+    found.logJacobianIntegral = fixedVoxel * sums.logJacobian;
+    if (sums.fixed > sums.folded)
+      found.meanLogJacobian = sums.logJacobian / static_cast<double>(sums.fixed - sums.folded);
+    found.foldedVoxels = sums.folded;
+    quality.meanDice += found.dice / static_cast<double>(all.size());
   }
-  return overlap;
+  return quality;
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template RunQuality runQuality<D>(const Context&, const Registry&, const LoadedInputs<D>&,                 \
                                     const TransformChain<D>*, const TransformChain<D>&);                     \
   template ImagePointer<D> readLabels<D>(const std::string&, const std::string&, int);                       \
-  template RunQuality::Overlap labelOverlap<D>(const Context&, const Registry&, const ImagePointer<D>&,      \
-                                               const ImagePointer<D>&, const TransformChain<D>&);
+  template RunQuality::Labels labelQuality<D>(const Context&, const Registry&, const ImagePointer<D>&,       \
+                                              const ImagePointer<D>&, const TransformChain<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

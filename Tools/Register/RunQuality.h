@@ -21,11 +21,20 @@ struct RunQuality {
   };
   std::optional<Distances> points; // of -fp to -mp
 
-  struct Overlap {
-    std::map<int, double> dice; // by label; 0 is not one
-    double mean = 0;
+  /// Volumes are in mm^D. The logarithm of det dT/dx is that of the change of volume from the fixed image to
+  /// the moving one, at the voxels of the fixed label that do not fold.
+  struct Label {
+    double dice = 0;
+    double fixedVolume = 0, movingVolume = 0; // each on the grid of its own image
+    double logJacobianIntegral = 0;           // mm^D
+    std::optional<double> meanLogJacobian;    // none: no voxel of the fixed image has this label
+    std::size_t foldedVoxels = 0;
   };
-  std::optional<Overlap> labels; // of --fLabels and the warped --mLabels, at all voxels of the fixed ones
+  struct Labels {
+    std::map<int, Label> byLabel; // 0 is not one
+    double meanDice = 0;
+  };
+  std::optional<Labels> labels; // of --fLabels and the warped --mLabels, at all voxels of the fixed ones
 
   /// For the log.
   std::vector<std::string> lines() const;
@@ -41,9 +50,9 @@ RunQuality runQuality(const Context&, const Registry&, const LoadedInputs<D>&,
 template <int D>
 ImagePointer<D> readLabels(const std::string& option, const std::string& path, int threads);
 
-/// Dice's coefficients of the labels.
+/// Throws Error(usage) if a transform of the chain has no derivatives.
 template <int D>
-RunQuality::Overlap labelOverlap(const Context&, const Registry&, const ImagePointer<D>& fixed,
-                                 const ImagePointer<D>& moving, const TransformChain<D>& result);
+RunQuality::Labels labelQuality(const Context&, const Registry&, const ImagePointer<D>& fixed,
+                                const ImagePointer<D>& moving, const TransformChain<D>& result);
 
 }

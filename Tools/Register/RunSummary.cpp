@@ -95,10 +95,18 @@ Json json(const RunQuality& quality)
                         {"meanMm", quality.points->meanMm},
                         {"largestMm", quality.points->largestMm}};
   if (quality.labels) {
-    Json dice = Json::object();
-    for (const auto& [label, value] : quality.labels->dice)
-      dice[std::to_string(label)] = value;
-    record["dice"] = {{"mean", quality.labels->mean}, {"labels", dice}};
+    Json dice = Json::object(), labels = Json::object();
+    for (const auto& [label, found] : quality.labels->byLabel) {
+      const std::string name = std::to_string(label);
+      dice[name] = found.dice;
+      labels[name] = {{"fixedVolume", found.fixedVolume},
+                      {"movingVolume", found.movingVolume},
+                      {"logJacobianIntegral", found.logJacobianIntegral},
+                      {"meanLogJacobian", orNull(found.meanLogJacobian)},
+                      {"foldedVoxels", found.foldedVoxels}};
+    }
+    record["dice"] = {{"mean", quality.labels->meanDice}, {"labels", dice}};
+    record["labels"] = labels;
   }
   return record;
 }
