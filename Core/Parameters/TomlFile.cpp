@@ -54,17 +54,20 @@ bool isWhole(double number)
 
 void push(toml::array& values, const TomlEntry& entry)
 {
-  for (const std::string& text : entry.texts)
+  for (const std::string& text : entry.texts) {
     if (text == "true" || text == "false")
       values.push_back(text == "true");
     else
       values.push_back(text);
-  if (entry.texts.empty())
-    for (const double number : entry.numbers)
-      if (isWhole(number))
-        values.push_back(static_cast<std::int64_t>(number));
-      else
-        values.push_back(number);
+  }
+  if (!entry.texts.empty())
+    return;
+  for (const double number : entry.numbers) {
+    if (isWhole(number))
+      values.push_back(static_cast<std::int64_t>(number));
+    else
+      values.push_back(number);
+  }
 }
 
 }

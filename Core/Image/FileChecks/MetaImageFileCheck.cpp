@@ -366,8 +366,11 @@ std::optional<VoxelPlace> metaImageVoxels(const std::string& path)
     return std::nullopt;
   const bool bigEndian =
       isTrue(header->value("BinaryDataByteOrderMSB")) || isTrue(header->value("ElementByteOrderMSB"));
-  VoxelPlace place{dataFileOf(path, dataFile).string(), FileEncoding::plain,
-                   isLocal(dataFile) ? header->bytes : 0, voxelBytes(*header), *type};
+  VoxelPlace place;
+  place.path = dataFileOf(path, dataFile).string();
+  place.offset = isLocal(dataFile) ? header->bytes : 0;
+  place.byteCount = voxelBytes(*header);
+  place.type = *type;
   place.swapped = bigEndian != (std::endian::native == std::endian::big);
   if (isTrue(header->value("CompressedData"))) {
     place.encoding = FileEncoding::zlib;

@@ -114,8 +114,12 @@ public:
     if (!isOneFile() || !type || !isOneVolume || (scaling.isScaled() && (isField || components > 1))
         || (isField && !isNumberInMm))
       return std::nullopt;
-    VoxelPlace place{path, compressed_ ? FileEncoding::gzip : FileEncoding::plain, firstVoxel(), imageBytes(),
-                     *type};
+    VoxelPlace place;
+    place.path = path;
+    place.encoding = compressed_ ? FileEncoding::gzip : FileEncoding::plain;
+    place.offset = firstVoxel();
+    place.byteCount = imageBytes();
+    place.type = *type;
     place.swapped = swapped_ != (std::endian::native == std::endian::big);
     place.components = components;
     place.apart = components > 1;

@@ -141,7 +141,7 @@ TEST_F(DicomFolder, ASeriesIsChosenByItsDescriptionOrItsUid)
   writeSlice(folder / "a.dcm", 0, 1, "1");
   writeSlice(folder / "b.dcm", 3, 2, "1");
   writeSlice(folder / "c.dcm", 0, 3, "2");
-  for (const std::string& name : {"Thorax 2", "1.2.826.0.1.3680043.2.1125.1.2"}) {
+  for (const std::string name : {"Thorax 2", "1.2.826.0.1.3680043.2.1125.1.2"}) {
     setReadingOptions({{"another", name}, false, {}});
     EXPECT_EQ(load().image.voxels[0], 300) << name;
   }

@@ -129,7 +129,7 @@ TEST_F(FileChecks, MetaImagesThatCanBeUnderstoodInTwoWays)
   EXPECT_TRUE(complains(metaImage("BinaryData = False\n", "1 2 3 4 5 6 7 x"),
                         folder / "a.mha" + " holds 7 numbers of the 8"));
   const std::string readable = "Allowed: an image file that exists and may be read: ";
-  for (const std::string start :
+  for (const std::string& start :
        {std::string(300, 'k') + " = 1\n", "Modality = " + std::string(5000, 'v') + "\n",
         std::string("Modality = a\0b\n", 15)})
     EXPECT_TRUE(testing::contains(complaint(metaImage("", "abcdefgh", "Comment = x\n" + start)), readable));
