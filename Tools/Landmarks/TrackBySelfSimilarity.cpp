@@ -122,8 +122,9 @@ Tree treeOf(const Image<3>& image, std::span<const Voxel> keypoints)
   return minimumSpanningTree(points, values);
 }
 
-std::vector<LeastCost> search(const Context& context, const SelfSimilarity& here, const SelfSimilarity& there,
-                              std::span<const Voxel> places, const Tree& tree, const Stage& stage)
+std::vector<LeastCost> search(const Context& context, const SelfSimilarityDescriptor<3>& here,
+                              const SelfSimilarityDescriptor<3>& there, std::span<const Voxel> places,
+                              const Tree& tree, const Stage& stage)
 {
   std::vector<float> costs = searchCosts(context, here, there, places, places, stage.grid, stage.patchRadius);
   for (float& cost : costs)
@@ -142,9 +143,10 @@ struct Displacement {
 };
 
 /// The displacements of the keypoints, as the mean of those found forwards and backwards.
-std::vector<Displacement> displacements(const Context& context, const SelfSimilarity& fixed,
-                                        const SelfSimilarity& moving, std::span<const Voxel> keypoints,
-                                        const Tree& tree, const Stage& stage)
+std::vector<Displacement> displacements(const Context& context, const SelfSimilarityDescriptor<3>& fixed,
+                                        const SelfSimilarityDescriptor<3>& moving,
+                                        std::span<const Voxel> keypoints, const Tree& tree,
+                                        const Stage& stage)
 {
   const std::vector<LeastCost> forward = search(context, fixed, moving, keypoints, tree, stage);
   std::vector<Voxel> mapped(keypoints.begin(), keypoints.end());
@@ -173,7 +175,7 @@ std::vector<TrackedPoint> trackBySelfSimilarity(Context& context, const Tracking
   const ImageGeometry<3> grid = workingGrid(scene.fixed, scene.spacingMm, marginVoxels);
   const ImagePointer<3> fixedImage = sampledOn(context, grid, *scene.fixed.image, {});
   const std::vector<std::uint8_t> mask = maskOn(context, grid, scene.fixed);
-  const SelfSimilarity fixed(context, *fixedImage);
+  const SelfSimilarityDescriptor<3> fixed(context, *fixedImage);
   const AffineMap<3> pointFromIndex = grid.pointFromIndex();
 
   std::vector<TrackedPoint> points;
@@ -191,7 +193,7 @@ std::vector<TrackedPoint> trackBySelfSimilarity(Context& context, const Tracking
             spline->fromLattice(batch);
           scene.toMoving(batch);
         });
-    const SelfSimilarity moving(context, *movingImage);
+    const SelfSimilarityDescriptor<3> moving(context, *movingImage);
     const Tree tree = treeOf(*fixedImage, keypoints);
     const std::vector<Displacement> found = displacements(context, fixed, moving, keypoints, tree, stage);
 

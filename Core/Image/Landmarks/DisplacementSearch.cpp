@@ -9,10 +9,11 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t channels = SelfSimilarity::channels;
+constexpr std::size_t channels = SelfSimilarityDescriptor<3>::channels;
 
 /// The descriptors of the cube of 2 radius + 1 voxels about `center`, x fastest.
-void copyCube(const SelfSimilarity& image, const Voxel& center, int radius, std::vector<std::uint8_t>& cube)
+void copyCube(const SelfSimilarityDescriptor<3>& image, const Voxel& center, int radius,
+              std::vector<std::uint8_t>& cube)
 {
   const int side = 2 * radius + 1;
   cube.resize(channels * static_cast<std::size_t>(side) * side * side);
@@ -52,8 +53,8 @@ TESSERA_MULTIVERSION int squaredDifferences(const std::uint8_t* patch, int patch
 
 }
 
-std::vector<float> searchCosts(const Context& context, const SelfSimilarity& here,
-                               const SelfSimilarity& there, std::span<const Voxel> keypoints,
+std::vector<float> searchCosts(const Context& context, const SelfSimilarityDescriptor<3>& here,
+                               const SelfSimilarityDescriptor<3>& there, std::span<const Voxel> keypoints,
                                std::span<const Voxel> startsThere, const DisplacementGrid& grid,
                                int patchRadius)
 {

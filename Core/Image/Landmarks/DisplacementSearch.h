@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Core/Image/Landmarks/Keypoints.h"
-#include "Core/Image/Landmarks/SelfSimilarity.h"
 
 #include <cstddef>
 #include <span>
@@ -24,9 +24,9 @@ struct DisplacementGrid {
 /// For each keypoint and displacement the mean squared difference between the descriptors in the cube of
 /// 2 patchRadius + 1 voxels about the keypoint in `here` and about the displaced place in `there`, where
 /// descriptors are from 0 to 1; border voxels continue beyond the image. grid.count() numbers a keypoint.
-std::vector<float> searchCosts(const Context&, const SelfSimilarity& here, const SelfSimilarity& there,
-                               std::span<const Voxel> keypoints, std::span<const Voxel> startsThere,
-                               const DisplacementGrid&, int patchRadius);
+std::vector<float> searchCosts(const Context&, const SelfSimilarityDescriptor<3>& here,
+                               const SelfSimilarityDescriptor<3>& there, std::span<const Voxel> keypoints,
+                               std::span<const Voxel> startsThere, const DisplacementGrid&, int patchRadius);
 
 /// Where the costs of a keypoint are least: the displacement in voxels, refined by a parabola along each
 /// axis, and the curvature of the costs there along each axis, in 1/voxel^2. At the edge of the grid there is

@@ -1,7 +1,7 @@
+#include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Core/Image/Landmarks/DisplacementSearch.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Image/Landmarks/NeighbourAgreement.h"
-#include "Core/Image/Landmarks/SelfSimilarity.h"
 #include "Core/Image/Landmarks/TreeRegularization.h"
 
 #include "Testing/Support/Checks/TransformChecks.h"
@@ -88,7 +88,7 @@ TEST(LandmarkTracking, DescriptorsDoNotSeeBrightnessAndContrast)
   for (float& value : other.voxels)
     value = 1000 - 3 * value;
   Context context = threads(2);
-  const SelfSimilarity a(context, image), b(context, other);
+  const SelfSimilarityDescriptor<3> a(context, image), b(context, other);
   int largest = 0, spread = 0;
   for (std::size_t i = 0; i < a.values.size(); ++i) {
     largest = std::max(largest, std::abs(a.values[i] - b.values[i]));
@@ -96,19 +96,20 @@ TEST(LandmarkTracking, DescriptorsDoNotSeeBrightnessAndContrast)
   }
   EXPECT_LE(largest, 1);
   EXPECT_GT(spread, 200);
-  EXPECT_EQ(SelfSimilarity(context, imageOf({5, 5, 5}, [](double, double, double) { return 7; })).values,
+  EXPECT_EQ(SelfSimilarityDescriptor<3>(context, imageOf({5, 5, 5}, [](double, double, double) { return 7; }))
+                .values,
             std::vector<std::uint8_t>(125 * 12, 255));
 }
 
 /// searchCosts, voxel by voxel.
-float naiveCost(const SelfSimilarity& here, const SelfSimilarity& there, const Voxel& at, const Voxel& to,
-                int radius)
+float naiveCost(const SelfSimilarityDescriptor<3>& here, const SelfSimilarityDescriptor<3>& there,
+                const Voxel& at, const Voxel& to, int radius)
 {
   double sum = 0;
   for (int z = -radius; z <= radius; ++z)
     for (int y = -radius; y <= radius; ++y)
       for (int x = -radius; x <= radius; ++x) {
-        const auto value = [&](const SelfSimilarity& image, const Voxel& v, std::size_t k) {
+        const auto value = [&](const SelfSimilarityDescriptor<3>& image, const Voxel& v, std::size_t k) {
           const Voxel step{x, y, z};
           Voxel inside;
           for (std::size_t d = 0; d < 3; ++d)
@@ -125,7 +126,8 @@ TEST(LandmarkTracking, TheSearchFindsAShiftAndComputesMeanSquares)
 {
   Context context = threads(2);
   const Size<3> size{30, 28, 26};
-  const SelfSimilarity fixed(context, texture(size, {})), moving(context, texture(size, {3, -2, 1}));
+  const SelfSimilarityDescriptor<3> fixed(context, texture(size, {})),
+      moving(context, texture(size, {3, -2, 1}));
   const std::vector<Voxel> keypoints{{14, 14, 13}, {16, 12, 12}, {2, 26, 25}};
   const DisplacementGrid grid{4, 1};
   const std::vector<float> costs = searchCosts(context, fixed, moving, keypoints, keypoints, grid, 2);

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+#include "Core/Image/Image.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tessera {
+
+/// A descriptor of some numbers a voxel that contrasts of other images keep: MIND with the self-similarity
+/// context (Heinrich et al., "Towards realtime multimodal fusion for image-guided interventions using
+/// self-similarities", MICCAI 2013). For the pairs (a, b) of neighbours that do not lie opposite, 12 in 3D
+/// and 4 in 2D,
+///
+///   D_k = Gaussian(sigma 1) * (I(x + a) - I(x + b))^2,  D_k -= min_k D_k,  V = mean_k D_k,
+///   number k = exp(-D_k / V), with V clamped to [0.001, 1000] times its mean over the image,
+///
+/// stored as 0 to 255, so that sums of squared differences are whole numbers.
+template <int D>
+struct SelfSimilarityDescriptor {
+  static constexpr std::size_t channels = D == 3 ? 12 : 4;
+
+  Size<D> size{};
+  std::vector<std::uint8_t> values; // number k of voxel v at channels * v + k
+
+  SelfSimilarityDescriptor() = default;
+  /// The neighbours lie one column of `steps` (in voxels) from x on either side, and the Gaussian is as wide.
+  /// Between voxels, intensities are interpolated linearly; beyond the image they are those of its border.
+  /// Throws Error(outOfMemory) if there is too little memory.
+  SelfSimilarityDescriptor(Context&, const Image<D>&, const Matrix<D>& steps = identityMatrix<D>());
+};
+
+}
