@@ -1,0 +1,50 @@
+#pragma once
+
+#include "Components/Metrics/Shared/MeanOverSamples.h"
+#include "Core/Image/Filters/SelfSimilarityDescriptor.h"
+#include "Core/Registration/Chain/ChainAtParameters.h"
+#include "Core/Registration/Terms/ValidSampleRule.h"
+
+namespace tessera {
+
+/// Mean squared difference of the images' self-similarities, for images of different contrast (MIND-SSC;
+/// SelfSimilarityDescriptor.h has the paper). With F and M the numbers of the fixed and of the moving image,
+/// from 0 to 1:
+///
+///   C = 1/N sum_x 1/channels sum_k (M_k(T(x)) - F_k(x))^2
+///
+/// A descriptor knows the directions of its neighbours, so those of the moving image are where T maps those
+/// of the fixed one: T's mean Jacobian at the start of a level turns and stretches the steps of one fixed
+/// voxel. Between voxels, descriptors are interpolated linearly.
+template <int D>
+class SelfSimilarity final : public CostTerm<D> {
+public:
+  explicit SelfSimilarity(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  bool needsSampler() const override { return true; }
+  std::string whyNotOnCuda(const TransformChain<D>&) const override
+  {
+    return "the metric \"" + description().name + "\"";
+  }
+  void prepareForLevel(Context&, const TermLevel<D>&) override;
+  void endLevel() override;
+
+private:
+  using Descriptor = SelfSimilarityDescriptor<D>;
+
+  TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                         std::span<double> gradient) override;
+  typename MeanOverSamples<D>::ImageSum sumOfSquares(Context&, const TransformChain<D>&,
+                                                     const ListSamples<D>&, std::span<double> gradient) const;
+
+  ValidSampleRule validSampleRule_;
+  TermLevel<D> level_;
+  Descriptor fixed_, moving_;
+  AffineMap<D> fixedIndexFromPoint_, movingIndexFromPoint_;
+  ChainAtParameters<D> chain_;
+  MeanOverSamples<D> mean_;
+};
+
+}

@@ -1,0 +1,190 @@
+#include "Components/Metrics/SelfSimilarity.h"
+
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Scenes/BendingScenes.h"
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+template <int D>
+SelfSimilarity<D> metricOf(const TermScene<D>& scene, const std::string& text = "")
+{
+  SelfSimilarity<D> metric(parametersOf(text, D, 1, "Metric0"));
+  Context context;
+  metric.prepareForLevel(context, scene.level);
+  return metric;
+}
+
+/// A voxel's value between voxels, by the definition of linear interpolation.
+template <int D>
+double linearAt(const SelfSimilarityDescriptor<D>& descriptor, Vec<D> index, std::size_t channel)
+{
+  double sum = 0;
+  for (std::size_t v = 0; v < descriptor.values.size() / descriptor.channels; ++v) {
+    double weight = 1;
+    std::size_t rest = v;
+    for (int d = 0; d < D; ++d) {
+      const auto at = static_cast<double>(rest % descriptor.size[d]);
+      rest /= descriptor.size[d];
+      weight *= std::max(
+          0.0, 1 - std::abs(std::clamp(index[d], 0.0, static_cast<double>(descriptor.size[d] - 1)) - at));
+    }
+    sum += weight * descriptor.values[descriptor.channels * v + channel] / 255;
+  }
+  return sum;
+}
+
+/// At most half a voxel beyond the image.
+bool isInside(const SelfSimilarityDescriptor<2>& descriptor, const Vec<2>& index)
+{
+  for (int d = 0; d < 2; ++d)
+    if (index[d] < -0.5 || index[d] >= static_cast<double>(descriptor.size[d]) - 0.5)
+      return false;
+  return true;
+}
+
+TEST(SelfSimilarityTest, IsTheMeanSquaredDifferenceOfInterpolatedDescriptors)
+{
+  TermScene<2> scene(1, {23, 19});
+  scene.useAffine();
+  scene.chain->parameters = {1, 0,   0,
+                             1, 4.3, -2.6}; // no turn: the steps of both images are those of the fixed one
+  auto metric = metricOf<2>(scene);
+  const PointList<2> samples = std::get<PointList<2>>(scene.points(60, -0.2));
+  Context context;
+  const auto moving = scene.level.moving->geometry.indexFromPoint(),
+             fixed = scene.level.fixed->geometry.indexFromPoint();
+  const SelfSimilarityDescriptor<2> ofFixed(context, *scene.level.fixed),
+      ofMoving(context, *scene.level.moving,
+               multiply<2>(moving.matrix, scene.level.fixed->geometry.pointFromIndex().matrix));
+  double sum = 0;
+  std::size_t valid = 0;
+  for (std::size_t i = 0; i < samples.positions(); ++i) {
+    const Vec<2> x{samples.mm[0][i], samples.mm[1][i]}, at = moving({x[0] + 4.3, x[1] - 2.6});
+    if (!isInside(ofMoving, at) || !isInside(ofFixed, fixed(x)))
+      continue;
+    ++valid;
+    for (std::size_t k = 0; k < 4; ++k) {
+      const double difference = linearAt<2>(ofMoving, at, k) - linearAt<2>(ofFixed, fixed(x), k);
+      sum += difference * difference / 4;
+    }
+  }
+  ASSERT_LT(valid, samples.positions());
+  ASSERT_GT(valid, 30u);
+
+  const TermValue found = metric.evaluate(context, samples, scene.chain->parameters, {});
+
+  EXPECT_EQ(found.valid, valid);
+  EXPECT_NEAR(found.value, sum / static_cast<double>(valid), 1e-5 * found.value);
+}
+
+/// The value with the identity for two images of one size.
+double valueOf(const ImagePointer<3>& fixed, const ImagePointer<3>& moving)
+{
+  TermScene<3> scene(1, {17, 15, 13});
+  scene.useAffine();
+  scene.chain->parameters = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
+  scene.level.fixed = fixed;
+  scene.level.moving = moving;
+  Context context;
+  return metricOf<3>(scene)
+      .evaluate(context, VoxelLattice<3>{fixed, nullptr, {}, {1, 1, 1}, fixed->geometry.size},
+                scene.chain->parameters, {})
+      .value;
+}
+
+ImagePointer<3> texture(const ImageGeometry<3>& geometry)
+{
+  auto image = std::make_shared<Image<3>>(Image<3>{geometry, {}});
+  for (const double value : checks::randomVector(geometry.voxelCount(), 5, 0, 100))
+    image->voxels.push_back(static_cast<float>(value));
+  return image;
+}
+
+TEST(SelfSimilarityTest, ContrastOfTheMovingImageDoesNotMatter)
+{
+  const auto fixed = texture({{17, 15, 13}, {1, 1.5, 2}, {}, identityMatrix<3>()});
+  auto inverted = std::make_shared<Image<3>>(*fixed);
+  for (float& value : inverted->voxels)
+    value = 7 - 3 * value;
+  auto other = std::make_shared<Image<3>>(*fixed);
+  std::ranges::reverse(other->voxels);
+
+  EXPECT_LT(valueOf(fixed, inverted), 1e-5); // roundings of a descriptor's numbers
+  EXPECT_GT(valueOf(fixed, other), 0.01);
+}
+
+TEST(SelfSimilarityTest, VoxelsInAnotherOrderAreTheSameImage)
+{
+  const auto fixed = texture({{17, 15, 13}, {1, 1.5, 2}, {}, identityMatrix<3>()});
+  // The moving image's first axis is the fixed one's second, backwards.
+  ImageGeometry<3> geometry{
+      {15, 17, 13}, {1.5, 1, 2}, {0, 14 * 1.5, 0}, {{{0, 1, 0}, {-1, 0, 0}, {0, 0, 1}}}};
+  auto moving = std::make_shared<Image<3>>(Image<3>{geometry, std::vector<float>(fixed->voxels.size())});
+  for (std::size_t z = 0; z < 13; ++z)
+    for (std::size_t y = 0; y < 15; ++y)
+      for (std::size_t x = 0; x < 17; ++x)
+        moving->voxels[(z * 17 + x) * 15 + (14 - y)] = fixed->voxels[(z * 15 + y) * 17 + x];
+
+  EXPECT_LT(valueOf(fixed, moving), 1e-5);
+}
+
+template <int D>
+void expectDifferencesInChains()
+{
+  TermScene<D> scene(3, unequalSize<D>());
+  scene.useAffine();
+  scene.chain->parameters.back() += 2;
+  const auto expectDifferences = [&](const std::string& what) {
+    SCOPED_TRACE(what);
+    auto metric = metricOf<D>(scene);
+    // Linear interpolation has kinks at voxels, which few samples cross in a step.
+    expectGradientMatchesFiniteDifferences<D>(metric, scene.points(700, 0.2), scene.chain->parameters, 1e-4,
+                                              1e-2);
+  };
+  expectDifferences("affine");
+  scene.useAsInitial(Combination::compose);
+  useBSpline<D>(scene, 3, false);
+  expectDifferences("B-spline after affine");
+  scene.useAsInitial(Combination::add);
+  useBSpline<D>(scene, 2, false);
+  expectDifferences("B-spline added to both");
+}
+
+TEST(SelfSimilarityTest, GradientMatchesFiniteDifferences)
+{
+  expectDifferencesInChains<2>();
+  expectDifferencesInChains<3>();
+}
+
+TEST(SelfSimilarityTest, LeavesOutWhatMapsOutOfTheMovingMask)
+{
+  TermScene<3> scene(1, {24, 20, 18});
+  scene.useBSpline();
+  const SampleSet<3> samples = scene.lattice(1);
+  const double middleMm = scene.moving->geometry.centerMm()[0];
+  Context context;
+  const std::size_t all = metricOf<3>(scene).evaluate(context, samples, scene.chain->parameters, {}).valid;
+  scene.level.movingMask = std::make_shared<Mask<3>>(
+      drawMask<3>(scene.moving->geometry, [&](const Vec<3>& p) { return p[0] > middleMm; }));
+
+  const TermValue found = metricOf<3>(scene, "(RequiredRatioOfValidSamples 0.1)")
+                              .evaluate(context, samples, scene.chain->parameters, {});
+
+  EXPECT_GT(found.valid, all / 4);
+  EXPECT_LT(found.valid, 3 * all / 4);
+}
+
+TEST(SelfSimilarityTest, RepeatsItsBitsForAnyThreadCount)
+{
+  TermScene<3> scene(1, {24, 20, 18});
+  scene.useBSpline();
+  auto metric = metricOf<3>(scene);
+
+  expectSameBitsForAnyThreadCount<3>(metric, scene.lattice(1), scene.chain->parameters);
+}
+
+}
+}
