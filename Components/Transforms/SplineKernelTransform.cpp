@@ -302,13 +302,15 @@ void SplineKernelTransform<D>::spatialDerivatives(Context&, const Samples<D>& sa
     return;
   const auto solved = solvedAt(parameters);
   const SplineOfLandmarks<D> spline = splineOf(solved->vectors);
+  if (!hessian)
+    return spline::jacobians<D>(spline, list, jacobian);
   for (std::size_t i = 0; i < list.count; ++i) {
     double j[D][D], h[D][pairs];
     spline.derivatives(list.point(i), j, h);
     for (int k = 0; k < D; ++k) {
       for (int column = 0; column < D; ++column)
         jacobian[(k * D + column) * list.count + i] = j[k][column];
-      for (int s = 0; s < pairs && hessian; ++s)
+      for (int s = 0; s < pairs; ++s)
         hessian[(k * pairs + s) * list.count + i] = h[k][s];
     }
   }

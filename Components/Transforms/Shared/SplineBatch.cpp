@@ -40,26 +40,6 @@ struct Block {
   }
 };
 
-template <int D, SplineKernel Kernel>
-TESSERA_MULTIVERSION void mapBlock(const SplineOfLandmarks<D>& spline, const Block<D>& x, Block<D>& sums)
-{
-  const Vec<D> offset = spline.vector(spline.count + D);
-  for (int k = 0; k < D; ++k)
-    for (std::size_t i = 0; i < blockSize; ++i) {
-      sums.values[k][i] = offset[k];
-      for (int d = 0; d < D; ++d)
-        sums.values[k][i] += spline.vectors[(spline.count + d) * D + k] * x.values[d][i];
-    }
-  for (int l = 0; l < spline.count; ++l) {
-    const Vec<D> p = spline.landmarkMm(l), w = spline.vector(l);
-    for (std::size_t i = 0; i < blockSize; ++i) {
-      Vec<D> sum = sums.at(i);
-      addKernel<D, Kernel>(x.minus(p, i), w, spline.alpha, sum);
-      sums.set(i, sum);
-    }
-  }
-}
-
 /// sums += G(x - p) v, lane by lane.
 template <int D, SplineKernel Kernel>
 TESSERA_MULTIVERSION void addCovectorsOfLandmark(const Vec<D>& p, double alpha, const Block<D>& x,
@@ -91,21 +71,6 @@ void addSpatialCovectorsOfLandmark(const Vec<D>& x, double alpha, const double (
   }
 }
 
-}
-
-template <int D>
-void map(const SplineOfLandmarks<D>& spline, const ListSamples<D>& samples, const PointsOut<D>& out)
-{
-  withKernel<D>(spline.kernel, [&](auto kernel) {
-    for (std::size_t first = 0; first < samples.count; first += blockSize) {
-      const std::size_t count = std::min(blockSize, samples.count - first);
-      Block<D> x, sums;
-      x.load(samples.pointMm, first, count);
-      mapBlock<D, decltype(kernel)::value>(spline, x, sums);
-      for (int d = 0; d < D; ++d)
-        std::copy_n(sums.values[d], count, out[d] + first);
-    }
-  });
 }
 
 template <int D>
@@ -188,7 +153,6 @@ void addTransposedProduct(const SplineModel<D>& model, const std::vector<double>
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template void map<D>(const SplineOfLandmarks<D>&, const ListSamples<D>&, const PointsOut<D>&);             \
   template void addCovectors<D>(const SplineModel<D>&, const ListSamples<D>&, const Covectors<D>&,           \
                                 std::span<double>);                                                          \
   template void addSpatialCovectors<D>(const SplineModel<D>&, const ListSamples<D>&, const double*,          \

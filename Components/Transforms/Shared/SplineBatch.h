@@ -7,8 +7,14 @@
 // layout of SplineOfLandmarks.
 namespace tessera::spline {
 
+/// Straight rows of points at equal steps, as lattices have them, take a fraction of the time of other
+/// points.
 template <int D>
 void map(const SplineOfLandmarks<D>&, const ListSamples<D>&, const PointsOut<D>&);
+
+/// dT/dx, in the layout of SpatialDerivatives; rows as in map().
+template <int D>
+void jacobians(const SplineOfLandmarks<D>&, const ListSamples<D>&, double* jacobian);
 
 /// sums += sum over samples of (d T / d vectors)^T v.
 template <int D>

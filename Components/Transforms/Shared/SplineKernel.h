@@ -80,6 +80,17 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void addKernel(const Vec<D>& x, const 
   }
 }
 
+/// The derivative of component k of G(x) w by x_j, where s = x . w.
+template <int D, SplineKernel Kernel>
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE double jacobianEntry(const RadialTerms& t, const Vec<D>& x,
+                                                               const Vec<D>& w, double s, int k, int j)
+{
+  double entry = t.f1 * x[j] * w[k];
+  if constexpr (hasOuterProduct(Kernel))
+    entry += t.g1 * x[j] * x[k] * s + t.g * ((j == k ? s : 0.0) + x[k] * w[j]);
+  return entry;
+}
+
 /// Adds the first and second derivatives of G(x) w; h has the layout of Transform::spatialDerivatives for one
 /// sample.
 template <int D, SplineKernel Kernel>
@@ -99,7 +110,7 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void addKernelDerivatives(const Vec<D>
   for (int k = 0; k < D; ++k) {
     TESSERA_UNROLL
     for (int j = 0; j < D; ++j)
-      jacobian[k][j] += t.f1 * x[j] * w[k] + t.g1 * x[j] * x[k] * s + t.g * (delta(j, k) * s + x[k] * w[j]);
+      jacobian[k][j] += jacobianEntry<D, Kernel>(t, x, w, s, k, j);
     TESSERA_UNROLL
     for (int i = 0; i < D; ++i) {
       TESSERA_UNROLL

@@ -168,6 +168,55 @@ TEST(SplineKernelTransform, BlocksOfSamplesAreTheirSamplesOneByOne)
   }
 }
 
+/// Three oblique rows one behind the other, of which one goes through a landmark, and some points between.
+template <int D>
+Points<D> rowsOfPoints(const Example<D>& example)
+{
+  Points<D> points = randomPoints<D>(30, 3, Vec<D>{}, Vec<D>{}); // all at one place
+  for (const std::size_t length : {64u, 25u, 10u, 51u})
+    for (std::size_t i = 0; i < length; ++i)
+      for (int d = 0; d < D; ++d)
+        points.mm[d].push_back(example.fixed[d] + (d + 1) * 0.5 * (static_cast<double>(i) - 10)
+                               + 0.25 * length - 16);
+  for (int d = 0; d < D; ++d)
+    points.mm[d].insert(points.mm[d].end(), {3, -7, 20});
+  return points;
+}
+
+template <int D>
+void expectRowsAreTheirPoints(const std::string& type)
+{
+  const Example<D> example(type, 0);
+  const Points<D> points = rowsOfPoints<D>(example);
+  const std::size_t n = points.count();
+  Context context;
+  std::vector<double> jacobian(D * D * n), hessian(D * symmetricCount(D) * n), exact = jacobian;
+  const Points<D> rows = mapped<D>(example.transform, example.parameters, points);
+  example.transform.spatialDerivatives(context, points.list(), example.parameters, jacobian.data(), nullptr);
+  example.transform.spatialDerivatives(context, points.list(), example.parameters, exact.data(),
+                                       hessian.data());
+  // weights are about 1 in the unit of each kernel, and 12 nodes leave 1e-7 of a half length of up to 60 mm;
+  // larger where the kernel grows with the cube of the distance
+  for (std::size_t i = 0; i < n; ++i) {
+    Points<D> single(1);
+    for (int d = 0; d < D; ++d)
+      single.mm[d][0] = points.mm[d][i];
+    const Points<D> alone = mapped<D>(example.transform, example.parameters, single);
+    for (int d = 0; d < D; ++d)
+      EXPECT_NEAR(rows.mm[d][i], alone.mm[d][0], 1e-6) << type << " at " << i;
+    for (int e = 0; e < D * D; ++e)
+      EXPECT_NEAR(jacobian[e * n + i], exact[e * n + i], 1e-7) << type << " at " << i;
+  }
+}
+
+TEST(SplineKernelTransform, RowsOfPointsAreTheirPointsOneByOne)
+{
+  for (const std::string& type : types) {
+    expectRowsAreTheirPoints<2>(type);
+    expectRowsAreTheirPoints<3>(type);
+  }
+}
+
 TEST(SplineKernelTransform, FilesThatMakeNoSplineAreErrors)
 {
   SplineKernelTransform<2> transform(parametersOf("(A 1)", 2));
