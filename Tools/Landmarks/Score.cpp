@@ -30,11 +30,11 @@ std::string row(const std::string& id, const std::string& when, const ErrorStati
 {
   std::string line = id + "  " + when + padded(std::to_string(s.count), 6);
   for (const double mm : {s.meanMm, s.deviationMm, s.medianMm, s.percentile95Mm, s.largestMm})
-    line += padded(decimals(mm, 3), 9);
+    line += ' ' + padded(decimals(mm, 3), 8);
   for (const double share : {s.shareAbove2Mm, s.shareAbove5Mm})
-    line += padded(decimals(100 * share, 1), 7);
+    line += ' ' + padded(decimals(100 * share, 1), 6);
   for (const double mm : s.meanPerAxisMm)
-    line += padded(decimals(mm, 3), 9);
+    line += ' ' + padded(decimals(mm, 3), 8);
   return line + "\n";
 }
 

@@ -277,7 +277,7 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   }
   checkPointsAreUsed(options, needed, log);
   checkMasks<D>(headers);
-  PointPairs<D> points = loadPoints<D>(options, headers);
+  PointPairs<D> points = loadPoints<D>(options, headers, log);
   const std::shared_ptr<const TransformChain<D>> initial = readInitial<D>(registry, options, log);
   Run<D> run{registry, options, folder, log, {}, initial, initial, options.initialTransform, summary};
   const std::size_t pointPairs = points.fixedMm.size();

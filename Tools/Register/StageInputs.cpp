@@ -183,13 +183,39 @@ std::vector<double> readWeights(const std::string& path, std::size_t count)
   return weights;
 }
 
+/// Warns of points beyond the outer voxels of their image.
 template <int D>
-PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& headers)
+void checkPointsAreInside(const std::string& option, const std::vector<Vec<D>>& pointsMm,
+                          const ImageGeometry<D>& image, RunLog& log)
+{
+  const AffineMap<D> indexFromPoint = image.indexFromPoint();
+  std::size_t outside = 0, first = 0;
+  for (std::size_t i = 0; i < pointsMm.size(); ++i) {
+    const Vec<D> index = indexFromPoint(pointsMm[i]);
+    bool isInside = true;
+    for (int d = 0; d < D; ++d)
+      isInside = isInside && index[d] >= -0.5 && index[d] <= static_cast<double>(image.size[d]) - 0.5;
+    if (!isInside && outside++ == 0)
+      first = i + 1;
+  }
+  if (outside > 0)
+    log.warning(option + ": " + std::to_string(outside) + " of " + std::to_string(pointsMm.size())
+                + " points lie outside of their image, the first of them is number " + std::to_string(first)
+                + ", counted from 1.");
+}
+
+template <int D>
+PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& headers, RunLog& log)
 {
   if (options.fixedPoints.empty())
     return {};
-  const auto read = [](const std::string& option, const std::string& path, const ImageHeader& image) {
-    return withContext(option, [&] { return pointsInMm<D>(readPoints<D>(path), geometryOf<D>(image)); });
+  const auto read = [&log](const std::string& option, const std::string& path, const ImageHeader& image) {
+    return withContext(option, [&] {
+      const ImageGeometry<D> geometry = geometryOf<D>(image);
+      std::vector<Vec<D>> pointsMm = pointsInMm<D>(readPoints<D>(path), geometry);
+      checkPointsAreInside<D>(option + ": " + path, pointsMm, geometry, log);
+      return pointsMm;
+    });
   };
   PointPairs<D> pairs{read("-fp", options.fixedPoints, headers.fixed.front()), {}};
   if (options.movingPoints.empty())
@@ -239,8 +265,8 @@ LoadedInputs<D> withIdentityDirections(const LoadedInputs<D>& inputs)
 
 template void checkMasks<2>(const InputHeaders&);
 template void checkMasks<3>(const InputHeaders&);
-template PointPairs<2> loadPoints(const RegisterOptions&, const InputHeaders&);
-template PointPairs<3> loadPoints(const RegisterOptions&, const InputHeaders&);
+template PointPairs<2> loadPoints(const RegisterOptions&, const InputHeaders&, RunLog&);
+template PointPairs<3> loadPoints(const RegisterOptions&, const InputHeaders&, RunLog&);
 template LoadedInputs<2> loadInputs(const RegisterOptions&, PointPairs<2>, RunLog&);
 template LoadedInputs<3> loadInputs(const RegisterOptions&, PointPairs<3>, RunLog&);
 template LoadedInputs<2> withIdentityDirections(const LoadedInputs<2>&);

@@ -34,9 +34,10 @@ struct LoadedInputs {
 };
 
 /// The points of -fp and -mp in mm; indices are those of the first images. None if they are not given.
-/// Throws Error(unreadableInput) for files that are no points or do not form pairs.
+/// Points outside of their image are warned of. Throws Error(unreadableInput) for files that are no points or
+/// do not form pairs.
 template <int D>
-PointPairs<D> loadPoints(const RegisterOptions&, const InputHeaders&);
+PointPairs<D> loadPoints(const RegisterOptions&, const InputHeaders&, RunLog&);
 
 /// Reads all images and masks. Voxels that are not a number become outside of their image's mask.
 template <int D>
