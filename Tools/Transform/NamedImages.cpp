@@ -127,7 +127,7 @@ InputFiles inputFilesOf(const TransformOptions& options, const std::vector<Image
   InputFiles inputs;
   for (const std::string& path : options.transformFiles)
     inputs.addTransform(path, "the transform " + path);
-  for (const std::string& path : {options.grid, options.moving})
+  for (const std::string& path : {options.grid, options.cropMask, options.moving})
     if (!path.empty())
       inputs.addImage(path, "the image " + path);
   inputs.add(options.points, "the points " + options.points);

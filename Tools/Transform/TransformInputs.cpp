@@ -3,14 +3,18 @@
 #include "Components/Transforms/Shared/BSplineGrid.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Memory/Memory.h"
+#include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Registration/Chain/JoinedChain.h"
+#include "Core/Registration/Samples/Samples.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 #include "Tools/Common/InverseRun.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace tessera {
 namespace {
@@ -49,6 +53,76 @@ ImageGeometry<D> withSpacing(const ImageGeometry<D>& grid, const std::vector<dou
   }
   result.originMm = grid.centerMm();
   result.originMm = result.pointFromIndex()(back);
+  return result;
+}
+
+template <int D>
+VoxelBox<D> givenBox(const ImageGeometry<D>& grid, const TransformOptions& options)
+{
+  VoxelBox<D> box;
+  bool isInside = options.cropFirst.size() == D;
+  for (std::size_t d = 0; d < D && isInside; ++d) {
+    isInside = options.cropFirst[d] <= options.cropLast[d] && options.cropLast[d] < grid.size[d];
+    box.first[d] = options.cropFirst[d];
+    box.size[d] = options.cropLast[d] - options.cropFirst[d] + 1;
+  }
+  if (!isInside)
+    throw Error(ExitCode::usage, "--crop: no box of the grid, which has " + extentText(grid.size)
+                                     + " voxels. Allowed: " + std::to_string(D)
+                                     + " numbers a voxel, counted from 0, the first voxel before the last.");
+  return box;
+}
+
+/// The voxels of the grid whose centres lie in the box of the mask, along the mask's axes.
+template <int D>
+VoxelBox<D> boxOfMask(const ImageGeometry<D>& grid, const std::string& path, const Mask<D>& mask)
+{
+  const VoxelBox<D> inMask = boundingBox<D>(mask);
+  const AffineMap<D> pointFromIndex = mask.geometry.pointFromIndex(), indexFromPoint = grid.indexFromPoint();
+  Vec<D> lowest, highest;
+  lowest.fill(std::numeric_limits<double>::infinity());
+  highest.fill(-std::numeric_limits<double>::infinity());
+  for (unsigned corner = 0; corner < 1u << D; ++corner) {
+    Vec<D> index;
+    for (int d = 0; d < D; ++d)
+      index[d] = static_cast<double>(inMask.first[d] + (corner >> d & 1u) * inMask.size[d]) - 0.5;
+    index = indexFromPoint(pointFromIndex(index));
+    for (int d = 0; d < D; ++d) {
+      lowest[d] = std::min(lowest[d], index[d]);
+      highest[d] = std::max(highest[d], index[d]);
+    }
+  }
+  VoxelBox<D> box;
+  for (int d = 0; d < D; ++d) {
+    const double first = std::max(std::ceil(lowest[d]), 0.0),
+                 last = std::min(std::floor(highest[d]), static_cast<double>(grid.size[d]) - 1);
+    if (!(first <= last))
+      throw Error(ExitCode::unreadableInput, path
+                                                 + ": no voxel of the output grid lies in the box of this "
+                                                   "mask. Allowed: a mask that overlaps it.");
+    box.first[d] = static_cast<std::size_t>(first);
+    box.size[d] = static_cast<std::size_t>(last - first) + 1;
+  }
+  return box;
+}
+
+/// The voxels of the grid about the mask or in the box of --crop.
+template <int D>
+ImageGeometry<D> cropped(const ImageGeometry<D>& grid, const TransformOptions& options)
+{
+  const VoxelBox<D> box = options.cropMask.empty() ? givenBox<D>(grid, options) : withContext("--crop", [&] {
+    return boxOfMask<D>(grid, options.cropMask, readMask<D>(options.cropMask, options.threads));
+  });
+  ImageGeometry<D> result = grid;
+  Vec<D> first;
+  for (int d = 0; d < D; ++d) {
+    const double margin = std::ceil(options.cropMarginMm / grid.spacingMm[d]),
+                 last = std::min(static_cast<double>(box.first[d] + box.size[d] - 1) + margin,
+                                 static_cast<double>(grid.size[d] - 1));
+    first[d] = std::max(static_cast<double>(box.first[d]) - margin, 0.0);
+    result.size[d] = static_cast<std::size_t>(last - first[d]) + 1;
+  }
+  result.originMm = grid.pointFromIndex()(first);
   return result;
 }
 
@@ -140,6 +214,15 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
                         "Allowed: transforms with the same setting.");
     if (i == 0 && !options.spacingMm.empty())
       content.output = withSpacing<D>(content.output, options.spacingMm);
+    if (i == 0 && !grid)
+      grid = content.output; // files without a grid of their own may follow
+    if (i == 0 && (!options.cropMask.empty() || !options.cropFirst.empty())) {
+      if (!content.useDirectionCosines)
+        throw Error(ExitCode::usage,
+                    "--crop: the transform file has (UseDirectionCosines \"false\"), under which "
+                    "masks lie elsewhere. Allowed: files with \"true\".");
+      content.output = cropped<D>(content.output, options);
+    }
     const ImageGeometry<D> output = i == 0 ? content.output : inputs.file.output;
     const auto fixed = i == 0 ? content.fixed : inputs.file.fixed;
     if (options.inverseOf.contains(i + 1))
@@ -151,8 +234,6 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
     inputs.file = std::move(content);
     inputs.file.output = output;
     inputs.file.fixed = fixed;
-    if (!grid)
-      grid = output; // files without a grid of their own may follow
   }
   inputs.file.chain = chain;
   return inputs;

@@ -67,6 +67,44 @@ void setInputs(const Arguments& arguments, TransformOptions& options)
   options.moving = arguments.text("moving");
 }
 
+/// The voxel numbers of `X,Y,Z`; none if the text is no such list.
+std::vector<std::size_t> voxelOf(const std::string& text)
+{
+  std::vector<std::size_t> voxel;
+  for (const std::string& part : partsOf(text)) {
+    const auto number = parseInteger(part);
+    if (!number || *number < 0)
+      return {};
+    voxel.push_back(static_cast<std::size_t>(*number));
+  }
+  return voxel;
+}
+
+void setCrop(const Arguments& arguments, TransformOptions& options)
+{
+  const std::string crop = arguments.text("crop"), margin = arguments.text("crop-margin", "0");
+  if (crop.find_first_not_of("0123456789,:") == std::string::npos) {
+    const std::size_t colon = crop.find(':');
+    options.cropFirst = voxelOf(crop.substr(0, colon));
+    options.cropLast =
+        colon == std::string::npos ? std::vector<std::size_t>{} : voxelOf(crop.substr(colon + 1));
+    if (arguments.has("crop")
+        && (options.cropFirst.empty() || options.cropFirst.size() != options.cropLast.size()))
+      fail("--crop " + crop, "neither a mask nor a box",
+           "the file of a mask, or two voxels with a colon between them, such as 10,20,5:60,80,40");
+  } else
+    options.cropMask = crop;
+  const auto marginMm = parseReal(margin);
+  if (!marginMm || !(*marginMm >= 0) || !std::isfinite(*marginMm))
+    fail("--crop-margin " + margin, "not a length", "a number of mm of at least 0");
+  if (arguments.has("crop-margin") && crop.empty())
+    fail("--crop-margin", "given without --crop", "--crop with it");
+  options.cropMarginMm = *marginMm;
+  if (!crop.empty() && !needsGrid(options))
+    fail("--crop", "given without images or fields, so there is no grid to cut",
+         "-in, --labels, -def all, -jac, -jacmat, --describe-transform or --write with it");
+}
+
 }
 
 ProgramText transformText(bool asElastix)
@@ -136,6 +174,12 @@ ProgramText transformText(bool asElastix)
          ownOption("grid", "IMAGE", "the output has the grid of this image"),
          ownOption("spacing", "MM",
                    "the output has this spacing: one number, or one an axis with commas between them"),
+         ownOption("crop", "MASK|BOX",
+                   "the output grid is cut to the box of this mask, or to the voxels from the first to the "
+                   "last one of "
+                   "a box, as in 10,20,5:60,80,40. Voxels stay where they were"),
+         ownOption("crop-margin", "MM",
+                   "with --crop: so much more on each side, up to the border of the grid (0)"),
          ownOption("inverse", "",
                    "apply the inverse of the transform: points of the moving side are mapped to the fixed "
                    "side, images and label maps of the fixed side are resampled on the moving side. Images "
@@ -224,6 +268,7 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
          "given for images or fields without --grid; the transform file has the grid of the fixed "
          "image alone",
          "--grid IMAGE, such as the moving image, or --inverse with -def FILE alone");
+  setCrop(arguments, options);
   const bool asksForNothing = !needsGrid(options) && options.points.empty();
   if (asksForNothing && asElastix)
     throw Error(ExitCode::usage, "At least one of the CommandLine options \"-in\", \"-def\", \"-jac\", or "

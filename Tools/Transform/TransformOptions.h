@@ -15,13 +15,16 @@ struct TransformOptions {
   std::set<std::size_t> inverseOf;         // which of them are inverted, counted from 1
   std::string matrixFormat;                // fsl, greedy or niftyreg: they are matrices as text; empty: not
   std::string outputFolder;
-  std::string commandLine; // whole, as a shell takes it
+  std::string commandLine;                    // whole, as a shell takes it
   std::vector<std::string> images, labels;    // paths, or lists of them (@FILE)
   std::string labelInterpolation = "nearest"; // or "majority"
   std::string points;                         // a file of points; empty: none
   std::string grid;              // an image whose grid is the output's; empty: the transform file's
   std::vector<double> spacingMm; // of the output; empty: that of the grid
-  std::string moving;            // an image of the moving side; empty: not given
+  std::string cropMask;          // a mask about which the grid is cut; empty: none
+  std::vector<std::size_t> cropFirst, cropLast; // or the corner voxels to which it is cut; empty: not
+  double cropMarginMm = 0;
+  std::string moving; // an image of the moving side; empty: not given
   bool field = false, determinants = false, matrices = false;
   bool nonlinear = false;       // determinants without the linear transforms
   bool logarithm = false;       // of determinants

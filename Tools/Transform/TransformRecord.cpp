@@ -41,7 +41,8 @@ std::vector<RunInput> inputsOf(const TransformOptions& options, const std::vecto
     inputs.push_back({task.isLabels ? "labels" : "in", task.input, filesOf(task.input)});
   if (!options.points.empty())
     inputs.push_back({"def", options.points, {options.points}});
-  for (const auto& [role, path] : {std::pair{"grid", options.grid}, std::pair{"moving", options.moving}})
+  for (const auto& [role, path] : {std::pair{"grid", options.grid}, std::pair{"crop", options.cropMask},
+                                   std::pair{"moving", options.moving}})
     if (!path.empty())
       inputs.push_back({role, path, filesOf(path)});
   return inputs;
