@@ -34,7 +34,10 @@ CohortRow indexRow(const CohortFolder& folder, const std::string& id)
     row.status = record->status;
     row.message = record->message;
     row.seconds = record->seconds;
-    row.figures = figuresOf(nlohmann::ordered_json::parse(record->text));
+    const auto run = nlohmann::ordered_json::parse(record->text);
+    row.figures = figuresOf(run);
+    if (record->isDone())
+      row.alone = judgedAlone(run);
     row.page = relativePath(folder, rowFolder, pageName);
     row.thumbnail = relativePath(folder, rowFolder, thumbnailName);
   }

@@ -148,10 +148,15 @@ CohortSpread judgeCohort(std::vector<CohortRow>& rows)
       done.push_back(row.figures);
   const CohortSpread spread = spreadOf(done);
   for (CohortRow& row : rows)
-    if (row.status == "done")
+    if (row.status == "done") {
       row.judgement = judgedInCohort(row.figures, spread);
-    else
+      row.judgement.reasons.insert(row.judgement.reasons.end(), row.alone.reasons.begin(),
+                                   row.alone.reasons.end());
+      if (!row.judgement.reasons.empty())
+        row.judgement.verdict = Verdict::look;
+    } else {
       row.judgement = {Verdict::failed, {row.message.empty() ? row.status : row.message}, 0};
+    }
   std::stable_sort(rows.begin(), rows.end(), [](const CohortRow& a, const CohortRow& b) {
     if (a.judgement.verdict != b.judgement.verdict)
       return a.judgement.verdict < b.judgement.verdict;
@@ -182,7 +187,9 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& r
             + (verdict == Verdict::done ? "." : ", ");
   html +=
       " The worst come first. <span class=\"s\">A registration is to be looked at if a figure is more "
-      "than 5 median absolute deviations (MAD) on the bad side of the median of all that are done; such "
+      "than 5 median absolute deviations (MAD) on the bad side of the median of all that are done, or for "
+      "what "
+      "its page says; such "
       "figures have a frame.</span></p>\n"
       "<p class=\"rate\" hidden><a id=\"save\" href=\"#\" download=\"ratings.tsv\"></a> <label>Open "
       "ratings.tsv <input id=\"open\" type=\"file\" accept=\".tsv\"></label> <span class=\"s\">Keys: j and k "
@@ -226,7 +233,8 @@ std::string cohortPart(const std::vector<CohortRow>& rows, std::size_t i, const 
   const std::string verdict = verdictText(row.judgement.verdict);
   html += "<h2>In its cohort</h2><p><b class=\"" + verdict + "\">" + verdict + "</b></p>";
   for (const std::string& reason : row.judgement.reasons)
-    html += "<p>" + htmlText(reason) + "</p>";
+    if (std::ranges::count(row.alone.reasons, reason) == 0) // the page says those itself
+      html += "<p>" + htmlText(reason) + "</p>";
   html +=
       "<table><thead><tr><th>figure</th><th>this row</th><th>median</th><th>median absolute deviation</th>"
       "</tr></thead><tbody>";

@@ -148,7 +148,7 @@ border:1px solid var(--line);border-radius:1em;cursor:pointer}
 #board:checked~.tiles .w{-webkit-mask:repeating-conic-gradient(#000 0 25%,transparent 0 50%) 0 0/48px 48px;
 mask:repeating-conic-gradient(#000 0 25%,transparent 0 50%) 0 0/48px 48px}
 #det:checked~.tiles .e,#length:checked~.tiles .e{filter:brightness(0);opacity:.55}
-.o{position:absolute;color:#fff;font:600 12px/1 system-ui,sans-serif;text-shadow:0 0 2px #000,0 0 2px #000}
+.t .o{position:absolute;color:#fff;font:600 12px/1 system-ui,sans-serif;text-shadow:0 0 2px #000,0 0 2px #000}
 .o0{left:3px;top:calc(50% - 6px)}.o1{right:3px;top:calc(50% - 6px)}.o2{top:3px;left:calc(50% - 4px)}.o3{bottom:3px;left:calc(50% - 4px)}
 .legend,svg text{font:12px system-ui,sans-serif;fill:currentColor}
 @media(prefers-reduced-motion:reduce){.tiles img{animation:none!important}}

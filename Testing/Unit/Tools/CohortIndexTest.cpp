@@ -77,6 +77,19 @@ TEST(CohortVerdicts, FiguresComeFromTheRecordOfARun)
     EXPECT_FALSE(figure);
 }
 
+TEST(CohortVerdicts, ARowWhosePageSaysLookIsLookedAtAfterThoseFarFromTheOthers)
+{
+  std::vector<CohortRow> rows = tenRows();
+  rows[4].alone = {Verdict::look, {"the transform folds"}, 0};
+  rows.push_back(rowOf("far", 0.2, 0.2, 0));
+  judgeCohort(rows);
+  EXPECT_EQ(rows[0].id, "far");
+  EXPECT_EQ(rows[1].id, "r4");
+  EXPECT_EQ(rows[1].judgement.verdict, Verdict::look);
+  EXPECT_EQ(rows[1].judgement.reasons, std::vector<std::string>{"the transform folds"});
+  EXPECT_EQ(rows[2].judgement.verdict, Verdict::done);
+}
+
 TEST(CohortVerdicts, ARowFarOnTheBadSideIsLookedAt)
 {
   // The deviations from the median are 0.001, 0.003, ... 0.009, twice each: their median is 0.005 of overlap,
