@@ -127,8 +127,12 @@ int writeTables(const CohortOptions& options, RunLog& log)
   for (const char* figure : labelFigures)
     labels += std::string("\t") + figure;
   labels += "\n";
+  const auto isFigure = [](const std::string& name) {
+    const auto isThat = [&](const Figure& figure) { return name == figure.name; };
+    return std::ranges::any_of(figures, isThat) || std::ranges::any_of(volumeFigures, isThat);
+  };
   for (const std::string& name : results.manifest.covariates)
-    text += "\t" + name;
+    text += (isFigure(name) ? "\tcovariate_" : "\t") + name;
   for (const Figure& figure : figures)
     text += std::string("\t") + figure.name;
   for (const Figure& figure : volumeFigures)
