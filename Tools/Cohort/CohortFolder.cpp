@@ -84,7 +84,7 @@ std::optional<RowRecord> readRowRecord(const std::string& rowFolder)
   RowRecord record;
   record.text = contentOf(rowFolder + runName);
   const Json json = Json::parse(record.text, nullptr, false);
-  if (!json.is_object() || json.value("schema", 0) != runSchema)
+  if (!json.is_object() || !json.contains("schema") || json["schema"] != runSchema)
     return {};
   try {
     record.status = json.at("status");
@@ -96,8 +96,11 @@ std::optional<RowRecord> readRowRecord(const std::string& rowFolder)
     for (const Json& input : json.at("inputFiles"))
       if (input.at("sha256").is_string())
         record.digestOfInput[input.at("path")] = input.at("sha256");
-    for (const Json& output : json.at("outputs"))
-      record.outputs.push_back({output.at("path"), output.at("sha256"), output.at("bytes")});
+    for (const Json& output :
+         json.at("outputs")) { // by name: the folder may have moved, or the working folder
+      const std::string name = std::filesystem::path(output.at("path").get<std::string>()).filename();
+      record.outputs.push_back({rowFolder + name, output.at("sha256"), output.at("bytes")});
+    }
   } catch (const Json::exception&) {
     return {};
   }
@@ -115,9 +118,7 @@ CohortResults cohortResultsIn(const std::string& operand)
   OptionValues defaults;
   for (std::size_t i = 0; i + 1 < file->defaults.size(); i += 2)
     defaults[file->defaults[i]].push_back(file->defaults[i + 1]);
-  Manifest manifest = readManifest(path + "manifest.tsv", defaults);
-  const std::size_t rows = manifest.rows.size();
-  return {CohortFolder(path, rows), std::move(manifest)};
+  return {CohortFolder(path, file->rows), readManifest(path + "manifest.tsv", defaults)};
 }
 
 }

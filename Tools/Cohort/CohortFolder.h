@@ -14,7 +14,8 @@ namespace tessera {
 /// for each row.
 class CohortFolder {
 public:
-  /// Of more than 10,000 rows those whose ids have the same two digits of a digest share a folder.
+  /// Of more than 10,000 rows those whose ids have the same two digits of a digest share a folder. `rows` is
+  /// that of cohort.json, so that a table that has grown keeps the folders of its rows.
   CohortFolder(std::string path, std::size_t rows);
 
   const std::string& path() const { return path_; } // with a slash at its end

@@ -234,8 +234,9 @@ private:
     }
     if (!workers_[w])
       workers_[w] = std::make_unique<RowWorker>(gpuOfWorker_[w], onGpu ? lanes_ : 1);
+    std::error_code left;                               // the row's process tells what it cannot replace
     for (const std::string& name : namesOfRecord(true)) // they stand for another run
-      fs::remove(cohort_.rowFolder(index) + name);
+      fs::remove(cohort_.rowFolder(index) + name, left);
     running_[index] = bytes;
     workers_[w]->start(index, tokens);
     return true;

@@ -5,14 +5,16 @@
 namespace tessera {
 namespace {
 
-/// The code and the message without words that hold a path or a number.
+/// The code and the message without words that hold a path, the name of a file or a number.
 std::string kindOfFailure(const RowAnswer& answer)
 {
   std::string kind = std::to_string(answer.exitCode) + " ";
   for (std::size_t start = 0; start < answer.message.size();) {
     const std::size_t end = std::min(answer.message.find(' ', start), answer.message.size());
     const std::string word = answer.message.substr(start, end - start);
-    if (word.find_first_of("/0123456789") == std::string::npos)
+    const std::size_t point = word.find('.');
+    const bool isName = point != std::string::npos && point < word.find_last_not_of(":,.");
+    if (!isName && word.find_first_of("/0123456789") == std::string::npos)
       kind += word + " ";
     start = end + 1;
   }

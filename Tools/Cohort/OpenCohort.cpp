@@ -30,6 +30,12 @@ OptionValues absolutePaths(OptionValues options)
   return options;
 }
 
+CohortFolder folderOf(const std::string& path, std::size_t rows)
+{
+  const std::optional<CohortFile> before = readCohortFile(path);
+  return {path, before ? before->rows : rows};
+}
+
 double inputBytes(const ManifestRow& row)
 {
   double bytes = 0;
@@ -46,7 +52,7 @@ double inputBytes(const ManifestRow& row)
 
 OpenCohort::OpenCohort(const CohortOptions& options, RunLog& log)
     : options_(options), manifest_(readManifest(options.operand, absolutePaths(options.defaults))),
-      folder_(prepareOutputFolder(options.outputFolder), manifest_.rows.size()),
+      folder_(folderOf(prepareOutputFolder(options.outputFolder), manifest_.rows.size())),
       digestFolder_(folder_.file(".inputs"))
 {
   for (const std::string& warning : manifest_.warnings)

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -130,7 +131,8 @@ bool RowClaim::isAbandoned() const
   const Owner owner = ownerIn(path_);
   if (owner.node == nodeName() && owner.boot == bootOfSystem() && owner.process > 0)
     return startOf(owner.process) != owner.start;
-  return fileServerSeconds(folder_) - secondsOf(info.st_mtim) > static_cast<double>(age_.count());
+  // A time in the future is no sign of life either: its process would have replaced it by the time of now.
+  return std::abs(fileServerSeconds(folder_) - secondsOf(info.st_mtim)) > static_cast<double>(age_.count());
 }
 
 bool RowClaim::removeAbandoned() const
