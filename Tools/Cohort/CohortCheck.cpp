@@ -71,8 +71,7 @@ void tryRow(const Registry& registry, const ManifestRow& row, std::size_t rows, 
 int checkCohort(const CohortOptions& options, RunLog& log)
 {
   const Manifest manifest = readManifest(options.operand, options.defaults);
-  for (const std::string& warning : manifest.warnings)
-    options.strict ? throw Error(ExitCode::usage, "--strict: " + warning) : log.warning(warning);
+  tellWarnings(manifest, options.strict, log);
   Registry registry;
   registerComponents(registry);
   const CohortFolder folder("checked", manifest.rows.size()); // a name for messages; nothing is written

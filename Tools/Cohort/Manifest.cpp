@@ -1,6 +1,7 @@
 #include "Tools/Cohort/Manifest.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
 #include <cctype>
@@ -37,6 +38,20 @@ std::string lettersOf(const std::string& name)
   return letters;
 }
 
+/// The option that a covariate's name is nearly that of, with its number; empty if there is none.
+std::string optionNear(const std::string& name)
+{
+  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+  const std::string letters = lettersOf(name.substr(0, digits));
+  std::vector<std::string> longOnes; // one letter more or less makes many short words an option
+  for (const std::string& option : columnOptions())
+    if (lettersOf(option) == letters)
+      return option + name.substr(digits);
+    else if (option.size() > 4)
+      longOnes.push_back(option);
+  return letters.size() > 4 ? nearestName(name.substr(0, digits), longOnes) : "";
+}
+
 enum class ColumnKind { id, session, option, covariate };
 
 struct Column {
@@ -58,6 +73,11 @@ Column columnOf(const std::string& name)
   if (std::ranges::count(columnOptions(), name) > 0)
     return {ColumnKind::option, name, 0};
   return {};
+}
+
+bool isControlCharacter(char c)
+{
+  return std::iscntrl(static_cast<unsigned char>(c)) && c != '\t';
 }
 
 bool isIdCharacter(char c)
@@ -90,6 +110,10 @@ public:
         line.pop_back();
       if (line.size() > longestLine)
         fail(1, "a line of " + std::to_string(line.size()) + " bytes", "at most 1 MB");
+      else if (const auto control = std::ranges::find_if(line, isControlCharacter); control != line.end())
+        fail(static_cast<std::size_t>(std::count(line.begin(), control, '\t')) + 1,
+             "the control character " + std::to_string(static_cast<unsigned char>(*control)),
+             "UTF-8 text (not UTF-16), with lines that end with LF or CR LF");
       else if (!line.empty() && !line.starts_with('#'))
         columns_.empty() ? readHeader(fieldsOf(line)) : readRow(fieldsOf(line));
       if (line_ == headerLine_ && !errors_.empty()) // what they mean for the rows is not known
@@ -125,26 +149,27 @@ private:
   {
     headerLine_ = line_;
     std::set<std::string> seen;
-    bool hasId = false;
+    std::size_t ids = 0;
     for (std::size_t i = 0; i < names.size(); ++i) {
       const Column column = columnOf(names[i]);
       if (names[i].empty())
         fail(i + 1, "a column without a name", "a name for each column");
       else if (!seen.insert(names[i]).second)
         fail(i + 1, "the column \"" + names[i] + "\" is there twice", "each name once");
-      hasId = hasId || column.kind == ColumnKind::id;
+      if (column.kind == ColumnKind::id && ++ids == 2)
+        fail(i + 1, "\"id\" and \"participant_id\" are both there", "one of the two columns");
       if (column.kind == ColumnKind::covariate) {
         manifest_.covariates.push_back(names[i]);
-        for (const std::string& option : columnOptions())
-          if (lettersOf(option) == lettersOf(names[i]))
-            manifest_.warnings.push_back(
-                manifest_.path + ":" + std::to_string(line_) + ":" + std::to_string(i + 1) + ": the column \""
-                + names[i] + "\" is no option but is copied to the tables. Did you mean \"" + option + "\"?");
+        if (const std::string option = optionNear(names[i]); !option.empty())
+          manifest_.warnings.push_back(
+              manifest_.path + ":" + std::to_string(line_) + ":" + std::to_string(i + 1) + ": the column \""
+              + names[i] + "\" is no option but is copied to the tables. Did you mean \"" + option + "\"?");
       }
       columns_.push_back(column);
     }
-    if (!hasId)
-      fail(1, "no column \"id\" or \"participant_id\"", "one that names each row");
+    if (ids == 0)
+      fail(1, "no column \"id\" or \"participant_id\"; the first is \"" + names.front() + "\"",
+           "one that names each row; tabs between the columns");
   }
 
   void readRow(const std::vector<std::string>& fields)
@@ -170,6 +195,8 @@ private:
         row.id = fields[i], idColumn = i + 1;
       else if (column.kind == ColumnKind::session)
         session = fields[i];
+      else if (column.option == "device" && fields[i] != "cpu" && fields[i] != "cuda")
+        fail(i + 1, "device \"" + fields[i] + "\": no such device of a cohort", "cpu or cuda");
       else if (!values[column.option].emplace(column.index, valueOf(column.option, fields[i])).second)
         fail(i + 1,
              "the option \"" + column.option + "\" is there as \"" + column.option + "\" and as \""
@@ -206,6 +233,8 @@ private:
         || !std::ranges::all_of(id, isIdCharacter))
       fail(column, "the id \"" + id + "\" cannot be a folder's name",
            "letters, digits, '_', '-' and single '.', not '.' or '-' first, at most 200");
+    if (id == "all" || id == "failed")
+      fail(column, "the id \"" + id + "\" has a meaning for --again", "another id");
     std::string folded = id;
     std::ranges::transform(folded, folded.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -236,6 +265,18 @@ const std::vector<std::string>& columnOptions()
   static const std::vector<std::string> names{"f",  "m",  "fMask",         "mMask",   "p",       "t0",
                                               "fp", "mp", "point-weights", "fLabels", "mLabels", "device"};
   return names;
+}
+
+void tellWarnings(const Manifest& manifest, bool areErrors, RunLog& log)
+{
+  std::string errors;
+  for (const std::string& warning : manifest.warnings)
+    if (areErrors)
+      errors += (errors.empty() ? "--strict: " : "\n--strict: ") + warning;
+    else
+      log.warning(warning);
+  if (!errors.empty())
+    throw Error(ExitCode::usage, errors);
 }
 
 Manifest readManifest(const std::string& path, const OptionValues& defaults)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Tools/Common/RunLog.h"
+
 #include <cstddef>
 #include <map>
 #include <string>
@@ -35,6 +37,9 @@ struct Manifest {
 /// Error(usage) with all errors of the table, a line each, as `file:line:column: ...`, where the column is
 /// that of the table; Error(unreadableInput) if there is no such file.
 Manifest readManifest(const std::string& path, const OptionValues& defaults);
+
+/// Throws Error(usage) with all warnings if they are errors.
+void tellWarnings(const Manifest& manifest, bool areErrors, RunLog& log);
 
 /// The options that a column may name.
 const std::vector<std::string>& columnOptions();

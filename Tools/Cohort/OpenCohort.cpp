@@ -55,8 +55,7 @@ OpenCohort::OpenCohort(const CohortOptions& options, RunLog& log)
       folder_(folderOf(prepareOutputFolder(options.outputFolder), manifest_.rows.size())),
       digestFolder_(folder_.file(".inputs"))
 {
-  for (const std::string& warning : manifest_.warnings)
-    options_.strict ? throw Error(ExitCode::usage, "--strict: " + warning) : log.warning(warning);
+  tellWarnings(manifest_, options_.strict, log);
   checkRows();
   settleCohortFile();
   digests_.read(digestFolder_);
@@ -68,14 +67,8 @@ OpenCohort::OpenCohort(const CohortOptions& options, RunLog& log)
 void OpenCohort::checkRows() const
 {
   std::set<std::string> ids{"all", "failed"};
-  for (const ManifestRow& row : manifest_.rows) {
+  for (const ManifestRow& row : manifest_.rows)
     ids.insert(row.id);
-    const auto device = row.options.find("device");
-    if (device != row.options.end() && device->second.front() != "cpu" && device->second.front() != "cuda")
-      throw Error(ExitCode::usage, manifest_.path + ":" + std::to_string(row.line) + ": device \""
-                                       + device->second.front()
-                                       + "\": no such device. Allowed: cpu or cuda.");
-  }
   for (const std::string& id : options_.again)
     if (!ids.contains(id))
       throw Error(ExitCode::usage, "--again " + id
