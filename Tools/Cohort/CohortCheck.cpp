@@ -94,7 +94,7 @@ int checkCohort(const CohortOptions& options, RunLog& log)
   std::ranges::sort(good);
   log.info(std::to_string(manifest.rows.size()) + " rows: " + std::to_string(good.size()) + " can begin, "
            + std::to_string(failed) + " would fail. The largest takes about "
-           + memoryText(good.empty() ? 0 : good.back().first) + " of memory.");
+           + memoryText(good.empty() ? 0 : good.back().first + processBytes) + " of memory.");
   if (options.trial && !good.empty())
     tryRow(registry, *good[good.size() / 2].second, good.size(), options, log);
   return failed == 0 ? 0 : static_cast<int>(ExitCode::usage);

@@ -28,7 +28,6 @@ using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 constexpr std::size_t alikeBeforeStop = 20;
-constexpr double baseBytes = 60e6; // of a process, beside its images
 constexpr int lanesOfGpu = 4;
 
 /// A run of a cohort in one process: it takes rows, hands them to workers and keeps the order of things.
@@ -160,7 +159,7 @@ private:
       planner_->end();
       planner_ = std::make_unique<RowWorker>("", 1);
     }
-    return bytes + baseBytes;
+    return bytes + processBytes;
   }
 
   bool worksAtAll() const { return !running_.empty(); }
