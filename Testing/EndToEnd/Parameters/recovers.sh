@@ -1,11 +1,12 @@
 # What tests of parameter files share. recovers FILE LIMIT_MM MOTION...: registers a phantom to itself after the motion (options of
 # test-tool phantom), and the mean error of points inside must stay below the limit. In 2D if $plane is --2d.
+# The phantom has $size voxels (56) along each axis.
 recovers() {
   file=$1 limit=$2
   shift 2
   out=${file%.txt}${plane:-}
   mkdir "$out"
-  phantom="--size 56 --spacing 3 --textured ${plane:-}"
+  phantom="--size ${size:-56} --spacing 3 --textured ${plane:-}"
   # shellcheck disable=SC2086
   {
     test -e "fixed${plane:-}.nii.gz" || test-tool phantom "fixed${plane:-}.nii.gz" $phantom --noise 2
