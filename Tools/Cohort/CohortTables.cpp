@@ -218,7 +218,7 @@ int writeSlurmScript(const CohortOptions& options, const std::string& program, R
   writeTextFile(path, text);
   log.info("Wrote " + path + ". Submit it with: sbatch " + path);
   log.info("Afterwards: sbatch --dependency=afterany:JOB --wrap '" + quoted(program) + " table " + here
-           + "'");
+           + " && " + quoted(program) + " report " + here + "'");
   return 0;
 }
 
