@@ -1,5 +1,5 @@
-#include "Components/Metrics/Shared/EntropyOnCuda.cuh"
-#include "Components/Metrics/Shared/EntropyTerms.h"
+#include "Components/Metrics/Shared/Histograms/EntropyOnCuda.cuh"
+#include "Components/Metrics/Shared/Histograms/EntropyTerms.h"
 
 namespace tessera {
 

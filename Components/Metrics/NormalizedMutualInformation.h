@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/EntropyMetric.h"
+#include "Components/Metrics/Shared/Histograms/EntropyMetric.h"
 
 namespace tessera {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/HistogramOnCuda.h"
+#include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
 #include "Components/Metrics/Shared/PairKernels.cuh"
 
 namespace tessera {

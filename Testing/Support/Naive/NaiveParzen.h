@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/ParzenHistogram.h"
+#include "Components/Metrics/Shared/Histograms/ParzenHistogram.h"
 #include "Testing/Support/Checks/MetricChecks.h"
 
 #include <cmath>

@@ -2,7 +2,7 @@
 
 // Metric formulas on CUDA and the same formulas on the CPU, from and to arrays of the host.
 
-#include "Components/Metrics/Shared/HistogramOnCuda.h"
+#include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
 #include "Testing/Support/Checks/MetricChecks.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 

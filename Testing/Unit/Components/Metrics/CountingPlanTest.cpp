@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/CountingPlan.h"
+#include "Components/Metrics/Shared/Histograms/CountingPlan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "Components/Metrics/Shared/ParzenBatch.h"
+#include "Components/Metrics/Shared/Histograms/ParzenBatch.h"
 
-#include "Components/Metrics/Shared/EntropyTerms.h"
+#include "Components/Metrics/Shared/Histograms/EntropyTerms.h"
 #include "Testing/Support/Naive/NaiveParzen.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
-#include "Components/Metrics/Shared/ParzenLookup.h"
+#include "Components/Metrics/Shared/Histograms/ParzenLookup.h"
 
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
-#include "Components/Metrics/Shared/EntropyTerms.h"
+#include "Components/Metrics/Shared/Histograms/EntropyTerms.h"
 #include "Testing/Support/Naive/NaiveParzen.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/HistogramKernels.cuh"
+#include "Components/Metrics/Shared/Histograms/HistogramKernels.cuh"
 
 namespace tessera::parzen {
 

@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/ParzenBatch.h"
+#include "Components/Metrics/Shared/Histograms/ParzenBatch.h"
 
 #include "Core/Compute/HostDevice.h"
 

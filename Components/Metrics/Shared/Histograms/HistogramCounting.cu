@@ -1,5 +1,5 @@
-#include "Components/Metrics/Shared/HistogramLaunch.cuh"
-#include "Components/Metrics/Shared/HistogramOnCuda.h"
+#include "Components/Metrics/Shared/Histograms/HistogramLaunch.cuh"
+#include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
 
 namespace tessera {
 

@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/HistogramOnCuda.h"
+#include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
 
 namespace tessera {
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "Components/Metrics/Shared/CountingPlan.h"
+#include "Components/Metrics/Shared/Histograms/CountingPlan.h"
 #include "Components/Metrics/Shared/KeptPairs.cuh"
 #include "Components/Metrics/Shared/PairKernels.cuh"
-#include "Components/Metrics/Shared/ParzenLookup.h"
+#include "Components/Metrics/Shared/Histograms/ParzenLookup.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
-#include "Components/Metrics/Shared/HistogramOnCuda.h"
+#include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
 
-#include "Components/Metrics/Shared/HistogramLaunch.cuh"
-#include "Components/Metrics/Shared/HistogramSlopes.cuh"
+#include "Components/Metrics/Shared/Histograms/HistogramLaunch.cuh"
+#include "Components/Metrics/Shared/Histograms/HistogramSlopes.cuh"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/ParzenHistogram.h"
+#include "Components/Metrics/Shared/Histograms/ParzenHistogram.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Components/Metrics/Shared/BlockSum.cuh"
-#include "Components/Metrics/Shared/HistogramOnCuda.h"
-#include "Components/Metrics/Shared/ParzenWindows.h"
+#include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
+#include "Components/Metrics/Shared/Histograms/ParzenWindows.h"
 #include "Core/Compute/Cuda/Cuda.cuh"
 
 namespace tessera::parzen {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/ParzenBatch.h"
+#include "Components/Metrics/Shared/Histograms/ParzenBatch.h"
 #include "Core/Registration/Metric.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/ParzenWindows.h"
+#include "Components/Metrics/Shared/Histograms/ParzenWindows.h"
 
 #include <bit>
 #include <limits>

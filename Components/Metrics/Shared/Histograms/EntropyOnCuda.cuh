@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Metrics/Shared/EntropyKernels.cuh"
-#include "Components/Metrics/Shared/HistogramOnCuda.h"
+#include "Components/Metrics/Shared/Histograms/EntropyKernels.cuh"
+#include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
 
 namespace tessera {
 

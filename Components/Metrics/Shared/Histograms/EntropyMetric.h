@@ -1,8 +1,8 @@
 #pragma once
 
-#include "Components/Metrics/Shared/EntropyTerms.h"
-#include "Components/Metrics/Shared/HistogramOnCuda.h"
-#include "Components/Metrics/Shared/ParzenHistogram.h"
+#include "Components/Metrics/Shared/Histograms/EntropyTerms.h"
+#include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
+#include "Components/Metrics/Shared/Histograms/ParzenHistogram.h"
 
 namespace tessera {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/ParzenLookup.h"
+#include "Components/Metrics/Shared/Histograms/ParzenLookup.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/Terms/MetricOnCuda.h"
