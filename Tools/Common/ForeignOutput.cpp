@@ -63,7 +63,7 @@ std::vector<std::string> writeAnts(Context& context, const Registry& registry,
       output.invertsTo ? inverseOfLinear<D>(linearPart<D>(*output.invertsTo)) : linearPart<D>(*output.chain);
   const Chain<D> warp = chainOf<D>(inverseOfLinear<D>(linear), registry, output.chain),
                  back = joinedChain<D>(chainOf<D>(linear, registry),
-                                       backwards(context, registry, output, linear), "--write");
+                                       backwards(context, registry, output, linear), registry);
   const VectorImage<D> warpField = wholeField(context, registry, output, *warp, log),
                        backField = wholeField(context, registry, output, *back, log);
   writeVectorImage<D>(paths[1], warpField, true, context.threads);

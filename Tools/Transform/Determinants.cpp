@@ -1,6 +1,7 @@
 #include "Tools/Transform/Determinants.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Registration/Chain/AddedTransforms.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ double linearDeterminant(const TransformChain<D>& chain)
 {
   double product = 1;
   for (const TransformChain<D>* part = &chain; part; part = part->initial.get()) {
-    if (part->initial && part->combination == Combination::add)
+    if ((part->initial && part->combination == Combination::add)
+        || dynamic_cast<const AddedTransforms<D>*>(part->transform.get()))
       throw Error(ExitCode::usage,
                   "-jac nonlinear: (HowToCombineTransforms \"Add\"): the determinants of "
                   "transforms that are added do not multiply. Allowed: Compose, or -jac all.");

@@ -3,6 +3,7 @@
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/DeformationFieldTransform.h"
 #include "Core/Compute/Error.h"
+#include "Core/Registration/Chain/AddedTransforms.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
@@ -189,6 +190,11 @@ std::string wordsOf(const Part<D>& part, const Vec<D>& middleMm, Json& json)
     const std::size_t count = partsOf<D>(inverse->inverted()).size();
     json["inverted"] = count;
     return "the inverse of " + std::to_string(count) + " transform(s)";
+  }
+  if (const auto* added = dynamic_cast<const AddedTransforms<D>*>(part.alone.transform.get())) {
+    const std::size_t count = partsOf<D>(added->chain()).size();
+    json["added"] = count;
+    return std::to_string(count) + " transforms, the last of which is added to those before it";
   }
   json["parameters"] = part.alone.parameters.size();
   return std::to_string(part.alone.parameters.size()) + " parameters";

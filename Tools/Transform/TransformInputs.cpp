@@ -230,7 +230,7 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
         return inverseOfOne<D>(cpu, registry, options, content.chain, chain,
                                content.useDirectionCosines ? output : withIdentityDirection<D>(output));
       });
-    chain = joinedChain<D>(chain, content.chain, "-tp " + paths[i]);
+    chain = joinedChain<D>(chain, content.chain, registry);
     inputs.file = std::move(content);
     inputs.file.output = output;
     inputs.file.fixed = fixed;

@@ -1,34 +1,36 @@
 #include "Core/Registration/Chain/JoinedChain.h"
 
-#include "Core/Compute/Error.h"
+#include "Core/Registration/Chain/AddedTransforms.h"
+#include "Core/Registration/Chain/ChainPasses.h"
+#include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 
 namespace tessera {
 
 template <int D>
 std::shared_ptr<const TransformChain<D>> joinedChain(std::shared_ptr<const TransformChain<D>> first,
                                                      const std::shared_ptr<const TransformChain<D>>& second,
-                                                     const std::string& where)
+                                                     const Registry& registry)
 {
   if (!first)
     return second;
-  if (second->initial && second->combination == Combination::add)
-    throw Error(ExitCode::usage,
-                where
-                    + ": (HowToCombineTransforms \"Add\"): a sum of transforms cannot follow "
-                      "another transform. Allowed: Compose, or the field of the sum "
-                      "(--write FIELD.nii.gz).");
+  if (second->initial && second->combination == Combination::add) {
+    if (const auto map = asLinearMap<D>(second.get(), second->parameters))
+      return chainFromItk<D>({itkAffine<D>(*map)}, registry, "added transforms", {}, std::move(first));
+    return std::make_shared<TransformChain<D>>(TransformChain<D>{
+        std::move(first), Combination::compose, std::make_shared<AddedTransforms<D>>(second), {}});
+  }
   TransformChain<D> last = *second;
   last.initial =
-      second->initial ? joinedChain<D>(std::move(first), second->initial, where) : std::move(first);
+      second->initial ? joinedChain<D>(std::move(first), second->initial, registry) : std::move(first);
   last.combination = Combination::compose;
   return std::make_shared<TransformChain<D>>(std::move(last));
 }
 
 template std::shared_ptr<const TransformChain<2>> joinedChain(std::shared_ptr<const TransformChain<2>>,
                                                               const std::shared_ptr<const TransformChain<2>>&,
-                                                              const std::string&);
+                                                              const Registry&);
 template std::shared_ptr<const TransformChain<3>> joinedChain(std::shared_ptr<const TransformChain<3>>,
                                                               const std::shared_ptr<const TransformChain<3>>&,
-                                                              const std::string&);
+                                                              const Registry&);
 
 }

@@ -1,17 +1,17 @@
 #pragma once
 
 #include "Core/Registration/Transform.h"
+#include "Core/Registry/Registry.h"
 
 #include <memory>
-#include <string>
 
 namespace tessera {
 
-/// T(x) = second(first(x)). Throws Error(usage), beginning with `where`, if `second` adds transforms
-/// (Combination::add), which then would be added at other points.
+/// T(x) = second(first(x)). Where `second` adds transforms (Combination::add), these become one transform
+/// that is composed: an affine transform of the registry if they are linear, else AddedTransforms.
 template <int D>
 std::shared_ptr<const TransformChain<D>> joinedChain(std::shared_ptr<const TransformChain<D>> first,
                                                      const std::shared_ptr<const TransformChain<D>>& second,
-                                                     const std::string& where);
+                                                     const Registry&);
 
 }

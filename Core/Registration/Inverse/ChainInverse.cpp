@@ -1,6 +1,7 @@
 #include "Core/Registration/Inverse/ChainInverse.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Registration/Chain/AddedTransforms.h"
 
 #include <algorithm>
 #include <cmath>
@@ -59,8 +60,11 @@ Matrix<D> matrixAt(const std::vector<double>& jacobian, std::size_t count, std::
 template <int D>
 AffineMap<D> linearPart(const TransformChain<D>& chain)
 {
-  const LinearForm<D>* linear = chain.transform->linear();
-  const AffineMap<D> last = linear ? linear->pointMap(chain.parameters) : AffineMap<D>{};
+  AffineMap<D> last;
+  if (const LinearForm<D>* linear = chain.transform->linear())
+    last = linear->pointMap(chain.parameters);
+  else if (const auto* added = dynamic_cast<const AddedTransforms<D>*>(chain.transform.get()))
+    last = linearPart<D>(added->chain());
   if (!chain.initial)
     return last;
   AffineMap<D> before = linearPart<D>(*chain.initial);

@@ -1,3 +1,4 @@
+#include "Core/Registration/Chain/JoinedChain.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 
 using namespace tessera;
@@ -144,6 +145,45 @@ public:
 };
 using Dimensions = ::testing::Types<std::integral_constant<int, 2>, std::integral_constant<int, 3>>;
 TYPED_TEST_SUITE(TransformChainTest, Dimensions);
+
+TYPED_TEST(TransformChainTest, JoinedChainsMapOneAfterTheOther)
+{
+  constexpr int D = TestFixture::D;
+  constexpr double step = 1e-6;
+  Context context;
+  const Points<D> points = unitPoints<D>(9);
+  const std::size_t n = points.count();
+  const auto map = [&](const TransformChain<D>& chain, const Points<D>& at) {
+    Points<D> out(n);
+    mapChain<D>(context, chain, at.list(), out.out());
+    return out;
+  };
+  for (const auto& joint : joints)
+    for (const auto& otherJoint : joints) {
+      const auto first = nestedChain<D>(joint[0], joint[1]),
+                 second = nestedChain<D>(otherJoint[0], otherJoint[1]);
+      const auto joined = joinedChain<D>(first, second, Registry());
+      const Points<D> found = map(*joined, points), expected = map(*second, map(*first, points));
+      std::vector<double> jacobian(D * D * n);
+      chainSpatialDerivatives<D>(context, *joined, points.list(), jacobian.data(), nullptr);
+      for (int k = 0; k < D; ++k)
+        for (std::size_t i = 0; i < n; ++i)
+          ASSERT_EQ(found.mm[k][i], expected.mm[k][i]);
+      for (int a = 0; a < D; ++a) {
+        Points<D> above = points, below = points;
+        for (std::size_t i = 0; i < n; ++i) {
+          above.mm[a][i] += step;
+          below.mm[a][i] -= step;
+        }
+        const Points<D> high = map(*joined, above), low = map(*joined, below);
+        for (int k = 0; k < D; ++k)
+          for (std::size_t i = 0; i < n; ++i) {
+            const double slope = (high.mm[k][i] - low.mm[k][i]) / (2 * step);
+            ASSERT_NEAR(jacobian[(k * D + a) * n + i], slope, 1e-7 * (1 + std::abs(slope)));
+          }
+      }
+    }
+}
 
 TYPED_TEST(TransformChainTest, MapsByTheDefinitionOfComposeAndAdd)
 {
