@@ -118,16 +118,17 @@ struct Composition {
   double j0(int row, int column, std::size_t i) const { return jacobian0[(row * D + column) * count + i]; }
   double j1(int row, int column, std::size_t i) const { return jacobian1[(row * D + column) * count + i]; }
 
-  /// J = J1 J0
-  void jacobian(std::size_t i, double* out) const
+  /// J = J1 J0 of all samples
+  void jacobians(double* out) const
   {
     for (int k = 0; k < D; ++k)
-      for (int a = 0; a < D; ++a) {
-        double sum = 0;
-        for (int l = 0; l < D; ++l)
-          sum += j1(k, l, i) * j0(l, a, i);
-        out[(k * D + a) * count + i] = sum;
-      }
+      for (int a = 0; a < D; ++a)
+        for (std::size_t i = 0; i < count; ++i) {
+          double sum = 0;
+          for (int l = 0; l < D; ++l)
+            sum += j1(k, l, i) * j0(l, a, i);
+          out[(k * D + a) * count + i] = sum;
+        }
   }
 
   /// H_k[ab] = sum_cd H1_k[cd] J0[ca] J0[db] + sum_l J1[kl] H0_l[ab]
@@ -263,11 +264,9 @@ void chainSpatialDerivatives(Context& context, const TransformChain<D>& chain, c
                           second1 ? hessian1.data() : nullptr);
   const Composition<D> composition{n, jacobian0.data(), second0 ? hessian0.data() : nullptr, jacobian1.data(),
                                    second1 ? hessian1.data() : nullptr};
-  for (std::size_t i = 0; i < n; ++i) {
-    composition.jacobian(i, jacobian);
-    if (hessian)
-      composition.hessian(i, hessian);
-  }
+  composition.jacobians(jacobian);
+  for (std::size_t i = 0; hessian && i < n; ++i)
+    composition.hessian(i, hessian);
 }
 
 template <int D>

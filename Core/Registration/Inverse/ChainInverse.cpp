@@ -113,16 +113,19 @@ public:
   void operator()(Context& context, std::span<const Vec<D>> pointsMm, std::span<const Vec<D>> startsMm,
                   Root* roots)
   {
-    active_.clear();
+    states_.clear();
     for (std::size_t i = 0; i < pointsMm.size(); ++i)
-      active_.push_back(State{i, pointsMm[i], startsMm[i]});
+      states_.push_back(State{i, pointsMm[i], startsMm[i]});
+    active_.clear();
+    for (State& state : states_)
+      active_.push_back(&state);
     while (!active_.empty()) {
       evaluate(context);
       needsStep_.clear();
-      for (State& state : active_)
-        takeOrHalve(state, roots[state.number]);
+      for (State* state : active_)
+        takeOrHalve(*state, roots[state->number]);
       differentiate(context, roots);
-      std::erase_if(active_, [](const State& state) { return state.done; });
+      std::erase_if(active_, [](const State* state) { return state->done; });
     }
   }
 
@@ -144,10 +147,10 @@ private:
     batch_.count = active_.size();
     for (std::size_t i = 0; i < active_.size(); ++i)
       for (int d = 0; d < D; ++d)
-        batch_.mm[d][i] = active_[i].trialMm[d];
+        batch_.mm[d][i] = active_[i]->trialMm[d];
     mapChain<D>(context, *inverse_.chain_, batch_.list(), batch_.out());
     for (std::size_t i = 0; i < active_.size(); ++i)
-      active_[i].imageMm = batch_.list().point(i);
+      active_[i]->imageMm = batch_.list().point(i);
   }
 
   /// Takes the trial if it is nearer to a root; else tries half of the step.
@@ -246,8 +249,8 @@ private:
   double linearDeterminant_;
   PointBatch<D> batch_;
   std::vector<double> jacobian_;
-  std::vector<State> active_;
-  std::vector<State*> needsStep_;
+  std::vector<State> states_;
+  std::vector<State*> active_, needsStep_;
 };
 
 template <int D>
