@@ -97,6 +97,9 @@ ProgramText cohortText()
          ownOption("mLabels", "FILE", "labels of the moving image"),
          ownOption("device", "NAME",
                    "auto (default: cuda if there is a GPU when the cohort begins), cpu or cuda"),
+         ownOption("inverse-too", "",
+                   "write the inverse of each result, too (in a column: true or false), as --inverse-too of "
+                   "tessera"),
          ownOption("strict", "", "a parameter that no component reads is an error")}},
        {"Running",
         {{"out", "FOLDER", "where results are written; made if it is missing"},
@@ -148,7 +151,7 @@ CohortOptions cohortOptions(const std::vector<std::string>& tokens)
     fail("-out", "not given", "-out FOLDER");
   for (const std::string& name : columnOptions())
     if (name != "device" && arguments.has(name))
-      options.defaults[name] = arguments.all(name);
+      options.defaults[name] = name == "inverse-too" ? std::vector<std::string>{"true"} : arguments.all(name);
   options.device = arguments.text("device", "auto");
   if (options.device != "auto" && options.device != "cpu" && options.device != "cuda")
     fail("--device", "\"" + options.device + "\": no such device of a cohort",

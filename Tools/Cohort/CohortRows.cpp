@@ -1,6 +1,7 @@
 #include "Tools/Cohort/CohortRows.h"
 
 #include "Core/Compute/Error.h"
+#include "Tools/Register/InverseResults.h"
 #include "Tools/Register/OutputNames.h"
 
 #include <algorithm>
@@ -29,6 +30,14 @@ bool hasKeyOf(const RowRecord& record, const ManifestRow& row, const std::string
 
          || (deviceKind == "cuda" && !key.empty()
              && (record.key == runKey(digests, "cpu+cuda") || record.key == runKey(digests, "cpu")));
+}
+
+/// --inverse-too is no input, so that the key does not tell.
+bool hasInverse(const RowRecord& record)
+{
+  return std::ranges::any_of(record.outputs, [](const RowRecord::Output& output) {
+    return std::filesystem::path(output.path).filename().string().starts_with(inverseStem);
+  });
 }
 
 bool hasOutputs(const RowRecord& record, bool isVerified)
@@ -65,6 +74,7 @@ RegisterOptions rowOptions(const ManifestRow& row)
   options.pointWeights = one("point-weights");
   options.fixedLabels = one("fLabels");
   options.movingLabels = one("mLabels");
+  options.inverseToo = one("inverse-too") == "true";
   return options;
 }
 
@@ -86,10 +96,12 @@ std::vector<std::string> tokensOf(const ManifestRow& row, const CohortFolder& fo
   for (const auto& [name, values] : row.options) {
     const bool isOwn = name == "fLabels" || name == "mLabels" || name == "point-weights",
                isRepeated = name == "p";
-    for (std::size_t i = 0; i < values.size() && name != "device"; ++i)
+    for (std::size_t i = 0; i < values.size() && isPathOption(name); ++i)
       add((isOwn ? "--" : "-") + name + (values.size() > 1 && !isRepeated ? std::to_string(i) : ""),
           values[i]);
   }
+  if (rowOptions(row).inverseToo)
+    tokens.push_back("--inverse-too");
   std::string out = folder.rowFolder(row.id);
   out.pop_back(); // the slash
   add("-out", out);
@@ -108,7 +120,8 @@ RowState rowState(const ManifestRow& row, const CohortFolder& folder, const std:
     return RowState::waiting;
   if (!record->isDone())
     return RowState::failed;
-  return hasOutputs(*record, isVerified) ? RowState::done : RowState::waiting;
+  const bool lacksInverse = rowOptions(row).inverseToo && !hasInverse(*record);
+  return !lacksInverse && hasOutputs(*record, isVerified) ? RowState::done : RowState::waiting;
 }
 
 }

@@ -184,12 +184,12 @@ int writeSlurmScript(const CohortOptions& options, const std::string& program, R
                     + quoted(fs::absolute(options.operand).lexically_normal().string()) + " -out "
                     + quoted(fs::absolute(folder).lexically_normal().string());
   for (const auto& [name, values] : options.defaults)
-    for (std::size_t i = 0; i < values.size(); ++i)
+    for (std::size_t i = 0; i < values.size() && isPathOption(name); ++i)
       run += (name.ends_with("Labels") ? " --" : " -") + name
              + (values.size() > 1 && name != "p" ? std::to_string(i) : "") + " "
              + quoted(fs::absolute(values[i]).lexically_normal().string());
-  run += " --device " + options.device + (options.strict ? " --strict" : "")
-         + (options.pages ? "" : " --no-pages");
+  run += std::string(options.defaults.contains("inverse-too") ? " --inverse-too" : "") + " --device "
+         + options.device + (options.strict ? " --strict" : "") + (options.pages ? "" : " --no-pages");
   if (options.jobs > 0)
     run += " --jobs " + std::to_string(options.jobs);
   if (options.claimSeconds != CohortOptions().claimSeconds)

@@ -197,6 +197,8 @@ private:
         session = fields[i];
       else if (column.option == "device" && fields[i] != "cpu" && fields[i] != "cuda")
         fail(i + 1, "device \"" + fields[i] + "\": no such device of a cohort", "cpu or cuda");
+      else if (column.option == "inverse-too" && fields[i] != "true" && fields[i] != "false")
+        fail(i + 1, "inverse-too \"" + fields[i] + "\"", "true or false");
       else if (!values[column.option].emplace(column.index, valueOf(column.option, fields[i])).second)
         fail(i + 1,
              "the option \"" + column.option + "\" is there as \"" + column.option + "\" and as \""
@@ -244,7 +246,7 @@ private:
 
   std::string valueOf(const std::string& option, const std::string& text) const
   {
-    if (option == "device" || folder_.empty() || std::filesystem::path(text).is_absolute())
+    if (!isPathOption(option) || folder_.empty() || std::filesystem::path(text).is_absolute())
       return text;
     return (folder_ / text).lexically_normal().string();
   }
@@ -262,8 +264,9 @@ private:
 
 const std::vector<std::string>& columnOptions()
 {
-  static const std::vector<std::string> names{"f",  "m",  "fMask",         "mMask",   "p",       "t0",
-                                              "fp", "mp", "point-weights", "fLabels", "mLabels", "device"};
+  static const std::vector<std::string> names{"f",       "m",      "fMask",      "mMask",         "p",
+                                              "t0",      "fp",     "mp",         "point-weights", "fLabels",
+                                              "mLabels", "device", "inverse-too"};
   return names;
 }
 
@@ -277,6 +280,11 @@ void tellWarnings(const Manifest& manifest, bool areErrors, RunLog& log)
       log.warning(warning);
   if (!errors.empty())
     throw Error(ExitCode::usage, errors);
+}
+
+bool isPathOption(const std::string& option)
+{
+  return option != "device" && option != "inverse-too";
 }
 
 Manifest readManifest(const std::string& path, const OptionValues& defaults)

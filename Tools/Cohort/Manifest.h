@@ -23,9 +23,10 @@ struct ManifestRow {
 
 /// A cohort's table: UTF-8, a line a row, values separated by tabs, names of the columns in the first line.
 /// `id` (or `participant_id` and perhaps `session_id`) names the row. Columns with the names of options of
-/// `tessera` are options: f m fMask mMask p (each also with a number: f0 f1 p0 p1), t0 fp mp fLabels mLabels
-/// device. All others are covariates, which the tables of results repeat. Empty values and "n/a" count as not
-/// given, lines that begin with # as comments. Relative paths are relative to the table's folder.
+/// `tessera` are options: f m fMask mMask p (each also with a number: f0 f1 p0 p1), t0 fp mp point-weights
+/// fLabels mLabels device, and inverse-too (true or false). All others are covariates, which the tables of
+/// results repeat. Empty values and "n/a" count as not given, lines that begin with # as comments. Relative
+/// paths are relative to the table's folder.
 struct Manifest {
   std::string path;
   std::vector<std::string> covariates; // names
@@ -43,5 +44,8 @@ void tellWarnings(const Manifest& manifest, bool areErrors, RunLog& log);
 
 /// The options that a column may name.
 const std::vector<std::string>& columnOptions();
+
+/// Whether the values of such an option are paths.
+bool isPathOption(const std::string& option);
 
 }

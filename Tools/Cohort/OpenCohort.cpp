@@ -26,7 +26,8 @@ std::string absolutePath(const std::string& path)
 OptionValues absolutePaths(OptionValues options)
 {
   for (auto& [name, values] : options)
-    std::ranges::transform(values, values.begin(), absolutePath);
+    if (isPathOption(name))
+      std::ranges::transform(values, values.begin(), absolutePath);
   return options;
 }
 
