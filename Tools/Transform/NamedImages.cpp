@@ -95,6 +95,8 @@ void checkInputsStay(const TransformOptions& options, const std::vector<ImageTas
     for (const std::string& path :
          filesOfOutput(options.write, transformFormat(options.format, options.write)))
       inputs.checkStay("--write", path);
+  if (options.bidsName)
+    inputs.checkStay("--write", options.bidsName->sidecar);
   if (options.description)
     inputs.checkStay("--describe-transform", place.folder + descriptionName);
   if (!options.points.empty())

@@ -150,8 +150,8 @@ ProgramText transformText(bool asElastix)
          ownOption("write", "FILE",
                    "the transform (with --inverse its inverse) as one file without a chain, by its ending: a "
                    "transform parameter file (.txt), ITK transforms (.h5, .tfm), an image of displacements "
-                   "in mm, or "
-                   "a matrix of FreeSurfer (.lta)"),
+                   "in mm, or a matrix of FreeSurfer (.lta). sub-X_from-A_to-B_mode-image_xfm.h5, a name of "
+                   "BIDS, gets its JSON file beside it"),
          ownOption(
              "format", "NAME",
              "with --write: whose file it is: " + transformFormatNames()
@@ -249,6 +249,8 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
   options.format = arguments.text("format");
   if (!options.format.empty() && options.write.empty())
     fail("--format " + options.format, "given without --write", "--write FILE with it");
+  if (options.format.empty() || options.format == "itk")
+    options.bidsName = bidsTransformName(options.write);
   const std::string inverseAs = arguments.text("inverse-as", "field");
   if (inverseAs != "field" && inverseAs != "bspline")
     fail("--inverse-as " + inverseAs, "not known", "field, bspline");

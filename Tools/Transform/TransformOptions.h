@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Tools/Common/BidsTransformName.h"
 #include "Tools/Common/CommandLine.h"
 
 #include <limits>
@@ -26,13 +27,14 @@ struct TransformOptions {
   double cropMarginMm = 0;
   std::string moving; // an image of the moving side; empty: not given
   bool field = false, determinants = false, matrices = false;
-  bool nonlinear = false;       // determinants without the linear transforms
-  bool logarithm = false;       // of determinants
-  bool description = false;     // tell what the transform does
-  bool inverse = false;         // apply T^-1 instead of T
-  std::string write;            // a file to which the transform is written; empty: none
-  std::string format;           // the program that it is for; empty: by its ending
-  bool inverseAsSpline = false; // there, as a B-spline instead of a field
+  bool nonlinear = false;                    // determinants without the linear transforms
+  bool logarithm = false;                    // of determinants
+  bool description = false;                  // tell what the transform does
+  bool inverse = false;                      // apply T^-1 instead of T
+  std::string write;                         // a file to which the transform is written; empty: none
+  std::string format;                        // the program that it is for; empty: by its ending
+  std::optional<BidsTransformName> bidsName; // of `write`, if it is one
+  bool inverseAsSpline = false;              // there, as a B-spline instead of a field
   std::string device = "auto";
   std::string fieldInterpolator; // empty: as the transform file says
   double maxMemory = 0;          // bytes of host memory for images; 0: a share of the free memory

@@ -359,7 +359,11 @@ void writeTransformFile(Run<D>& run)
   run.log.info("Writing the " + what + " ...");
   const auto start = Clock::now();
   Context cpu{Device{}, run.options.threads};
-  const auto files = writeTransform<D>(cpu, run.registry, outputOf(run), run.log);
+  auto files = writeTransform<D>(cpu, run.registry, outputOf(run), run.log);
+  if (const auto& name = run.options.bidsName) {
+    writeTextFile(name->sidecar, bidsSidecarText(*name, run.options.transformFiles));
+    files.push_back(name->sidecar);
+  }
   run.record.addOutputs(files);
   run.log.info("  The " + what + " is saved in: " + joined(files) + "; it took "
                + decimals(secondsSince(start), 2) + "s");
