@@ -235,7 +235,7 @@ def nitransforms():
 
 def fsl():
     from fsl.data.image import Image
-    from fsl.transform import affine, flirt, fnirt
+    from fsl.transform import affine, flirt, fnirt, nonlinear
     fixed, moving = Image("fixed.nii.gz"), Image("moving.nii.gz")
     points, index = voxels(FIXED)
     tessera("-tp", "affine.txt", "--format", "fsl", "--write", "flirt.mat", "--moving", "moving.nii.gz")
@@ -249,6 +249,16 @@ def fsl():
     field = fnirt.readFnirt("warp.nii.gz", moving, fixed)
     found = field.transform(points * [-1, -1, 1], from_="world", to="world")
     agree("fslpy reads warp.nii.gz", found, mapped(points, "-tp", "spline.txt") * [-1, -1, 1])
+    theirs = nonlinear.DeformationField(field.data, moving, fixed, xform=fixed.voxToWorldMat, srcSpace="fsl", refSpace="fsl",
+                                        defType="relative", header=field.header)
+    fnirt.writeFnirt(theirs, "theirs.nii.gz")
+    agree("Tessera reads fslpy's field", mapped(points, "-tp", "theirs.nii.gz", "--tp-format", "fsl", "--moving", "moving.nii.gz"),
+          found * [-1, -1, 1])
+    Image(nonlinear.convertDeformationType(field, "absolute"), header=field.header).save("absolute.nii.gz")
+    refused = subprocess.run(["tessera-transform", "-tp", "absolute.nii.gz", "--tp-format", "fsl", "--moving", "moving.nii.gz", "-def", "all",
+                              "-out", "log"], capture_output=True, text=True, check=False)
+    if refused.returncode != 3 or "absolute.nii.gz: its vectors are places (absolute)" not in refused.stderr:
+        sys.exit(f"FAILS: an absolute field is not refused: {refused.stderr}")
 
 
 def greedy():
@@ -293,6 +303,12 @@ def niftyreg():
     if image.shape != (*FIXED.size, 1, 3) or header["intent_code"] != 1007 or header["intent_name"] != b"NREG_TRANS" or header["intent_p1"] != 0:
         sys.exit(f"FAILS: no field of NiftyReg: {image.shape} {header['intent_name']}")
     agree("positions of cpp.nii.gz", image.get_fdata()[tuple(index.T)][:, 0] * [-1, -1, 1], mapped(points, "-tp", "spline.txt"))
+    ways = image.get_fdata() - image.affine[:3, 3] - np.moveaxis(np.indices(FIXED.size), 0, -1)[..., None, :] @ image.affine[:3, :3].T
+    displacements = nibabel.Nifti1Image(ways.astype(np.float32), image.affine, header)
+    displacements.header["intent_p1"] = 1
+    nibabel.save(displacements, "displacements.nii.gz")
+    for name in ("cpp.nii.gz", "displacements.nii.gz"):
+        agree(f"Tessera reads {name}", mapped(points, "-tp", name), mapped(points, "-tp", "spline.txt"))
     agree("Tessera reads reg_aladin.txt", mapped(points, "-tp", "reg_aladin.txt", "--tp-format", "niftyreg", "--grid", "fixed.nii.gz"),
           mapped(points, "-tp", "affine.txt"))
 

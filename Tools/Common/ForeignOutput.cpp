@@ -9,6 +9,7 @@
 #include "Core/Registration/Chain/JoinedChain.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/ChainInverse.h"
+#include "Core/Registration/TransformFiles/FieldsOfPrograms.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 #include "Tools/Common/InverseRun.h"
@@ -72,31 +73,13 @@ std::vector<std::string> writeAnts(Context& context, const Registry& registry,
   return paths;
 }
 
-/// Replaces displacements u(x) by value(x, x + u(x)).
-template <class Value>
-void replaceDisplacements(VectorImage<3>& field, Value&& value)
-{
-  const AffineMap<3> pointFromIndex = field.geometry.pointFromIndex();
-  for (std::size_t v = 0; v < field.geometry.voxelCount(); ++v) {
-    Vec<3> index;
-    for (std::size_t d = 0, rest = v; d < 3; rest /= field.geometry.size[d++])
-      index[d] = static_cast<double>(rest % field.geometry.size[d]);
-    const Vec<3> pointMm = pointFromIndex(index);
-    Vec<3> mappedMm = pointMm;
-    float* vector = field.voxels.data() + 3 * v;
-    for (int d = 0; d < 3; ++d)
-      mappedMm[d] += vector[d];
-    const Vec<3> result = value(pointMm, mappedMm);
-    for (int d = 0; d < 3; ++d)
-      vector[d] = static_cast<float>(result[d]);
-  }
-}
-
 void writeFnirt(Context& context, const Registry& registry, const TransformOutput<3>& output, RunLog& log)
 {
   VectorImage<3> field = wholeField(context, registry, output, *output.chain, log);
   const AffineMap<3> fixed = fslFromPoint(output.output), moving = fslFromPoint(*output.moving);
-  replaceDisplacements(field, [&](const Vec<3>& pointMm, const Vec<3>& mappedMm) {
+  replaceVectors(field, [&](const Vec<3>& pointMm, Vec<3> mappedMm) {
+    for (int d = 0; d < 3; ++d)
+      mappedMm[d] += pointMm[d];
     Vec<3> difference = moving(mappedMm);
     const Vec<3> from = fixed(pointMm);
     for (int d = 0; d < 3; ++d)
@@ -110,8 +93,8 @@ void writeNiftyRegField(Context& context, const Registry& registry, const Transf
                         RunLog& log)
 {
   VectorImage<3> field = wholeField(context, registry, output, *output.chain, log);
-  replaceDisplacements(field, [](const Vec<3>&, const Vec<3>& mappedMm) {
-    return Vec<3>{-mappedMm[0], -mappedMm[1], mappedMm[2]};
+  replaceVectors(field, [](const Vec<3>& pointMm, const Vec<3>& vector) {
+    return Vec<3>{-(pointMm[0] + vector[0]), -(pointMm[1] + vector[1]), pointMm[2] + vector[2]};
   });
   writeNiftiVectors(output.path, field, NiftiVectors::niftyreg, context.threads);
 }

@@ -8,8 +8,10 @@
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Registration/Chain/JoinedChain.h"
 #include "Core/Registration/Samples/Samples.h"
+#include "Core/Registration/TransformFiles/FieldsOfPrograms.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
+#include "Core/Registration/TransformFiles/OtherTransformFiles.h"
 #include "Tools/Common/InverseRun.h"
 
 #include <algorithm>
@@ -140,15 +142,35 @@ AffineMap<3> readMatrixOf(const TransformOptions& options, const std::string& pa
   return readFlirt(path, *fixed, *moving);
 }
 
+/// A field of FSL (--tp-format fsl); the output grid is that of --grid, else the field's.
+TransformFileContent<3> readFieldOfFsl(const Registry& registry, const std::string& path,
+                                       const ImageGeometry<3>* grid,
+                                       const std::optional<ImageGeometry<3>>& moving)
+{
+  if (!moving)
+    throw Error(ExitCode::usage,
+                path
+                    + ": FSL's coordinates depend on both images. Allowed: --moving with the "
+                      "moving image (-in of fnirt); the field itself has the other grid.");
+  VectorImage<3> field = readFnirtField(path, *moving);
+  TransformFileContent<3> content = contentWithoutSettings<3>(path, grid ? grid : &field.geometry);
+  content.chain = chainFromField<3>(std::move(field), registry, path);
+  return content;
+}
+
 template <int D>
 TransformFileContent<D> readOne(const Registry& registry, const TransformOptions& options,
                                 const std::string& path, const ImageGeometry<D>* grid,
                                 const std::optional<ImageGeometry<D>>& moving, RunLog& log)
 {
   const auto warn = [&log](const std::string& line) { log.warning(line); };
-  if (options.matrixFormat.empty())
+  const bool isField = transformFileKind(path) == TransformFileKind::field,
+             isOfFsl = options.matrixFormat == "fsl";
+  if (options.matrixFormat.empty() || (isField && !isOfFsl))
     return readTransformFile<D>(path, registry, warn, grid);
   if constexpr (D == 3) {
+    if (isField)
+      return readFieldOfFsl(registry, path, grid, moving);
     TransformFileContent<D> content = contentWithoutSettings<D>(path, grid);
     const std::optional<ImageGeometry<3>> fixed = grid ? std::optional(*grid) : std::nullopt;
     content.chain =

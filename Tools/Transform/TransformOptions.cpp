@@ -170,7 +170,8 @@ ProgramText transformText(bool asElastix)
          ownOption("inverse-of", "K",
                    "invert the K-th -tp, counted from 1; several with commas between them"),
          ownOption("tp-format", "NAME",
-                   "-tp is a matrix as text of fsl (which needs --grid and --moving), greedy or niftyreg"),
+                   "-tp is a matrix as text of fsl (which needs --grid and --moving), greedy or niftyreg, or "
+                   "a field of fsl (which needs --moving)"),
          ownOption("grid", "IMAGE", "the output has the grid of this image"),
          ownOption("spacing", "MM",
                    "the output has this spacing: one number, or one an axis with commas between them"),

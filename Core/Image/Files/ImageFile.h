@@ -43,6 +43,10 @@ Mask<D> readMask(const std::string& path, int threads = 1);
 template <int D>
 VectorImage<D> readVectorImage(const std::string& path, int threads = 1);
 
+/// Reads an image of four axes, of which the last one counts the components, as float. Throws
+/// Error(unreadableInput), also for another number of axes.
+VectorImage<3> readVolumesAsVectors(const std::string& path, int threads = 1);
+
 /// Writes an image in the format of the path's extension. Values are rounded to the nearest integer (half up)
 /// and clamped for integer pixel types; NaN becomes 0. Existing files are replaced when the new ones are
 /// complete. Compressed files have the same bytes for any number of threads. Throws Error(unwritableOutput).

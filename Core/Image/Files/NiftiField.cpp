@@ -4,7 +4,9 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -72,7 +74,12 @@ NiftiIntent niftiIntent(const std::string& path)
   if (!little && number(2, false) != static_cast<int>(headerBytes))
     return {};
   const char* name = reinterpret_cast<const char*>(head.data()) + nameAt;
-  return {number(intentAt, little), std::string(name, strnlen(name, nameBytes))};
+  std::array<unsigned char, 4> parameter;
+  std::copy_n(head.begin() + parameterAt, 4, parameter.begin());
+  if (little != (std::endian::native == std::endian::little))
+    std::ranges::reverse(parameter);
+  return {number(intentAt, little), std::bit_cast<float>(parameter),
+          std::string(name, strnlen(name, nameBytes))};
 }
 
 }

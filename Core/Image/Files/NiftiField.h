@@ -18,6 +18,7 @@ void writeNiftiVectors(const std::string& path, const VectorImage<3>&, NiftiVect
 /// The intent in the header of a NIfTI-1 file of either byte order; code 0 for any other file.
 struct NiftiIntent {
   int code = 0;
+  float parameter = 0; // the first of three
   std::string name;
 };
 NiftiIntent niftiIntent(const std::string& path);

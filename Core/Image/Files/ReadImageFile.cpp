@@ -4,6 +4,7 @@
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageSource.h"
+#include "Core/Image/Files/InputError.h"
 #include "Core/Image/Voxels/VoxelValues.h"
 
 #include <algorithm>
@@ -183,6 +184,32 @@ VectorImage<D> readVectorImage(const std::string& path, int threads)
   std::vector<std::string> notes;
   return {geometryOf<D>(source->header()), source->header().components,
           readComponents(*source, threads, notes)};
+}
+
+VectorImage<3> readVolumesAsVectors(const std::string& path, int threads)
+{
+  const std::unique_ptr<ImageSource> source = openImage(path);
+  const ImageHeader& header = source->header();
+  if (header.dimension != 4 || header.components != 1)
+    failToRead(path,
+               std::to_string(header.dimension) + " axes and " + std::to_string(header.components)
+                   + " component(s) a voxel",
+               "4 axes, of which the last one counts the components");
+  ImageGeometry<3> geometry;
+  for (int d = 0; d < 3; ++d) {
+    geometry.size[d] = header.size[d];
+    geometry.spacingMm[d] = header.spacingMm[d];
+    geometry.originMm[d] = header.originMm[d];
+    std::copy_n(header.direction[d].begin(), 3, geometry.direction[d].begin());
+  }
+  std::vector<std::string> notes;
+  const std::vector<float> volumes = readComponents(*source, threads, notes);
+  const std::size_t count = header.size[3], voxels = geometry.voxelCount();
+  VectorImage<3> image{geometry, static_cast<int>(count), std::vector<float>(volumes.size())};
+  for (std::size_t v = 0; v < voxels; ++v)
+    for (std::size_t c = 0; c < count; ++c)
+      image.voxels[v * count + c] = volumes[c * voxels + v];
+  return image;
 }
 
 template void setAsideNonFinite(const std::string&, int, LoadedImage<2>&);

@@ -7,6 +7,7 @@
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/MatlabTransformFile.h"
 #include "Core/Image/Files/NiftiField.h"
+#include "Core/Registration/TransformFiles/FieldsOfPrograms.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 
@@ -30,17 +31,40 @@ void requireFile(const std::string& path)
     failToRead(path, "no such file", "a transform file");
 }
 
-/// Vectors of other programs that a reader of images would take for displacements in LPS.
-void refuseOtherVectors(const std::string& path)
+bool isOfNiftyReg(const NiftiIntent& intent)
+{
+  return intent.name.starts_with("NREG_");
+}
+
+/// Vectors that a reader of images would take for displacements in LPS, but that need another image.
+void refuseVectorsOfFsl(const std::string& path, const NiftiIntent& intent)
+{
+  if (intent.code >= 2001 && intent.code <= 2018) // FSL's intents
+    failToRead(
+        path,
+        "this is a field of FSL (intent " + std::to_string(intent.code)
+            + "), which depends on the "
+              "moving image",
+        "tessera-transform --tp-format fsl --moving IMAGE beside -tp, also with --write to make another "
+        "file of it");
+}
+
+std::size_t dimensionOfField(const std::string& path)
 {
   const NiftiIntent intent = niftiIntent(path);
-  const bool ofFsl = intent.code >= 2001 && intent.code <= 2018, // FSL's intents
-      ofNiftyReg = intent.name.starts_with("NREG_");
-  if (ofFsl || ofNiftyReg)
-    failToRead(path,
-               std::string("this is a field of ") + (ofFsl ? "FSL" : "NiftyReg") + " (intent "
-                   + std::to_string(intent.code) + (intent.name.empty() ? "" : ", " + intent.name) + ")",
-               "a field of displacements in mm and LPS, as ITK, ANTs and greedy write it");
+  refuseVectorsOfFsl(path, intent);
+  return isOfNiftyReg(intent) ? 3 : static_cast<std::size_t>(readImageHeader(path).dimension);
+}
+
+template <int D>
+VectorImage<D> readField(const std::string& path)
+{
+  const NiftiIntent intent = niftiIntent(path);
+  refuseVectorsOfFsl(path, intent);
+  if constexpr (D == 3)
+    if (isOfNiftyReg(intent))
+      return readNiftyRegField(path);
+  return readVectorImage<D>(path);
 }
 
 [[noreturn]] void failOnMatrix(const std::string& path)
@@ -72,8 +96,7 @@ readOtherTransforms(const std::string& path, const Registry& registry, const Par
 {
   switch (transformFileKind(path)) {
   case TransformFileKind::field:
-    refuseOtherVectors(path);
-    return chainFromField<D>(readVectorImage<D>(path), registry, path);
+    return chainFromField<D>(readField<D>(path), registry, path);
   case TransformFileKind::lta:
     requireFile(path);
     if constexpr (D == 3)
@@ -93,7 +116,7 @@ std::size_t dimensionOfOtherTransforms(const std::string& path)
   if (kind != TransformFileKind::itk)
     requireFile(path);
   if (kind == TransformFileKind::field)
-    return refuseOtherVectors(path), static_cast<std::size_t>(readImageHeader(path).dimension);
+    return dimensionOfField(path);
   if (kind == TransformFileKind::matrix)
     failOnMatrix(path);
   if (kind == TransformFileKind::lta)

@@ -12,7 +12,7 @@ namespace tessera {
 enum class TransformFileKind {
   parameters, // a transform parameter file, or anything that is none of the following
   itk,        // ITK transforms: .tfm, .h5, .hdf5, and the .mat of ANTs
-  field,      // an image of displacements in mm (LPS)
+  field,      // an image of displacements in mm (LPS), or a field of NiftyReg
   lta,        // a matrix of FreeSurfer
   matrix,     // .mat as text: a matrix of FSL or greedy, which does not say of which
 };
@@ -21,7 +21,7 @@ enum class TransformFileKind {
 TransformFileKind transformFileKind(const std::string& path);
 
 /// The chain of a file that is no transform parameter file. Throws Error(unreadableInput), also for a matrix
-/// of unknown meaning, and for vectors of FSL and NiftyReg, which are no displacements in LPS.
+/// of unknown meaning, and for fields of FSL, which depend on another image.
 template <int D>
 std::shared_ptr<const TransformChain<D>> readOtherTransforms(const std::string& path, const Registry&,
                                                              const Parameters::Warn&);
