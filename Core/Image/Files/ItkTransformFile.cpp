@@ -5,6 +5,7 @@
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
+#include "Core/Image/Files/ItkTransformCheck.h"
 
 #include <itkCompositeTransform.h>
 #include <itkHDF5TransformIO.h>
@@ -126,6 +127,10 @@ std::vector<ItkTransform> readItkTransforms(const std::string& path)
     failToRead(path, "the extension is not that of a transform file", allowedFiles);
   if (dynamic_cast<itk::HDF5TransformIOTemplate<double>*>(io.GetPointer()) && !isHdf5(path))
     failToRead(path, "this is no HDF5 file", allowedFiles);
+  if (isHdf5(path))
+    checkItkHdf5(path);
+  else
+    checkItkText(path);
   itk::TransformFactoryBase::RegisterDefaultTransforms();
   try {
     io->SetFileName(path);

@@ -120,7 +120,14 @@ std::string volumeText(const std::string& role, const ImageGeometry<3>& grid, co
 /// The lines of an LTA file.
 class LtaLines {
 public:
-  explicit LtaLines(const std::string& path) : path_(path), lines_(textOf(path, allowedLta)) { next(); }
+  explicit LtaLines(const std::string& path) : path_(path)
+  {
+    const std::string text = textOf(path, allowedLta);
+    if (!text.ends_with('\n')) // the last number may lack digits
+      failToRead(path, "its last line has no end; it may be cut off", allowedLta);
+    lines_.str(text);
+    next();
+  }
 
   /// The value of the line `key = value`, which must come next but for comments and empty lines.
   std::string value(const std::string& key)
@@ -172,6 +179,8 @@ public:
     const Vec<3> middle = apply<3>(map.matrix, {size[0] / 2, size[1] / 2, size[2] / 2});
     for (int d = 0; d < 3; ++d)
       map.offset[d] = centre[d] - middle[d];
+    if (!(size[0] > 0 && size[1] > 0 && size[2] > 0))
+      failToRead(path_, "the grid of " + role + " has no voxels", allowedLta);
     if (!(std::abs(determinant(map.matrix)) > 0))
       failToRead(path_, "the axes of " + role + " do not span the space", allowedLta);
     return map;

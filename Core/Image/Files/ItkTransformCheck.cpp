@@ -1,0 +1,174 @@
+#include "Core/Image/Files/ItkTransformCheck.h"
+
+#include "Core/Compute/Files/TextFile.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Parameters/ParameterText.h"
+
+#include <itk_H5Cpp.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+const std::string allowedText =
+    "an ITK transform file: \"Transform:\", \"Parameters:\" and \"FixedParameters:\" "
+    "of each transform";
+
+/// What a file says of one transform.
+struct Entry {
+  std::string className;
+  std::optional<std::vector<double>> fixed;
+  std::optional<std::size_t> parameterCount;
+
+  bool isComposite() const { return className.starts_with("CompositeTransform"); }
+  /// Fixed parameters are size, origin, spacing and direction of a grid.
+  bool hasGrid() const
+  {
+    return className.starts_with("BSpline") || className.starts_with("DisplacementField");
+  }
+};
+
+/// D of a class name such as "AffineTransform_double_3_3"; 0 if the name has none.
+std::size_t dimensionOf(const std::string& className)
+{
+  const std::size_t type = className.find('_'),
+                    number = type == std::string::npos ? type : className.find('_', type + 1);
+  return number == std::string::npos ? 0 : std::strtoul(className.c_str() + number + 1, nullptr, 10);
+}
+
+void checkEntry(const std::string& path, const Entry& entry)
+{
+  if (!entry.fixed || !entry.parameterCount)
+    return;
+  const std::vector<double>& fixed = *entry.fixed;
+  for (const double value : fixed)
+    if (!std::isfinite(value))
+      failToRead(path, entry.className + " has a fixed parameter that is no finite number", "finite numbers");
+  const std::size_t dimension = dimensionOf(entry.className);
+  if (!entry.hasGrid() || dimension == 0 || fixed.size() < dimension)
+    return;
+  double values = static_cast<double>(dimension);
+  for (std::size_t d = 0; d < dimension; ++d) {
+    if (fixed[d] < 1 || fixed[d] != std::floor(fixed[d]))
+      failToRead(path, entry.className + " has a grid of " + realText(fixed[d]) + " points along an axis",
+                 "whole numbers above 0");
+    values *= fixed[d];
+  }
+  if (values != static_cast<double>(*entry.parameterCount))
+    failToRead(path,
+               entry.className + " has " + std::to_string(*entry.parameterCount)
+                   + " parameters, and a grid of " + realText(values / static_cast<double>(dimension))
+                   + " points",
+               "one parameter a point and axis");
+}
+
+std::vector<double> numbersOf(const std::string& path, const std::string& className,
+                              std::istringstream& words)
+{
+  std::vector<double> numbers;
+  for (std::string word; words >> word;) {
+    const std::optional<double> number = parseReal(word);
+    if (!number)
+      failToRead(path, className + " has \"" + word.substr(0, 40) + "\" where a number should stand",
+                 "numbers");
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+void checkWholeEntry(const std::string& path, const Entry& entry)
+{
+  if (entry.className.empty() || entry.isComposite())
+    return;
+  if (!entry.fixed || !entry.parameterCount)
+    failToRead(path, entry.className + " has no " + (entry.fixed ? "Parameters:" : "FixedParameters:"),
+               allowedText);
+  checkEntry(path, entry);
+}
+
+/// The values of a data set of a transform, which older files name with a slip; nothing if there is none.
+std::optional<H5::DataSet> dataSet(const H5::Group& group, const std::string& name)
+{
+  for (const std::string prefix : {"Transform", "Tranform"})
+    if (group.nameExists(prefix + name))
+      return group.openDataSet(prefix + name);
+  return std::nullopt;
+}
+
+Entry entryOf(const H5::Group& group)
+{
+  constexpr hssize_t mostFixed = 1000;
+  Entry entry;
+  if (const auto type = dataSet(group, "Type")) {
+    H5std_string name;
+    type->read(name, type->getStrType());
+    entry.className = name;
+  }
+  if (const auto fixed = dataSet(group, "FixedParameters")) {
+    const hssize_t count = fixed->getSpace().getSimpleExtentNpoints();
+    if (count >= 0 && count <= mostFixed) {
+      entry.fixed = std::vector<double>(static_cast<std::size_t>(count));
+      fixed->read(entry.fixed->data(), H5::PredType::NATIVE_DOUBLE);
+    }
+  }
+  if (const auto parameters = dataSet(group, "Parameters"))
+    entry.parameterCount = static_cast<std::size_t>(parameters->getSpace().getSimpleExtentNpoints());
+  return entry;
+}
+
+}
+
+void checkItkText(const std::string& path)
+{
+  const TextFile file = readTextFile(path);
+  if (!file.failure.empty())
+    failToRead(path, file.failure, allowedText);
+  Entry entry;
+  bool endsWhole = true;
+  std::istringstream lines(file.text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string word;
+    if (!(words >> word))
+      continue;
+    endsWhole = false;
+    if (word == "Transform:") {
+      checkWholeEntry(path, entry);
+      entry = {};
+      words >> entry.className;
+    } else if (word == "Parameters:" || word == "FixedParameters:") {
+      std::vector<double> numbers = numbersOf(path, entry.className, words);
+      if (word == "Parameters:")
+        entry.parameterCount = numbers.size();
+      else
+        entry.fixed = std::move(numbers);
+      endsWhole = !lines.eof(); // the line has its end
+    }
+  }
+  checkWholeEntry(path, entry);
+  if (!endsWhole)
+    failToRead(path, "it does not end with a whole line of parameters; it may be cut off", allowedText);
+}
+
+void checkItkHdf5(const std::string& path)
+{
+  std::vector<Entry> entries;
+  try {
+    H5::Exception::dontPrint();
+    const H5::H5File file(path, H5F_ACC_RDONLY);
+    const H5::Group all = file.openGroup("/TransformGroup");
+    for (hsize_t i = 0; i < all.getNumObjs(); ++i)
+      entries.push_back(entryOf(all.openGroup(all.getObjnameByIdx(i))));
+  } catch (const H5::Exception&) {
+    return;
+  }
+  for (const Entry& entry : entries)
+    checkEntry(path, entry);
+}
+
+}

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+namespace tessera {
+
+// Checks of ITK's transform files before ITK reads them: ITK ends the program at grids that are not finite,
+// writes beyond memory at sizes that do not fit the parameters, and leaves transforms of a text that is cut
+// off at the identity. Both throw Error(unreadableInput).
+
+/// A file of text (.tfm, .txt).
+void checkItkText(const std::string& path);
+/// A file of HDF5. What cannot be found in it is left to ITK, which then throws.
+void checkItkHdf5(const std::string& path);
+
+}
