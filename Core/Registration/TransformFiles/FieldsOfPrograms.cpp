@@ -72,6 +72,8 @@ VectorImage<3> readFnirtField(const std::string& path, const ImageGeometry<3>& m
   VectorImage<3> field = readVolumesAsVectors(path);
   if (field.components != 3)
     failToRead(path, "a field of " + std::to_string(field.components) + " volumes", "3");
+  if (hasNonFiniteFloats(path, field.voxels.size()))
+    failToRead(path, "a displacement is no finite number", "finite numbers of mm");
   const AffineMap<3> fixedFromPoint = fslFromPoint(field.geometry),
                      pointFromMoving = inverse(fslFromPoint(moving));
   Spread asWays, asPlaces;
