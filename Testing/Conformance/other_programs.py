@@ -249,9 +249,9 @@ def fsl():
     field = fnirt.readFnirt("warp.nii.gz", moving, fixed)
     found = field.transform(points * [-1, -1, 1], from_="world", to="world")
     agree("fslpy reads warp.nii.gz", found, mapped(points, "-tp", "spline.txt") * [-1, -1, 1])
-    theirs = nonlinear.DeformationField(field.data, moving, fixed, xform=fixed.voxToWorldMat, srcSpace="fsl", refSpace="fsl",
-                                        defType="relative", header=field.header)
-    fnirt.writeFnirt(theirs, "theirs.nii.gz")
+    theirs = fnirt.toFnirt(fnirt.fromFnirt(field, "world", "world"))
+    theirs.header["intent_code"] = 2006
+    theirs.save("theirs.nii.gz")
     agree("Tessera reads fslpy's field", mapped(points, "-tp", "theirs.nii.gz", "--tp-format", "fsl", "--moving", "moving.nii.gz"),
           found * [-1, -1, 1])
     Image(nonlinear.convertDeformationType(field, "absolute"), header=field.header).save("absolute.nii.gz")
