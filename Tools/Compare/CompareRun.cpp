@@ -5,7 +5,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
-#include "Core/Image/Files/PngFile.h"
+#include "Core/Image/Pictures/PngFile.h"
 #include "Core/Image/Pictures/ComparisonPictures.h"
 #include "Core/Image/Scores/ImageScores.h"
 #include "Core/Image/Scores/LabelScores.h"

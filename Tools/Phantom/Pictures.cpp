@@ -1,7 +1,7 @@
 #include "Tools/Phantom/Pictures.h"
 
 #include "Core/Image/Filters/RecursiveGaussian.h"
-#include "Core/Image/Files/PngFile.h"
+#include "Core/Image/Pictures/PngFile.h"
 #include "Tools/Phantom/Lettering.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "Tools/Report/SlicePictures.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Image/Files/PictureBytes.h"
+#include "Core/Image/Pictures/PictureBytes.h"
 #include "Core/Image/Pictures/PictureParts.h"
 #include "Core/Image/Pictures/PictureSlices.h"
 #include "Core/Registration/Fields/TransformFields.h"

@@ -1,7 +1,7 @@
 // needs: ITK
-#include "Core/Image/Files/ItkTransformFile.h"
+#include "Core/Image/TransformFiles/ItkTransformFile.h"
 
-#include "Core/Image/Files/ItkDisplacementFile.h"
+#include "Core/Image/TransformFiles/ItkDisplacementFile.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 

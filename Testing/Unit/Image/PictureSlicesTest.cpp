@@ -1,7 +1,7 @@
 #include "Core/Image/Pictures/PictureSlices.h"
 
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/Files/PictureBytes.h"
+#include "Core/Image/Pictures/PictureBytes.h"
 
 #include <gtest/gtest.h>
 

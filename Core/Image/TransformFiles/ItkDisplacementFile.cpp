@@ -1,4 +1,4 @@
-#include "Core/Image/Files/ItkDisplacementFile.h"
+#include "Core/Image/TransformFiles/ItkDisplacementFile.h"
 
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/ItkSupport.h"

@@ -1,4 +1,4 @@
-#include "Core/Image/Files/PngFile.h"
+#include "Core/Image/Pictures/PngFile.h"
 
 #include "Core/Compute/Error.h"
 

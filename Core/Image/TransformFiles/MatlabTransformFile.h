@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Image/Files/ItkTransformFile.h"
+#include "Core/Image/TransformFiles/ItkTransformFile.h"
 
 namespace tessera {
 

@@ -1,11 +1,11 @@
-#include "Core/Image/Files/ItkTransformFile.h"
+#include "Core/Image/TransformFiles/ItkTransformFile.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
-#include "Core/Image/Files/ItkTransformCheck.h"
+#include "Core/Image/TransformFiles/ItkTransformCheck.h"
 
 #include <itkCompositeTransform.h>
 #include <itkHDF5TransformIO.h>

@@ -1,4 +1,4 @@
-#include "Core/Image/Files/PictureBytes.h"
+#include "Core/Image/Pictures/PictureBytes.h"
 
 #include "Core/Compute/Error.h"
 

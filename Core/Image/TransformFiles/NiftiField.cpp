@@ -1,4 +1,4 @@
-#include "Core/Image/Files/NiftiField.h"
+#include "Core/Image/TransformFiles/NiftiField.h"
 
 #include "Core/Image/Files/ImageStream.h"
 
