@@ -1,7 +1,7 @@
 #include "Components/Transforms/SplineKernelTransform.h"
 
 #include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
-#include "Components/Transforms/Shared/SplineBatch.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/Shared/OnCuda/KernelForm.h"
-#include "Components/Transforms/Shared/SplineSystem.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineSystem.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 #include <mutex>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/Shared/DisplacementImage.h"
-#include "Components/Transforms/Shared/SplineKernel.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineKernel.h"
 #include "Core/Registration/TransformParts.h"
 
 #include <array>

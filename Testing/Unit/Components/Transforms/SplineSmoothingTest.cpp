@@ -1,4 +1,4 @@
-#include "Components/Transforms/Shared/Cholesky.h"
+#include "Components/Transforms/Shared/LandmarkSplines/Cholesky.h"
 #include "Components/Transforms/SplineKernelTransform.h"
 
 #include "Testing/Support/Checks/TransformChecks.h"

@@ -1,4 +1,4 @@
-#include "Components/Transforms/Shared/Cholesky.h"
+#include "Components/Transforms/Shared/LandmarkSplines/Cholesky.h"
 
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Threads/Parallel.h"

@@ -1,6 +1,6 @@
-#include "Components/Transforms/Shared/ProjectedSystem.h"
+#include "Components/Transforms/Shared/LandmarkSplines/ProjectedSystem.h"
 
-#include "Components/Transforms/Shared/Cholesky.h"
+#include "Components/Transforms/Shared/LandmarkSplines/Cholesky.h"
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Threads/Parallel.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Transforms/Shared/SplineSystem.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineSystem.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 // Splines of landmarks over batches of points. Vectors, and derivatives of a value by the vectors, have the

@@ -1,7 +1,7 @@
-#include "Components/Transforms/Shared/SplineSystem.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineSystem.h"
 
 #include "Components/Transforms/Shared/LinearSolve.h"
-#include "Components/Transforms/Shared/SplineBatch.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>

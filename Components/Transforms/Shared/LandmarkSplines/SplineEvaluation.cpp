@@ -1,4 +1,4 @@
-#include "Components/Transforms/Shared/SplineBatch.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 #include "Components/Transforms/Shared/LinearKernels.h"
-#include "Components/Transforms/Shared/SplineBatch.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Transforms/Shared/ProjectedSystem.h"
-#include "Components/Transforms/Shared/SplineKernel.h"
+#include "Components/Transforms/Shared/LandmarkSplines/ProjectedSystem.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineKernel.h"
 #include "Core/Compute/Context.h"
 
 #include <cstddef>
