@@ -1,5 +1,6 @@
 #include "Core/Registry/Describe.h"
 
+#include "Core/Compute/JoinedText.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
@@ -12,14 +13,6 @@ namespace {
 
 using Row = std::array<std::string, 4>;
 const Row heading{"Parameter", "Default", "Values", "Meaning"};
-
-std::string joined(const std::vector<std::string>& texts, const std::string& quote)
-{
-  std::string line;
-  for (const std::string& text : texts)
-    line += (line.empty() ? "" : ", ") + quote + text + quote;
-  return line;
-}
 
 std::string typeText(ParameterType type)
 {

@@ -1,6 +1,7 @@
 #include "Tools/Register/ComponentPages.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registry/Describe.h"
@@ -17,14 +18,6 @@ std::vector<const ComponentDescription*> everyDescription(const Registry& regist
   descriptions.push_back(&stageDescription());
   descriptions.push_back(&StageSettings::description());
   return descriptions;
-}
-
-std::string joined(const std::vector<std::string>& words)
-{
-  std::string text;
-  for (const std::string& word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 /// Names of the descriptions whose table has this parameter.

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
@@ -237,14 +238,6 @@ std::optional<ImageGeometry<D>> movingGrid(Run<D>& run)
     const ImageGeometry<D> grid = geometryOf<D>(headerOf(tasks.front()));
     return run.file.useDirectionCosines ? grid : withIdentityDirection<D>(grid);
   });
-}
-
-std::string joined(const std::vector<std::string>& paths)
-{
-  std::string text;
-  for (const std::string& path : paths)
-    text += (text.empty() ? "" : ", ") + path;
-  return text;
 }
 
 template <int D>
