@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Tools/Common/HostInterpolator.h"
 #include "Tools/Common/RunLog.h"
@@ -121,7 +122,7 @@ std::optional<RunQuality::Distances> distances(const PointPairs<D>& pairs, const
   return found;
 }
 
-/// What is counted of a label at voxels of the fixed image.
+/// Counts and sums of a label over the voxels of the fixed image.
 struct LabelSums {
   std::size_t fixed = 0, warped = 0, both = 0, folded = 0;
   double logJacobian = 0;
@@ -153,12 +154,8 @@ std::array<double, batchCapacity> determinantsAt(const TransformChain<D>& chain,
   std::array<double, batchCapacity> determinants;
   Context host{Device{}, 1};
   chainSpatialDerivatives<D>(host, chain, points.list(), jacobian.data(), nullptr);
-  for (std::size_t i = 0; i < points.count; ++i) {
-    Matrix<D> m;
-    for (int entry = 0; entry < D * D; ++entry)
-      m[entry / D][entry % D] = jacobian[entry * points.count + i];
-    determinants[i] = determinant(m);
-  }
+  for (std::size_t i = 0; i < points.count; ++i)
+    determinants[i] = determinant(jacobianAt<D>(jacobian.data(), points.count, i));
   return determinants;
 }
 

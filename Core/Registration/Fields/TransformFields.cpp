@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
+#include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Fields/FieldSlabs.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 
@@ -86,15 +87,11 @@ Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain,
     evaluate(context, chain, *method, &FieldInterpolator<D>::jacobianDeterminants, image.voxels);
     return image;
   }
-  forEachJacobianBatch<D>(context, chain, lattice,
-                          [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
-                            for (std::size_t i = 0; i < count; ++i) {
-                              Matrix<D> m;
-                              for (int entry = 0; entry < D * D; ++entry)
-                                m[entry / D][entry % D] = jacobian[entry * count + i];
-                              image.voxels[first + i] = static_cast<float>(determinant(m));
-                            }
-                          });
+  forEachJacobianBatch<D>(
+      context, chain, lattice, [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
+        for (std::size_t i = 0; i < count; ++i)
+          image.voxels[first + i] = static_cast<float>(determinant(jacobianAt<D>(jacobian.data(), count, i)));
+      });
   return image;
 }
 

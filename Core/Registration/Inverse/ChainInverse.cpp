@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Chain/AddedTransforms.h"
+#include "Core/Registration/Chain/JacobianAt.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,15 +45,6 @@ Vec<D> notANumber()
   Vec<D> none;
   none.fill(std::numeric_limits<double>::quiet_NaN());
   return none;
-}
-
-template <int D>
-Matrix<D> matrixAt(const std::vector<double>& jacobian, std::size_t count, std::size_t i)
-{
-  Matrix<D> m;
-  for (int entry = 0; entry < D * D; ++entry)
-    m[entry / D][entry % D] = jacobian[entry * count + i];
-  return m;
 }
 
 }
@@ -203,7 +195,7 @@ private:
     chainSpatialDerivatives<D>(context, *inverse_.chain_, batch_.list(), jacobian_.data(), nullptr);
     for (std::size_t i = 0; i < needsStep_.size(); ++i) {
       State& state = *needsStep_[i];
-      const Matrix<D> jacobian = matrixAt<D>(jacobian_, needsStep_.size(), i);
+      const Matrix<D> jacobian = jacobianAt<D>(jacobian_.data(), needsStep_.size(), i);
       state.share = determinant(jacobian) / linearDeterminant_;
       if (state.isRoot || state.halvings > mostHalvings) {
         finish(state, roots[state.number]);

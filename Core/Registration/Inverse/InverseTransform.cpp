@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Chain/ChainPasses.h"
+#include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 
 #include <algorithm>
@@ -82,10 +83,7 @@ void InverseTransform<D>::spatialDerivatives(Context& context, const Samples<D>&
       places.mm[d][i] = roots[i].pointMm[d];
   chainSpatialDerivatives<D>(context, inverse_.chain(), places.list(), jacobian, nullptr);
   for (std::size_t i = 0; i < count; ++i) {
-    Matrix<D> m;
-    for (int entry = 0; entry < D * D; ++entry)
-      m[entry / D][entry % D] = jacobian[entry * count + i];
-    m = inverse(m);
+    const Matrix<D> m = inverse(jacobianAt<D>(jacobian, count, i));
     for (int entry = 0; entry < D * D; ++entry)
       jacobian[entry * count + i] =
           isRoot(roots[i].kind) ? m[entry / D][entry % D] : std::numeric_limits<double>::quiet_NaN();
