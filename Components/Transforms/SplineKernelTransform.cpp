@@ -1,7 +1,7 @@
 #include "Components/Transforms/SplineKernelTransform.h"
 
-#include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
+#include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
@@ -120,8 +120,8 @@ std::string landmarksNeeded()
          + (D == 2 ? "line" : "plane");
 }
 
-/// What is wrong with the landmarks, after "they " or the like; empty: nothing that can be seen without
-/// solving.
+/// Returns why the landmarks determine no spline, as words that follow "they"; empty if only solving can
+/// tell.
 template <int D>
 std::string whyNoSpline(const std::vector<Vec<D>>& landmarksMm)
 {

@@ -14,8 +14,8 @@ namespace tessera {
 /// for each row.
 class CohortFolder {
 public:
-  /// Of more than 10,000 rows those whose ids have the same two digits of a digest share a folder. `rows` is
-  /// that of cohort.json, so that a table that has grown keeps the folders of its rows.
+  /// If there are more than 10,000 rows, those whose ids have the same two digits of a digest share a folder.
+  /// `rows` is that of cohort.json, so that a table that has grown keeps the folders of its rows.
   CohortFolder(std::string path, std::size_t rows);
 
   const std::string& path() const { return path_; } // with a slash at its end
@@ -28,7 +28,7 @@ private:
   bool isSplit_ = false;
 };
 
-/// What cohort.json says: what all runs of `tessera-cohort run` with this folder have in common.
+/// The contents of cohort.json: what all runs of `tessera-cohort run` with this folder have in common.
 struct CohortFile {
   std::string manifest;              // absolute path of the table
   std::string deviceKind;            // "cpu" or "cuda", for rows without a column `device`
@@ -41,7 +41,7 @@ struct CohortFile {
 std::optional<CohortFile> readCohortFile(const std::string& folder);
 void writeCohortFile(const std::string& folder, const CohortFile&);
 
-/// What run.json in a row's folder says.
+/// The part of a row's run.json that a cohort needs.
 struct RowRecord {
   std::string status, message, key, finished, text; // text: the whole file
   int exitCode = 0;

@@ -27,7 +27,7 @@ enum class RowState {
   failed,  // its record has the key of these inputs, and the same run would fail again
 };
 
-/// What a row's folder says about it. Files are read only if the cache does not know their digests.
+/// The state of a row, as its folder tells it. Files are read only if the cache does not know their digests.
 /// `isVerified`: outputs are read and compared with their digests.
 RowState rowState(const ManifestRow&, const CohortFolder&, const std::string& deviceKind, DigestCache&,
                   bool isVerified, std::optional<RowRecord>& record);

@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// What has become of the rows of a run so far.
+/// Counts how the rows of a run have ended so far.
 class CohortTally {
 public:
   explicit CohortTally(std::size_t rows) : rows_(rows) {}

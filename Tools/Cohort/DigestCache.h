@@ -28,7 +28,7 @@ public:
   std::string knownDigest(const std::string& path);
 
   void add(KnownDigest);
-  /// What digest() had to compute since the last call.
+  /// The digests that digest() had to compute since the last call.
   std::vector<KnownDigest> takeNew();
 
   /// Reads what processes have written to the folder. Lines that are damaged are left out.

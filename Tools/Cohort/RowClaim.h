@@ -27,7 +27,7 @@ public:
 private:
   bool create() const;
   bool isAbandoned() const;
-  /// Of several processes that find a claim abandoned, one may remove it.
+  /// If several processes find a claim abandoned, one of them may remove it.
   bool removeAbandoned() const;
 
   std::string folder_, path_;

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-/// What a worker has to say about a row.
+/// The answer of a worker about a row that has ended.
 struct RowAnswer {
   std::size_t row = 0;
   int exitCode = 0;

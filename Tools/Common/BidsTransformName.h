@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// What the name of a transform file says in a dataset of BIDS (Brain Imaging Data Structure):
+/// The parts of a transform file's name in a dataset of BIDS (Brain Imaging Data Structure):
 /// sub-X[_...]_from-A_to-B_mode-image[_...]_xfm.h5 resamples images of A on the grid of B.
 struct BidsTransformName {
   std::string from, to;

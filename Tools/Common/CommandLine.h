@@ -72,7 +72,7 @@ int printText(const std::string& text);
 /// The version, such as "0.1.0".
 std::string projectVersion();
 
-/// What the program was built with: lines `name: value`.
+/// Lines `name: value` that tell how the program was built.
 std::string builtFrom();
 
 }

@@ -35,9 +35,9 @@ std::string digestOfFile(const std::string& path);
 /// Never throws Error: an input that cannot be read, or that is a pipe, has no digest.
 InputDigest digestOf(const RunInput&, const FileDigest& = digestOfFile);
 
-/// What decides the bits of a run's results: the version of results, the kind of device ("cpu", "cuda") and
-/// the contents of all inputs by their roles. Not the paths, the number of threads, or the model of the
-/// device. Empty if an input has no digest.
+/// A digest of all that decides the bits of a run's results: the version of results, the kind of device
+/// ("cpu", "cuda") and the contents of all inputs by their roles. Paths, the number of threads and the model
+/// of the device do not change it. Empty if an input has no digest.
 std::string runKey(const std::vector<InputDigest>&, const std::string& deviceKind);
 
 /// Fields of run.json that do not depend on the program: versions, host, job of a scheduler, peak memory.

@@ -5,8 +5,8 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
-#include "Core/Image/Pictures/PngFile.h"
 #include "Core/Image/Pictures/ComparisonPictures.h"
+#include "Core/Image/Pictures/PngFile.h"
 #include "Core/Image/Scores/ImageScores.h"
 #include "Core/Image/Scores/LabelScores.h"
 #include "Tools/Common/Process.h"
@@ -69,7 +69,7 @@ Image<D> labelsOf(const std::string& option, const std::string& path, int thread
   return std::move(labels.image);
 }
 
-/// What counts: the mask, where both images are finite. Empty: everything.
+/// Marks the voxels of the mask at which both images are finite. Empty if all voxels count.
 template <int D>
 std::vector<std::uint8_t> voxelsInUse(const CompareOptions& options, const LoadedImage<D>& a,
                                       const LoadedImage<D>& b)

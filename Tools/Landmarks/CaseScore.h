@@ -23,8 +23,8 @@ struct CaseScore {
   int dimension = 3;
   ErrorStatistics before;
   std::optional<ErrorStatistics> after;
-  // The same divided by the diagonal of the fixed image (BIRL: rTRE); empty without a grid of the fixed
-  // image.
+  // Errors are also divided by this diagonal of the fixed image (BIRL calls them rTRE); empty without a grid
+  // of the fixed image.
   std::optional<double> diagonalMm;
   std::optional<VolumeChange> volumes; // with -tp, of a transform that is not linear
   std::vector<ScoredPoint> points;

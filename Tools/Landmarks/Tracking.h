@@ -18,8 +18,8 @@ struct TrackedPoint {
   std::string dropped;   // why it is no landmark; empty: it is one
 };
 
-/// What landmarks are tracked in. Displacements are found on the working grid of the fixed image, in which
-/// the moving image is seen through `initial`.
+/// The images in which landmarks are tracked. Displacements are found on the working grid of the fixed image,
+/// in which the moving image is seen through `initial`.
 struct TrackingScene {
   LoadedSide fixed, moving;
   std::shared_ptr<const TransformChain<3>> initial; // null: the identity

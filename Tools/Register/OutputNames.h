@@ -19,8 +19,7 @@ constexpr const char* runName = "run.json";
 /// All files that a run with these options reads.
 InputFiles inputFilesOf(const RegisterOptions&);
 
-/// The same by role, in the order of the roles that runKey() needs.
-/// `filesOf` tells the files of an image.
+/// The input files by role, in the order that runKey() needs. `filesOf` tells the files of an image.
 std::vector<RunInput>
 runInputsOf(const RegisterOptions&,
             const std::function<std::vector<std::string>(const std::string& path)>& filesOf = filesOfImage);

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-/// What a stage computes at most: all iterations of all levels, without the starts that optimizers try. A
+/// The most that a stage computes: all iterations of all levels, without the starts that optimizers try. A
 /// stage that converges does less.
 struct StageWork {
   bool isLinear = true;   // the transform: each sample moves with all parameters
@@ -22,7 +22,7 @@ StageWork workOf(const Registry&, const CheckedStage<D>&, const StageInput<D>&);
 /// Predicted by the rates of one machine with an Intel Xeon and an H200, reading and writing left out.
 double cpuSeconds(const StageWork&, int threads);
 double cudaSeconds(const StageWork&);
-/// What a process takes until it can use a CUDA device.
+/// The time that a process takes until it can use a CUDA device.
 constexpr double cudaStartSeconds = 0.32;
 
 }

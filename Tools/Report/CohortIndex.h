@@ -39,7 +39,7 @@ struct IndexOptions {
 void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>&, const CohortSpread& spread,
                       const IndexOptions& = {});
 
-/// What the page of a row tells about its cohort, in HTML: links to the index and to the pages before and
+/// The part of a row's page about its cohort, in HTML: links to the index and to the pages before and
 /// after it in the order of the index, its verdict beside the others, and its figures beside their medians.
 std::string cohortPart(const std::vector<CohortRow>&, std::size_t row, const CohortSpread&);
 

@@ -241,7 +241,7 @@ std::string fileName(const Json& run, const char* side)
              : std::string();
 }
 
-/// As data that a program finds in the page.
+/// The record as data that a program finds in the page.
 std::string recordHtml(const Json& run)
 {
   std::string text = run.dump(-1, ' ', false, Json::error_handler_t::replace), safe;

@@ -95,7 +95,7 @@ Contents<D> contentsOf(const ImagePointer<D>& image, const MaskPointer<D>& mask)
   return contents;
 }
 
-/// What is computed for a slice before its colours are known.
+/// The values of a slice, from which its colours are computed later.
 struct SliceValues {
   Panel fixed;
   std::vector<std::uint8_t> fixedGrey, beforeGrey, warpedGrey;
@@ -183,7 +183,8 @@ public:
     return values;
   }
 
-  /// Of a linear chain; empty if it is not, there is none, or it has no derivatives.
+  /// The determinant of a linear chain; empty if there is no chain, it is not linear, or it has no
+  /// derivatives.
   std::optional<double> determinant() const
   {
     if (!run_.result || !isLinear_)

@@ -152,7 +152,7 @@ std::vector<double> scalePercent(const Vec<D>& scale)
   return percent;
 }
 
-/// What a part is, as words; sets the same in `json`.
+/// Describes a part in words, and writes the same figures to `json`.
 template <int D>
 std::string wordsOf(const Part<D>& part, const Vec<D>& middleMm, Json& json)
 {

@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// What a chain does on a grid, in words and as JSON.
+/// The description of what a chain does on a grid, in words and as JSON.
 struct TransformDescription {
   std::vector<std::string> lines;
   std::string json; // one object, with a line break at its end

@@ -329,7 +329,7 @@ void writeMatrices(Run<D>& run)
   run.log.info("  Computing spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
 }
 
-/// What --write is to write.
+/// The transform and the settings that --write needs.
 template <int D>
 TransformOutput<D> outputOf(const Run<D>& run)
 {

@@ -15,8 +15,8 @@ struct ImageScores {
   double absoluteErrorDeviation = 0;
   double rootMeanSquareError = 0;
 
-  /// The same of z-scored images: each less its mean, divided by its deviation, both over the compared
-  /// voxels. None if an image is constant there.
+  /// These scores compare z-scored images: from each its mean is subtracted, and the rest is divided by its
+  /// deviation, both over the compared voxels. There are none if an image is constant there.
   struct Standardized {
     double meanAbsoluteError = 0, absoluteErrorDeviation = 0, sumOfSquaredErrors = 0;
   };

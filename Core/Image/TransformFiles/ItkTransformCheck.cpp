@@ -19,7 +19,7 @@ const std::string allowedText =
     "an ITK transform file: \"Transform:\", \"Parameters:\" and \"FixedParameters:\" "
     "of each transform";
 
-/// What a file says of one transform.
+/// The description of one transform in a file.
 struct Entry {
   std::string className;
   std::optional<std::vector<double>> fixed;

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// What the vectors of a NIfTI file say to the program that reads it.
+/// The meaning that a program gives to the vectors of a NIfTI file.
 enum class NiftiVectors {
   fnirt,    // FSL's field: four axes, intent 2006 (FSL_FNIRT_DISPLACEMENT_FIELD)
   niftyreg, // NiftyReg's field of positions: five axes, intent 1007 called NREG_TRANS, first parameter 0

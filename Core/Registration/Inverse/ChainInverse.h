@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// What was found for a point y of the moving space when a root was sought, a point x of the fixed space with
+/// The result of a search, for a point y of the moving space, for a root: a point x of the fixed space with
 /// T(x) = y.
 enum class RootKind : unsigned char {
   regular,     // a root where T keeps the orientation of its linear part

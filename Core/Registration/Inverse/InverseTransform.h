@@ -21,7 +21,7 @@ struct InverseCounts {
 template <int D>
 class InverseTransform final : public Transform<D>, public SpatialDerivatives<D> {
 public:
-  /// As ChainInverse.
+  /// The parameters are those of ChainInverse.
   InverseTransform(Context&, std::shared_ptr<const TransformChain<D>>, const ImageGeometry<D>& region,
                    double toleranceMm);
 
@@ -45,7 +45,7 @@ public:
 
   /// The chain whose inverse this is.
   const TransformChain<D>& inverted() const { return inverse_.chain(); }
-  /// Of all points since the last call.
+  /// Counts all points that were mapped since the last call.
   InverseCounts takeCounts() const;
 
 private:

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// What kind of file holds a transform.
+/// The kinds of files that hold transforms.
 enum class TransformFileKind {
   parameters, // a transform parameter file, or anything that is none of the following
   itk,        // ITK transforms: .tfm, .h5, .hdf5, and the .mat of ANTs

@@ -63,7 +63,7 @@ TransformFileContent<D> readTransformFile(const std::string& path, const Registr
                                           const Parameters::Warn& warn,
                                           const ImageGeometry<D>* grid = nullptr);
 
-/// What readTransformFile gives for a file without settings, but for its chain. Throws
+/// The settings that readTransformFile returns for a file that has none; the chain is left out. Throws
 /// Error(unreadableInput) without a grid.
 template <int D>
 TransformFileContent<D> contentWithoutSettings(const std::string& path, const ImageGeometry<D>* grid);

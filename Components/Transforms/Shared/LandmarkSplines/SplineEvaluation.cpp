@@ -31,7 +31,7 @@ struct ValueTerm {
   {
     addKernel<D, Kernel>(x, w, alpha, sum);
   }
-  /// What has no landmark: the linear part of the spline.
+  /// The linear part of the spline, which no landmark adds to.
   static Vec<D> linearPart(const SplineOfLandmarks<D>& spline, const Vec<D>& pointMm)
   {
     Vec<D> sum = spline.vector(spline.count + D);
