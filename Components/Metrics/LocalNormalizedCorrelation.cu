@@ -2,6 +2,7 @@
 
 #include "Components/Metrics/Shared/BlockSum.cuh"
 #include "Components/Metrics/Shared/LocalCorrelationOnCuda.h"
+#include "Components/Metrics/Shared/SmallWindowSums.cuh"
 #include "Components/Metrics/Shared/WindowSums.cuh"
 
 #include <algorithm>
@@ -10,11 +11,18 @@ namespace tessera {
 namespace {
 
 constexpr int threadsOfFinish = 256;
+/// Rows of positions that a warp takes in small windows: as many as its registers hold.
+template <int Radius>
+constexpr int heightOfCorrelate = 12 - 2 * Radius;
+constexpr int heightOfSlopes = 14;
 
 /// The intensities at a position, in units of their images' ranges; returns whether the position counts.
-__device__ __forceinline__ bool readPair(const UnitPairs& pairs, unsigned position, float& f, float& m)
+/// Those of a position that is not there are not read.
+__device__ __forceinline__ bool readPair(const UnitPairs& pairs, unsigned position, float& f, float& m,
+                                         bool isThere = true)
 {
-  const float fixed = __ldg(pairs.fixed + position), moving = __ldg(pairs.moving + position);
+  const float fixed = isThere ? __ldg(pairs.fixed + position) : NAN,
+              moving = isThere ? __ldg(pairs.moving + position) : 0;
   f = (fixed - pairs.fixedMiddle) * pairs.fixedScale;
   m = (moving - pairs.movingMiddle) * pairs.movingScale;
   return fixed == fixed && moving == moving;
@@ -29,10 +37,10 @@ struct PairQuantities {
   UnitPairs pairs;
   float steps; // 2^bits
 
-  __device__ void read(unsigned position, N (&values)[quantities]) const
+  __device__ void read(unsigned position, N (&values)[quantities], bool isThere = true) const
   {
     float f, m;
-    const bool counts = readPair(pairs, position, f, m);
+    const bool counts = readPair(pairs, position, f, m, isThere);
     if constexpr (std::is_same_v<N, int>) {
       f = counts ? fminf(fmaxf(f, -1.0f), 1.0f) : 0; // in this order, NaN gives a number too
       m = counts ? fminf(fmaxf(m, -1.0f), 1.0f) : 0;
@@ -56,6 +64,12 @@ struct PairQuantities {
   }
 };
 
+/// 1 / x to the last bit or two, without the rare cases that a division takes care of.
+__device__ __forceinline__ float inverseOf(float x)
+{
+  return __fdividef(1.0f, x);
+}
+
 /// Means, covariance and variances of a window, the latter three as sums.
 struct Moments {
   float n, meanF, meanM, cov, varF, varM;
@@ -66,7 +80,7 @@ __device__ __forceinline__ Moments momentsOf(const int (&sums)[6], float steps)
 {
   Moments w;
   w.n = static_cast<float>(sums[0]);
-  const float perN = 1 / w.n, step = 1 / steps, perSquare = step * step * perN;
+  const float perN = inverseOf(w.n), step = inverseOf(steps), perSquare = step * step * perN;
   const long long n = static_cast<long long>(sums[0]) * static_cast<int>(steps);
   const auto difference = [&](int product, int a, int b) {
     return static_cast<float>(n * product - static_cast<long long>(a) * b) * perSquare;
@@ -83,7 +97,7 @@ __device__ __forceinline__ Moments momentsOf(const float (&sums)[6], float)
 {
   Moments w;
   w.n = sums[0];
-  const float perN = 1 / w.n;
+  const float perN = inverseOf(w.n);
   w.meanF = sums[1] * perN;
   w.meanM = sums[2] * perN;
   w.varF = fmaf(-sums[1], w.meanF, sums[3]);
@@ -117,7 +131,7 @@ struct Correlate {
       const Moments w = momentsOf(sums, steps);
       const float ofNoise = pairs.noiseVariance * w.n;
       const float varF = fmaxf(w.varF, 0.0f) + ofNoise, varM = fmaxf(w.varM, 0.0f) + ofNoise;
-      const float inverse = 1 / (varF * varM), size = fabsf(w.cov);
+      const float inverse = inverseOf(varF * varM), size = fabsf(w.cov);
       state.sum += w.cov * size * inverse;
       ++state.windows;
       p = 2 * size * inverse;
@@ -143,11 +157,11 @@ struct ReadPulled {
   static constexpr int quantities = 3;
   Pulled<const float> pulled;
 
-  __device__ void read(unsigned position, float (&values)[quantities]) const
+  __device__ void read(unsigned position, float (&values)[quantities], bool isThere = true) const
   {
-    values[0] = __ldg(pulled.p + position);
-    values[1] = __ldg(pulled.q + position);
-    values[2] = __ldg(pulled.r + position);
+    values[0] = isThere ? __ldg(pulled.p + position) : 0;
+    values[1] = isThere ? __ldg(pulled.q + position) : 0;
+    values[2] = isThere ? __ldg(pulled.r + position) : 0;
   }
 };
 
@@ -207,18 +221,28 @@ void LocalCorrelationOnCuda::accumulate(Context& context, const IntensityPairs& 
   const int3 size = sizeOf(lattice);
   units_.fixed = lattice.fixed;
   units_.moving = lattice.moving;
-  const dim3 blocks = windowsums::blocksOf(size);
-  blocks_ = blocks.x * blocks.y * blocks.z;
-  Correlations* const ofBlocks = grown(context, ofBlocks_, blocks_);
   Pulled<float> pulled;
   if (lattice.slopesFollow)
     pulled = Pulled<float>(grown(context, pulled_, 3 * lattice.count), lattice.count);
+  const auto sumsOf = [&](const dim3& blocks) {
+    blocks_ = blocks.x * blocks.y * blocks.z;
+    return grown(context, ofBlocks_, blocks_);
+  };
+  const float steps = stepsOf(window_, lattice);
+  const PairQuantities<int> exact{units_, steps};
+  const bool isSmall = smallwindows::ifSmall(window_, [&]<int Radius>() {
+    constexpr int height = heightOfCorrelate<Radius>;
+    const dim3 blocks = smallwindows::blocksOf<Radius, height>(size);
+    smallwindows::launch<Radius, height, 4>(context, size, window_.radius[2], exact,
+                                            Correlate<int>{units_, steps, pulled, sumsOf(blocks)});
+  });
+  if (isSmall)
+    return;
   const WindowOnCuda window(window_);
-  if (window_.isBox()) {
-    const float steps = stepsOf(window_, lattice);
-    windowsums::launch<true>(context, size, window, PairQuantities<int>{units_, steps},
-                             Correlate<int>{units_, steps, pulled, ofBlocks});
-  } else
+  Correlations* const ofBlocks = sumsOf(windowsums::blocksOf(size));
+  if (window_.isBox())
+    windowsums::launch<true>(context, size, window, exact, Correlate<int>{units_, steps, pulled, ofBlocks});
+  else
     windowsums::launch<false>(context, size, window, PairQuantities<float>{units_, 1},
                               Correlate<float>{units_, 1, pulled, ofBlocks});
 }
@@ -234,10 +258,16 @@ void LocalCorrelationOnCuda::slopes(Context& context, const IntensityPairs& latt
 {
   const ReadPulled source{Pulled<const float>(pulled_.span().data(), lattice.count)};
   const WriteSlopes sink{units_, factor_.span().data(), slopes};
+  const int3 size = sizeOf(lattice);
+  const bool isSmall = smallwindows::ifSmall(window_, [&]<int Radius>() {
+    smallwindows::launch<Radius, heightOfSlopes, 4>(context, size, window_.radius[2], source, sink);
+  });
+  if (isSmall)
+    return;
   if (window_.isBox())
-    windowsums::launch<true>(context, sizeOf(lattice), WindowOnCuda(window_), source, sink);
+    windowsums::launch<true>(context, size, WindowOnCuda(window_), source, sink);
   else
-    windowsums::launch<false>(context, sizeOf(lattice), WindowOnCuda(window_), source, sink);
+    windowsums::launch<false>(context, size, WindowOnCuda(window_), source, sink);
 }
 
 }
