@@ -42,14 +42,14 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, MinBlocks)
   constexpr bool isExact = static_cast<Number>(0.5f) == 0; // int
   const int lane = threadIdx.x % 32, x = blockIdx.x * widthOfWarp<Radius> + lane;
   const int firstRow = (blockIdx.y * warpsOfBlock + threadIdx.x / 32) * Height;
-  const int firstSlice = blockIdx.z * slicesOfBlock, endSlice = min(firstSlice + slicesOfBlock, size.z);
+  const int firstSlice = blockIdx.z * slicesOfBlock;
+  const int endSlice = firstRow < size.y ? min(firstSlice + slicesOfBlock, size.z) : firstSlice;
   const int runOfSlices = isExact ? slicesOfBlock : max(windowsums::run, 2 * radiusOfSlices + 1);
   const int column = x - Radius; // whose sums this lane holds
   // One bit a row: whether this lane's column has a position there.
   const unsigned allRows = (1u << rows) - 1, above = allRows << max(0, Radius - firstRow),
                  below = allRows >> min(31, max(0, firstRow + Height + Radius - size.y));
-  const unsigned rowsInside =
-      column >= 0 && column < size.x && firstRow < size.y ? above & below & allRows : 0;
+  const unsigned rowsInside = column >= 0 && column < size.x ? above & below & allRows : 0;
   const bool hasWindow = lane < widthOfWarp<Radius> && x < size.x;
   const auto positionAt = [&](int atX, int y, int z) {
     return (static_cast<unsigned>(z) * size.y + y) * size.x + atX;
