@@ -1,83 +1,18 @@
 #include "Components/Metrics/SelfSimilarity.h"
 
+#include "Components/Metrics/Shared/SelfSimilarityOnCuda.h"
+#include "Components/Metrics/Shared/SumsOnCuda.h"
+#include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Image/Filters/SelfSimilarityOnCuda.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace tessera {
 namespace {
 
 constexpr std::size_t wantedJacobians = 1000;
-
-/// The voxels around a place, and their weights in linear interpolation.
-template <int D>
-struct Cell {
-  static constexpr std::size_t corners = std::size_t(1) << D;
-  std::array<std::size_t, corners> voxel;
-  std::array<float, corners> weight;
-  std::array<std::array<float, corners>, D> slope; // of the weights, by the index along each axis
-
-  /// False: the place lies more than half a voxel beyond the image. Nearer ones have the border's values.
-  bool setTo(const Size<D>& size, const Vec<D>& index)
-  {
-    voxel.fill(0);
-    weight.fill(1);
-    for (auto& ofAxis : slope)
-      ofAxis.fill(1);
-    std::size_t stride = 1;
-    for (int d = 0; d < D; ++d) {
-      const double last = static_cast<double>(size[d]) - 1;
-      if (!(index[d] >= -0.5 && index[d] < last + 0.5))
-        return false;
-      const double within = std::clamp(index[d], 0.0, last), below = std::min(std::floor(within), last);
-      const auto share = static_cast<float>(within - below);
-      const bool hasSlope = below < last && index[d] >= 0;
-      for (std::size_t corner = 0; corner < corners; ++corner) {
-        const bool isAbove = (corner >> d & 1) != 0;
-        voxel[corner] += stride * (static_cast<std::size_t>(below) + (isAbove && below < last));
-        const float ofAxis = isAbove ? share : 1 - share;
-        weight[corner] *= ofAxis;
-        for (int e = 0; e < D; ++e)
-          slope[e][corner] *= e != d ? ofAxis : !hasSlope ? 0 : isAbove ? 1 : -1;
-      }
-      stride *= size[d];
-    }
-    return true;
-  }
-};
-
-template <int D>
-using Channels = std::array<float, SelfSimilarityDescriptor<D>::channels>;
-
-template <int D>
-Channels<D> interpolated(const SelfSimilarityDescriptor<D>& descriptor, const Cell<D>& cell)
-{
-  Channels<D> sum{};
-  for (std::size_t corner = 0; corner < cell.corners; ++corner) {
-    const std::uint8_t* const values = &descriptor.values[descriptor.channels * cell.voxel[corner]];
-    for (std::size_t k = 0; k < descriptor.channels; ++k)
-      sum[k] += cell.weight[corner] * static_cast<float>(values[k]);
-  }
-  return sum;
-}
-
-/// The derivative by the index of sum_k v_k M_k.
-template <int D>
-Vec<D> slopeOf(const SelfSimilarityDescriptor<D>& descriptor, const Cell<D>& cell, const Channels<D>& v)
-{
-  Vec<D> slope{};
-  for (std::size_t corner = 0; corner < cell.corners; ++corner) {
-    const std::uint8_t* const values = &descriptor.values[descriptor.channels * cell.voxel[corner]];
-    float product = 0;
-    for (std::size_t k = 0; k < descriptor.channels; ++k)
-      product += v[k] * static_cast<float>(values[k]);
-    for (int d = 0; d < D; ++d)
-      slope[d] += cell.slope[d][corner] * product;
-  }
-  return slope;
-}
 
 /// The mean of dT/dx over the fixed image (and mask).
 template <int D>
@@ -132,17 +67,69 @@ void SelfSimilarity<D>::prepareForLevel(Context& context, const TermLevel<D>& le
   level_ = level;
   fixedIndexFromPoint_ = level.fixed->geometry.indexFromPoint();
   movingIndexFromPoint_ = level.moving->geometry.indexFromPoint();
-  const Matrix<D> fixedVoxelMm = level.fixed->geometry.pointFromIndex().matrix;
+  Context host{{}, context.threads};
+  const auto movingSteps = [&] {
+    const Matrix<D> fixedVoxelMm = level.fixed->geometry.pointFromIndex().matrix;
+    return multiply<D>(movingIndexFromPoint_.matrix, multiply<D>(meanJacobian<D>(host, level), fixedVoxelMm));
+  };
+  endLevel();
+  if (context.onCuda())
+    return prepareOnCuda(context, onlyCountsMemory(context) ? identityMatrix<D>() : movingSteps());
   fixed_ = Descriptor(context, *level.fixed);
-  moving_ = Descriptor(
-      context, *level.moving,
-      multiply<D>(movingIndexFromPoint_.matrix, multiply<D>(meanJacobian<D>(context, level), fixedVoxelMm)));
+  moving_ = Descriptor(context, *level.moving, movingSteps());
+}
+
+template <int D>
+void SelfSimilarity<D>::prepareOnCuda(Context& context, const Matrix<D>& movingSteps)
+{
+  const MemoryPart part(context, "metric");
+  const auto numbersOfImage = [&](const ImagePointer<D>& image, const Matrix<D>& steps) {
+    const auto voxels = voxelsOnCuda<D>(context, image);
+    return selfSimilaritiesOnCuda<D>(context, voxels->span().data(), image->geometry.size, steps);
+  };
+  auto ofFixed = numbersOfImage(level_.fixed, identityMatrix<D>()),
+       ofMoving = numbersOfImage(level_.moving, movingSteps);
+  if (onlyCountsMemory(context)) // an image at a time
+    grown(context, whileComputed_,
+          std::max(selfSimilarityBytesOnCuda<D>(level_.fixed->geometry.size),
+                   selfSimilarityBytesOnCuda<D>(level_.moving->geometry.size)));
+  auto comparison = std::make_unique<SelfSimilarityOnCuda<D>>(level_.fixed->geometry, std::move(ofFixed),
+                                                              level_.moving->geometry, std::move(ofMoving));
+  auto mean = std::make_unique<SumsOnCuda<MeanOfSecond>>(context, MeanOfSecond());
+  const MemoryPart ofSamples(context, "samples");
+  onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level_, std::move(comparison), std::move(mean));
 }
 
 template <int D>
 void SelfSimilarity<D>::endLevel()
 {
   fixed_ = moving_ = {};
+  onCuda_.reset();
+  whileComputed_ = {};
+}
+
+template <int D>
+void SelfSimilarity<D>::enqueue(Context& context, const SampleSet<D>& samples,
+                                std::span<const double> parameters, std::span<double> gradient)
+{
+  onCuda_->enqueue(context, samples, parameters, gradient);
+}
+
+template <int D>
+TermValue SelfSimilarity<D>::collect(std::span<const double> parameters, std::span<double> gradient)
+{
+  const TermValue result = onCuda_->collect(parameters, gradient);
+  validSampleRule_.check(level_.level, result.valid, result.asked);
+  return result;
+}
+
+template <int D>
+std::vector<Phase> SelfSimilarity<D>::timePhases(Context& context, const SampleSet<D>& samples,
+                                                 std::span<const double> parameters,
+                                                 std::span<double> gradient)
+{
+  return onCuda_ ? onCuda_->timePhases(context, samples, parameters, gradient)
+                 : CostTerm<D>::timePhases(context, samples, parameters, gradient);
 }
 
 template <int D>
@@ -150,34 +137,27 @@ typename MeanOverSamples<D>::ImageSum
 SelfSimilarity<D>::sumOfSquares(Context& context, const TransformChain<D>& chain,
                                 const ListSamples<D>& samples, std::span<double> gradient) const
 {
-  constexpr float perNumber = 1.0f / 255;
   thread_local PointBatch<D> points, mapped, atLast, covectors;
   mapped.count = samples.count;
   mapChain<D>(context, chain, samples, mapped.out());
-  Cell<D> cell;
+  DescriptorPlace<D> place;
   double sum = 0;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < samples.count; ++i) {
-    if (!cell.setTo(fixed_.size, fixedIndexFromPoint_(samples.point(i))))
+    if (!place.setTo(fixed_.size, fixedIndexFromPoint_(samples.point(i))))
       continue;
-    const Channels<D> fixed = interpolated<D>(fixed_, cell);
-    if (!cell.setTo(moving_.size, movingIndexFromPoint_(mapped.list().point(i))))
+    const DescriptorChannels<D> fixed = interpolated<D>(fixed_.values.data(), place);
+    if (!place.setTo(moving_.size, movingIndexFromPoint_(mapped.list().point(i))))
       continue;
-    Channels<D> difference = interpolated<D>(moving_, cell);
-    float squares = 0;
-    for (std::size_t k = 0; k < difference.size(); ++k) {
-      difference[k] = (difference[k] - fixed[k]) * perNumber;
-      squares += difference[k] * difference[k];
-    }
-    sum += squares;
+    DescriptorChannels<D> difference = interpolated<D>(moving_.values.data(), place);
+    sum += takeDifference<D>(difference, fixed);
     if (!gradient.empty()) {
-      const Vec<D> byIndex = slopeOf<D>(moving_, cell, difference);
+      const Vec<D> byIndex = slopeOf<D>(moving_.values.data(), place, difference);
       for (int d = 0; d < D; ++d) {
         points.mm[d][kept] = samples.pointMm[d][i];
         covectors.mm[d][kept] = 0;
         for (int e = 0; e < D; ++e)
-          covectors.mm[d][kept] +=
-              2 * perNumber / Descriptor::channels * byIndex[e] * movingIndexFromPoint_.matrix[e][d];
+          covectors.mm[d][kept] += factorOfSlope<D>() * byIndex[e] * movingIndexFromPoint_.matrix[e][d];
       }
     }
     ++kept;

@@ -3,6 +3,7 @@
 #include "Components/Metrics/Shared/MeanOverSamples.h"
 #include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
+#include "Core/Registration/Terms/ImageTermOnCuda.h"
 #include "Core/Registration/Terms/ValidSampleRule.h"
 
 namespace tessera {
@@ -16,26 +17,37 @@ namespace tessera {
 /// A descriptor knows the directions of its neighbours, so those of the moving image are where T maps those
 /// of the fixed one: T's mean Jacobian at the start of a level turns and stretches the steps of one fixed
 /// voxel. Between voxels, descriptors are interpolated linearly.
+///
+/// On CUDA the descriptors lie on the device, where they are computed once a level. A sample's squared
+/// difference and its gradient take the place of the moving image's intensity and gradient in
+/// ImageTermOnCuda, and the metric is their mean.
 template <int D>
-class SelfSimilarity final : public CostTerm<D> {
+class SelfSimilarity final : public CostTerm<D>, private TermOnCuda<D> {
 public:
   explicit SelfSimilarity(const Parameters&);
 
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return true; }
-  std::string whyNotOnCuda(const TransformChain<D>&) const override
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
   {
-    return "the metric \"" + description().name + "\"";
+    return tessera::whyNotOnCuda<D>(chain);
   }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;
+  TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
+  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                                std::span<double> gradient) override;
 
 private:
   using Descriptor = SelfSimilarityDescriptor<D>;
 
   TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
                          std::span<double> gradient) override;
+  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
+               std::span<double> gradient) override;
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+  void prepareOnCuda(Context&, const Matrix<D>& movingSteps);
   typename MeanOverSamples<D>::ImageSum sumOfSquares(Context&, const TransformChain<D>&,
                                                      const ListSamples<D>&, std::span<double> gradient) const;
 
@@ -45,6 +57,9 @@ private:
   AffineMap<D> fixedIndexFromPoint_, movingIndexFromPoint_;
   ChainAtParameters<D> chain_;
   MeanOverSamples<D> mean_;
+  std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // null unless the level runs on a CUDA device
+  // On the context of a MemoryCount: what the descriptors take while they are computed.
+  Buffer<std::byte> whileComputed_;
 };
 
 }

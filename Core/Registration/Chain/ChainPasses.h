@@ -33,6 +33,9 @@ public:
   virtual void addDisplacementsBefore(Context&, const SamplesOnCuda<D>&,
                                       const std::array<float*, D>& field) = 0;
 
+  /// field += T(x) - x at samples of either kind, where T is the whole chain.
+  virtual void addDisplacements(Context&, const SamplesOnCuda<D>&, const std::array<float*, D>& field) = 0;
+
   /// Adds the moments of the covectors about the centre of the last transform, which is linear. Each covector
   /// stands at the point where the last transform is evaluated. `moments` lies on the device.
   virtual void addMoments(Context&, const SamplesOnCuda<D>&, const std::array<const float*, D>& covectors,

@@ -64,11 +64,29 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
   moving_.image = *level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();
   moving_.gradientMatrix = gradientMatrix.value_or(identityMatrix<D>());
-  if (level.movingMask) {
-    movingMask_ = voxelsOnCuda<D>(context, level.movingMask);
-    moving_.mask = MaskOnCuda<D>(*level.movingMask, *movingMask_);
+  takeMaskAndMemory(context);
+}
+
+template <int D>
+ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
+                                    std::unique_ptr<ComparisonOnCuda<D>> comparison,
+                                    std::unique_ptr<MetricOnCuda> metric)
+    : level_(level), summation_(GradientSummation::fusedMultiplyAdd), onLattice_(false),
+      metric_(std::move(metric)), chain_(passesOnCuda<D>(context, *level.chain)),
+      comparison_(std::move(comparison)), samples_(context, level.fixed), fields_(level, DeviceKind::cuda),
+      result_(context, 1), found_(context, 1)
+{
+  takeMaskAndMemory(context);
+}
+
+template <int D>
+void ImageTermOnCuda<D>::takeMaskAndMemory(Context& context)
+{
+  if (level_.movingMask) {
+    movingMask_ = voxelsOnCuda<D>(context, level_.movingMask);
+    moving_.mask = MaskOnCuda<D>(*level_.movingMask, *movingMask_);
   }
-  for (const ExpectedSamples<D>& samples : level.expected)
+  for (const ExpectedSamples<D>& samples : level_.expected)
     reserve(context, samples);
 }
 
@@ -82,10 +100,10 @@ void ImageTermOnCuda<D>::reserve(Context& context, const ExpectedSamples<D>& sam
   if (samples.lattice) {
     samples_.reserve(context, *samples.lattice);
     aligned = alignedField(*samples.lattice);
-    if (!isWhole(level_, samples))
+    if (!isWhole(level_, samples) && !comparison_)
       grown(context, fixed_, kept);
   }
-  if (samples.withGradient || aligned)
+  if (samples.withGradient || aligned || comparison_)
     grown(context, gradients_, D * count);
   if (samples.withGradient)
     grown(context, slopes_, kept);
@@ -252,7 +270,10 @@ template <int D>
 IntensityPairs ImageTermOnCuda<D>::pairsOf(const Slab& slab, bool whole) const
 {
   const SamplesOnCuda<D>& samples = slab.samples;
-  return {samples.fixed ? samples.fixed : fixed_.span().data(), movingValues_.span().data(), samples.count,
+  const float* const moving = movingValues_.span().data();
+  if (comparison_)
+    return {moving, moving, samples.count};
+  return {samples.fixed ? samples.fixed : fixed_.span().data(), moving, samples.count,
           whole && samples.fixed && samples.fixed == samples.image};
 }
 
@@ -332,21 +353,14 @@ void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldI
   const SamplesOnCuda<D>& samples = slab.samples;
   GatherTarget<D> target;
   target.moving = movingValues_.span().data() + slab.offset;
-  if (!samples.fixed)
+  if (needsFixed(samples))
     target.fixed = fixed_.span().data() + slab.offset;
   if (withGradient)
     target.gradientPerMm = gradientArrays(samples.count);
   target.asked = asked;
-  const bool warps = !samples.isList() && moving_.image.order == 1;
-  if (!slab.field || !warps) {
-    const auto linear = warps ? asLinearMap(level_.chain, parameters) : std::nullopt;
-    return phase(context, "transform and interpolation", [&] {
-      if (linear)
-        warpLatticeOnCuda<D>(context, samples, *linear, {}, moving_, target);
-      else
-        chain_->gather(context, samples, moving_, target);
-    });
-  }
+  if (!slab.field || !warps(samples))
+    return phase(context, "transform and interpolation",
+                 [&] { gatherPoints(context, samples, parameters, target); });
   const std::span<float> coefficients = coefficients_.span().first(parameters.size());
   const std::array<float*, D> field = gradientArrays(samples.count);
   const TransformChain<D>* initial = level_.chain->initial.get();
@@ -359,10 +373,40 @@ void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldI
     if (!before)
       addDisplacementsBefore(context, samples);
   });
-  phase(context, "interpolation", [&] {
-    warpLatticeOnCuda<D>(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), moving_,
-                         target);
-  });
+  phase(context, "interpolation",
+        [&] { warp(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), target); });
+}
+
+/// Samples whose last transform is not evaluated as a field.
+template <int D>
+void ImageTermOnCuda<D>::gatherPoints(Context& context, const SamplesOnCuda<D>& samples,
+                                      std::span<const double> parameters, const GatherTarget<D>& target)
+{
+  if (const auto linear = warps(samples) ? asLinearMap(level_.chain, parameters) : std::nullopt)
+    return warp(context, samples, *linear, {}, target);
+  if (!comparison_)
+    return chain_->gather(context, samples, moving_, target);
+  const std::array<float*, D> displacements = gradientArrays(samples.count);
+  context.stream->fill(displacements[0], 0, D * samples.count * sizeof(float));
+  chain_->addDisplacements(context, samples, displacements);
+  warp(context, samples, {}, asConst<D>(displacements), target);
+}
+
+/// Whether warp() handles such samples.
+template <int D>
+bool ImageTermOnCuda<D>::warps(const SamplesOnCuda<D>& samples) const
+{
+  return comparison_ || (!samples.isList() && moving_.image.order == 1);
+}
+
+template <int D>
+void ImageTermOnCuda<D>::warp(Context& context, const SamplesOnCuda<D>& samples, const AffineMap<D>& before,
+                              const std::array<const float*, D>& field, const GatherTarget<D>& target)
+{
+  if (comparison_)
+    comparison_->compare(context, samples, before, field, moving_.mask, target);
+  else
+    warpLatticeOnCuda<D>(context, samples, before, field, moving_, target);
 }
 
 /// Adds the slab's part to the sums of the slabs before it.

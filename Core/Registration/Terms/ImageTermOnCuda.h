@@ -8,6 +8,7 @@
 #include "Core/Registration/Metric.h"
 #include "Core/Registration/Samples/SampleKernels.h"
 #include "Core/Registration/Samples/SamplesForCuda.h"
+#include "Core/Registration/Terms/ComparisonOnCuda.h"
 
 #include <memory>
 #include <optional>
@@ -29,6 +30,10 @@ public:
   /// Takes the memory for the expected samples. Throws Error(device) if some part has no CUDA form.
   ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&,
                   const std::optional<Matrix<D>>& gradientMatrix, GradientSummation);
+  /// The same where a comparison takes the place of the moving image and its interpolator. The metric sees
+  /// the comparison's numbers as the second of each pair, and must not need the first.
+  ImageTermOnCuda(Context&, const TermLevel<D>&, std::unique_ptr<ComparisonOnCuda<D>>,
+                  std::unique_ptr<MetricOnCuda>);
 
   /// Enqueues the work of one evaluation. `parameters` and `gradient` lie where vectorContext says, which is
   /// the host for a linear transform.
@@ -54,10 +59,17 @@ private:
   };
 
   void reserve(Context&, const ExpectedSamples<D>&);
+  void takeMaskAndMemory(Context&);
   std::vector<Slab> slabsOf(const SamplesOnCuda<D>&, const FieldMethod<D>*, std::size_t slices) const;
   std::vector<Slab> slabsOf(const SampleSet<D>&, const SamplesOnCuda<D>&, const FieldMethod<D>*) const;
   void gather(Context&, const Slab&, const FieldInterpolator<D>*, std::span<const double> parameters,
               bool withGradient, unsigned long long* asked);
+  void gatherPoints(Context&, const SamplesOnCuda<D>&, std::span<const double> parameters,
+                    const GatherTarget<D>&);
+  void warp(Context&, const SamplesOnCuda<D>&, const AffineMap<D>& before,
+            const std::array<const float*, D>& field, const GatherTarget<D>&);
+  bool warps(const SamplesOnCuda<D>&) const;
+  bool needsFixed(const SamplesOnCuda<D>& samples) const { return !samples.fixed && !comparison_; }
   IntensityPairs pairsOf(const Slab&, bool whole) const;
   IntensityPairs latticeOf(const std::vector<Slab>&, bool slopesFollow) const;
   void pullBack(Context&, const Slab&, std::span<double> gradient, Result* result);
@@ -90,6 +102,7 @@ private:
   bool onLattice_; // the metric is a LatticeMetric: intensities and slopes of all slabs stay
   std::unique_ptr<MetricOnCuda> metric_;
   std::unique_ptr<ChainPasses<D>> chain_;
+  std::unique_ptr<ComparisonOnCuda<D>> comparison_; // null: the moving image's intensities
   MovingOnCuda<D> moving_;
   std::shared_ptr<const Buffer<std::uint8_t>> movingMask_;
   SamplesForCuda<D> samples_;

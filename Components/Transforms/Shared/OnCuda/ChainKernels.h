@@ -12,9 +12,9 @@ template <int D>
 TESSERA_CUDA_ONLY void gatherOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
                                     const MovingOnCuda<D>&, const GatherTarget<D>&);
 
-/// ChainPasses::addDisplacementsBefore, where `before` is the chain without its last transform.
+/// ChainPasses::addDisplacements, and addDisplacementsBefore with the chain without its last transform.
 template <int D>
-TESSERA_CUDA_ONLY void addDisplacementsOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>& before,
+TESSERA_CUDA_ONLY void addDisplacementsOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
                                               const std::array<float*, D>& field);
 
 /// ChainPasses::addMoments. `scratch` holds momentScratch<D>() doubles.

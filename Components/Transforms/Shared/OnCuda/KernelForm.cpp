@@ -37,6 +37,11 @@ public:
   {
     addDisplacementsOnCuda<D>(context, samples, held_.before(), field);
   }
+  void addDisplacements(Context& context, const SamplesOnCuda<D>& samples,
+                        const std::array<float*, D>& field) override
+  {
+    addDisplacementsOnCuda<D>(context, samples, chain_, field);
+  }
   void addMoments(Context& context, const SamplesOnCuda<D>& samples,
                   const std::array<const float*, D>& covectors, const float* factors,
                   CovectorMoments<D>* moments) override

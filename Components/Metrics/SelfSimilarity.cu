@@ -1,0 +1,97 @@
+#include "Components/Metrics/Shared/SelfSimilarityOnCuda.h"
+
+#include "Components/Metrics/Shared/SumsOnCuda.cuh"
+#include "Core/Registration/Samples/SampleKernels.cuh"
+
+namespace tessera {
+namespace {
+
+constexpr int threads = 128;
+
+/// One sample x for each thread. Reads 8 + 12 bytes of descriptors in 3D through the caches (list: 8 of the
+/// fixed image's too) and the displacement; writes 4 bytes, and 4 D for gradients.
+template <int D, bool WithGradient>
+__global__ void __launch_bounds__(threads)
+    compareDescriptors(const __grid_constant__ SamplesOnCuda<D> samples,
+                       const __grid_constant__ AffineMap<D> before,
+                       const std::array<const float*, D> displacements,
+                       const __grid_constant__ MaskOnCuda<D> movingMask,
+                       const __grid_constant__ DescriptorOnCuda<D> fixed,
+                       const __grid_constant__ DescriptorOnCuda<D> moving,
+                       const __grid_constant__ GatherTarget<D> target)
+{
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x;
+  SampleOnCuda<D> sample;
+  sample.asked = false;
+  if (i < samples.count)
+    sample = sampleAt(samples, i);
+  float number = NAN, gradient[D] = {};
+  if (sample.asked) {
+    Vec<D> mappedMm = before(sample.pointMm);
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      if (displacements[d] != nullptr)
+        mappedMm[d] += displacements[d][i];
+    DescriptorPlace<D> place;
+    bool counts = movingMask.contains(mappedMm);
+    DescriptorChannels<D> ofFixed;
+    if (samples.isList()) {
+      counts = place.setTo(fixed.size, fixed.indexFromPoint(sample.pointMm)) && counts;
+      if (counts)
+        ofFixed = interpolated<D>(fixed.values, place);
+    } else
+      ofFixed = numbersOf<D>(fixed.values, sample.voxel);
+    counts = place.setTo(moving.size, moving.indexFromPoint(mappedMm)) && counts;
+    if (counts) {
+      DescriptorChannels<D> difference = interpolated<D>(moving.values, place);
+      number = takeDifference<D>(difference, ofFixed) / SelfSimilarityDescriptor<D>::channels;
+      if constexpr (WithGradient) {
+        const Vec<D> byIndex = slopeOf<D>(moving.values, place, difference);
+#pragma unroll
+        for (int d = 0; d < D; ++d) {
+          double sum = 0;
+#pragma unroll
+          for (int e = 0; e < D; ++e)
+            sum += factorOfSlope<D>() * byIndex[e] * moving.indexFromPoint.matrix[e][d];
+          gradient[d] = static_cast<float>(sum);
+        }
+      }
+    }
+  }
+  if (i < samples.count) {
+    target.moving[i] = number;
+    if constexpr (WithGradient) {
+#pragma unroll
+      for (int d = 0; d < D; ++d)
+        target.gradientPerMm[d][i] = gradient[d];
+    }
+  }
+  if (target.asked != nullptr) {
+    const int ofBlock = __syncthreads_count(sample.asked);
+    if (threadIdx.x == 0 && ofBlock > 0)
+      atomicAdd(target.asked, static_cast<unsigned long long>(ofBlock));
+  }
+}
+
+}
+
+template <int D>
+void SelfSimilarityOnCuda<D>::compare(Context& context, const SamplesOnCuda<D>& samples,
+                                      const AffineMap<D>& before,
+                                      const std::array<const float*, D>& displacements,
+                                      const MaskOnCuda<D>& movingMask, const GatherTarget<D>& target) const
+{
+  if (samples.count == 0)
+    return;
+  const auto kernel =
+      target.gradientPerMm[0] != nullptr ? compareDescriptors<D, true> : compareDescriptors<D, false>;
+  kernel<<<static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads)), threads, 0,
+           cudaStreamOf(context)>>>(samples, before, displacements, movingMask, fixed_, moving_, target);
+  checkLaunch("comparison of self-similarities");
+}
+
+template class SelfSimilarityOnCuda<2>;
+template class SelfSimilarityOnCuda<3>;
+template class SumsOnCuda<MeanOfSecond>;
+
+}
