@@ -44,9 +44,10 @@ ProgramText benchText()
       ownOption("matrix", "NAME",
                 "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
   matrix.repeatable = true;
-  Option metric = ownOption(
-      "metric", "NAME",
-      "cost: may be repeated (default: NormalizedMutualInformation and LocalNormalizedCorrelation)");
+  Option metric =
+      ownOption("metric", "NAME",
+                "cost: may be repeated (default: NormalizedMutualInformation, LocalNormalizedCorrelation and "
+                "SelfSimilarity)");
   metric.repeatable = true;
   Option pixels = ownOption(
       "pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)");
@@ -139,7 +140,7 @@ CostSettings costSettings(const Arguments& arguments)
   const BsiSettings settings = bsiSettings(arguments);
   CostSettings cost{settings.volumes, settings.tiles, arguments.all("metric"), 64, settings.repeats};
   if (cost.metrics.empty())
-    cost.metrics = {"NormalizedMutualInformation", "LocalNormalizedCorrelation"};
+    cost.metrics = {"NormalizedMutualInformation", "LocalNormalizedCorrelation", "SelfSimilarity"};
   cost.bins = static_cast<int>(positiveNumber("--bins", arguments.text("bins", "64"), 4, 4096));
   return cost;
 }
