@@ -104,10 +104,16 @@ TESSERA_HOST_DEVICE DescriptorChannels<D> interpolated(const std::uint8_t* value
   DescriptorChannels<D> sum{};
   TESSERA_UNROLL
   for (std::size_t corner = 0; corner < place.corners; ++corner) {
+#ifdef __CUDA_ARCH__
     const DescriptorChannels<D> numbers = numbersOf<D>(values, place.voxel[corner]);
     TESSERA_UNROLL
     for (std::size_t k = 0; k < sum.size(); ++k)
       sum[k] = sumWithProduct(sum[k], place.weight[corner], numbers[k]);
+#else
+    const std::uint8_t* const numbers = values + sum.size() * place.voxel[corner];
+    for (std::size_t k = 0; k < sum.size(); ++k)
+      sum[k] += place.weight[corner] * static_cast<float>(numbers[k]);
+#endif
   }
   return sum;
 }
