@@ -89,10 +89,6 @@ void SelfSimilarity<D>::prepareOnCuda(Context& context, const Matrix<D>& movingS
   };
   auto ofFixed = numbersOfImage(level_.fixed, identityMatrix<D>()),
        ofMoving = numbersOfImage(level_.moving, movingSteps);
-  if (onlyCountsMemory(context)) // an image at a time
-    grown(context, whileComputed_,
-          std::max(selfSimilarityBytesOnCuda<D>(level_.fixed->geometry.size),
-                   selfSimilarityBytesOnCuda<D>(level_.moving->geometry.size)));
   auto comparison = std::make_unique<SelfSimilarityOnCuda<D>>(level_.fixed->geometry, std::move(ofFixed),
                                                               level_.moving->geometry, std::move(ofMoving));
   auto mean = std::make_unique<SumsOnCuda<MeanOfSecond>>(context, MeanOfSecond());
@@ -105,7 +101,6 @@ void SelfSimilarity<D>::endLevel()
 {
   fixed_ = moving_ = {};
   onCuda_.reset();
-  whileComputed_ = {};
 }
 
 template <int D>

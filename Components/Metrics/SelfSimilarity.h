@@ -58,8 +58,6 @@ private:
   ChainAtParameters<D> chain_;
   MeanOverSamples<D> mean_;
   std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // null unless the level runs on a CUDA device
-  // On the context of a MemoryCount: what the descriptors take while they are computed.
-  Buffer<std::byte> whileComputed_;
 };
 
 }

@@ -8,33 +8,23 @@
 #include <algorithm>
 
 namespace tessera {
-namespace {
 
 using namespace selfsimilarity;
-
-template <int D>
-std::size_t voxelCount(const Size<D>& size)
-{
-  std::size_t count = 1;
-  for (const std::size_t n : size)
-    count *= n;
-  return count;
-}
-
-}
 
 template <int D>
 Buffer<std::uint8_t> selfSimilaritiesOnCuda(Context& context, const float* voxels, const Size<D>& size,
                                             const Matrix<D>& steps)
 {
   constexpr std::size_t channels = SelfSimilarityDescriptor<D>::channels;
-  const std::size_t count = voxelCount<D>(size);
+  std::size_t count = 1;
+  for (const std::size_t n : size)
+    count *= n;
   Buffer<std::uint8_t> numbers(context, channels * count);
+  Buffer<float> differences(context, channels * count);
   if (onlyCountsMemory(context))
     return numbers;
   std::array<int, D> sizes;
   std::ranges::copy(size, sizes.begin());
-  Buffer<float> differences(context, channels * count);
   const auto pairs = neighbourPairs<D>(steps);
   const Vec<D> sigmaVoxels = sigmaOf<D>(steps);
   for (std::size_t k = 0; k < channels; ++k) {
@@ -53,18 +43,9 @@ Buffer<std::uint8_t> selfSimilaritiesOnCuda(Context& context, const float* voxel
   return numbers;
 }
 
-template <int D>
-std::size_t selfSimilarityBytesOnCuda(const Size<D>& size)
-{
-  return sizeof(float) * SelfSimilarityDescriptor<D>::channels * voxelCount<D>(size);
-}
-
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template Buffer<std::uint8_t> selfSimilaritiesOnCuda<D>(Context&, const float*, const Size<D>&,            \
-                                                          const Matrix<D>&);                                 \
-  template std::size_t selfSimilarityBytesOnCuda<D>(const Size<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+template Buffer<std::uint8_t> selfSimilaritiesOnCuda<2>(Context&, const float*, const Size<2>&,
+                                                        const Matrix<2>&);
+template Buffer<std::uint8_t> selfSimilaritiesOnCuda<3>(Context&, const float*, const Size<3>&,
+                                                        const Matrix<3>&);
 
 }

@@ -7,16 +7,12 @@
 namespace tessera {
 
 /// The `values` of a SelfSimilarityDescriptor on the context's CUDA device; `voxels` is an array there, x
-/// fastest. Some numbers differ by 1 from those of the CPU: the Gaussian is in single precision. For the
-/// context of a MemoryCount it allocates the result alone.
+/// fastest. Some numbers differ by 1 from those of the CPU: the Gaussian is in single precision. The context
+/// may be that of a MemoryCount.
 ///
-/// While it runs it takes selfSimilarityBytesOnCuda. Traffic in 3D: about 500 bytes a voxel.
+/// While it runs it takes 48 bytes a voxel in 3D, 16 in 2D. Traffic in 3D: about 500 bytes a voxel.
 template <int D>
 Buffer<std::uint8_t> selfSimilaritiesOnCuda(Context&, const float* voxels, const Size<D>& size,
                                             const Matrix<D>& steps = identityMatrix<D>());
-
-/// 48 bytes a voxel in 3D, 16 in 2D.
-template <int D>
-std::size_t selfSimilarityBytesOnCuda(const Size<D>& size);
 
 }

@@ -72,11 +72,16 @@ public:
     return slices;
   }
 
-  /// What is held while the level runs.
+  /// What is held while the level runs, and what its terms take beside that while they are prepared.
   DeviceMemory held(std::size_t slabs)
   {
+    for (const auto& term : components_.terms)
+      term->endLevel();
+    takePeakDeviceMemory(count_.context());
     prepareTerms<D>(count_.context(), components_, data_, slabs);
+    const double peak = takePeakDeviceMemory(count_.context());
     DeviceMemory memory = count_.memory();
+    memory.add("preparation", std::max(0.0, peak - memory.bytes()));
     memory.add("small arrays", smallArrays);
     return memory;
   }

@@ -48,6 +48,16 @@ TEST(StageMemoryOnCuda, OfADenseFreeFormRegistrationIsAsPlanned)
       "dense B-spline, cubic interpolation");
 }
 
+TEST(StageMemoryOnCuda, OfSelfSimilaritiesIsAsPlanned)
+{
+  TESSERA_NEEDS_GPU();
+  const std::string spline = "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) "
+                             "(Metric \"SelfSimilarity\") ";
+  expectPlanned(stageInput<3>(size, spline), "self-similarities of every voxel");
+  expectPlanned(stageInput<3>(size, spline + "(ImageSampler \"RandomCoordinate\")"),
+                "self-similarities of random points");
+}
+
 TEST(StageMemoryOnCuda, OfSlabsIsAsPlanned)
 {
   TESSERA_NEEDS_GPU();
