@@ -142,10 +142,10 @@ std::unique_ptr<MetricOnCuda> LocalNormalizedCorrelation::onCuda(const Context& 
   if (const std::string why = whyNotOnCuda(); !why.empty())
     throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
   UnitPairs units;
-  units.fixedMiddle = static_cast<float>(fixed_.middle);
   units.fixedScale = static_cast<float>(fixed_.scale);
-  units.movingMiddle = static_cast<float>(moving_.middle);
+  units.fixedOffset = static_cast<float>(-fixed_.middle * fixed_.scale);
   units.movingScale = static_cast<float>(moving_.scale);
+  units.movingOffset = static_cast<float>(-moving_.middle * moving_.scale);
   units.noiseVariance = static_cast<float>(noises_[level_] * noises_[level_]);
   return std::make_unique<LocalCorrelationOnCuda>(context, windows_[level_], units, positions);
 }

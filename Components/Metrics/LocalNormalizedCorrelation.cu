@@ -11,10 +11,14 @@ namespace tessera {
 namespace {
 
 constexpr int threadsOfFinish = 256;
-/// Rows of positions that a warp takes in small windows: as many as its registers hold.
+/// Rows of positions that a warp takes in small windows, and blocks of a multiprocessor that its registers
+/// allow. More rows share more of their work, but then fewer warps fit, and the instructions of a slice no
+/// longer fit the cache.
+constexpr int heightOfSmall = 4;
 template <int Radius>
-constexpr int heightOfCorrelate = 12 - 2 * Radius;
-constexpr int heightOfSlopes = 14;
+constexpr int blocksOfCorrelate = Radius == 3 ? 4 : 5;
+template <int Radius>
+constexpr int blocksOfSlopes = Radius == 3 ? 6 : 8;
 
 /// The intensities at a position, in units of their images' ranges; returns whether the position counts.
 /// Those of a position that is not there are not read.
@@ -23,9 +27,16 @@ __device__ __forceinline__ bool readPair(const UnitPairs& pairs, unsigned positi
 {
   const float fixed = isThere ? __ldg(pairs.fixed + position) : NAN,
               moving = isThere ? __ldg(pairs.moving + position) : 0;
-  f = (fixed - pairs.fixedMiddle) * pairs.fixedScale;
-  m = (moving - pairs.movingMiddle) * pairs.movingScale;
+  f = fmaf(fixed, pairs.fixedScale, pairs.fixedOffset);
+  m = fmaf(moving, pairs.movingScale, pairs.movingOffset);
   return fixed == fixed && moving == moving;
+}
+
+/// a b as the nearest int, for products between -2^22 and 2^22. Such a product plus 1.5 * 2^23 has the int in
+/// the last bits of a float. Instructions for conversions are a fourth as fast.
+__device__ __forceinline__ int roundedProduct(float a, float b)
+{
+  return __float_as_int(fmaf(a, b, 12582912.0f)) - 0x4b400000;
 }
 
 /// 1, f, m, f f, m m and f m. As int they count in steps of 2^-bits, and then the intensities of an image are
@@ -46,11 +57,11 @@ struct PairQuantities {
       m = counts ? fminf(fmaxf(m, -1.0f), 1.0f) : 0;
       values[0] = counts;
       const float ofF = f * steps, ofM = m * steps;
-      values[1] = __float2int_rn(ofF);
-      values[2] = __float2int_rn(ofM);
-      values[3] = __float2int_rn(f * ofF);
-      values[4] = __float2int_rn(m * ofM);
-      values[5] = __float2int_rn(f * ofM);
+      values[1] = roundedProduct(f, steps);
+      values[2] = roundedProduct(m, steps);
+      values[3] = roundedProduct(f, ofF);
+      values[4] = roundedProduct(m, ofM);
+      values[5] = roundedProduct(f, ofM);
     } else {
       f = counts ? f : 0;
       m = counts ? m : 0;
@@ -118,7 +129,10 @@ struct Pulled {
 /// Writes p, q and r of the windows unless they are null, and a sum of coefficients for each block.
 template <class Number>
 struct Correlate {
-  using State = Correlations;
+  struct State {
+    double sum = 0;
+    unsigned windows = 0;
+  };
   UnitPairs pairs;
   float steps;
   Pulled<float> pulled;
@@ -146,7 +160,7 @@ struct Correlate {
   }
   __device__ void finish(const State& state) const
   {
-    const Correlations ofBlock = sumOfBlock(state);
+    const Correlations ofBlock = sumOfBlock(Correlations{state.sum, static_cast<double>(state.windows)});
     if (threadIdx.x == 0)
       ofBlocks[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = ofBlock;
   }
@@ -196,14 +210,14 @@ __global__ void __launch_bounds__(threadsOfFinish)
   *factor = static_cast<float>(perWindow) * movingScale;
 }
 
-/// The number of steps of integer sums from 0 to 1: as many as a float between 0.5 and 1 tells apart, or
-/// fewer, so that the sum over a window of this lattice fits.
+/// The number of steps of integer sums from 0 to 1: as many as roundedProduct allows, or fewer, so that the
+/// sum over a window of this lattice fits.
 float stepsOf(const LocalWindow& window, const IntensityPairs& lattice)
 {
   long long positions = 1;
   for (int d = 0; d < 3; ++d)
     positions *= std::min(2 * window.radius[d] + 1, lattice.size[d]);
-  int steps = 1 << 24;
+  int steps = 1 << 22;
   while (steps * positions >= (1LL << 31))
     steps /= 2;
   return static_cast<float>(steps);
@@ -231,10 +245,9 @@ void LocalCorrelationOnCuda::accumulate(Context& context, const IntensityPairs& 
   const float steps = stepsOf(window_, lattice);
   const PairQuantities<int> exact{units_, steps};
   const bool isSmall = smallwindows::ifSmall(window_, [&]<int Radius>() {
-    constexpr int height = heightOfCorrelate<Radius>;
-    const dim3 blocks = smallwindows::blocksOf<Radius, height>(size);
-    smallwindows::launch<Radius, height, 4>(context, size, window_.radius[2], exact,
-                                            Correlate<int>{units_, steps, pulled, sumsOf(blocks)});
+    const dim3 blocks = smallwindows::blocksOf<Radius, heightOfSmall>(size);
+    smallwindows::launch<Radius, heightOfSmall, blocksOfCorrelate<Radius>>(
+        context, size, window_.radius[2], exact, Correlate<int>{units_, steps, pulled, sumsOf(blocks)});
   });
   if (isSmall)
     return;
@@ -260,7 +273,8 @@ void LocalCorrelationOnCuda::slopes(Context& context, const IntensityPairs& latt
   const WriteSlopes sink{units_, factor_.span().data(), slopes};
   const int3 size = sizeOf(lattice);
   const bool isSmall = smallwindows::ifSmall(window_, [&]<int Radius>() {
-    smallwindows::launch<Radius, heightOfSlopes, 4>(context, size, window_.radius[2], source, sink);
+    smallwindows::launch<Radius, heightOfSmall, blocksOfSlopes<Radius>>(context, size, window_.radius[2],
+                                                                        source, sink);
   });
   if (isSmall)
     return;

@@ -35,7 +35,7 @@ struct IntensityUnit {
 /// that y is in, p = 2 |cov| / (A B), q = p cov / B. It is the exact derivative: Avants et al. take only the
 /// window around y itself.
 ///
-/// On CUDA, sums over boxes are sums of integers: intensities and their products are rounded to 2^-24 of the
+/// On CUDA, sums over boxes are sums of integers: intensities and their products are rounded to 2^-22 of the
 /// intensity range (2^-21 in windows of 9 x 9 x 9), and cut off half a range beyond the range.
 class LocalNormalizedCorrelation final : public LatticeMetric {
 public:

@@ -12,7 +12,8 @@ namespace tessera {
 struct UnitPairs {
   const float* fixed = nullptr;
   const float* moving = nullptr;
-  float fixedMiddle = 0, fixedScale = 0, movingMiddle = 0, movingScale = 0;
+  float fixedScale = 0, fixedOffset = 0, movingScale = 0,
+        movingOffset = 0;  // unit = scale * intensity + offset
   float noiseVariance = 0; // in these units
 };
 

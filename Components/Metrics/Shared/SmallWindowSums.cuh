@@ -41,7 +41,9 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, MinBlocks)
   constexpr int quantities = Source::quantities, rows = Height + 2 * Radius;
   constexpr bool isExact = static_cast<Number>(0.5f) == 0; // int
   const int lane = threadIdx.x % 32, x = blockIdx.x * widthOfWarp<Radius> + lane;
-  const int firstRow = (blockIdx.y * warpsOfBlock + threadIdx.x / 32) * Height;
+  // Broadcast, so that the compiler knows that it is the same for a warp.
+  const int warp = __shfl_sync(~0u, static_cast<int>(threadIdx.x / 32), 0);
+  const int firstRow = (static_cast<int>(blockIdx.y) * warpsOfBlock + warp) * Height;
   const int firstSlice = blockIdx.z * slicesOfBlock;
   const int endSlice = firstRow < size.y ? min(firstSlice + slicesOfBlock, size.z) : firstSlice;
   const int runOfSlices = isExact ? slicesOfBlock : max(windowsums::run, 2 * radiusOfSlices + 1);

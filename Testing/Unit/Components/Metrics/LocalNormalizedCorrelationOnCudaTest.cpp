@@ -48,7 +48,7 @@ LocalCorrelationResult evaluateOnGpu(const std::string& window, const LocalCorre
   return found;
 }
 
-/// Intensities and products are rounded to 6e-8 of the range, or to 24 bits.
+/// Intensities and products are rounded to 2.4e-7 of the range.
 void expectTheNaiveResult(const std::string& window, const LocalCorrelationCase& images, double noise = 0.001)
 {
   const LocalCorrelationResult found = evaluateOnGpu(window, images),
