@@ -104,7 +104,7 @@ std::vector<std::string> ConjugateGradient::columns() const
 ///     step = line search along d_k                        searchWolfe or searchBounded
 ///     y_(k+1) = y_k + step d_k
 ///     if the value changes by little, or the gradient vanishes: stop
-///     if BoundedStep found no lower value along d_k, and d_k is not -g_k: beta = 0 instead of stopping
+///     if the value changed by little along d_k, not -g_k, with BoundedStep: beta = 0 instead of stopping
 ///     beta = one of these, with z = g_(k+1) - g_k:
 ///       FletcherReeves    g_(k+1) . g_(k+1) / (g_k . g_k)
 ///       PolakRibiere      max(0, g_(k+1) . z / (g_k . g_k))          Gilbert and Nocedal 1992
@@ -144,8 +144,9 @@ public:
         break;
       const double newNorm = norm(context_, trialGradient_.span());
       requireFinite(name, level_, report_.iterations, line_.point.value, newNorm);
-      // Where a conjugate direction leads to no lower value, the steepest one may.
-      const bool beginsAgain = settings_.boundedStep && line_.point.step == 0 && !isSteepest_;
+      // Where a conjugate direction leads to no lower value, or hardly to one, the steepest one may.
+      const bool beginsAgain = settings_.boundedStep && !isSteepest_
+                               && (line_.point.step == 0 || changesLittle(before, line_.point.value));
       turnDirection(newNorm, beginsAgain);
       std::swap(position_, trial_);
       std::swap(gradient_, trialGradient_);
@@ -167,6 +168,12 @@ private:
                                 * std::max(1.0, norm(context_, std::as_const(position_).span()));
   }
 
+  bool changesLittle(double before, double after) const
+  {
+    return 2 * std::abs(after - before)
+           <= settings_.valueTolerance * (std::abs(after) + std::abs(before) + 1e-20);
+  }
+
   std::string stopAfter(double before, bool beginsAgain) const
   {
     const double after = report_.value;
@@ -176,8 +183,7 @@ private:
       return maximumIterationsReached;
     if (beginsAgain)
       return {};
-    if (2 * std::abs(after - before)
-        <= settings_.valueTolerance * (std::abs(after) + std::abs(before) + 1e-20))
+    if (changesLittle(before, after))
       return "The value changes by less than ValueTolerance.";
     if (gradientHasVanished())
       return gradientVanished;

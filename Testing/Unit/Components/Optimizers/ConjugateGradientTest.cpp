@@ -141,6 +141,26 @@ TEST(ConjugateGradientTest, WhereAConjugateDirectionLeadsNowhereBoundedStepsGoOn
   EXPECT_GT(begunAgain, 0u);
 }
 
+TEST(ConjugateGradientTest, BoundedStepsThatGainLittleAreAnEndAlongTheSteepestDirectionAlone)
+{
+  constexpr double tolerance = 0.05;
+  std::size_t wentOn = 0;
+  for (const std::string type : types) {
+    AnalyticCost cost(2, valley);
+    const Minimum found = minimize(cost,
+                                   "(ConjugateGradientType \"" + type
+                                       + "\")\n(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.3)\n"
+                                         "(ValueTolerance 0.05)\n(MaximumNumberOfIterations 500)",
+                                   {-1.2, 1});
+
+    for (std::size_t i = 1; i + 1 < found.rows.size(); ++i) {
+      const double before = found.rows[i - 1].value, after = found.rows[i].value;
+      wentOn += 2 * (before - after) <= tolerance * (before + after);
+    }
+  }
+  EXPECT_GT(wentOn, 0u);
+}
+
 TEST(ConjugateGradientTest, BoundedStepsAreAsLongAsTheImagesSpacingUnlessTold)
 {
   AnalyticCost cost(1, bowl({1}));
