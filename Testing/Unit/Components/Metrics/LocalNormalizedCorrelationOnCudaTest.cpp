@@ -48,13 +48,14 @@ LocalCorrelationResult evaluateOnGpu(const std::string& window, const LocalCorre
   return found;
 }
 
-/// Intensities and products are rounded to 2.4e-7 of the range.
+/// Intensities and products are rounded to 2.4e-7 of the range. In windows of two or three positions parts of
+/// slopes that are some hundred times as large cancel each other.
 void expectTheNaiveResult(const std::string& window, const LocalCorrelationCase& images, double noise = 0.001)
 {
   const LocalCorrelationResult found = evaluateOnGpu(window, images),
                                naive = naiveResult(window, images, noise);
   EXPECT_NEAR(found.value, naive.value, 1e-4 * std::abs(naive.value)) << describe(images) << window;
-  expectSameSlopes(found.slopes, naive.slopes, 1e-4, describe(images) + window);
+  expectSameSlopes(found.slopes, naive.slopes, 2e-4, describe(images) + window);
 }
 
 TEST(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopAtAwkwardSizes)
