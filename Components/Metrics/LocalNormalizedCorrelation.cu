@@ -14,9 +14,9 @@ constexpr int threadsOfFinish = 256;
 /// Rows of positions that a warp takes in small windows, and blocks of a multiprocessor that its registers
 /// allow. More rows share more of their work, but then fewer warps fit, and the instructions of a slice no
 /// longer fit the cache.
-constexpr int heightOfSmall = 4;
+constexpr int heightOfCorrelate = 3, heightOfSlopes = 5;
 template <int Radius>
-constexpr int blocksOfCorrelate = Radius == 3 ? 4 : 5;
+constexpr int blocksOfCorrelate = Radius == 3 ? 5 : 6;
 template <int Radius>
 constexpr int blocksOfSlopes = Radius == 3 ? 6 : 8;
 
@@ -245,8 +245,8 @@ void LocalCorrelationOnCuda::accumulate(Context& context, const IntensityPairs& 
   const float steps = stepsOf(window_, lattice);
   const PairQuantities<int> exact{units_, steps};
   const bool isSmall = smallwindows::ifSmall(window_, [&]<int Radius>() {
-    const dim3 blocks = smallwindows::blocksOf<Radius, heightOfSmall>(size);
-    smallwindows::launch<Radius, heightOfSmall, blocksOfCorrelate<Radius>>(
+    const dim3 blocks = smallwindows::blocksOf<Radius, heightOfCorrelate>(size);
+    smallwindows::launch<Radius, heightOfCorrelate, blocksOfCorrelate<Radius>>(
         context, size, window_.radius[2], exact, Correlate<int>{units_, steps, pulled, sumsOf(blocks)});
   });
   if (isSmall)
@@ -273,8 +273,8 @@ void LocalCorrelationOnCuda::slopes(Context& context, const IntensityPairs& latt
   const WriteSlopes sink{units_, factor_.span().data(), slopes};
   const int3 size = sizeOf(lattice);
   const bool isSmall = smallwindows::ifSmall(window_, [&]<int Radius>() {
-    smallwindows::launch<Radius, heightOfSmall, blocksOfSlopes<Radius>>(context, size, window_.radius[2],
-                                                                        source, sink);
+    smallwindows::launch<Radius, heightOfSlopes, blocksOfSlopes<Radius>>(context, size, window_.radius[2],
+                                                                         source, sink);
   });
   if (isSmall)
     return;
