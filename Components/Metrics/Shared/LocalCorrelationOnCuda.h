@@ -12,8 +12,8 @@ namespace tessera {
 struct UnitPairs {
   const float* fixed = nullptr;
   const float* moving = nullptr;
-  float fixedScale = 0, fixedOffset = 0, movingScale = 0,
-        movingOffset = 0;  // unit = scale * intensity + offset
+  // An intensity in these units is scale * intensity + offset.
+  float fixedScale = 0, fixedOffset = 0, movingScale = 0, movingOffset = 0;
   float noiseVariance = 0; // in these units
 };
 
