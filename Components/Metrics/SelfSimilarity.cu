@@ -8,9 +8,9 @@ namespace {
 
 constexpr int threads = 128;
 
-/// ComparisonOnCuda::compare, one sample x for each thread. Through the caches it reads the descriptors around
-/// T(x), 4 in 2D and 8 in 3D, and one of the fixed image (as many for a list of points). It writes 4 bytes, and
-/// 4 D for gradients.
+/// ComparisonOnCuda::compare, one sample x for each thread. Through the caches it reads the descriptors
+/// around T(x), 4 in 2D and 8 in 3D, and one of the fixed image (as many for a list of points). It writes 4
+/// bytes, and 4 D for gradients.
 template <int D, bool WithGradient>
 __global__ void __launch_bounds__(threads)
     compareDescriptors(const __grid_constant__ SamplesOnCuda<D> samples,
