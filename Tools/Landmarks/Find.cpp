@@ -47,6 +47,24 @@ double spacingFor(const FindOptions& options, const LoadedSide& fixed)
   return spacingMm;
 }
 
+/// The device that tracks. Throws Error(device) if the device that is asked for cannot.
+Context contextFor(const FindOptions& options, const TrackingScene& scene, RunLog& log)
+{
+  const bool isTensors = options.method == "sest";
+  DeviceChoice choice =
+      chooseDevice(options.device, "--device", isTensors ? "" : "--method mind has no CUDA form");
+  Context context = makeContext(choice.device, options.threads);
+  if (context.onCuda())
+    if (const std::string why = whyTensorsNotOnCuda(context, scene); !why.empty()) {
+      if (options.device != "auto")
+        throw Error(ExitCode::device, "--device " + options.device + ": " + why + ". Allowed: cpu, auto.");
+      choice = {Device{}, "cpu: " + why};
+      context = makeContext(choice.device, options.threads);
+    }
+  log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
+  return context;
+}
+
 Json jsonOf(const FindOptions& options, const TrackingScene& scene, const std::vector<TrackedPoint>& points,
             std::size_t kept)
 {
@@ -99,9 +117,12 @@ int track(const FindOptions& options, RunLog& log)
     });
   scene.spacingMm = spacingFor(options, scene.fixed);
   scene.toleranceMm = options.toleranceMm;
+  scene.reachVoxels = options.reachVoxels;
   const std::string folder = prepareOutputFolder(options.output);
-  Context context{Device{}, options.threads};
-  const std::vector<TrackedPoint> points = trackBySelfSimilarity(context, scene, log);
+  Context context = contextFor(options, scene, log);
+  const std::vector<TrackedPoint> points = options.method == "sest"
+                                               ? trackByStructureTensors(context, scene, log)
+                                               : trackBySelfSimilarity(context, scene, log);
 
   std::vector<Vec<3>> fixedMm, movingMm;
   std::string weights;

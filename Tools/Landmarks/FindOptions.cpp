@@ -39,11 +39,16 @@ OptionGroup findOptionsText()
        {"t0", "FILE", "track: transform to start from, such as that of an affine registration"},
        ownOption("method", "NAME",
                  "track: mind (default): self-similarity, a search of 16, 8 and 3 voxels about -t0, "
-                 "regularized on a tree, forwards and backwards"),
+                 "regularized on a tree, forwards and backwards; sest: structure tensors of patches, one "
+                 "search about -t0 and one backwards, for images of one modality"),
+       ownOption("reach", "VOXELS",
+                 "track --method sest: how far it searches along each axis, 1 to 12 (default 12)"),
        ownOption(
            "spacing", "MM",
            "edge of the cubic voxels that are searched (default: a cube of the volume of a voxel of -f)"),
        ownOption("tolerance", "MM", "track: how far a landmark may move unlike its neighbours (default 3)"),
+       ownOption("device", "NAME",
+                 "track: auto (default: a GPU, if there is one that can do the work), cpu, cuda or cuda:N"),
        {"o", "FILE", "detect: where the keypoints are written"},
        {"out", "FOLDER",
         "track: where fixed.txt, moving.txt, weights.txt (for -fp, -mp and --point-weights of tessera) and "
@@ -60,7 +65,8 @@ void checkOptionsOf(const std::string& command, const Arguments& arguments)
       {"convention", {"score"}}, {"m", {"score", "track"}},
       {"mMask", {"track"}},      {"t0", {"track"}},
       {"method", {"track"}},     {"spacing", {"detect", "track"}},
-      {"tolerance", {"track"}},  {"o", {"detect"}},
+      {"tolerance", {"track"}},  {"reach", {"track"}},
+      {"device", {"track"}},     {"o", {"detect"}},
       {"out", {"track"}}};
   for (const auto& [name, commands] : commandsOf)
     if (arguments.has(name) && std::ranges::count(commands, command) == 0)
@@ -83,8 +89,18 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
   options.initial = arguments.text("t0");
   options.output = arguments.text(out);
   options.method = arguments.text("method", options.method);
-  if (options.method != "mind")
-    fail("--method " + options.method + ": not known", "mind");
+  if (options.method != "mind" && options.method != "sest")
+    fail("--method " + options.method + ": not known", "mind, sest");
+  if (arguments.has("reach")) {
+    const std::string text = arguments.text("reach");
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), options.reachVoxels);
+    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || options.reachVoxels < 1
+        || options.reachVoxels > 12)
+      fail("--reach " + text + ": not such a number of voxels", "1 to 12");
+    if (options.method != "sest")
+      fail("--reach: --method mind has three stages of its own", "with --method sest");
+  }
+  options.device = arguments.text("device", options.device);
   if (arguments.has("spacing"))
     options.spacingMm = lengthMm(arguments, "spacing", 100);
   if (arguments.has("tolerance"))

@@ -1,5 +1,4 @@
 #include "Components/Transforms/SplineKernelTransform.h"
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Landmarks/DisplacementSearch.h"
 #include "Core/Image/Landmarks/TreeRegularization.h"
@@ -182,11 +181,7 @@ std::vector<TrackedPoint> trackBySelfSimilarity(Context& context, const Tracking
   std::unique_ptr<StageSpline> spline;
   for (const Stage& stage : stages) {
     const std::vector<Voxel> keypoints = foerstnerKeypoints(context, *fixedImage, mask, stage.cubeVoxels);
-    if (keypoints.size() < fewestKeypoints)
-      throw Error(ExitCode::registrationFailed,
-                  "-f: " + std::to_string(keypoints.size())
-                      + " keypoints were found. Allowed: an image with structure in its mask, for at least "
-                      + std::to_string(fewestKeypoints) + ".");
+    requireKeypoints(keypoints.size(), fewestKeypoints);
     const ImagePointer<3> movingImage =
         sampledOn(context, grid, *scene.moving.image, [&](PointBatch<3>& batch) {
           if (spline)
@@ -219,13 +214,7 @@ std::vector<TrackedPoint> trackBySelfSimilarity(Context& context, const Tracking
         kept.fixedMm.push_back(splinePairs.fixedMm[i]);
         kept.movingMm.push_back(splinePairs.movingMm[i]);
       }
-    log.info("Keypoints: " + std::to_string(points.size()) + ", of which "
-             + std::to_string(kept.fixedMm.size()) + " were found again.");
-    if (kept.fixedMm.size() < fewestKeypoints)
-      throw Error(ExitCode::registrationFailed, "-m: " + std::to_string(kept.fixedMm.size()) + " of "
-                                                    + std::to_string(points.size())
-                                                    + " keypoints were found again. Allowed: images that "
-                                                      "show the same, near each other after -t0.");
+    reportStage(kept.fixedMm.size(), points.size(), fewestKeypoints, log);
     if (&stage != &stages.back())
       spline = std::make_unique<StageSpline>(context, kept, grid);
   }

@@ -1,5 +1,6 @@
 #include "Tools/Landmarks/Tracking.h"
 
+#include "Core/Compute/Error.h"
 #include "Core/Image/Landmarks/NeighbourAgreement.h"
 
 #include <algorithm>
@@ -26,6 +27,26 @@ Vec<3> TrackingScene::toMoving(const Vec<3>& pointMm) const
     mapChain<3>(oneThread, *initial, {{&mapped[0], &mapped[1], &mapped[2]}, 1},
                 {&mapped[0], &mapped[1], &mapped[2]});
   return mapped;
+}
+
+void requireKeypoints(std::size_t found, std::size_t fewest)
+{
+  if (found < fewest)
+    throw Error(ExitCode::registrationFailed,
+                "-f: " + std::to_string(found)
+                    + " keypoints were found. Allowed: an image with structure in its mask, for at least "
+                    + std::to_string(fewest) + ".");
+}
+
+void reportStage(std::size_t kept, std::size_t keypoints, std::size_t fewest, RunLog& log)
+{
+  log.info("Keypoints: " + std::to_string(keypoints) + ", of which " + std::to_string(kept)
+           + " were found again.");
+  if (kept < fewest)
+    throw Error(ExitCode::registrationFailed, "-m: " + std::to_string(kept) + " of "
+                                                  + std::to_string(keypoints)
+                                                  + " keypoints were found again. Allowed: images that "
+                                                    "show the same, near each other after -t0.");
 }
 
 void dropOutliers(const Context& context, const TrackingScene& scene, std::vector<TrackedPoint>& points)

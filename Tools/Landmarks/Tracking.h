@@ -25,6 +25,7 @@ struct TrackingScene {
   std::shared_ptr<const TransformChain<3>> initial; // null: the identity
   double spacingMm = 0;                             // of the working grid
   double toleranceMm = 3;                           // see agreesWithNeighbours
+  int reachVoxels = 12;                             // of the search by structure tensors, along each axis
 
   /// Points of the fixed image to those of the moving image by `initial`, in place.
   void toMoving(PointBatch<3>&) const;
@@ -37,6 +38,18 @@ struct TrackingScene {
 /// of the working grid in steps of 2, the others 8 and 3 in steps of 1; each also searches backwards, and
 /// takes the mean. Throws Error(registrationFailed) if there are fewer than 9 keypoints.
 std::vector<TrackedPoint> trackBySelfSimilarity(Context&, const TrackingScene&, RunLog&);
+
+/// One search by spatially extended structure tensors (StructureTensors.h) about `initial`, as far as
+/// `reachVoxels`, and one backwards. Throws as trackBySelfSimilarity does, and as searchStructureTensors.
+std::vector<TrackedPoint> trackByStructureTensors(Context&, const TrackingScene&, RunLog&);
+
+/// Empty if the context's CUDA device can do trackByStructureTensors; else why not.
+std::string whyTensorsNotOnCuda(const Context&, const TrackingScene&);
+
+/// Throws Error(registrationFailed) if there are too few keypoints.
+void requireKeypoints(std::size_t found, std::size_t fewest);
+/// Logs how many keypoints were found again; throws Error(registrationFailed) if they are too few.
+void reportStage(std::size_t kept, std::size_t keypoints, std::size_t fewest, RunLog&);
 
 /// Marks points that leave the moving image or its mask, that come back more than two voxels from themselves,
 /// or that move unlike their neighbours, in this order.

@@ -84,6 +84,15 @@ std::vector<float> searchCosts(const Context& context, const SelfSimilarityDescr
   return costs;
 }
 
+void refine(LeastCost& least, int axis, int step, double costBefore, double costAfter)
+{
+  const double second = costBefore + costAfter - 2 * least.cost;
+  if (second > 0) {
+    least.displacement[static_cast<std::size_t>(axis)] += step * (costBefore - costAfter) / (2 * second);
+    least.curvature[static_cast<std::size_t>(axis)] = second / (step * step);
+  }
+}
+
 LeastCost leastCost(std::span<const float> costs, const DisplacementGrid& grid)
 {
   const int n = grid.perAxis();
@@ -94,13 +103,8 @@ LeastCost leastCost(std::span<const float> costs, const DisplacementGrid& grid)
     result.displacement[d] = place[d] * grid.step - grid.reach;
     if (place[d] == 0 || place[d] == n - 1)
       continue;
-    const double before = costs[static_cast<std::size_t>(found) - stride],
-                 after = costs[static_cast<std::size_t>(found) + stride];
-    const double second = before + after - 2 * result.cost;
-    if (second > 0) {
-      result.displacement[d] += grid.step * (before - after) / (2 * second);
-      result.curvature[d] = second / (grid.step * grid.step);
-    }
+    refine(result, static_cast<int>(d), grid.step, costs[static_cast<std::size_t>(found) - stride],
+           costs[static_cast<std::size_t>(found) + stride]);
   }
   return result;
 }

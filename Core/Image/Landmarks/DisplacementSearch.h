@@ -37,4 +37,8 @@ struct LeastCost {
 };
 LeastCost leastCost(std::span<const float> costs, const DisplacementGrid&);
 
+/// Moves a place of least cost to the minimum of the parabola through it and its neighbours along an axis,
+/// `step` voxels before and after it.
+void refine(LeastCost&, int axis, int step, double costBefore, double costAfter);
+
 }
