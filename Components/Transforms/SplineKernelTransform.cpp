@@ -1,6 +1,7 @@
 #include "Components/Transforms/SplineKernelTransform.h"
 
 #include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
+#include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 #include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
@@ -355,6 +356,39 @@ std::unique_ptr<HeldTransformOnCuda<D>> SplineKernelTransform<D>::hold(const Con
   else
     onHost.vectors = solvedAt(constant)->vectors;
   return holdSplineOnCuda<D>(context, onHost);
+}
+
+template <int D>
+SplineOfLandmarks<D> SplineKernelTransform<D>::splineAt(std::span<const double> parameters) const
+{
+  return splineOf(solvedAt(parameters)->vectors);
+}
+
+template <int D>
+std::string SplineKernelTransform<D>::whyNoFieldOnCuda(std::span<const double> parameters,
+                                                       const ImageGeometry<D>& lattice) const
+{
+  if constexpr (D == 3)
+    if (planSplineField(splineAt(parameters), lattice.pointFromIndex(), lattice.size))
+      return "";
+  return D == 3 ? "polynomials are not exact enough for its weights" : "2D fields have no CUDA form";
+}
+
+template <int D>
+void SplineKernelTransform<D>::fieldOnCuda(Context& context, std::span<const double> parameters,
+                                           const ImageGeometry<D>& lattice,
+                                           std::span<float> displacements) const
+{
+  if constexpr (D == 3) {
+    const std::optional<SplineFieldPlan> plan =
+        planSplineField(splineAt(parameters), lattice.pointFromIndex(), lattice.size);
+    if (plan) {
+      const auto held = hold(context, parameters);
+      return splineFieldToHost(context, *plan, held->at(context, {}).kernelSpline(), displacements);
+    }
+  }
+  throw Error(ExitCode::device, "SplineKernelTransform on CUDA: " + whyNoFieldOnCuda(parameters, lattice)
+                                    + ". Allowed: the device \"cpu\".");
 }
 
 template <int D>

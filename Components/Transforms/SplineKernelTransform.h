@@ -1,7 +1,8 @@
 #pragma once
 
-#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineSystem.h"
+#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
+#include "Core/Registration/Fields/WholeField.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 #include <mutex>
@@ -17,11 +18,13 @@ namespace tessera {
 /// -mp has at the fixed landmarks. The spline through them is that spline, so files need no relaxation, and
 /// elastix computes the same.
 ///
-/// T is linear in its parameters (SplineSystem.h).
+/// T is linear in its parameters (SplineSystem.h). Points are mapped in double precision. On CUDA, whole
+/// fields and images are computed to usualFieldToleranceMm (SplineField.h).
 template <int D>
 class SplineKernelTransform final : public OptimizableTransform<D>,
                                     public SpatialDerivatives<D>,
-                                    public KernelForm<D> {
+                                    public KernelForm<D>,
+                                    public WholeField<D> {
 public:
   explicit SplineKernelTransform(const Parameters&);
   static const ComponentDescription& description();
@@ -57,6 +60,14 @@ public:
   TransformKind kind() const override { return TransformKind::kernelSpline; }
   std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
                                                std::span<const double> constant) const override;
+
+  std::string whyNoFieldOnCuda(std::span<const double> parameters,
+                               const ImageGeometry<D>& lattice) const override;
+  void fieldOnCuda(Context&, std::span<const double> parameters, const ImageGeometry<D>& lattice,
+                   std::span<float> displacements) const override;
+  /// The spline with these parameters, in host memory as long as the transform lives and is evaluated with no
+  /// others.
+  SplineOfLandmarks<D> splineAt(std::span<const double> parameters) const;
 
   std::vector<FileEntry> fileEntries() const override;
   /// Throws Error(usage) if the landmarks determine no spline, because some are equal or all lie on a line or

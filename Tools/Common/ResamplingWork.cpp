@@ -2,6 +2,8 @@
 
 #include "Components/Resamplers/Shared/OneSplineChain.h"
 #include "Components/Transforms/BSplineTransform.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
+#include "Core/Registration/Fields/WholeField.h"
 
 #include <cmath>
 
@@ -62,10 +64,14 @@ bool isPlainCubic(const TransformChain<D>& link)
   return grid.order == cubicOrder && !grid.cyclic;
 }
 
+/// The time of a pair of a voxel and a landmark in a field of polynomials (SplineField.h), relative to that
+/// of a pair alone: few pairs are computed.
+constexpr double shareOfLandmarks = 0.02;
+
 /// Adds T(x) for so many points, transform by transform. A B-spline along the lattice's axes counts as
-/// `aligned`.
+/// `aligned`, and many landmarks as `ofLandmarks` of theirs.
 template <int D>
-void addPoints(WorkItems& items, Work aligned, const TransformChain<D>& chain,
+void addPoints(WorkItems& items, Work aligned, double ofLandmarks, const TransformChain<D>& chain,
                const ImageGeometry<D>& lattice, double points)
 {
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
@@ -74,9 +80,10 @@ void addPoints(WorkItems& items, Work aligned, const TransformChain<D>& chain,
       items.add(isAligned(*link, lattice) ? aligned : Work::pointSpline,
                 points * shareOfCubic(gridOf(*link).order, D));
       break;
-    case TransformKind::kernelSpline:
-      items.add(Work::pointLandmark, points * static_cast<double>(link->transform->parameterCount()) / D);
-      break;
+    case TransformKind::kernelSpline: {
+      const double pairs = points * static_cast<double>(link->transform->parameterCount()) / D;
+      items.add(Work::pointLandmark, pairs < fewestPairsOfField ? pairs : pairs * ofLandmarks);
+    } break;
     case TransformKind::displacementImage:
       items.add(Work::pointLinear, points * D);
       break;
@@ -136,18 +143,23 @@ void addImages(DeviceWork& work, const TransformChain<D>& chain, const ImageGeom
     addLookUps<D>(work.cpu, isDirectOnCpu ? Work::directNearest : Work::pointNearest, lookUp, output);
     addLookUps<D>(work.cuda, isDirectOnCuda ? Work::directNearest : Work::pointNearest, lookUp, output);
     if (!isDirectOnCpu && i % imagesAtOnce == 0)
-      addPoints<D>(work.cpu, Work::pointAlignedSpline, chain, lattice, voxels);
+      addPoints<D>(work.cpu, Work::pointAlignedSpline, 1, chain, lattice, voxels);
     if (!isDirectOnCuda)
-      addPoints<D>(work.cuda, Work::pointSpline, chain, lattice, output);
+      addPoints<D>(work.cuda, Work::pointSpline, D == 3 ? shareOfLandmarks : 1, chain, lattice, output);
     else if (spline)
       work.cuda.add(Work::directSpline, output);
   }
 }
 
 template <int D>
-void addField(DeviceWork& work, const ImageGeometry<D>& lattice, std::size_t components)
+void addField(DeviceWork& work, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
+              std::size_t components)
 {
   const auto voxels = static_cast<double>(lattice.voxelCount());
+  if (wholeFieldOf(chain)) {
+    addPoints<D>(work.cpu, Work::pointAlignedSpline, 1, chain, lattice, voxels);
+    addPoints<D>(work.cuda, Work::pointSpline, shareOfLandmarks, chain, lattice, voxels);
+  }
   const Work kind = components == 1                             ? Work::fieldDeterminants
                     : components == static_cast<std::size_t>(D) ? Work::fieldDisplacements
                                                                 : Work::fieldMatrices;
@@ -175,7 +187,7 @@ double cudaSeconds(const Calibration& calibration, int dimension, const DeviceWo
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template void addImages<D>(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>&, const LookUp&,  \
                              const std::vector<ImageSizes>&, std::size_t);                                   \
-  template void addField<D>(DeviceWork&, const ImageGeometry<D>&, std::size_t)
+  template void addField<D>(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>&, std::size_t)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);
 #undef TESSERA_INSTANTIATE

@@ -45,9 +45,9 @@ void addImages(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>& la
                const std::vector<ImageSizes>&, std::size_t imagesAtOnce);
 
 /// Adds a field of `components` floats a voxel: displacements (D), determinants (1) or matrices (D * D) of a
-/// B-spline along the lattice's axes.
+/// B-spline along the lattice's axes, or of a WholeField.
 template <int D>
-void addField(DeviceWork&, const ImageGeometry<D>& lattice, std::size_t components);
+void addField(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>& lattice, std::size_t components);
 
 /// Predicted seconds, with the start of the process and of the device.
 double cpuSeconds(const Calibration&, int dimension, const DeviceWork&, int threads);

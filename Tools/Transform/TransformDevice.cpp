@@ -62,11 +62,11 @@ DeviceWork workOf(const TransformDeviceRequest<D>& request, const KnownImages<D>
   addImages<D>(work, request.chain, request.lattice,
                {majority ? LookUp::Kind::majority : LookUp::Kind::nearest, 0}, known.labels, maxImagesAtOnce);
   if (options.field)
-    addField<D>(work, request.lattice, D);
+    addField<D>(work, request.chain, request.lattice, D);
   if (options.determinants)
-    addField<D>(work, request.lattice, 1);
+    addField<D>(work, request.chain, request.lattice, 1);
   if (options.matrices)
-    addField<D>(work, request.lattice, D * D);
+    addField<D>(work, request.chain, request.lattice, D * D);
   return work;
 }
 

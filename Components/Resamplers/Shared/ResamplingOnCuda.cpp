@@ -3,6 +3,8 @@
 #include "Components/Resamplers/Shared/LargestCoordinate.h"
 #include "Components/Resamplers/Shared/RunShapes.h"
 #include "Components/Transforms/BSplineTransform.h"
+#include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
+#include "Components/Transforms/SplineKernelTransform.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Registration/Interpolation/LabelMajority.h"
 #include "Core/Registration/Samples/FixedPointIndex.h"
@@ -19,6 +21,7 @@ using namespace resampling;
 
 // Limits in voxels of the integers and floats of the kernels.
 constexpr double largestWhole = 0x1p29, longestShift = 0x1p12, farthestVoxel = 0x1p31;
+constexpr std::size_t voxelsOfField = std::size_t(1) << 22; // whose displacements are in memory at once
 // Shared memory for control points.
 constexpr double wantedBytesOfWarp = 5 << 10, maxBytesOfBlock = 96 << 10;
 
@@ -47,6 +50,14 @@ IndexMap<D> indexMapOf(const AffineMap<D>& map, double plus, const RunShape& sha
   return made;
 }
 
+/// The number of slices whose displacements are in memory at once.
+template <int D>
+std::size_t slicesOfField(const ImageGeometry<D>& lattice)
+{
+  const std::size_t perSlice = lattice.voxelCount() / lattice.size[D - 1];
+  return std::clamp<std::size_t>(voxelsOfField / perSlice, 1, lattice.size[D - 1]);
+}
+
 /// Bound of the error of indices from rounding to single precision within a run, in voxels.
 template <int D>
 double marginOfIndices(const AffineMap<D>& map, const RunShape& shape)
@@ -72,18 +83,39 @@ MovingToResample<D>::MovingToResample(const Context& context, const ResampleSour
 template <int D>
 ResamplingOnCuda<D>::ResamplingOnCuda(Context& context, const TransformChain<D>& chain,
                                       const ImageGeometry<D>& lattice)
-    : lattice_(lattice), held_(std::make_shared<HeldChainOnCuda<D>>(context, chain)),
-      oneSpline_(asOneSpline<D>(chain))
+    : lattice_(lattice),
+      held_(std::make_shared<HeldChainOnCuda<D>>(HeldChainOnCuda<D>::constant(context, chain))),
+      chain_(held_->before()), oneSpline_(asOneSpline<D>(chain))
 {
-  if (chain.transform->linear()) {
-    chain_ = held_->at(context, chain.parameters);
-  } else {
-    parameters_.fromHost(context, chain.parameters);
-    if (!onlyCountsMemory(context))
-      chain_ = held_->at(context, std::as_const(parameters_).span());
-  }
   if (oneSpline_ && oneSpline_->spline)
     holdSpline(context);
+  if constexpr (D == 3)
+    planLandmarks(chain, onlyCountsMemory(context));
+}
+
+/// Looks for the link that a field can replace: a spline of many landmarks behind linear transforms.
+template <int D>
+void ResamplingOnCuda<D>::planLandmarks(const TransformChain<D>& chain, bool counts)
+{
+  if constexpr (D == 3) {
+    int after = 0; // links behind it
+    for (const TransformChain<D>* link = &chain; link; link = link->initial.get(), ++after) {
+      const auto* spline = dynamic_cast<const SplineKernelTransform<D>*>(link->transform.get());
+      const bool isAtPoints = !link->initial || link->combination == Combination::compose;
+      const auto before = link->initial ? asOneSpline<D>(*link->initial) : OneSplineChain<D>{};
+      if (!spline || !isAtPoints || !before || before->spline
+          || static_cast<double>(lattice_.voxelCount()) * static_cast<double>(spline->parameterCount())
+                 < fewestPairsOfField * D)
+        continue;
+      const AffineMap<D> toLink =
+          link->initial ? compose(before->linear, lattice_.pointFromIndex()) : lattice_.pointFromIndex();
+      if (counts)
+        landmarks_.emplace(); // it may need the memory
+      else if (const auto plan = planSplineField(spline->splineAt(link->parameters), toLink, lattice_.size))
+        landmarks_ = LandmarkField{*plan, chain_.count - 1 - after};
+      return;
+    }
+  }
 }
 
 template <int D>
@@ -121,7 +153,9 @@ double ResamplingOnCuda<D>::deviceBytes(const TransformChain<D>& chain, const Im
 {
   MemoryCount count;
   const ResamplingOnCuda held(count.context(), chain, lattice);
-  return count.bytes();
+  const std::size_t perSlice = lattice.voxelCount() / lattice.size[D - 1];
+  return count.bytes()
+         + (held.landmarks_ ? static_cast<double>(D * sizeof(float) * perSlice * slicesOfField(lattice)) : 0);
 }
 
 template <int D>
@@ -208,7 +242,7 @@ const char* ResamplingOnCuda<D>::method(const MovingToResample<D>& moving) const
   case Way::spline:
     return "a B-spline at each voxel";
   default:
-    return "points in double precision";
+    return landmarks_ ? "a spline of landmarks to 0.001 mm" : "points in double precision";
   }
 }
 
@@ -220,6 +254,8 @@ void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& 
   work.lattice.firstSlice = static_cast<int>(first);
   work.lattice.endSlice = static_cast<int>(first + count);
   work.lattice.voxels = voxels;
+  if (landmarks_)
+    return resampleByLandmarks(context, work.lattice, first, count, voxels);
   if (work.way == Way::points)
     return resampleByPoints<D>(context, work.lattice);
   Buffer<unsigned> unsure(context, wordsOfMarks<D>(work.lattice));
@@ -230,6 +266,36 @@ void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& 
   else
     resampleBySpline<D>(context, work.lattice, work.index, work.spline, work.shape);
   resampleUnsureVoxels<D>(context, work.lattice);
+}
+
+/// The link is replaced by an image of its displacements, slab by slab.
+template <int D>
+void ResamplingOnCuda<D>::resampleByLandmarks(Context& context, LatticeToResample<D> lattice,
+                                              std::size_t first, std::size_t count, float* voxels) const
+{
+  if constexpr (D == 3) {
+    const std::size_t perSlice = lattice_.voxelCount() / lattice_.size[2],
+                      atOnce = std::min(slicesOfField(lattice_), count);
+    Buffer<float> displacements(context, 3 * perSlice * atOnce);
+    TransformOnCuda<D>& link = lattice.chain.links[landmarks_->link];
+    const SplineOfLandmarks<D> spline = link.kernelSpline();
+    const AffineMap<D> indexFromPoint = inverse<D>(landmarks_->plan.pointFromIndex);
+    link.kind = TransformKind::displacementImage;
+    link.displacements = displacements.span().data();
+    link.order = 0;
+    for (std::size_t slab = first; slab < first + count; slab += atOnce) {
+      const std::size_t slices = std::min(atOnce, first + count - slab);
+      splineFieldOnCuda(context, landmarks_->plan, spline, slab, slices, displacements.span().data());
+      link.map = indexFromPoint;
+      link.map.offset[2] -= static_cast<double>(slab);
+      link.points = {static_cast<int>(lattice_.size[0]), static_cast<int>(lattice_.size[1]),
+                     static_cast<int>(slices)};
+      lattice.firstSlice = static_cast<int>(slab);
+      lattice.endSlice = static_cast<int>(slab + slices);
+      lattice.voxels = voxels + perSlice * (slab - first);
+      resampleByPoints<D>(context, lattice);
+    }
+  }
 }
 
 template struct MovingToResample<2>;

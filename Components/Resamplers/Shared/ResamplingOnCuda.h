@@ -2,6 +2,7 @@
 
 #include "Components/Resamplers/Shared/OneSplineChain.h"
 #include "Components/Resamplers/Shared/ResamplingKernels.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/Resampler.h"
@@ -39,8 +40,8 @@ public:
   /// Bytes of the device's memory that an object for this chain holds.
   static double deviceBytes(const TransformChain<D>&, const ImageGeometry<D>& lattice);
 
-  /// The way of the kernels, for the log: "one linear map", "a B-spline at each voxel" or "points in double
-  /// precision".
+  /// The way of the kernels, for the log: "one linear map", "a B-spline at each voxel", "a spline of
+  /// landmarks to 0.001 mm" or "points in double precision".
   const char* method(const MovingToResample<D>&) const;
 
   /// Enqueues the kernels that write the moving image at T(x) to `voxels` on the device, for slices
@@ -59,13 +60,22 @@ private:
     RunShape shape;
   };
 
+  /// A link of the chain that is a spline of landmarks, whose points are those of a lattice.
+  struct LandmarkField {
+    SplineFieldPlan plan;
+    int link = 0;
+  };
+
   void holdSpline(Context&);
+  void planLandmarks(const TransformChain<D>&, bool counts);
+  void resampleByLandmarks(Context&, LatticeToResample<D>, std::size_t first, std::size_t count,
+                           float* voxels) const;
   Work workFor(const MovingToResample<D>&) const;
 
   ImageGeometry<D> lattice_;
   std::shared_ptr<HeldChainOnCuda<D>> held_;
-  Buffer<double> parameters_; // parameters of the chain's last transform
   ChainOnCuda<D> chain_;
+  std::optional<LandmarkField> landmarks_;     // empty: no link of the chain is computed as a field
   std::optional<OneSplineChain<D>> oneSpline_; // empty: all images go by points
   SplineToResample<D> spline_;
   Buffer<float> coefficients_; // coefficients of the B-spline in mm

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/Fields/WholeField.h"
 
 namespace tessera {
 namespace {
@@ -55,8 +56,14 @@ FieldMethods<D>::FieldMethods(const Registry& registry, const TransformChain<D>&
   }
   if (const FieldForm<D>* form = chain.transform->field())
     field_ = form->alignedField(lattice);
-  if (!field_)
-    whyByPoints_ = "the " + chain.transform->name() + " is no B-spline along the axes of the output grid";
+  if (field_)
+    return;
+  whyByPoints_ = "the " + chain.transform->name() + " is no B-spline along the axes of the output grid";
+  if (const WholeField<D>* whole = wholeFieldOf(chain)) {
+    const std::string why = whole->whyNoFieldOnCuda(chain.parameters, lattice);
+    isWholeOnCuda_ = why.empty();
+    whyByPoints_ += why.empty() ? "" : ", and " + why;
+  }
 }
 
 template <int D>
@@ -85,7 +92,7 @@ template <int D>
 std::string FieldMethods<D>::whyNotOnCuda(FieldQuantity quantity) const
 {
   if (!field_)
-    return whyByPoints_;
+    return isWholeOnCuda_ && quantity == FieldQuantity::displacements ? "" : whyByPoints_;
   if (named_)
     return named_->runsOn(DeviceKind::cuda)
                ? ""

@@ -51,6 +51,7 @@ private:
   Method best(DeviceKind, FieldQuantity) const;
 
   std::string given_, whyByPoints_;
+  bool isWholeOnCuda_ = false; // displacements have a way of their own on CUDA (WholeField)
   std::optional<AlignedField<D>> field_;
   std::vector<Method> known_;
   Method named_; // null if the name is "auto"

@@ -4,6 +4,7 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Fields/FieldSlabs.h"
+#include "Core/Registration/Fields/WholeField.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 
 namespace tessera {
@@ -61,6 +62,10 @@ VectorImage<D> displacementField(Context& context, const TransformChain<D>& chai
   VectorImage<D> field{lattice, D, std::vector<float>(D * lattice.voxelCount())};
   if (method) {
     evaluate(context, chain, *method, &FieldInterpolator<D>::displacements, field.voxels);
+    return field;
+  }
+  if (const WholeField<D>* whole = context.onCuda() ? wholeFieldOf(chain) : nullptr) {
+    whole->fieldOnCuda(context, chain.parameters, lattice, field.voxels);
     return field;
   }
   requireCpuForPoints(context);

@@ -111,6 +111,16 @@ TEST(ResamplingWorkTest, LandmarksCountEach)
   const DeviceWork work = imageWork(chain, linear);
   EXPECT_EQ(counted(work.cpu), (Counts{{"PointLinear", 60}, {"PointLandmark", 300}}));
   EXPECT_EQ(counted(work.cuda), counted(work.cpu));
+
+  DeviceWork field;
+  addField<3>(field, chain, image->geometry, 3);
+  EXPECT_EQ(field.cpu.of(Work::pointLandmark), 300);
+  ImageGeometry<3> large = image->geometry;
+  large.size = {1000, 1000, 1000};
+  DeviceWork ofLarge;
+  addImages<3>(ofLarge, chain, large, linear, {{100, 1}}, 8);
+  EXPECT_EQ(ofLarge.cpu.of(Work::pointLandmark), 5e9);
+  EXPECT_LT(ofLarge.cuda.of(Work::pointLandmark), 1e9); // by polynomials
 }
 
 TEST(ResamplingWorkTest, MajoritiesGoByPointsOnTheCpuUnderAnyTransform)
@@ -139,7 +149,7 @@ TEST(ResamplingWorkTest, FieldsCountTheirWayBack)
   for (const auto& [components, name] :
        {std::pair{3u, "FieldDisplacements"}, {1u, "FieldDeterminants"}, {9u, "FieldMatrices"}}) {
     DeviceWork work;
-    addField<3>(work, plainImage()->geometry, components);
+    addField<3>(work, letterChain<3>("B", plainImage()), plainImage()->geometry, components);
     EXPECT_EQ(counted(work.cpu), (Counts{{name, 60}}));
     EXPECT_EQ(counted(work.cuda), (Counts{{name, 60}}));
     EXPECT_EQ(work.cuda.downloadedBytes, 240 * components);

@@ -4,15 +4,34 @@
 
 namespace tessera {
 
+namespace {
+
+template <int D>
+void requireCudaForm(const TransformChain<D>& chain)
+{
+  if (const std::string why = whyNotOnCuda(chain); !why.empty())
+    throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
+}
+
+}
+
 template <int D>
 HeldChainOnCuda<D>::HeldChainOnCuda(const Context& context, const TransformChain<D>& chain)
     : last_(chain.transform), combination_(chain.initial ? chain.combination : Combination::compose)
 {
-  if (const std::string why = whyNotOnCuda(chain); !why.empty())
-    throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
+  requireCudaForm(chain);
   heldLast_ = kernelFormOf(*last_)->hold(context, {});
   if (chain.initial)
     append(context, *chain.initial);
+}
+
+template <int D>
+HeldChainOnCuda<D> HeldChainOnCuda<D>::constant(const Context& context, const TransformChain<D>& chain)
+{
+  requireCudaForm(chain);
+  HeldChainOnCuda held;
+  held.append(context, chain);
+  return held;
 }
 
 template <int D>

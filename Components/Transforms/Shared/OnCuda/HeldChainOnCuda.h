@@ -14,6 +14,9 @@ public:
   HeldChainOnCuda() = default;
   /// Copies the parameters of the constant transforms. Throws Error(device) with whyNotOnCuda.
   HeldChainOnCuda(const Context&, const TransformChain<D>&);
+  /// A chain whose parameters are all constant: before() is the whole chain. A spline of landmarks then needs
+  /// no influence matrix. Throws as above.
+  static HeldChainOnCuda constant(const Context&, const TransformChain<D>&);
 
   /// `parameters` of the last transform lie on the host if it is linear, else on the device.
   ChainOnCuda<D> at(const Context&, std::span<const double> parameters);

@@ -1,0 +1,169 @@
+#include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace tessera {
+namespace {
+
+constexpr double farInCorners = 2;      // distance of far landmarks, relative to that of the corners
+constexpr double shareOfEstimate = 0.5; // of the tolerance, since errors are only estimated
+constexpr int placesTried = 128;
+
+double halfBlock()
+{
+  return (SplineFieldPlan::blockVoxels - 1) / 2.0;
+}
+
+double length(const Vec<3>& v)
+{
+  return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+Vec<3> fromMiddle(const AffineMap<3>& pointFromIndex, const Vec<3>& voxels)
+{
+  return apply<3>(pointFromIndex.matrix, voxels);
+}
+
+void placeNodes(SplineFieldPlan& plan, int nodes)
+{
+  plan.nodes = nodes;
+  for (int j = 0; j < nodes; ++j)
+    plan.nodePlaces[j] = halfBlock() * std::cos(std::numbers::pi * (j + 0.5) / nodes);
+  for (int v = 0; v < SplineFieldPlan::blockVoxels; ++v)
+    for (int j = 0; j < nodes; ++j) {
+      plan.weights[v][j] = 1;
+      for (int m = 0; m < nodes; ++m)
+        if (m != j)
+          plan.weights[v][j] *=
+              (v - halfBlock() - plan.nodePlaces[m]) / (plan.nodePlaces[j] - plan.nodePlaces[m]);
+    }
+}
+
+/// The largest error of the polynomial of a landmark with weight 1 at the distance farMm, over some
+/// directions and every fifth voxel.
+double unitError(const SplineFieldPlan& plan, const SplineOfLandmarks<3>& spline)
+{
+  constexpr double s = 0.5773502691896258, t = 0.7071067811865476;
+  double largest = 0;
+  for (const Vec<3>& direction :
+       {Vec<3>{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {s, s, s}, {t, 0, -t}, {0.36, 0.48, 0.8}}) {
+    const auto term = [&](double x, double y, double z) {
+      const Vec<3> offset = fromMiddle(plan.pointFromIndex, {x, y, z});
+      Vec<3> difference, sum{};
+      for (std::size_t d = 0; d < 3; ++d)
+        difference[d] = offset[d] - plan.farMm * direction[d];
+      withKernel<3>(spline.kernel, [&](auto kernel) {
+        addKernel<3, decltype(kernel)::value>(difference, {1, 1, 1}, spline.alpha, sum);
+      });
+      return sum;
+    };
+    const int n = plan.nodes;
+    std::array<Vec<3>, SplineFieldPlan::mostNodes * SplineFieldPlan::mostNodes * SplineFieldPlan::mostNodes>
+        values;
+    for (int k = 0; k < n; ++k)
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n; ++i)
+          values[static_cast<std::size_t>((k * n + j) * n + i)] =
+              term(plan.nodePlaces[i], plan.nodePlaces[j], plan.nodePlaces[k]);
+    for (int z = 0; z < SplineFieldPlan::blockVoxels; z += 5)
+      for (int y = 0; y < SplineFieldPlan::blockVoxels; y += 5)
+        for (int x = 0; x < SplineFieldPlan::blockVoxels; x += 5) {
+          Vec<3> error = term(x - halfBlock(), y - halfBlock(), z - halfBlock());
+          for (int k = 0; k < n; ++k)
+            for (int j = 0; j < n; ++j)
+              for (int i = 0; i < n; ++i)
+                for (std::size_t d = 0; d < 3; ++d)
+                  error[d] -= plan.weights[z][k] * plan.weights[y][j] * plan.weights[x][i]
+                              * values[static_cast<std::size_t>((k * n + j) * n + i)][d];
+          largest = std::max(largest, length(error));
+        }
+  }
+  return largest;
+}
+
+/// The exponent p of the kernel's growth r^p.
+int growth(SplineKernel kernel)
+{
+  using enum SplineKernel;
+  return kernel == volume || kernel == elasticBody ? 3 : kernel == thinPlateR2LogR ? 2 : 1;
+}
+
+/// Where landmarks are closest: twice the root of the sum of their squared weights, since their errors have
+/// signs of their own. Each weight is divided by the distance over farMm to the power of `decay`.
+double weightsAtWorst(const SplineOfLandmarks<3>& spline, double farMm, int decay)
+{
+  double largest = 0;
+  const int step = (spline.count + placesTried - 1) / placesTried;
+  for (int place = 0; place < spline.count; place += step) {
+    const Vec<3> middle = spline.landmarkMm(place);
+    double sum = 0;
+    for (int i = 0; i < spline.count; ++i) {
+      const double ratio = farMm / std::max(length(minus(spline.landmarkMm(i), middle)), farMm);
+      double share = length(spline.vector(i));
+      for (int power = 0; power < decay; ++power)
+        share *= ratio;
+      sum += share * share;
+    }
+    largest = std::max(largest, 2 * std::sqrt(sum));
+  }
+  return largest;
+}
+
+/// An estimate of the largest error that single precision leaves: a few roundings of the largest distance,
+/// with random signs.
+double singleError(const SplineOfLandmarks<3>& spline, const SplineFieldPlan& plan)
+{
+  Vec<3> low, high;
+  low.fill(std::numeric_limits<double>::infinity());
+  high.fill(-std::numeric_limits<double>::infinity());
+  const auto include = [&](const Vec<3>& pointMm) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      low[d] = std::min(low[d], pointMm[d]);
+      high[d] = std::max(high[d], pointMm[d]);
+    }
+  };
+  for (int corner = 0; corner < 8; ++corner)
+    include(
+        plan.pointFromIndex(Vec<3>{corner & 1 ? plan.size[0] - 1.0 : 0, corner & 2 ? plan.size[1] - 1.0 : 0,
+                                   corner & 4 ? plan.size[2] - 1.0 : 0}));
+  double squares = 0;
+  for (int i = 0; i < spline.count; ++i) {
+    include(spline.landmarkMm(i));
+    const double weight = length(spline.vector(i));
+    squares += weight * weight;
+  }
+  return 4 * std::numeric_limits<float>::epsilon() / 2 * length(minus(high, low)) * std::sqrt(squares);
+}
+
+}
+
+std::optional<SplineFieldPlan> planSplineField(const SplineOfLandmarks<3>& spline,
+                                               const AffineMap<3>& pointFromIndex,
+                                               const std::array<std::size_t, 3>& size, double toleranceMm)
+{
+  SplineFieldPlan plan;
+  plan.pointFromIndex = pointFromIndex;
+  for (std::size_t d = 0; d < 3; ++d)
+    plan.size[d] = static_cast<int>(size[d]);
+  for (int corner = 0; corner < 4; ++corner)
+    plan.farMm = std::max(
+        plan.farMm,
+        farInCorners
+            * length(fromMiddle(pointFromIndex, {halfBlock(), corner & 1 ? halfBlock() : -halfBlock(),
+                                                 corner & 2 ? halfBlock() : -halfBlock()})));
+  plan.isSingle =
+      spline.kernel == SplineKernel::thinPlate && singleError(spline, plan) <= shareOfEstimate * toleranceMm;
+  for (int nodes = SplineFieldPlan::fewestNodes; nodes <= SplineFieldPlan::mostNodes; ++nodes) {
+    placeNodes(plan, nodes);
+    plan.boundMm = unitError(plan, spline)
+                   * weightsAtWorst(spline, plan.farMm, std::max(nodes + 1 - growth(spline.kernel), 0));
+    if (plan.boundMm <= shareOfEstimate * toleranceMm)
+      return plan;
+  }
+  return {};
+}
+
+}

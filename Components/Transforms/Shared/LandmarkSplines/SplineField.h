@@ -1,0 +1,45 @@
+#pragma once
+
+#include "Components/Transforms/Shared/LandmarkSplines/SplineKernel.h"
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+// Displacements of a spline of landmarks at all voxels of a lattice, to a stated tolerance. The lattice is
+// cut into blocks of 16x16x16 voxels. The terms of landmarks that are at least twice as far from the middle
+// of a block as its corners are smooth in it: their sum is computed at n x n x n Chebyshev nodes, and a
+// polynomial carries it to the voxels. The terms of near landmarks are computed at each voxel. A landmark's
+// polynomial has an error that each node of an axis makes some 5 times smaller (Trefethen, Approximation
+// Theory and Approximation Practice, 2013, theorem 8.2).
+namespace tessera {
+
+constexpr double usualFieldToleranceMm = 1e-3;
+/// Pairs of a voxel and a landmark from which on images are resampled through such fields on CUDA. Fewer take
+/// some milliseconds in double precision.
+constexpr double fewestPairsOfField = 1e9;
+
+struct SplineFieldPlan {
+  static constexpr int blockVoxels = 16, fewestNodes = 3, mostNodes = 9; // along each axis
+
+  AffineMap<3> pointFromIndex;
+  std::array<int, 3> size{};
+  int nodes = fewestNodes;
+  bool isSingle = false;             // in single precision; else in double
+  double farMm = 0;                  // distance from the middle of a block from which on landmarks are far
+  double boundMm = 0;                // estimate of the largest error by polynomials
+  double nodePlaces[mostNodes] = {}; // voxels from the middle of a block
+  double weights[blockVoxels][mostNodes] = {}; // of a node for a voxel
+
+  TESSERA_HOST_DEVICE int blocks(int axis) const { return (size[axis] + blockVoxels - 1) / blockVoxels; }
+};
+
+/// The plan with the fewest nodes whose error is at most the tolerance, as estimated for the place where the
+/// landmarks are closest. In single precision if that suffices, which only the kernel r allows. Empty if no
+/// plan is exact enough. `spline` lies in host memory.
+std::optional<SplineFieldPlan> planSplineField(const SplineOfLandmarks<3>& spline,
+                                               const AffineMap<3>& pointFromIndex,
+                                               const std::array<std::size_t, 3>& size,
+                                               double toleranceMm = usualFieldToleranceMm);
+
+}
