@@ -1,6 +1,8 @@
 #include "Components/Transforms/Shared/LandmarkSplines/ProjectedSystem.h"
 
 #include "Components/Transforms/Shared/LandmarkSplines/Cholesky.h"
+#include "Components/Transforms/Shared/OnCuda/CholeskyOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/SplineMatrixOnCuda.h"
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Threads/Parallel.h"
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <mutex>
 
 namespace tessera {
 namespace {
@@ -38,8 +41,15 @@ TESSERA_MULTIVERSION void addScaled(double factor, const double* from, std::size
 
 }
 
-ProjectedSystem::ProjectedSystem(const Context& context, std::vector<double> kernel,
-                                 const std::vector<double>& basis, std::size_t unknowns, double sign)
+struct ProjectedSystem::OnCuda {
+  Context context;
+  Buffer<double> matrix;
+  CholeskyOnCuda factor;
+  std::mutex mutex; // of the context's stream, since transforms are evaluated by several threads
+};
+
+/// Turns the basis into reflectors.
+ProjectedSystem::ProjectedSystem(const std::vector<double>& basis, std::size_t unknowns, double sign)
     : rows_(basis.size() / unknowns), unknowns_(unknowns), sign_(sign), reflectors_(unknowns * rows_, 0.0),
       coupling_(unknowns * unknowns, 0.0), triangle_(unknowns * unknowns, 0.0)
 {
@@ -74,27 +84,48 @@ ProjectedSystem::ProjectedSystem(const Context& context, std::vector<double> ker
   for (std::size_t row = 0; row < unknowns; ++row)
     for (std::size_t c = row; c < unknowns; ++c)
       triangle_[row * unknowns + c] = columns[c * rows_ + row];
+  free_ = rows_ - unknowns;
+  border_.resize(free_ * unknowns);
+}
 
-  // Q^T K Q = K - V Y^T - Y V^T with U = V T, W = K U and Y = W - V (U^T W) / 2
-  std::vector<double> u(unknowns * rows_, 0.0), y(unknowns * rows_);
-  for (std::size_t c = 0; c < unknowns; ++c)
+// Q^T K Q = K - V Y^T - Y V^T with U = V T, W = K U and Y = W - V (U^T W) / 2
+
+/// U
+std::vector<double> ProjectedSystem::coupledReflectors() const
+{
+  std::vector<double> u(unknowns_ * rows_, 0.0);
+  for (std::size_t c = 0; c < unknowns_; ++c)
     for (std::size_t row = 0; row <= c; ++row)
-      addScaled(coupling_[row * unknowns + c], &reflectors_[row * rows_], rows_, &u[c * rows_]);
+      addScaled(coupling_[row * unknowns_ + c], &reflectors_[row * rows_], rows_, &u[c * rows_]);
+  return u;
+}
+
+/// Turns W into Y.
+void ProjectedSystem::completeProducts(const std::vector<double>& u, std::vector<double>& y) const
+{
+  std::vector<double> half(unknowns_ * unknowns_);
+  for (std::size_t row = 0; row < unknowns_; ++row)
+    for (std::size_t c = 0; c < unknowns_; ++c)
+      half[row * unknowns_ + c] = product(&u[row * rows_], &y[c * rows_], rows_) / 2;
+  for (std::size_t row = 0; row < unknowns_; ++row)
+    for (std::size_t c = 0; c < unknowns_; ++c)
+      addScaled(-half[row * unknowns_ + c], &reflectors_[row * rows_], rows_, &y[c * rows_]);
+}
+
+ProjectedSystem::ProjectedSystem(const Context& context, std::vector<double> kernel,
+                                 const std::vector<double>& basis, std::size_t unknowns, double sign)
+    : ProjectedSystem(basis, unknowns, sign)
+{
+  if (!isDetermined_)
+    return;
+  const std::vector<double> u = coupledReflectors();
+  std::vector<double> y(unknowns * rows_);
   forEachRange(context, rows_, rowsOfChunk, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
       for (std::size_t c = 0; c < unknowns; ++c)
         y[c * rows_ + i] = product(&kernel[i * rows_], &u[c * rows_], rows_);
   });
-  std::vector<double> half(unknowns * unknowns);
-  for (std::size_t row = 0; row < unknowns; ++row)
-    for (std::size_t c = 0; c < unknowns; ++c)
-      half[row * unknowns + c] = product(&u[row * rows_], &y[c * rows_], rows_) / 2;
-  for (std::size_t row = 0; row < unknowns; ++row)
-    for (std::size_t c = 0; c < unknowns; ++c)
-      addScaled(-half[row * unknowns + c], &reflectors_[row * rows_], rows_, &y[c * rows_]);
-
-  free_ = rows_ - unknowns;
-  border_.resize(free_ * unknowns);
+  completeProducts(u, y);
   matrix_.resize(free_ * free_);
   forEachRange(context, free_, rowsOfChunk, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first + unknowns; i < last + unknowns; ++i) {
@@ -110,21 +141,72 @@ ProjectedSystem::ProjectedSystem(const Context& context, std::vector<double> ker
   });
 }
 
+ProjectedSystem::ProjectedSystem(const Context& context, Buffer<double> kernel,
+                                 const std::vector<double>& basis, std::size_t unknowns, double sign)
+    : ProjectedSystem(basis, unknowns, sign)
+{
+  if (!isDetermined_)
+    return;
+  const std::vector<double> u = coupledReflectors();
+  Buffer<double> factors, products(context, unknowns * rows_), border(context, border_.size());
+  factors.fromHost(context, u);
+  multiplyVectorsOnCuda(context, kernel.span().data(), rows_, factors.span().data(), unknowns,
+                        products.span().data());
+  std::vector<double> y = products.toHost(context);
+  completeProducts(u, y);
+  factors.fromHost(context, reflectors_);
+  products.fromHost(context, y);
+  onCuda_ = std::make_shared<OnCuda>();
+  onCuda_->context = context;
+  onCuda_->matrix = Buffer<double>(context, free_ * free_);
+  projectOnCuda(context, kernel.span().data(), rows_, factors.span().data(), products.span().data(), unknowns,
+                sign, border.span().data(), onCuda_->matrix.span().data());
+  border_ = border.toHost(context);
+}
+
+void ProjectedSystem::keepFactor()
+{
+  matrix_ = {};
+  if (onCuda_)
+    onCuda_->matrix = {};
+}
+
 double ProjectedSystem::meanDiagonal() const
 {
   double sum = 0;
-  for (std::size_t i = 0; i < free_; ++i)
-    sum += matrix_[i * free_ + i];
+  if (onCuda_) {
+    Buffer<double> diagonal(onCuda_->context, free_);
+    copyDiagonalOnCuda(onCuda_->context, onCuda_->matrix.span().data(), free_, diagonal.span().data());
+    for (const double entry : diagonal.toHost(onCuda_->context))
+      sum += entry;
+  } else
+    for (std::size_t i = 0; i < free_; ++i)
+      sum += matrix_[i * free_ + i];
   return free_ > 0 ? sum / static_cast<double>(free_) : 0;
 }
 
 bool ProjectedSystem::factor(const Context& context, double smoothing)
 {
   smoothing_ = smoothing;
+  if (onCuda_)
+    return onCuda_->factor.factor(onCuda_->context, onCuda_->matrix, free_, smoothing);
   factor_ = matrix_;
   for (std::size_t i = 0; i < free_; ++i)
     factor_[i * free_ + i] += smoothing;
   return factorCholesky(context, factor_, free_);
+}
+
+/// right = L^-1 right or, `bothFactors`, (L L^T)^-1 right.
+void ProjectedSystem::solveByFactor(const Context& context, std::vector<double>& right,
+                                    std::size_t rightHandSides, bool bothFactors) const
+{
+  if (onCuda_) {
+    const std::lock_guard lock(onCuda_->mutex);
+    onCuda_->factor.solve(onCuda_->context, right, rightHandSides, bothFactors);
+  } else if (bothFactors)
+    solveCholesky(context, factor_, free_, right, rightHandSides);
+  else
+    solveLower(context, factor_, free_, right, rightHandSides);
 }
 
 /// right = Q right, or Q^T right.
@@ -154,7 +236,7 @@ std::vector<double> ProjectedSystem::solve(const Context& context, std::vector<d
   std::vector<double> weights(right.begin() + static_cast<std::ptrdiff_t>(affine.size()), right.end());
   for (double& weight : weights)
     weight *= sign_;
-  solveCholesky(context, factor_, free_, weights, rightHandSides);
+  solveByFactor(context, weights, rightHandSides, true);
   for (std::size_t i = 0; i < free_; ++i)
     for (std::size_t c = 0; c < unknowns_; ++c)
       addScaled(-border_[i * unknowns_ + c], &weights[i * rightHandSides], rightHandSides,
@@ -191,7 +273,7 @@ void ProjectedSystem::solveTransposed(const Context& context, std::vector<double
                 &weights[i * rightHandSides]);
   for (double& weight : weights)
     weight *= sign_;
-  solveCholesky(context, factor_, free_, weights, rightHandSides);
+  solveByFactor(context, weights, rightHandSides, true);
   std::ranges::copy(affine, right.begin());
   std::ranges::copy(weights, right.begin() + static_cast<std::ptrdiff_t>(affine.size()));
   reflect(right, rightHandSides, false);
@@ -212,7 +294,7 @@ double ProjectedSystem::crossValidation(const Context& context, const std::vecto
     for (std::size_t p = 0; p < probes; ++p)
       probe[i * probes + p] = isExact ? (i == p) : (words[p / 32] >> (p % 32) & 1u) != 0 ? 1 : -1;
   }
-  solveLower(context, factor_, free_, probe, probes);
+  solveByFactor(context, probe, probes, false);
   double trace = product(probe.data(), probe.data(), probe.size()); // over smoothing
   if (!isExact)
     trace /= static_cast<double>(probes);

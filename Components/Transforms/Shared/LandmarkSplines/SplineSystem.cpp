@@ -1,7 +1,10 @@
 #include "Components/Transforms/Shared/LandmarkSplines/SplineSystem.h"
 
-#include "Components/Transforms/Shared/LinearSolve.h"
+#include "Components/Transforms/Shared/LandmarkSplines/KernelMatrix.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
+#include "Components/Transforms/Shared/LinearSolve.h"
+#include "Components/Transforms/Shared/OnCuda/SplineMatrixOnCuda.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
@@ -11,20 +14,7 @@
 namespace tessera {
 namespace {
 
-/// G(x), row-major.
-template <int D, SplineKernel Kernel>
-Matrix<D> kernelMatrix(const Vec<D>& x, double alpha)
-{
-  double squared = 0;
-  for (int d = 0; d < D; ++d)
-    squared += x[d] * x[d];
-  const RadialTerms t = radialTerms<Kernel>(squared, alpha);
-  Matrix<D> g{};
-  for (int a = 0; a < D; ++a)
-    for (int b = 0; b < D; ++b)
-      g[a][b] = t.g * x[a] * x[b] + (a == b ? t.f : 0);
-  return g;
-}
+constexpr std::size_t fewestRowsOnCuda = 512; // a smaller system takes some milliseconds on the CPU
 
 /// Moves the landmarks' centre to 0 and divides by their extent, so that the system's entries are of order
 /// one.
@@ -96,7 +86,25 @@ ProjectedSystem projected(const Context& context, const SplineModel<D>& model,
   const std::vector<Vec<D>>& points = model.landmarksMm;
   const std::size_t rows = block * points.size(), unknowns = block * (D + 1);
   const auto scale = [&](std::size_t i) { return rowScales.empty() ? 1.0 : rowScales[i]; };
-  std::vector<double> kernel(rows * rows), basis(rows * unknowns, 0.0);
+  std::vector<double> basis(rows * unknowns, 0.0);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto q = normalization.basis(points[i]);
+    for (std::size_t m = 0; m <= D; ++m)
+      for (std::size_t a = 0; a < block; ++a)
+        basis[(i * block + a) * unknowns + m * block + a] = scale(i) * q[m];
+  }
+  if (context.onCuda() && rows >= fewestRowsOnCuda
+      && ProjectedSystem::deviceBytes(rows) <= usableDeviceMemory(context)) {
+    Buffer<double> landmarksMm, scales, kernel(context, rows * rows);
+    landmarksMm.fromHost(context, {points.front().data(), D * points.size()});
+    if (!rowScales.empty())
+      scales.fromHost(context, rowScales);
+    splineMatrixOnCuda<D>(context, Kernel, model.alpha(), landmarksMm.span().data(),
+                          rowScales.empty() ? nullptr : scales.span().data(), points.size(), block,
+                          kernel.span().data());
+    return {context, std::move(kernel), basis, unknowns, kernelSign<D>(Kernel)};
+  }
+  std::vector<double> kernel(rows * rows);
   forEachRange(context, points.size(), 16, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
       for (std::size_t j = 0; j < points.size(); ++j) {
@@ -106,12 +114,6 @@ ProjectedSystem projected(const Context& context, const SplineModel<D>& model,
             kernel[(i * block + a) * rows + j * block + b] = i == j ? 0 : scale(i) * scale(j) * g[a][b];
       }
   });
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const auto q = normalization.basis(points[i]);
-    for (std::size_t m = 0; m <= D; ++m)
-      for (std::size_t a = 0; a < block; ++a)
-        basis[(i * block + a) * unknowns + m * block + a] = scale(i) * q[m];
-  }
   return {context, std::move(kernel), basis, unknowns, kernelSign<D>(Kernel)};
 }
 
