@@ -10,6 +10,7 @@
 #include "Tools/Bench/Registration/BendingBench.h"
 #include "Tools/Bench/Registration/BsiBench.h"
 #include "Tools/Bench/Registration/CostBench.h"
+#include "Tools/Bench/Registration/LandmarkBench.h"
 #include "Tools/Bench/Sparse/SpGemmBench.h"
 #include "Tools/Common/Process.h"
 
@@ -59,7 +60,8 @@ ProgramText benchText()
           "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's "
           "filter (resample), "
           "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK "
-          "(files) or "
+          "(files), landmarks tracked by structure tensors, splines of landmarks fitted and their fields "
+          "(landmarks) or "
           "products of sparse matrices with themselves (spgemm) "
           "beside the machine's own limit; or the rates by which --device auto of tessera-transform chooses "
           "(calibrate), which it "
@@ -132,6 +134,14 @@ BendingSettings bendingSettings(const Arguments& arguments)
 {
   const BsiSettings settings = bsiSettings(arguments);
   return {arguments.has("volume") ? settings.volumes : std::vector<std::array<int, 3>>{{104, 47, 79}},
+          settings.repeats};
+}
+
+LandmarkSettings landmarkSettings(const Context& context, const Arguments& arguments)
+{
+  const BsiSettings settings = bsiSettings(arguments);
+  const int side = context.onCuda() ? 464 : 128;
+  return {arguments.has("volume") ? settings.volumes : std::vector<std::array<int, 3>>{{side, side, side}},
           settings.repeats};
 }
 
@@ -216,6 +226,8 @@ const Benchmark benchmarks[] = {
      [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
     {"bending",
      [](const Registry&, Context& c, const Arguments& a) { return bendingBench(c, bendingSettings(a)); }},
+    {"landmarks", [](const Registry&, Context& c,
+                     const Arguments& a) { return landmarkBench(c, landmarkSettings(c, a)); }},
     {"files", [](const Registry&, Context& c, const Arguments& a) { return fileBench(c, fileSettings(a)); }},
     {"pyramid",
      [](const Registry&, Context& c, const Arguments& a) { return pyramidBench(c, pyramidSettings(a)); }},

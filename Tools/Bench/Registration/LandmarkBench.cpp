@@ -1,0 +1,255 @@
+#include "Tools/Bench/Registration/LandmarkBench.h"
+
+#include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineSystem.h"
+#include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
+#include "Core/Compute/Math/Random.h"
+#include "Core/Image/Filters/RecursiveGaussian.h"
+#include "Core/Image/Landmarks/StructureTensorSearch.h"
+#include "Core/Registration/Samples/VoxelBatches.h"
+#include "Tools/Bench/BenchClock.h"
+
+#include <chrono>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+double uniform(std::uint32_t number, std::uint32_t of, double low, double high)
+{
+  return low + (high - low) * unitUniform(randomWords(Draw{1}, number, of)[0]);
+}
+
+double millisecondsOf(const std::function<void()>& work)
+{
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+BenchResult row(const std::string& name, const std::string& method, const Context& context,
+                const BenchTimes& times, double items, double bytes)
+{
+  BenchResult result;
+  result.caseName = name;
+  result.method = method;
+  result.device = measuredDevice(context);
+  result.ms = times.ms;
+  result.msWarm = times.msWarm;
+  result.items = items;
+  result.bytes = bytes;
+  return result;
+}
+
+// ---- tracking by structure tensors ----
+
+constexpr Size<3> trackedSize{256, 256, 94};
+constexpr std::array<int, 3> plantedShift{5, -3, 2};
+constexpr std::size_t trackedLandmarks = 4000;
+
+/// Smoothed noise of a large lattice, from `shift` on.
+ImagePointer<3> noise(const Context& context, const std::array<int, 3>& shift)
+{
+  auto image = std::make_shared<Image<3>>();
+  image->geometry.size = trackedSize;
+  image->geometry.spacingMm = {1, 1, 1};
+  image->voxels.resize(image->geometry.voxelCount());
+  forEachChunk(context, trackedSize[2], [&](std::size_t z) {
+    for (std::size_t y = 0; y < trackedSize[1]; ++y)
+      for (std::size_t x = 0; x < trackedSize[0]; ++x)
+        image->voxels[x + trackedSize[0] * (y + trackedSize[1] * z)] = static_cast<float>(
+            randomWords(
+                Draw{2},
+                static_cast<std::uint32_t>(x + 16 - static_cast<std::size_t>(shift[0] + 8)
+                                           + 1024 * (y + 16 - static_cast<std::size_t>(shift[1] + 8))),
+                static_cast<std::uint32_t>(z + 16 - static_cast<std::size_t>(shift[2] + 8)))[0]
+            % 2000);
+  });
+  Context onCpu{Device{}, context.threads};
+  *image = smoothRecursively<3>(onCpu, *image, {1.2, 1.2, 1.2});
+  return image;
+}
+
+void measureTracking(Context& context, BenchClock& clock, std::size_t repeats,
+                     std::vector<BenchResult>& results)
+{
+  const ImagePointer<3> fixed = noise(context, {0, 0, 0}), moving = noise(context, plantedShift);
+  const structuretensors::Window window;
+  std::vector<Voxel> keypoints;
+  for (std::uint32_t i = 0; i < trackedLandmarks; ++i) {
+    Voxel voxel;
+    for (std::uint32_t d = 0; d < 3; ++d)
+      voxel[d] = static_cast<int>(uniform(i, d + 10, 24, static_cast<double>(trackedSize[d]) - 24));
+    keypoints.push_back(voxel);
+  }
+  const StructureTensorImage here(context, fixed), there(context, moving);
+  std::vector<LeastCost> found;
+  const auto search = [&] {
+    found = searchStructureTensors(context, here, there, keypoints, keypoints, window);
+  };
+  const std::string name = "4000 landmarks, 25x13x17 places, 256x256x94";
+  const auto candidates =
+      static_cast<double>(trackedLandmarks * static_cast<std::size_t>(window.candidateCount()));
+  BenchTimes times;
+  if (context.onCuda())
+    times = clock.time(search);
+  else
+    times.ms = times.msWarm = medianOfLongRuns(repeats, [&] { return millisecondsOf(search); });
+  BenchResult result = row(name, "sest: search", context, times, candidates, 0);
+  result.mismatches = 0;
+  for (const LeastCost& place : found)
+    for (std::size_t d = 0; d < 3; ++d)
+      if (std::lround(place.displacement[d]) != plantedShift[d]) {
+        ++*result.mismatches;
+        break;
+      }
+  results.push_back(result);
+  times.ms = times.msWarm = medianOfLongRuns(repeats, [&] {
+    return millisecondsOf([&] {
+      const StructureTensorImage a(context, fixed), b(context, moving);
+      found = searchStructureTensors(context, a, b, keypoints, keypoints, window);
+    });
+  });
+  results.push_back(row(name, "sest: both images, search", context, times, candidates, 0));
+}
+
+// ---- splines ----
+
+/// Landmarks in the middle of a volume, moved by a smooth field and noise.
+struct Pairs {
+  SplineModel<3> model;
+  std::vector<double> movingMm;
+
+  Pairs(std::size_t count, const std::array<int, 3>& volumeMm)
+  {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      Vec<3> p;
+      for (std::uint32_t d = 0; d < 3; ++d)
+        p[d] = uniform(i, d, 0.1 * volumeMm[d], 0.9 * volumeMm[d]);
+      model.landmarksMm.push_back(p);
+      for (std::uint32_t d = 0; d < 3; ++d)
+        movingMm.push_back(p[d] + 8 * std::sin(0.02 * p[(d + 1) % 3]) * std::cos(0.015 * p[(d + 2) % 3])
+                           + uniform(i, d + 20, -0.9, 0.9));
+    }
+  }
+};
+
+void measureFit(Context& context, std::size_t count, std::size_t repeats, std::vector<BenchResult>& results)
+{
+  const Pairs pairs(count, {464, 464, 464});
+  BenchTimes times;
+  times.ms = times.msWarm = medianOfLongRuns(repeats, [&] {
+    return millisecondsOf([&] { splineVectors<3>(context, pairs.model, pairs.movingMm).value(); });
+  });
+  results.push_back(row("fit of " + std::to_string(count) + " landmarks", "Cholesky", context, times,
+                        static_cast<double>(count), static_cast<double>(count * count * sizeof(double))));
+}
+
+/// Mean and largest error of a field at some of its voxels.
+void addErrors(BenchResult& result, const SplineOfLandmarks<3>& spline, const ImageGeometry<3>& lattice,
+               const std::function<Vec<3>(std::size_t)>& displacementAt)
+{
+  constexpr std::uint32_t voxels = 4000;
+  result.meanError = result.largestError = 0;
+  for (std::uint32_t i = 0; i < voxels; ++i) {
+    Vec<3> pointMm;
+    std::size_t voxel = 0, stride = 1;
+    for (std::uint32_t d = 0; d < 3; ++d) {
+      const auto index =
+          static_cast<std::size_t>(uniform(i, d + 30, 0, static_cast<double>(lattice.size[d])));
+      pointMm[d] = static_cast<double>(index);
+      voxel += stride * index;
+      stride *= lattice.size[d];
+    }
+    const Vec<3> mapped = spline(pointMm), found = displacementAt(voxel);
+    double squared = 0;
+    for (std::size_t d = 0; d < 3; ++d)
+      squared += std::pow(found[d] - (mapped[d] - pointMm[d]), 2);
+    *result.meanError += std::sqrt(squared) / voxels;
+    result.largestError = std::max(*result.largestError, std::sqrt(squared));
+  }
+}
+
+void measureField(Context& context, BenchClock& clock, const std::array<int, 3>& volume, std::size_t count,
+                  std::optional<double> smoothing, std::size_t repeats, std::vector<BenchResult>& results)
+{
+  Pairs pairs(count, volume);
+  Context onCpu{Device{}, context.threads};
+  if (smoothing)
+    pairs.movingMm = smoothedLandmarks<3>(onCpu, pairs.model, pairs.movingMm, {}, smoothing)->movingMm;
+  const std::vector<double> vectors = splineVectors<3>(onCpu, pairs.model, pairs.movingMm).value();
+  const SplineOfLandmarks<3> spline{pairs.model.kernel, pairs.model.alpha(), static_cast<int>(count),
+                                    pairs.model.landmarksMm.front().data(), vectors.data()};
+  ImageGeometry<3> lattice;
+  for (std::size_t d = 0; d < 3; ++d) {
+    lattice.size[d] = static_cast<std::size_t>(volume[d]);
+    lattice.spacingMm[d] = 1;
+  }
+  const auto voxels = static_cast<double>(lattice.voxelCount());
+  const std::string name = std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x"
+                           + std::to_string(volume[2]) + ", " + std::to_string(count) + " landmarks"
+                           + (smoothing ? ", smoothed" : "");
+  if (context.onCuda()) {
+    const auto plan = planSplineField(spline, lattice.pointFromIndex(), lattice.size);
+    if (!plan)
+      return;
+    Buffer<double> landmarksMm, onCuda;
+    landmarksMm.fromHost(context, {spline.landmarksMm, 3 * count});
+    onCuda.fromHost(context, vectors);
+    SplineOfLandmarks<3> there = spline;
+    there.landmarksMm = landmarksMm.span().data();
+    there.vectors = onCuda.span().data();
+    Buffer<float> field(context, 3 * lattice.voxelCount());
+    const BenchTimes times = clock.time(
+        [&] { splineFieldOnCuda(context, *plan, there, 0, lattice.size[2], field.span().data()); });
+    BenchResult result = row(name,
+                             std::string("polynomials of ") + std::to_string(plan->nodes) + " nodes, "
+                                 + (plan->isSingle ? "single" : "double"),
+                             context, times, voxels, 12 * voxels);
+    const std::vector<float> onHost = field.toHost(context);
+    addErrors(result, spline, lattice, [&](std::size_t v) {
+      return Vec<3>{onHost[3 * v], onHost[3 * v + 1], onHost[3 * v + 2]};
+    });
+    results.push_back(result);
+  } else {
+    std::array<std::vector<float>, 3> mapped;
+    for (std::vector<float>& component : mapped)
+      component.resize(lattice.voxelCount());
+    BenchTimes times;
+    times.ms = times.msWarm = medianOfLongRuns(repeats, [&] {
+      return millisecondsOf([&] {
+        forEachVoxelBatch<3>(context, lattice, [&](std::size_t first, PointBatch<3>& points) {
+          PointBatch<3> out;
+          spline::map<3>(spline, points.list(), out.out());
+          for (std::size_t d = 0; d < 3; ++d)
+            for (std::size_t i = 0; i < points.count; ++i)
+              mapped[d][first + i] = static_cast<float>(out.mm[d][i] - points.mm[d][i]);
+        });
+      });
+    });
+    BenchResult result = row(name, "rows", context, times, voxels, 12 * voxels);
+    addErrors(result, spline, lattice, [&](std::size_t v) {
+      return Vec<3>{mapped[0][v], mapped[1][v], mapped[2][v]};
+    });
+    results.push_back(result);
+  }
+}
+
+}
+
+std::vector<BenchResult> landmarkBench(Context& context, const LandmarkSettings& settings)
+{
+  BenchClock clock(context, settings.repeats);
+  clock.warmUp();
+  std::vector<BenchResult> results;
+  measureTracking(context, clock, settings.repeats, results);
+  for (const std::size_t count : {1000u, 2000u, 4000u})
+    measureFit(context, count, settings.repeats, results);
+  for (const std::array<int, 3>& volume : settings.volumes)
+    for (const std::size_t count : {300u, 2000u, 4000u})
+      for (const std::optional<double> smoothing : {std::optional<double>(), std::optional<double>(100)})
+        measureField(context, clock, volume, count, smoothing, settings.repeats, results);
+  return results;
+}
+
+}
