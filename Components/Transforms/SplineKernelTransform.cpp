@@ -365,30 +365,38 @@ SplineOfLandmarks<D> SplineKernelTransform<D>::splineAt(std::span<const double> 
 }
 
 template <int D>
-std::string SplineKernelTransform<D>::whyNoFieldOnCuda(std::span<const double> parameters,
-                                                       const ImageGeometry<D>& lattice) const
+std::string SplineKernelTransform<D>::whyNoField(DeviceKind device, std::span<const double> parameters,
+                                                 const ImageGeometry<D>& lattice) const
 {
-  if constexpr (D == 3)
-    if (planSplineField(splineAt(parameters), lattice.pointFromIndex(), lattice.size))
-      return "";
-  return D == 3 ? "polynomials are not exact enough for its weights" : "2D fields have no CUDA form";
+  if constexpr (D == 3) {
+    const double pairs =
+        static_cast<double>(lattice.voxelCount()) * static_cast<double>(model_.landmarksMm.size());
+    if (device == DeviceKind::cpu && pairs < fewestPairsOfField)
+      return "it has few landmarks";
+    return planSplineField(splineAt(parameters), lattice.pointFromIndex(), lattice.size)
+               ? ""
+               : "polynomials are not exact enough for its weights";
+  }
+  return "2D fields are computed by points";
 }
 
 template <int D>
-void SplineKernelTransform<D>::fieldOnCuda(Context& context, std::span<const double> parameters,
-                                           const ImageGeometry<D>& lattice,
-                                           std::span<float> displacements) const
+void SplineKernelTransform<D>::wholeField(Context& context, std::span<const double> parameters,
+                                          const ImageGeometry<D>& lattice,
+                                          std::span<float> displacements) const
 {
   if constexpr (D == 3) {
-    const std::optional<SplineFieldPlan> plan =
-        planSplineField(splineAt(parameters), lattice.pointFromIndex(), lattice.size);
-    if (plan) {
+    const SplineOfLandmarks<D> spline = splineAt(parameters);
+    if (const auto plan = planSplineField(spline, lattice.pointFromIndex(), lattice.size)) {
+      if (!context.onCuda())
+        return splineFieldOnCpu(context, *plan, spline, displacements);
       const auto held = hold(context, parameters);
       return splineFieldToHost(context, *plan, held->at(context, {}).kernelSpline(), displacements);
     }
   }
-  throw Error(ExitCode::device, "SplineKernelTransform on CUDA: " + whyNoFieldOnCuda(parameters, lattice)
-                                    + ". Allowed: the device \"cpu\".");
+  throw Error(ExitCode::device,
+              "SplineKernelTransform: a whole field: " + whyNoField(context.device.kind, parameters, lattice)
+                  + ". Allowed: points.");
 }
 
 template <int D>

@@ -61,10 +61,10 @@ public:
   std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
                                                std::span<const double> constant) const override;
 
-  std::string whyNoFieldOnCuda(std::span<const double> parameters,
-                               const ImageGeometry<D>& lattice) const override;
-  void fieldOnCuda(Context&, std::span<const double> parameters, const ImageGeometry<D>& lattice,
-                   std::span<float> displacements) const override;
+  std::string whyNoField(DeviceKind, std::span<const double> parameters,
+                         const ImageGeometry<D>& lattice) const override;
+  void wholeField(Context&, std::span<const double> parameters, const ImageGeometry<D>& lattice,
+                  std::span<float> displacements) const override;
   /// The spline with these parameters, in host memory as long as the transform lives and is evaluated with no
   /// others.
   SplineOfLandmarks<D> splineAt(std::span<const double> parameters) const;

@@ -50,12 +50,12 @@ double spacingFor(const FindOptions& options, const LoadedSide& fixed)
 /// The device that tracks. Throws Error(device) if the device that is asked for cannot.
 Context contextFor(const FindOptions& options, const TrackingScene& scene, RunLog& log)
 {
-  const bool isTensors = options.method == "sest";
-  DeviceChoice choice =
-      chooseDevice(options.device, "--device", isTensors ? "" : "--method mind has no CUDA form");
+  DeviceChoice choice = chooseDevice(options.device, "--device", "");
   Context context = makeContext(choice.device, options.threads);
   if (context.onCuda())
-    if (const std::string why = whyTensorsNotOnCuda(context, scene); !why.empty()) {
+    if (const std::string why = options.method == "sest" ? whyTensorsNotOnCuda(context, scene)
+                                                         : whySelfSimilarityNotOnCuda(context, scene);
+        !why.empty()) {
       if (options.device != "auto")
         throw Error(ExitCode::device, "--device " + options.device + ": " + why + ". Allowed: cpu, auto.");
       choice = {Device{}, "cpu: " + why};
@@ -91,8 +91,8 @@ int detect(const FindOptions& options, RunLog& log)
   const ImageGeometry<3> grid = workingGrid(fixed, spacingFor(options, fixed), 0);
   const ImagePointer<3> image = sampledOn(context, grid, *fixed.image, {});
   std::vector<Vec<3>> pointsMm;
-  for (const Voxel& voxel :
-       foerstnerKeypoints(context, *image, maskOn(context, grid, fixed), cubeOfDetection))
+  const std::vector<std::uint8_t> mask = maskOn(context, grid, fixed);
+  for (const Voxel& voxel : FoerstnerKeypoints(context, image, mask).inCubes(context, cubeOfDetection))
     pointsMm.push_back(grid.pointFromIndex()(
         Vec<3>{static_cast<double>(voxel[0]), static_cast<double>(voxel[1]), static_cast<double>(voxel[2])}));
   if (pointsMm.empty())

@@ -1,8 +1,9 @@
 #include "Components/Transforms/SplineKernelTransform.h"
-#include "Core/Compute/Threads/Parallel.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Landmarks/DisplacementSearch.h"
 #include "Core/Image/Landmarks/TreeRegularization.h"
 #include "Core/Parameters/Parameters.h"
+#include "Core/Registration/Fields/TransformFields.h"
 #include "Tools/Landmarks/Tracking.h"
 
 #include <algorithm>
@@ -30,11 +31,12 @@ constexpr std::size_t fewestKeypoints = 9;
 class StageSpline {
 public:
   StageSpline(Context& context, const PointPairs<3>& pairs, const ImageGeometry<3>& grid)
-      : transform_(parameters())
   {
+    const auto transform = std::make_shared<SplineKernelTransform<3>>(parameters());
     TransformStart<3> start;
     start.points = &pairs;
-    parameters_ = transform_.initialize(context, start);
+    spline_.parameters = transform->initialize(context, start);
+    spline_.transform = transform;
     ImageGeometry<3> lattice = grid;
     for (std::size_t d = 0; d < 3; ++d) {
       lattice.size[d] = (grid.size[d] + 1) / 3 + 1;
@@ -43,26 +45,21 @@ public:
     for (Image<3>& image : displacements_)
       image = {lattice, std::vector<float>(lattice.voxelCount())};
     latticeIndex_ = lattice.indexFromPoint();
-    const AffineMap<3> pointFromIndex = lattice.pointFromIndex();
-    forEachChunk(context, lattice.size[1] * lattice.size[2], [&](std::size_t row) {
-      const std::size_t first = row * lattice.size[0];
-      for (std::size_t x = 0; x < lattice.size[0]; ++x) {
-        const Vec<3> pointMm =
-            pointFromIndex(Vec<3>{static_cast<double>(x), static_cast<double>(row % lattice.size[1]),
-                                  static_cast<double>(row / lattice.size[1])});
-        const Vec<3> mapped = exactly(pointMm);
-        for (std::size_t d = 0; d < 3; ++d)
-          displacements_[d].voxels[first + x] = static_cast<float>(mapped[d] - pointMm[d]);
-      }
-    });
+    const bool onCuda =
+        context.onCuda() && transform->whyNoField(DeviceKind::cuda, spline_.parameters, lattice).empty();
+    Context cpu{Device{}, context.threads};
+    const VectorImage<3> field = displacementField<3>(onCuda ? context : cpu, spline_, lattice);
+    for (std::size_t d = 0; d < 3; ++d)
+      for (std::size_t v = 0; v < displacements_[d].voxels.size(); ++v)
+        displacements_[d].voxels[v] = field.voxels[3 * v + d];
   }
 
   Vec<3> exactly(const Vec<3>& pointMm) const
   {
     Context oneThread;
     Vec<3> mapped = pointMm;
-    transform_.map(oneThread, ListSamples<3>{{&pointMm[0], &pointMm[1], &pointMm[2]}, 1}, parameters_,
-                   {&mapped[0], &mapped[1], &mapped[2]});
+    mapChain<3>(oneThread, spline_, {{&pointMm[0], &pointMm[1], &pointMm[2]}, 1},
+                {&mapped[0], &mapped[1], &mapped[2]});
     return mapped;
   }
 
@@ -84,8 +81,7 @@ private:
         "Transform0", 3, 1);
   }
 
-  SplineKernelTransform<3> transform_;
-  std::vector<double> parameters_;
+  TransformChain<3> spline_;
   std::array<Image<3>, 3> displacements_;
   AffineMap<3> latticeIndex_;
 };
@@ -121,9 +117,8 @@ Tree treeOf(const Image<3>& image, std::span<const Voxel> keypoints)
   return minimumSpanningTree(points, values);
 }
 
-std::vector<LeastCost> search(const Context& context, const SelfSimilarityDescriptor<3>& here,
-                              const SelfSimilarityDescriptor<3>& there, std::span<const Voxel> places,
-                              const Tree& tree, const Stage& stage)
+std::vector<LeastCost> search(const Context& context, const DescribedImage& here, const DescribedImage& there,
+                              std::span<const Voxel> places, const Tree& tree, const Stage& stage)
 {
   std::vector<float> costs = searchCosts(context, here, there, places, places, stage.grid, stage.patchRadius);
   for (float& cost : costs)
@@ -142,17 +137,16 @@ struct Displacement {
 };
 
 /// The displacements of the keypoints, as the mean of those found forwards and backwards.
-std::vector<Displacement> displacements(const Context& context, const SelfSimilarityDescriptor<3>& fixed,
-                                        const SelfSimilarityDescriptor<3>& moving,
-                                        std::span<const Voxel> keypoints, const Tree& tree,
-                                        const Stage& stage)
+std::vector<Displacement> displacements(const Context& context, const DescribedImage& fixed,
+                                        const DescribedImage& moving, std::span<const Voxel> keypoints,
+                                        const Tree& tree, const Stage& stage)
 {
   const std::vector<LeastCost> forward = search(context, fixed, moving, keypoints, tree, stage);
   std::vector<Voxel> mapped(keypoints.begin(), keypoints.end());
   for (std::size_t i = 0; i < mapped.size(); ++i)
     for (std::size_t d = 0; d < 3; ++d)
       mapped[i][d] = std::clamp(keypoints[i][d] + static_cast<int>(std::lround(forward[i].displacement[d])),
-                                0, static_cast<int>(moving.size[d]) - 1);
+                                0, static_cast<int>(moving.size()[d]) - 1);
   const std::vector<LeastCost> backward = search(context, moving, fixed, mapped, tree, stage);
   std::vector<Displacement> found(keypoints.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -169,18 +163,34 @@ std::vector<Displacement> displacements(const Context& context, const SelfSimila
 
 }
 
+std::string whySelfSimilarityNotOnCuda(const Context& context, const TrackingScene& scene)
+{
+  const auto voxels =
+      static_cast<double>(workingGrid(scene.fixed, scene.spacingMm, marginVoxels).voxelCount());
+  // both images have descriptors while keypoints are looked for, or descriptors are made
+  const double needed =
+                   voxels
+                   * (12
+                      + std::max(DescribedImage::deviceBytesOfVoxel, FoerstnerKeypoints::deviceBytesOfVoxel)),
+               usable = usableDeviceMemory(context);
+  return needed <= usable ? ""
+                          : "self-similarity needs " + memoryText(needed) + " of the GPU's memory, "
+                                + memoryText(usable) + " are free";
+}
+
 std::vector<TrackedPoint> trackBySelfSimilarity(Context& context, const TrackingScene& scene, RunLog& log)
 {
   const ImageGeometry<3> grid = workingGrid(scene.fixed, scene.spacingMm, marginVoxels);
   const ImagePointer<3> fixedImage = sampledOn(context, grid, *scene.fixed.image, {});
   const std::vector<std::uint8_t> mask = maskOn(context, grid, scene.fixed);
-  const SelfSimilarityDescriptor<3> fixed(context, *fixedImage);
+  const FoerstnerKeypoints distinct(context, fixedImage, mask);
+  const DescribedImage fixed(context, fixedImage);
   const AffineMap<3> pointFromIndex = grid.pointFromIndex();
 
   std::vector<TrackedPoint> points;
   std::unique_ptr<StageSpline> spline;
   for (const Stage& stage : stages) {
-    const std::vector<Voxel> keypoints = foerstnerKeypoints(context, *fixedImage, mask, stage.cubeVoxels);
+    const std::vector<Voxel> keypoints = distinct.inCubes(context, stage.cubeVoxels);
     requireKeypoints(keypoints.size(), fewestKeypoints);
     const ImagePointer<3> movingImage =
         sampledOn(context, grid, *scene.moving.image, [&](PointBatch<3>& batch) {
@@ -188,7 +198,7 @@ std::vector<TrackedPoint> trackBySelfSimilarity(Context& context, const Tracking
             spline->fromLattice(batch);
           scene.toMoving(batch);
         });
-    const SelfSimilarityDescriptor<3> moving(context, *movingImage);
+    const DescribedImage moving(context, movingImage);
     const Tree tree = treeOf(*fixedImage, keypoints);
     const std::vector<Displacement> found = displacements(context, fixed, moving, keypoints, tree, stage);
 

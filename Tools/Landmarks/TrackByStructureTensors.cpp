@@ -29,8 +29,9 @@ std::vector<TrackedPoint> trackByStructureTensors(Context& context, const Tracki
   const structuretensors::Window window = windowOf(scene);
   const ImageGeometry<3> grid = workingGrid(scene.fixed, scene.spacingMm, 0);
   const ImagePointer<3> fixedImage = sampledOn(context, grid, *scene.fixed.image, {});
+  const std::vector<std::uint8_t> mask = maskOn(context, grid, scene.fixed);
   const std::vector<Voxel> keypoints =
-      foerstnerKeypoints(context, *fixedImage, maskOn(context, grid, scene.fixed), cubeVoxels);
+      FoerstnerKeypoints(context, fixedImage, mask).inCubes(context, cubeVoxels);
   requireKeypoints(keypoints.size(), fewestKeypoints);
   const ImagePointer<3> movingImage =
       sampledOn(context, grid, *scene.moving.image, [&](PointBatch<3>& batch) { scene.toMoving(batch); });

@@ -43,7 +43,8 @@ std::vector<TrackedPoint> trackBySelfSimilarity(Context&, const TrackingScene&, 
 /// `reachVoxels`, and one backwards. Throws as trackBySelfSimilarity does, and as searchStructureTensors.
 std::vector<TrackedPoint> trackByStructureTensors(Context&, const TrackingScene&, RunLog&);
 
-/// Empty if the context's CUDA device can do trackByStructureTensors; else why not.
+/// Empty if the context's CUDA device can do trackBySelfSimilarity or trackByStructureTensors; else why not.
+std::string whySelfSimilarityNotOnCuda(const Context&, const TrackingScene&);
 std::string whyTensorsNotOnCuda(const Context&, const TrackingScene&);
 
 /// Throws Error(registrationFailed) if there are too few keypoints.

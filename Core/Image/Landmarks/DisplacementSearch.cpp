@@ -2,6 +2,9 @@
 
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Threads/Parallel.h"
+#include "Core/Image/Filters/SelfSimilarityOnCuda.h"
+#include "Core/Image/Landmarks/DisplacementSearchOnCuda.h"
+#include "Core/Image/Voxels/VoxelsOnCuda.h"
 
 #include <algorithm>
 #include <cstring>
@@ -81,6 +84,31 @@ std::vector<float> searchCosts(const Context& context, const SelfSimilarityDescr
                        squaredDifferences(patch.data(), side, &window[channels * place], windowSide));
         }
   });
+  return costs;
+}
+
+DescribedImage::DescribedImage(Context& context, const ImagePointer<3>& image) : size_(image->geometry.size)
+{
+  if (context.onCuda())
+    onCuda_ = selfSimilaritiesOnCuda<3>(context, voxelsOnCuda<3>(context, image)->span().data(), size_);
+  else
+    onCpu_ = SelfSimilarityDescriptor<3>(context, *image);
+}
+
+std::vector<float> searchCosts(const Context& context, const DescribedImage& here,
+                               const DescribedImage& there, std::span<const Voxel> keypoints,
+                               std::span<const Voxel> startsThere, const DisplacementGrid& grid,
+                               int patchRadius)
+{
+  if (!context.onCuda())
+    return searchCosts(context, here.onCpu_, there.onCpu_, keypoints, startsThere, grid, patchRadius);
+  const auto onCuda = [](const DescribedImage& image) {
+    DescriptorOnCuda descriptor{reinterpret_cast<const std::uint32_t*>(image.onCuda_.span().data()), {}};
+    std::ranges::copy(image.size_, descriptor.size.begin());
+    return descriptor;
+  };
+  std::vector<float> costs(keypoints.size() * grid.count());
+  searchCostsOnCuda(context, onCuda(here), onCuda(there), keypoints, startsThere, grid, patchRadius, costs);
   return costs;
 }
 

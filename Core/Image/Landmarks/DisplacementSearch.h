@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 
@@ -27,6 +28,31 @@ struct DisplacementGrid {
 std::vector<float> searchCosts(const Context&, const SelfSimilarityDescriptor<3>& here,
                                const SelfSimilarityDescriptor<3>& there, std::span<const Voxel> keypoints,
                                std::span<const Voxel> startsThere, const DisplacementGrid&, int patchRadius);
+
+/// The descriptors of an image on the context's device: 12 bytes a voxel.
+class DescribedImage {
+public:
+  /// On CUDA some numbers differ by 1 from those of the CPU (selfSimilaritiesOnCuda).
+  DescribedImage(Context&, const ImagePointer<3>&);
+
+  const Size<3>& size() const { return size_; }
+  /// Bytes of the device that making one takes for each voxel, with the image.
+  static constexpr double deviceBytesOfVoxel = 12 + 48 + sizeof(float);
+
+private:
+  friend std::vector<float> searchCosts(const Context&, const DescribedImage&, const DescribedImage&,
+                                        std::span<const Voxel>, std::span<const Voxel>,
+                                        const DisplacementGrid&, int);
+  Size<3> size_;
+  SelfSimilarityDescriptor<3> onCpu_;
+  Buffer<std::uint8_t> onCuda_;
+};
+
+/// The same for images that were described on the context's device. Equal descriptors have costs with the
+/// same bits on the CPU and on CUDA.
+std::vector<float> searchCosts(const Context&, const DescribedImage& here, const DescribedImage& there,
+                               std::span<const Voxel> keypoints, std::span<const Voxel> startsThere,
+                               const DisplacementGrid&, int patchRadius);
 
 /// Where the costs of a keypoint are least: the displacement in voxels, refined by a parabola along each
 /// axis, and the curvature of the costs there along each axis, in 1/voxel^2. At the edge of the grid there is

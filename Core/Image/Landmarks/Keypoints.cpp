@@ -1,7 +1,12 @@
 #include "Core/Image/Landmarks/Keypoints.h"
 
+#include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
+#include "Core/Image/Landmarks/FoerstnerFormula.h"
+#include "Core/Image/Landmarks/KeypointsOnCuda.h"
+#include "Core/Image/Voxels/VolumeOnCuda.h"
+#include "Core/Image/Voxels/VoxelsOnCuda.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr double structureSigmaVoxels = 1.4;
+constexpr Vec<3> sigmas{foerstner::sigmaVoxels, foerstner::sigmaVoxels, foerstner::sigmaVoxels};
 constexpr double leastOfVariance = 1e-5;
 
 /// Derivatives along all axes, per voxel; border values continue beyond the image.
@@ -29,14 +34,14 @@ std::array<std::vector<float>, 3> gradientOf(const Context& context, const Image
             other[axis] = std::clamp(voxel[axis] + step, 0, static_cast<int>(size[axis]) - 1);
             return image.voxels[offsetOf(size, other)];
           };
-          gradient[axis][offsetOf(size, voxel)] = (at(-2) - 8 * at(-1) + 8 * at(1) - at(2)) / 12;
+          gradient[axis][offsetOf(size, voxel)] = foerstner::derivative(at);
         }
       }
   });
   return gradient;
 }
 
-std::vector<float> distinctiveness(Context& context, const Image<3>& image)
+std::vector<float> distinctivenessOnCpu(Context& context, const Image<3>& image)
 {
   const auto gradient = gradientOf(context, image);
   std::array<std::vector<float>, 6> a; // xx xy xz yy yz zz
@@ -46,20 +51,38 @@ std::vector<float> distinctiveness(Context& context, const Image<3>& image)
       Image<3> product{image.geometry, std::vector<float>(image.voxels.size())};
       for (std::size_t v = 0; v < product.voxels.size(); ++v)
         product.voxels[v] = gradient[i][v] * gradient[j][v];
-      a[entry] = smoothRecursively<3>(context, product,
-                                      {structureSigmaVoxels, structureSigmaVoxels, structureSigmaVoxels})
-                     .voxels;
+      a[entry] = smoothRecursively<3>(context, product, sigmas).voxels;
     }
   std::vector<float> result(image.voxels.size());
   forEachRange(context, result.size(), std::size_t(1) << 16, [&](std::size_t first, std::size_t last) {
-    for (std::size_t v = first; v < last; ++v) {
-      const double xx = a[0][v], xy = a[1][v], xz = a[2][v], yy = a[3][v], yz = a[4][v], zz = a[5][v];
-      const double minors[] = {yy * zz - yz * yz, xx * zz - xz * xz, xx * yy - xy * xy};
-      const double determinant = xx * minors[0] - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
-      const double sum = minors[0] + minors[1] + minors[2];
-      result[v] = sum > 0 && determinant > 0 ? static_cast<float>(determinant / sum) : 0.0f;
-    }
+    for (std::size_t v = first; v < last; ++v)
+      result[v] = foerstner::distinctiveness(a[0][v], a[1][v], a[2][v], a[3][v], a[4][v], a[5][v]);
   });
+  return result;
+}
+
+std::vector<float> distinctivenessByCuda(Context& context, const ImagePointer<3>& image)
+{
+  const Size<3>& size = image->geometry.size;
+  const std::size_t voxels = image->geometry.voxelCount();
+  const auto onCuda = voxelsOnCuda<3>(context, image);
+  std::array<Buffer<float>, 6> smoothed;
+  const float* products[6];
+  std::size_t entry = 0;
+  for (int i = 0; i < 3; ++i)
+    for (int j = i; j < 3; ++j, ++entry) {
+      auto product = std::make_shared<Buffer<float>>(context, voxels);
+      gradientProductsOnCuda(context, size, onCuda->span().data(), i, j, product->span().data());
+      VolumeOnCuda<3> volume(context, size, std::move(product));
+      for (int axis = 2; axis >= 0; --axis)
+        volume.filter(axis, foerstner::sigmaVoxels, {{1.0}, 0, 1, size[static_cast<std::size_t>(axis)]});
+      smoothed[entry] = volume.releaseVoxels();
+      products[entry] = smoothed[entry].span().data();
+    }
+  Buffer<float> values(context, voxels);
+  distinctivenessOnCuda(context, voxels, products, values.span().data());
+  std::vector<float> result(voxels);
+  copyLargeToHost(context, result.data(), values.span().data(), voxels * sizeof(float));
   return result;
 }
 
@@ -94,12 +117,19 @@ bool holdsInCube(const Size<3>& size, const Voxel& voxel, int radius, Condition&
 
 }
 
-std::vector<Voxel> foerstnerKeypoints(Context& context, const Image<3>& image,
-                                      std::span<const std::uint8_t> mask, int cubeVoxels)
+FoerstnerKeypoints::FoerstnerKeypoints(Context& context, const ImagePointer<3>& image,
+                                       std::span<const std::uint8_t> mask)
+    : size_(image->geometry.size), mask_(mask),
+      distinctiveness_(context.onCuda() ? distinctivenessByCuda(context, image)
+                                        : distinctivenessOnCpu(context, *image)),
+      least_(static_cast<float>(leastOfVariance * varianceIn(*image, mask)))
 {
-  const Size<3>& size = image.geometry.size;
-  const std::vector<float> values = distinctiveness(context, image);
-  const auto least = static_cast<float>(leastOfVariance * varianceIn(image, mask));
+}
+
+std::vector<Voxel> FoerstnerKeypoints::inCubes(const Context& context, int cubeVoxels) const
+{
+  const Size<3>& size = size_;
+  const std::vector<float>& values = distinctiveness_;
   std::vector<std::vector<Voxel>> slices(size[2]);
   forEachChunk(context, size[2], [&](std::size_t z) {
     for (std::size_t y = 0; y < size[1]; ++y)
@@ -107,8 +137,8 @@ std::vector<Voxel> foerstnerKeypoints(Context& context, const Image<3>& image,
         const Voxel voxel{static_cast<int>(x), static_cast<int>(y), static_cast<int>(z)};
         const std::size_t here = offsetOf(size, voxel);
         const bool isKeypoint =
-            mask[here] != 0 && values[here] > least
-            && holdsInCube(size, voxel, 1, [&](std::size_t v) { return mask[v] != 0; })
+            mask_[here] != 0 && values[here] > least_
+            && holdsInCube(size, voxel, 1, [&](std::size_t v) { return mask_[v] != 0; })
             && holdsInCube(size, voxel, cubeVoxels / 2, [&](std::size_t v) {
                  return values[v] < values[here] || (values[v] == values[here] && v >= here);
                });

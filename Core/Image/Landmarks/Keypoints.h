@@ -24,7 +24,21 @@ inline std::size_t offsetOf(const Size<3>& size, const Voxel& voxel)
 /// A = Gaussian(sigma 1.4 voxels) * g g^T, the distinctiveness is 1 / trace(A^-1). A keypoint is the largest
 /// in a cube of 2 floor(cubeVoxels / 2) + 1 voxels and above 1e-5 of the variance of the image in the mask.
 /// `mask` has a number for each voxel, 0 is outside; keypoints lie where it holds with all 26 neighbours.
-std::vector<Voxel> foerstnerKeypoints(Context&, const Image<3>&, std::span<const std::uint8_t> mask,
-                                      int cubeVoxels);
+class FoerstnerKeypoints {
+public:
+  /// On CUDA the distinctiveness is that of the CPU to rounding, which may decide between two voxels.
+  FoerstnerKeypoints(Context&, const ImagePointer<3>&, std::span<const std::uint8_t> mask);
+  /// Those of one cube; the mask must still be there.
+  std::vector<Voxel> inCubes(const Context&, int cubeVoxels) const;
+
+  /// Bytes of the device that the constructor takes for each voxel.
+  static constexpr double deviceBytesOfVoxel = sizeof(float) * 9;
+
+private:
+  Size<3> size_;
+  std::span<const std::uint8_t> mask_;
+  std::vector<float> distinctiveness_;
+  float least_ = 0;
+};
 
 }

@@ -33,7 +33,11 @@ TESSERA_HOST_DEVICE constexpr int partStep(int axis)
   return axis == 2 ? 4 : 5;
 }
 constexpr std::array<double, 3> meanSigmaVoxels{3.2, 3.2, 2.6}; // the deviation of a patch's coordinates
-constexpr float regularization = 1e-4f;                         // of a matrix' mean diagonal
+// A second derivative counts so much more than an intensity. On a lung CT, 6 keeps 57 % of the keypoints, 1
+// keeps 45 %, and the displacements differ less from those that self-similarity finds (median 1.0 instead
+// of 1.4 mm).
+constexpr float derivativeWeight = 6;
+constexpr float regularization = 1e-4f; // of a matrix' mean diagonal
 
 /// The box of places that a landmark is compared with: displacements of -reach to reach voxels.
 struct Window {
@@ -57,12 +61,12 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void computeFeatures(const At& at, con
 {
   const Number middle = at(0, 0, 0), twice = middle + middle;
   features[0] = middle - mean;
-  features[1] = (at(-1, 0, 0) + at(1, 0, 0)) - twice;
-  features[2] = (at(0, -1, 0) + at(0, 1, 0)) - twice;
-  features[3] = (at(0, 0, -1) + at(0, 0, 1)) - twice;
-  features[4] = ((at(1, 1, 0) - at(1, -1, 0)) - (at(-1, 1, 0) - at(-1, -1, 0))) * 0.25f;
-  features[5] = ((at(1, 0, 1) - at(1, 0, -1)) - (at(-1, 0, 1) - at(-1, 0, -1))) * 0.25f;
-  features[6] = ((at(0, 1, 1) - at(0, 1, -1)) - (at(0, -1, 1) - at(0, -1, -1))) * 0.25f;
+  features[1] = ((at(-1, 0, 0) + at(1, 0, 0)) - twice) * derivativeWeight;
+  features[2] = ((at(0, -1, 0) + at(0, 1, 0)) - twice) * derivativeWeight;
+  features[3] = ((at(0, 0, -1) + at(0, 0, 1)) - twice) * derivativeWeight;
+  features[4] = ((at(1, 1, 0) - at(1, -1, 0)) - (at(-1, 1, 0) - at(-1, -1, 0))) * (derivativeWeight / 4);
+  features[5] = ((at(1, 0, 1) - at(1, 0, -1)) - (at(-1, 0, 1) - at(-1, 0, -1))) * (derivativeWeight / 4);
+  features[6] = ((at(0, 1, 1) - at(0, 1, -1)) - (at(0, -1, 1) - at(0, -1, -1))) * (derivativeWeight / 4);
 }
 
 /// sums += products of the features.

@@ -60,7 +60,7 @@ FieldMethods<D>::FieldMethods(const Registry& registry, const TransformChain<D>&
     return;
   whyByPoints_ = "the " + chain.transform->name() + " is no B-spline along the axes of the output grid";
   if (const WholeField<D>* whole = wholeFieldOf(chain)) {
-    const std::string why = whole->whyNoFieldOnCuda(chain.parameters, lattice);
+    const std::string why = whole->whyNoField(DeviceKind::cuda, chain.parameters, lattice);
     isWholeOnCuda_ = why.empty();
     whyByPoints_ += why.empty() ? "" : ", and " + why;
   }

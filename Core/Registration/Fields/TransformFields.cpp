@@ -64,8 +64,9 @@ VectorImage<D> displacementField(Context& context, const TransformChain<D>& chai
     evaluate(context, chain, *method, &FieldInterpolator<D>::displacements, field.voxels);
     return field;
   }
-  if (const WholeField<D>* whole = context.onCuda() ? wholeFieldOf(chain) : nullptr) {
-    whole->fieldOnCuda(context, chain.parameters, lattice, field.voxels);
+  if (const WholeField<D>* whole = wholeFieldOf(chain);
+      whole && whole->whyNoField(context.device.kind, chain.parameters, lattice).empty()) {
+    whole->wholeField(context, chain.parameters, lattice, field.voxels);
     return field;
   }
   requireCpuForPoints(context);

@@ -7,19 +7,19 @@
 
 namespace tessera {
 
-/// A transform with a way of its own to compute its displacements at all voxels of a lattice on a CUDA
-/// device.
+/// A transform with a way of its own to compute its displacements at all voxels of a lattice.
 template <int D>
 class WholeField {
 public:
   virtual ~WholeField() = default;
 
-  /// Empty if fieldOnCuda can do it; otherwise the reason why not.
-  virtual std::string whyNoFieldOnCuda(std::span<const double> parameters,
-                                       const ImageGeometry<D>& lattice) const = 0;
-  /// T(x) - x in mm, D floats a voxel, in host memory; takes at most 256 MB of the device at a time.
-  virtual void fieldOnCuda(Context&, std::span<const double> parameters, const ImageGeometry<D>& lattice,
-                           std::span<float> displacements) const = 0;
+  /// Empty if wholeField() can do it on such a device, and is to be preferred there; otherwise the reason why
+  /// not.
+  virtual std::string whyNoField(DeviceKind, std::span<const double> parameters,
+                                 const ImageGeometry<D>& lattice) const = 0;
+  /// T(x) - x in mm, D floats a voxel, in host memory; takes at most 256 MB of a CUDA device at a time.
+  virtual void wholeField(Context&, std::span<const double> parameters, const ImageGeometry<D>& lattice,
+                          std::span<float> displacements) const = 0;
 };
 
 /// The whole field of a chain of one transform; null: it has none.

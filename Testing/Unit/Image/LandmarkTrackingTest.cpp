@@ -49,6 +49,12 @@ Image<3> texture(const Size<3>& size, const Voxel& shift)
   });
 }
 
+std::vector<Voxel> foerstnerKeypoints(Context& context, const Image<3>& image,
+                                      std::span<const std::uint8_t> mask, int cubeVoxels)
+{
+  return FoerstnerKeypoints(context, std::make_shared<Image<3>>(image), mask).inCubes(context, cubeVoxels);
+}
+
 TEST(LandmarkTracking, KeypointsLieWhereTheImageHasStructureAlongAllAxes)
 {
   const std::vector<Voxel> centers{{8, 9, 7}, {18, 8, 10}, {8, 22, 18}, {18, 23, 9}};

@@ -81,13 +81,15 @@ std::vector<double> naiveDescriptor(const StructureTensorImage& image, const Vox
           const auto i = [&](int dx, int dy, int dz) {
             return value(image.smoothed(), at[0] + dx, at[1] + dy, at[2] + dz);
           };
-          const double v[7] = {i(0, 0, 0) - value(image.mean(), at[0], at[1], at[2]),
-                               i(1, 0, 0) - 2 * i(0, 0, 0) + i(-1, 0, 0),
-                               i(0, 1, 0) - 2 * i(0, 0, 0) + i(0, -1, 0),
-                               i(0, 0, 1) - 2 * i(0, 0, 0) + i(0, 0, -1),
-                               (i(1, 1, 0) - i(1, -1, 0) - i(-1, 1, 0) + i(-1, -1, 0)) / 4,
-                               (i(1, 0, 1) - i(1, 0, -1) - i(-1, 0, 1) + i(-1, 0, -1)) / 4,
-                               (i(0, 1, 1) - i(0, 1, -1) - i(0, -1, 1) + i(0, -1, -1)) / 4};
+          double v[7] = {i(0, 0, 0) - value(image.mean(), at[0], at[1], at[2]),
+                         i(1, 0, 0) - 2 * i(0, 0, 0) + i(-1, 0, 0),
+                         i(0, 1, 0) - 2 * i(0, 0, 0) + i(0, -1, 0),
+                         i(0, 0, 1) - 2 * i(0, 0, 0) + i(0, 0, -1),
+                         (i(1, 1, 0) - i(1, -1, 0) - i(-1, 1, 0) + i(-1, -1, 0)) / 4,
+                         (i(1, 0, 1) - i(1, 0, -1) - i(-1, 0, 1) + i(-1, 0, -1)) / 4,
+                         (i(0, 1, 1) - i(0, 1, -1) - i(0, -1, 1) + i(0, -1, -1)) / 4};
+          for (int a = 1; a < 7; ++a)
+            v[a] *= 6;
           for (int a = 0; a < 7; ++a)
             for (int b = 0; b < 7; ++b)
               matrix[a][b] += v[a] * v[b];

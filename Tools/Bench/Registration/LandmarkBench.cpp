@@ -6,6 +6,7 @@
 #include "Core/Compute/Math/Random.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Landmarks/StructureTensorSearch.h"
+#include "Core/Image/Landmarks/TreeRegularization.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Tools/Bench/BenchClock.h"
 
@@ -48,16 +49,16 @@ constexpr std::array<int, 3> plantedShift{5, -3, 2};
 constexpr std::size_t trackedLandmarks = 4000;
 
 /// Smoothed noise of a large lattice, from `shift` on.
-ImagePointer<3> noise(const Context& context, const std::array<int, 3>& shift)
+ImagePointer<3> noise(const Context& context, const Size<3>& size, const std::array<int, 3>& shift)
 {
   auto image = std::make_shared<Image<3>>();
-  image->geometry.size = trackedSize;
+  image->geometry.size = size;
   image->geometry.spacingMm = {1, 1, 1};
   image->voxels.resize(image->geometry.voxelCount());
-  forEachChunk(context, trackedSize[2], [&](std::size_t z) {
-    for (std::size_t y = 0; y < trackedSize[1]; ++y)
-      for (std::size_t x = 0; x < trackedSize[0]; ++x)
-        image->voxels[x + trackedSize[0] * (y + trackedSize[1] * z)] = static_cast<float>(
+  forEachChunk(context, size[2], [&](std::size_t z) {
+    for (std::size_t y = 0; y < size[1]; ++y)
+      for (std::size_t x = 0; x < size[0]; ++x)
+        image->voxels[x + size[0] * (y + size[1] * z)] = static_cast<float>(
             randomWords(
                 Draw{2},
                 static_cast<std::uint32_t>(x + 16 - static_cast<std::size_t>(shift[0] + 8)
@@ -73,7 +74,8 @@ ImagePointer<3> noise(const Context& context, const std::array<int, 3>& shift)
 void measureTracking(Context& context, BenchClock& clock, std::size_t repeats,
                      std::vector<BenchResult>& results)
 {
-  const ImagePointer<3> fixed = noise(context, {0, 0, 0}), moving = noise(context, plantedShift);
+  const ImagePointer<3> fixed = noise(context, trackedSize, {0, 0, 0}),
+                        moving = noise(context, trackedSize, plantedShift);
   const structuretensors::Window window;
   std::vector<Voxel> keypoints;
   for (std::uint32_t i = 0; i < trackedLandmarks; ++i) {
@@ -111,6 +113,57 @@ void measureTracking(Context& context, BenchClock& clock, std::size_t repeats,
     });
   });
   results.push_back(row(name, "sest: both images, search", context, times, candidates, 0));
+}
+
+// ---- tracking by self-similarity ----
+
+/// The parts of a stage of `track --method mind` on an image of a lung: keypoints, descriptors, the search
+/// and the tree.
+void measureSelfSimilarity(Context& context, std::size_t repeats, std::vector<BenchResult>& results)
+{
+  const Size<3> size = context.onCuda() ? Size<3>{512, 512, 121} : Size<3>{128, 128, 64};
+  const std::string volume =
+      std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
+  const ImagePointer<3> image = noise(context, size, {0, 0, 0});
+  const auto voxels = static_cast<double>(image->geometry.voxelCount());
+  const std::vector<std::uint8_t> mask(image->voxels.size(), 1);
+  const auto measure = [&](const std::string& method, double items, const std::function<void()>& work) {
+    BenchTimes times;
+    times.ms = times.msWarm = medianOfLongRuns(repeats, [&] { return millisecondsOf(work); });
+    results.push_back(row(volume, "mind: " + method, context, times, items, 0));
+  };
+  measure("keypoints", voxels, [&] { FoerstnerKeypoints(context, image, mask).inCubes(context, 6); });
+  measure("descriptors of an image", voxels, [&] { const DescribedImage described(context, image); });
+  const DescribedImage described(context, image);
+  for (const auto& [count, grid] : {std::pair{2000u, DisplacementGrid{16, 2}},
+                                    {8000u, DisplacementGrid{8, 1}},
+                                    {8000u, DisplacementGrid{3, 1}}}) {
+    std::vector<Voxel> keypoints;
+    std::vector<Vec<3>> points;
+    for (std::uint32_t i = 0; i < count / (context.onCuda() ? 1 : 10); ++i) {
+      Voxel voxel;
+      Vec<3> point;
+      for (std::uint32_t d = 0; d < 3; ++d) {
+        point[d] = uniform(i, d + 40, 0, static_cast<double>(size[d]));
+        voxel[d] = static_cast<int>(point[d]);
+      }
+      keypoints.push_back(voxel);
+      points.push_back(point);
+    }
+    const std::string name = std::to_string(keypoints.size()) + " keypoints, reach "
+                             + std::to_string(grid.reach) + " in steps of " + std::to_string(grid.step);
+    const auto items = static_cast<double>(keypoints.size() * grid.count());
+    std::vector<float> costs;
+    measure(name + ", search", items,
+            [&] { costs = searchCosts(context, described, described, keypoints, keypoints, grid, 3); });
+    Tree tree;
+    measure(name + ", spanning tree", items,
+            [&] { tree = minimumSpanningTree(points, std::vector<double>(points.size())); });
+    measure(name + ", costs on the tree", items, [&] {
+      std::vector<float> copy = costs;
+      regularizeOnTree(context, tree, grid, copy);
+    });
+  }
 }
 
 // ---- splines ----
@@ -243,6 +296,7 @@ std::vector<BenchResult> landmarkBench(Context& context, const LandmarkSettings&
   clock.warmUp();
   std::vector<BenchResult> results;
   measureTracking(context, clock, settings.repeats, results);
+  measureSelfSimilarity(context, settings.repeats, results);
   for (const std::size_t count : {1000u, 2000u, 4000u})
     measureFit(context, count, settings.repeats, results);
   for (const std::array<int, 3>& volume : settings.volumes)

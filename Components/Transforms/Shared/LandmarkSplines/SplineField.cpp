@@ -112,8 +112,8 @@ double weightsAtWorst(const SplineOfLandmarks<3>& spline, double farMm, int deca
   return largest;
 }
 
-/// An estimate of the largest error that single precision leaves: a few roundings of the largest distance,
-/// with random signs.
+/// An estimate of the largest error that single precision leaves: two roundings of the largest distance for
+/// each landmark, with random signs.
 double singleError(const SplineOfLandmarks<3>& spline, const SplineFieldPlan& plan)
 {
   Vec<3> low, high;
@@ -135,7 +135,7 @@ double singleError(const SplineOfLandmarks<3>& spline, const SplineFieldPlan& pl
     const double weight = length(spline.vector(i));
     squares += weight * weight;
   }
-  return 4 * std::numeric_limits<float>::epsilon() / 2 * length(minus(high, low)) * std::sqrt(squares);
+  return std::numeric_limits<float>::epsilon() * length(minus(high, low)) * std::sqrt(squares);
 }
 
 }

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "Components/Transforms/Shared/LandmarkSplines/SplineKernel.h"
+#include "Core/Compute/Context.h"
 
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 
 // Displacements of a spline of landmarks at all voxels of a lattice, to a stated tolerance. The lattice is
 // cut into blocks of 16x16x16 voxels. The terms of landmarks that are at least twice as far from the middle
@@ -15,8 +17,8 @@
 namespace tessera {
 
 constexpr double usualFieldToleranceMm = 1e-3;
-/// Pairs of a voxel and a landmark from which on images are resampled through such fields on CUDA. Fewer take
-/// some milliseconds in double precision.
+/// Pairs of a voxel and a landmark from which on fields, and images on CUDA, are computed in this way. Fewer
+/// are computed one by one: to rounding, and soon.
 constexpr double fewestPairsOfField = 1e9;
 
 struct SplineFieldPlan {
@@ -41,5 +43,10 @@ std::optional<SplineFieldPlan> planSplineField(const SplineOfLandmarks<3>& splin
                                                const AffineMap<3>& pointFromIndex,
                                                const std::array<std::size_t, 3>& size,
                                                double toleranceMm = usualFieldToleranceMm);
+
+/// T(x) - x in mm at all voxels of the plan's lattice, three floats a voxel, on the threads of the CPU, with
+/// the same bits for any number of them.
+void splineFieldOnCpu(const Context&, const SplineFieldPlan&, const SplineOfLandmarks<3>&,
+                      std::span<float> displacements);
 
 }

@@ -1,4 +1,5 @@
 // needs: GPU
+#include "Components/Transforms/Shared/LandmarkSplines/SplineFieldTasks.h"
 #include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 
 #include "Core/Compute/Memory/Buffer.h"
@@ -92,15 +93,32 @@ TEST(SplineField, ABlocksWorkIsTheSplineToTheTolerance)
   for (const SplineKernel kernel :
        {SplineKernel::thinPlate, SplineKernel::thinPlateR2LogR, SplineKernel::volume,
         SplineKernel::elasticBody, SplineKernel::elasticBodyReciprocal})
-    for (const double toleranceMm : {1e-2, 1e-4})
+    for (const double toleranceMm : {1e-2, 1e-3})
       for (const int count : {0, 400}) {
         const Scene scene(kernel, count);
         const auto plan = planSplineField(scene.spline(), lattice(), extent, toleranceMm);
         ASSERT_TRUE(plan);
-        EXPECT_EQ(plan->isSingle, kernel == SplineKernel::thinPlate && (count == 0 || toleranceMm > 1e-3));
+        EXPECT_EQ(plan->isSingle, kernel == SplineKernel::thinPlate);
         const std::vector<float> field = fieldOnHost(*plan, scene.spline(), 0, extent[2]);
         const double roundings = 1e-5; // of floats of up to 100 mm
         EXPECT_LE(largestError(field, scene.spline()), toleranceMm + roundings)
+            << static_cast<int>(kernel) << " " << toleranceMm << " " << plan->nodes;
+      }
+}
+
+TEST(SplineField, TheCpuIsTheSplineToTheTolerance)
+{
+  for (const SplineKernel kernel : {SplineKernel::thinPlate, SplineKernel::volume, SplineKernel::elasticBody})
+    for (const double toleranceMm : {1e-3, 1e-4})
+      for (const int count : {0, 700}) {
+        const Scene scene(kernel, count);
+        const auto plan = planSplineField(scene.spline(), lattice(), extent, toleranceMm);
+        ASSERT_TRUE(plan);
+        std::vector<float> field(3 * extent[0] * extent[1] * extent[2]), again(field.size());
+        splineFieldOnCpu({{}, 1}, *plan, scene.spline(), field);
+        splineFieldOnCpu({{}, 3}, *plan, scene.spline(), again);
+        EXPECT_EQ(field, again);
+        EXPECT_LE(largestError(field, scene.spline()), toleranceMm + 2e-5)
             << static_cast<int>(kernel) << " " << toleranceMm << " " << plan->nodes;
       }
 }
@@ -132,7 +150,7 @@ TEST(SplineField, CudaIsTheSplineToTheTolerance)
   for (const SplineKernel kernel :
        {SplineKernel::thinPlate, SplineKernel::thinPlateR2LogR, SplineKernel::volume,
         SplineKernel::elasticBody, SplineKernel::elasticBodyReciprocal})
-    for (const double toleranceMm : {1e-3, 1e-5}) {
+    for (const double toleranceMm : {1e-2, 1e-3}) {
       const Scene scene(kernel, 1000);
       const SplineOfLandmarks<3> onHost = scene.spline();
       const auto plan = planSplineField(onHost, lattice(), extent, toleranceMm);

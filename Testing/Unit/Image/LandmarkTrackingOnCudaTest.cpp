@@ -1,0 +1,125 @@
+// needs: GPU
+#include "Core/Compute/Math/Random.h"
+#include "Core/Image/Filters/RecursiveGaussian.h"
+#include "Core/Image/Landmarks/DisplacementSearchOnCuda.h"
+#include "Core/Image/Landmarks/Keypoints.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+/// Smoothed noise, moved by `shift` voxels.
+ImagePointer<3> noise(const Size<3>& size, const Voxel& shift)
+{
+  auto image = std::make_shared<Image<3>>();
+  image->geometry.size = size;
+  image->geometry.spacingMm = {1, 1, 1};
+  for (std::size_t z = 0; z < size[2]; ++z)
+    for (std::size_t y = 0; y < size[1]; ++y)
+      for (std::size_t x = 0; x < size[0]; ++x) {
+        const auto at = [&](std::size_t i, std::size_t d) {
+          return static_cast<std::uint32_t>(1000 + static_cast<int>(i) - shift[d]);
+        };
+        image->voxels.push_back(
+            static_cast<float>(randomWords({}, at(x, 0) + 4096 * at(y, 1), at(z, 2))[0] % 2000));
+      }
+  Context context;
+  *image = smoothRecursively<3>(context, *image, {1.2, 1.2, 1.2});
+  return image;
+}
+
+/// Numbers that a descriptor may have.
+SelfSimilarityDescriptor<3> randomDescriptor(const Size<3>& size, std::uint32_t seed)
+{
+  SelfSimilarityDescriptor<3> descriptor;
+  descriptor.size = size;
+  descriptor.values.resize(12 * size[0] * size[1] * size[2]);
+  for (std::size_t i = 0; i < descriptor.values.size(); ++i)
+    descriptor.values[i] = static_cast<std::uint8_t>(randomWords({}, static_cast<std::uint32_t>(i), seed)[0]);
+  return descriptor;
+}
+
+DescriptorOnCuda wordsOf(const std::uint8_t* values, const Size<3>& size)
+{
+  DescriptorOnCuda descriptor{reinterpret_cast<const std::uint32_t*>(values), {}};
+  std::ranges::copy(size, descriptor.size.begin());
+  return descriptor;
+}
+
+const std::vector<Voxel> places{{9, 8, 7}, {0, 15, 3}, {17, 1, 13}};
+
+TEST(LandmarkTrackingOnCuda, ATasksCostHasTheBitsOfTheCpu)
+{
+  const Size<3> size{18, 16, 14};
+  const SelfSimilarityDescriptor<3> here = randomDescriptor(size, 1), there = randomDescriptor(size, 2);
+  const DisplacementGrid grid{6, 2};
+  Context context;
+  const std::vector<float> expected = searchCosts(context, here, there, places, places, grid, 2);
+  const float scale = 1 / (255.0f * 255.0f * 12.0f * 125.0f);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    std::vector<std::uint32_t> patch(3 * 125);
+    for (int task = 0; task < 125; ++task)
+      displacementsearch::loadPatchVoxel(wordsOf(here.values.data(), size), places[i], 2, task, patch.data());
+    for (int task = 0; task < static_cast<int>(grid.count()); ++task)
+      EXPECT_EQ(displacementsearch::costOf(wordsOf(there.values.data(), size), places[i], grid, 2, scale,
+                                           task, patch.data()),
+                expected[i * grid.count() + static_cast<std::size_t>(task)]);
+  }
+}
+
+TEST(LandmarkTrackingOnCuda, CostsHaveTheBitsOfTheCpu)
+{
+  TESSERA_NEEDS_GPU();
+  const Size<3> size{18, 16, 14};
+  const SelfSimilarityDescriptor<3> here = randomDescriptor(size, 1), there = randomDescriptor(size, 2);
+  Context context = makeContext({DeviceKind::cuda, 0}, 2), cpu;
+  Buffer<std::uint8_t> a, b;
+  a.fromHost(context, here.values);
+  b.fromHost(context, there.values);
+  for (const DisplacementGrid grid :
+       {DisplacementGrid{8, 1}, DisplacementGrid{16, 2}, DisplacementGrid{3, 1}}) {
+    std::vector<float> found(places.size() * grid.count());
+    searchCostsOnCuda(context, wordsOf(a.span().data(), size), wordsOf(b.span().data(), size), places, places,
+                      grid, 3, found);
+    EXPECT_EQ(found, searchCosts(cpu, here, there, places, places, grid, 3));
+  }
+}
+
+TEST(LandmarkTrackingOnCuda, KeypointsAndShiftsAreThoseOfTheCpu)
+{
+  TESSERA_NEEDS_GPU();
+  const Size<3> size{70, 64, 60};
+  const ImagePointer<3> image = noise(size, {}), moved = noise(size, {3, -2, 4});
+  const std::vector<std::uint8_t> mask(image->voxels.size(), 1);
+  std::vector<std::vector<Voxel>> keypoints;
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {
+    Context context = makeContext({kind, 0}, 2);
+    keypoints.push_back(FoerstnerKeypoints(context, image, mask).inCubes(context, 6));
+    std::vector<Voxel> inner;
+    for (const Voxel& voxel : keypoints.back())
+      if (std::ranges::all_of(voxel, [](int i) { return i > 15 && i < 45; }))
+        inner.push_back(voxel);
+    ASSERT_GT(inner.size(), 20u);
+    const DescribedImage here(context, image), there(context, moved);
+    const DisplacementGrid grid{8, 1};
+    const std::vector<float> costs = searchCosts(context, here, there, inner, inner, grid, 3);
+    for (std::size_t i = 0; i < inner.size(); ++i) {
+      const LeastCost found = leastCost(std::span(costs).subspan(i * grid.count(), grid.count()), grid);
+      EXPECT_NEAR(found.displacement[0], 3, 0.5);
+      EXPECT_NEAR(found.displacement[1], -2, 0.5);
+      EXPECT_NEAR(found.displacement[2], 4, 0.5);
+    }
+  }
+  std::size_t common = 0;
+  for (const Voxel& voxel : keypoints[1])
+    common += static_cast<std::size_t>(std::ranges::count(keypoints[0], voxel));
+  EXPECT_GE(common + 2, keypoints[0].size()); // rounding may decide between two voxels
+  EXPECT_GE(common + 2, keypoints[1].size());
+}
+
+}
+}
