@@ -1,7 +1,6 @@
 #include "Components/Transforms/SplineKernelTransform.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
-#include "Core/Image/Landmarks/DisplacementSearch.h"
-#include "Core/Image/Landmarks/TreeRegularization.h"
+#include "Core/Image/Landmarks/TreeSearch.h"
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Tools/Landmarks/Tracking.h"
@@ -117,20 +116,6 @@ Tree treeOf(const Image<3>& image, std::span<const Voxel> keypoints)
   return minimumSpanningTree(points, values);
 }
 
-std::vector<LeastCost> search(const Context& context, const DescribedImage& here, const DescribedImage& there,
-                              std::span<const Voxel> places, const Tree& tree, const Stage& stage)
-{
-  std::vector<float> costs = searchCosts(context, here, there, places, places, stage.grid, stage.patchRadius);
-  for (float& cost : costs)
-    cost *= stage.costWeight;
-  regularizeOnTree(context, tree, stage.grid, costs);
-  std::vector<LeastCost> found;
-  for (std::size_t i = 0; i < places.size(); ++i)
-    found.push_back(
-        leastCost(std::span(costs).subspan(i * stage.grid.count(), stage.grid.count()), stage.grid));
-  return found;
-}
-
 struct Displacement {
   Vec<3> voxels{};
   double backwardVoxels = 0;
@@ -141,13 +126,15 @@ std::vector<Displacement> displacements(const Context& context, const DescribedI
                                         const DescribedImage& moving, std::span<const Voxel> keypoints,
                                         const Tree& tree, const Stage& stage)
 {
-  const std::vector<LeastCost> forward = search(context, fixed, moving, keypoints, tree, stage);
+  const std::vector<LeastCost> forward = searchOnTree(context, fixed, moving, keypoints, keypoints, tree,
+                                                      stage.grid, stage.patchRadius, stage.costWeight);
   std::vector<Voxel> mapped(keypoints.begin(), keypoints.end());
   for (std::size_t i = 0; i < mapped.size(); ++i)
     for (std::size_t d = 0; d < 3; ++d)
       mapped[i][d] = std::clamp(keypoints[i][d] + static_cast<int>(std::lround(forward[i].displacement[d])),
                                 0, static_cast<int>(moving.size()[d]) - 1);
-  const std::vector<LeastCost> backward = search(context, moving, fixed, mapped, tree, stage);
+  const std::vector<LeastCost> backward = searchOnTree(context, moving, fixed, mapped, mapped, tree,
+                                                       stage.grid, stage.patchRadius, stage.costWeight);
   std::vector<Displacement> found(keypoints.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     double squared = 0;

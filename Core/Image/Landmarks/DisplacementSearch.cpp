@@ -1,6 +1,7 @@
 #include "Core/Image/Landmarks/DisplacementSearch.h"
 
 #include "Core/Compute/HostDevice.h"
+#include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Filters/SelfSimilarityOnCuda.h"
 #include "Core/Image/Landmarks/DisplacementSearchOnCuda.h"
@@ -95,20 +96,32 @@ DescribedImage::DescribedImage(Context& context, const ImagePointer<3>& image) :
     onCpu_ = SelfSimilarityDescriptor<3>(context, *image);
 }
 
+DescriptorOnCuda DescribedImage::onCuda() const
+{
+  DescriptorOnCuda descriptor{reinterpret_cast<const std::uint32_t*>(onCuda_.span().data()), {}};
+  std::ranges::copy(size_, descriptor.size.begin());
+  return descriptor;
+}
+
 std::vector<float> searchCosts(const Context& context, const DescribedImage& here,
                                const DescribedImage& there, std::span<const Voxel> keypoints,
                                std::span<const Voxel> startsThere, const DisplacementGrid& grid,
                                int patchRadius)
 {
   if (!context.onCuda())
-    return searchCosts(context, here.onCpu_, there.onCpu_, keypoints, startsThere, grid, patchRadius);
-  const auto onCuda = [](const DescribedImage& image) {
-    DescriptorOnCuda descriptor{reinterpret_cast<const std::uint32_t*>(image.onCuda_.span().data()), {}};
-    std::ranges::copy(image.size_, descriptor.size.begin());
-    return descriptor;
-  };
+    return searchCosts(context, here.onCpu(), there.onCpu(), keypoints, startsThere, grid, patchRadius);
+  constexpr std::size_t bytesAtOnce = std::size_t(256) << 20;
   std::vector<float> costs(keypoints.size() * grid.count());
-  searchCostsOnCuda(context, onCuda(here), onCuda(there), keypoints, startsThere, grid, patchRadius, costs);
+  const std::size_t atOnce = std::clamp<std::size_t>(bytesAtOnce / (grid.count() * sizeof(float)), 1,
+                                                     std::max<std::size_t>(keypoints.size(), 1));
+  Buffer<float> found(context, atOnce * grid.count());
+  for (std::size_t first = 0; first < keypoints.size(); first += atOnce) {
+    const std::size_t count = std::min(atOnce, keypoints.size() - first);
+    searchCostsOnCuda(context, here.onCuda(), there.onCuda(), keypoints.subspan(first, count),
+                      startsThere.subspan(first, count), grid, patchRadius, found.span().data());
+    copyLargeToHost(context, &costs[first * grid.count()], found.span().data(),
+                    count * grid.count() * sizeof(float));
+  }
   return costs;
 }
 

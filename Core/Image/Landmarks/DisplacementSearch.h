@@ -4,7 +4,9 @@
 #include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -29,6 +31,12 @@ std::vector<float> searchCosts(const Context&, const SelfSimilarityDescriptor<3>
                                const SelfSimilarityDescriptor<3>& there, std::span<const Voxel> keypoints,
                                std::span<const Voxel> startsThere, const DisplacementGrid&, int patchRadius);
 
+/// A SelfSimilarityDescriptor on a CUDA device: the numbers of a voxel as three words of four bytes.
+struct DescriptorOnCuda {
+  const std::uint32_t* words = nullptr;
+  std::array<int, 3> size{};
+};
+
 /// The descriptors of an image on the context's device: 12 bytes a voxel.
 class DescribedImage {
 public:
@@ -39,10 +47,10 @@ public:
   /// Bytes of the device that making one takes for each voxel, with the image.
   static constexpr double deviceBytesOfVoxel = 12 + 48 + sizeof(float);
 
+  const SelfSimilarityDescriptor<3>& onCpu() const { return onCpu_; }
+  DescriptorOnCuda onCuda() const;
+
 private:
-  friend std::vector<float> searchCosts(const Context&, const DescribedImage&, const DescribedImage&,
-                                        std::span<const Voxel>, std::span<const Voxel>,
-                                        const DisplacementGrid&, int);
   Size<3> size_;
   SelfSimilarityDescriptor<3> onCpu_;
   Buffer<std::uint8_t> onCuda_;

@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Compute/Memory/Buffer.h"
-#include "Core/Compute/Memory/HostCopies.h"
 
 #include <algorithm>
 
@@ -10,7 +9,6 @@ namespace tessera {
 namespace {
 
 constexpr int threadsOfBlock = 256;
-constexpr std::size_t bytesOfCosts = std::size_t(256) << 20; // at once
 
 /// A block for each keypoint and some of its displacements.
 template <int Threads>
@@ -34,7 +32,7 @@ __global__ void __launch_bounds__(Threads)
 
 void searchCostsOnCuda(const Context& context, const DescriptorOnCuda& here, const DescriptorOnCuda& there,
                        std::span<const Voxel> keypoints, std::span<const Voxel> startsThere,
-                       const DisplacementGrid& grid, int patchRadius, std::span<float> costs)
+                       const DisplacementGrid& grid, int patchRadius, float* costs)
 {
   if (keypoints.empty())
     return;
@@ -42,26 +40,17 @@ void searchCostsOnCuda(const Context& context, const DescriptorOnCuda& here, con
   const float scale = 1
                       / (255.0f * 255.0f * static_cast<float>(SelfSimilarityDescriptor<3>::channels)
                          * static_cast<float>(side * side * side));
-  const std::size_t perKeypoint = grid.count(),
-                    atOnce = std::clamp<std::size_t>(bytesOfCosts / (perKeypoint * sizeof(float)), 1,
-                                                     keypoints.size()),
-                    bytes = sizeof(std::uint32_t) * displacementsearch::words
-                            * static_cast<std::size_t>(side * side * side);
+  const std::size_t perKeypoint = grid.count(), bytes = sizeof(std::uint32_t) * displacementsearch::words
+                                                        * static_cast<std::size_t>(side * side * side);
   Buffer<Voxel> middles, starts;
   middles.fromHost(context, keypoints);
   starts.fromHost(context, startsThere);
-  Buffer<float> found(context, perKeypoint * atOnce);
   const auto parts = static_cast<unsigned>(std::min<std::size_t>(ceilDiv(perKeypoint, std::size_t{1024}), 8));
-  for (std::size_t first = 0; first < keypoints.size(); first += atOnce) {
-    const std::size_t count = std::min(atOnce, keypoints.size() - first);
-    costsOf<threadsOfBlock>
-        <<<dim3(static_cast<unsigned>(count), parts), threadsOfBlock, bytes, cudaStreamOf(context)>>>(
-            here, there, middles.span().data() + first, starts.span().data() + first, grid, patchRadius,
-            static_cast<int>(perKeypoint), scale, found.span().data());
-    checkLaunch("search for displacements");
-    copyLargeToHost(context, costs.data() + perKeypoint * first, found.span().data(),
-                    perKeypoint * count * sizeof(float));
-  }
+  costsOf<threadsOfBlock><<<dim3(static_cast<unsigned>(keypoints.size()), parts), threadsOfBlock, bytes,
+                            cudaStreamOf(context)>>>(here, there, middles.span().data(), starts.span().data(),
+                                                     grid, patchRadius, static_cast<int>(perKeypoint), scale,
+                                                     costs);
+  checkLaunch("search for displacements");
 }
 
 }

@@ -11,18 +11,12 @@
 
 namespace tessera {
 
-/// A SelfSimilarityDescriptor on a CUDA device: the numbers of a voxel as three words of four bytes.
-struct DescriptorOnCuda {
-  const std::uint32_t* words = nullptr;
-  std::array<int, 3> size{};
-};
-
-/// searchCosts on CUDA, to host memory, grid.count() numbers a keypoint. They are whole numbers times a
-/// factor, so equal descriptors have costs with the same bits as on the CPU.
+/// searchCosts on CUDA. `costs` lies on the device, grid.count() numbers a keypoint. They are whole numbers
+/// times a factor, so equal descriptors have costs with the same bits as on the CPU.
 TESSERA_CUDA_ONLY void searchCostsOnCuda(const Context&, const DescriptorOnCuda& here,
                                          const DescriptorOnCuda& there, std::span<const Voxel> keypoints,
                                          std::span<const Voxel> startsThere, const DisplacementGrid&,
-                                         int patchRadius, std::span<float> costs);
+                                         int patchRadius, float* costs);
 
 namespace displacementsearch {
 

@@ -3,11 +3,14 @@
 #include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Landmarks/DisplacementSearchOnCuda.h"
 #include "Core/Image/Landmarks/Keypoints.h"
+#include "Core/Image/Landmarks/TreeRegularizationOnCuda.h"
+#include "Core/Image/Landmarks/TreeSearch.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera {
 namespace {
@@ -82,11 +85,74 @@ TEST(LandmarkTrackingOnCuda, CostsHaveTheBitsOfTheCpu)
   b.fromHost(context, there.values);
   for (const DisplacementGrid grid :
        {DisplacementGrid{8, 1}, DisplacementGrid{16, 2}, DisplacementGrid{3, 1}}) {
-    std::vector<float> found(places.size() * grid.count());
+    Buffer<float> costs(context, places.size() * grid.count());
     searchCostsOnCuda(context, wordsOf(a.span().data(), size), wordsOf(b.span().data(), size), places, places,
-                      grid, 3, found);
+                      grid, 3, costs.span().data());
+    const std::vector<float> found = costs.toHost(context);
     EXPECT_EQ(found, searchCosts(cpu, here, there, places, places, grid, 3));
   }
+}
+
+/// Random costs of keypoints, and a tree that branches.
+struct TreeScene {
+  DisplacementGrid grid{5, 1};
+  std::size_t keypoints = 60;
+  std::vector<float> costs;
+  Tree tree;
+
+  TreeScene()
+  {
+    std::vector<Vec<3>> points;
+    for (std::uint32_t i = 0; i < keypoints; ++i) {
+      const auto words = randomWords({}, i, 8);
+      points.push_back({static_cast<double>(words[0] % 40), static_cast<double>(words[1] % 40),
+                        static_cast<double>(words[2] % 40)});
+    }
+    tree = minimumSpanningTree(points, std::vector<double>(keypoints));
+    for (std::uint32_t i = 0; i < keypoints * grid.count(); ++i)
+      costs.push_back(static_cast<float>(randomWords({}, i, 9)[0] % 10000) / 10000);
+  }
+};
+
+TEST(LandmarkTrackingOnCuda, TheTreeHasTheBitsOfTheCpu)
+{
+  TESSERA_NEEDS_GPU();
+  const TreeScene scene;
+  Context context = makeContext({DeviceKind::cuda, 0}, 2), cpu;
+  std::vector<float> expected = scene.costs;
+  for (float& cost : expected)
+    cost *= 10;
+  regularizeOnTree(cpu, scene.tree, scene.grid, expected);
+  Buffer<float> costs, messages(context, scene.costs.size());
+  costs.fromHost(context, scene.costs);
+  regularizeOnTreeByCuda(context, scene.tree, scene.grid, 10, costs.span().data(), messages.span().data());
+  EXPECT_EQ(costs.toHost(context), expected);
+  Buffer<LeastOfGrid> least(context, scene.keypoints);
+  leastCostsOnCuda(context, costs.span().data(), scene.keypoints, scene.grid, least.span().data());
+  const std::vector<LeastOfGrid> found = least.toHost(context);
+  const std::size_t count = scene.grid.count();
+  for (std::size_t i = 0; i < scene.keypoints; ++i) {
+    const float* const own = &expected[i * count];
+    const auto number = static_cast<int>(std::min_element(own, own + count) - own);
+    EXPECT_EQ(found[i].number, number);
+    EXPECT_EQ(found[i].cost, own[number]);
+    EXPECT_EQ(found[i].before[1], own[number / 11 % 11 > 0 ? number - 11 : number]);
+    EXPECT_EQ(found[i].after[2], own[number / 121 < 10 ? number + 121 : number]);
+  }
+}
+
+TEST(LandmarkTrackingOnCuda, ATasksMessageIsTheLeastTotalAlongAnAxis)
+{
+  const TreeScene scene;
+  for (const int stride : {1, 11, 121})
+    for (int number = 0; number < 1331; number += 7) {
+      const int i = number / stride % 11;
+      float least = HUGE_VALF;
+      for (int j = 0; j < 11; ++j)
+        least = std::min(least, scene.costs[static_cast<std::size_t>(number + (j - i) * stride)]
+                                    + 0.5f * static_cast<float>((i - j) * (i - j)));
+      EXPECT_EQ(treeregularization::spreadAlong(scene.costs.data(), 11, stride, 0.5f, number), least);
+    }
 }
 
 TEST(LandmarkTrackingOnCuda, KeypointsAndShiftsAreThoseOfTheCpu)
@@ -105,10 +171,13 @@ TEST(LandmarkTrackingOnCuda, KeypointsAndShiftsAreThoseOfTheCpu)
         inner.push_back(voxel);
     ASSERT_GT(inner.size(), 20u);
     const DescribedImage here(context, image), there(context, moved);
-    const DisplacementGrid grid{8, 1};
-    const std::vector<float> costs = searchCosts(context, here, there, inner, inner, grid, 3);
-    for (std::size_t i = 0; i < inner.size(); ++i) {
-      const LeastCost found = leastCost(std::span(costs).subspan(i * grid.count(), grid.count()), grid);
+    std::vector<Vec<3>> points;
+    for (const Voxel& voxel : inner)
+      points.push_back(
+          {static_cast<double>(voxel[0]), static_cast<double>(voxel[1]), static_cast<double>(voxel[2])});
+    const Tree tree = minimumSpanningTree(points, std::vector<double>(points.size()));
+    for (const LeastCost& found :
+         searchOnTree(context, here, there, inner, inner, tree, DisplacementGrid{8, 1}, 3, 10)) {
       EXPECT_NEAR(found.displacement[0], 3, 0.5);
       EXPECT_NEAR(found.displacement[1], -2, 0.5);
       EXPECT_NEAR(found.displacement[2], 4, 0.5);

@@ -6,7 +6,7 @@
 #include "Core/Compute/Math/Random.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Landmarks/StructureTensorSearch.h"
-#include "Core/Image/Landmarks/TreeRegularization.h"
+#include "Core/Image/Landmarks/TreeSearch.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Tools/Bench/BenchClock.h"
 
@@ -153,16 +153,11 @@ void measureSelfSimilarity(Context& context, std::size_t repeats, std::vector<Be
     const std::string name = std::to_string(keypoints.size()) + " keypoints, reach "
                              + std::to_string(grid.reach) + " in steps of " + std::to_string(grid.step);
     const auto items = static_cast<double>(keypoints.size() * grid.count());
-    std::vector<float> costs;
-    measure(name + ", search", items,
-            [&] { costs = searchCosts(context, described, described, keypoints, keypoints, grid, 3); });
     Tree tree;
     measure(name + ", spanning tree", items,
             [&] { tree = minimumSpanningTree(points, std::vector<double>(points.size())); });
-    measure(name + ", costs on the tree", items, [&] {
-      std::vector<float> copy = costs;
-      regularizeOnTree(context, tree, grid, copy);
-    });
+    measure(name + ", search on the tree", items,
+            [&] { searchOnTree(context, described, described, keypoints, keypoints, tree, grid, 3, 10); });
   }
 }
 
