@@ -4,6 +4,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Common/Process.h"
@@ -103,13 +104,50 @@ int detect(const FindOptions& options, RunLog& log)
   return 0;
 }
 
+namespace {
+
+void requireOneGrid(const std::vector<std::string>& phases)
+{
+  const ImageGeometry<3> first = geometryOf<3>(readImageHeader(phases.front()));
+  for (const std::string& path : phases)
+    if (geometryOf<3>(readImageHeader(path)) != first)
+      throw Error(ExitCode::usage, "-m: " + path + ": another grid than " + phases.front()
+                                       + ". Allowed: phases of one series, on one grid.");
+}
+
+void writeLandmarks(const FindOptions& options, std::size_t phase, const TrackingScene& scene,
+                    const std::vector<TrackedPoint>& points, const PointPairs<3>& kept)
+{
+  const std::string folder = prepareOutputFolder(folderOf(options, phase));
+  std::string weights;
+  char number[40];
+  for (const double weight : kept.weights) {
+    std::snprintf(number, sizeof number, "%.6g\n", weight);
+    weights += number;
+  }
+  writeTextFile(folder + "fixed.txt", pointsText(kept.fixedMm));
+  writeTextFile(folder + "moving.txt", pointsText(kept.movingMm));
+  writeTextFile(folder + "weights.txt", weights);
+  writeTextFile(folder + "matches.json", jsonOf(options, scene, points, kept.fixedMm.size()).dump(1) + "\n");
+  putStandardOutput(std::to_string(kept.fixedMm.size()) + " landmarks of " + std::to_string(points.size())
+                    + " keypoints.\n");
+}
+
+}
+
 int track(const FindOptions& options, RunLog& log)
 {
   Registry registry;
   registerComponents(registry);
   TrackingScene scene;
   scene.fixed = loadSide("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
-  scene.moving = loadSide("-m", options.moving, "-mMask", options.movingMask, options.threads, log);
+  const auto loadPhase = [&](std::size_t phase) {
+    scene.moving =
+        loadSide("-m", options.moving[phase], "-mMask",
+                 options.movingMasks.empty() ? "" : options.movingMasks[phase], options.threads, log);
+  };
+  loadPhase(0);
+  requireOneGrid(options.moving);
   if (!options.initial.empty())
     scene.initial = withContext("-t0", [&] {
       return readTransformChain<3>(options.initial, registry,
@@ -118,28 +156,27 @@ int track(const FindOptions& options, RunLog& log)
   scene.spacingMm = spacingFor(options, scene.fixed);
   scene.toleranceMm = options.toleranceMm;
   scene.reachVoxels = options.reachVoxels;
-  const std::string folder = prepareOutputFolder(options.output);
+  prepareOutputFolder(options.output);
   Context context = contextFor(options, scene, log);
-  const std::vector<TrackedPoint> points = options.method == "sest"
-                                               ? trackByStructureTensors(context, scene, log)
-                                               : trackBySelfSimilarity(context, scene, log);
-
-  std::vector<Vec<3>> fixedMm, movingMm;
-  std::string weights;
-  char number[40];
-  for (const TrackedPoint& point : points)
-    if (point.dropped.empty()) {
-      fixedMm.push_back(point.fixedMm);
-      movingMm.push_back(point.movingMm);
-      std::snprintf(number, sizeof number, "%.6g\n", point.weight);
-      weights += number;
+  for (std::size_t phase = 0; phase < options.moving.size(); ++phase) {
+    if (phase > 0) {
+      log.info("Phase " + std::to_string(phase + 1) + ": " + options.moving[phase]);
+      loadPhase(phase);
     }
-  writeTextFile(folder + "fixed.txt", pointsText(fixedMm));
-  writeTextFile(folder + "moving.txt", pointsText(movingMm));
-  writeTextFile(folder + "weights.txt", weights);
-  writeTextFile(folder + "matches.json", jsonOf(options, scene, points, fixedMm.size()).dump(1) + "\n");
-  putStandardOutput(std::to_string(fixedMm.size()) + " landmarks of " + std::to_string(points.size())
-                    + " keypoints.\n");
+    const std::vector<TrackedPoint> points = options.method == "sest"
+                                                 ? trackByStructureTensors(context, scene, log)
+                                                 : trackBySelfSimilarity(context, scene, log);
+    PointPairs<3> kept;
+    for (const TrackedPoint& point : points)
+      if (point.dropped.empty()) {
+        kept.fixedMm.push_back(point.fixedMm);
+        kept.movingMm.push_back(point.movingMm);
+        kept.weights.push_back(point.weight);
+      }
+    writeLandmarks(options, phase, scene, points, kept);
+    if (phase + 1 < options.moving.size())
+      scene.initial = std::make_shared<const TransformChain<3>>(smoothingSpline(context, kept));
+  }
   return 0;
 }
 

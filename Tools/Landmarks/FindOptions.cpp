@@ -33,9 +33,13 @@ double lengthMm(const Arguments& arguments, const std::string& name, double most
 
 OptionGroup findOptionsText()
 {
+  Option movingMask{
+      "mMask", "IMAGE",
+      "track: landmarks are dropped where they leave this mask of the moving image; one for each -m"};
+  movingMask.repeatable = true;
   return {
       "Finding landmarks (detect, track), beside -f, -m and -fMask",
-      {{"mMask", "IMAGE", "track: landmarks are dropped where they leave this mask of the moving image"},
+      {movingMask,
        {"t0", "FILE", "track: transform to start from, such as that of an affine registration"},
        ownOption("method", "NAME",
                  "track: mind (default): self-similarity, a search of 16, 8 and 3 voxels about -t0, "
@@ -55,6 +59,11 @@ OptionGroup findOptionsText()
         "matches.json are written; made if it is missing"}}};
 }
 
+std::string folderOf(const FindOptions& options, std::size_t phase)
+{
+  return options.output + "/" + (options.moving.size() > 1 ? "phase" + std::to_string(phase + 1) + "/" : "");
+}
+
 void checkOptionsOf(const std::string& command, const Arguments& arguments)
 {
   static const std::map<std::string, std::vector<std::string>> commandsOf{
@@ -71,6 +80,8 @@ void checkOptionsOf(const std::string& command, const Arguments& arguments)
   for (const auto& [name, commands] : commandsOf)
     if (arguments.has(name) && std::ranges::count(commands, command) == 0)
       fail("-" + name + ": not an option of " + command, "with " + commands.front());
+  if (command != "track" && arguments.all("m").size() > 1)
+    fail("-m: given several times", "once; several times with track");
 }
 
 FindOptions findOptions(const std::string& command, const Arguments& arguments)
@@ -83,9 +94,13 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
       fail("-" + needed + " is not given", "-" + needed + (needed == "out" ? " FOLDER" : " FILE"));
   FindOptions options;
   options.fixed = arguments.text("f");
-  options.moving = arguments.text("m");
+  options.moving = arguments.all("m");
   options.fixedMask = arguments.text("fMask");
-  options.movingMask = arguments.text("mMask");
+  options.movingMasks = arguments.all("mMask");
+  if (!options.movingMasks.empty() && options.movingMasks.size() != options.moving.size())
+    fail("-mMask: " + std::to_string(options.movingMasks.size()) + " for "
+             + std::to_string(options.moving.size()) + " of -m",
+         "none, or one for each -m");
   options.initial = arguments.text("t0");
   options.output = arguments.text(out);
   options.method = arguments.text("method", options.method);
@@ -109,15 +124,19 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
   options.threads = threadCount(arguments, source);
 
   InputFiles inputs;
-  for (const std::string& path : {options.fixed, options.moving, options.fixedMask, options.movingMask})
+  std::vector<std::string> images{options.fixed, options.fixedMask};
+  for (const std::vector<std::string>& more : {options.moving, options.movingMasks})
+    images.insert(images.end(), more.begin(), more.end());
+  for (const std::string& path : images)
     if (!path.empty())
       inputs.addImage(path, "the image " + path);
   inputs.addTransform(options.initial, "the transform " + options.initial);
-  const std::string folder = options.output + "/";
-  const std::vector<std::string> outputs =
-      tracks ? std::vector<std::string>{folder + "fixed.txt", folder + "moving.txt", folder + "weights.txt",
-                                        folder + "matches.json"}
-             : std::vector<std::string>{options.output};
+  std::vector<std::string> outputs;
+  if (!tracks)
+    outputs = {options.output};
+  for (std::size_t phase = 0; tracks && phase < options.moving.size(); ++phase)
+    for (const char* file : {"fixed.txt", "moving.txt", "weights.txt", "matches.json"})
+      outputs.push_back(folderOf(options, phase) + file);
   for (const std::string& path : outputs)
     if (inputs.at(path))
       fail("-" + out + " " + options.output + ": " + path + " is an input", "another place");

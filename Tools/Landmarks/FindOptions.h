@@ -4,13 +4,15 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
 /// The options of `detect` and `track`.
 struct FindOptions {
-  std::string fixed, moving, fixedMask, movingMask, initial; // files; empty: none
-  std::string output;                                        // detect: a file; track: a folder
+  std::string fixed, fixedMask, initial;        // files; empty: none
+  std::vector<std::string> moving, movingMasks; // files: phases, and no mask or one for each
+  std::string output;                           // detect: a file; track: a folder
   std::string method = "mind";
   std::optional<double> spacingMm; // of the working grid; none: cubes of a voxel's volume
   double toleranceMm = 3;
@@ -18,6 +20,10 @@ struct FindOptions {
   std::string device = "auto";
   int threads = 1;
 };
+
+/// Where the landmarks of a phase are written, with a / at the end: the folder itself if there is one -m,
+/// else phase1, phase2, ... in it.
+std::string folderOf(const FindOptions&, std::size_t phase);
 
 /// The groups of the help that only `detect` and `track` have.
 OptionGroup findOptionsText();

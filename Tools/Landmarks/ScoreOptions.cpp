@@ -107,6 +107,11 @@ std::vector<ScoreCase> readTable(const std::string& path, const ScoreCase& defau
 
 ProgramText landmarksText()
 {
+  Option moving{
+      "m", "IMAGE",
+      "moving image, for landmarks that are voxels and for --convention rounded; track: several times "
+      "for the phases of a series, each of which is looked for from the phase before on"};
+  moving.repeatable = true;
   return {
       "tessera-landmarks",
       "tessera-landmarks score -fp fixed.txt -mp moving.txt -tp results/TransformParameters.1.txt",
@@ -124,7 +129,7 @@ ProgramText landmarksText()
                    "of the landmarks"),
          {"f", "IMAGE",
           "fixed image, for landmarks that are voxels, for the relative error, and for folds on its grid"},
-         {"m", "IMAGE", "moving image, for landmarks that are voxels and for --convention rounded"},
+         moving,
          {"fMask", "IMAGE", "count folds in this mask of the fixed image alone"},
          ownOption("format", "NAME",
                    "automatic (default: .csv is csv, .vtk is vtk, all others elastix), elastix, vtk, csv "

@@ -1,8 +1,7 @@
-#include "Components/Transforms/SplineKernelTransform.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Landmarks/TreeSearch.h"
-#include "Core/Parameters/Parameters.h"
 #include "Core/Registration/Fields/TransformFields.h"
+#include "Core/Registration/Fields/WholeField.h"
 #include "Tools/Landmarks/Tracking.h"
 
 #include <algorithm>
@@ -30,12 +29,8 @@ constexpr std::size_t fewestKeypoints = 9;
 class StageSpline {
 public:
   StageSpline(Context& context, const PointPairs<3>& pairs, const ImageGeometry<3>& grid)
+      : spline_(smoothingSpline(context, pairs))
   {
-    const auto transform = std::make_shared<SplineKernelTransform<3>>(parameters());
-    TransformStart<3> start;
-    start.points = &pairs;
-    spline_.parameters = transform->initialize(context, start);
-    spline_.transform = transform;
     ImageGeometry<3> lattice = grid;
     for (std::size_t d = 0; d < 3; ++d) {
       lattice.size[d] = (grid.size[d] + 1) / 3 + 1;
@@ -45,7 +40,8 @@ public:
       image = {lattice, std::vector<float>(lattice.voxelCount())};
     latticeIndex_ = lattice.indexFromPoint();
     const bool onCuda =
-        context.onCuda() && transform->whyNoField(DeviceKind::cuda, spline_.parameters, lattice).empty();
+        context.onCuda()
+        && wholeFieldOf(spline_)->whyNoField(DeviceKind::cuda, spline_.parameters, lattice).empty();
     Context cpu{Device{}, context.threads};
     const VectorImage<3> field = displacementField<3>(onCuda ? context : cpu, spline_, lattice);
     for (std::size_t d = 0; d < 3; ++d)
@@ -72,14 +68,6 @@ public:
   }
 
 private:
-  static Parameters parameters()
-  {
-    std::vector<std::string> notes;
-    return Parameters(
-        std::make_shared<ParameterMap>(parseParameterText("(SplineSmoothing \"auto\")", "tracking", notes)),
-        "Transform0", 3, 1);
-  }
-
   TransformChain<3> spline_;
   std::array<Image<3>, 3> displacements_;
   AffineMap<3> latticeIndex_;

@@ -1,7 +1,9 @@
 #include "Tools/Landmarks/Tracking.h"
 
+#include "Components/Transforms/SplineKernelTransform.h"
 #include "Core/Compute/Error.h"
 #include "Core/Image/Landmarks/NeighbourAgreement.h"
+#include "Core/Parameters/Parameters.h"
 
 #include <algorithm>
 
@@ -27,6 +29,20 @@ Vec<3> TrackingScene::toMoving(const Vec<3>& pointMm) const
     mapChain<3>(oneThread, *initial, {{&mapped[0], &mapped[1], &mapped[2]}, 1},
                 {&mapped[0], &mapped[1], &mapped[2]});
   return mapped;
+}
+
+TransformChain<3> smoothingSpline(Context& context, const PointPairs<3>& pairs)
+{
+  std::vector<std::string> notes;
+  const auto transform = std::make_shared<SplineKernelTransform<3>>(Parameters(
+      std::make_shared<ParameterMap>(parseParameterText("(SplineSmoothing \"auto\")", "tracking", notes)),
+      "Transform0", 3, 1));
+  TransformStart<3> start;
+  start.points = &pairs;
+  TransformChain<3> spline;
+  spline.parameters = transform->initialize(context, start);
+  spline.transform = transform;
+  return spline;
 }
 
 void requireKeypoints(std::size_t found, std::size_t fewest)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/Transform.h"
 #include "Tools/Common/RunLog.h"
 #include "Tools/Landmarks/WorkingImages.h"
@@ -46,6 +47,9 @@ std::vector<TrackedPoint> trackByStructureTensors(Context&, const TrackingScene&
 /// Empty if the context's CUDA device can do trackBySelfSimilarity or trackByStructureTensors; else why not.
 std::string whySelfSimilarityNotOnCuda(const Context&, const TrackingScene&);
 std::string whyTensorsNotOnCuda(const Context&, const TrackingScene&);
+
+/// The smoothing spline through landmarks, with the smoothing of the least cross-validation.
+TransformChain<3> smoothingSpline(Context&, const PointPairs<3>&);
 
 /// Throws Error(registrationFailed) if there are too few keypoints.
 void requireKeypoints(std::size_t found, std::size_t fewest);
