@@ -1,4 +1,5 @@
 #include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Landmarks/TreeSearch.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Fields/WholeField.h"
@@ -49,13 +50,21 @@ public:
         displacements_[d].voxels[v] = field.voxels[3 * v + d];
   }
 
-  Vec<3> exactly(const Vec<3>& pointMm) const
+  /// Maps points, not by the lattice.
+  void exactly(const Context& context, std::vector<Vec<3>>& pointsMm) const
   {
-    Context oneThread;
-    Vec<3> mapped = pointMm;
-    mapChain<3>(oneThread, spline_, {{&pointMm[0], &pointMm[1], &pointMm[2]}, 1},
-                {&mapped[0], &mapped[1], &mapped[2]});
-    return mapped;
+    forEachRange(context, pointsMm.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
+      PointBatch<3> batch;
+      batch.count = last - first;
+      for (std::size_t i = 0; i < batch.count; ++i)
+        for (std::size_t d = 0; d < 3; ++d)
+          batch.mm[d][i] = pointsMm[first + i][d];
+      Context oneThread;
+      mapChain<3>(oneThread, spline_, batch.list(), batch.out());
+      for (std::size_t i = 0; i < batch.count; ++i)
+        for (std::size_t d = 0; d < 3; ++d)
+          pointsMm[first + i][d] = batch.mm[d][i];
+    });
   }
 
   void fromLattice(PointBatch<3>& points) const
@@ -164,9 +173,16 @@ std::vector<TrackedPoint> trackBySelfSimilarity(Context& context, const Tracking
 
   std::vector<TrackedPoint> points;
   std::unique_ptr<StageSpline> spline;
+  std::vector<Voxel> keypoints;
+  Tree tree;
+  int cubeVoxels = 0; // of the keypoints and the tree
   for (const Stage& stage : stages) {
-    const std::vector<Voxel> keypoints = distinct.inCubes(context, stage.cubeVoxels);
-    requireKeypoints(keypoints.size(), fewestKeypoints);
+    if (stage.cubeVoxels != cubeVoxels) {
+      cubeVoxels = stage.cubeVoxels;
+      keypoints = distinct.inCubes(context, cubeVoxels);
+      requireKeypoints(keypoints.size(), fewestKeypoints);
+      tree = treeOf(*fixedImage, keypoints);
+    }
     const ImagePointer<3> movingImage =
         sampledOn(context, grid, *scene.moving.image, [&](PointBatch<3>& batch) {
           if (spline)
@@ -174,7 +190,6 @@ std::vector<TrackedPoint> trackBySelfSimilarity(Context& context, const Tracking
           scene.toMoving(batch);
         });
     const DescribedImage moving(context, movingImage);
-    const Tree tree = treeOf(*fixedImage, keypoints);
     const std::vector<Displacement> found = displacements(context, fixed, moving, keypoints, tree, stage);
 
     points.clear();
@@ -185,13 +200,15 @@ std::vector<TrackedPoint> trackBySelfSimilarity(Context& context, const Tracking
         from[d] = keypoints[i][d];
         to[d] = from[d] + found[i].voxels[d];
       }
-      const Vec<3> toMm = pointFromIndex(to), throughMm = spline ? spline->exactly(toMm) : toMm;
       splinePairs.fixedMm.push_back(pointFromIndex(from));
-      splinePairs.movingMm.push_back(throughMm);
-      const double backwardMm = found[i].backwardVoxels * scene.spacingMm;
-      points.push_back({splinePairs.fixedMm.back(), scene.toMoving(throughMm), backwardMm,
-                        1 / (1 + found[i].backwardVoxels * found[i].backwardVoxels), ""});
+      splinePairs.movingMm.push_back(pointFromIndex(to));
     }
+    if (spline)
+      spline->exactly(context, splinePairs.movingMm);
+    for (std::size_t i = 0; i < keypoints.size(); ++i)
+      points.push_back({splinePairs.fixedMm[i], scene.toMoving(splinePairs.movingMm[i]),
+                        found[i].backwardVoxels * scene.spacingMm,
+                        1 / (1 + found[i].backwardVoxels * found[i].backwardVoxels), ""});
     dropOutliers(context, scene, points);
     PointPairs<3> kept;
     for (std::size_t i = 0; i < points.size(); ++i)

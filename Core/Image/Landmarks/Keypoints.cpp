@@ -1,6 +1,7 @@
 #include "Core/Image/Landmarks/Keypoints.h"
 
 #include "Core/Compute/Memory/HostCopies.h"
+#include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Landmarks/FoerstnerFormula.h"
@@ -81,21 +82,34 @@ std::vector<float> distinctivenessByCuda(Context& context, const ImagePointer<3>
     }
   Buffer<float> values(context, voxels);
   distinctivenessOnCuda(context, voxels, products, values.span().data());
-  std::vector<float> result(voxels);
+  std::vector<float> result = largeVector<float>(context, voxels);
   copyLargeToHost(context, result.data(), values.span().data(), voxels * sizeof(float));
   return result;
 }
 
-double varianceIn(const Image<3>& image, std::span<const std::uint8_t> mask)
+double varianceIn(const Context& context, const Image<3>& image, std::span<const std::uint8_t> mask)
 {
-  double sum = 0, squares = 0, count = 0;
-  for (std::size_t v = 0; v < mask.size(); ++v)
-    if (mask[v] != 0) {
-      sum += image.voxels[v];
-      squares += static_cast<double>(image.voxels[v]) * image.voxels[v];
-      ++count;
-    }
-  return count == 0 ? 0 : squares / count - sum / count * (sum / count);
+  struct Sums {
+    double values = 0, squares = 0, count = 0;
+  };
+  const std::size_t slices = image.geometry.size[2], perSlice = mask.size() / slices;
+  std::vector<Sums> ofSlices(slices);
+  forEachChunk(context, slices, [&](std::size_t z) {
+    for (std::size_t v = z * perSlice; v < (z + 1) * perSlice; ++v)
+      if (mask[v] != 0) {
+        ofSlices[z].values += image.voxels[v];
+        ofSlices[z].squares += static_cast<double>(image.voxels[v]) * image.voxels[v];
+        ++ofSlices[z].count;
+      }
+  });
+  Sums all;
+  for (const Sums& slice : ofSlices) {
+    all.values += slice.values;
+    all.squares += slice.squares;
+    all.count += slice.count;
+  }
+  const double mean = all.count == 0 ? 0 : all.values / all.count;
+  return all.count == 0 ? 0 : all.squares / all.count - mean * mean;
 }
 
 /// Whether all voxels of the cube about `voxel` that lie in the image satisfy the condition.
@@ -122,7 +136,7 @@ FoerstnerKeypoints::FoerstnerKeypoints(Context& context, const ImagePointer<3>& 
     : size_(image->geometry.size), mask_(mask),
       distinctiveness_(context.onCuda() ? distinctivenessByCuda(context, image)
                                         : distinctivenessOnCpu(context, *image)),
-      least_(static_cast<float>(leastOfVariance * varianceIn(*image, mask)))
+      least_(static_cast<float>(leastOfVariance * varianceIn(context, *image, mask)))
 {
 }
 

@@ -58,32 +58,88 @@ std::vector<std::vector<std::size_t>> levelsOf(const Tree& tree)
   return levels;
 }
 
+/// Points that are not in the tree yet, in ascending order of their numbers, with the shortest edge to it.
+struct Outside {
+  std::vector<double> place[3], value, length, candidate;
+  std::vector<std::size_t> number, parent;
+
+  std::size_t count() const { return number.size(); }
+  void keep(std::size_t to, std::size_t from)
+  {
+    for (std::vector<double>* array : {&place[0], &place[1], &place[2], &value, &length})
+      (*array)[to] = (*array)[from];
+    number[to] = number[from];
+    parent[to] = parent[from];
+  }
+  void resize(std::size_t count)
+  {
+    for (std::vector<double>* array : {&place[0], &place[1], &place[2], &value, &length, &candidate})
+      array->resize(count);
+    number.resize(count);
+    parent.resize(count);
+  }
+};
+
+/// The lengths of the edges from a point to all that are outside.
+TESSERA_MULTIVERSION void measureEdges(const Vec<3>& from, double value, Outside& outside)
+{
+  const double *const x = outside.place[0].data(), *const y = outside.place[1].data(),
+                      *const z = outside.place[2].data(), *const values = outside.value.data();
+  double* const lengths = outside.candidate.data();
+  for (std::size_t i = 0; i < outside.count(); ++i) {
+    const double dx = x[i] - from[0], dy = y[i] - from[1], dz = z[i] - from[2];
+    const double length = std::sqrt(dx * dx + dy * dy + dz * dz) + std::abs(values[i] - value);
+    lengths[i] = length > 0.1 ? length : 0.1;
+  }
+}
+
 }
 
 Tree minimumSpanningTree(std::span<const Vec<3>> points, std::span<const double> values)
 {
+  constexpr double taken = -1; // the length of an edge to a point that is in the tree now
   const std::size_t n = points.size();
   Tree tree{
       std::vector<std::size_t>(n, 0), std::vector<double>(n, std::numeric_limits<double>::infinity()), {}};
-  std::vector<bool> isIn(n, false);
-  for (std::size_t step = 0, node = 0; step < n; ++step) {
-    isIn[node] = true;
-    tree.order.push_back(node);
-    std::size_t next = n;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (isIn[i])
+  if (n == 0)
+    return tree;
+  Outside outside;
+  outside.resize(n - 1);
+  for (std::size_t i = 1; i < n; ++i) {
+    for (std::size_t d = 0; d < 3; ++d)
+      outside.place[d][i - 1] = points[i][d];
+    outside.value[i - 1] = values[i];
+    outside.length[i - 1] = tree.length[i];
+    outside.number[i - 1] = i;
+    outside.parent[i - 1] = 0;
+  }
+  tree.order.push_back(0);
+  std::size_t left = n - 1;
+  for (std::size_t node = 0; left > 0; --left) {
+    measureEdges(points[node], values[node], outside);
+    std::size_t next = outside.count();
+    for (std::size_t i = 0; i < outside.count(); ++i) {
+      if (outside.length[i] == taken)
         continue;
-      const double distance = std::hypot(points[i][0] - points[node][0], points[i][1] - points[node][1],
-                                         points[i][2] - points[node][2]);
-      const double length = std::max(0.1, distance + std::abs(values[i] - values[node]));
-      if (length < tree.length[i]) {
-        tree.length[i] = length;
-        tree.parent[i] = node;
+      if (outside.candidate[i] < outside.length[i]) {
+        outside.length[i] = outside.candidate[i];
+        outside.parent[i] = node;
       }
-      if (next == n || tree.length[i] < tree.length[next])
+      if (next == outside.count() || outside.length[i] < outside.length[next])
         next = i;
     }
-    node = next;
+    node = outside.number[next];
+    tree.length[node] = outside.length[next];
+    tree.parent[node] = outside.parent[next];
+    tree.order.push_back(node);
+    outside.length[next] = taken;
+    if (2 * left < outside.count()) {
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < outside.count(); ++i)
+        if (outside.length[i] != taken)
+          outside.keep(kept++, i);
+      outside.resize(kept);
+    }
   }
   return tree;
 }

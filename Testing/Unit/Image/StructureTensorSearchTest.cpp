@@ -290,7 +290,7 @@ TEST(StructureTensorSearch, CudaFindsWhatTheCpuFinds)
     right += isRight;
   }
   EXPECT_LE(different, 1u);
-  EXPECT_GT(right, 600u); // most lie far enough from the border
+  EXPECT_GT(right, 400u); // so many lie far enough from the border
 }
 
 }

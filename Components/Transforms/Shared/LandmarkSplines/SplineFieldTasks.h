@@ -15,7 +15,7 @@ constexpr int side = SplineFieldPlan::blockVoxels, tileLandmarks = 128, middleLa
 /// small numbers to be added up, and sums of weights times distances are added in double precision at the
 /// end.
 template <class Number>
-struct alignas(2 * sizeof(Number)) Near {
+struct alignas(16) Near {
   Number x[3], w[3], middle, unused;
 };
 
@@ -190,6 +190,9 @@ TESSERA_HOST_DEVICE void addFar(const SplineFieldPlan& plan, double alpha, int s
   Number place[3], sum[3]{};
   placeMm(plan.pointFromIndex.matrix, plan.nodePlaces[node % n], plan.nodePlaces[node / n % n],
           plan.nodePlaces[node / n / n], place);
+#ifdef __CUDA_ARCH__
+#pragma unroll 4
+#endif
   for (int i = share; i < tileLandmarks; i += shares) {
     const Near<Number> landmark = memory.tile[i];
     const Number x[3]{place[0] - landmark.x[0], place[1] - landmark.x[1], place[2] - landmark.x[2]};
