@@ -237,50 +237,47 @@ void measureField(Context& context, BenchClock& clock, const std::array<int, 3>&
   const std::string name = std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x"
                            + std::to_string(volume[2]) + ", " + std::to_string(count) + " landmarks"
                            + (smoothing ? ", smoothed" : "");
-  if (context.onCuda()) {
-    const auto plan = planSplineField(spline, lattice.pointFromIndex(), lattice.size);
-    if (!plan)
-      return;
-    Buffer<double> landmarksMm, onCuda;
-    landmarksMm.fromHost(context, {spline.landmarksMm, 3 * count});
-    onCuda.fromHost(context, vectors);
-    SplineOfLandmarks<3> there = spline;
-    there.landmarksMm = landmarksMm.span().data();
-    there.vectors = onCuda.span().data();
-    Buffer<float> field(context, 3 * lattice.voxelCount());
-    const BenchTimes times = clock.time(
-        [&] { splineFieldOnCuda(context, *plan, there, 0, lattice.size[2], field.span().data()); });
-    BenchResult result = row(name,
-                             std::string("polynomials of ") + std::to_string(plan->nodes) + " nodes, "
-                                 + (plan->isSingle ? "single" : "double"),
-                             context, times, voxels, 12 * voxels);
-    const std::vector<float> onHost = field.toHost(context);
+  std::vector<float> field(3 * lattice.voxelCount());
+  const auto add = [&](const std::string& method, const BenchTimes& times) {
+    BenchResult result = row(name, method, context, times, voxels, 12 * voxels);
     addErrors(result, spline, lattice, [&](std::size_t v) {
-      return Vec<3>{onHost[3 * v], onHost[3 * v + 1], onHost[3 * v + 2]};
+      return Vec<3>{field[3 * v], field[3 * v + 1], field[3 * v + 2]};
     });
     results.push_back(result);
-  } else {
-    std::array<std::vector<float>, 3> mapped;
-    for (std::vector<float>& component : mapped)
-      component.resize(lattice.voxelCount());
+  };
+  const auto timeOnCpu = [&](const std::function<void()>& work) {
     BenchTimes times;
-    times.ms = times.msWarm = medianOfLongRuns(repeats, [&] {
-      return millisecondsOf([&] {
-        forEachVoxelBatch<3>(context, lattice, [&](std::size_t first, PointBatch<3>& points) {
-          PointBatch<3> out;
-          spline::map<3>(spline, points.list(), out.out());
-          for (std::size_t d = 0; d < 3; ++d)
-            for (std::size_t i = 0; i < points.count; ++i)
-              mapped[d][first + i] = static_cast<float>(out.mm[d][i] - points.mm[d][i]);
-        });
-      });
-    });
-    BenchResult result = row(name, "rows", context, times, voxels, 12 * voxels);
-    addErrors(result, spline, lattice, [&](std::size_t v) {
-      return Vec<3>{mapped[0][v], mapped[1][v], mapped[2][v]};
-    });
-    results.push_back(result);
+    times.ms = times.msWarm = medianOfLongRuns(repeats, [&] { return millisecondsOf(work); });
+    return times;
+  };
+  if (const auto plan = planSplineField(spline, lattice.pointFromIndex(), lattice.size)) {
+    const std::string method = std::string("polynomials of ") + std::to_string(plan->nodes) + " nodes, "
+                               + (plan->isSingle ? "single" : "double");
+    if (context.onCuda()) {
+      Buffer<double> landmarksMm, weights;
+      landmarksMm.fromHost(context, {spline.landmarksMm, 3 * count});
+      weights.fromHost(context, vectors);
+      SplineOfLandmarks<3> there = spline;
+      there.landmarksMm = landmarksMm.span().data();
+      there.vectors = weights.span().data();
+      Buffer<float> onCuda(context, field.size());
+      const BenchTimes times = clock.time(
+          [&] { splineFieldOnCuda(context, *plan, there, 0, lattice.size[2], onCuda.span().data()); });
+      field = onCuda.toHost(context);
+      add(method, times);
+    } else
+      add(method, timeOnCpu([&] { splineFieldOnCpu(context, *plan, spline, field); }));
   }
+  if (!context.onCuda())
+    add("rows, double", timeOnCpu([&] {
+          forEachVoxelBatch<3>(context, lattice, [&](std::size_t first, PointBatch<3>& points) {
+            PointBatch<3> out;
+            spline::map<3>(spline, points.list(), out.out());
+            for (std::size_t d = 0; d < 3; ++d)
+              for (std::size_t i = 0; i < points.count; ++i)
+                field[3 * (first + i) + d] = static_cast<float>(out.mm[d][i] - points.mm[d][i]);
+          });
+        }));
 }
 
 }
