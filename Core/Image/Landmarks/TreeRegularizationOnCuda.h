@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Of a keypoint the number of its first least cost, that cost, and those before and after it along each axis
-/// (the cost itself at the edge of the grid).
+/// The number of a keypoint's first least cost, that cost, and those before and after it along each axis (the
+/// cost itself at the edge of the grid).
 struct LeastOfGrid {
   int number = 0;
   float cost = 0, before[3]{}, after[3]{};

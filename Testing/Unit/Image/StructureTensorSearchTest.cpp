@@ -238,7 +238,7 @@ std::vector<float> featuresOf(const StructureTensorImage& image)
   return features;
 }
 
-/// What a block on CUDA does, on the host.
+/// The work of a block on CUDA, on the host.
 TEST(StructureTensorSearch, ABlocksWorkHasTheBitsOfTheCpu)
 {
   const Size<3> size{37, 33, 31};

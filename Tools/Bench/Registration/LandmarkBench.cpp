@@ -42,8 +42,6 @@ BenchResult row(const std::string& name, const std::string& method, const Contex
   return result;
 }
 
-// ---- tracking by structure tensors ----
-
 constexpr Size<3> trackedSize{256, 256, 94};
 constexpr std::array<int, 3> plantedShift{5, -3, 2};
 constexpr std::size_t trackedLandmarks = 4000;
@@ -115,8 +113,6 @@ void measureTracking(Context& context, BenchClock& clock, std::size_t repeats,
   results.push_back(row(name, "sest: both images, search", context, times, candidates, 0));
 }
 
-// ---- tracking by self-similarity ----
-
 /// The parts of a stage of `track --method mind` on an image of a lung: keypoints, descriptors, the search
 /// and the tree.
 void measureSelfSimilarity(Context& context, std::size_t repeats, std::vector<BenchResult>& results)
@@ -160,8 +156,6 @@ void measureSelfSimilarity(Context& context, std::size_t repeats, std::vector<Be
             [&] { searchOnTree(context, described, described, keypoints, keypoints, tree, grid, 3, 10); });
   }
 }
-
-// ---- splines ----
 
 /// Landmarks in the middle of a volume, moved by a smooth field and noise.
 struct Pairs {

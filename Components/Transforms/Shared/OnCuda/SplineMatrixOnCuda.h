@@ -20,8 +20,9 @@ TESSERA_CUDA_ONLY void splineMatrixOnCuda(const Context&, SplineKernel, double a
 TESSERA_CUDA_ONLY void multiplyVectorsOnCuda(const Context&, const double* matrix, std::size_t rows,
                                              const double* factors, std::size_t vectors, double* products);
 
-/// Of K - V Y^T - Y V^T, with `unknowns` arrays of `rows` numbers in V and in Y, the rows from `unknowns` on:
-/// their first `unknowns` columns to `border`, and `sign` times the rest of the lower triangle to `matrix`.
+/// Computes the rows from `unknowns` on of K - V Y^T - Y V^T, where V and Y are `unknowns` arrays of `rows`
+/// numbers. Their first `unknowns` columns go to `border`, and `sign` times the rest of the lower triangle goes
+/// to `matrix`.
 TESSERA_CUDA_ONLY void projectOnCuda(const Context&, const double* kernel, std::size_t rows, const double* v,
                                      const double* y, std::size_t unknowns, double sign, double* border,
                                      double* matrix);
