@@ -65,12 +65,29 @@ std::string share(std::size_t part, std::size_t all)
 }
 
 template <int D>
+std::shared_ptr<const TransformChain<D>> inverseOnGrid(std::shared_ptr<const TransformChain<D>> chain,
+                                                       const Registry& registry, const ImageGeometry<D>& grid,
+                                                       double largestMm)
+{
+  return inverseChain<D>(std::move(chain), registry, grid,
+                         std::min(largestMm, toleranceInVoxels * *std::ranges::min_element(grid.spacingMm)));
+}
+
+template <int D>
 std::shared_ptr<const TransformChain<D>>
 inverseOnGrid(Context& context, std::shared_ptr<const TransformChain<D>> chain, const Registry& registry,
               const ImageGeometry<D>& grid, double largestMm)
 {
-  return inverseChain<D>(context, std::move(chain), registry, grid,
-                         std::min(largestMm, toleranceInVoxels * *std::ranges::min_element(grid.spacingMm)));
+  auto inverse = inverseOnGrid<D>(std::move(chain), registry, grid, largestMm);
+  prepareSearch<D>(context, *inverse);
+  return inverse;
+}
+
+template <int D>
+void prepareSearch(Context& context, const TransformChain<D>& chain)
+{
+  for (const InverseTransform<D>* inverse : searchedIn(chain))
+    inverse->roots().cells(context);
 }
 
 template <int D>
@@ -78,7 +95,9 @@ std::shared_ptr<const TransformChain<D>>
 inverseForPoints(Context& context, std::shared_ptr<const TransformChain<D>> chain, const Registry& registry,
                  const std::vector<Vec<D>>& pointsMm)
 {
-  return inverseChain<D>(context, std::move(chain), registry, gridAround<D>(pointsMm), toleranceForPointsMm);
+  auto inverse = inverseChain<D>(std::move(chain), registry, gridAround<D>(pointsMm), toleranceForPointsMm);
+  prepareSearch<D>(context, *inverse);
+  return inverse;
 }
 
 template <int D>
@@ -109,10 +128,12 @@ void logCounts(InverseCounts counts, std::size_t expected, const std::string& pl
   counts.folded /= times;
   counts.outside /= times;
   counts.insideFolds /= times;
+  counts.searchedAgain /= times;
   log.info("  Inverse: " + share(expected - counts.withoutRoot(), expected) + " of "
            + std::to_string(expected) + " " + places + " have a root; largest residual "
            + twoDigits(counts.largestResidualMm) + " mm; " + std::to_string(counts.folded)
-           + " roots lie where the transform folds.");
+           + " roots lie where the transform folds. " + std::to_string(counts.searchedAgain) + " of the "
+           + places + " were searched from several starts.");
   if (counts.withoutRoot() > 0)
     log.warning("--inverse: " + share(counts.withoutRoot(), expected) + " of " + std::to_string(expected)
                 + " " + places + " have no root: " + std::to_string(counts.outside)
@@ -131,6 +152,9 @@ void logRoots(const TransformChain<D>& chain, std::size_t expected, const std::s
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
+  template std::shared_ptr<const TransformChain<D>> inverseOnGrid<D>(                                        \
+      std::shared_ptr<const TransformChain<D>>, const Registry&, const ImageGeometry<D>&, double);           \
+  template void prepareSearch<D>(Context&, const TransformChain<D>&);                                        \
   template std::shared_ptr<const TransformChain<D>> inverseOnGrid<D>(                                        \
       Context&, std::shared_ptr<const TransformChain<D>>, const Registry&, const ImageGeometry<D>&, double); \
   template std::shared_ptr<const TransformChain<D>> inverseForPoints<D>(                                     \

@@ -17,8 +17,18 @@ constexpr double toleranceInFilesMm = 1e-5;
 /// smallest spacing, in the moving space, and by at most `largestMm`.
 template <int D>
 std::shared_ptr<const TransformChain<D>>
-inverseOnGrid(Context&, std::shared_ptr<const TransformChain<D>>, const Registry&,
-              const ImageGeometry<D>& grid, double largestMm = std::numeric_limits<double>::infinity());
+inverseOnGrid(std::shared_ptr<const TransformChain<D>>, const Registry&, const ImageGeometry<D>& grid,
+              double largestMm = std::numeric_limits<double>::infinity());
+/// The same, prepared for the context's threads.
+template <int D>
+std::shared_ptr<const TransformChain<D>> inverseOnGrid(Context&, std::shared_ptr<const TransformChain<D>>,
+                                                       const Registry&, const ImageGeometry<D>& grid,
+                                                       double largestMm);
+
+/// Prepares the inverses of a chain that are searched (ChainInverse::cells), by the context's threads. To be
+/// called if they are computed on the CPU.
+template <int D>
+void prepareSearch(Context&, const TransformChain<D>&);
 
 /// The inverse of a chain for points of the moving space (mm); roots may be off by 1e-9 mm.
 template <int D>

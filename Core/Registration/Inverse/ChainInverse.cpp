@@ -6,48 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace tessera {
-namespace {
-
-constexpr int mostSteps = 30, mostHalvings = 8;
-/// Below this share of the linear part's determinant a Jacobian counts as singular: the linear part's takes
-/// its place.
-constexpr double singularShare = 1e-3;
-/// Above this share, a step before the root, the determinant at the root is taken to be above 0.
-constexpr double safeShare = 0.5;
-/// T is evaluated with some hundred roundings of coordinates.
-constexpr double roundingOfCoordinates = 1e-13;
-
-template <int D>
-double norm(const Vec<D>& v)
-{
-  double sum = 0;
-  for (const double x : v)
-    sum += x * x;
-  return std::sqrt(sum);
-}
-
-template <int D>
-double largestOf(const Vec<D>& v)
-{
-  double largest = 0;
-  for (const double x : v)
-    largest = std::max(largest, std::abs(x));
-  return largest;
-}
-
-template <int D>
-Vec<D> notANumber()
-{
-  Vec<D> none;
-  none.fill(std::numeric_limits<double>::quiet_NaN());
-  return none;
-}
-
-}
 
 template <int D>
 AffineMap<D> linearPart(const TransformChain<D>& chain)
@@ -75,7 +36,7 @@ AffineMap<D> inverseOfLinear(const AffineMap<D>& map)
 {
   double product = 1; // of the lengths of the columns, which bounds the determinant (Hadamard)
   for (const auto& row : transpose<D>(map.matrix))
-    product *= norm<D>(row);
+    product *= lengthOf<D>(row);
   const AffineMap<D> result = inverse(map);
   bool finite = std::abs(determinant(map.matrix)) > 1e-12 * product;
   for (int d = 0; d < D; ++d) {
@@ -91,207 +52,130 @@ AffineMap<D> inverseOfLinear(const AffineMap<D>& map)
   return result;
 }
 
-/// Newton's method for a batch of points of which each has its own state.
+void failWithoutNumber()
+{
+  throw Error(ExitCode::unreadableInput,
+              "the inverse of a transform: the transform gives no number at a finite point (a field of "
+              "displacements may hold NaN). Allowed: transforms that map every point to finite numbers.");
+}
+
+/// Searches for a batch of points.
 template <int D>
-class ChainInverse<D>::Search {
+class ChainInverse<D>::Searches {
 public:
-  explicit Search(const ChainInverse& inverse)
-      : inverse_(inverse), linearDeterminant_(determinant(inverse.linear_.matrix)),
-        jacobian_(D * D * batchCapacity)
-  {
-  }
+  explicit Searches(const ChainInverse& inverse) : inverse_(inverse), jacobian_(D * D * batchCapacity) {}
 
   /// Searches from each of the `starts` for a root of the point of the same number.
   void operator()(Context& context, std::span<const Vec<D>> pointsMm, std::span<const Vec<D>> startsMm,
-                  Root* roots)
+                  Root<D>* roots)
   {
-    states_.clear();
-    for (std::size_t i = 0; i < pointsMm.size(); ++i)
-      states_.push_back(State{i, pointsMm[i], startsMm[i]});
+    searches_.clear();
     active_.clear();
-    for (State& state : states_)
-      active_.push_back(&state);
+    for (std::size_t i = 0; i < pointsMm.size(); ++i)
+      searches_.emplace_back(pointsMm[i], startsMm[i]);
+    for (Search& search : searches_)
+      active_.push_back(&search);
     while (!active_.empty()) {
-      evaluate(context);
-      needsStep_.clear();
-      for (State* state : active_)
-        takeOrHalve(*state, roots[state->number]);
-      differentiate(context, roots);
-      std::erase_if(active_, [](const State* state) { return state->done; });
+      giveImages(context);
+      giveJacobians(context);
+      std::erase_if(active_, [](const Search* search) { return search->asks() == Search::Asks::nothing; });
     }
+    for (std::size_t i = 0; i < pointsMm.size(); ++i)
+      roots[i] = searches_[i].root();
   }
 
 private:
-  struct State {
-    std::size_t number; // of the point
-    Vec<D> pointMm, trialMm;
-    Vec<D> imageMm{};                                          // of the trial
-    Matrix<D> slope{};                                         // inverse of the Jacobian that gives the steps
-    Vec<D> placeMm{}, residualMm{}, stepMm{};                  // of the last point that was taken
-    double lengthMm = std::numeric_limits<double>::infinity(); // of the residual
-    double share = -std::numeric_limits<double>::infinity();   // of the Jacobian's determinant before it
-    int steps = 0, halvings = 0;
-    bool done = false, isRoot = false;
-  };
+  using Search = RootSearch<D>;
 
-  void evaluate(Context& context)
+  void giveImages(Context& context)
   {
-    batch_.count = active_.size();
-    for (std::size_t i = 0; i < active_.size(); ++i)
-      for (int d = 0; d < D; ++d)
-        batch_.mm[d][i] = active_[i]->trialMm[d];
+    gather(active_);
     mapChain<D>(context, *inverse_.chain_, batch_.list(), batch_.out());
-    for (std::size_t i = 0; i < active_.size(); ++i)
-      active_[i]->imageMm = batch_.list().point(i);
-  }
-
-  /// Takes the trial if it is nearer to a root; else tries half of the step.
-  void takeOrHalve(State& state, Root& root)
-  {
-    Vec<D> residualMm;
-    for (int d = 0; d < D; ++d)
-      residualMm[d] = state.imageMm[d] - state.pointMm[d];
-    const double lengthMm = norm<D>(residualMm);
-    if (!std::isfinite(lengthMm))
-      requireNumber(state);
-    if (lengthMm < state.lengthMm) {
-      const double ratio = lengthMm / state.lengthMm; // 0 at the start
-      state.placeMm = state.trialMm;
-      state.residualMm = residualMm;
-      state.lengthMm = lengthMm;
-      state.halvings = 0;
-      const double enoughMm = toleranceMm(state);
-      state.isRoot = lengthMm <= enoughMm;
-      if (state.isRoot ? state.share > safeShare : state.steps == mostSteps)
-        return finish(state, root);
-      if (!state.isRoot && state.steps > 0 && lengthMm * ratio <= enoughMm)
-        return step(state); // the same Jacobian will do for the last step
-      needsStep_.push_back(&state);
-      return;
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+      active_[i]->giveImage(inverse_.rules_, batch_.list().point(i));
+      if (active_[i]->isBroken())
+        failWithoutNumber();
     }
-    if (++state.halvings > mostHalvings) {
-      needsStep_.push_back(&state); // for the determinant where the search ended
-      return;
-    }
-    for (int d = 0; d < D; ++d)
-      state.trialMm[d] = state.placeMm[d] + std::ldexp(state.stepMm[d], -state.halvings);
   }
 
-  double toleranceMm(const State& state) const
+  void giveJacobians(Context& context)
   {
-    const double coordinateMm = std::max(largestOf<D>(state.pointMm), largestOf<D>(state.placeMm));
-    return std::max(inverse_.toleranceMm_, roundingOfCoordinates * coordinateMm);
-  }
-
-  /// The determinants of those that ended, and the steps of those that go on.
-  void differentiate(Context& context, Root* roots)
-  {
-    if (needsStep_.empty())
+    asking_.clear();
+    for (Search* search : active_)
+      if (search->asks() == Search::Asks::jacobian)
+        asking_.push_back(search);
+    if (asking_.empty())
       return;
-    batch_.count = needsStep_.size();
-    for (std::size_t i = 0; i < needsStep_.size(); ++i)
-      for (int d = 0; d < D; ++d)
-        batch_.mm[d][i] = needsStep_[i]->placeMm[d];
+    gather(asking_);
     chainSpatialDerivatives<D>(context, *inverse_.chain_, batch_.list(), jacobian_.data(), nullptr);
-    for (std::size_t i = 0; i < needsStep_.size(); ++i) {
-      State& state = *needsStep_[i];
-      const Matrix<D> jacobian = jacobianAt<D>(jacobian_.data(), needsStep_.size(), i);
-      state.share = determinant(jacobian) / linearDeterminant_;
-      if (state.isRoot || state.halvings > mostHalvings) {
-        finish(state, roots[state.number]);
-        continue;
-      }
-      state.slope = state.share > singularShare ? inverse(jacobian) : inverse_.linearInverse_.matrix;
-      step(state);
-    }
+    for (std::size_t i = 0; i < asking_.size(); ++i)
+      asking_[i]->giveJacobian(inverse_.rules_, jacobianAt<D>(jacobian_.data(), asking_.size(), i));
   }
 
-  static void step(State& state)
+  void gather(const std::vector<Search*>& searches)
   {
-    const Vec<D> step = apply<D>(state.slope, state.residualMm);
-    for (int d = 0; d < D; ++d) {
-      state.stepMm[d] = -step[d];
-      state.trialMm[d] = state.placeMm[d] - step[d];
-    }
-    ++state.steps;
-  }
-
-  void finish(State& state, Root& root) const
-  {
-    state.done = true;
-    root.residualMm = state.lengthMm;
-    root.pointMm = state.isRoot ? state.placeMm : notANumber<D>();
-    if (state.isRoot)
-      root.kind = state.share > 0 ? RootKind::regular : RootKind::folded;
-    else
-      root.kind = state.share > singularShare ? RootKind::outside : RootKind::insideFolds;
-  }
-
-  static void requireNumber(const State& state)
-  {
-    for (int d = 0; d < D; ++d)
-      if (!std::isfinite(state.pointMm[d]) || !std::isfinite(state.trialMm[d]))
-        return;
-    throw Error(ExitCode::unreadableInput,
-                "the inverse of a transform: the transform gives no number at a finite point (a field of "
-                "displacements may hold NaN). Allowed: transforms that map every point to finite numbers.");
+    batch_.count = searches.size();
+    for (std::size_t i = 0; i < searches.size(); ++i)
+      for (int d = 0; d < D; ++d)
+        batch_.mm[d][i] = searches[i]->atMm()[d];
   }
 
   const ChainInverse& inverse_;
-  double linearDeterminant_;
   PointBatch<D> batch_;
   std::vector<double> jacobian_;
-  std::vector<State> states_;
-  std::vector<State*> active_, needsStep_;
+  std::vector<Search> searches_;
+  std::vector<Search*> active_, asking_;
 };
 
 template <int D>
-ChainInverse<D>::ChainInverse(Context& context, std::shared_ptr<const TransformChain<D>> chain,
-                              const ImageGeometry<D>& region, double toleranceMm)
-    : chain_(std::move(chain)), linear_(linearPart<D>(*chain_)), linearInverse_(inverseOfLinear<D>(linear_)),
-      toleranceMm_(toleranceMm), cells_(context, *chain_, linearInverse_, region)
+ChainInverse<D>::ChainInverse(std::shared_ptr<const TransformChain<D>> chain, const ImageGeometry<D>& region,
+                              double toleranceMm)
+    : chain_(std::move(chain)), region_(region)
 {
+  const AffineMap<D> linear = linearPart<D>(*chain_);
+  rules_ = {inverseOfLinear<D>(linear), determinant(linear.matrix), toleranceMm};
 }
 
 template <int D>
-void ChainInverse<D>::roots(Context& context, const ListSamples<D>& pointsMm, Root* roots) const
+const ForwardCells<D>& ChainInverse<D>::cells(Context& context) const
+{
+  std::call_once(once_, [&] { cells_ = ForwardCells<D>(context, *chain_, rules_.linearInverse, region_); });
+  return cells_;
+}
+
+template <int D>
+std::size_t ChainInverse<D>::roots(Context& context, const ListSamples<D>& pointsMm, Root<D>* roots) const
 {
   std::vector<Vec<D>> points, starts;
   for (std::size_t i = 0; i < pointsMm.count; ++i) {
     points.push_back(pointsMm.point(i));
-    starts.push_back(linearInverse_(points.back()));
+    starts.push_back(rules_.linearInverse(points.back()));
   }
-  Search search(*this);
+  Searches search(*this);
   search(context, points, starts, roots);
+  std::size_t again = 0;
   for (std::size_t i = 0; i < points.size(); ++i)
-    if (roots[i].kind != RootKind::regular)
+    if (roots[i].kind != RootKind::regular) {
       roots[i] = secondRoot(context, points[i], roots[i]);
+      ++again;
+    }
+  return again;
 }
 
 template <int D>
-typename ChainInverse<D>::Root ChainInverse<D>::secondRoot(Context& context, const Vec<D>& pointMm,
-                                                           const Root& first) const
+Root<D> ChainInverse<D>::secondRoot(Context& context, const Vec<D>& pointMm, const Root<D>& first) const
 {
-  const std::vector<Vec<D>> candidatesMm = cells_.candidatesMm(pointMm);
-  const Vec<D> startMm = linearInverse_(pointMm);
-  const auto distanceMm = [&](const Root& root) {
-    Vec<D> between;
-    for (int d = 0; d < D; ++d)
-      between[d] = root.pointMm[d] - startMm[d];
-    return norm<D>(between);
-  };
-  Root best = first;
-  Search search(*this);
-  std::vector<Root> found(batchCapacity);
+  const std::vector<Vec<D>> candidatesMm = cells(context).candidatesMm(pointMm);
+  const Vec<D> startMm = rules_.linearInverse(pointMm);
+  Root<D> best = first;
+  Searches search(*this);
+  std::vector<Root<D>> found(batchCapacity);
   for (std::size_t begin = 0; begin < candidatesMm.size(); begin += batchCapacity) {
     const std::size_t count = std::min(batchCapacity, candidatesMm.size() - begin);
     const std::vector<Vec<D>> points(count, pointMm);
     search(context, points, std::span(candidatesMm).subspan(begin, count), found.data());
     for (std::size_t i = 0; i < count; ++i)
-      if (isRoot(found[i].kind)
-              ? found[i].kind < best.kind
-                    || (found[i].kind == best.kind && distanceMm(found[i]) < distanceMm(best))
-              : best.kind == RootKind::outside && found[i].kind == RootKind::insideFolds)
+      if (isBetterRoot<D>(found[i], best, startMm))
         best = found[i];
   }
   return best;

@@ -1,6 +1,5 @@
 #include "Core/Registration/Inverse/InverseTransform.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
@@ -9,44 +8,47 @@
 #include <limits>
 
 namespace tessera {
-namespace {
 
-[[noreturn]] void failWithout(const char* what)
+void InverseCounts::add(const InverseCounts& other)
 {
-  throw Error(ExitCode::usage, std::string("the inverse of a transform: it has no ") + what
-                                   + ". Allowed: images, points, fields and first derivatives.");
-}
-
+  points += other.points;
+  folded += other.folded;
+  outside += other.outside;
+  insideFolds += other.insideFolds;
+  largestResidualMm = std::max(largestResidualMm, other.largestResidualMm);
+  searchedAgain += other.searchedAgain;
 }
 
 template <int D>
-InverseTransform<D>::InverseTransform(Context& context, std::shared_ptr<const TransformChain<D>> chain,
+InverseTransform<D>::InverseTransform(std::shared_ptr<const TransformChain<D>> chain,
                                       const ImageGeometry<D>& region, double toleranceMm)
-    : inverse_(context, std::move(chain), region, toleranceMm)
+    : inverse_(std::move(chain), region, toleranceMm)
 {
 }
 
 template <int D>
-std::vector<typename InverseTransform<D>::Root> InverseTransform<D>::rootsOf(Context& context,
-                                                                             const ListSamples<D>& list) const
+std::vector<Root<D>> InverseTransform<D>::rootsOf(Context& context, const ListSamples<D>& list) const
 {
-  std::vector<Root> roots(list.count);
-  inverse_.roots(context, list, roots.data());
+  std::vector<Root<D>> roots(list.count);
   InverseCounts counts;
-  for (const Root& root : roots) {
+  counts.searchedAgain = inverse_.roots(context, list, roots.data());
+  counts.points = roots.size();
+  for (const Root<D>& root : roots) {
     counts.folded += root.kind == RootKind::folded;
     counts.outside += root.kind == RootKind::outside;
     counts.insideFolds += root.kind == RootKind::insideFolds;
     if (isRoot(root.kind))
       counts.largestResidualMm = std::max(counts.largestResidualMm, root.residualMm);
   }
-  const std::scoped_lock lock(mutex_);
-  counts_.points += roots.size();
-  counts_.folded += counts.folded;
-  counts_.outside += counts.outside;
-  counts_.insideFolds += counts.insideFolds;
-  counts_.largestResidualMm = std::max(counts_.largestResidualMm, counts.largestResidualMm);
+  addCounts(counts);
   return roots;
+}
+
+template <int D>
+void InverseTransform<D>::addCounts(const InverseCounts& counts) const
+{
+  const std::scoped_lock lock(mutex_);
+  counts_.add(counts);
 }
 
 template <int D>
@@ -61,58 +63,60 @@ void InverseTransform<D>::map(Context& context, const Samples<D>& samples, std::
                               const PointsOut<D>& out) const
 {
   PointBatch<D> storage;
-  const std::vector<Root> roots = rootsOf(context, asList<D>(samples, storage));
+  const std::vector<Root<D>> roots = rootsOf(context, asList<D>(samples, storage));
   for (std::size_t i = 0; i < roots.size(); ++i)
     for (int d = 0; d < D; ++d)
       out[d][i] = roots[i].pointMm[d];
 }
 
+/// With J and H those of T at the root, and G = J^-1:
+///
+///   d root / dy = G, and the second derivatives of component k are -sum_l G[k][l] G^T H_l G
 template <int D>
 void InverseTransform<D>::spatialDerivatives(Context& context, const Samples<D>& samples,
                                              std::span<const double>, double* jacobian, double* hessian) const
 {
-  if (hessian)
-    failWithout("second derivatives");
+  constexpr int S = symmetricCount(D);
   PointBatch<D> storage;
-  const std::vector<Root> roots = rootsOf(context, asList<D>(samples, storage));
+  const std::vector<Root<D>> roots = rootsOf(context, asList<D>(samples, storage));
   const std::size_t count = roots.size();
   PointBatch<D> places;
   places.count = count;
   for (std::size_t i = 0; i < count; ++i)
     for (int d = 0; d < D; ++d)
       places.mm[d][i] = roots[i].pointMm[d];
-  chainSpatialDerivatives<D>(context, inverse_.chain(), places.list(), jacobian, nullptr);
+  chainSpatialDerivatives<D>(context, inverse_.chain(), places.list(), jacobian, hessian);
   for (std::size_t i = 0; i < count; ++i) {
-    const Matrix<D> m = inverse(jacobianAt<D>(jacobian, count, i));
+    Matrix<D> g = inverseMatrix<D>(jacobianAt<D>(jacobian, count, i));
+    if (!isRoot(roots[i].kind))
+      for (auto& row : g)
+        row.fill(std::numeric_limits<double>::quiet_NaN());
     for (int entry = 0; entry < D * D; ++entry)
-      jacobian[entry * count + i] =
-          isRoot(roots[i].kind) ? m[entry / D][entry % D] : std::numeric_limits<double>::quiet_NaN();
+      jacobian[entry * count + i] = g[entry / D][entry % D];
+    if (!hessian)
+      continue;
+    double turned[D][S] = {}; // G^T H_l G
+    for (int l = 0; l < D; ++l)
+      for (int a = 0; a < D; ++a)
+        for (int b = a; b < D; ++b)
+          for (int c = 0; c < D; ++c)
+            for (int d = 0; d < D; ++d)
+              turned[l][symmetricIndex<D>(a, b)] +=
+                  hessian[(l * S + symmetricIndex<D>(c, d)) * count + i] * g[c][a] * g[d][b];
+    for (int k = 0; k < D; ++k)
+      for (int s = 0; s < S; ++s) {
+        double sum = 0;
+        for (int l = 0; l < D; ++l)
+          sum -= g[k][l] * turned[l][s];
+        hessian[(k * S + s) * count + i] = sum;
+      }
   }
 }
 
 template <int D>
-void InverseTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double>,
-                                                     const double*, const double*, std::span<double>) const
-{
-  failWithout("parameters");
-}
-
-template <int D>
-std::vector<FileEntry> InverseTransform<D>::fileEntries() const
-{
-  failWithout("parameters");
-}
-
-template <int D>
-std::vector<double> InverseTransform<D>::restore(const Parameters&)
-{
-  failWithout("parameters");
-}
-
-template <int D>
-std::shared_ptr<const TransformChain<D>>
-inverseChain(Context& context, std::shared_ptr<const TransformChain<D>> chain, const Registry& registry,
-             const ImageGeometry<D>& region, double toleranceMm)
+std::shared_ptr<const TransformChain<D>> inverseChain(std::shared_ptr<const TransformChain<D>> chain,
+                                                      const Registry& registry,
+                                                      const ImageGeometry<D>& region, double toleranceMm)
 {
   if (const auto map = asLinearMap<D>(chain.get(), chain->parameters)) {
     const ItkTransform inverted = itkAffine<D>(inverseOfLinear<D>(*map));
@@ -121,14 +125,21 @@ inverseChain(Context& context, std::shared_ptr<const TransformChain<D>> chain, c
   return std::make_shared<TransformChain<D>>(
       TransformChain<D>{nullptr,
                         Combination::compose,
-                        std::make_shared<InverseTransform<D>>(context, std::move(chain), region, toleranceMm),
+                        std::make_shared<InverseTransform<D>>(std::move(chain), region, toleranceMm),
                         {}});
+}
+
+template <int D>
+const InverseTransform<D>* asInverse(const TransformChain<D>& chain)
+{
+  return chain.initial ? nullptr : dynamic_cast<const InverseTransform<D>*>(chain.transform.get());
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template class InverseTransform<D>;                                                                        \
+  template const InverseTransform<D>* asInverse(const TransformChain<D>&);                                   \
   template std::shared_ptr<const TransformChain<D>> inverseChain(                                            \
-      Context&, std::shared_ptr<const TransformChain<D>>, const Registry&, const ImageGeometry<D>& region,   \
+      std::shared_ptr<const TransformChain<D>>, const Registry&, const ImageGeometry<D>& region,             \
       double toleranceMm);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
