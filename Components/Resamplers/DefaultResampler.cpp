@@ -1,6 +1,6 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
-#include "Components/Resamplers/Shared/OneSplineChain.h"
+#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Components/Resamplers/Shared/ResampleToHost.h"
 #include "Components/Resamplers/Shared/SourceBatches.h"
 #include "Core/Compute/Memory/Transfers.h"

@@ -1,6 +1,6 @@
 #include "Tools/Common/ResamplingWork.h"
 
-#include "Components/Resamplers/Shared/OneSplineChain.h"
+#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
 #include "Core/Registration/Fields/WholeField.h"

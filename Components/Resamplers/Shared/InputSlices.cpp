@@ -1,7 +1,7 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
 
 #include "Components/Resamplers/Shared/LargestCoordinate.h"
-#include "Components/Resamplers/Shared/OneSplineChain.h"
+#include "Components/Transforms/Shared/OneSplineChain.h"
 
 #include <algorithm>
 #include <cmath>

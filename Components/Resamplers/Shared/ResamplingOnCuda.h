@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Resamplers/Shared/OneSplineChain.h"
+#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Components/Resamplers/Shared/ResamplingKernels.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"

@@ -1,4 +1,4 @@
-#include "Components/Resamplers/Shared/OneSplineChain.h"
+#include "Components/Transforms/Shared/OneSplineChain.h"
 
 #include "Components/Transforms/BSplineTransform.h"
 
