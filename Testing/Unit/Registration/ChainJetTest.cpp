@@ -3,30 +3,13 @@
 #include "Components/Metrics/Shared/FoldingFormula.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Metrics/TransformFoldingPenalty.h"
-#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
+#include "Testing/Support/Scenes/ChainOnHost.h"
 #include "Testing/Support/Scenes/ModelScenes.h"
 
 namespace tessera {
 namespace {
 
 using namespace testing;
-
-/// The chain as kernels see it, its numbers on the host: held as what comes before another transform.
-template <int D>
-struct ChainOnHost {
-  Context context;
-  HeldChainOnCuda<D> held;
-  ChainOnCuda<D> chain;
-
-  explicit ChainOnHost(const std::shared_ptr<const TransformChain<D>>& of)
-      : held(context, {of,
-                       Combination::compose,
-                       std::make_shared<AffineTransform<D>>(parametersOf("", D, 1, "Transform0")),
-                       {}}),
-        chain(held.before())
-  {
-  }
-};
 
 template <int D>
 Vec<D> pointAt(const PointList<D>& list, std::size_t i)

@@ -11,12 +11,13 @@
 
 namespace tessera {
 
-/// The value, first and second derivatives of a map at one point, in mm.
-template <int D>
+/// The value and the first derivatives of a map at one point, in mm; with two derivatives the second ones
+/// too.
+template <int D, int Derivatives = 2>
 struct Jet {
   double pointMm[D];
-  double jacobian[D][D];                // [component][axis]
-  double hessian[D][symmetricCount(D)]; // [component]
+  double jacobian[D][D];                                       // [component][axis]
+  double hessian[D][Derivatives == 2 ? symmetricCount(D) : 1]; // [component]; not set with one derivative
 };
 
 /// The sum of g_ab h_ab over all D x D entries of two symmetric matrices.
@@ -35,10 +36,10 @@ TESSERA_HOST_DEVICE double symmetricProduct(const double* g, const double* h)
 
 /// The weights along each axis of the control points in whose support a point lies, and their derivatives by
 /// the grid's index.
-template <int D, int Order>
+template <int D, int Order, int Derivatives = 2>
 struct JetWeights {
   static constexpr int taps = Order + 1;
-  double value[D][taps], first[D][taps], second[D][taps];
+  double value[D][taps], first[D][taps], second[D][taps]; // no second ones with one derivative
 
   TESSERA_HOST_DEVICE explicit JetWeights(const SupportOnCuda<D, Order>& support)
   {
@@ -48,23 +49,25 @@ struct JetWeights {
       for (int k = 0; k < taps; ++k)
         value[d][k] = support.weights[d][k];
       bsplineDerivatives<Order, double>(support.distance[d], first[d]);
-      bsplineSecondDerivatives<Order, double>(support.distance[d], second[d]);
+      if constexpr (Derivatives == 2)
+        bsplineSecondDerivatives<Order, double>(support.distance[d], second[d]);
     }
   }
 };
 
-/// The value, first (g) and second (h) derivatives of one component of a B-spline by the grid's index. Rows
-/// along x are summed first, then the rows of a slice, then the slices.
-template <int D, int Order>
+/// The value, first (g) and, if asked for, second (h) derivatives of one component of a B-spline by the
+/// grid's index. Rows along x are summed first, then the rows of a slice, then the slices.
+template <int D, int Order, int Derivatives>
 TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support,
-                                          const JetWeights<D, Order>& w, const double* component,
+                                          const JetWeights<D, Order, Derivatives>& w, const double* component,
                                           double& value, double* g, double* h)
 {
   constexpr int taps = Order + 1, last = D - 1;
+  constexpr bool second = Derivatives == 2;
   value = 0;
   for (int d = 0; d < D; ++d)
     g[d] = 0;
-  for (int s = 0; s < symmetricCount(D); ++s)
+  for (int s = 0; second && s < symmetricCount(D); ++s)
     h[s] = 0;
   TESSERA_UNROLL
   for (int l = 0; l < taps; ++l) {
@@ -78,29 +81,34 @@ TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support
         const double c = loadConstant(from + k);
         row[0] = fma(c, w.value[0][k], row[0]);
         row[1] = fma(c, w.first[0][k], row[1]);
-        row[2] = fma(c, w.second[0][k], row[2]);
+        if constexpr (second)
+          row[2] = fma(c, w.second[0][k], row[2]);
       }
       TESSERA_UNROLL
-      for (int x = 0; x < 3; ++x)
+      for (int x = 0; x < (second ? 3 : 2); ++x)
         if constexpr (D == 3) {
           slice[x][0] = fma(row[x], w.value[1][m], slice[x][0]);
-          if (x < 2)
+          if (x < (second ? 2 : 1))
             slice[x][1] = fma(row[x], w.first[1][m], slice[x][1]);
-          if (x < 1)
+          if (second && x < 1)
             slice[x][2] = fma(row[x], w.second[1][m], slice[x][2]);
         } else {
           slice[x][0] = row[x];
         }
     }
-    const double w0 = w.value[last][l], w1 = w.first[last][l], w2 = w.second[last][l];
+    const double w0 = w.value[last][l], w1 = w.first[last][l];
     value = fma(slice[0][0], w0, value);
     g[0] = fma(slice[1][0], w0, g[0]);
     g[last] = fma(slice[0][0], w1, g[last]);
-    h[symmetricIndex<D>(0, 0)] = fma(slice[2][0], w0, h[symmetricIndex<D>(0, 0)]);
-    h[symmetricIndex<D>(0, last)] = fma(slice[1][0], w1, h[symmetricIndex<D>(0, last)]);
-    h[symmetricIndex<D>(last, last)] = fma(slice[0][0], w2, h[symmetricIndex<D>(last, last)]);
-    if constexpr (D == 3) {
+    if constexpr (D == 3)
       g[1] = fma(slice[0][1], w0, g[1]);
+    if constexpr (second) {
+      const double w2 = w.second[last][l];
+      h[symmetricIndex<D>(0, 0)] = fma(slice[2][0], w0, h[symmetricIndex<D>(0, 0)]);
+      h[symmetricIndex<D>(0, last)] = fma(slice[1][0], w1, h[symmetricIndex<D>(0, last)]);
+      h[symmetricIndex<D>(last, last)] = fma(slice[0][0], w2, h[symmetricIndex<D>(last, last)]);
+    }
+    if constexpr (second && D == 3) {
       h[symmetricIndex<D>(0, 1)] = fma(slice[1][1], w0, h[symmetricIndex<D>(0, 1)]);
       h[symmetricIndex<D>(1, 1)] = fma(slice[0][2], w0, h[symmetricIndex<D>(1, 1)]);
       h[symmetricIndex<D>(1, 2)] = fma(slice[0][1], w1, h[symmetricIndex<D>(1, 2)]);
@@ -144,13 +152,14 @@ TESSERA_HOST_DEVICE void gridAxes(const TransformOnCuda<D>& t, double (&axes)[D]
 }
 
 /// Adds the displacement of a B-spline and its derivatives to those of the identity.
-template <int D, int Order>
-TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& pointMm, Jet<D>& jet)
+template <int D, int Order, int Derivatives>
+TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& pointMm,
+                                    Jet<D, Derivatives>& jet)
 {
   SupportOnCuda<D, Order> support;
   if (!support.find(t, pointMm))
     return;
-  const JetWeights<D, Order> weights(support);
+  const JetWeights<D, Order, Derivatives> weights(support);
   double axes[D][D];
   gridAxes<D>(t, axes);
   const int pointCount = t.pointCount();
@@ -159,7 +168,7 @@ TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& p
     if (k >= t.components())
       continue;
     double value, g[D], h[symmetricCount(D)];
-    indexDerivatives<D, Order>(support, weights, t.coefficients + k * pointCount, value, g, h);
+    indexDerivatives(support, weights, t.coefficients + k * pointCount, value, g, h);
     jet.pointMm[k] += value;
     TESSERA_UNROLL
     for (int j = 0; j < D; ++j) {
@@ -167,36 +176,57 @@ TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& p
       for (int a = 0; a < D; ++a)
         jet.jacobian[k][j] = fma(g[a], axes[a][j], jet.jacobian[k][j]);
     }
-    congruence<D, FusedMultiplyAdd>(h, axes, jet.hessian[k]);
+    if constexpr (Derivatives == 2)
+      congruence<D, FusedMultiplyAdd>(h, axes, jet.hessian[k]);
   }
 }
 
 /// The jet of a transform with landmarks or an image. It is not inlined, so that it takes no registers from
 /// the transforms that are evaluated more often.
-template <int D>
-TESSERA_HOST_DEVICE TESSERA_NOINLINE void jetOfModel(const TransformOnCuda<D>& t, Vec<D> pointMm, Jet<D>& jet)
+template <int D, int Derivatives>
+TESSERA_HOST_DEVICE TESSERA_NOINLINE void jetOfModel(const TransformOnCuda<D>& t, Vec<D> pointMm,
+                                                     Jet<D, Derivatives>& jet)
 {
   Vec<D> mapped;
+  double hessian[D][symmetricCount(D)];
   if (t.kind == TransformKind::kernelSpline) {
     const SplineOfLandmarks<D> spline = t.kernelSpline();
     mapped = spline(pointMm);
-    spline.derivatives(pointMm, jet.jacobian, jet.hessian);
+    spline.derivatives(pointMm, jet.jacobian, hessian);
   } else {
     const DisplacementImage<D> image = t.displacementImage();
     mapped = image(pointMm);
-    image.derivatives(pointMm, jet.jacobian, jet.hessian);
+    image.derivatives(pointMm, jet.jacobian, hessian);
+  }
+  if constexpr (Derivatives == 2) {
+    TESSERA_UNROLL
+    for (int k = 0; k < D; ++k) {
+      TESSERA_UNROLL
+      for (int s = 0; s < symmetricCount(D); ++s)
+        jet.hessian[k][s] = hessian[k][s];
+    }
   }
   TESSERA_UNROLL
   for (int k = 0; k < D; ++k)
     jet.pointMm[k] = mapped[k];
 }
 
+template <int D, int Derivatives>
+TESSERA_HOST_DEVICE void clearHessian(Jet<D, Derivatives>& jet, int component)
+{
+  if constexpr (Derivatives == 2) {
+    TESSERA_UNROLL
+    for (int s = 0; s < symmetricCount(D); ++s)
+      jet.hessian[component][s] = 0;
+  }
+}
+
 /// The jet of one transform of a chain, at the point at which the chain evaluates it.
-template <int D>
-TESSERA_HOST_DEVICE void jetOf(const TransformOnCuda<D>& t, const Vec<D>& pointMm, Jet<D>& jet)
+template <int D, int Derivatives>
+TESSERA_HOST_DEVICE void jetOf(const TransformOnCuda<D>& t, const Vec<D>& pointMm, Jet<D, Derivatives>& jet)
 {
   if (t.kind == TransformKind::kernelSpline || t.kind == TransformKind::displacementImage) {
-    Jet<D> own; // in memory: only here
+    Jet<D, Derivatives> own; // in memory: only here
     jetOfModel<D>(t, pointMm, own);
     jet = own;
     return;
@@ -209,9 +239,7 @@ TESSERA_HOST_DEVICE void jetOf(const TransformOnCuda<D>& t, const Vec<D>& pointM
     TESSERA_UNROLL
     for (int j = 0; j < D; ++j)
       jet.jacobian[k][j] = linear ? t.map.matrix[k][j] : (k == j ? 1 : 0);
-    TESSERA_UNROLL
-    for (int s = 0; s < symmetricCount(D); ++s)
-      jet.hessian[k][s] = 0;
+    clearHessian(jet, k);
   }
   if (linear)
     return;
@@ -224,10 +252,10 @@ TESSERA_HOST_DEVICE void jetOf(const TransformOnCuda<D>& t, const Vec<D>& pointM
 }
 
 /// jet = outer(jet), by the chain rule: J = J1 J0, H_k = J0^T H1_k J0 + sum over l of J1[k][l] H0_l.
-template <int D>
-TESSERA_HOST_DEVICE void composeWith(const Jet<D>& outer, Jet<D>& jet)
+template <int D, int Derivatives>
+TESSERA_HOST_DEVICE void composeWith(const Jet<D, Derivatives>& outer, Jet<D, Derivatives>& jet)
 {
-  const Jet<D> inner = jet;
+  const Jet<D, Derivatives> inner = jet;
   TESSERA_UNROLL
   for (int k = 0; k < D; ++k) {
     jet.pointMm[k] = outer.pointMm[k];
@@ -238,19 +266,22 @@ TESSERA_HOST_DEVICE void composeWith(const Jet<D>& outer, Jet<D>& jet)
       for (int l = 0; l < D; ++l)
         jet.jacobian[k][j] = fma(outer.jacobian[k][l], inner.jacobian[l][j], jet.jacobian[k][j]);
     }
-    congruence<D, FusedMultiplyAdd>(outer.hessian[k], inner.jacobian, jet.hessian[k]);
-    TESSERA_UNROLL
-    for (int s = 0; s < symmetricCount(D); ++s) {
+    if constexpr (Derivatives == 2) {
+      congruence<D, FusedMultiplyAdd>(outer.hessian[k], inner.jacobian, jet.hessian[k]);
       TESSERA_UNROLL
-      for (int l = 0; l < D; ++l)
-        jet.hessian[k][s] = fma(outer.jacobian[k][l], inner.hessian[l][s], jet.hessian[k][s]);
+      for (int s = 0; s < symmetricCount(D); ++s) {
+        TESSERA_UNROLL
+        for (int l = 0; l < D; ++l)
+          jet.hessian[k][s] = fma(outer.jacobian[k][l], inner.hessian[l][s], jet.hessian[k][s]);
+      }
     }
   }
 }
 
 /// jet += other - identity.
-template <int D>
-TESSERA_HOST_DEVICE void addTo(const Jet<D>& other, const Vec<D>& pointMm, Jet<D>& jet)
+template <int D, int Derivatives>
+TESSERA_HOST_DEVICE void addTo(const Jet<D, Derivatives>& other, const Vec<D>& pointMm,
+                               Jet<D, Derivatives>& jet)
 {
   TESSERA_UNROLL
   for (int k = 0; k < D; ++k) {
@@ -258,25 +289,26 @@ TESSERA_HOST_DEVICE void addTo(const Jet<D>& other, const Vec<D>& pointMm, Jet<D
     TESSERA_UNROLL
     for (int j = 0; j < D; ++j)
       jet.jacobian[k][j] += other.jacobian[k][j] - (k == j ? 1 : 0);
-    TESSERA_UNROLL
-    for (int s = 0; s < symmetricCount(D); ++s)
-      jet.hessian[k][s] += other.hessian[k][s];
+    if constexpr (Derivatives == 2) {
+      TESSERA_UNROLL
+      for (int s = 0; s < symmetricCount(D); ++s)
+        jet.hessian[k][s] += other.hessian[k][s];
+    }
   }
 }
 
 /// The jet of the whole chain at a point, and the jet `before` with which the last transform is composed: its
 /// value is the point at which that transform is evaluated. If the last transform is added or alone, `before`
 /// is the identity. The chain has at least one transform.
-template <int D>
-TESSERA_HOST_DEVICE void jetOfChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm, Jet<D>& jet,
-                                    Jet<D>& before)
+template <int D, int Derivatives>
+TESSERA_HOST_DEVICE void jetOfChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm,
+                                    Jet<D, Derivatives>& jet, Jet<D, Derivatives>& before)
 {
   for (int k = 0; k < D; ++k) {
     before.pointMm[k] = pointMm[k];
     for (int j = 0; j < D; ++j)
       before.jacobian[k][j] = k == j ? 1 : 0;
-    for (int s = 0; s < symmetricCount(D); ++s)
-      before.hessian[k][s] = 0;
+    clearHessian(before, k);
   }
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
@@ -291,7 +323,7 @@ TESSERA_HOST_DEVICE void jetOfChain(const ChainOnCuda<D>& chain, const Vec<D>& p
       if (link + 1 == chain.count)
         before = jet;
     }
-    Jet<D> own;
+    Jet<D, Derivatives> own;
     jetOf<D>(t, atMm, own);
     if (link == 0)
       jet = own;
