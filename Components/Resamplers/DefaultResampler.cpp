@@ -1,8 +1,8 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
-#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Components/Resamplers/Shared/ResampleToHost.h"
 #include "Components/Resamplers/Shared/SourceBatches.h"
+#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Voxels/PixelRounding.h"

@@ -47,6 +47,20 @@ __device__ __noinline__ Vec<D> standIn(const LatticeToResample<D>& r, Vec<D> map
 template <int D>
 __device__ __noinline__ Vec<D> mapped(const LatticeToResample<D>& r, Voxel<D> voxel)
 {
+  if (r.mappedMm != nullptr) {
+    std::size_t count = 1, offset = 0;
+    Vec<D> mappedMm;
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const bool isLast = d == D - 1;
+      offset += count * static_cast<std::size_t>(voxel.index[d] - (isLast ? r.firstSlice : 0));
+      count *= static_cast<std::size_t>(isLast ? r.endSlice - r.firstSlice : r.size[d]);
+    }
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      mappedMm[d] = r.mappedMm[d * count + offset];
+    return mappedMm;
+  }
   return mapChain<D>(r.chain, pointOf(r, voxel));
 }
 

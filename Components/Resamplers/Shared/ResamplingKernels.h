@@ -28,6 +28,9 @@ struct LatticeToResample {
   float* voxels = nullptr; // result in those slices, x fastest
   AffineMap<D> pointFromIndex;
   ChainOnCuda<D> chain;
+  /// Not null: T(x) of the voxels of the slices, as D planar arrays, in place of the chain
+  /// (resampleByPoints).
+  const double* mappedMm = nullptr;
   InterpolatorOnCuda<D> image;
   std::array<unsigned, D> innerCells{}; // number of cells along each axis whose knots all lie in the image
   // No labels, no mask, and more voxels along each axis than the spline's order: the index alone decides

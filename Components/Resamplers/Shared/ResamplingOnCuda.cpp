@@ -22,6 +22,7 @@ using namespace resampling;
 // Limits in voxels of the integers and floats of the kernels.
 constexpr double largestWhole = 0x1p29, longestShift = 0x1p12, farthestVoxel = 0x1p31;
 constexpr std::size_t voxelsOfField = std::size_t(1) << 22; // whose displacements are in memory at once
+constexpr std::size_t mostVoxelsOfRoots = std::size_t(8) << 20; // of a chunk of a result
 // Shared memory for control points.
 constexpr double wantedBytesOfWarp = 5 << 10, maxBytesOfBlock = 96 << 10;
 
@@ -83,10 +84,14 @@ MovingToResample<D>::MovingToResample(const Context& context, const ResampleSour
 template <int D>
 ResamplingOnCuda<D>::ResamplingOnCuda(Context& context, const TransformChain<D>& chain,
                                       const ImageGeometry<D>& lattice)
-    : lattice_(lattice),
-      held_(std::make_shared<HeldChainOnCuda<D>>(HeldChainOnCuda<D>::constant(context, chain))),
-      chain_(held_->before()), oneSpline_(asOneSpline<D>(chain))
+    : lattice_(lattice), oneSpline_(asOneSpline<D>(chain))
 {
+  if (const InverseTransform<D>* inverse = asInverse(chain)) {
+    inverse_ = std::make_unique<InverseOnCuda<D>>(context, *inverse, lattice);
+    return;
+  }
+  held_ = std::make_unique<HeldChainOnCuda<D>>(HeldChainOnCuda<D>::constant(context, chain));
+  chain_ = held_->before();
   if (oneSpline_ && oneSpline_->spline)
     holdSpline(context);
   if constexpr (D == 3)
@@ -155,7 +160,8 @@ double ResamplingOnCuda<D>::deviceBytes(const TransformChain<D>& chain, const Im
   const ResamplingOnCuda held(count.context(), chain, lattice);
   const std::size_t perSlice = lattice.voxelCount() / lattice.size[D - 1];
   return count.bytes()
-         + (held.landmarks_ ? static_cast<double>(D * sizeof(float) * perSlice * slicesOfField(lattice)) : 0);
+         + (held.landmarks_ ? static_cast<double>(D * sizeof(float) * perSlice * slicesOfField(lattice)) : 0)
+         + (held.inverse_ ? InverseOnCuda<D>::bytesOfSearch(lattice, mostVoxelsOfRoots) : 0);
 }
 
 template <int D>
@@ -256,6 +262,8 @@ void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& 
   work.lattice.voxels = voxels;
   if (landmarks_)
     return resampleByLandmarks(context, work.lattice, first, count, voxels);
+  if (inverse_)
+    work.lattice.mappedMm = inverse_->rootsMm(context, first, count);
   if (work.way == Way::points)
     return resampleByPoints<D>(context, work.lattice);
   Buffer<unsigned> unsure(context, wordsOfMarks<D>(work.lattice));

@@ -1,9 +1,10 @@
 #pragma once
 
-#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Components/Resamplers/Shared/ResamplingKernels.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/InverseOnCuda.h"
+#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/Resampler.h"
 
@@ -73,7 +74,8 @@ private:
   Work workFor(const MovingToResample<D>&) const;
 
   ImageGeometry<D> lattice_;
-  std::shared_ptr<HeldChainOnCuda<D>> held_;
+  std::unique_ptr<InverseOnCuda<D>> inverse_; // not null: it maps the voxels
+  std::unique_ptr<HeldChainOnCuda<D>> held_;
   ChainOnCuda<D> chain_;
   std::optional<LandmarkField> landmarks_;     // empty: no link of the chain is computed as a field
   std::optional<OneSplineChain<D>> oneSpline_; // empty: all images go by points
