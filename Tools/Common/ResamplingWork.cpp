@@ -1,9 +1,10 @@
 #include "Tools/Common/ResamplingWork.h"
 
-#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
+#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Core/Registration/Fields/WholeField.h"
+#include "Core/Registration/Inverse/InverseTransform.h"
 
 #include <cmath>
 
@@ -11,6 +12,8 @@ namespace tessera {
 namespace {
 
 constexpr int cubicOrder = 3;
+/// The time for a root of a chain with one B-spline, in values of that chain at a point.
+constexpr double mapsOfRootOnCpu = 7, mapsOfRootOnCuda = 3.5;
 
 /// The number of coefficients that a B-spline of this order reads, relative to a cubic one.
 double shareOfCubic(int order, int dimension)
@@ -69,11 +72,14 @@ bool isPlainCubic(const TransformChain<D>& link)
 constexpr double shareOfLandmarks = 0.02;
 
 /// Adds T(x) for so many points, transform by transform. A B-spline along the lattice's axes counts as
-/// `aligned`, and many landmarks as `ofLandmarks` of theirs.
+/// `aligned`, and many landmarks as `ofLandmarks` of theirs. The root of an inverse counts as `mapsOfRoot`
+/// values of the inverted chain.
 template <int D>
 void addPoints(WorkItems& items, Work aligned, double ofLandmarks, const TransformChain<D>& chain,
-               const ImageGeometry<D>& lattice, double points)
+               const ImageGeometry<D>& lattice, double points, double mapsOfRoot)
 {
+  if (const InverseTransform<D>* inverse = asInverse(chain))
+    return addPoints<D>(items, Work::pointSpline, 1, inverse->inverted(), lattice, mapsOfRoot * points, 0);
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
     switch (kernelFormOf(*link->transform)->kind()) {
     case TransformKind::bspline:
@@ -143,9 +149,10 @@ void addImages(DeviceWork& work, const TransformChain<D>& chain, const ImageGeom
     addLookUps<D>(work.cpu, isDirectOnCpu ? Work::directNearest : Work::pointNearest, lookUp, output);
     addLookUps<D>(work.cuda, isDirectOnCuda ? Work::directNearest : Work::pointNearest, lookUp, output);
     if (!isDirectOnCpu && i % imagesAtOnce == 0)
-      addPoints<D>(work.cpu, Work::pointAlignedSpline, 1, chain, lattice, voxels);
+      addPoints<D>(work.cpu, Work::pointAlignedSpline, 1, chain, lattice, voxels, mapsOfRootOnCpu);
     if (!isDirectOnCuda)
-      addPoints<D>(work.cuda, Work::pointSpline, D == 3 ? shareOfLandmarks : 1, chain, lattice, output);
+      addPoints<D>(work.cuda, Work::pointSpline, D == 3 ? shareOfLandmarks : 1, chain, lattice, output,
+                   mapsOfRootOnCuda);
     else if (spline)
       work.cuda.add(Work::directSpline, output);
   }
@@ -156,16 +163,21 @@ void addField(DeviceWork& work, const TransformChain<D>& chain, const ImageGeome
               std::size_t components)
 {
   const auto voxels = static_cast<double>(lattice.voxelCount());
+  work.cuda.downloadedBytes += voxels * static_cast<double>(components * sizeof(float));
+  if (asInverse(chain)) {
+    addPoints<D>(work.cpu, Work::pointSpline, 1, chain, lattice, voxels, mapsOfRootOnCpu);
+    addPoints<D>(work.cuda, Work::pointSpline, 1, chain, lattice, voxels, mapsOfRootOnCuda);
+    return;
+  }
   if (wholeFieldOf(chain)) {
-    addPoints<D>(work.cpu, Work::pointAlignedSpline, 1, chain, lattice, voxels);
-    addPoints<D>(work.cuda, Work::pointSpline, shareOfLandmarks, chain, lattice, voxels);
+    addPoints<D>(work.cpu, Work::pointAlignedSpline, 1, chain, lattice, voxels, 0);
+    addPoints<D>(work.cuda, Work::pointSpline, shareOfLandmarks, chain, lattice, voxels, 0);
   }
   const Work kind = components == 1                             ? Work::fieldDeterminants
                     : components == static_cast<std::size_t>(D) ? Work::fieldDisplacements
                                                                 : Work::fieldMatrices;
   work.cpu.add(kind, voxels);
   work.cuda.add(kind, voxels);
-  work.cuda.downloadedBytes += voxels * static_cast<double>(components * sizeof(float));
 }
 
 double cpuSeconds(const Calibration& calibration, int dimension, const DeviceWork& work, int threads)

@@ -45,7 +45,7 @@ void addImages(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>& la
                const std::vector<ImageSizes>&, std::size_t imagesAtOnce);
 
 /// Adds a field of `components` floats a voxel: displacements (D), determinants (1) or matrices (D * D) of a
-/// B-spline along the lattice's axes, or of a WholeField.
+/// B-spline along the lattice's axes, of a WholeField or of an inverse.
 template <int D>
 void addField(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>& lattice, std::size_t components);
 

@@ -5,6 +5,7 @@
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
+#include "Core/Registration/Inverse/InverseTransform.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Tools/Batch/ImageBatch.h"
 #include "Tools/Common/ResamplingWork.h"
@@ -105,7 +106,9 @@ std::string withoutCuda(const TransformOptions& options, const TransformChain<D>
                         const Interpolator<D>& ofImages, const std::string& interpolatorName,
                         const FieldMethods<D>& methods)
 {
-  std::string whyNotImages = hasImages(options) ? whyNotOnCuda<D>(chain) : "";
+  const InverseTransform<D>* inverse = asInverse(chain);
+  const std::string whyNotChain = whyNotOnCuda<D>(inverse ? inverse->inverted() : chain);
+  std::string whyNotImages = hasImages(options) ? whyNotChain : "";
   if (whyNotImages.empty() && !options.images.empty() && !ofImages.onCuda())
     whyNotImages = "the interpolator \"" + interpolatorName + "\"";
   if (!whyNotImages.empty())
@@ -113,7 +116,7 @@ std::string withoutCuda(const TransformOptions& options, const TransformChain<D>
   if (!options.points.empty())
     return "mapping a file of points (-def) has no CUDA form";
   const auto whyNot = [&](bool asked, const char* option, FieldQuantity quantity) {
-    const std::string why = asked ? methods.whyNotOnCuda(quantity) : "";
+    const std::string why = !asked ? "" : inverse ? whyNotChain : methods.whyNotOnCuda(quantity);
     return why.empty() ? why : option + std::string(" has no CUDA form here: ") + why;
   };
   const std::string field = whyNot(options.field, "-def all", FieldQuantity::displacements);
@@ -121,15 +124,6 @@ std::string withoutCuda(const TransformOptions& options, const TransformChain<D>
     return field;
   return whyNot(options.determinants || options.matrices, options.determinants ? "-jac all" : "-jacmat all",
                 FieldQuantity::derivatives);
-}
-
-TransformDevice deviceOfInverse(const std::string& asked)
-{
-  const std::string why = "the inverse of transforms that are not linear is computed there";
-  if (asked == "auto" || asked == "cpu")
-    return {{Device{}, "cpu: " + why}, {}};
-  chooseDevice(asked, "--device", ""); // throws if there is no such device
-  return {{Device{}, "cpu: " + why + ", also with --device " + asked}, {}};
 }
 
 template <int D>

@@ -39,10 +39,6 @@ template <int D>
 std::string withoutCuda(const TransformOptions&, const TransformChain<D>&, const Interpolator<D>& ofImages,
                         const std::string& interpolatorName, const FieldMethods<D>&);
 
-/// The inverse of transforms that are not linear is computed on the CPU, whatever is asked for. Throws as
-/// chooseDevice.
-TransformDevice deviceOfInverse(const std::string& asked);
-
 /// The device that --device names. For "auto" the one that the stored calibration predicts to be faster for
 /// images of these sizes; the CUDA driver is only started if that may be a CUDA device. Throws as
 /// chooseDevice and storedCalibration.

@@ -7,7 +7,6 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
-#include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
@@ -17,6 +16,7 @@
 #include "Tools/Common/TransformOutput.h"
 #include "Tools/Transform/Determinants.h"
 #include "Tools/Transform/NamedImages.h"
+#include "Tools/Transform/OutputFields.h"
 #include "Tools/Transform/TransformDescription.h"
 #include "Tools/Transform/TransformDevice.h"
 #include "Tools/Transform/TransformInputs.h"
@@ -79,10 +79,15 @@ FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& opt
                                "--field-interpolator: \"" + asked + "\"");
 }
 
-/// By how much roots on the grid may be off, mm, if that is less than a share of a voxel.
-double toleranceOf(const TransformOptions& options)
+/// By how much roots on the grid may be off, mm, if that is less than usual. A label map takes another voxel
+/// where a root is off by more than its distance from the border of a voxel.
+template <int D>
+double toleranceOf(const TransformOptions& options, const ImageGeometry<D>& grid)
 {
-  return options.write.empty() ? std::numeric_limits<double>::infinity() : toleranceInFilesMm;
+  constexpr double ofLabelsInVoxels = 1e-4;
+  return !options.write.empty()    ? toleranceInFilesMm
+         : !options.labels.empty() ? ofLabelsInVoxels * *std::ranges::min_element(grid.spacingMm)
+                                   : std::numeric_limits<double>::infinity();
 }
 
 template <int D>
@@ -96,7 +101,7 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   const auto chainOfFile = file.chain;
   if (options.inverse && needsGrid(options))
     file.chain = withContext("--inverse", [&] {
-      return inverseOnGrid<D>(cpu, chainOfFile, registry, lattice, toleranceOf(options));
+      return inverseOnGrid<D>(chainOfFile, registry, lattice, toleranceOf<D>(options, lattice));
     });
   const Parameters parameters(file.map, "", D, 1, warn);
   auto resampler =
@@ -120,15 +125,14 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
               tasks);
   const auto start = Clock::now();
   const TransformDevice device =
-      isSearched<D>(*file.chain)
-          ? deviceOfInverse(options.device)
-          : chooseTransformDevice<D>(
-              {options, registry, *file.chain, lattice, parameters, *resampler, tasks,
-               withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
+      chooseTransformDevice<D>({options, registry, *file.chain, lattice, parameters, *resampler, tasks,
+                                withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
   Context context = makeContext(device.choice.device, options.threads);
   record.setDevice(deviceName(device.choice.device), device.choice.reason);
   record.addOutputs(resultPaths(options, tasks, folder, resampler->resultImage().format));
   const double startSeconds = context.onCuda() ? secondsSince(start) : 0;
+  if (!context.onCuda() || !options.write.empty() || options.description) // these two are done on the CPU
+    prepareSearch<D>(cpu, *file.chain);
   log.info("Device: " + device.choice.reason + ", " + std::to_string(options.threads) + " threads.");
   return {options,
           folder,
@@ -285,7 +289,8 @@ void writeField(Run<D>& run)
   run.log.info("Transforming points ...\n  The transform is evaluated on all points. The result is a "
                "deformation field.");
   const auto start = Clock::now();
-  const VectorImage<D> field = evaluated(run, FieldQuantity::displacements, displacementField<D>);
+  const VectorImage<D> field =
+      evaluated(run, FieldQuantity::displacements, outputFieldOf<D, RootQuantity::displacements>);
   writeVectorImage<D>(run.pathOf("deformationField"), field, run.result().compress, run.context.threads);
   run.log.info("  Transforming points done, it took " + decimals(secondsSince(start), 2) + "s");
 }
@@ -295,7 +300,7 @@ void writeDeterminants(Run<D>& run)
 {
   run.log.info("Compute determinant of spatial Jacobian ...");
   const auto start = Clock::now();
-  Image<D> image = evaluated(run, FieldQuantity::derivatives, jacobianDeterminants<D>);
+  Image<D> image = evaluated(run, FieldQuantity::derivatives, outputFieldOf<D, RootQuantity::determinants>);
   if (run.options.nonlinear) {
     const double ofLinear = linearDeterminant<D>(*run.file.chain);
     run.log.info("  Determinant of the linear transforms, by which the others are divided: "
@@ -324,7 +329,8 @@ void writeMatrices(Run<D>& run)
 {
   run.log.info("Compute spatial Jacobian (full matrix) ...");
   const auto start = Clock::now();
-  const VectorImage<D> image = evaluated(run, FieldQuantity::derivatives, jacobianMatrices<D>);
+  const VectorImage<D> image =
+      evaluated(run, FieldQuantity::derivatives, outputFieldOf<D, RootQuantity::matrices>);
   writeVectorImage<D>(run.pathOf("fullSpatialJacobian"), image, run.result().compress, run.context.threads);
   run.log.info("  Computing spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
 }
@@ -349,7 +355,7 @@ template <int D>
 void writeTransformFile(Run<D>& run)
 {
   const std::string what = run.options.inverse ? "inverse" : "transform";
-  run.log.info("Writing the " + what + " ...");
+  run.log.info("Writing the " + what + ", computed on the CPU ...");
   const auto start = Clock::now();
   Context cpu{Device{}, run.options.threads};
   auto files = writeTransform<D>(cpu, run.registry, outputOf(run), run.log);
