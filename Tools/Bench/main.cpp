@@ -4,6 +4,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Tools/Bench/Calibration/CalibrationBench.h"
 #include "Tools/Bench/Images/FileBench.h"
+#include "Tools/Bench/Images/InverseBench.h"
 #include "Tools/Bench/Images/PyramidBench.h"
 #include "Tools/Bench/Images/ResampleBench.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
@@ -58,7 +59,7 @@ ProgramText benchText()
           "tessera-bench --device cuda --tile 5",
           "Measures dense B-spline fields (bsi, the default), dense costs and their parts (cost), "
           "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's "
-          "filter (resample), "
+          "filter (resample), the inverse of a B-spline after an affine transform (inverse), "
           "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK "
           "(files), landmarks tracked by structure tensors, splines of landmarks fitted and their fields "
           "(landmarks) or "
@@ -229,6 +230,11 @@ const Benchmark benchmarks[] = {
     {"landmarks", [](const Registry&, Context& c,
                      const Arguments& a) { return landmarkBench(c, landmarkSettings(c, a)); }},
     {"files", [](const Registry&, Context& c, const Arguments& a) { return fileBench(c, fileSettings(a)); }},
+    {"inverse",
+     [](const Registry& r, Context& c, const Arguments& a) {
+       const BsiSettings s = bsiSettings(a);
+       return inverseBench(r, c, {s.volumes, s.tiles, s.repeats});
+     }},
     {"pyramid",
      [](const Registry&, Context& c, const Arguments& a) { return pyramidBench(c, pyramidSettings(a)); }},
     {"resample", [](const Registry& r, Context& c,

@@ -44,8 +44,8 @@ BenchTransform<D> benchTransform(char letter, const std::string& word)
   }
 }
 
-/// Displacements of control points: a smooth wave and random numbers.
-std::vector<double> displacementsMm(std::size_t count, int components)
+/// Displacements of control points: a smooth wave and random numbers, times `factor`.
+std::vector<double> displacementsMm(std::size_t count, int components, double factor)
 {
   std::vector<double> values(count);
   const std::size_t points = count / static_cast<std::size_t>(components);
@@ -53,6 +53,7 @@ std::vector<double> displacementsMm(std::size_t count, int components)
     const auto point = static_cast<double>(i % points), component = static_cast<double>(i / points);
     values[i] = 1.6 * std::sin(0.37 * point + 2 * component)
                 + 1.6 * unitUniform(randomWords(Draw{}, static_cast<std::uint32_t>(i), 0)[0]) - 0.8;
+    values[i] *= factor;
   }
   return values;
 }
@@ -103,22 +104,25 @@ ImagePointer<D> benchImage(const Context& context, const ImageGeometry<D>& grid)
 
 template <int D>
 std::shared_ptr<const TransformChain<D>> benchChain(const Registry& registry, const std::string& word,
-                                                    const ImagePointer<D>& fixed)
+                                                    const ImagePointer<D>& fixed, double controlPointVoxels)
 {
+  const std::string spacing = "(FinalGridSpacingInVoxels " + std::to_string(controlPointVoxels) + ")\n";
   if (word.empty() || word.size() > 8)
     benchTransform<D>('\0', word);
   std::shared_ptr<const TransformChain<D>> chain;
   Context context;
   for (auto letter = word.rbegin(); letter != word.rend(); ++letter) {
     const BenchTransform<D> made = benchTransform<D>(*letter, word);
-    std::shared_ptr<Transform<D>> transform = registry.create<Transform<D>>(
-        made.name, benchParameters("(FinalGridSpacingInVoxels 10)\n", "Transform0", D), "benchmark");
+    std::shared_ptr<Transform<D>> transform =
+        registry.create<Transform<D>>(made.name, benchParameters(spacing, "Transform0", D), "benchmark");
     std::vector<double> parameters =
         optimizable(*transform).initialize(context, {fixed, fixed, nullptr, nullptr, nullptr, nullptr});
     optimizable(*transform).prepareForLevel(context, 0, parameters);
     auto link = std::make_shared<TransformChain<D>>();
     link->initial = chain;
-    link->parameters = made.parameters.empty() ? displacementsMm(parameters.size(), D) : made.parameters;
+    link->parameters = made.parameters.empty()
+                           ? displacementsMm(parameters.size(), D, controlPointVoxels / 10)
+                           : made.parameters;
     link->transform = transform;
     chain = link;
   }
@@ -138,7 +142,7 @@ std::vector<ItkTransform> itkTransformsOf(const TransformChain<D>& chain)
   template ImageGeometry<D> benchGrid<D>(const Size<D>&);                                                    \
   template ImagePointer<D> benchImage<D>(const Context&, const ImageGeometry<D>&);                           \
   template std::shared_ptr<const TransformChain<D>> benchChain<D>(const Registry&, const std::string&,       \
-                                                                  const ImagePointer<D>&);                   \
+                                                                  const ImagePointer<D>&, double);           \
   template std::vector<ItkTransform> itkTransformsOf<D>(const TransformChain<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -23,11 +23,12 @@ ImagePointer<D> benchImage(const Context&, const ImageGeometry<D>&);
 
 /// The composition of transforms named by the letters of `word`, the last one applied first: T translation, E
 /// Euler, S similarity, A affine, each by some degrees, per cent or voxels about the grid's centre; B a cubic
-/// B-spline with control points 10 voxels apart and displacements of up to about 3 voxels. Throws
+/// B-spline with control points so many voxels apart and displacements of up to about 0.3 of that. Throws
 /// Error(usage) for other letters and for more than 8.
 template <int D>
 std::shared_ptr<const TransformChain<D>> benchChain(const Registry&, const std::string& word,
-                                                    const ImagePointer<D>& fixed);
+                                                    const ImagePointer<D>& fixed,
+                                                    double controlPointVoxels = 10);
 
 /// The transforms of a chain in the order of ITK's composites: the last one is applied first.
 template <int D>
