@@ -1,6 +1,7 @@
 #include "Core/Registration/Fields/TransformFields.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Fields/FieldSlabs.h"
@@ -59,7 +60,7 @@ VectorImage<D> displacementField(Context& context, const TransformChain<D>& chai
                                  const ImageGeometry<D>& lattice, const std::optional<FieldMethod<D>>& method)
 {
   requireFieldMemory<D>("deformation field", lattice, D);
-  VectorImage<D> field{lattice, D, std::vector<float>(D * lattice.voxelCount())};
+  VectorImage<D> field{lattice, D, largeVector<float>(context, D * lattice.voxelCount())};
   if (method) {
     evaluate(context, chain, *method, &FieldInterpolator<D>::displacements, field.voxels);
     return field;
@@ -88,7 +89,7 @@ Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain,
                               const ImageGeometry<D>& lattice, const std::optional<FieldMethod<D>>& method)
 {
   requireFieldMemory<D>("determinants of the spatial Jacobian", lattice, 1);
-  Image<D> image{lattice, std::vector<float>(lattice.voxelCount())};
+  Image<D> image{lattice, largeVector<float>(context, lattice.voxelCount())};
   if (method) {
     evaluate(context, chain, *method, &FieldInterpolator<D>::jacobianDeterminants, image.voxels);
     return image;
@@ -106,7 +107,7 @@ VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain
                                 const ImageGeometry<D>& lattice, const std::optional<FieldMethod<D>>& method)
 {
   requireFieldMemory<D>("matrices of the spatial Jacobian", lattice, D * D);
-  VectorImage<D> image{lattice, D * D, std::vector<float>(D * D * lattice.voxelCount())};
+  VectorImage<D> image{lattice, D * D, largeVector<float>(context, D * D * lattice.voxelCount())};
   if (method) {
     evaluate(context, chain, *method, &FieldInterpolator<D>::jacobians, image.voxels);
     return image;
