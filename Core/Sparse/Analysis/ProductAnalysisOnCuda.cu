@@ -41,12 +41,18 @@ struct Choice {
     const TileTotals& ofB = totalsOfB(totals);
     return max(totals.a.tiles, ofB.tiles) <= 0xffffffffull && ofB.maxTilesOfRow <= maxTilesOfRowOnCuda;
   }
+  /// Compares estimates: rows take a time of 1 for each product, tiles one of `threshold` for each pair of
+  /// tiles and one of productsOfAGroup for the group.
   __device__ bool tilesWin(double perTileOfB, std::size_t group, std::uint32_t tilesOfGroup) const
   {
+    if (threshold <= alwaysTiles)
+      return true;
     const std::size_t firstRow = group * tileSide, lastRow = min(firstRow + tileSide, a.rows);
-    const double perTile =
-        static_cast<double>(a.rowStart[lastRow] - a.rowStart[firstRow]) / max(tilesOfGroup, 1u);
-    return perTile * perTileOfB >= threshold * tileSide;
+    const auto entries = static_cast<double>(a.rowStart[lastRow] - a.rowStart[firstRow]),
+               entriesOfB = static_cast<double>(b.rowStart[b.rows] - b.rowStart[0]);
+    const double products = entries * entriesOfB / static_cast<double>(b.rows),
+                 pairs = products * tileSide * tilesOfGroup / max(entries * perTileOfB, 1.0);
+    return products >= threshold * pairs + productsOfAGroup;
   }
   __device__ bool tilesWin(const AnalysisTotals& totals, std::size_t group, std::uint32_t tilesOfGroup) const
   {

@@ -16,6 +16,9 @@ namespace tessera {
 /// On CUDA devices tiles are faster from about so many products for each pair of tiles that meet. Decision
 /// 0018 has the measurements.
 constexpr double productsPerTilePairOnCuda = 7;
+/// A group of 8 rows whose tiles are multiplied takes as long as so many products by rows, however few its
+/// tiles are.
+constexpr double productsOfAGroup = 500;
 /// Thresholds that choose tiles for every group, and for none.
 constexpr double alwaysTiles = 0, neverTiles = std::numeric_limits<double>::infinity();
 /// Tiles are not considered if fewer than 1 in so many sampled groups would use them.
@@ -126,9 +129,10 @@ struct ProductAnalysisOnCuda {
 };
 
 /// Fills the analysis, but for rowCounts of rows that have products. `threshold`: products for each pair of
-/// tiles from which tiles are chosen. `same`: B is A. `estimate`: estimate the entries of C from some rows.
-/// `entriesPerTileOfB`: if above 0, each group is decided by it; if 0, samples determine it and decide
-/// whether tiles are considered at all. Does not wait; the totals are reported to the target.
+/// tiles from which tiles are chosen, in groups of many products (see productsOfAGroup). `same`: B is A.
+/// `estimate`: estimate the entries of C from some rows. `entriesPerTileOfB`: if above 0, each group is
+/// decided by it; if 0, samples determine it and decide whether tiles are considered at all. Does not wait;
+/// the totals are reported to the target.
 void analyseOnCuda(const Context&, const PatternView& a, const PatternView& b, bool same, double threshold,
                    bool estimate, ProductAnalysisOnCuda&, double entriesPerTileOfB = 0,
                    const TotalsTarget& = {});
