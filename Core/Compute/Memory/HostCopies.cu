@@ -1,15 +1,23 @@
 #include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Memory/Transfers.h"
+#include "Core/Compute/Threads/ChunkLoop.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <sys/mman.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <new>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -112,6 +120,26 @@ bool isPinned(const void* host)
   return attributes.type == cudaMemoryTypeHost || attributes.type == cudaMemoryTypeManaged;
 }
 
+/// Copies past the caches, which the written memory would only push out of them.
+void copyStreamed(std::byte* to, const std::byte* from, std::size_t bytes)
+{
+#if defined(__SSE2__)
+  const std::size_t head = std::min(bytes, (64 - reinterpret_cast<std::uintptr_t>(to) % 64) % 64);
+  std::memcpy(to, from, head);
+  std::size_t at = head;
+  for (; at + 64 <= bytes; at += 64) {
+    __m128i words[4];
+    std::memcpy(words, from + at, 64);
+    for (int i = 0; i < 4; ++i)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + at) + i, words[i]);
+  }
+  _mm_sfence();
+  std::memcpy(to + at, from + at, bytes - at);
+#else
+  std::memcpy(to, from, bytes);
+#endif
+}
+
 void copyOnHost(const Context& context, void* to, const void* from, std::size_t bytes)
 {
   constexpr std::size_t share = std::size_t(256) << 10;
@@ -121,7 +149,54 @@ void copyOnHost(const Context& context, void* to, const void* from, std::size_t 
   });
 }
 
+void copyFromPinned(const Context& context, void* to, const void* from, std::size_t bytes)
+{
+  if (ChunkLoop::isInside) // the thread of a lane
+    return copyStreamed(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
+  copyOnHost(context, to, from, bytes);
+}
+
 constexpr std::size_t large = std::size_t(1) << 20; // smaller copies gain no time by pieces
+
+/// A very large copy is shared out among threads that each have pinned pieces of their own, and neither wait
+/// for each other nor for those of another device.
+constexpr std::size_t veryLarge = std::size_t(16) << 20, pieceOfLane = std::size_t(4) << 20;
+
+/// Calls body(first byte, last byte, size of its pieces) for shares of a copy, each on a thread of its own,
+/// or once for a copy that is not very large.
+template <class Body>
+void forLanes(const Context& context, std::size_t bytes, Body&& body)
+{
+  constexpr std::size_t maxLanes = 8;
+  const std::size_t pieces = ceilDiv(bytes, pieceOfLane),
+                    lanes = std::min({static_cast<std::size_t>(context.threads), maxLanes, pieces});
+  if (bytes < veryLarge || lanes < 2 || ChunkLoop::isInside)
+    return body(std::size_t{0}, bytes, CopiesToHost::usualBytes);
+  std::vector<std::exception_ptr> errors(lanes);
+  const auto run = [&](std::size_t lane) {
+    const bool wasInside = std::exchange(ChunkLoop::isInside, true);
+    try {
+      body(pieces * lane / lanes * pieceOfLane, std::min(pieces * (lane + 1) / lanes * pieceOfLane, bytes),
+           pieceOfLane);
+    } catch (...) {
+      errors[lane] = std::current_exception();
+    }
+    ChunkLoop::isInside = wasInside;
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t lane = 1; lane < lanes; ++lane)
+      try {
+        threads.emplace_back(run, lane);
+      } catch (const std::system_error&) { // the system refuses a thread
+        run(lane);
+      }
+    run(0);
+  }
+  for (const std::exception_ptr& error : errors)
+    if (error)
+      std::rethrow_exception(error);
+}
 
 void copyInPieces(const Context& context, void* device, const void* host, std::size_t bytes)
 {
@@ -131,13 +206,15 @@ void copyInPieces(const Context& context, void* device, const void* host, std::s
     checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream), "copying to the device");
     return checkCuda(cudaStreamSynchronize(stream), "waiting for a copy");
   }
-  PiecesToDevice pieces(context, CopiesToHost::usualBytes);
-  for (std::size_t done = 0; done < bytes; done += CopiesToHost::usualBytes) {
-    const std::size_t share = std::min(bytes - done, CopiesToHost::usualBytes);
-    copyOnHost(context, pieces.next(), static_cast<const std::byte*>(host) + done, share);
-    pieces.send(static_cast<std::byte*>(device) + done, share);
-  }
-  pieces.finish();
+  forLanes(context, bytes, [&](std::size_t first, std::size_t last, std::size_t bytesOfPiece) {
+    PiecesToDevice pieces(context, bytesOfPiece);
+    for (std::size_t done = first; done < last; done += bytesOfPiece) {
+      const std::size_t share = std::min(last - done, bytesOfPiece);
+      copyOnHost(context, pieces.next(), static_cast<const std::byte*>(host) + done, share);
+      pieces.send(static_cast<std::byte*>(device) + done, share);
+    }
+    pieces.finish();
+  });
 }
 
 }
@@ -208,7 +285,7 @@ void CopiesToHost::finish(int piece)
   Piece& p = *pieces_[piece];
   p.lane.wait();
   if (void* host = std::exchange(p.host, nullptr))
-    copyOnHost(context_, host, p.pinned->data(), p.bytes);
+    copyFromPinned(context_, host, p.pinned->data(), p.bytes);
 }
 
 void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t bytes, After after)
@@ -220,7 +297,7 @@ void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t 
   void* to = host;
   if (!isPinned(host)) {
     if (p.pinnedBytes < bytes) {
-      p.pinnedBytes = std::max(bytes, usualBytes);
+      p.pinnedBytes = bytes;
       p.pinned.reset();
       p.pinned = std::make_unique<PinnedPiece>(p.pinnedBytes);
     }
@@ -247,16 +324,18 @@ void copyLargeToHost(const Context& context, void* host, const void* device, std
     return context.stream->copyToHost(host, device, bytes);
   double took = 0;
   addMilliseconds(took, [&] {
-    CopiesToHost copies(context);
-    std::size_t piece = 0;
-    for (std::size_t done = 0; done < bytes; done += CopiesToHost::usualBytes, ++piece) {
-      const int turn = static_cast<int>(piece % CopiesToHost::pieces);
-      copies.finish(turn);
-      copies.begin(turn, static_cast<std::byte*>(host) + done, static_cast<const std::byte*>(device) + done,
-                   std::min(bytes - done, CopiesToHost::usualBytes));
-    }
-    for (int turn = 0; turn < CopiesToHost::pieces; ++turn)
-      copies.finish(turn);
+    forLanes(context, bytes, [&](std::size_t first, std::size_t last, std::size_t bytesOfPiece) {
+      CopiesToHost copies(context);
+      std::size_t piece = 0;
+      for (std::size_t done = first; done < last; done += bytesOfPiece, ++piece) {
+        const int turn = static_cast<int>(piece % CopiesToHost::pieces);
+        copies.finish(turn);
+        copies.begin(turn, static_cast<std::byte*>(host) + done, static_cast<const std::byte*>(device) + done,
+                     std::min(last - done, bytesOfPiece));
+      }
+      for (int turn = 0; turn < CopiesToHost::pieces; ++turn)
+        copies.finish(turn);
+    });
   });
   countTransfer(context, took);
 }
