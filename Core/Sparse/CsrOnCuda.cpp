@@ -1,6 +1,7 @@
 #include "Core/Sparse/CsrOnCuda.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/HostCopies.h"
 
 #include <algorithm>
 
@@ -38,37 +39,55 @@ CsrOnCuda<V> broughtToCuda(const Context& context, const CsrMatrix<V>& matrix, c
                                      + " columns: too many for a CUDA device. Allowed: up to "
                                      + std::to_string(largestColumnsOnCuda) + ", or --device cpu.");
   CsrOnCuda<V> onCuda(context, matrix.rows, matrix.columns, matrix.entries());
-  Stream& stream = *context.stream;
-  stream.copyToDevice(onCuda.rowStart.span().data(), matrix.rowStart.data(),
-                      (matrix.rows + 1) * sizeof(std::uint64_t));
+  copyLargeToDevice(context, onCuda.rowStart.span().data(), matrix.rowStart.data(),
+                    (matrix.rows + 1) * sizeof(std::uint64_t));
   if (onCuda.entries > 0) {
-    stream.copyToDevice(onCuda.column.span().data(), matrix.column.data(),
-                        onCuda.entries * sizeof(std::uint32_t));
-    stream.copyToDevice(onCuda.value.span().data(), matrix.value.data(), onCuda.entries * sizeof(V));
+    copyLargeToDevice(context, onCuda.column.span().data(), matrix.column.data(),
+                      onCuda.entries * sizeof(std::uint32_t));
+    copyLargeToDevice(context, onCuda.value.span().data(), matrix.value.data(), onCuda.entries * sizeof(V));
   }
   return onCuda;
 }
 
 template <class V>
+CsrMatrix<V> memoryOnHost(std::size_t rows, std::size_t columns, std::uint64_t entries)
+{
+  CsrMatrix<V> matrix = emptyMatrix<V>(rows, columns);
+  matrix.column = Array<std::uint32_t>(entries);
+  matrix.value = Array<V>(entries);
+  return matrix;
+}
+
+template <class V>
+void placeOnHost(const Context& context, const CsrOnCuda<V>& part, CsrMatrix<V>& matrix, std::size_t firstRow,
+                 std::uint64_t firstEntry)
+{
+  // The first start belongs to the rows before, which another thread may be placing.
+  std::uint64_t* const ends = matrix.rowStart.data() + firstRow + 1;
+  copyLargeToHost(context, ends, part.rowStart.span().data() + 1, part.rows * sizeof(std::uint64_t));
+  for (std::size_t row = 0; row < part.rows && firstEntry > 0; ++row)
+    ends[row] += firstEntry;
+  if (part.entries > 0) {
+    copyLargeToHost(context, matrix.column.data() + firstEntry, part.column.span().data(),
+                    part.entries * sizeof(std::uint32_t));
+    copyLargeToHost(context, matrix.value.data() + firstEntry, part.value.span().data(),
+                    part.entries * sizeof(V));
+  }
+}
+
+template <class V>
 CsrMatrix<V> broughtToHost(const Context& context, const CsrOnCuda<V>& onCuda)
 {
-  CsrMatrix<V> matrix = emptyMatrix<V>(onCuda.rows, onCuda.columns);
-  matrix.column = Array<std::uint32_t>(onCuda.entries);
-  matrix.value = Array<V>(onCuda.entries);
-  Stream& stream = *context.stream;
-  stream.copyToHost(matrix.rowStart.data(), onCuda.rowStart.span().data(),
-                    (onCuda.rows + 1) * sizeof(std::uint64_t));
-  if (onCuda.entries > 0) {
-    stream.copyToHost(matrix.column.data(), onCuda.column.span().data(),
-                      onCuda.entries * sizeof(std::uint32_t));
-    stream.copyToHost(matrix.value.data(), onCuda.value.span().data(), onCuda.entries * sizeof(V));
-  }
+  CsrMatrix<V> matrix = memoryOnHost<V>(onCuda.rows, onCuda.columns, onCuda.entries);
+  placeOnHost(context, onCuda, matrix, 0, 0);
   return matrix;
 }
 
 #define TESSERA_FOR_VALUE(V)                                                                                 \
   template struct CsrOnCuda<V>;                                                                              \
   template CsrOnCuda<V> broughtToCuda(const Context&, const CsrMatrix<V>&, const char*);                     \
+  template CsrMatrix<V> memoryOnHost(std::size_t, std::size_t, std::uint64_t);                               \
+  template void placeOnHost(const Context&, const CsrOnCuda<V>&, CsrMatrix<V>&, std::size_t, std::uint64_t); \
   template CsrMatrix<V> broughtToHost(const Context&, const CsrOnCuda<V>&);
 TESSERA_FOR_VALUE(double)
 TESSERA_FOR_VALUE(float)

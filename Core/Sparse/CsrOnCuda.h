@@ -58,4 +58,14 @@ CsrOnCuda<V> broughtToCuda(const Context&, const CsrMatrix<V>&, const char* wher
 template <class V>
 CsrMatrix<V> broughtToHost(const Context&, const CsrOnCuda<V>&);
 
+/// A matrix of the host with memory for so many entries, whose numbers are not set; its rows are empty.
+template <class V>
+CsrMatrix<V> memoryOnHost(std::size_t rows, std::size_t columns, std::uint64_t entries);
+
+/// Copies rows to their place in a matrix of the host, which has memory for all its entries: from row
+/// `firstRow` on, and from entry `firstEntry` on.
+template <class V>
+void placeOnHost(const Context&, const CsrOnCuda<V>& part, CsrMatrix<V>&, std::size_t firstRow,
+                 std::uint64_t firstEntry);
+
 }

@@ -20,66 +20,77 @@ std::span<const T> firstOrOne(const Array<T>& array)
   return array.empty() ? std::span<const T>(&none, 1) : array.span(); // an allocation of 0 bytes fails
 }
 
+/// Copies rows to their place in a matrix that has memory for all its entries.
+template <class V>
+void placeRange(const CsrMatrix<V>& range, CsrMatrix<V>& all, std::size_t firstRow, std::uint64_t firstEntry)
+{
+  for (std::size_t i = 0; i < range.rows; ++i)
+    all.rowStart[firstRow + i + 1] = firstEntry + range.rowStart[i + 1];
+  std::copy(range.column.begin(), range.column.end(), all.column.begin() + firstEntry);
+  std::copy(range.value.begin(), range.value.end(), all.value.begin() + firstEntry);
+}
+
 }
 
 template <class V>
-CsrMatrix<V> joinedRanges(std::size_t rows, std::size_t columns, const std::vector<CsrMatrix<V>>& ranges)
+PreparedOperands<V>::PreparedOperands(const Context& context, const CsrMatrix<V>& givenA,
+                                      const CsrMatrix<V>& givenB, const SpGemmOptions<V>& options)
+    : a(preparedOperand(context, givenA, options.transposeA, "A"))
 {
-  CsrMatrix<V> all = emptyMatrix<V>(rows, columns);
-  std::size_t row = 0;
-  for (const CsrMatrix<V>& range : ranges) {
-    const std::uint64_t before = all.rowStart[row];
-    for (std::size_t i = 0; i < range.rows; ++i)
-      all.rowStart[++row] = before + range.rowStart[i + 1];
-  }
-  all.column = Array<std::uint32_t>(all.entries());
-  all.value = Array<V>(all.entries());
-  std::uint64_t at = 0;
-  for (const CsrMatrix<V>& range : ranges) {
-    std::copy(range.column.begin(), range.column.end(), all.column.begin() + at);
-    std::copy(range.value.begin(), range.value.end(), all.value.begin() + at);
-    at += range.entries();
-  }
-  return all;
-}
-
-template <class V>
-PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const CsrMatrix<V>& givenA,
-                                                const CsrMatrix<V>& givenB, const SpGemmOptions<V>& options)
-    : context_(context), options_(options), onCuda_{.semiring = options.semiring,
-                                                    .algorithm = options.algorithm,
-                                                    .maxMemoryBytes = options.maxMemoryBytes},
-      spGemm_(context)
-{
-  CsrMatrix<V> a = preparedOperand(context, givenA, options.transposeA, "A"), b;
   const bool same = givenA.isSame(givenB) && givenA.value.data() == givenB.value.data()
                     && options.transposeA == options.transposeB;
   if (!same)
     b = preparedOperand(context, givenB, options.transposeB, "B");
-  rows_ = a.rows;
-  columns_ = same ? a.columns : b.columns;
-  checkOptionsOf(context, rows_, columns_, options);
-  if (options.algorithm == SpGemmAlgorithm::tsparse) {
-    if (!options.half)
-      throw Error(ExitCode::usage, "A B: algorithm tsparse: it multiplies numbers of half precision. "
-                                   "Allowed: half precision (f16), or "
-                                   "another algorithm.");
-    tSparse_.emplace(context);
-  }
-  bool separate = !same;
+  checkOptionsOf(context, a.rows, (b ? *b : a).columns, options);
+  if (options.algorithm == SpGemmAlgorithm::tsparse && !options.half)
+    throw Error(ExitCode::usage, "A B: algorithm tsparse: it multiplies numbers of half precision. "
+                                 "Allowed: half precision (f16), or "
+                                 "another algorithm.");
   if constexpr (std::is_same_v<V, float>)
-    if (options.half && !tSparse_) {
-      HalfScaled halfA = halfScaledRows(context, a), halfB = halfScaledColumns(context, same ? a : b);
+    if (options.half && options.algorithm != SpGemmAlgorithm::tsparse) {
+      HalfScaled halfA = halfScaledRows(context, a), halfB = halfScaledColumns(context, b ? *b : a);
       a = std::move(halfA.matrix);
       b = std::move(halfB.matrix);
-      rowExponent_.fromHost(context, halfA.exponent.empty() ? std::vector<std::int32_t>(1) : halfA.exponent);
-      columnExponent_.fromHost(context,
-                               halfB.exponent.empty() ? std::vector<std::int32_t>(1) : halfB.exponent);
-      separate = true;
+      rowExponent = std::move(halfA.exponent);
+      columnExponent = std::move(halfB.exponent);
     }
-  a_ = broughtToCuda(context, a, "A");
-  if (separate)
-    b_ = broughtToCuda(context, b, "B");
+}
+
+template <class V>
+std::uint64_t RowsOfProduct<V>::entries() const
+{
+  std::uint64_t sum = onCuda.entries;
+  for (const CsrMatrix<V>& range : ranges)
+    sum += range.entries();
+  return sum;
+}
+
+template <class V>
+PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const CsrMatrix<V>& a,
+                                                const CsrMatrix<V>& b, const SpGemmOptions<V>& options)
+    : PreparedProductOnCuda(context, PreparedOperands<V>(context, a, b, options), options)
+{
+}
+
+template <class V>
+PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const PreparedOperands<V>& operands,
+                                                const SpGemmOptions<V>& options)
+    : context_(context), options_(options), onCuda_{.semiring = options.semiring,
+                                                    .algorithm = options.algorithm,
+                                                    .maxMemoryBytes = options.maxMemoryBytes},
+      spGemm_(context), rows_(operands.a.rows), columns_((operands.b ? *operands.b : operands.a).columns),
+      a_(broughtToCuda(context, operands.a, "A")),
+      b_(operands.b ? std::optional(broughtToCuda(context, *operands.b, "B")) : std::nullopt)
+{
+  if (options.algorithm == SpGemmAlgorithm::tsparse)
+    tSparse_.emplace(context);
+  if (options.half && !tSparse_) {
+    const auto bring = [&](Buffer<std::int32_t>& to, const std::vector<std::int32_t>& exponents) {
+      to.fromHost(context, exponents.empty() ? std::vector<std::int32_t>(1) : exponents);
+    };
+    bring(rowExponent_, operands.rowExponent);
+    bring(columnExponent_, operands.columnExponent);
+  }
   if (options.mask) {
     maskStart_.fromHost(context, options.mask->rowStart.span());
     maskColumn_.fromHost(context, firstOrOne(options.mask->column));
@@ -125,7 +136,7 @@ CsrOnCuda<V> PreparedProductOnCuda<V>::productOfRows(std::size_t firstRow, std::
 }
 
 template <class V>
-CsrMatrix<V> PreparedProductOnCuda<V>::multiply(std::size_t firstRow, std::size_t lastRow)
+CsrOnCuda<V> PreparedProductOnCuda<V>::onDevice(std::size_t firstRow, std::size_t lastRow)
 {
   RowEpilogueOnCuda<V> epilogue;
   const std::size_t count = lastRow - firstRow;
@@ -144,16 +155,21 @@ CsrMatrix<V> PreparedProductOnCuda<V>::multiply(std::size_t firstRow, std::size_
     epilogue.accumulate->rowStart += firstRow;
   }
   epilogue.dropTolerance = options_.dropTolerance;
-  return broughtToHost(context_,
-                       epilogue.apply(context_, options_.semiring, productOfRows(firstRow, lastRow)));
+  return epilogue.apply(context_, options_.semiring, productOfRows(firstRow, lastRow));
 }
 
 template <class V>
-CsrMatrix<V> PreparedProductOnCuda<V>::multiplyWithinMemory(std::size_t firstRow, std::size_t lastRow)
+CsrMatrix<V> PreparedProductOnCuda<V>::multiply(std::size_t firstRow, std::size_t lastRow)
+{
+  return broughtToHost(context_, onDevice(firstRow, lastRow));
+}
+
+template <class V>
+RowsOfProduct<V> PreparedProductOnCuda<V>::multiplyWithinMemory(std::size_t firstRow, std::size_t lastRow)
 {
   const SpGemmReport before = report_;
   try {
-    return multiply(firstRow, lastRow);
+    return {onDevice(firstRow, lastRow), {}};
   } catch (const Error& error) {
     if (error.code() != ExitCode::outOfMemory)
       throw;
@@ -164,11 +180,24 @@ CsrMatrix<V> PreparedProductOnCuda<V>::multiplyWithinMemory(std::size_t firstRow
     if (start > firstRow && start < lastRow)
       starts.push_back(start);
   starts.push_back(lastRow);
-  std::vector<CsrMatrix<V>> ranges;
+  RowsOfProduct<V> made;
   for (std::size_t range = 0; range + 1 < starts.size(); ++range)
-    ranges.push_back(multiply(starts[range], starts[range + 1]));
-  report_.ranges = ranges.size();
-  return joinedRanges(lastRow - firstRow, columns_, ranges);
+    made.ranges.push_back(multiply(starts[range], starts[range + 1]));
+  report_.ranges = made.ranges.size();
+  return made;
+}
+
+template <class V>
+void PreparedProductOnCuda<V>::place(const RowsOfProduct<V>& made, CsrMatrix<V>& c, std::size_t firstRow,
+                                     std::uint64_t firstEntry) const
+{
+  if (made.ranges.empty())
+    placeOnHost(context_, made.onCuda, c, firstRow, firstEntry);
+  for (const CsrMatrix<V>& range : made.ranges) {
+    placeRange(range, c, firstRow, firstEntry);
+    firstRow += range.rows;
+    firstEntry += range.entries();
+  }
 }
 
 template <class V>
@@ -184,6 +213,8 @@ std::vector<std::size_t> PreparedProductOnCuda<V>::rangeStarts()
 template <class V>
 std::vector<std::size_t> PreparedProductOnCuda<V>::balancedStarts(std::size_t parts)
 {
+  if (onCuda_.choice && onCuda_.choice->productsBefore.size() > 0)
+    return balancedRowStarts(context_, onCuda_.choice->productsBefore, parts);
   return balancedRowStarts(context_, a_.view(), (b_ ? *b_ : a_).view(), parts);
 }
 
@@ -194,8 +225,9 @@ void PreparedProductOnCuda<V>::choose()
 }
 
 #define TESSERA_FOR_VALUE(V)                                                                                 \
-  template class PreparedProductOnCuda<V>;                                                                   \
-  template CsrMatrix<V> joinedRanges(std::size_t, std::size_t, const std::vector<CsrMatrix<V>>&);
+  template struct PreparedOperands<V>;                                                                       \
+  template struct RowsOfProduct<V>;                                                                          \
+  template class PreparedProductOnCuda<V>;
 TESSERA_FOR_VALUE(float)
 TESSERA_FOR_VALUE(double)
 TESSERA_FOR_VALUE(std::int64_t)

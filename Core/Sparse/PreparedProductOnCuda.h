@@ -11,6 +11,28 @@
 
 namespace tessera {
 
+/// The operands of a product as they are multiplied, in host memory: checked, transposed and rounded as the
+/// options say.
+template <class V>
+struct PreparedOperands {
+  /// Throws as SpGemm.h says.
+  PreparedOperands(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>&);
+
+  CsrMatrix<V> a;
+  std::optional<CsrMatrix<V>> b; // empty if B is A
+  // The exponents of the powers of two by which rows of A and columns of B were divided for half precision.
+  std::vector<std::int32_t> rowExponent, columnExponent;
+};
+
+/// Some rows of C where they were made.
+template <class V>
+struct RowsOfProduct {
+  CsrOnCuda<V> onCuda;
+  std::vector<CsrMatrix<V>> ranges; // if the device has too little memory for all rows at once: they are here
+
+  std::uint64_t entries() const;
+};
+
 /// A product of matrices in host memory, computed with all options on a CUDA device. SpGemm.h is the public
 /// interface to it.
 template <class V>
@@ -19,6 +41,8 @@ public:
   /// Copies the operands to the device. Throws as SpGemm.h says.
   PreparedProductOnCuda(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
                         const SpGemmOptions<V>&);
+  /// Copies prepared operands to the device.
+  PreparedProductOnCuda(const Context&, const PreparedOperands<V>&, const SpGemmOptions<V>&);
 
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
@@ -27,7 +51,9 @@ public:
   /// Rows firstRow .. lastRow - 1 of C. Both are multiples of 8, or lastRow is the number of rows.
   CsrMatrix<V> multiply(std::size_t firstRow, std::size_t lastRow);
   /// The same rows, at once if the device's memory and the limit allow it, in ranges otherwise.
-  CsrMatrix<V> multiplyWithinMemory(std::size_t firstRow, std::size_t lastRow);
+  RowsOfProduct<V> multiplyWithinMemory(std::size_t firstRow, std::size_t lastRow);
+  /// Copies them to their place in C, which has memory for all its entries: see placeOnHost.
+  void place(const RowsOfProduct<V>&, CsrMatrix<V>& c, std::size_t firstRow, std::uint64_t firstEntry) const;
   /// Cuts the rows into ranges that fit into the memory limit in every case. Returns the first row of each
   /// range and, at the end, the number of rows.
   std::vector<std::size_t> rangeStarts();
@@ -42,6 +68,7 @@ public:
   const SpGemmReport& report() const { return report_; }
 
 private:
+  CsrOnCuda<V> onDevice(std::size_t firstRow, std::size_t lastRow);
   CsrOnCuda<V> productOfRows(std::size_t firstRow, std::size_t lastRow);
   CsrOnCuda<V> productByTSparse(std::size_t firstRow, std::size_t lastRow, SpGemmReport&);
 
@@ -56,13 +83,8 @@ private:
   Buffer<std::uint64_t> maskStart_;
   Buffer<std::uint32_t> maskColumn_;
   std::optional<CsrOnCuda<V>> accumulate_;
-  // The exponents of the powers of two by which rows of A and columns of B were divided for half precision.
   Buffer<std::int32_t> rowExponent_, columnExponent_;
   SpGemmReport report_;
 };
-
-/// Joins ranges of rows, given from top to bottom, into one matrix.
-template <class V>
-CsrMatrix<V> joinedRanges(std::size_t rows, std::size_t columns, const std::vector<CsrMatrix<V>>& ranges);
 
 }

@@ -45,7 +45,9 @@ CsrMatrix<V> multiply(const Context& context, const CsrMatrix<V>& a, const CsrMa
 {
   if (context.onCuda()) {
     PreparedProductOnCuda<V> product(context, a, b, options);
-    CsrMatrix<V> c = product.multiplyWithinMemory(0, product.rows());
+    const RowsOfProduct<V> made = product.multiplyWithinMemory(0, product.rows());
+    CsrMatrix<V> c = memoryOnHost<V>(product.rows(), product.columns(), made.entries());
+    product.place(made, c, 0, 0);
     if (report)
       *report = product.report();
     return c;

@@ -5,7 +5,6 @@
 #include "Core/Sparse/Rows/RowSharesOnCuda.h"
 
 #include <exception>
-#include <numeric>
 #include <string>
 #include <thread>
 
@@ -77,15 +76,23 @@ CsrMatrix<V> multiplyOnDevices(const std::vector<Context>& contexts, const CsrMa
 {
   checkOnCuda(contexts);
   const std::size_t count = contexts.size();
+  const PreparedOperands<V> operands(contexts.front(), a, b, options);
   std::vector<std::unique_ptr<PreparedProductOnCuda<V>>> products(count);
+  std::vector<RowsOfProduct<V>> made(count);
+  std::vector<std::size_t> starts(count + 1);
   onThreadsOfTheirOwn(count, [&](std::size_t i) {
-    products[i] = std::make_unique<PreparedProductOnCuda<V>>(contexts[i], a, b, options);
+    products[i] = std::make_unique<PreparedProductOnCuda<V>>(contexts[i], operands, options);
     products[i]->choose();
+    const std::vector<std::size_t> all = products[i]->balancedStarts(count); // the same on each device
+    starts[i + 1] = all[i + 1];
+    made[i] = products[i]->multiplyWithinMemory(all[i], all[i + 1]);
   });
-  const std::vector<std::size_t> starts = products[0]->balancedStarts(count);
-  std::vector<CsrMatrix<V>> parts(count);
-  onThreadsOfTheirOwn(
-      count, [&](std::size_t i) { parts[i] = products[i]->multiplyWithinMemory(starts[i], starts[i + 1]); });
+  std::vector<std::uint64_t> entriesBefore(count + 1);
+  for (std::size_t i = 0; i < count; ++i)
+    entriesBefore[i + 1] = entriesBefore[i] + made[i].entries();
+  CsrMatrix<V> c = memoryOnHost<V>(products[0]->rows(), products[0]->columns(), entriesBefore[count]);
+  onThreadsOfTheirOwn(count,
+                      [&](std::size_t i) { products[i]->place(made[i], c, starts[i], entriesBefore[i]); });
   if (report) {
     *report = {};
     report->ranges = 0;
@@ -95,7 +102,7 @@ CsrMatrix<V> multiplyOnDevices(const std::vector<Context>& contexts, const CsrMa
     }
     report->choice = std::to_string(count) + " devices; on the last one: " + report->choice;
   }
-  return joinedRanges(products[0]->rows(), products[0]->columns(), parts);
+  return c;
 }
 
 #define TESSERA_FOR_VALUE(V)                                                                                 \

@@ -185,6 +185,16 @@ TEST_F(SpGemmOnDevicesTest, ProductsOfTheHostWithAllOptionsAreThoseOfOneDevice)
   expectSame(multiplyOnDevices(contexts, few, few), multiply(Context{{}, 1}, few, few));
 }
 
+TEST_F(SpGemmOnDevicesTest, ProductsOfTheHostOnTwoDevicesAreThoseOfOne)
+{
+  if (const std::size_t count = findCudaDevices().found.size(); count < 2)
+    GTEST_SKIP() << "this machine has " << count << " CUDA device, two are needed";
+  const std::vector<Context> contexts = contextsOn({0, 1});
+  const CsrMatrix<float> a = mixedMatrix(), b = wholeMatrix<float>(803, 700, 9, 8);
+  expectSame(multiplyOnDevices(contexts, a, a), multiply(contexts[0], a, a));
+  expectSame(multiplyOnDevices(contexts, a, b), multiply(contexts[0], a, b));
+}
+
 TEST_F(SpGemmOnDevicesTest, AnErrorOfOneDeviceIsThatOfAll)
 {
   const std::vector<Context> contexts = contextsOn({0, 0});

@@ -1,7 +1,6 @@
 #include "Tools/Bench/Sparse/SpGemmMethods.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Sparse/PreparedProductOnCuda.h"
 #include "Core/Sparse/SpGemm.h"
 #include "Core/Sparse/SpGemmOnDevices.h"
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
@@ -135,10 +134,13 @@ public:
   }
   CsrMatrix<V> result() override
   {
-    std::vector<CsrMatrix<V>> ranges;
+    std::uint64_t entries = 0;
+    for (const PartOnCuda<V>& part : parts_)
+      entries += part.c.entries;
+    CsrMatrix<V> c = memoryOnHost<V>(parts_.back().firstRow + parts_.back().c.rows, columns_, entries);
     for (std::size_t i = 0; i < parts_.size(); ++i)
-      ranges.push_back(broughtToHost(contexts_[i], parts_[i].c));
-    return joinedRanges(parts_.back().firstRow + ranges.back().rows, columns_, ranges);
+      placeOnHost(contexts_[i], parts_[i].c, c, parts_[i].firstRow, c.rowStart[parts_[i].firstRow]);
+    return c;
   }
   void drop() override { parts_.clear(); }
   SpGemmReport report() const override { return parts_.empty() ? SpGemmReport{} : parts_.back().report; }
