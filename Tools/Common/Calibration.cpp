@@ -6,6 +6,7 @@
 #include "ShippedCalibration.h" // made of ShippedCalibration.txt
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -30,7 +31,23 @@ constexpr WorkName workNames[workCount] = {
 
 constexpr const char* writeAnew = "Allowed: a file that `tessera-bench calibrate` wrote with this version";
 
-/// Calls visit(name, numbers, count, isOfCuda) for every rate of a calibration, with its name in files.
+/// Calls visit(name, numbers, count, isOfCuda) for the rates of sparse products, which files of earlier
+/// programs do not have.
+template <class OfCalibration, class Visit>
+void forEachProductNumber(OfCalibration& calibration, Visit&& visit)
+{
+  auto& products = calibration.products;
+  visit("CpuSparseRow", &products.row.oneThread, 2, false);
+  visit("CpuSparseProduct", &products.product.oneThread, 2, false);
+  visit("CpuSparseEntry", &products.entry.oneThread, 2, false);
+  visit("CpuTilePair", &products.tilePair.oneThread, 2, false);
+  visit("CudaSparseUpload", &products.upload.oneThread, 2, true);
+  visit("CudaSparseDownload", &products.download.oneThread, 2, true);
+  visit("CudaSparseProduct", &products.cudaProduct, 1, true);
+  visit("CudaTilePair", &products.cudaTilePair, 1, true);
+}
+
+/// Calls visit(name, numbers, count, isOfCuda) for every other rate of a calibration, with its name in files.
 template <class OfCalibration, class Visit>
 void forEachNumber(OfCalibration& calibration, Visit&& visit)
 {
@@ -96,6 +113,26 @@ void checkNames(const ParameterMap& map, const std::vector<std::string>& known)
                                        + didYouMean(entry.name, known) + " " + writeAnew + ".");
 }
 
+/// The geometric mean of ratios, 1 without any.
+class GeometricMean {
+public:
+  void add(double ratio)
+  {
+    if (ratio > 0 && std::isfinite(ratio)) {
+      logarithms_ += std::log(ratio);
+      ++count_;
+    }
+  }
+  double value() const { return count_ > 0 ? std::exp(logarithms_ / count_) : 1; }
+
+private:
+  double logarithms_ = 0;
+  int count_ = 0;
+};
+
+/// The speed of the GPU on which the shipped rates were measured.
+constexpr double shippedArithmetic = 132 * 1.98, shippedMemory = 4917;
+
 std::string environment(const char* name)
 {
   const char* const value = std::getenv(name);
@@ -103,6 +140,43 @@ std::string environment(const char* name)
 }
 
 constexpr const char* pathVariable = "TESSERA_CALIBRATION";
+
+/// The rates of sparse products for another number of threads, of a CPU and of a GPU that take so many times
+/// as long.
+ProductRates scaledProducts(const Calibration& calibration, int threads, double ofCpu, double ofCuda)
+{
+  ProductRates scaled = calibration.products;
+  const auto scale = [&](ThreadRate& rate, double factor) {
+    rate = {factor * rate.oneThread, factor * rate.nanoseconds(calibration.threads, threads)};
+  };
+  for (ThreadRate* rate : {&scaled.row, &scaled.product, &scaled.entry, &scaled.tilePair})
+    scale(*rate, ofCpu);
+  for (ThreadRate* rate : {&scaled.upload, &scaled.download})
+    scale(*rate, 1);
+  scaled.cudaProduct *= ofCuda;
+  scaled.cudaTilePair *= ofCuda;
+  return scaled;
+}
+
+/// Reads the rates of sparse products; those that the text does not have are the scaled shipped ones.
+void readProducts(const ParameterMap& map, Calibration& calibration, std::vector<std::string>& known)
+{
+  bool hasAll = true;
+  forEachProductNumber(calibration, [&](const std::string& name, double*, std::size_t, bool isOfCuda) {
+    if (isOfCuda && calibration.gpu.empty())
+      return;
+    known.push_back(name);
+    hasAll = hasAll && map.find(name);
+  });
+  if (!hasAll)
+    calibration.products = scaledProducts(shippedCalibration(), calibration.threads, calibration.cpuScale(),
+                                          calibration.cudaScale());
+  forEachProductNumber(calibration,
+                       [&](const std::string& name, double* numbers, std::size_t count, bool isOfCuda) {
+                         if (map.find(name) && !(isOfCuda && calibration.gpu.empty()))
+                           readNumbers(map, name, numbers, count);
+                       });
+}
 
 }
 
@@ -144,7 +218,56 @@ Calibration Calibration::withShippedCuda() const
   }
   for (const int dimension : {2, 3})
     joined.of(dimension).cpu = of(dimension).cpu;
+  joined.products = scaledProducts(shipped, threads, 1, 1);
+  joined.products.row = products.row;
+  joined.products.product = products.product;
+  joined.products.entry = products.entry;
+  joined.products.tilePair = products.tilePair;
   return joined;
+}
+
+Calibration Calibration::scaledTo(const DeviceSpeed& gpu) const
+{
+  Calibration scaled = hasShippedCuda ? *this : withShippedCuda();
+  if (gpu.name == scaled.gpu)
+    return scaled;
+  scaled.gpu = gpu.name;
+  if (!(gpu.arithmetic > 0 && gpu.memory > 0))
+    return scaled;
+  scaled.source += " scaled to an " + gpu.name;
+  constexpr double bytesAVoxel = 8; // a float is read and one written
+  const double slower = shippedArithmetic / gpu.arithmetic, slowerMemory = shippedMemory / gpu.memory;
+  for (const int dimension : {2, 3})
+    for (std::size_t i = 0; i < workCount; ++i)
+      if (static_cast<Work>(i) < Work::fieldDisplacements) // the time of fields is the host's
+        if (double& rate = scaled.of(dimension).cuda[i]; rate > 0)
+          rate = std::max(rate * slower, bytesAVoxel / gpu.memory);
+  for (double* rate : {&scaled.products.cudaProduct, &scaled.products.cudaTilePair})
+    *rate *= std::max(slower, slowerMemory);
+  return scaled;
+}
+
+double Calibration::cpuScale() const
+{
+  GeometricMean mean;
+  for (std::size_t i = 0; i < workCount; ++i)
+    mean.add(of(3).cpu[i].oneThread / shippedCalibration().of(3).cpu[i].oneThread);
+  return mean.value();
+}
+
+double Calibration::cudaScale() const
+{
+  GeometricMean mean;
+  for (std::size_t i = 0; i < workCount; ++i)
+    if (static_cast<Work>(i) < Work::fieldDisplacements)
+      mean.add(of(3).cuda[i] / shippedCalibration().of(3).cuda[i]);
+  return mean.value();
+}
+
+Calibration calibrationFor(const Calibration& calibration, const Device& device)
+{
+  const DeviceSpeed gpu = speedOfCudaDevice(device.ordinal);
+  return calibration.gpu == gpu.name ? calibration : calibration.scaledTo(gpu);
 }
 
 const Calibration& shippedCalibration()
@@ -181,6 +304,7 @@ Calibration calibrationOf(const ParameterMap& map)
     known.push_back(name);
     readNumbers(map, name, numbers, count);
   });
+  readProducts(map, calibration, known);
   checkNames(map, known);
   return calibration.gpu.empty() ? calibration.withShippedCuda() : calibration;
 }
@@ -193,17 +317,19 @@ std::string calibrationText(const Calibration& calibration)
                      + std::to_string(Calibration::version) + ")\n(Processor \"" + calibration.processor
                      + "\")\n(Threads " + std::to_string(calibration.threads) + ")\n"
                      + (withCuda ? "(Gpu \"" + calibration.gpu + "\")\n" : "")
-                     + "\n// Nanoseconds an item: a byte, a voxel, a landmark of a voxel. Two numbers: with "
+                     + "\n// Nanoseconds an item: a byte, a voxel, a landmark of a voxel, a multiplication. "
+                       "Two numbers: with "
                        "one thread, with all.\n";
-  forEachNumber(calibration,
-                [&](const std::string& name, const double* numbers, std::size_t count, bool isOfCuda) {
-                  if (isOfCuda && !withCuda)
-                    return;
-                  text += "(" + name;
-                  for (std::size_t i = 0; i < count; ++i)
-                    text += " " + realText(numbers[i]);
-                  text += ")\n";
-                });
+  const auto write = [&](const std::string& name, const double* numbers, std::size_t count, bool isOfCuda) {
+    if (isOfCuda && !withCuda)
+      return;
+    text += "(" + name;
+    for (std::size_t i = 0; i < count; ++i)
+      text += " " + realText(numbers[i]);
+    text += ")\n";
+  };
+  forEachNumber(calibration, write);
+  forEachProductNumber(calibration, write);
   return text;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Compute/Device.h"
+#include "Core/Compute/DeviceSpeed.h"
 #include "Core/Parameters/ParameterMap.h"
 
 #include <array>
@@ -47,6 +49,15 @@ struct ThreadRate {
   double nanoseconds(int measuredThreads, int threads) const;
 };
 
+/// The rates of sparse products in nanoseconds: of rows that are computed one by one for each row, each
+/// multiplication and each entry of C, of tiles for each pair of them that meets, and of each byte of A, B
+/// and C that goes to a GPU or comes back.
+struct ProductRates {
+  ThreadRate row, product, entry, tilePair; // CPU
+  ThreadRate upload, download;
+  double cudaProduct = 0, cudaTilePair = 0; // by the device's clock
+};
+
 /// The rates of one machine, by which `--device auto` predicts times.
 struct Calibration {
   static constexpr int version = 1;
@@ -65,18 +76,32 @@ struct Calibration {
   double cudaImageSeconds = 0; // additional time of each image on CUDA, of whatever size
   ThreadRate upload, download; // ns a byte between pageable host memory and the device; into new memory
   OfDimension ofDimension[2];  // 2D, 3D
+  ProductRates products;
 
   OfDimension& of(int dimension) { return ofDimension[dimension - 2]; }
   const OfDimension& of(int dimension) const { return ofDimension[dimension - 2]; }
 
   /// This calibration with the shipped CUDA rates.
   Calibration withShippedCuda() const;
+  /// This calibration with the shipped CUDA rates, scaled to another GPU: the rates of kernels go with its
+  /// multiprocessors and their clock, and no voxel takes less time than its bytes take in the GPU's memory.
+  /// A GPU whose speed the driver does not tell counts as the shipped one.
+  Calibration scaledTo(const DeviceSpeed&) const;
+
+  /// How much more time this processor, or this GPU, takes than the shipped one for the same work: the
+  /// geometric mean over the rates of resampling in 3D. Rates that nobody measured here are scaled by it.
+  double cpuScale() const;
+  double cudaScale() const;
 };
 
 /// The built-in calibration, measured on an NVIDIA H200 and 16 threads.
 const Calibration& shippedCalibration();
 
-/// Reads the text that calibrationText writes. The CUDA rates are the shipped ones if the text has none.
+/// The calibration for a CUDA device: as it is if it was measured on one of this name, scaledTo it otherwise.
+Calibration calibrationFor(const Calibration&, const Device&);
+
+/// Reads the text that calibrationText writes. The CUDA rates are the shipped ones if the text has none, and
+/// the rates of sparse products the scaled shipped ones.
 /// Throws Error(usage) with file and line for another version and for an entry that is missing, not known or
 /// negative.
 Calibration calibrationOf(const ParameterMap&);

@@ -148,15 +148,12 @@ TransformDevice chooseTransformDevice(const TransformDeviceRequest<D>& request)
   DeviceChoice choice = chooseDevice(asked, "--device", "");
   if (choice.device.kind == DeviceKind::cpu)
     return {choice, predicted().cpu};
-  const std::string found = findCudaDevices().found[static_cast<std::size_t>(choice.device.ordinal)].name;
-  if (!calibration.hasShippedCuda && calibration.gpu != found) {
-    calibration = calibration.withShippedCuda();
-    if (predicted().cpu <= predicted().cuda)
-      return onCpu(text(predicted(), calibration));
-  }
+  calibration = calibrationFor(calibration, choice.device);
+  if (predicted().cpu <= predicted().cuda)
+    return onCpu(text(predicted(), calibration));
   if (const std::string why = misfit(request, known, choice.device); !why.empty())
     return onCpu(why);
-  choice.reason = deviceName(choice.device) + " (" + found + "): " + text(predicted(), calibration);
+  choice.reason = deviceName(choice.device) + " (" + calibration.gpu + "): " + text(predicted(), calibration);
   return {choice, predicted().cuda};
 }
 

@@ -36,6 +36,12 @@ Calibration numbered(bool withCuda)
       calibration.of(dimension).cpu[i] = {number(), number()};
       calibration.of(dimension).cuda[i] = number();
     }
+  for (ThreadRate* rate :
+       {&calibration.products.row, &calibration.products.product, &calibration.products.entry,
+        &calibration.products.tilePair, &calibration.products.upload, &calibration.products.download})
+    *rate = {number(), number()};
+  calibration.products.cudaProduct = number();
+  calibration.products.cudaTilePair = number();
   return calibration;
 }
 
@@ -84,6 +90,74 @@ TEST(CalibrationTest, TextHoldsEveryNumber)
         EXPECT_EQ(found.of(dimension).cuda[i], written.of(dimension).cuda[i]) << dimension << " " << i;
       }
   EXPECT_EQ(calibrationText(found), calibrationText(written));
+}
+
+/// The text without the lines of sparse products, as earlier programs wrote it.
+std::string withoutProducts(const std::string& text)
+{
+  std::string left;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at) + 1;
+    const std::string line = text.substr(at, end - at);
+    if (line.find("Sparse") == std::string::npos && line.find("TilePair") == std::string::npos)
+      left += line;
+    at = end;
+  }
+  return left;
+}
+
+TEST(CalibrationTest, FilesWithoutRatesOfProductsTakeTheShippedOnesScaled)
+{
+  Calibration written = shippedCalibration();
+  for (ThreadRate& rate : written.of(3).cpu)
+    rate.oneThread *= 2;
+  for (double& rate : written.of(3).cuda)
+    rate *= 3;
+  const Calibration found = parsed(withoutProducts(calibrationText(written)));
+  const ProductRates& shipped = shippedCalibration().products;
+  EXPECT_NEAR(found.cpuScale(), 2, 1e-6);
+  EXPECT_NEAR(found.cudaScale(), 3, 1e-6);
+  EXPECT_NEAR(found.products.product.oneThread, 2 * shipped.product.oneThread, 1e-6);
+  EXPECT_NEAR(found.products.tilePair.allThreads, 2 * shipped.tilePair.allThreads, 1e-6);
+  EXPECT_NEAR(found.products.cudaProduct, 3 * shipped.cudaProduct, 1e-6);
+  EXPECT_EQ(found.products.download.oneThread, shipped.download.oneThread); // the bus is the same
+
+  const Calibration fewer =
+      parsed(replaced(withoutProducts(calibrationText(written)), "(Threads 16)", "(Threads 4)"));
+  EXPECT_NEAR(fewer.products.entry.nanoseconds(4, 16), 2 * shipped.entry.allThreads, 1e-9);
+}
+
+TEST(CalibrationTest, RatesOfAnotherGpuAreScaledByWhatItsDriverTells)
+{
+  const Calibration& shipped = shippedCalibration();
+  const auto linear = static_cast<std::size_t>(Work::directLinear),
+             spline = static_cast<std::size_t>(Work::pointSpline),
+             field = static_cast<std::size_t>(Work::fieldMatrices);
+  // half the multiprocessors, and 500 GB/s: 0.016 ns for the 8 bytes of a voxel
+  const Calibration half = shipped.scaledTo({"Odder GPU", 0.5 * 132 * 1.98, 500});
+  EXPECT_EQ(half.gpu, "Odder GPU");
+  EXPECT_TRUE(half.hasShippedCuda);
+  EXPECT_EQ(half.source, "shipped rates scaled to an Odder GPU");
+  EXPECT_NEAR(half.of(3).cuda[linear], 0.016, 1e-12);
+  EXPECT_NEAR(half.of(3).cuda[spline], 2 * shipped.of(3).cuda[spline], 1e-12);
+  EXPECT_EQ(half.of(3).cuda[field], shipped.of(3).cuda[field]); // the host's time
+  EXPECT_EQ(half.cudaStartSeconds, shipped.cudaStartSeconds);
+  EXPECT_GT(half.cudaScale(), 2);
+  EXPECT_NEAR(half.products.cudaProduct, 4917.0 / 500 * shipped.products.cudaProduct, 1e-12);
+
+  for (const DeviceSpeed& odd : {DeviceSpeed{"Odd GPU", 0, 500}, DeviceSpeed{"Odd GPU", 200, 0}}) {
+    const Calibration same = shipped.scaledTo(odd);
+    EXPECT_EQ(same.of(3).cuda, shipped.of(3).cuda);
+    EXPECT_EQ(same.gpu, "Odd GPU");
+    EXPECT_EQ(same.source, "shipped rates");
+  }
+
+  Calibration own = numbered(true);
+  own.source = "own.txt";
+  const Calibration scaled = own.scaledTo({"Odder GPU", 0.5 * 132 * 1.98, 500});
+  expectCpuOf(own, scaled);
+  EXPECT_EQ(scaled.products.product.oneThread, own.products.product.oneThread);
+  EXPECT_EQ(scaled.source, "own.txt, of CUDA the shipped ones scaled to an Odder GPU");
 }
 
 TEST(CalibrationTest, AFileWithoutAGpuTakesTheShippedRatesOfCuda)
