@@ -30,6 +30,12 @@ RegisterOptions optionsOfRow(const ManifestRow& row, const CohortFolder& folder,
   return run;
 }
 
+/// The number of rows that run at once on the CPU.
+int jobsOf(const CohortOptions& options)
+{
+  return options.jobs > 0 ? options.jobs : options.threads;
+}
+
 std::string timeText(double seconds)
 {
   return seconds < 120    ? decimals(seconds, 0) + " s"
@@ -43,7 +49,7 @@ void tryRow(const Registry& registry, const ManifestRow& row, std::size_t rows, 
 {
   const ScratchFolder scratch("tessera-cohort-");
   const CohortFolder folder(scratch.path(), 1);
-  const int jobs = options.jobs > 0 ? options.jobs : options.threads;
+  const int jobs = jobsOf(options);
   RegisterOptions run = optionsOfRow(row, folder, options, std::max(1, options.threads / jobs));
   fs::create_directories(run.outputFolder);
   RunLog ofRow(LogLevel::off);
@@ -77,12 +83,16 @@ int checkCohort(const CohortOptions& options, RunLog& log)
   const CohortFolder folder("checked", manifest.rows.size()); // a name for messages; nothing is written
   std::size_t failed = 0;
   std::vector<std::pair<double, const ManifestRow*>> good; // with the bytes of memory of each
+  const int jobs = jobsOf(options);
+  double onCpu = 0, onCuda = 0; // predicted seconds of all rows
+  bool mayEndEarly = false;
   for (const ManifestRow& row : manifest.rows) {
     RunLog ofRow(LogLevel::off);
     try {
-      RegisterOptions run = optionsOfRow(row, folder, options, options.threads);
-      run.checkOnly = true;
-      runRegistration(registry, run, "tessera-cohort", ofRow);
+      const RegisterOptions run = optionsOfRow(row, folder, options, std::max(1, options.threads / jobs));
+      const PredictedRun predicted = checkRegistration(registry, run, ofRow);
+      (predicted.onCuda ? onCuda : onCpu) += predicted.seconds;
+      mayEndEarly |= predicted.mayEndEarly;
       good.emplace_back(hostNeed(readHeaders(run), readStages(run.parameterFiles, ofRow)).bytes(), &row);
     } catch (...) {
       const Failure failure = failureOf(std::current_exception());
@@ -95,6 +105,10 @@ int checkCohort(const CohortOptions& options, RunLog& log)
   log.info(std::to_string(manifest.rows.size()) + " rows: " + std::to_string(good.size()) + " can begin, "
            + std::to_string(failed) + " would fail. The largest takes about "
            + memoryText(good.empty() ? 0 : good.back().first + processBytes) + " of memory.");
+  if (!good.empty())
+    log.info("Time: " + std::string(mayEndEarly ? "at most " : "about ")
+             + timeText(std::max(onCpu / jobs, onCuda)) + " for all rows with " + std::to_string(jobs)
+             + " at once on the CPU, rows on a GPU one after the other; reading and writing not counted.");
   if (options.trial && !good.empty())
     tryRow(registry, *good[good.size() / 2].second, good.size(), options, log);
   return failed == 0 ? 0 : static_cast<int>(ExitCode::usage);

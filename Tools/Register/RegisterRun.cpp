@@ -282,7 +282,8 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   Run<D> run{registry, options, folder, log, {}, initial, initial, options.initialTransform, summary};
   const std::size_t pointPairs = points.fixedMm.size();
   if (options.checkOnly) {
-    chooseStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
+    summary.predicted =
+        chooseStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
     log.info("Checked " + std::to_string(stages.size())
              + " parameter file(s) and the headers of all images: nothing stands in the way.");
     return 0;
@@ -398,19 +399,34 @@ void checkPointOptions(const RegisterOptions& options)
                 "-mp.");
 }
 
+void checkBeforeReading(const RegisterOptions& options)
+{
+  checkNames(options);
+  checkPointOptions(options);
+  limitDeviceMemory(options.maxDeviceMemory);
+}
+
+}
+
+PredictedRun checkRegistration(const Registry& registry, const RegisterOptions& given, RunLog& log)
+{
+  RegisterOptions options = given;
+  options.checkOnly = true;
+  checkBeforeReading(options);
+  RunSummary summary;
+  readAndRun(registry, options, "", inputFilesOf(options), summary, log);
+  return summary.predicted;
 }
 
 int runRegistration(const Registry& registry, const RegisterOptions& options, const std::string& command,
                     RunLog& log, const FileDigest& digestOfOne)
 {
-  checkNames(options);
-  checkPointOptions(options);
-  limitDeviceMemory(options.maxDeviceMemory);
-  const InputFiles files = inputFilesOf(options);
   if (options.checkOnly) {
-    RunSummary unused;
-    return readAndRun(registry, options, "", files, unused, log);
+    checkRegistration(registry, options, log);
+    return 0;
   }
+  checkBeforeReading(options);
+  const InputFiles files = inputFilesOf(options);
   const std::string folder = prepareOutputFolder(options.outputFolder);
   checkInputsStay(files, folder, options.report);
   for (const std::string& name : namesOfRecord(options.report)) // they stand for another run

@@ -5,6 +5,7 @@
 #include "Tools/Common/RunLog.h"
 #include "Tools/Common/RunRecord.h"
 #include "Tools/Register/RegisterOptions.h"
+#include "Tools/Register/StageTime.h"
 
 #include <string>
 
@@ -14,6 +15,8 @@ namespace tessera {
 /// exit code. Throws Error, or Interrupted after a signal.
 int runRegistration(const Registry&, const RegisterOptions&, const std::string& command, RunLog&,
                     const FileDigest& = digestOfFile);
+/// Checks everything, and returns what the run is predicted to take. Throws as runRegistration.
+PredictedRun checkRegistration(const Registry&, const RegisterOptions&, RunLog&);
 
 /// Leaves run.json of a run that could not write its own, such as one whose process crashed.
 void recordFailure(const RegisterOptions&, const Failure&, const FileDigest& = digestOfFile);

@@ -6,6 +6,7 @@
 #include "Tools/Register/EffectiveParameters.h"
 #include "Tools/Register/RunQuality.h"
 #include "Tools/Register/StageInputs.h"
+#include "Tools/Register/StageTime.h"
 #include "Tools/Register/VolumeChange.h"
 #include "Tools/Report/RunPage.h"
 
@@ -42,6 +43,7 @@ struct RunSummary {
   FileDigest digestOfOne = digestOfFile;
   std::future<std::vector<InputDigest>> digests; // of the input files; none: to be computed
   std::string deviceAsked;                       // by --device
+  PredictedRun predicted;
   std::vector<StageSummary> stages;
   std::optional<RunQuality> quality; // of the last stage's result
   std::vector<std::string> warnings;

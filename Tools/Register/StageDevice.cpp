@@ -5,7 +5,6 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Stage/DeviceSupport.h"
 #include "Tools/Common/Process.h"
-#include "Tools/Register/StageTime.h"
 
 #include <algorithm>
 #include <cmath>
@@ -159,61 +158,77 @@ std::vector<StageText> textsOf(const std::vector<CheckedStage<D>>& stages)
 
 namespace {
 
-/// A machine with a GPU has at least so many threads. The choice does not go by -threads, on which results do
-/// not depend.
-constexpr int threadsBesideGpu = 4;
+/// The stages of a run, or some of them, and what they would take on each device.
+struct Prediction {
+  double onCpu = 0, onCuda = 0, start = 0; // onCuda: with the start
 
-struct PredictedSeconds {
-  double onCpu = 0, onCuda = cudaStartSeconds;
-
-  PredictedSeconds(const std::vector<StageWork>& works, int threads)
+  Prediction(const Calibration& calibration, const std::vector<StageWork>& works,
+             const RegisterOptions& options)
+      : start(options.isCudaStarted ? 0 : calibration.cudaStartSeconds)
   {
+    onCuda = start;
     for (const StageWork& work : works) {
-      onCpu += cpuSeconds(work, threads);
-      onCuda += cudaSeconds(work);
+      onCpu += cpuSeconds(calibration, work, options.threads);
+      onCuda += cudaSeconds(calibration, work);
     }
   }
 };
 
 /// Why the stages with "auto" are left to the CPU: because it ends them before a GPU would. Empty if it does
-/// not. Goes by the most iterations that the files allow.
-std::string whyCpuIsFaster(const std::vector<StageWork>& ofAuto)
+/// not. Goes by the iterations that the stages probably take. `calibration` becomes that of the GPU, if there
+/// is one that may be faster.
+std::string whyCpuIsFaster(const std::vector<StageWork>& ofAuto, const RegisterOptions& options,
+                           Calibration& calibration)
 {
-  const PredictedSeconds seconds(ofAuto, threadsBesideGpu);
-  return seconds.onCpu > seconds.onCuda
-             ? ""
-             : "cpu: predicted are at most " + decimals(seconds.onCpu, 2) + " s on the CPU, "
-                   + decimals(seconds.onCuda, 2) + " s on CUDA (of it " + decimals(cudaStartSeconds, 2)
-                   + " to start it)";
+  const auto why = [&] {
+    const Prediction seconds(calibration, ofAuto, options);
+    return seconds.onCpu > seconds.onCuda
+               ? ""
+               : "cpu: predicted are " + decimals(seconds.onCpu, 2) + " s on the CPU, "
+                     + decimals(seconds.onCuda, 2) + " s on CUDA (of it " + decimals(seconds.start, 2)
+                     + " to start it; " + calibration.source + ")";
+  };
+  if (const std::string slow = why(); !slow.empty()) // the driver would take longer to find a GPU
+    return slow;
+  const DeviceChoice found = chooseDevice("auto", "--device", "");
+  if (found.device.kind == DeviceKind::cpu)
+    return "";
+  calibration = calibrationFor(calibration, found.device);
+  return why();
 }
 
-void logTime(const std::vector<StageWork>& works, int threads, RunLog& log)
+void logTime(const std::vector<StageWork>& works, const RegisterOptions& options,
+             const Calibration& calibration, const PredictedRun& run, RunLog& log)
 {
-  const PredictedSeconds seconds(works, threads);
-  log.info("Time: about " + decimals(seconds.onCpu, 1) + " s on the CPU with " + std::to_string(threads)
-           + " threads, or " + decimals(seconds.onCuda, 1)
-           + " s on an H200, if no level ends before its last iteration; reading and writing not counted.");
+  const Prediction all(calibration, works, options);
+  log.info("Time: " + std::string(run.mayEndEarly ? "at most " : "about ") + decimals(run.seconds, 3)
+           + " s on " + (run.onCuda ? "CUDA" : "the CPU") + ", reading and writing not counted. The CPU with "
+           + std::to_string(options.threads) + " threads takes " + decimals(all.onCpu, 3) + " s, an "
+           + calibration.gpu + " " + decimals(all.onCuda, 3) + " s (" + calibration.source + ").");
 }
 
 }
 
 template <int D>
-void chooseStageDevices(const Registry& registry, const RegisterOptions& options,
-                        std::vector<CheckedStage<D>>& stages, const InputHeaders& headers,
-                        std::size_t pointPairs, const std::shared_ptr<const TransformChain<D>>& initial,
-                        RunLog& log)
+PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions& options,
+                                std::vector<CheckedStage<D>>& stages, const InputHeaders& headers,
+                                std::size_t pointPairs,
+                                const std::shared_ptr<const TransformChain<D>>& initial, RunLog& log)
 {
   std::vector<StageWork> works, ofAuto;
   for (const CheckedStage<D>& stage : stages) {
     works.push_back(workOf<D>(registry, stage, inputOf<D>(headers, stage.settings, pointPairs)));
     if (requestOf(options, stage.settings).text == "auto")
-      ofAuto.push_back(works.back());
+      ofAuto.push_back(works.back().expected());
   }
-  const std::string whyCpu = builtWithCuda && !options.isCudaStarted ? whyCpuIsFaster(ofAuto) : "";
-  if (options.checkOnly) {
+  const bool goesByTime = builtWithCuda && !ofAuto.empty() && !options.isCudaStarted;
+  Calibration calibration;
+  if (goesByTime || options.checkOnly)
+    calibration = storedCalibration();
+  const std::string whyCpu = goesByTime ? whyCpuIsFaster(ofAuto, options, calibration) : "";
+  if (options.checkOnly)
     logHostNeed(hostNeed(headers, textsOf<D>(stages)), log);
-    logTime(works, options.threads, log);
-  }
+  PredictedRun run;
   std::shared_ptr<const TransformChain<D>> before = initial;
   for (CheckedStage<D>& stage : stages) {
     StageInput<D> input = inputOf<D>(headers, stage.settings, pointPairs);
@@ -228,7 +243,19 @@ void chooseStageDevices(const Registry& registry, const RegisterOptions& options
       logNeed<D>(registry, options, stage, input, log);
     if (stage.number + 1 < stages.size() && request.text != "cpu")
       before = chainAfter<D>(stage.prepared, input);
+    const StageWork& work = works[stage.number];
+    const bool onCuda = stage.prepared.choice.device.kind == DeviceKind::cuda;
+    if (options.checkOnly) {
+      if (onCuda && !run.onCuda && !options.isCudaStarted)
+        run.seconds += calibration.cudaStartSeconds;
+      run.seconds += onCuda ? cudaSeconds(calibration, work) : cpuSeconds(calibration, work, options.threads);
+    }
+    run.onCuda |= onCuda;
+    run.mayEndEarly |= work.mayEndEarly;
   }
+  if (options.checkOnly)
+    logTime(works, options, calibration, run, log);
+  return run;
 }
 
 template <int D>
@@ -240,9 +267,9 @@ void planAsRead(const Registry& registry, const RegisterOptions& options, Checke
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template void chooseStageDevices<D>(const Registry&, const RegisterOptions&,                               \
-                                      std::vector<CheckedStage<D>>&, const InputHeaders&, std::size_t,       \
-                                      const std::shared_ptr<const TransformChain<D>>&, RunLog&);             \
+  template PredictedRun chooseStageDevices<D>(                                                               \
+      const Registry&, const RegisterOptions&, std::vector<CheckedStage<D>>&, const InputHeaders&,           \
+      std::size_t, const std::shared_ptr<const TransformChain<D>>&, RunLog&);                                \
   template void planAsRead<D>(const Registry&, const RegisterOptions&, CheckedStage<D>&,                     \
                               const StageInput<D>&);
 TESSERA_INSTANTIATE(2)

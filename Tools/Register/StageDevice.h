@@ -4,20 +4,22 @@
 #include "Tools/Common/RunLog.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/StageCheck.h"
+#include "Tools/Register/StageTime.h"
 
 #include <vector>
 
 namespace tessera {
 
 /// Chooses the devices of all stages before any of them runs, and plans their levels by the headers of the
-/// images. Throws Error(device) and Error(usage) as chooseDevice does, and Error(outOfMemory) if a CUDA
-/// device that was asked for has too little memory for a level; "auto" then takes the CPU. If only a check
-/// was asked for, the log gets what each level needs of a CUDA device, if there is one or a limit of its
-/// memory was given, unless the CPU was asked for.
+/// images. "auto" takes the device that is predicted to need less time for all stages on "auto" together, by
+/// the calibration of this machine. Throws Error(device) and Error(usage) as chooseDevice does, and
+/// Error(outOfMemory) if a CUDA device that was asked for has too little memory for a level; "auto" then
+/// takes the CPU. If only a check was asked for, the log gets the predicted time, and what each level needs
+/// of a CUDA device, if there is one or a limit of its memory was given, unless the CPU was asked for.
 template <int D>
-void chooseStageDevices(const Registry&, const RegisterOptions&, std::vector<CheckedStage<D>>&,
-                        const InputHeaders&, std::size_t pointPairs,
-                        const std::shared_ptr<const TransformChain<D>>& initial, RunLog&);
+PredictedRun chooseStageDevices(const Registry&, const RegisterOptions&, std::vector<CheckedStage<D>>&,
+                                const InputHeaders&, std::size_t pointPairs,
+                                const std::shared_ptr<const TransformChain<D>>& initial, RunLog&);
 
 /// Plans the levels of a stage anew if its masks, which are read now, or the initial transform, which earlier
 /// stages have found now, may need less than the headers let expect. "auto" may then take another device.

@@ -3,27 +3,47 @@
 #include "Tools/Register/EffectiveParameters.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace tessera {
 namespace {
 
-/// Seconds of one thread for an item, and of each further thread for an evaluation. Of linear transforms, and
-/// of others. Testing/Benchmarks/registration-times measures them.
+/// Seconds of one thread for an item, and of each further thread for an evaluation. Samples take `sample`,
+/// and `farSample` more where the image lies outside of the caches. Of a voxel, `serialVoxel` is not shared
+/// out among threads. Testing/Benchmarks/registration-times measures them.
 struct CpuRates {
-  double sample, voxel, evaluation, thread;
+  double sample, farSample, voxel, serialVoxel, evaluation, thread;
 };
-constexpr CpuRates cpuRates[] = {{0.15e-6, 30e-9, 10e-6, 1e-6}, {0.40e-6, 90e-9, 20e-6, 1e-6}};
-constexpr double cpuPreparation = 15e-9;
-
 struct CudaRates {
   double sample, voxel, evaluation;
 };
-constexpr CudaRates cudaRates[] = {{0.5e-9, 0.02e-9, 140e-6}, {2e-9, 0.1e-9, 200e-6}};
-constexpr double cudaPreparation = 2e-9;
+/// Of linear transforms, and of others.
+struct RatesOfDimension {
+  CpuRates cpu[2];
+  CudaRates cuda[2];
+};
+constexpr RatesOfDimension rates2D = {
+    {{5e-9, 125e-9, 17.6e-9, 0.9e-9, 10e-6, 4.8e-6}, {7e-9, 300e-9, 16.5e-9, 0.8e-9, 20e-6, 10.5e-6}},
+    {{0.5e-9, 0.015e-9, 105e-6}, {2e-9, 0.03e-9, 155e-6}}};
+constexpr RatesOfDimension rates3D = {
+    {{14e-9, 128e-9, 24.1e-9, 0.9e-9, 10e-6, 4.8e-6}, {86e-9, 217e-9, 21.1e-9, 0.9e-9, 20e-6, 14e-6}},
+    {{0.5e-9, 0.015e-9, 105e-6}, {2e-9, 0.03e-9, 155e-6}}};
+constexpr double cpuPreparation = 15e-9, cudaPreparation = 2e-9;
+constexpr double cudaStage = 0.015; // loading kernels, and the first launches
 
-/// The rates are those of as many evaluations as this for each iteration of an optimizer with a line search.
-constexpr double evaluationsOfLineSearch = 2;
+const RatesOfDimension& ratesOf(const StageWork& work)
+{
+  return work.dimension == 2 ? rates2D : rates3D;
+}
+
+/// The share of samples whose neighbourhood lies in no cache near the processor, for an image of so many
+/// voxels.
+double farShare(double voxels)
+{
+  constexpr double half = 1e5; // voxels of an image of which half the samples are far
+  return voxels / (voxels + half);
+}
 
 using Values = std::map<std::string, std::vector<std::string>>;
 
@@ -37,6 +57,41 @@ double valueOf(const Values& values, const std::string& name, std::size_t level)
 
 }
 
+namespace {
+
+/// Linear transforms have converged after so many of the evaluations that all iterations with a line search
+/// would take.
+constexpr double convergedShare = 0.3;
+
+/// An optimizer with a line search evaluates the cost several times in an iteration.
+double evaluationsAnIteration(const Values& values)
+{
+  constexpr double ofBoundedStep = 6.3, ofMoreThuente = 2;
+  if (!values.contains("MaximumNumberOfLineSearchIterations"))
+    return 1;
+  const auto kind = values.find("LineSearch");
+  return kind != values.end() && !kind->second.empty() && kind->second.front() == "BoundedStep"
+             ? ofBoundedStep
+             : ofMoreThuente;
+}
+
+/// The points of a full search at a level: of each five values the last three are bounds and step. 0 for
+/// other optimizers.
+double pointsOfSearch(const Values& values, std::size_t level)
+{
+  const auto found = values.find("FullSearchSpace" + std::to_string(level));
+  if (found == values.end() || found->second.size() < 5)
+    return 0;
+  double points = 1;
+  for (std::size_t axis = 0; axis + 5 <= found->second.size(); axis += 5) {
+    const auto number = [&](std::size_t i) { return std::stod(found->second[axis + i]); };
+    points *= std::floor((number(3) - number(2)) / number(4)) + 1;
+  }
+  return points;
+}
+
+}
+
 template <int D>
 StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const StageInput<D>& input)
 {
@@ -44,46 +99,69 @@ StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const S
   Values values;
   for (const EffectiveParameter& parameter : effectiveParameters(registry, stage.text.map))
     values[parameter.name] = parameter.values;
-  const double perIteration =
-      values.contains("MaximumNumberOfLineSearchIterations") ? evaluationsOfLineSearch : 1;
+  const double perIteration = evaluationsAnIteration(values);
   StageWork work;
+  work.dimension = D;
+  work.mayEndEarly =
+      values.contains("GradientMagnitudeTolerance") || values.contains("MinimumGradientMagnitude");
+  if (work.mayEndEarly && perIteration > 1 && components.transform->linear())
+    work.expectedShare = convergedShare;
   work.isLinear = components.transform->linear() != nullptr;
   for (const auto* images : {&input.fixed, &input.moving})
     for (const ImagePointer<D>& image : *images)
       work.imageVoxels += static_cast<double>(image->geometry.voxelCount());
   for (std::size_t level = 0; level < stage.prepared.parameters.levelCount(); ++level) {
-    const double evaluations = perIteration * valueOf(values, "MaximumNumberOfIterations", level);
+    const double evaluations =
+        perIteration * valueOf(values, "MaximumNumberOfIterations", level) + pointsOfSearch(values, level);
     work.evaluations += evaluations;
     for (std::size_t term = 0; term < components.terms.size(); ++term) {
-      if (!components.terms[term]->needsSampler() || components.samplers.empty())
+      if (!components.terms[term]->needsSampler() || components.samplers.empty()
+          || components.fixedPyramids.empty())
         continue;
       const std::size_t image = std::min(term, input.fixed.size() - 1);
       const std::size_t pyramid = std::min(term, components.fixedPyramids.size() - 1);
       const bool takesAll = components.samplers[components.samplerOf(term)]->givesLattice();
-      const double items =
-          takesAll ? static_cast<double>(components.fixedPyramids[pyramid]
-                                             ->geometryOfLevel(input.fixed[image]->geometry, level)
-                                             .voxelCount())
-                   : valueOf(values, "NumberOfSpatialSamples", level);
-      (takesAll ? work.voxels : work.samples) += evaluations * items;
+      const auto voxels = static_cast<double>(components.fixedPyramids[pyramid]
+                                                  ->geometryOfLevel(input.fixed[image]->geometry, level)
+                                                  .voxelCount());
+      if (takesAll) {
+        work.voxels += evaluations * voxels;
+        continue;
+      }
+      const double samples = evaluations * valueOf(values, "NumberOfSpatialSamples", level);
+      work.samples += samples;
+      work.farSamples += samples * farShare(voxels);
     }
   }
   return work;
 }
 
-double cpuSeconds(const StageWork& work, int threads)
+StageWork StageWork::expected() const
 {
-  const CpuRates& rates = cpuRates[work.isLinear ? 0 : 1];
-  return (work.samples * rates.sample + work.voxels * rates.voxel + work.imageVoxels * cpuPreparation)
-             / threads
-         + work.evaluations * (rates.evaluation + rates.thread * (threads - 1));
+  StageWork work = *this;
+  for (double* count : {&work.evaluations, &work.samples, &work.farSamples, &work.voxels})
+    *count *= expectedShare;
+  work.expectedShare = 1;
+  return work;
 }
 
-double cudaSeconds(const StageWork& work)
+double cpuSeconds(const Calibration& calibration, const StageWork& work, int threads)
 {
-  const CudaRates& rates = cudaRates[work.isLinear ? 0 : 1];
-  return work.samples * rates.sample + work.voxels * rates.voxel + work.imageVoxels * cudaPreparation
-         + work.evaluations * rates.evaluation;
+  const CpuRates& rates = ratesOf(work).cpu[work.isLinear ? 0 : 1];
+  return calibration.cpuScale()
+         * ((work.samples * rates.sample + work.farSamples * rates.farSample + work.voxels * rates.voxel
+             + work.imageVoxels * cpuPreparation)
+                / threads
+            + work.voxels * rates.serialVoxel
+            + work.evaluations * (rates.evaluation + rates.thread * (threads - 1)));
+}
+
+double cudaSeconds(const Calibration& calibration, const StageWork& work)
+{
+  const CudaRates& rates = ratesOf(work).cuda[work.isLinear ? 0 : 1];
+  // The time of an evaluation beside its samples is that of launches, which is the same on all GPUs.
+  return calibration.cudaScale() * (work.samples * rates.sample + work.voxels * rates.voxel)
+         + work.imageVoxels * cudaPreparation + work.evaluations * rates.evaluation + cudaStage;
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
