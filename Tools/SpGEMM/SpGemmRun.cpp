@@ -10,6 +10,7 @@
 #include "Core/Sparse/SpGemmOnDevices.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
 #include "Tools/SpGEMM/PlainProduct.h"
+#include "Tools/SpGEMM/ProductDevice.h"
 
 #include <nlohmann/json.hpp>
 
@@ -64,9 +65,8 @@ Precision naturalPrecision(const std::vector<MatrixFile>& files)
 template <class V>
 class Run {
 public:
-  Run(const SpGemmArguments& asked, const std::vector<Context>& devices, bool half,
-      std::vector<MatrixFile> files, RunLog& log)
-      : asked_(asked), devices_(devices), context_(devices.front()), log_(log)
+  Run(const SpGemmArguments& asked, int threads, bool half, std::vector<MatrixFile> files, RunLog& log)
+      : asked_(asked), context_{{}, threads}, log_(log)
   {
     for (MatrixFile& file : files) {
       factors_.push_back(converted<V>(context_, file.matrix));
@@ -78,6 +78,7 @@ public:
     options_.maxMemoryBytes = asked.maxMemoryBytes;
     options_.transposeA = asked.transposeA || asked.transposedTimes;
     options_.transposeB = asked.transposeB || asked.timesTransposed;
+    takeDevices();
   }
 
   int run()
@@ -109,6 +110,22 @@ public:
   }
 
 private:
+  void takeDevices()
+  {
+    ProductRequest request{asked_.device, asked_.algorithm, asked_.repeats, context_.threads};
+    if (asked_.triple || asked_.power > 2)
+      request.products += asked_.triple ? 1 : asked_.power - 2;
+    const auto turned = [&](const CsrMatrix<V>& matrix, bool transpose) {
+      return transpose && request.device == "auto" ? transposed(context_, matrix) : matrix;
+    };
+    for (const DeviceChoice& choice : chooseProductDevices(request, turned(left(), options_.transposeA),
+                                                           turned(right(), options_.transposeB))) {
+      log_.info("Device: " + choice.reason + ", " + std::to_string(request.threads) + " threads.");
+      devices_.push_back(makeContext(choice.device, request.threads));
+    }
+    context_ = devices_.front();
+  }
+
   const CsrMatrix<V>& left() const { return factors_[0]; }
   const CsrMatrix<V>& right() const { return factors_.size() > 1 ? factors_[1] : factors_[0]; }
 
@@ -319,31 +336,28 @@ int runSpGemm(const SpGemmArguments& asked, int threads, RunLog& log)
 {
   if (asked.output == "-" || asked.json)
     log.setConsoleLevel(LogLevel::warning);
-  std::vector<Context> devices;
-  for (const DeviceChoice& choice : chooseDevices(asked.device, "--device")) {
-    log.info("Device: " + choice.reason + ", " + std::to_string(threads) + " threads.");
-    devices.push_back(makeContext(choice.device, threads));
-  }
-  const Context& context = devices.front();
+  if (asked.device != "auto")
+    chooseDevices(asked.device, "--device"); // reports a device that is not there before the work begins
+  const Context host{{}, threads};
   if (!asked.output.empty() && asked.output != "-")
     AtomicFile(asked.output); // reports a place that cannot be written to before the work begins
   if (!asked.generate.empty())
-    return generate(asked, context, log);
+    return generate(asked, host, log);
 
   std::vector<MatrixFile> files;
   for (const std::string& path : asked.operands)
-    files.push_back(readOperand(context, path, log));
+    files.push_back(readOperand(host, path, log));
   const Precision precision = asked.precision.value_or(naturalPrecision(files));
   switch (precision) {
   case Precision::int64:
-    return Run<std::int64_t>(asked, devices, false, std::move(files), log).run();
+    return Run<std::int64_t>(asked, threads, false, std::move(files), log).run();
   case Precision::f16:
   case Precision::f32:
-    return Run<float>(asked, devices, precision == Precision::f16, std::move(files), log).run();
+    return Run<float>(asked, threads, precision == Precision::f16, std::move(files), log).run();
   case Precision::f64:
     break;
   }
-  return Run<double>(asked, devices, false, std::move(files), log).run();
+  return Run<double>(asked, threads, false, std::move(files), log).run();
 }
 
 }
