@@ -5,6 +5,7 @@
 #include "Core/Registration/Reporter.h"
 #include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/Calibration/ChildProcesses.h"
+#include "Tools/Bench/Calibration/ProductRatesBench.h"
 #include "Tools/Bench/Calibration/RateScene.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/ResamplingWork.h"
@@ -204,6 +205,7 @@ Calibration measureCalibration(const Registry& registry, const std::string& devi
   if (choice.device.kind == DeviceKind::cpu) {
     measureDimension<3>(registry, nullptr, nullptr, calibration);
     measureDimension<2>(registry, nullptr, nullptr, calibration);
+    measureProducts(nullptr, nullptr, calibration);
     return calibration;
   }
   Context all = makeContext(choice.device, threads), one = makeContext(choice.device, 1);
@@ -213,6 +215,7 @@ Calibration measureCalibration(const Registry& registry, const std::string& devi
       rounded(1e-3 * RateScene<3>(registry, Context{}, tinySize).whole(all, "A", "linear"));
   measureDimension<3>(registry, &one, &all, calibration);
   measureDimension<2>(registry, &one, &all, calibration);
+  measureProducts(&one, &all, calibration);
   return calibration;
 }
 
@@ -245,6 +248,16 @@ std::string tableText(const Calibration& calibration)
       text += name + number(cpu.oneThread, isOfCpu(work)) + "  " + number(cpu.allThreads, isOfCpu(work))
               + (withCuda ? "  " + number(calibration.of(dimension).cuda[i], isOfCuda(work)) : "") + "\n";
     }
+  const ProductRates& products = calibration.products;
+  const auto productLine = [&](std::string name, const ThreadRate& cpu, double cuda, bool isOfCuda) {
+    name.resize(30, ' ');
+    text += name + number(cpu.oneThread, true) + "  " + number(cpu.allThreads, true)
+            + (withCuda ? "  " + number(cuda, isOfCuda) : "") + "\n";
+  };
+  productLine("row of a sparse product", products.row, 0, false);
+  productLine("sparse product", products.product, products.cudaProduct, true);
+  productLine("entry of a sparse product", products.entry, 0, false);
+  productLine("pair of tiles", products.tilePair, products.cudaTilePair, true);
   return text;
 }
 
