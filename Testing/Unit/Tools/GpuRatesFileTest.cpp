@@ -1,0 +1,94 @@
+// needs: Tools
+#include "Tools/Common/GpuRatesFile.h"
+
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Performance/GpuRateNames.h"
+#include "Core/Parameters/ParameterText.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+using testing::contains;
+using testing::errorText;
+
+GpuRates numbered()
+{
+  GpuRates rates;
+  rates.gpu = "Some GPU, 7 multiprocessors";
+  double next = 0.125;
+  for (const GpuRateName& rate : gpuRateNames())
+    rates.*rate.value = next += 0.125;
+  return rates;
+}
+
+GpuRates parsed(const std::string& text)
+{
+  std::vector<std::string> notes;
+  return gpuRatesOf(parseParameterText(text, "gpu.txt", notes));
+}
+
+std::string replaced(std::string text, const std::string& part, const std::string& by)
+{
+  const std::size_t found = text.find(part);
+  EXPECT_NE(found, std::string::npos) << part;
+  return text.replace(found, part.size(), by);
+}
+
+TEST(GpuRatesFile, TextHoldsEveryNumber)
+{
+  const GpuRates found = parsed(gpuRatesText(numbered()));
+  EXPECT_EQ(found.gpu, numbered().gpu);
+  for (const GpuRateName& rate : gpuRateNames())
+    EXPECT_EQ(found.*rate.value, numbered().*rate.value) << rate.name;
+}
+
+TEST(GpuRatesFile, DamagedTextsAreRefused)
+{
+  const std::string text = gpuRatesText(numbered());
+  EXPECT_TRUE(
+      contains(errorText([&] { parsed(replaced(text, "(Issue ", "(Isue ")); }), "(Issue ...) is missing"));
+  EXPECT_TRUE(contains(errorText([&] { parsed(text + "(Isue 3)\n"); }), "no rate has this name"));
+  EXPECT_TRUE(
+      contains(errorText([&] { parsed(replaced(text, "(GpuRatesVersion 1)", "(GpuRatesVersion 9)")); }),
+               "reads version 1"));
+  EXPECT_FALSE(
+      errorText([&] { parsed(replaced(text, "(Multiprocessors 0.25)", "(Multiprocessors -3)")); }).empty());
+}
+
+TEST(GpuRatesFile, NumbersThatCannotBeUsedAreReplaced)
+{
+  GpuRates odd = numbered();
+  odd.clockGHz = 0;
+  odd.fp64 = std::numeric_limits<double>::infinity();
+  odd.l2Bytes = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(replaceUnusable(odd), (std::vector<std::string>{"Clock", "Fp64", "L2Bytes"}));
+  EXPECT_EQ(odd.clockGHz, usualGpuRates().clockGHz);
+  EXPECT_EQ(odd.fp32, numbered().fp32);
+}
+
+TEST(GpuRatesFile, EachGpuHasAFileBesideTheCalibration)
+{
+  const testing::TemporaryFolder folder;
+  const std::string calibration = folder / "calibration.txt";
+  setenv("TESSERA_CALIBRATION", calibration.c_str(), 1);
+  EXPECT_FALSE(storedGpuRates(numbered().gpu).has_value());
+  const std::string path = gpuRatesPath(numbered().gpu);
+  EXPECT_EQ(path, folder / "gpus/Some-GPU--7-multiprocessors.txt");
+  std::filesystem::create_directories(std::filesystem::path(folder / "gpus"));
+  writeTextFile(path, gpuRatesText(numbered()));
+  ASSERT_TRUE(storedGpuRates(numbered().gpu).has_value());
+  EXPECT_EQ(storedGpuRates(numbered().gpu)->issue, numbered().issue);
+  EXPECT_FALSE(storedGpuRates("Another GPU").has_value());
+  unsetenv("TESSERA_CALIBRATION");
+}
+
+}
+}
