@@ -1,0 +1,62 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// What an operation of a dependent chain waits for. `cycle` is one cycle of instructions whose latency is
+/// fixed: additions, multiplications, jumps.
+enum class LatencyClass { cycle, special, specialFp64, constant, shared, l1, l2, dram, barrier };
+
+/// A part of the chain of dependent operations of a warp: so many operations, of which `inFlight` wait at the
+/// same time.
+struct ChainLink {
+  LatencyClass latency = LatencyClass::cycle;
+  double operations = 0;
+  double inFlight = 1;
+};
+
+/// What one warp of a launch costs, the mean over all warps. A function beside each kernel's launch counts it
+/// from the algorithm and from the instructions that the compiler makes of it;
+/// Testing/Benchmarks/kernel-counts holds the counts against the hardware's counters.
+struct KernelCost {
+  double issueSlots = 0; // instructions of every kind
+  double fp32 = 0;       // with multiplications of integers, which the same units do
+  double fp64 = 0, special = 0;
+  double integer = 0;                                    // additions, comparisons, shifts and selections
+  double globalInstructions = 0, sharedInstructions = 0; // loads, stores and additions
+  double l1Wavefronts = 0, sharedWavefronts = 0;
+  double sharedAtomics = 0;  // wavefronts of additions in shared memory
+  double atomicSectors = 0;  // sectors of 32 bytes to which global memory adds
+  double meetingSectors = 0; // the same where all multiprocessors add at the same places
+  double l2Sectors = 0;      // of 32 bytes, between the multiprocessors and the L2 cache
+  double dramReadBytes = 0, dramWrittenBytes = 0;
+  double barriers = 0;
+  std::vector<ChainLink> chain;
+
+  /// Adds `times` as much of another cost; its chain comes behind this one.
+  KernelCost& add(double times, const KernelCost& part);
+};
+
+/// How a kernel is launched, and what the driver says about it.
+struct LaunchShape {
+  double blocks = 0;
+  int threads = 0; // of a block
+  int registers = 0;
+  double sharedBytes = 0;
+  int blocksAMultiprocessor = 0; // that can be active at a time
+
+  double warpsABlock() const { return (threads + 31) / 32; }
+};
+
+struct KernelLaunch {
+  std::string kernel;
+  /// The parts of a block that barriers separate. A kernel without barriers has one.
+  std::vector<KernelCost> phases;
+  LaunchShape shape;
+
+  KernelCost cost() const;
+};
+
+}

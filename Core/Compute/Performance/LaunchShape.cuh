@@ -1,0 +1,27 @@
+#pragma once
+
+#include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Compute/Performance/KernelCost.h"
+
+namespace tessera {
+
+/// How a kernel is launched, with what the driver says about its registers and its active blocks.
+template <class Kernel>
+LaunchShape shapeOf(Kernel kernel, double blocks, int threads, std::size_t sharedBytes = 0)
+{
+  constexpr std::size_t withoutAsking = 48 << 10;
+  if (sharedBytes > withoutAsking)
+    checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(sharedBytes)),
+              "asking for shared memory");
+  cudaFuncAttributes attributes;
+  checkCuda(cudaFuncGetAttributes(&attributes, kernel), "asking for a kernel's registers");
+  LaunchShape shape{blocks, threads, attributes.numRegs,
+                    static_cast<double>(sharedBytes + attributes.sharedSizeBytes), 0};
+  checkCuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&shape.blocksAMultiprocessor, kernel, threads,
+                                                          sharedBytes),
+            "asking for a kernel's active blocks");
+  return shape;
+}
+
+}

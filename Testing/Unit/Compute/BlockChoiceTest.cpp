@@ -1,0 +1,47 @@
+#include "Core/Compute/Performance/BlockChoice.h"
+
+#include "Core/Compute/Performance/BlockThreads.h"
+#include "Core/Compute/Performance/GpuRateNames.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+TEST(BlockChoice, TakesTheLeastPredictedTimeAndAsksOnce)
+{
+  BlockChoice choice({32, 64, 128});
+  int asked = 0;
+  const auto launchOf = [&](int threads) {
+    ++asked;
+    KernelCost cost;
+    cost.issueSlots = threads == 64 ? 10000 : 20000;
+    return KernelLaunch{"", {cost}, {1e6 / threads, threads, 32, 0, 1024 / threads}};
+  };
+  EXPECT_EQ(choice.threads(0, 1000, launchOf), 64);
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(choice.threads(0, 1000, launchOf), 64);
+  EXPECT_EQ(asked, 3);
+  EXPECT_EQ(choice.threads(0, 2000, launchOf), 64);
+  EXPECT_EQ(choice.threads(1, 1000, launchOf), 64);
+  EXPECT_EQ(asked, 9);
+}
+
+TEST(BlockChoice, BlockThreadsDecideInstead)
+{
+  BlockChoice choice({32, 64, 128});
+  const auto never = [](int) -> KernelLaunch { throw 1; };
+  const BlockThreads forced(128);
+  EXPECT_EQ(choice.threads(0, 1, never), 128);
+  const BlockThreads tooMany(1024);
+  EXPECT_EQ(choice.threads(0, 1, never), 128);
+}
+
+TEST(BlockChoice, UsualRatesAreComplete)
+{
+  for (const GpuRateName& rate : gpuRateNames())
+    EXPECT_GT(usualGpuRates().*rate.value, 0) << rate.name;
+}
+
+}
+}
