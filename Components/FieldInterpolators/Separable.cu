@@ -1,13 +1,15 @@
 #include "Components/FieldInterpolators/Shared/SeparableOnCuda.h"
 
 #include "Components/FieldInterpolators/Shared/SeparableMarch.cuh"
+#include "Core/Compute/Performance/BlockThreads.h"
+#include "Core/Compute/Performance/LaunchShape.cuh"
 
 namespace tessera {
 namespace {
 
 using namespace separable;
 
-constexpr int maxThreads = 256, blocksAMultiprocessor = 4;
+constexpr int usualThreads = 256, mostThreads = 1024, blocksOfUsual = 4;
 constexpr std::size_t sharedBytesForPoints = 40 << 10;
 
 // An explicit store to global memory: the compiler can no longer see that an address hidden from it is
@@ -52,8 +54,8 @@ struct FieldSink {
   }
 };
 
-template <int D, int Order, bool Padded>
-__global__ void __launch_bounds__(maxThreads, blocksAMultiprocessor)
+template <int D, int Order, bool Padded, int MaxThreads>
+__global__ void __launch_bounds__(MaxThreads, blocksOfUsual* usualThreads / MaxThreads)
     displacements(const __grid_constant__ March<D> m)
 {
   extern __shared__ float4 shared[];
@@ -72,24 +74,106 @@ int wantedRows(const AlignedField<D>& field, const FieldTarget& target)
   return field.axes[1].step > 1 / 3.5 ? 30 : 20;
 }
 
+/// Where the ends of a block's rows are sectors that are written in parts, fewer blocks are worth some idle
+/// lanes.
+template <int D>
+BlockShape shapeOfBlocks(const AlignedField<D>& field, const FieldTarget& target)
+{
+  const int voxels = field.axes[0].voxels;
+  const int usual =
+      target.layout == FieldLayout::padded ? warpsOfFewestIdleLanes(voxels) : warpsOfFewestBlocks(voxels);
+  const int warps = std::clamp(BlockThreads::orUsual(32 * depthOf<D> * usual) / (32 * depthOf<D>), 1,
+                               std::min(mostThreads / (32 * depthOf<D>), ceilDiv(voxels, 32)));
+  return shapeFor(field, warps, wantedRows(field, target), depthOf<D>, sizeof(float4), sharedBytesForPoints);
+}
+
 template <int D, int Order>
 void launch(Context& context, const AlignedField<D>& field, const float* coefficients,
             const FieldTarget& target)
 {
-  // Where the ends of a block's rows are sectors that are written in parts, fewer blocks are worth some idle
-  // lanes.
-  const int voxels = field.axes[0].voxels;
-  const int warps =
-      target.layout == FieldLayout::padded ? warpsOfFewestIdleLanes(voxels) : warpsOfFewestBlocks(voxels);
-  const BlockShape shape =
-      shapeFor(field, warps, wantedRows(field, target), depthOf<D>, sizeof(float4), sharedBytesForPoints);
+  const BlockShape shape = shapeOfBlocks(field, target);
   const March<D> march = marchOf(field, coefficients, target, shape);
-  const auto kernel =
-      target.layout == FieldLayout::padded ? displacements<D, Order, true> : displacements<D, Order, false>;
+  const bool padded = target.layout == FieldLayout::padded,
+             large = 32 * depthOf<D> * shape.warps > usualThreads;
+  const auto kernel = large    ? padded ? displacements<D, Order, true, mostThreads>
+                                        : displacements<D, Order, false, mostThreads>
+                         : padded ? displacements<D, Order, true, usualThreads>
+                               : displacements<D, Order, false, usualThreads>;
   kernel<<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(march);
   checkLaunch("separable displacements");
 }
 
+}
+
+/// First the block's warps share the sums along z: 160 instructions for a warp's place, 112 for 32 sums, and
+/// 83 for the weights of 32 rows. After the barrier a thread takes 114 for its own weights and its first
+/// lines of control points, 28 for each line more, and 25 for a row. Lanes of a warp read a float4 of shared
+/// memory for each control point, of which 32 / spacing are different.
+KernelLaunch separableDisplacementsLaunch(const AlignedField<3>& field)
+{
+  constexpr double warpBytes = 128, axes = 3;
+  const BlockShape shape = shapeOfBlocks(field, FieldTarget{});
+  const March<3> march = marchOf(field, nullptr, {}, shape);
+  const dim3 grid = blocksOf(march);
+  const int warps = shape.warps * shape.depth, threads = 32 * warps;
+  const double ofZ = std::ceil(1.0 * shape.lines / warps) * std::ceil(shape.width / 32.0),
+               ofRows = std::min(1.0, std::ceil(shape.rows / 32.0) / warps),
+               rows = 1.0 * field.axes[1].voxels / grid.y, lines = rows * field.axes[1].step;
+  // Shared memory gives 128 bytes at a time; a warp reads the float4 of some 32 / spacing points.
+  const double wavefronts = std::ceil(32 * field.axes[0].step * 16 / warpBytes) + 1;
+  KernelCost sums;
+  sums.issueSlots = 169 + 112 * ofZ + 83 * ofRows;
+  sums.fp32 = 10 + 65 * ofZ;
+  sums.fp64 = 47 + 30 * ofRows;
+  sums.special = 12 + 10 * ofRows;
+  sums.integer = 44 + 22 * ofZ + 23 * ofRows;
+  sums.globalInstructions = 15 * ofZ;
+  sums.l1Wavefronts = 1.5 * 15 * ofZ;
+  sums.sharedInstructions = 2 * ofZ + ofRows;
+  sums.sharedWavefronts = 8 * ofZ + ofRows;
+  sums.l2Sectors = 15 * ofZ * std::min(5.0, shape.width / 8.0 + 1);
+  sums.dramReadBytes = axes * sizeof(float) * static_cast<double>(field.pointCount())
+                       / (1.0 * grid.x * grid.y * grid.z * warps);
+  sums.barriers = 1;
+  sums.chain = {{LatencyClass::cycle, 458 + 228 * ofZ + 256 * ofRows},
+                {LatencyClass::special, 9 + 7 * ofRows},
+                {LatencyClass::constant, 6},
+                {LatencyClass::l2, 15 * ofZ, 15},
+                {LatencyClass::barrier, 1}};
+  KernelCost begin;
+  begin.issueSlots = 114;
+  begin.fp32 = 57;
+  begin.special = 4;
+  begin.integer = 23;
+  begin.sharedInstructions = 16;
+  begin.sharedWavefronts = 16 * wavefronts;
+  begin.chain = {{LatencyClass::cycle, 130}, {LatencyClass::shared, 1}, {LatencyClass::constant, 2}};
+  KernelCost line;
+  line.issueSlots = 28;
+  line.fp32 = 13;
+  line.integer = 4;
+  line.sharedInstructions = 5;
+  line.sharedWavefronts = 4 * wavefronts + 1;
+  line.chain = {{LatencyClass::cycle, 72}, {LatencyClass::shared, 1}};
+  KernelCost row;
+  row.issueSlots = 25;
+  row.fp32 = 16;
+  row.integer = 4;
+  row.globalInstructions = row.l1Wavefronts = axes;
+  row.sharedInstructions = row.sharedWavefronts = 1;
+  row.l2Sectors = 4 * axes;
+  row.dramWrittenBytes = axes * warpBytes;
+  row.chain = {{LatencyClass::cycle, 52}, {LatencyClass::shared, 1}};
+  // Warps beyond the ends of x and z have no rows.
+  const double used = std::ceil(field.axes[0].voxels / 32.0) * field.axes[2].voxels
+                      / (1.0 * grid.x * shape.warps * grid.z * shape.depth);
+  KernelCost marching;
+  marching.add(used, begin).add(used * lines, line).add(used * rows, row);
+  const auto kernel = threads > usualThreads ? displacements<3, 3, false, mostThreads>
+                                             : displacements<3, 3, false, usualThreads>;
+  return {"field",
+          {sums, marching},
+          tessera::shapeOf(kernel, 1.0 * grid.x * grid.y * grid.z, threads, sharedBytes<3>(shape))};
 }
 
 template <int D>

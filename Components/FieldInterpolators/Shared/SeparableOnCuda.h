@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Performance/KernelCost.h"
 #include "Core/Registration/FieldInterpolator.h"
 
 namespace tessera {
@@ -24,6 +25,9 @@ namespace tessera {
 template <int D>
 TESSERA_CUDA_ONLY void separableDisplacementsOnCuda(Context&, const AlignedField<D>&,
                                                     const float* coefficients, const FieldTarget&);
+
+/// The launch of a cubic field in 3D with planar values.
+TESSERA_CUDA_ONLY KernelLaunch separableDisplacementsLaunch(const AlignedField<3>&);
 
 /// dT_row/dx_column of T(x) = x + u(x) as component row * D + column.
 template <int D>

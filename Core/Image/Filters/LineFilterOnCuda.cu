@@ -1,3 +1,6 @@
+#include "Core/Compute/Performance/BlockChoice.h"
+#include "Core/Compute/Performance/BlockThreads.h"
+#include "Core/Compute/Performance/LaunchShape.cuh"
 #include "Core/Image/Filters/LineFilterKernels.cuh"
 
 #include <algorithm>
@@ -91,17 +94,73 @@ public:
     work_.stride = static_cast<unsigned>(lines.stride);
     work_.length = static_cast<int>(lines.length);
     work_.segments = written + 2 * warm;
-    work_.lanes = leastLanes * std::max(1, usualThreads / (leastLanes * work_.segments));
     work_.reach = reach;
     work_.warmPlaces = warm * segmentLength;
     work_.placesPerChunk = written * segmentLength;
     work_.chunkStates = nullptr;
     work_.chunks = static_cast<unsigned>(ceilDiv<std::size_t>(all, written));
+    setLanes(wantedThreads());
     if (kept)
       keep(*kept);
   }
 
   bool isOneChunk() const { return work_.chunks == 1; }
+
+  /// A thread loads, filters and stores a segment of 16 elements, through shared memory so that lanes read
+  /// and write neighbours. 364 instructions find and load them (places beyond the ends of the line by a
+  /// division), 138 exchange and sum them, 30 fetch the neighbours' sums on each side, 84 filter, and 297
+  /// store.
+  KernelLaunch costAlongRows() const
+  {
+    constexpr double warpBytes = 128, segment = segmentLength;
+    const double sides = 2.0 * std::min(work_.reach, work_.segments - 1);
+    const double written = 1.0 * work_.length / (work_.segments * segment); // share of the threads' elements
+    KernelCost load, sum, filter, store;
+    load.issueSlots = 364;
+    load.fp32 = 150;
+    load.special = 6;
+    load.integer = 200;
+    load.globalInstructions = segment;
+    load.l1Wavefronts = 1.3 * segment;
+    load.sharedInstructions = load.sharedWavefronts = segment;
+    load.l2Sectors = 4 * segment * written;
+    load.dramReadBytes = warpBytes * segment * written;
+    load.barriers = 1;
+    load.chain = {{LatencyClass::cycle, 750},
+                  {LatencyClass::special, 6},
+                  {LatencyClass::constant, 2},
+                  {LatencyClass::dram, segment, segment},
+                  {LatencyClass::barrier, 1}};
+    sum.issueSlots = 138;
+    sum.fp32 = 42;
+    sum.integer = 30;
+    sum.sharedInstructions = sum.sharedWavefronts = segment + 2;
+    sum.barriers = 1;
+    sum.chain = {{LatencyClass::cycle, 300}, {LatencyClass::shared, 3}, {LatencyClass::barrier, 1}};
+    filter.issueSlots = 84 + 30 * sides;
+    filter.fp32 = 63 + 4 * sides;
+    filter.integer = 14 * sides;
+    filter.sharedInstructions = filter.sharedWavefronts = segment + sides;
+    filter.barriers = 1;
+    filter.chain = {
+        {LatencyClass::cycle, 250 + 150 * sides}, {LatencyClass::shared, 2}, {LatencyClass::barrier, 1}};
+    store.issueSlots = 297;
+    store.fp32 = 37;
+    store.integer = 166;
+    store.globalInstructions = segment * written;
+    store.l1Wavefronts = 1.3 * segment * written;
+    store.sharedInstructions = store.sharedWavefronts = segment;
+    store.l2Sectors = 4 * segment * written;
+    store.dramWrittenBytes = warpBytes * segment * written;
+    store.chain = {{LatencyClass::cycle, 455}, {LatencyClass::shared, 13}};
+    const int threads = work_.lanes * work_.segments;
+    const double blocks = std::ceil(1.0 * work_.lineCount / work_.lanes);
+    return {"prefilter",
+            {load, sum, filter, store},
+            shapeOf(threads <= threadsOfTwoBlocks ? filterLines<F, true, Output::all, 0, threadsOfTwoBlocks>
+                                                  : filterLines<F, true, Output::all, 0>,
+                    blocks, threads, threads * bytesAThread)};
+  }
 
   void run(Context& context, Output output)
   {
@@ -123,6 +182,31 @@ public:
   }
 
 private:
+  /// As many lines a block as so many threads hold.
+  void setLanes(int threads)
+  {
+    const int leastLanes = alongRows_ ? 1 : lanesAcross;
+    work_.lanes = leastLanes * std::max(1, std::min(threads, maxThreads_) / (leastLanes * work_.segments));
+  }
+
+  /// The model chooses for the prefilter of cubic splines along rows, of which it has counts.
+  int wantedThreads()
+  {
+    if constexpr (F::mirrors && F::count == 1)
+      if (alongRows_ && isOneChunk()) {
+        static BlockChoice choice({32, 64, 128, 256, 512, 1024});
+        int device = 0;
+        checkCuda(cudaGetDevice(&device), "asking for the device");
+        const std::size_t linesAndLength = std::size_t{work_.lineCount} * maxThreads * segmentLength
+                                           + static_cast<std::size_t>(work_.length);
+        return choice.threads(device, linesAndLength, [&](int threads) {
+          setLanes(threads);
+          return costAlongRows();
+        });
+      }
+    return BlockThreads::orUsual(usualThreads);
+  }
+
   static constexpr std::size_t bytesAThread =
       2 * sizeof(typename F::State) + (segmentLength + 1) * sizeof(float);
 
@@ -236,6 +320,13 @@ void filterLines(Context& context, const ExponentialFilter& terms, LineEnds ends
               "mirrored ends of which all values are kept.");
 }
 
+}
+
+KernelLaunch filterRowsLaunch(const Context& context, const ExponentialFilter& terms,
+                              const LinesOnCuda& lines)
+{
+  cudaStreamOf(context); // selects the device whose shared memory Launch asks for
+  return Launch<Filter<float, 1>>(terms, lines, nullptr, nullptr, nullptr).costAlongRows();
 }
 
 void filterLinesOnCuda(Context& context, const ExponentialFilter& terms, LineEnds ends,

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Memory/Buffer.h"
+#include "Core/Compute/Performance/KernelCost.h"
 #include "Core/Image/Filters/DiscreteGaussian.h"
 #include "Core/Image/Filters/ExponentialFilter.h"
 
@@ -56,6 +57,11 @@ TESSERA_CUDA_ONLY void filterLinesOnCuda(Context&, const ExponentialFilter&, Lin
 /// Traffic: reads and writes every element once, if the caches hold the values that neighbouring taps share.
 TESSERA_CUDA_ONLY void tapLinesOnCuda(const Context&, const LinesOnCuda&, const AxisTaps&, const float* in,
                                       float* out);
+
+/// The launches of tapLinesOnCuda, and of filterLinesOnCuda along rows with one real pole and lines of one
+/// chunk.
+TESSERA_CUDA_ONLY KernelLaunch tapLinesLaunch(const LinesOnCuda&, const AxisTaps&);
+TESSERA_CUDA_ONLY KernelLaunch filterRowsLaunch(const Context&, const ExponentialFilter&, const LinesOnCuda&);
 
 /// Throws Error(device) if there are more lines than the kernels' integers can count.
 void requireManageable(const LinesOnCuda&);

@@ -1,6 +1,10 @@
 #include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Compute/Performance/BlockThreads.h"
+#include "Core/Compute/Performance/LaunchShape.cuh"
 #include "Core/Image/Filters/LineFilterOnCuda.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -51,6 +55,35 @@ __global__ void tapLines(const __grid_constant__ Taps taps, const float* in, flo
   out[value] = sum;
 }
 
+int blockThreads()
+{
+  return std::clamp(BlockThreads::orUsual(256), 32, 1024);
+}
+
+}
+
+/// 142 instructions find a value's line by divisions, and 5 handle a tap. The rows of a block share what they
+/// read through the L1 cache; loads wait eight at a time.
+KernelLaunch tapLinesLaunch(const LinesOnCuda& lines, const AxisTaps& axis)
+{
+  constexpr double sectorsAWarp = 4, warpBytes = 128;
+  const double taps = static_cast<double>(axis.weights.size()),
+               values = static_cast<double>(lines.lineCount() * axis.count), threads = blockThreads(),
+               places = std::max(1.0, threads / static_cast<double>(lines.stride));
+  KernelCost cost;
+  cost.issueSlots = 142 + 5.3 * taps;
+  cost.fp32 = 49 + taps;
+  cost.special = 6;
+  cost.integer = 43 + 2.6 * taps;
+  cost.globalInstructions = cost.l1Wavefronts = taps + 1;
+  cost.l2Sectors = sectorsAWarp * (std::min(taps, (places + taps - 1) / places) + 1);
+  cost.dramReadBytes = warpBytes * static_cast<double>(lines.length) / static_cast<double>(axis.count);
+  cost.dramWrittenBytes = warpBytes;
+  cost.chain = {{LatencyClass::cycle, 470 + 11.5 * taps},
+                {LatencyClass::special, 4},
+                {LatencyClass::constant, 2},
+                {LatencyClass::dram, std::ceil(taps / 8)}};
+  return {"taps", {cost}, shapeOf(tapLines, std::ceil(values / threads), blockThreads())};
 }
 
 void tapLinesOnCuda(const Context& context, const LinesOnCuda& lines, const AxisTaps& axis, const float* in,
@@ -71,9 +104,9 @@ void tapLinesOnCuda(const Context& context, const LinesOnCuda& lines, const Axis
   taps.values = lines.lineCount() * axis.count;
   if (taps.values == 0)
     return;
-  constexpr std::size_t threads = 256;
-  tapLines<<<static_cast<unsigned>(ceilDiv(taps.values, threads)), threads, 0, cudaStreamOf(context)>>>(
-      taps, in, out);
+  const int threads = blockThreads();
+  tapLines<<<static_cast<unsigned>(ceilDiv<std::size_t>(taps.values, threads)), threads, 0,
+             cudaStreamOf(context)>>>(taps, in, out);
   checkLaunch("taps of lines");
 }
 

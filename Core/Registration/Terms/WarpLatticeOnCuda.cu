@@ -1,6 +1,9 @@
+#include "Core/Compute/Performance/BlockThreads.h"
+#include "Core/Compute/Performance/LaunchShape.cuh"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.cuh"
 #include "Core/Registration/Samples/FixedPointIndex.h"
 #include "Core/Registration/Samples/SampleKernels.cuh"
+#include "Core/Registration/Terms/WarpLatticeLaunch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,9 +11,9 @@
 namespace tessera {
 namespace {
 
-// A block warps 64 x 32 positions of a plane. Its threads go along y, so that they find the moving image's
-// rows in the first-level cache.
-constexpr int blockWidth = 64, blockHeight = 4, rowsAThread = 8;
+// A block usually warps 64 x 32 positions of a plane. Its threads go along y, so that they find the moving
+// image's rows in the first-level cache.
+constexpr int blockWidth = 64, usualHeight = 4, mostHeight = 16, rowsAThread = 8;
 
 /// Where positions of the lattice lie in the moving image, composed into one affine map, and the matrix for
 /// its gradients. Indices are fixed-point numbers with 32 fractional bits: steps add up without rounding, and
@@ -129,12 +132,12 @@ __device__ bool inMask(const LatticeWarp<D>& w, const WarpedCell<D>& cell, unsig
 ///   m, slopes = linear interpolant in the cell
 ///   moving[i] = m, or NaN if the position does not count
 ///   gradientPerMm[.][i] = gradientFromIndex * slopes, or 0
-template <int D, bool WithField, bool WithGradient, bool Masked>
-__global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6)
+template <int D, bool WithField, bool WithGradient, bool Masked, int MaxHeight>
+__global__ void __launch_bounds__(blockWidth* MaxHeight, (Masked ? 4 : 6) * usualHeight / MaxHeight)
     warpLattice(const __grid_constant__ LatticeWarp<D> w)
 {
   const int x = blockIdx.x * blockWidth + threadIdx.x, z = blockIdx.z;
-  const int firstRow = (blockIdx.y * blockHeight + threadIdx.y) * rowsAThread;
+  const int firstRow = (blockIdx.y * blockDim.y + threadIdx.y) * rowsAThread;
   const int rows = x < w.samples.positions[0] ? min(rowsAThread, w.samples.positions[1] - firstRow) : 0;
   const unsigned width = w.samples.positions[0];
   // There are fewer than 2^32 positions.
@@ -264,15 +267,15 @@ LatticeWarp<D> warpOf(const SamplesOnCuda<D>& samples, const AffineMap<D>& befor
   return w;
 }
 
-template <int D, bool WithField>
-void launch(Context& context, const LatticeWarp<D>& w)
+template <int D, bool WithField, int MaxHeight>
+void launch(Context& context, const LatticeWarp<D>& w, int blockHeight)
 {
   const bool withGradient = w.target.gradientPerMm[0] != nullptr;
   const bool masked = w.samples.asked != nullptr || w.moving.mask.voxels != nullptr;
-  const auto kernel =
-      masked ? withGradient ? warpLattice<D, WithField, true, true> : warpLattice<D, WithField, false, true>
-      : withGradient ? warpLattice<D, WithField, true, false>
-                     : warpLattice<D, WithField, false, false>;
+  const auto kernel = masked         ? withGradient ? warpLattice<D, WithField, true, true, MaxHeight>
+                                                    : warpLattice<D, WithField, false, true, MaxHeight>
+                              : withGradient ? warpLattice<D, WithField, true, false, MaxHeight>
+                                     : warpLattice<D, WithField, false, false, MaxHeight>;
   const dim3 blocks(ceilDiv(w.samples.positions[0], blockWidth),
                     ceilDiv(w.samples.positions[1], blockHeight * rowsAThread),
                     D == 3 ? w.samples.positions[D - 1] : 1);
@@ -280,6 +283,59 @@ void launch(Context& context, const LatticeWarp<D>& w)
   checkLaunch("warping a lattice");
 }
 
+int heightOfBlocks()
+{
+  return std::clamp(BlockThreads::orUsual(blockWidth * usualHeight) / blockWidth, 1, mostHeight);
+}
+
+template <int D, bool WithField>
+void launch(Context& context, const LatticeWarp<D>& w)
+{
+  const int height = heightOfBlocks();
+  if (height <= usualHeight)
+    launch<D, WithField, usualHeight>(context, w, height);
+  else
+    launch<D, WithField, mostHeight>(context, w, height);
+}
+
+}
+
+/// 91 instructions begin a thread, and 204 handle each of its rows: 70 read the displacement and find the
+/// cell, 45 the addresses of its corners, 33 interpolate, and 49 turn and store the gradient. Lanes read 33
+/// voxels of each of four rows of the image, two of which the row before has left in the L1 cache.
+KernelLaunch warpLatticeLaunch(const std::array<int, 3>& positions)
+{
+  constexpr double rowSectors = 5, warpBytes = 128;
+  KernelCost before;
+  before.issueSlots = 91;
+  before.fp32 = 52;
+  before.integer = 11;
+  before.globalInstructions = before.l1Wavefronts = 3;
+  before.l2Sectors = 2 * rowSectors;
+  before.chain = {{LatencyClass::cycle, 85}, {LatencyClass::constant, 2}};
+  KernelCost row;
+  row.issueSlots = 204;
+  row.fp32 = 94;
+  row.integer = 58;
+  row.globalInstructions = 15;
+  row.l1Wavefronts = 3 + 8 * 1.5 + 4;
+  row.l2Sectors = 3 * 4 + 2 * rowSectors + 4 * 4;
+  row.dramReadBytes = 4 * warpBytes;
+  row.dramWrittenBytes = 4 * warpBytes;
+  // The next row's displacement is on its way while a row is handled, and takes longer than the corners.
+  row.chain = {{LatencyClass::cycle, 188}, {LatencyClass::constant, 2}, {LatencyClass::dram, 3, 3}};
+  const int height = heightOfBlocks();
+  const double columns = std::ceil(1.0 * positions[0] / blockWidth),
+               rows = std::ceil(1.0 * positions[1] / (height * rowsAThread)), slices = positions[2],
+               warps = 2 * columns * height * rows * slices;
+  KernelCost cost;
+  // Warps beyond the end of a row leave early.
+  const double rowsOfWarps = std::ceil(positions[0] / 32.0) * positions[1] * slices;
+  cost.add(rowsOfWarps / rowsAThread / warps, before);
+  cost.add(rowsOfWarps / warps, row);
+  const auto kernel = height <= usualHeight ? warpLattice<3, true, true, false, usualHeight>
+                                            : warpLattice<3, true, true, false, mostHeight>;
+  return {"warp", {cost}, shapeOf(kernel, columns * rows * slices, blockWidth * height)};
 }
 
 template <int D>

@@ -30,6 +30,14 @@ struct CountingPlan {
   int bits = 0;
   unsigned rounds = 0, roundsBetweenFlushes = 0;
 
+  /// The samples that may add to one copy of a bin in a round. With gathering a warp may add all its samples
+  /// to one.
+  std::size_t ofBinARound() const
+  {
+    const std::size_t aRound = static_cast<std::size_t>(threads) * samplesAThread;
+    return gather ? aRound : aRound >> log2Copies;
+  }
+
   std::size_t sharedBytes(int columns) const
   {
     return (sizeof(std::uint32_t) * rows * columns) << log2Copies;
@@ -71,14 +79,25 @@ inline CountingPlan planCounting(std::size_t samples, int rows, int columns, int
   plan.blocks = slices * plan.ranges;
   plan.rounds = static_cast<unsigned>((samples + slices * aRound - 1) / (slices * aRound));
 
-  // With gathering a warp may add all its samples to one copy of a bin.
-  const std::size_t binARound = plan.gather ? aRound : aRound >> plan.log2Copies;
   const std::size_t maxSamples = 0xffffffff;
   plan.bits = CountingPlan::maxBits;
-  while (plan.bits > CountingPlan::fewestBits && (binARound * plan.rounds << plan.bits) > maxSamples)
+  while (plan.bits > CountingPlan::fewestBits && (plan.ofBinARound() * plan.rounds << plan.bits) > maxSamples)
     --plan.bits;
+  plan.roundsBetweenFlushes = static_cast<unsigned>(
+      std::min<std::size_t>(plan.rounds, (maxSamples >> plan.bits) / plan.ofBinARound()));
+  return plan;
+}
+
+/// The plan with as many blocks of fewer threads, a multiple of 32. It counts the same whole numbers.
+inline CountingPlan withThreads(CountingPlan plan, std::size_t samples, int threads)
+{
+  const auto most = static_cast<std::size_t>(0xffffffff) >> plan.bits;
+  plan.threads = std::clamp(threads, 32, plan.threads);
+  const std::size_t aRound = static_cast<std::size_t>(plan.threads) * CountingPlan::samplesAThread,
+                    ofAll = aRound * (plan.blocks / plan.ranges);
+  plan.rounds = static_cast<unsigned>((samples + ofAll - 1) / ofAll);
   plan.roundsBetweenFlushes =
-      static_cast<unsigned>(std::min<std::size_t>(plan.rounds, (maxSamples >> plan.bits) / binARound));
+      static_cast<unsigned>(std::min<std::size_t>(plan.rounds, most / plan.ofBinARound()));
   return plan;
 }
 

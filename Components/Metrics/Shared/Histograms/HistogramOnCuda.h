@@ -3,6 +3,7 @@
 #include "Components/Metrics/Shared/Histograms/ParzenLookup.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Memory/Buffer.h"
+#include "Core/Compute/Performance/KernelCost.h"
 #include "Core/Registration/Terms/MetricOnCuda.h"
 
 #include <cstdint>
@@ -28,6 +29,10 @@ public:
   TESSERA_CUDA_ONLY void begin(Context&) override;
   TESSERA_CUDA_ONLY void accumulate(Context&, const IntensityPairs&) override;
   TESSERA_CUDA_ONLY void slopes(Context&, const IntensityPairs&, float* slopes) const override;
+
+  /// The launch of accumulate for pairs without structure, with windows of order 0 and 3, counted in shared
+  /// memory.
+  TESSERA_CUDA_ONLY KernelLaunch countingLaunch(std::size_t pairs) const;
 
   /// The counts, laid out like ParzenHistogram::Sums, and behind them the number of samples.
   const Buffer<unsigned long long>& counts() const { return counts_; }

@@ -1,8 +1,12 @@
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
+#include "Components/Transforms/Shared/OnCuda/ChainLaunches.h"
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
+#include "Core/Compute/Performance/BlockThreads.h"
+#include "Core/Compute/Performance/LaunchShape.cuh"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera {
@@ -90,6 +94,14 @@ void launch(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda
     launch<D, Order, 1>(context, samples, chain, moving, target, 32);
 }
 
+/// The most threads of a block, which need nearly all registers.
+constexpr int threadsOfAdding = 256;
+
+int blockThreadsOfAdding()
+{
+  return std::clamp(BlockThreads::orUsual(threadsOfAdding), 32, threadsOfAdding);
+}
+
 template <int D>
 __global__ void addDisplacements(const __grid_constant__ SamplesOnCuda<D> samples,
                                  const __grid_constant__ ChainOnCuda<D> before,
@@ -106,6 +118,41 @@ __global__ void addDisplacements(const __grid_constant__ SamplesOnCuda<D> sample
 
 }
 
+/// A sample takes 235 instructions, and 43 for each landmark: 23 in double precision, half of them for the
+/// square root, and 6 loads of numbers that all lanes share. The test behind a square root keeps landmarks
+/// from running side by side.
+KernelLaunch addDisplacementsLaunch(std::size_t samples, int landmarks)
+{
+  constexpr double warpBytes = 128;
+  KernelCost cost;
+  cost.issueSlots = 235;
+  cost.fp32 = 70;
+  cost.fp64 = 39;
+  cost.special = 12;
+  cost.integer = 42;
+  cost.globalInstructions = cost.l1Wavefronts = 23;
+  cost.l2Sectors = 24;
+  cost.dramReadBytes = cost.dramWrittenBytes = 3 * warpBytes;
+  cost.chain = {{LatencyClass::cycle, 610},
+                {LatencyClass::special, 6},
+                {LatencyClass::constant, 4},
+                {LatencyClass::l1, 4},
+                {LatencyClass::dram, 3, 3}};
+  KernelCost landmark;
+  landmark.issueSlots = 43;
+  landmark.fp32 = 5;
+  landmark.fp64 = 23;
+  landmark.special = 1;
+  landmark.integer = 4.5;
+  landmark.globalInstructions = landmark.l1Wavefronts = 6;
+  landmark.chain = {{LatencyClass::cycle, 155}, {LatencyClass::specialFp64, 1}, {LatencyClass::l1, 6, 24}};
+  cost.add(landmarks, landmark);
+  const int threads = blockThreadsOfAdding();
+  return {"landmarks",
+          {cost},
+          shapeOf(addDisplacements<3>, std::ceil(static_cast<double>(samples) / threads), threads)};
+}
+
 template <int D>
 void gatherOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
                   const MovingOnCuda<D>& moving, const GatherTarget<D>& target)
@@ -119,7 +166,7 @@ template <int D>
 void addDisplacementsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& before,
                             const std::array<float*, D>& field)
 {
-  constexpr int threads = 256;
+  const int threads = blockThreadsOfAdding();
   if (samples.count == 0)
     return;
   addDisplacements<D><<<static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads)), threads, 0,

@@ -1,10 +1,14 @@
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
+#include "Components/Transforms/Shared/OnCuda/ChainLaunches.h"
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 #include "Core/Compute/Cuda/Reduction.cuh"
+#include "Core/Compute/Performance/BlockChoice.h"
+#include "Core/Compute/Performance/LaunchShape.cuh"
 #include "Core/Registration/Samples/FixedPointSums.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera {
 namespace {
@@ -212,6 +216,80 @@ void covectorsOnCuda(Context& context, const SamplesOnCuda<D>& samples, std::siz
   checkLaunch("covectors of samples");
 }
 
+namespace {
+
+constexpr int pullBackThreads = 256;
+
+unsigned blocksOfLargest(std::size_t samples)
+{
+  return static_cast<unsigned>(std::min<std::size_t>(ceilDiv<std::size_t>(samples, pullBackThreads), 1024));
+}
+
+/// A warp takes one sample: 268 instructions find its place and weights, in double precision, and each of two
+/// rounds of 32 control points takes 91 and adds to three components: 8 rows of 4 points, which lie in 14
+/// sectors. Points are taken to have no order.
+KernelLaunch scatterLaunch(std::size_t samples, int threads)
+{
+  constexpr double rowSectors = 1.75, additions = 6;
+  KernelCost cost;
+  cost.issueSlots = 268 + 2 * 91;
+  cost.fp32 = 40;
+  cost.fp64 = 103;
+  cost.special = 20;
+  cost.integer = 200;
+  cost.globalInstructions = 8 + additions;
+  cost.l1Wavefronts = 8 + additions * 8;
+  cost.atomicSectors = additions * 8 * rowSectors;
+  cost.l2Sectors = 8 + cost.atomicSectors;
+  cost.dramReadBytes = 36;
+  cost.chain = {{LatencyClass::cycle, 1050},
+                {LatencyClass::special, 12},
+                {LatencyClass::constant, 7},
+                {LatencyClass::l1, 1},
+                {LatencyClass::dram, 6, 3}};
+  return {"adjoint",
+          {cost},
+          shapeOf(scatter<3, 3>, std::ceil(static_cast<double>(samples) / (threads / 32)), threads)};
+}
+
+/// A cubic B-spline in 3D stands for all: the others need fewer registers.
+int blockThreadsOfScatter(const Context& context, std::size_t samples)
+{
+  static BlockChoice choice({32, 64, 128, 256});
+  return choice.threads(context.device.ordinal, samples,
+                        [&](int threads) { return scatterLaunch(samples, threads); });
+}
+
+}
+
+std::vector<KernelLaunch> pullBackBSplineLaunches(const Context& context, std::size_t samples,
+                                                  std::size_t parameters)
+{
+  constexpr double warpBytes = 128;
+  KernelCost largest;
+  const unsigned blocks = blocksOfLargest(samples);
+  const double rounds = static_cast<double>(samples) / (1.0 * blocks * pullBackThreads);
+  largest.issueSlots = 40 + 25 * rounds;
+  largest.fp32 = 5 + 8 * rounds;
+  largest.integer = 20 + 12 * rounds;
+  largest.globalInstructions = largest.l1Wavefronts = 3 * rounds;
+  largest.l2Sectors = 12 * rounds;
+  largest.dramReadBytes = 3 * warpBytes * rounds;
+  largest.chain = {{LatencyClass::dram, 3 * rounds, 3}, {LatencyClass::cycle, 40 * rounds + 200}};
+  KernelCost move;
+  const double movedBlocks = std::min(std::ceil(static_cast<double>(parameters) / 256), 4096.0);
+  move.issueSlots = 120;
+  move.fp64 = 30;
+  move.globalInstructions = move.l1Wavefronts = 3;
+  move.l2Sectors = 24;
+  move.dramReadBytes = move.dramWrittenBytes = 2 * warpBytes;
+  move.chain = {{LatencyClass::l2, 2}, {LatencyClass::cycle, 300}};
+  return {{"memset", {KernelCost{}}, {1, 32, 16, 0, 16}},
+          {"largest", {largest}, shapeOf(largestMagnitude<3>, blocks, pullBackThreads)},
+          scatterLaunch(samples, blockThreadsOfScatter(context, samples)),
+          {"move", {move}, shapeOf(moveFixedPointSums<CovectorBound>, movedBlocks, 256)}};
+}
+
 template <int D>
 void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
                            const std::array<const float*, D>& covectors, const float* factors,
@@ -224,11 +302,10 @@ void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, co
     return;
   const cudaStream_t stream = cudaStreamOf(context);
   const FactoredCovectors<D> from{covectors, factors};
-  constexpr int threads = 256;
   checkCuda(cudaMemsetAsync(largest, 0, sizeof *largest, stream), "filling device memory");
   largestMagnitude<D>
-      <<<static_cast<unsigned>(std::min<std::size_t>(ceilDiv<std::size_t>(samples.count, threads), 1024)),
-         threads, 0, stream>>>(samples.count, from, largest);
+      <<<blocksOfLargest(samples.count), pullBackThreads, 0, stream>>>(samples.count, from, largest);
+  const int threads = blockThreadsOfScatter(context, samples.count);
   const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads / 32));
   const auto kernel = transform.order == 3   ? scatter<D, 3>
                       : transform.order == 2 ? scatter<D, 2>

@@ -31,6 +31,16 @@ TEST(CountingPlanTest, NoBinCanOverflowAndEverySampleIsCounted)
         const std::size_t ofCopy = plan.gather ? aRound : aRound >> plan.log2Copies;
         EXPECT_LE((ofCopy * plan.roundsBetweenFlushes) << plan.bits, 0xfffffffful);
         EXPECT_GE(plan.roundsBetweenFlushes, 1u);
+        for (const int threads : {32, 64, 96, 512, 1024, 4096}) {
+          const CountingPlan other = withThreads(plan, samples, threads);
+          EXPECT_LE(other.threads, plan.threads);
+          EXPECT_EQ(other.bits, plan.bits) << "results would differ";
+          EXPECT_EQ(other.blocks, plan.blocks);
+          const std::size_t round = static_cast<std::size_t>(other.threads) * CountingPlan::samplesAThread;
+          EXPECT_GE(round * other.rounds * (other.blocks / other.ranges), samples);
+          EXPECT_GE(other.roundsBetweenFlushes, 1u);
+          EXPECT_LE((other.ofBinARound() * other.roundsBetweenFlushes) << other.bits, 0xfffffffful);
+        }
         EXPECT_GE(plan.bits, CountingPlan::fewestBits);
         EXPECT_LE(plan.bits, CountingPlan::maxBits);
       }

@@ -1,0 +1,419 @@
+#include "Tools/Bench/Model/ModelCases.h"
+
+#include "Components/FieldInterpolators/Shared/SeparableOnCuda.h"
+#include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
+#include "Components/Transforms/Shared/OnCuda/ChainLaunches.h"
+#include "Core/Compute/Error.h"
+#include "Core/Image/Filters/BSplinePrefilter.h"
+#include "Core/Image/Filters/LineFilterOnCuda.h"
+#include "Core/Registration/Terms/WarpLatticeLaunch.h"
+#include "Tools/Bench/Model/TrilinearFromField.h"
+
+#include <memory>
+
+namespace tessera {
+namespace {
+
+using Volume = std::array<int, 3>;
+
+std::size_t voxelsOf(const Volume& volume)
+{
+  return static_cast<std::size_t>(volume[0]) * volume[1] * volume[2];
+}
+
+/// Voxels of 1 mm at the origin.
+ImageGeometry<3> geometryOf(const Volume& volume)
+{
+  ImageGeometry<3> geometry{{}, {1, 1, 1}, {}, identityMatrix<3>()};
+  for (int d = 0; d < 3; ++d)
+    geometry.size[d] = static_cast<std::size_t>(volume[d]);
+  return geometry;
+}
+
+/// Three planar components.
+struct Field {
+  std::array<Buffer<float>, 3> of;
+
+  Field(const Context& context, const Volume& volume)
+  {
+    for (int c = 0; c < 3; ++c) {
+      of[c] = Buffer<float>(context, voxelsOf(volume));
+      fillWithWave(context, volume, c, 3, of[c].span().data());
+    }
+  }
+  std::array<float*, 3> values() { return {of[0].span().data(), of[1].span().data(), of[2].span().data()}; }
+  std::array<const float*, 3> constValues()
+  {
+    return {of[0].span().data(), of[1].span().data(), of[2].span().data()};
+  }
+};
+
+using Bits = std::vector<std::uint32_t>;
+
+/// What a case does, and the bits of what it computes.
+struct Work {
+  std::function<void()> run;
+  std::function<std::vector<KernelLaunch>()> launches;
+  std::function<Bits()> result;
+};
+
+template <class T>
+void append(const Context& context, const Buffer<T>& values, Bits& bits)
+{
+  const std::vector<T> host = values.toHost(context);
+  const auto* const words = reinterpret_cast<const std::uint32_t*>(host.data());
+  bits.insert(bits.end(), words, words + host.size() * sizeof(T) / sizeof *words);
+}
+
+template <class T>
+void clear(const Context& context, Buffer<T>& values)
+{
+  context.stream->fill(values.span().data(), 0, values.span().size_bytes());
+}
+
+Buffer<float> noiseOf(const Context& context, std::size_t count, float highest)
+{
+  Buffer<float> values(context, count);
+  fillWithNoise(context, count, 0.0f, highest, values.span().data());
+  return values;
+}
+
+Work fieldCase(Context& context, const Volume& volume)
+{
+  constexpr int tile = 5;
+  struct Scene {
+    AlignedField<3> field;
+    Buffer<float> coefficients, values;
+  };
+  const auto scene = std::make_shared<Scene>();
+  for (int d = 0; d < 3; ++d) {
+    FieldAxis& axis = scene->field.axes[d];
+    axis.voxels = volume[d];
+    axis.points = volume[d] / tile + 4;
+    axis.first = 1;
+    axis.step = 1.0 / tile;
+  }
+  scene->field.indexFromOffset = identityMatrix<3>();
+  scene->coefficients = noiseOf(context, 3 * scene->field.pointCount(), 4);
+  scene->values = Buffer<float>(context, 3 * voxelsOf(volume));
+  const auto run = [scene, &context] {
+    separableDisplacementsOnCuda<3>(context, scene->field, scene->coefficients.span().data(),
+                                    {scene->values.span().data(), FieldLayout::planar, nullptr});
+  };
+  return {run, [scene] { return std::vector<KernelLaunch>{separableDisplacementsLaunch(scene->field)}; },
+          [scene, run, &context] {
+            Bits bits;
+            clear(context, scene->values);
+            run();
+            append(context, scene->values, bits);
+            return bits;
+          }};
+}
+
+SamplesOnCuda<3> latticeOf(const Volume& volume, const float* image)
+{
+  SamplesOnCuda<3> samples;
+  samples.count = voxelsOf(volume);
+  samples.pointFromIndex = geometryOf(volume).pointFromIndex();
+  samples.step = {1, 1, 1};
+  samples.positions = samples.imageSize = volume;
+  samples.image = image;
+  samples.fixed = image;
+  return samples;
+}
+
+Work warpCase(Context& context, const Volume& volume)
+{
+  struct Scene {
+    Buffer<float> fixed, moving, values;
+    Field field, gradients;
+    SamplesOnCuda<3> samples;
+    MovingOnCuda<3> image;
+    GatherTarget<3> target;
+  };
+  const std::size_t count = voxelsOf(volume);
+  const auto scene = std::make_shared<Scene>(Scene{noiseOf(context, count, 1000),
+                                                   noiseOf(context, count, 1000),
+                                                   Buffer<float>(context, count),
+                                                   Field(context, volume),
+                                                   Field(context, volume),
+                                                   {},
+                                                   {},
+                                                   {}});
+  scene->samples = latticeOf(volume, scene->fixed.span().data());
+  scene->image.image = InterpolatorOnCuda<3>(scene->moving.span().data(), geometryOf(volume), 1);
+  scene->image.gradientMatrix = identityMatrix<3>();
+  scene->target.moving = scene->values.span().data();
+  scene->target.gradientPerMm = scene->gradients.values();
+  const auto run = [scene, &context] {
+    warpLatticeOnCuda<3>(context, scene->samples, AffineMap<3>{identityMatrix<3>(), {}},
+                         scene->field.constValues(), scene->image, scene->target);
+  };
+  return {run, [volume] { return std::vector<KernelLaunch>{warpLatticeLaunch(volume)}; },
+          [scene, run, &context] {
+            Bits bits;
+            run();
+            append(context, scene->values, bits);
+            for (const Buffer<float>& component : scene->gradients.of)
+              append(context, component, bits);
+            return bits;
+          }};
+}
+
+/// The counting of HistogramOnCuda alone.
+class Counting final : public HistogramOnCuda {
+public:
+  using HistogramOnCuda::HistogramOnCuda;
+  void finish(Context&, MetricResult*) override {}
+};
+
+Work histogramCase(Context& context, const Volume& volume)
+{
+  constexpr int bins = 64;
+  constexpr float highest = 1000;
+  struct Scene {
+    Buffer<float> fixed, moving;
+    std::unique_ptr<Counting> counting;
+  };
+  const auto scene = std::make_shared<Scene>();
+  scene->fixed = noiseOf(context, voxelsOf(volume), highest);
+  scene->moving = noiseOf(context, voxelsOf(volume) + 7, highest);
+  ParzenWindows windows;
+  windows.fixed = {bins, 0, highest / (bins - 1), 0};
+  windows.moving = {bins, 3, highest / (bins - 5), -2};
+  windows.fixedUpperBound = highest;
+  windows.movingLimiter = SoftLimiter(0, highest, -1, highest + 1);
+  scene->counting = std::make_unique<Counting>(context, windows, 0);
+  scene->counting->begin(context);
+  const auto run = [scene, &context] {
+    scene->counting->accumulate(
+        context, {scene->fixed.span().data(), scene->moving.span().data() + 4, scene->fixed.size()});
+  };
+  return {run,
+          [scene] { return std::vector<KernelLaunch>{scene->counting->countingLaunch(scene->fixed.size())}; },
+          [scene, run, &context] {
+            Bits bits;
+            scene->counting->begin(context);
+            run();
+            append(context, scene->counting->counts(), bits);
+            return bits;
+          }};
+}
+
+Work adjointCase(Context& context, const Volume& volume)
+{
+  constexpr int tile = 8;
+  struct Scene {
+    std::array<Buffer<double>, 3> points;
+    std::array<Buffer<float>, 3> covectors;
+    Buffer<unsigned long long> sums;
+    Buffer<unsigned> largest;
+    Buffer<double> gradient;
+    SamplesOnCuda<3> samples;
+    ChainOnCuda<3> chain;
+  };
+  const auto scene = std::make_shared<Scene>();
+  SamplesOnCuda<3>& samples = scene->samples;
+  samples.count = voxelsOf(volume) / 8;
+  TransformOnCuda<3>& spline = scene->chain.links[0];
+  scene->chain.count = 1;
+  spline.kind = TransformKind::bspline;
+  spline.pointToIndex.fromOffset = identityMatrix<3>();
+  for (int d = 0; d < 3; ++d) {
+    spline.points[d] = volume[d] / tile + 4;
+    spline.pointToIndex.fromOffset[d][d] = 1.0 / tile;
+    spline.pointToIndex.originMm[d] = -1.5 * tile;
+    scene->points[d] = Buffer<double>(context, samples.count + 1000003 * d);
+    fillWithNoise(context, scene->points[d].size(), 0.0, static_cast<double>(volume[d] - 1),
+                  scene->points[d].span().data());
+    scene->covectors[d] = noiseOf(context, samples.count, 1);
+    samples.pointMm[d] = scene->points[d].span().data() + 1000003 * d;
+  }
+  const auto parameters = static_cast<std::size_t>(3 * spline.pointCount());
+  scene->sums = Buffer<unsigned long long>(context, parameters);
+  context.stream->fill(scene->sums.span().data(), 0, scene->sums.span().size_bytes());
+  scene->largest = Buffer<unsigned>(context, 1);
+  scene->gradient = Buffer<double>(context, parameters);
+  const auto run = [scene, &context] {
+    pullBackBSplineOnCuda<3>(context, scene->samples, scene->chain,
+                             {scene->covectors[0].span().data(), scene->covectors[1].span().data(),
+                              scene->covectors[2].span().data()},
+                             nullptr, scene->sums.span().data(), scene->largest.span().data(),
+                             scene->gradient.span().data(), {true, nullptr});
+  };
+  return {run,
+          [scene, parameters, &context] {
+            return pullBackBSplineLaunches(context, scene->samples.count, parameters);
+          },
+          [scene, run, &context] {
+            Bits bits;
+            run();
+            append(context, scene->gradient, bits);
+            return bits;
+          }};
+}
+
+struct TwoImages {
+  Buffer<float> from, to;
+};
+
+Work prefilterCase(Context& context, const Volume& volume)
+{
+  const auto scene = std::make_shared<TwoImages>(
+      TwoImages{noiseOf(context, voxelsOf(volume), 1000), Buffer<float>(context, voxelsOf(volume))});
+  const std::array<std::size_t, 3> size{static_cast<std::size_t>(volume[0]),
+                                        static_cast<std::size_t>(volume[1]),
+                                        static_cast<std::size_t>(volume[2])};
+  const auto run = [scene, size, filter = splineFilter(3), &context] {
+    filterLinesOnCuda(context, filter, LineEnds::mirrored, LinesOnCuda::along(size, 0),
+                      scene->from.span().data(), scene->to.span().data());
+  };
+  return {run,
+          [size, &context] {
+            return std::vector<KernelLaunch>{
+                filterRowsLaunch(context, splineFilter(3), LinesOnCuda::along(size, 0))};
+          },
+          [scene, run, &context] {
+            Bits bits;
+            clear(context, scene->to);
+            run();
+            append(context, scene->to, bits);
+            return bits;
+          }};
+}
+
+Work tapsCase(Context& context, const Volume& volume)
+{
+  const auto scene = std::make_shared<TwoImages>(
+      TwoImages{noiseOf(context, voxelsOf(volume), 1000), Buffer<float>(context, voxelsOf(volume))});
+  const std::array<std::size_t, 3> size{static_cast<std::size_t>(volume[0]),
+                                        static_cast<std::size_t>(volume[1]),
+                                        static_cast<std::size_t>(volume[2])};
+  const AxisTaps taps{std::vector<double>(9, 1.0 / 9), -4, 1, size[1]};
+  const auto run = [scene, size, taps, &context] {
+    tapLinesOnCuda(context, LinesOnCuda::along(size, 1), taps, scene->from.span().data(),
+                   scene->to.span().data());
+  };
+  return {
+      run,
+      [size, taps] { return std::vector<KernelLaunch>{tapLinesLaunch(LinesOnCuda::along(size, 1), taps)}; },
+      [scene, run, &context] {
+        Bits bits;
+        clear(context, scene->to);
+        run();
+        append(context, scene->to, bits);
+        return bits;
+      }};
+}
+
+Work landmarksCase(Context& context, const Volume& volume)
+{
+  constexpr int landmarks = 64;
+  struct Scene {
+    Buffer<double> landmarksMm, vectors;
+    Field field;
+    SamplesOnCuda<3> samples;
+    ChainOnCuda<3> chain;
+  };
+  const auto scene = std::make_shared<Scene>(Scene{Buffer<double>(context, 3 * landmarks),
+                                                   Buffer<double>(context, 3 * (landmarks + 4)),
+                                                   Field(context, volume),
+                                                   latticeOf(volume, nullptr),
+                                                   {}});
+  fillWithNoise(context, scene->landmarksMm.size(), 0.0, static_cast<double>(volume[0]),
+                scene->landmarksMm.span().data());
+  fillWithNoise(context, scene->vectors.size(), -1e-3, 1e-3, scene->vectors.span().data());
+  scene->chain.count = 1;
+  TransformOnCuda<3>& spline = scene->chain.links[0];
+  spline.kind = TransformKind::kernelSpline;
+  spline.landmarks = landmarks;
+  spline.landmarksMm = scene->landmarksMm.span().data();
+  spline.coefficients = scene->vectors.span().data();
+  const auto run = [scene, &context] {
+    addDisplacementsOnCuda<3>(context, scene->samples, scene->chain, scene->field.values());
+  };
+  return {run,
+          [volume] { return std::vector<KernelLaunch>{addDisplacementsLaunch(voxelsOf(volume), landmarks)}; },
+          [scene, run, &context] {
+            Bits bits;
+            for (Buffer<float>& component : scene->field.of)
+              clear(context, component);
+            run();
+            for (const Buffer<float>& component : scene->field.of)
+              append(context, component, bits);
+            return bits;
+          }};
+}
+
+Work trilinearCase(Context& context, const Volume& volume)
+{
+  struct Scene {
+    Buffer<float> image, to;
+    Field field;
+  };
+  const auto scene =
+      std::make_shared<Scene>(Scene{noiseOf(context, voxelsOf(volume), 1000),
+                                    Buffer<float>(context, voxelsOf(volume)), Field(context, volume)});
+  const auto run = [scene, volume, &context] {
+    trilinearFromFieldOnCuda(context, volume, scene->image.span().data(), scene->field.constValues(),
+                             scene->to.span().data());
+  };
+  return {run, [volume] { return std::vector<KernelLaunch>{trilinearFromFieldLaunch(volume)}; },
+          [scene, run, &context] {
+            Bits bits;
+            clear(context, scene->to);
+            run();
+            append(context, scene->to, bits);
+            return bits;
+          }};
+}
+
+struct Maker {
+  const char* name;
+  std::vector<int> blockThreads;
+  double itemsPerVoxel;
+  Work (*make)(Context&, const Volume&);
+};
+
+const Maker makers[] = {
+    {"field", {64, 128, 192, 256, 512, 1024}, 1, fieldCase},
+    {"warp", {64, 128, 192, 256, 512, 1024}, 1, warpCase},
+    {"histogram", {64, 128, 256, 512, 768, 1024}, 1, histogramCase},
+    {"adjoint", {32, 64, 96, 128, 192, 256}, 0.125, adjointCase},
+    {"prefilter", {32, 64, 128, 256, 512, 1024}, 1, prefilterCase},
+    {"landmarks", {32, 64, 96, 128, 192, 256}, 1, landmarksCase},
+    {"trilinear", {32, 64, 128, 256, 512, 1024}, 1, trilinearCase},
+    {"taps", {32, 64, 128, 256, 512, 1024}, 1, tapsCase},
+};
+
+}
+
+std::vector<std::string> modelKernels()
+{
+  std::vector<std::string> names;
+  for (const Maker& maker : makers)
+    names.push_back(maker.name);
+  return names;
+}
+
+ModelCase modelCase(Context& context, const std::string& kernel, const Volume& volume)
+{
+  std::string known;
+  for (const Maker& maker : makers) {
+    if (kernel == maker.name) {
+      const Work work = maker.make(context, volume);
+      return {kernel,
+              std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x" + std::to_string(volume[2]),
+              maker.itemsPerVoxel * static_cast<double>(voxelsOf(volume)),
+              maker.blockThreads,
+              work.run,
+              work.launches,
+              work.result};
+    }
+    known += (known.empty() ? "" : ", ") + std::string(maker.name);
+  }
+  throw Error(ExitCode::usage, "--method: \"" + kernel + "\": no such kernel. Allowed: " + known + ".");
+}
+
+}
