@@ -1,18 +1,22 @@
 #include "Components/RegisterComponents.h"
+#include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Performance/Microbenchmarks.h"
 #include "Tools/Bench/Calibration/CalibrationBench.h"
 #include "Tools/Bench/Images/FileBench.h"
 #include "Tools/Bench/Images/InverseBench.h"
 #include "Tools/Bench/Images/PyramidBench.h"
 #include "Tools/Bench/Images/ResampleBench.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
+#include "Tools/Bench/Model/ModelBench.h"
 #include "Tools/Bench/Registration/BendingBench.h"
 #include "Tools/Bench/Registration/BsiBench.h"
 #include "Tools/Bench/Registration/CostBench.h"
 #include "Tools/Bench/Registration/LandmarkBench.h"
 #include "Tools/Bench/Sparse/SpGemmBench.h"
+#include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 
 #include <charconv>
@@ -54,34 +58,44 @@ ProgramText benchText()
   Option pixels = ownOption(
       "pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)");
   pixels.repeatable = true;
+  Option block =
+      ownOption("block", "THREADS", "model: threads of a block; may be repeated (default: six sizes)");
+  block.repeatable = true;
   Option bins = ownOption("bins", "N", "cost: bins a side of joint histograms (default: 64)");
-  return {"tessera-bench",
-          "tessera-bench --device cuda --tile 5",
-          "Measures dense B-spline fields (bsi, the default), dense costs and their parts (cost), "
-          "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's "
-          "filter (resample), the inverse of a B-spline after an affine transform (inverse), "
-          "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK "
-          "(files), landmarks tracked by structure tensors, splines of landmarks fitted and their fields "
-          "(landmarks) or "
-          "products of sparse matrices with themselves (spgemm) "
-          "beside the machine's own limit; or the rates by which --device auto of tessera-transform chooses "
-          "(calibrate), which it "
-          "stores.",
-          {{"What",
-            {volume, transform, tile, method,
-             ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
-             ownOption("layouts", "", "interleaved and padded fields too"), metric, bins, matrix, pixels,
-             ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
-             ownOption("no-itk", "", "resample and pyramid: without ITK's filters")}},
-           {"How",
-            {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N, spgemm also cuda:N,M (default: auto)"),
-             ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
-             ownOption("json", "", "for machines"),
-             {"o", "FILE.txt",
-              "calibrate: where the rates are stored (default: $TESSERA_CALIBRATION, else "
-              "$XDG_CONFIG_HOME/tessera/calibration.txt, else ~/.config/tessera/calibration.txt)"}}},
-           commonOptions()},
-          exitCodesText()};
+  return {
+      "tessera-bench",
+      "tessera-bench --device cuda --tile 5",
+      "Measures dense B-spline fields (bsi, the default), dense costs and their parts (cost), "
+      "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's "
+      "filter (resample), "
+      "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK "
+      "(files), landmarks tracked by structure tensors, splines of landmarks fitted and their fields "
+       "(landmarks) or "
+      "products of sparse matrices with themselves (spgemm) "
+      "beside the machine's own limit; or the rates by which --device auto of tessera-transform chooses "
+      "(calibrate), which it stores, and with --model what the performance model must know about a GPU; or "
+      "kernels with several block sizes beside what the model predicts (model). What the GPUs of this "
+      "machine were measured as is shown by machine.",
+      {{"What",
+        {volume, transform, tile, method,
+         ownOption("all-methods", "", "every method of the device (default: Separable alone)"), block,
+         ownOption("layouts", "", "interleaved and padded fields too"), metric, bins, matrix, pixels,
+         ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
+         ownOption("no-itk", "", "resample and pyramid: without ITK's filters"),
+         ownOption("counts", "",
+                   "model: runs each kernel once, for a profiler, and writes what the model counts"),
+         ownOption("model", "", "calibrate: microbenchmarks of a GPU, in less than 10 s")}},
+       {"How",
+        {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N, spgemm also cuda:N,M (default: auto)"),
+         ownOption("repeats", "N",
+                   "timed repeats, of which the median counts (default: 11); model: with 0 each kernel runs "
+                   "once, for a profiler"),
+         ownOption("json", "", "for machines"),
+         {"o", "FILE.txt",
+          "calibrate: where the rates are stored (default: $TESSERA_CALIBRATION, else "
+          "$XDG_CONFIG_HOME/tessera/calibration.txt, else ~/.config/tessera/calibration.txt)"}}},
+       commonOptions()},
+      exitCodesText()};
 }
 
 std::array<int, 3> volumeOf(const std::string& text)
@@ -244,6 +258,74 @@ const Benchmark benchmarks[] = {
      true},
 };
 
+/// The context of --device, which must be a GPU.
+Context gpuContext(const Arguments& arguments)
+{
+  const std::string device = arguments.text("device", "cuda");
+  const DeviceChoice choice = chooseDevice(device == "auto" ? "cuda" : device, "--device", "");
+  if (choice.device.kind == DeviceKind::cpu)
+    throw Error(ExitCode::usage,
+                "--device: \"" + device + "\": the performance model is one of GPUs. Allowed: cuda, cuda:N.");
+  return makeContext(choice.device, 1);
+}
+
+/// The name by which the rates of a device are stored.
+std::string gpuName(const CudaDevice& device)
+{
+  return device.name + ", " + std::to_string(device.multiprocessors) + " multiprocessors";
+}
+
+int calibrateModel(const Arguments& arguments)
+{
+  Context context = gpuContext(arguments);
+  GpuRates rates = measureGpuRates(context);
+  std::string notes;
+  for (const std::string& name : replaceUnusable(rates))
+    notes += name + ": no usable number was measured, so that of an H100 is taken.\n";
+  const std::string path = arguments.text("o", gpuRatesPath(rates.gpu));
+  if (path.empty())
+    throw Error(ExitCode::usage,
+                "-o: not given, and there is no folder of settings: HOME is not set. Allowed: -o FILE.txt.");
+  std::error_code ignored; // writeTextFile reports the error
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  writeTextFile(path, gpuRatesText(rates));
+  return printText(gpuRatesTable(rates) + notes + "\nWritten to " + path + ".\n");
+}
+
+int showMachine()
+{
+  std::string text = machineText(true) + "\n";
+  const CudaDevices devices = findCudaDevices();
+  if (devices.found.empty())
+    text += "no GPU: " + devices.whyNone + "\n";
+  for (const CudaDevice& device : devices.found) {
+    const std::optional<GpuRates> rates = storedGpuRates(gpuName(device));
+    text +=
+        "\n"
+        + (rates ? gpuRatesTable(*rates)
+                 : gpuName(device) + ": not measured yet. `tessera-bench calibrate --model` measures it.\n");
+  }
+  return printText(text);
+}
+
+int showModel(const Arguments& arguments)
+{
+  const BsiSettings given = bsiSettings(arguments);
+  ModelSettings settings{given.volumes, arguments.all("method"), {}, 9};
+  if (!arguments.has("volume"))
+    settings.volumes = {{96, 96, 96}, {192, 192, 192}, {352, 320, 288}};
+  if (arguments.has("repeats"))
+    settings.repeats = given.repeats;
+  for (const std::string& text : arguments.all("block"))
+    settings.blockThreads.push_back(static_cast<int>(positiveNumber("--block", text, 32, 1024)));
+  Context context = gpuContext(arguments);
+  if (arguments.has("counts"))
+    return printText(modelCounts(context, settings));
+  GpuRates rates = measureGpuRates(context);
+  replaceUnusable(rates);
+  return printText(machineText(true) + "\n" + modelBench(context, rates, settings));
+}
+
 /// The file that receives the measured rates. Throws Error(usage) for a name from which rates are not read,
 /// and Error(unwritableOutput) if it cannot be written, both before any measurement.
 std::string calibrationTarget(const Arguments& arguments)
@@ -296,17 +378,18 @@ const Benchmark& benchmarkOf(std::vector<std::string>& tokens)
     }
     known += (known.empty() ? "" : ", ") + benchmark.name;
   }
-  throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front()
-                                   + "\": no such benchmark. Allowed: " + known + ", calibrate.");
+  throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: "
+                                   + known + ", calibrate, machine, model.");
 }
 
 int run(int count, char** words, RunLog& log)
 {
   std::vector<std::string> tokens(words + 1, words + count);
-  const bool calibrates = !tokens.empty() && tokens.front() == "calibrate";
-  if (calibrates)
+  const std::string word = tokens.empty() ? "" : tokens.front();
+  const bool calibrates = word == "calibrate", isOfModel = word == "machine" || word == "model";
+  if (calibrates || isOfModel)
     tokens.erase(tokens.begin());
-  const Benchmark& benchmark = calibrates ? benchmarks[0] : benchmarkOf(tokens);
+  const Benchmark& benchmark = calibrates || isOfModel ? benchmarks[0] : benchmarkOf(tokens);
   const Arguments arguments = parseCommandLine(benchText().groups, tokens);
   if (arguments.has("help"))
     return printText(helpText(benchText()));
@@ -315,6 +398,10 @@ int run(int count, char** words, RunLog& log)
   setVerbosity(arguments, log);
   setPriority(arguments, log);
 
+  if (isOfModel)
+    return word == "machine" ? showMachine() : showModel(arguments);
+  if (calibrates && arguments.has("model"))
+    return calibrateModel(arguments);
   Registry registry;
   registerComponents(registry);
   if (calibrates) // the device must not have been started before it
