@@ -67,12 +67,12 @@ ProgramText benchText()
       "tessera-bench --device cuda --tile 5",
       "Measures dense B-spline fields (bsi, the default), dense costs and their parts (cost), "
       "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's "
-      "filter (resample), "
+      "filter (resample), the inverse of a B-spline after an affine transform (inverse), "
       "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK "
       "(files), landmarks tracked by structure tensors, splines of landmarks fitted and their fields "
-       "(landmarks) or "
+      "(landmarks) or "
       "products of sparse matrices with themselves (spgemm) "
-      "beside the machine's own limit; or the rates by which --device auto of tessera-transform chooses "
+      "beside the machine's own limit; or the rates by which --device auto chooses "
       "(calibrate), which it stores, and with --model what the performance model must know about a GPU; or "
       "kernels with several block sizes beside what the model predicts (model). What the GPUs of this "
       "machine were measured as is shown by machine.",
