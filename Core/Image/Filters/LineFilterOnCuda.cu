@@ -114,6 +114,8 @@ public:
   {
     constexpr double warpBytes = 128, segment = segmentLength;
     const double sides = 2.0 * std::min(work_.reach, work_.segments - 1);
+    // The lanes of a warp lie in so many lines, and each has wavefronts of its own.
+    const double lines = std::max(1.0, 32.0 / work_.segments) + 0.2;
     const double written = 1.0 * work_.length / (work_.segments * segment); // share of the threads' elements
     KernelCost load, sum, filter, store;
     load.issueSlots = 364;
@@ -121,7 +123,7 @@ public:
     load.special = 6;
     load.integer = 200;
     load.globalInstructions = segment;
-    load.l1Wavefronts = 1.3 * segment;
+    load.l1Wavefronts = lines * segment;
     load.sharedInstructions = load.sharedWavefronts = segment;
     load.l2Sectors = 4 * segment * written;
     load.dramReadBytes = warpBytes * segment * written;
@@ -148,7 +150,7 @@ public:
     store.fp32 = 37;
     store.integer = 166;
     store.globalInstructions = segment * written;
-    store.l1Wavefronts = 1.3 * segment * written;
+    store.l1Wavefronts = lines * segment * written;
     store.sharedInstructions = store.sharedWavefronts = segment;
     store.l2Sectors = 4 * segment * written;
     store.dramWrittenBytes = warpBytes * segment * written;

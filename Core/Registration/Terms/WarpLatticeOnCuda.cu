@@ -316,14 +316,21 @@ KernelLaunch warpLatticeLaunch(const std::array<int, 3>& positions)
   KernelCost row;
   row.issueSlots = 204;
   row.fp32 = 94;
-  row.integer = 58;
+  row.integer = 54;
   row.globalInstructions = 15;
-  row.l1Wavefronts = 3 + 8 * 1.5 + 4;
+  row.l1Wavefronts = 3 + 8 * 2 + 4; // corners lie in two lines of the cache
   row.l2Sectors = 3 * 4 + 2 * rowSectors + 4 * 4;
   row.dramReadBytes = 4 * warpBytes;
   row.dramWrittenBytes = 4 * warpBytes;
   // The next row's displacement is on its way while a row is handled, and takes longer than the corners.
   row.chain = {{LatencyClass::cycle, 188}, {LatencyClass::constant, 2}, {LatencyClass::dram, 3, 3}};
+  // At the end of a row half of the warps have lanes at the border, which take another path beside the
+  // others.
+  KernelCost border;
+  border.issueSlots = 230;
+  border.fp32 = 95;
+  border.integer = 80;
+  row.add(0.5 / std::ceil(positions[0] / 32.0), border);
   const int height = heightOfBlocks();
   const double columns = std::ceil(1.0 * positions[0] / blockWidth),
                rows = std::ceil(1.0 * positions[1] / (height * rowsAThread)), slices = positions[2],

@@ -108,9 +108,9 @@ KernelLaunch trilinearFromFieldLaunch(const std::array<int, 3>& size)
   cost.issueSlots = 128;
   cost.fp32 = 46;
   cost.special = 9;
-  cost.integer = 49;
+  cost.integer = 46;
   cost.globalInstructions = 12;
-  cost.l1Wavefronts = 3 + 8 * 1.5 + 1;
+  cost.l1Wavefronts = 3 + 8 * 2 + 1;
   cost.l2Sectors = 3 * 4 + 4 * rowSectors + 4;
   cost.dramReadBytes = 4 * warpBytes;
   cost.dramWrittenBytes = warpBytes;

@@ -49,7 +49,7 @@ KernelLaunch HistogramOnCuda::countingLaunch(std::size_t pairs) const
   round.fp32 = 72 + 30;
   round.fp64 = 8;
   round.special = 8;
-  round.integer = 62;
+  round.integer = 56;
   round.globalInstructions = 2;
   round.l1Wavefronts = 8;
   round.sharedInstructions = 16;
@@ -75,7 +75,7 @@ KernelLaunch HistogramOnCuda::countingLaunch(std::size_t pairs) const
   flush.integer = 20 + 32 * perWarp;
   flush.globalInstructions = perWarp;
   flush.sharedInstructions = flush.sharedWavefronts = 2 * copies * perWarp;
-  flush.meetingSectors = 8 * perWarp;
+  flush.meetingSectors = flush.l2Sectors = 8 * perWarp;
   flush.barriers = 1;
   flush.chain = {{LatencyClass::cycle, 130 + 167 * perWarp},
                  {LatencyClass::shared, perWarp},

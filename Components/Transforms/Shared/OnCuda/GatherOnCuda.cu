@@ -130,7 +130,8 @@ KernelLaunch addDisplacementsLaunch(std::size_t samples, int landmarks)
   cost.fp64 = 39;
   cost.special = 12;
   cost.integer = 42;
-  cost.globalInstructions = cost.l1Wavefronts = 23;
+  cost.globalInstructions = 23;
+  cost.l1Wavefronts = 42; // a double takes two, even if all lanes share it
   cost.l2Sectors = 24;
   cost.dramReadBytes = cost.dramWrittenBytes = 3 * warpBytes;
   cost.chain = {{LatencyClass::cycle, 610},
@@ -140,11 +141,12 @@ KernelLaunch addDisplacementsLaunch(std::size_t samples, int landmarks)
                 {LatencyClass::dram, 3, 3}};
   KernelCost landmark;
   landmark.issueSlots = 43;
-  landmark.fp32 = 5;
+  landmark.fp32 = 8.5;
   landmark.fp64 = 23;
   landmark.special = 1;
-  landmark.integer = 4.5;
-  landmark.globalInstructions = landmark.l1Wavefronts = 6;
+  landmark.integer = 1.1;
+  landmark.globalInstructions = 6;
+  landmark.l1Wavefronts = 12;
   landmark.chain = {{LatencyClass::cycle, 155}, {LatencyClass::specialFp64, 1}, {LatencyClass::l1, 6, 24}};
   cost.add(landmarks, landmark);
   const int threads = blockThreadsOfAdding();
