@@ -1,7 +1,6 @@
 #include "Tools/Bench/BenchClock.h"
 
 #include "Core/Compute/Threads/Parallel.h"
-#include "Tools/Bench/BenchReport.h"
 
 #include <chrono>
 #include <cstring>
@@ -21,6 +20,20 @@ std::string cpuText(int threads)
 std::string measuredDevice(const Context& context)
 {
   return context.onCuda() ? "cuda" : cpuText(context.threads);
+}
+
+BenchResult measuredRow(const Context& context, const std::string& caseName, const std::string& method,
+                        const BenchTimes& times, double items, double bytes)
+{
+  BenchResult result;
+  result.caseName = caseName;
+  result.method = method;
+  result.device = measuredDevice(context);
+  result.ms = times.ms;
+  result.msWarm = times.msWarm;
+  result.items = items;
+  result.bytes = bytes;
+  return result;
 }
 
 void copyBytes(Context& context, void* to, const void* from, std::size_t bytes)

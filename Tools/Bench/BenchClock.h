@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Memory/Buffer.h"
+#include "Tools/Bench/BenchReport.h"
 
 #include <functional>
 #include <string>
@@ -15,6 +16,10 @@ struct BenchTimes {
 std::string cpuText(int threads);
 /// "cuda", or cpuText() with the context's number of threads.
 std::string measuredDevice(const Context&);
+
+/// A row of work on the context that handles so many items and must move so many bytes.
+BenchResult measuredRow(const Context&, const std::string& caseName, const std::string& method,
+                        const BenchTimes&, double items, double bytes);
 
 /// Copies memory on the context's device; on the CPU with all of the context's threads.
 void copyBytes(Context&, void* to, const void* from, std::size_t bytes);

@@ -66,17 +66,12 @@ private:
   {
     const InverseCounts counts = asInverse(*inverted_)->takeCounts();
     const double share = 1e6 / static_cast<double>(counts.points);
-    BenchResult result;
-    result.caseName = name_;
-    result.method =
+    const std::string counted =
         method + ", per million voxels: "
         + std::to_string(std::lround(static_cast<double>(counts.searchedAgain) * share)) + " searched again, "
         + std::to_string(std::lround(static_cast<double>(counts.withoutRoot()) * share)) + " without root";
-    result.device = measuredDevice(context_);
-    result.ms = times.ms;
-    result.msWarm = times.msWarm;
-    result.items = static_cast<double>(lattice_.voxelCount());
-    result.bytes = result.items * 3 * sizeof(float);
+    const auto voxels = static_cast<double>(lattice_.voxelCount());
+    BenchResult result = measuredRow(context_, name_, counted, times, voxels, 3 * sizeof(float) * voxels);
     result.largestError = counts.largestResidualMm / voxelMm_;
     results_.push_back(result);
   }

@@ -141,15 +141,7 @@ public:
 private:
   BenchResult& add(const std::string& method, const BenchTimes& times, double bytes)
   {
-    BenchResult result;
-    result.caseName = name_;
-    result.method = method;
-    result.device = measuredDevice(context_);
-    result.ms = times.ms;
-    result.msWarm = times.msWarm;
-    result.items = items_;
-    result.bytes = bytes;
-    return results_.emplace_back(std::move(result));
+    return results_.emplace_back(measuredRow(context_, name_, method, times, items_, bytes));
   }
   /// Adds the row of passes that must move `bytes` bytes.
   BenchResult& addPasses(const std::string& method, const BenchTimes& times, double bytes)

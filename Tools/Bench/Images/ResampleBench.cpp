@@ -190,21 +190,13 @@ private:
         results[i].mismatches = static_cast<double>(agreement.mismatches);
       }
     results.push_back(row("ITK", {ms, ms}));
-    results.back().device = cpuText();
+    results.back().device = cpuText(context_.threads);
   }
 
-  std::string cpuText() const { return "cpu, " + std::to_string(context_.threads) + " threads"; }
   BenchResult row(const std::string& method, const BenchTimes& times) const
   {
-    BenchResult result;
-    result.caseName = name_;
-    result.method = method;
-    result.device = context_.onCuda() ? "cuda" : cpuText();
-    result.ms = times.ms;
-    result.msWarm = times.msWarm;
-    result.items = static_cast<double>(values_.size());
-    result.bytes = bytesAVoxel * result.items;
-    return result;
+    const auto items = static_cast<double>(values_.size());
+    return measuredRow(context_, name_, method, times, items, bytesAVoxel * items);
   }
 
   Context& context_;
@@ -233,15 +225,9 @@ void measureVolume(const Registry& registry, Context& context, BenchClock& clock
     const BenchTimes copy = clock.time(
         [&] { copyBytes(context, to.span().data(), from.span().data(), from.span().size_bytes()); });
     copyMs = copy.ms;
-    BenchResult result;
-    result.caseName = nameOf<D>(size);
-    result.method = "copy of 4 bytes";
-    result.device = context.onCuda() ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads";
-    result.ms = copy.ms;
-    result.msWarm = copy.msWarm;
-    result.items = static_cast<double>(from.size());
-    result.bytes = bytesAVoxel * result.items;
-    results.push_back(result);
+    const auto items = static_cast<double>(from.size());
+    results.push_back(
+        measuredRow(context, nameOf<D>(size), "copy of 4 bytes", copy, items, bytesAVoxel * items));
   }
   for (const std::string& transform : settings.transforms)
     for (const std::string& interpolator : settings.interpolators)

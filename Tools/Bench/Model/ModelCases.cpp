@@ -72,6 +72,17 @@ void clear(const Context& context, Buffer<T>& values)
   context.stream->fill(values.span().data(), 0, values.span().size_bytes());
 }
 
+/// The bits that `run` writes to an array.
+template <class T>
+Bits bitsWritten(const Context& context, const std::function<void()>& run, Buffer<T>& values)
+{
+  Bits bits;
+  clear(context, values);
+  run();
+  append(context, values, bits);
+  return bits;
+}
+
 Buffer<float> noiseOf(const Context& context, std::size_t count, float highest)
 {
   Buffer<float> values(context, count);
@@ -102,13 +113,7 @@ Work fieldCase(Context& context, const Volume& volume)
                                     {scene->values.span().data(), FieldLayout::planar, nullptr});
   };
   return {run, [scene] { return std::vector<KernelLaunch>{separableDisplacementsLaunch(scene->field)}; },
-          [scene, run, &context] {
-            Bits bits;
-            clear(context, scene->values);
-            run();
-            append(context, scene->values, bits);
-            return bits;
-          }};
+          [scene, run, &context] { return bitsWritten(context, run, scene->values); }};
 }
 
 SamplesOnCuda<3> latticeOf(const Volume& volume, const float* image)
@@ -274,13 +279,7 @@ Work prefilterCase(Context& context, const Volume& volume)
             return std::vector<KernelLaunch>{
                 filterRowsLaunch(context, splineFilter(3), LinesOnCuda::along(size, 0))};
           },
-          [scene, run, &context] {
-            Bits bits;
-            clear(context, scene->to);
-            run();
-            append(context, scene->to, bits);
-            return bits;
-          }};
+          [scene, run, &context] { return bitsWritten(context, run, scene->to); }};
 }
 
 Work tapsCase(Context& context, const Volume& volume)
@@ -298,13 +297,7 @@ Work tapsCase(Context& context, const Volume& volume)
   return {
       run,
       [size, taps] { return std::vector<KernelLaunch>{tapLinesLaunch(LinesOnCuda::along(size, 1), taps)}; },
-      [scene, run, &context] {
-        Bits bits;
-        clear(context, scene->to);
-        run();
-        append(context, scene->to, bits);
-        return bits;
-      }};
+      [scene, run, &context] { return bitsWritten(context, run, scene->to); }};
 }
 
 Work landmarksCase(Context& context, const Volume& volume)
@@ -360,13 +353,7 @@ Work trilinearCase(Context& context, const Volume& volume)
                              scene->to.span().data());
   };
   return {run, [volume] { return std::vector<KernelLaunch>{trilinearFromFieldLaunch(volume)}; },
-          [scene, run, &context] {
-            Bits bits;
-            clear(context, scene->to);
-            run();
-            append(context, scene->to, bits);
-            return bits;
-          }};
+          [scene, run, &context] { return bitsWritten(context, run, scene->to); }};
 }
 
 struct Maker {

@@ -28,20 +28,6 @@ double millisecondsOf(const std::function<void()>& work)
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-BenchResult row(const std::string& name, const std::string& method, const Context& context,
-                const BenchTimes& times, double items, double bytes)
-{
-  BenchResult result;
-  result.caseName = name;
-  result.method = method;
-  result.device = measuredDevice(context);
-  result.ms = times.ms;
-  result.msWarm = times.msWarm;
-  result.items = items;
-  result.bytes = bytes;
-  return result;
-}
-
 constexpr Size<3> trackedSize{256, 256, 94};
 constexpr std::array<int, 3> plantedShift{5, -3, 2};
 constexpr std::size_t trackedLandmarks = 4000;
@@ -95,7 +81,7 @@ void measureTracking(Context& context, BenchClock& clock, std::size_t repeats,
     times = clock.time(search);
   else
     times.ms = times.msWarm = medianOfLongRuns(repeats, [&] { return millisecondsOf(search); });
-  BenchResult result = row(name, "sest: search", context, times, candidates, 0);
+  BenchResult result = measuredRow(context, name, "sest: search", times, candidates, 0);
   result.mismatches = 0;
   for (const LeastCost& place : found)
     for (std::size_t d = 0; d < 3; ++d)
@@ -110,7 +96,7 @@ void measureTracking(Context& context, BenchClock& clock, std::size_t repeats,
       found = searchStructureTensors(context, a, b, keypoints, keypoints, window);
     });
   });
-  results.push_back(row(name, "sest: both images, search", context, times, candidates, 0));
+  results.push_back(measuredRow(context, name, "sest: both images, search", times, candidates, 0));
 }
 
 /// The parts of a stage of `track --method mind` on an image of a lung: keypoints, descriptors, the search
@@ -126,7 +112,7 @@ void measureSelfSimilarity(Context& context, std::size_t repeats, std::vector<Be
   const auto measure = [&](const std::string& method, double items, const std::function<void()>& work) {
     BenchTimes times;
     times.ms = times.msWarm = medianOfLongRuns(repeats, [&] { return millisecondsOf(work); });
-    results.push_back(row(volume, "mind: " + method, context, times, items, 0));
+    results.push_back(measuredRow(context, volume, "mind: " + method, times, items, 0));
   };
   measure("keypoints", voxels, [&] { FoerstnerKeypoints(context, image, mask).inCubes(context, 6); });
   measure("descriptors of an image", voxels, [&] { const DescribedImage described(context, image); });
@@ -183,8 +169,9 @@ void measureFit(Context& context, std::size_t count, std::size_t repeats, std::v
   times.ms = times.msWarm = medianOfLongRuns(repeats, [&] {
     return millisecondsOf([&] { splineVectors<3>(context, pairs.model, pairs.movingMm).value(); });
   });
-  results.push_back(row("fit of " + std::to_string(count) + " landmarks", "Cholesky", context, times,
-                        static_cast<double>(count), static_cast<double>(count * count * sizeof(double))));
+  results.push_back(measuredRow(context, "fit of " + std::to_string(count) + " landmarks", "Cholesky", times,
+                                static_cast<double>(count),
+                                static_cast<double>(count * count * sizeof(double))));
 }
 
 /// Mean and largest error of a field at some of its voxels.
@@ -233,7 +220,7 @@ void measureField(Context& context, BenchClock& clock, const std::array<int, 3>&
                            + (smoothing ? ", smoothed" : "");
   std::vector<float> field(3 * lattice.voxelCount());
   const auto add = [&](const std::string& method, const BenchTimes& times) {
-    BenchResult result = row(name, method, context, times, voxels, 12 * voxels);
+    BenchResult result = measuredRow(context, name, method, times, voxels, 12 * voxels);
     addErrors(result, spline, lattice, [&](std::size_t v) {
       return Vec<3>{field[3 * v], field[3 * v + 1], field[3 * v + 2]};
     });
