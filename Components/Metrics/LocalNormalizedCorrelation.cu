@@ -21,7 +21,7 @@ template <int Radius>
 constexpr int blocksOfSlopes = Radius == 3 ? 6 : 8;
 
 /// The intensities at a position, in units of their images' ranges; returns whether the position counts.
-/// Those of a position that is not there are not read.
+/// At a position that is not there nothing is read, and it does not count.
 __device__ __forceinline__ bool readPair(const UnitPairs& pairs, unsigned position, float& f, float& m,
                                          bool isThere = true)
 {

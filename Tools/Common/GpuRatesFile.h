@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// What microbenchmarks found out about a GPU as a parameter text, lines `(Name value)`.
+/// The measured properties of a GPU as a parameter text, lines `(Name value)`.
 std::string gpuRatesText(const GpuRates&);
 
 /// Reads the text that gpuRatesText writes. Throws Error(usage) with file and line for another version and

@@ -18,7 +18,7 @@ struct CpuRates {
 struct CudaRates {
   double sample, voxel, evaluation;
 };
-/// Of linear transforms, and of others.
+/// The first rates are for linear transforms, the second for all others.
 struct RatesOfDimension {
   CpuRates cpu[2];
   CudaRates cuda[2];

@@ -32,7 +32,7 @@ StageWork workOf(const Registry&, const CheckedStage<D>&, const StageInput<D>&);
 double cpuSeconds(const Calibration&, const StageWork&, int threads);
 double cudaSeconds(const Calibration&, const StageWork&);
 
-/// What a run is predicted to take, reading and writing left out.
+/// The predicted time of a run, without reading and writing.
 struct PredictedRun {
   double seconds = 0;
   bool onCuda = false;      // one stage at least

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// What the choice of a device goes by, beside the matrices.
+/// The wishes and limits by which a device is chosen, beside the matrices.
 struct ProductRequest {
   std::string device; // as --device names it
   SpGemmAlgorithm algorithm = SpGemmAlgorithm::automatic;

@@ -4,12 +4,12 @@
 
 namespace tessera {
 
-/// What microbenchmarks find out about a GPU. The performance model (KernelModels.h) knows a GPU by these
-/// numbers alone. Cycles are those of a multiprocessor's clock while it computes.
+/// The properties of a GPU that microbenchmarks measure. The performance model (KernelModels.h) knows a GPU
+/// by these numbers alone. Cycles are those of a multiprocessor's clock while it computes.
 struct GpuRates {
   std::string gpu; // name and number of multiprocessors, "NVIDIA H200, 132 multiprocessors"
   double multiprocessors = 0, clockGHz = 0, cacheBytes = 0;
-  // What a multiprocessor has for its active blocks, by the driver.
+  // The driver says how much a multiprocessor has for its active blocks.
   double schedulers = 4, maxBlocks = 0, maxWarps = 0, registers = 0, sharedBytes = 0, reservedSharedBytes = 0;
 
   // Cycles from the start of an operation to the start of one that needs its result.

@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// What an operation of a dependent chain waits for. `cycle` is one cycle of instructions whose latency is
-/// fixed: additions, multiplications, jumps.
+/// The unit that an operation of a dependent chain waits for. `cycle` is one cycle of instructions whose
+/// latency is fixed: additions, multiplications, jumps.
 enum class LatencyClass { cycle, special, specialFp64, constant, shared, l1, l2, dram, barrier };
 
 /// A part of the chain of dependent operations of a warp: so many operations, of which `inFlight` wait at the
@@ -17,8 +17,8 @@ struct ChainLink {
   double inFlight = 1;
 };
 
-/// What one warp of a launch costs, the mean over all warps. A function beside each kernel's launch counts it
-/// from the algorithm and from the instructions that the compiler makes of it;
+/// The work of one warp of a launch, the mean over all warps. A function beside each kernel's launch counts
+/// it from the algorithm and from the instructions that the compiler makes of it;
 /// Testing/Benchmarks/kernel-counts holds the counts against the hardware's counters.
 struct KernelCost {
   double issueSlots = 0; // instructions of every kind

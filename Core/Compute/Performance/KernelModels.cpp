@@ -87,7 +87,7 @@ Bound throughput(const GpuRates& rates, const KernelCost& cost, double warpsABlo
   return bound;
 }
 
-/// What a warp alone takes for its chain; it starts at most one instruction a cycle.
+/// The time of a warp alone for its chain. It starts at most one instruction a cycle.
 double latencySeconds(const GpuRates& rates, const KernelCost& cost)
 {
   double cycles = 0;
@@ -124,7 +124,7 @@ Bound wave(const GpuRates& rates, const KernelLaunch& launch, const KernelCost& 
   return {isSum ? std::max(bound.seconds, alone) : joined(bound.seconds, alone, rates.exponent), by};
 }
 
-/// What the two older models need about a warp.
+/// The quantities of a warp that the two older models need.
 struct OfWarp {
   double computing = 0; // cycles, by latencies
   double global = 0, shared = 0, conflicts = 1;

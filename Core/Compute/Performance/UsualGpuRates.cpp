@@ -2,7 +2,7 @@
 
 namespace tessera {
 
-// As `tessera-bench calibrate --model` measured them.
+// These numbers are from `tessera-bench calibrate --model`.
 const GpuRates& usualGpuRates()
 {
   static const GpuRates rates = [] {

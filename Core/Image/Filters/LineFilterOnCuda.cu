@@ -184,7 +184,7 @@ public:
   }
 
 private:
-  /// As many lines a block as so many threads hold.
+  /// Gives a block as many lines as so many threads can work on.
   void setLanes(int threads)
   {
     const int leastLanes = alongRows_ ? 1 : lanesAcross;

@@ -56,8 +56,8 @@ private:
   Buffer<std::uint8_t> onCuda_;
 };
 
-/// The same for images that were described on the context's device. Equal descriptors have costs with the
-/// same bits on the CPU and on CUDA.
+/// Computes the same costs of images that were described on the context's device. Equal descriptors have costs
+/// with the same bits on the CPU and on CUDA.
 std::vector<float> searchCosts(const Context&, const DescribedImage& here, const DescribedImage& there,
                                std::span<const Voxel> keypoints, std::span<const Voxel> startsThere,
                                const DisplacementGrid&, int patchRadius);

@@ -28,7 +28,7 @@ class FoerstnerKeypoints {
 public:
   /// On CUDA the distinctiveness is that of the CPU to rounding, which may decide between two voxels.
   FoerstnerKeypoints(Context&, const ImagePointer<3>&, std::span<const std::uint8_t> mask);
-  /// Those of one cube; the mask must still be there.
+  /// The keypoints for cubes of this size. The mask that the constructor got must still exist.
   std::vector<Voxel> inCubes(const Context&, int cubeVoxels) const;
 
   /// Bytes of the device that the constructor takes for each voxel.

@@ -29,7 +29,7 @@ struct Root {
   RootKind kind;
 };
 
-/// What all searches for roots of one T have in common.
+/// The rules that all searches for roots of one T share.
 template <int D>
 struct RootRules {
   AffineMap<D> linearInverse;   // the inverse of the linear part of T

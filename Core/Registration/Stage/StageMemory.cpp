@@ -72,7 +72,8 @@ public:
     return slices;
   }
 
-  /// What is held while the level runs, and what its terms take beside that while they are prepared.
+  /// The memory that is held while the level runs, and the memory that its terms take beside it while they are
+  /// prepared.
   DeviceMemory held(std::size_t slabs)
   {
     for (const auto& term : components_.terms)

@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-/// What a term of ImageTermOnCuda takes from each sample in the place of the moving image's intensity.
+/// Gives ImageTermOnCuda a number for each sample in the place of the moving image's intensity.
 template <int D>
 class ComparisonOnCuda {
 public:

@@ -30,8 +30,8 @@ public:
   /// Takes the memory for the expected samples. Throws Error(device) if some part has no CUDA form.
   ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&,
                   const std::optional<Matrix<D>>& gradientMatrix, GradientSummation);
-  /// The same where a comparison takes the place of the moving image and its interpolator. The metric sees
-  /// the comparison's numbers as the second of each pair, and must not need the first.
+  /// Makes a term in which a comparison takes the place of the moving image and its interpolator. The metric
+  /// sees the comparison's numbers as the second of each pair, and must not need the first.
   ImageTermOnCuda(Context&, const TermLevel<D>&, std::unique_ptr<ComparisonOnCuda<D>>,
                   std::unique_ptr<MetricOnCuda>);
 

@@ -29,7 +29,7 @@ private:
   std::uint32_t now_ = 1;
 };
 
-/// What samples need of a product, and the sums over them.
+/// Samples rows of a product, and sums over them.
 class Samples {
 public:
   Samples(const MatrixPattern& a, const MatrixPattern& b)

@@ -170,7 +170,7 @@ TEST(KernelModels, WuCountsWarpsOfOneBlock)
   KernelLaunch launch{"", {cost}, {100, 128, 32, 0, 16}};
   EXPECT_NEAR(micro(predictByWu(device(), launch)), 40 * 0.11575, 1e-9);
   EXPECT_EQ(predictByWu(device(), launch).boundBy, "arithmetic");
-  // The same threads in blocks of one warp: the model takes the other 31 active warps to wait.
+  // With blocks of one warp the model lets the other 31 active warps wait.
   cost.barriers = 0;
   EXPECT_NEAR(micro(predictByWu(device(), {"", {cost}, {400, 32, 32, 0, 32}})), 40 * 0.4, 1e-9);
 }

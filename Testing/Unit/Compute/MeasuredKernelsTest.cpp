@@ -38,7 +38,7 @@ std::vector<Measured> measuredTimes()
   return all;
 }
 
-/// What a warp costs by the counters of the GPU: instructions and units exactly, 20 wavefronts, and 36
+/// The work of a warp by the counters of the GPU: instructions and units exactly, 20 wavefronts, and 36
 /// sectors.
 KernelCost trilinearCost()
 {

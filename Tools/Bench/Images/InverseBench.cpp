@@ -40,7 +40,7 @@ public:
   }
 
 private:
-  /// What fieldOfInverseOnCuda does without the copies to the host.
+  /// Does the work of fieldOfInverseOnCuda, without the copies to the host.
   void forEachSlabOfRoots()
   {
     constexpr std::size_t slices = 16;

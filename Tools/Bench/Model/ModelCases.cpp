@@ -51,7 +51,7 @@ struct Field {
 
 using Bits = std::vector<std::uint32_t>;
 
-/// What a case does, and the bits of what it computes.
+/// The work of a case, and the bits of its results.
 struct Work {
   std::function<void()> run;
   std::function<std::vector<KernelLaunch>()> launches;

@@ -21,7 +21,7 @@ public:
   /// `kernel` is K, rows x rows, and `basis` is P, rows x unknowns.
   ProjectedSystem(const Context&, std::vector<double> kernel, const std::vector<double>& basis,
                   std::size_t unknowns, double sign);
-  /// The same with K on the context's CUDA device.
+  /// `kernel` is K as above, on the context's CUDA device.
   ProjectedSystem(const Context&, Buffer<double> kernel, const std::vector<double>& basis,
                   std::size_t unknowns, double sign);
   /// Bytes of the device that such a system takes with its factor, K included.

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-// What launches of ChainKernels.h cost, for the performance model.
+// The performance model reads from here how much work the launches of ChainKernels.h are.
 namespace tessera {
 
 /// The launch of addDisplacementsOnCuda in 3D for one thin-plate spline.

@@ -10,7 +10,7 @@
 // The kernels of InverseOnCuda. All arrays lie on the context's CUDA device.
 namespace tessera {
 
-/// What the searches of a launch found.
+/// Counts of a launch: how its searches for roots ended.
 struct RootsFound {
   unsigned long long unsettled = 0;    // voxels whose first search ended without a regular root
   unsigned long long ofKind[4] = {};   // by RootKind, of the voxels that were searched again
@@ -43,7 +43,7 @@ struct RootsToFind {
 /// Searches from the point that the linear part of T maps to each voxel. Traffic: writes 8 D bytes a voxel.
 template <int D>
 TESSERA_CUDA_ONLY void findRootsOnCuda(Context&, const RootsToFind<D>&);
-/// The same by a SplineMap in place of the chain.
+/// Searches in the same way, with the chain evaluated as a SplineMap.
 template <int D>
 TESSERA_CUDA_ONLY void findRootsBySplineOnCuda(Context&, const RootsToFind<D>&, const SplineMap<D>&);
 
@@ -70,8 +70,8 @@ TESSERA_CUDA_ONLY void mapLatticeOnCuda(Context&, const LatticeToMap<D>&, Vec<D>
 template <int D>
 TESSERA_CUDA_ONLY void boxBlocksOnCuda(Context&, const CellsOfImages<D>&, PointBox<D>* boxes);
 
-/// What is computed from roots: the displacement root - y (D values a voxel), or the determinant (1) or the
-/// matrix (D * D) of its derivative by y.
+/// A quantity that is computed from roots: the displacement root - y (D values a voxel), or the determinant
+/// (1) or the matrix (D * D) of its derivative by y.
 enum class RootQuantity { displacements, determinants, matrices };
 
 template <int D>

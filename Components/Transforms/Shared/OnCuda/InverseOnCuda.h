@@ -46,7 +46,8 @@ private:
   Buffer<PointBox<D>> boxes_;
 };
 
-/// What TransformFields.h computes, for a chain that is an inverse: on the context's CUDA device, in slabs.
+/// Computes a field of an inverse, as TransformFields.h does for other chains: on the context's CUDA device,
+/// in slabs.
 template <int D>
 VectorImage<D> fieldOfInverseOnCuda(Context&, const InverseTransform<D>&, const ImageGeometry<D>& lattice,
                                     RootQuantity);

@@ -18,7 +18,7 @@ TESSERA_CUDA_ONLY void splineFieldOnCuda(const Context&, const SplineFieldPlan&,
                                          const SplineOfLandmarks<3>& spline, std::size_t first,
                                          std::size_t count, float* displacements);
 
-/// The same for all slices, to host memory, in slabs of at most 256 MB.
+/// Writes T(x) - x for all slices to the host's memory, in slabs of at most 256 MB.
 void splineFieldToHost(const Context&, const SplineFieldPlan&, const SplineOfLandmarks<3>& spline,
                        std::span<float> displacements);
 
