@@ -9,7 +9,7 @@ namespace {
 
 using namespace separable;
 
-constexpr int usualThreads = 256, mostThreads = 1024, blocksOfUsual = 4;
+constexpr int usualThreads = 256, maxThreads = 1024, blocksOfUsual = 4;
 constexpr std::size_t sharedBytesForPoints = 40 << 10;
 
 // An explicit store to global memory: the compiler can no longer see that an address hidden from it is
@@ -83,7 +83,7 @@ BlockShape shapeOfBlocks(const AlignedField<D>& field, const FieldTarget& target
   const int usual =
       target.layout == FieldLayout::padded ? warpsOfFewestIdleLanes(voxels) : warpsOfFewestBlocks(voxels);
   const int warps = std::clamp(BlockThreads::orUsual(32 * depthOf<D> * usual) / (32 * depthOf<D>), 1,
-                               std::min(mostThreads / (32 * depthOf<D>), ceilDiv(voxels, 32)));
+                               std::min(maxThreads / (32 * depthOf<D>), ceilDiv(voxels, 32)));
   return shapeFor(field, warps, wantedRows(field, target), depthOf<D>, sizeof(float4), sharedBytesForPoints);
 }
 
@@ -95,10 +95,10 @@ void launch(Context& context, const AlignedField<D>& field, const float* coeffic
   const March<D> march = marchOf(field, coefficients, target, shape);
   const bool padded = target.layout == FieldLayout::padded,
              large = 32 * depthOf<D> * shape.warps > usualThreads;
-  const auto kernel = large    ? padded ? displacements<D, Order, true, mostThreads>
-                                        : displacements<D, Order, false, mostThreads>
-                         : padded ? displacements<D, Order, true, usualThreads>
-                               : displacements<D, Order, false, usualThreads>;
+  const auto kernel =
+      large ? padded ? displacements<D, Order, true, maxThreads> : displacements<D, Order, false, maxThreads>
+      : padded ? displacements<D, Order, true, usualThreads>
+               : displacements<D, Order, false, usualThreads>;
   kernel<<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(march);
   checkLaunch("separable displacements");
 }
@@ -171,7 +171,7 @@ KernelLaunch separableDisplacementsLaunch(const AlignedField<3>& field)
                       / (1.0 * grid.x * shape.warps * grid.z * shape.depth);
   KernelCost marching;
   marching.add(used, begin).add(used * lines, line).add(used * rows, row);
-  const auto kernel = threads > usualThreads ? displacements<3, 3, false, mostThreads>
+  const auto kernel = threads > usualThreads ? displacements<3, 3, false, maxThreads>
                                              : displacements<3, 3, false, usualThreads>;
   return {"field",
           {sums, marching},

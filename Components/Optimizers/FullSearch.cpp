@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t mostLevels = 10, valuesAnAxis = 5, mostAxesOfSurface = 3;
-constexpr double mostPoints = 1e9;
+constexpr double maxPoints = 1e9;
 
 Parameter<std::string> searchSpace(std::size_t level)
 {
@@ -94,8 +94,8 @@ std::vector<FullSearch::Axis> FullSearch::readAxes(std::size_t level) const
       fail("the axis \"" + axis.name + "\" has no points",
            "a step above 0, and a highest value not below the lowest");
     points *= steps + 1;
-    if (!(points <= mostPoints))
-      fail("more than " + realText(mostPoints) + " points", "fewer, by larger steps or in several levels");
+    if (!(points <= maxPoints))
+      fail("more than " + realText(maxPoints) + " points", "fewer, by larger steps or in several levels");
     axis.count = static_cast<std::size_t>(steps) + 1;
     if (std::ranges::find(axes, axis.parameter, &Axis::parameter) != axes.end())
       fail("parameter " + std::to_string(axis.parameter) + " has two axes", "one for each parameter");

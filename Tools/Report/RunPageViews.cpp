@@ -182,7 +182,7 @@ std::string viewsHtml(const RunPictures& pictures)
 
 std::string curveSvg(const std::vector<double>& values, const std::string& description)
 {
-  constexpr std::size_t mostPoints = 400;
+  constexpr std::size_t maxPoints = 400;
   constexpr double left = 4, right = 296, top = 16, bottom = 104;
   double least = 0, largest = 0;
   bool isFirst = true;
@@ -195,7 +195,7 @@ std::string curveSvg(const std::vector<double>& values, const std::string& descr
   std::string svg =
       "<svg class=\"c\" width=\"300\" height=\"122\" viewBox=\"0 0 300 122\" role=\"img\" aria-label=\""
       + htmlText(description) + "\"><path class=\"x\" d=\"M4 104H296\"/>";
-  const std::size_t step = values.size() / mostPoints + 1, last = values.empty() ? 0 : values.size() - 1;
+  const std::size_t step = values.size() / maxPoints + 1, last = values.empty() ? 0 : values.size() - 1;
   std::string points, end;
   for (std::size_t i = 0; i < values.size(); i = i < last && i + step > last ? last : i + step) {
     if (!std::isfinite(values[i]))

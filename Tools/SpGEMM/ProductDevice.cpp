@@ -13,8 +13,8 @@ namespace {
 
 /// The seconds of all products on the CPU if each pair of entries that meets made an entry of its own, and no
 /// tile were used.
-double mostSecondsOnCpu(const ProductRequest& request, const Calibration& calibration, const Context& host,
-                        const MatrixPattern& a, const MatrixPattern& b)
+double maxSecondsOnCpu(const ProductRequest& request, const Calibration& calibration, const Context& host,
+                       const MatrixPattern& a, const MatrixPattern& b)
 {
   const double products = productCount(host, a, b);
   const ProductWork most{
@@ -66,7 +66,7 @@ std::vector<DeviceChoice> chooseProductDevices(const ProductRequest& request, co
   if (!b.isSame(a))
     checkPattern(host, b, "B");
   Calibration calibration = storedCalibration();
-  const double most = mostSecondsOnCpu(request, calibration, host, a, b);
+  const double most = maxSecondsOnCpu(request, calibration, host, a, b);
   if (most <= calibration.cudaStartSeconds) // neither samples nor the driver are worth their time
     return {{Device{}, "cpu: predicted at most " + decimals(most, 3) + " s on the CPU, "
                            + decimals(calibration.cudaStartSeconds, 3) + " s to start CUDA ("

@@ -22,7 +22,7 @@ using namespace resampling;
 // Limits in voxels of the integers and floats of the kernels.
 constexpr double largestWhole = 0x1p29, longestShift = 0x1p12, farthestVoxel = 0x1p31;
 constexpr std::size_t voxelsOfField = std::size_t(1) << 22; // whose displacements are in memory at once
-constexpr std::size_t mostVoxelsOfRoots = std::size_t(8) << 20; // of a chunk of a result
+constexpr std::size_t maxVoxelsOfRoots = std::size_t(8) << 20; // of a chunk of a result
 // Shared memory for control points.
 constexpr double wantedBytesOfWarp = 5 << 10, maxBytesOfBlock = 96 << 10;
 
@@ -161,7 +161,7 @@ double ResamplingOnCuda<D>::deviceBytes(const TransformChain<D>& chain, const Im
   const std::size_t perSlice = lattice.voxelCount() / lattice.size[D - 1];
   return count.bytes()
          + (held.landmarks_ ? static_cast<double>(D * sizeof(float) * perSlice * slicesOfField(lattice)) : 0)
-         + (held.inverse_ ? InverseOnCuda<D>::bytesOfSearch(lattice, mostVoxelsOfRoots) : 0);
+         + (held.inverse_ ? InverseOnCuda<D>::bytesOfSearch(lattice, maxVoxelsOfRoots) : 0);
 }
 
 template <int D>

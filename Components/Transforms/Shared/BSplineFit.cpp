@@ -13,7 +13,7 @@ namespace {
 
 constexpr double penaltyShare = 1e-9;
 constexpr double enoughMm = 1e-6; // change of the spline (root mean square) at which conjugate gradients end
-constexpr int mostSteps = 200;
+constexpr int maxSteps = 200;
 constexpr std::size_t linesAtOnce = 64;
 
 /// A symmetric positive definite matrix whose entries lie beside the diagonal.
@@ -157,7 +157,7 @@ public:
     std::vector<double> z = solved(residual), direction = z;
     // About the sum over voxels of the squared change that the next step can make.
     double rz = dot(residual, z);
-    for (int step = 0; step < mostSteps && rz > enough; ++step) {
+    for (int step = 0; step < maxSteps && rz > enough; ++step) {
       const std::vector<double> image = applied(direction);
       const double curvature = dot(direction, image);
       if (!(curvature > 0))

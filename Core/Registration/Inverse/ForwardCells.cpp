@@ -65,7 +65,7 @@ double largestDifference(const ImageGeometry<D>& lattice, const std::vector<Vec<
 }
 
 /// The box of the region, longer at each end, with cells of about equal edges: no shorter than two voxels of
-/// the region, as short as mostPoints allow.
+/// the region, as short as maxPoints allow.
 template <int D>
 ImageGeometry<D> ForwardCells<D>::latticeOver(const ImageGeometry<D>& region, double largestMm)
 {
@@ -91,7 +91,7 @@ ImageGeometry<D> ForwardCells<D>::latticeOver(const ImageGeometry<D>& region, do
       lattice.spacingMm[d] =
           lengthMm[d] > 0 ? lengthMm[d] / static_cast<double>(lattice.size[d] - 1) : edgeMm;
     }
-    if (points <= static_cast<double>(mostPoints) || edgeMm > longestMm)
+    if (points <= static_cast<double>(maxPoints) || edgeMm > longestMm)
       return lattice;
   }
 }

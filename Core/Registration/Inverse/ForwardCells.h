@@ -16,7 +16,7 @@ namespace tessera {
 template <int D>
 class ForwardCells {
 public:
-  static constexpr std::size_t mostPoints = std::size_t(1) << 21; // of a lattice: 50 MB, 0.3 s of one thread
+  static constexpr std::size_t maxPoints = std::size_t(1) << 21; // of a lattice: 50 MB, 0.3 s of one thread
 
   ForwardCells() = default;
   ForwardCells(Context&, const TransformChain<D>&, const AffineMap<D>& linearInverse,

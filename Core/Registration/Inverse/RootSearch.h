@@ -151,7 +151,7 @@ public:
       halvings_ = 0;
       const double enoughMm = enough(rules);
       isRoot_ = lengthMm <= enoughMm;
-      if (isRoot_ ? share_ > safeShare : steps_ == mostSteps)
+      if (isRoot_ ? share_ > safeShare : steps_ == maxSteps)
         asks_ = Asks::nothing;
       else if (!isRoot_ && steps_ > 0 && lengthMm * ratio <= enoughMm)
         step(); // the same Jacobian will do for the last step
@@ -159,7 +159,7 @@ public:
         asks_ = Asks::jacobian;
       return;
     }
-    if (++halvings_ > mostHalvings) {
+    if (++halvings_ > maxHalvings) {
       asks_ = Asks::jacobian; // for the determinant where the search ended
       return;
     }
@@ -173,7 +173,7 @@ public:
   {
     const double determinant = determinantAndAdjugate<D>(jacobian, slope_);
     share_ = determinant / rules.linearDeterminant;
-    if (isRoot_ || halvings_ > mostHalvings) {
+    if (isRoot_ || halvings_ > maxHalvings) {
       asks_ = Asks::nothing;
       return;
     }
@@ -207,7 +207,7 @@ public:
   }
 
 private:
-  static constexpr int mostSteps = 30, mostHalvings = 8;
+  static constexpr int maxSteps = 30, maxHalvings = 8;
   /// Below this share of the linear part's determinant a Jacobian counts as singular: the linear part's takes
   /// its place.
   static constexpr double singularShare = 1e-3;

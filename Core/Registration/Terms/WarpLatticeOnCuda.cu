@@ -13,7 +13,7 @@ namespace {
 
 // A block usually warps 64 x 32 positions of a plane. Its threads go along y, so that they find the moving
 // image's rows in the first-level cache.
-constexpr int blockWidth = 64, usualHeight = 4, mostHeight = 16, rowsAThread = 8;
+constexpr int blockWidth = 64, usualHeight = 4, maxHeight = 16, rowsAThread = 8;
 
 /// Where positions of the lattice lie in the moving image, composed into one affine map, and the matrix for
 /// its gradients. Indices are fixed-point numbers with 32 fractional bits: steps add up without rounding, and
@@ -285,7 +285,7 @@ void launch(Context& context, const LatticeWarp<D>& w, int blockHeight)
 
 int heightOfBlocks()
 {
-  return std::clamp(BlockThreads::orUsual(blockWidth * usualHeight) / blockWidth, 1, mostHeight);
+  return std::clamp(BlockThreads::orUsual(blockWidth * usualHeight) / blockWidth, 1, maxHeight);
 }
 
 template <int D, bool WithField>
@@ -295,7 +295,7 @@ void launch(Context& context, const LatticeWarp<D>& w)
   if (height <= usualHeight)
     launch<D, WithField, usualHeight>(context, w, height);
   else
-    launch<D, WithField, mostHeight>(context, w, height);
+    launch<D, WithField, maxHeight>(context, w, height);
 }
 
 }
@@ -341,7 +341,7 @@ KernelLaunch warpLatticeLaunch(const std::array<int, 3>& positions)
   cost.add(rowsOfWarps / rowsAThread / warps, before);
   cost.add(rowsOfWarps / warps, row);
   const auto kernel = height <= usualHeight ? warpLattice<3, true, true, false, usualHeight>
-                                            : warpLattice<3, true, true, false, mostHeight>;
+                                            : warpLattice<3, true, true, false, maxHeight>;
   return {"warp", {cost}, shapeOf(kernel, columns * rows * slices, blockWidth * height)};
 }
 

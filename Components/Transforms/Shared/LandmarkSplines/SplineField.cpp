@@ -61,7 +61,7 @@ double unitError(const SplineFieldPlan& plan, const SplineOfLandmarks<3>& spline
       return sum;
     };
     const int n = plan.nodes;
-    std::array<Vec<3>, SplineFieldPlan::mostNodes * SplineFieldPlan::mostNodes * SplineFieldPlan::mostNodes>
+    std::array<Vec<3>, SplineFieldPlan::maxNodes * SplineFieldPlan::maxNodes * SplineFieldPlan::maxNodes>
         values;
     for (int k = 0; k < n; ++k)
       for (int j = 0; j < n; ++j)
@@ -156,7 +156,7 @@ std::optional<SplineFieldPlan> planSplineField(const SplineOfLandmarks<3>& splin
                                                  corner & 2 ? halfBlock() : -halfBlock()})));
   plan.isSingle =
       spline.kernel == SplineKernel::thinPlate && singleError(spline, plan) <= shareOfEstimate * toleranceMm;
-  for (int nodes = SplineFieldPlan::fewestNodes; nodes <= SplineFieldPlan::mostNodes; ++nodes) {
+  for (int nodes = SplineFieldPlan::fewestNodes; nodes <= SplineFieldPlan::maxNodes; ++nodes) {
     placeNodes(plan, nodes);
     plan.boundMm = unitError(plan, spline)
                    * weightsAtWorst(spline, plan.farMm, std::max(nodes + 1 - growth(spline.kernel), 0));

@@ -22,16 +22,16 @@ constexpr double usualFieldToleranceMm = 1e-3;
 constexpr double fewestPairsOfField = 1e9;
 
 struct SplineFieldPlan {
-  static constexpr int blockVoxels = 16, fewestNodes = 3, mostNodes = 9; // along each axis
+  static constexpr int blockVoxels = 16, fewestNodes = 3, maxNodes = 9; // along each axis
 
   AffineMap<3> pointFromIndex;
   std::array<int, 3> size{};
   int nodes = fewestNodes;
-  bool isSingle = false;             // in single precision; else in double
-  double farMm = 0;                  // distance from the middle of a block from which on landmarks are far
-  double boundMm = 0;                // estimate of the largest error by polynomials
-  double nodePlaces[mostNodes] = {}; // voxels from the middle of a block
-  double weights[blockVoxels][mostNodes] = {}; // of a node for a voxel
+  bool isSingle = false;            // in single precision; else in double
+  double farMm = 0;                 // distance from the middle of a block from which on landmarks are far
+  double boundMm = 0;               // estimate of the largest error by polynomials
+  double nodePlaces[maxNodes] = {}; // voxels from the middle of a block
+  double weights[blockVoxels][maxNodes] = {}; // of a node for a voxel
 
   TESSERA_HOST_DEVICE int blocks(int axis) const { return (size[axis] + blockVoxels - 1) / blockVoxels; }
 };

@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostSlices = 65535; // a launch cannot have more
+constexpr std::size_t maxSlices = 65535;  // a launch cannot have more
 constexpr double bytesOfSlab = 256 << 20; // at most; bits do not depend on slabs
 
 template <int D>
@@ -69,7 +69,7 @@ double InverseOnCuda<D>::bytesOfSearch(const ImageGeometry<D>& lattice, std::siz
 {
   const std::size_t voxels = std::min(voxelsAtOnce + voxelsOfSlice<D>(lattice), lattice.voxelCount());
   constexpr std::size_t boxesOfBlocks = 1 << 20; // bytes
-  return static_cast<double>(bytesOfRoot<D> * voxels + sizeof(Vec<D>) * ForwardCells<D>::mostPoints
+  return static_cast<double>(bytesOfRoot<D> * voxels + sizeof(Vec<D>) * ForwardCells<D>::maxPoints
                              + boxesOfBlocks);
 }
 
@@ -160,7 +160,7 @@ VectorImage<D> fieldOfInverseOnCuda(Context& context, const InverseTransform<D>&
                bytesOfSlice =
                    static_cast<double>(sliceVoxels * (bytesOfRoot<D> + components * sizeof(float)));
   const auto fitting = static_cast<std::size_t>(std::max(std::min(bytesOfSlab, room), 0.0) / bytesOfSlice);
-  const std::size_t most = std::clamp<std::size_t>(fitting, 1, std::min(mostSlices, all));
+  const std::size_t most = std::clamp<std::size_t>(fitting, 1, std::min(maxSlices, all));
   Buffer<float> values(context, sliceValues * most);
   for (std::size_t first = 0; first < all; first += most) {
     const std::size_t count = std::min(most, all - first);
