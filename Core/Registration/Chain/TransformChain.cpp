@@ -1,4 +1,5 @@
 #include "Core/Compute/Error.h"
+#include "Core/Registration/Chain/SumOfLinks.h"
 #include "Core/Registration/Transform.h"
 
 #include <algorithm>
@@ -67,29 +68,22 @@ private:
   Loan loan_;
 };
 
+/// Whether some coordinates of the points are to be overwritten.
+template <int D>
+bool isSame(const ListSamples<D>& samples, const PointsOut<D>& out)
+{
+  bool same = false;
+  for (int d = 0; d < D; ++d)
+    same = same || out[d] == samples.pointMm[d];
+  return same;
+}
+
 template <int D>
 void copyPoints(const ListSamples<D>& samples, const PointsOut<D>& out)
 {
   for (int d = 0; d < D; ++d)
     if (out[d] != samples.pointMm[d])
       std::copy_n(samples.pointMm[d], samples.count, out[d]);
-}
-
-/// Maps points by the last transform alone; `in` and `out` may be the same arrays.
-template <int D>
-void mapLast(Context& context, const TransformChain<D>& chain, const ListSamples<D>& in,
-             const PointsOut<D>& out)
-{
-  bool shared = false;
-  for (int d = 0; d < D; ++d)
-    shared = shared || in.pointMm[d] == out[d];
-  if (!shared) {
-    chain.transform->map(context, in, chain.parameters, out);
-    return;
-  }
-  PointLoan<D> copy(in.count);
-  copyPoints<D>(in, copy.out());
-  chain.transform->map(context, copy.list(), chain.parameters, out);
 }
 
 template <int D>
@@ -220,23 +214,24 @@ template <int D>
 void mapChain(Context& context, const TransformChain<D>& chain, const ListSamples<D>& samples,
               const PointsOut<D>& out)
 {
-  if (!chain.initial) {
-    mapLast<D>(context, chain, samples, out);
+  if (!chain.initial && !isSame<D>(samples, out)) {
+    chain.transform->map(context, samples, chain.parameters, out);
     return;
   }
   PointLoan<D> first(samples.count);
-  mapChain<D>(context, *chain.initial, samples, first.out());
-  if (chain.combination == Combination::compose) {
+  if (chain.initial)
+    mapChain<D>(context, *chain.initial, samples, first.out());
+  else
+    copyPoints<D>(samples, first.out());
+  if (!chain.initial || chain.combination == Combination::compose) {
     chain.transform->map(context, first.list(), chain.parameters, out);
     return;
   }
-  for (int d = 0; d < D; ++d) // T0(x) - x, before `out` may overwrite x
-    for (std::size_t i = 0; i < samples.count; ++i)
-      first.out()[d][i] -= samples.pointMm[d][i];
-  mapLast<D>(context, chain, samples, out);
+  PointLoan<D> last(samples.count);
+  chain.transform->map(context, samples, chain.parameters, last.out());
   for (int d = 0; d < D; ++d)
     for (std::size_t i = 0; i < samples.count; ++i)
-      out[d][i] += first.out()[d][i];
+      out[d][i] = sumOfLinks(samples.pointMm[d][i], first.out()[d][i], last.out()[d][i]);
 }
 
 template <int D>

@@ -2,6 +2,7 @@
 
 #include "Components/Transforms/Shared/Congruence.h"
 #include "Components/Transforms/Shared/OnCuda/BSplineSupportOnCuda.h"
+#include "Core/Registration/Chain/SumOfLinks.h"
 
 #ifdef __CUDA_ARCH__
 #define TESSERA_NOINLINE __noinline__
@@ -285,7 +286,7 @@ TESSERA_HOST_DEVICE void addTo(const Jet<D, Derivatives>& other, const Vec<D>& p
 {
   TESSERA_UNROLL
   for (int k = 0; k < D; ++k) {
-    jet.pointMm[k] += other.pointMm[k] - pointMm[k];
+    jet.pointMm[k] = sumOfLinks(pointMm[k], jet.pointMm[k], other.pointMm[k]);
     TESSERA_UNROLL
     for (int j = 0; j < D; ++j)
       jet.jacobian[k][j] += other.jacobian[k][j] - (k == j ? 1 : 0);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/Shared/OnCuda/BSplineSupportOnCuda.h"
+#include "Core/Registration/Chain/SumOfLinks.h"
 
 namespace tessera {
 
@@ -98,7 +99,7 @@ __device__ Vec<D> mapFurther(const TransformOnCuda<D>& t, const Vec<D>& pointMm,
   Vec<D> sum = map(t, pointMm);
 #pragma unroll
   for (int d = 0; d < D; ++d)
-    sum[d] += mapped[d] - pointMm[d];
+    sum[d] = sumOfLinks(pointMm[d], mapped[d], sum[d]);
   return sum;
 }
 
