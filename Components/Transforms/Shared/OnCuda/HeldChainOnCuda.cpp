@@ -1,9 +1,6 @@
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Memory/MemoryCount.h"
-
-#include <utility>
 
 namespace tessera {
 
@@ -56,15 +53,6 @@ ChainOnCuda<D> HeldChainOnCuda<D>::at(const Context& context, std::span<const do
   link = heldLast_->at(context, parameters);
   link.combination = combination_;
   return chain;
-}
-
-template <int D>
-ChainOnCuda<D> HeldChainOnCuda<D>::withOwnParameters(const Context& context, const TransformChain<D>& chain)
-{
-  if (chain.transform->linear())
-    return at(context, chain.parameters);
-  parameters_.fromHost(context, chain.parameters);
-  return onlyCountsMemory(context) ? before_ : at(context, std::as_const(parameters_).span());
 }
 
 template class HeldChainOnCuda<2>;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Components/Transforms/Shared/OnCuda/KernelForm.h"
-#include "Core/Compute/Memory/Buffer.h"
 
 #include <string>
 #include <vector>
@@ -21,9 +20,6 @@ public:
 
   /// `parameters` of the last transform lie on the host if it is linear, else on the device.
   ChainOnCuda<D> at(const Context&, std::span<const double> parameters);
-  /// The chain with its own parameters, of which it keeps a copy. On the context of a MemoryCount the chain
-  /// is not set.
-  ChainOnCuda<D> withOwnParameters(const Context&, const TransformChain<D>&);
   /// All transforms but the last.
   const ChainOnCuda<D>& before() const { return before_; }
 
@@ -36,7 +32,6 @@ private:
   Combination combination_ = Combination::compose;
   ChainOnCuda<D> before_;
   std::vector<Held> heldBefore_;
-  Buffer<double> parameters_;
 };
 
 }

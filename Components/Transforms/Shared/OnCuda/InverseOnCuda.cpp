@@ -4,6 +4,8 @@
 #include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Memory/Memory.h"
+#include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Image/Slices/SliceSizes.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,17 +15,8 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t maxSlices = 65535;  // a launch cannot have more
 constexpr double bytesOfSlab = 256 << 20; // at most; bits do not depend on slabs
-
-template <int D>
-std::size_t voxelsOfSlice(const ImageGeometry<D>& lattice)
-{
-  std::size_t voxels = 1;
-  for (int d = 0; d + 1 < D; ++d)
-    voxels *= lattice.size[d];
-  return voxels;
-}
+constexpr std::size_t maxBoxes = 1 << 16; // of the blocks of ForwardCells, also where a lattice is thin
 
 template <int D>
 constexpr std::size_t bytesOfRoot = D * sizeof(double) + sizeof(unsigned); // and its place in the list
@@ -41,12 +34,12 @@ std::array<int, D> wholeNumbers(const Size<D>& size)
 template <int D>
 InverseOnCuda<D>::InverseOnCuda(Context& context, const InverseTransform<D>& inverse,
                                 const ImageGeometry<D>& lattice)
-    : inverse_(inverse), held_(context, inverse.inverted()), found_(context, 1)
+    : inverse_(inverse), held_(HeldChainOnCuda<D>::constant(context, inverse.inverted())), found_(context, 1)
 {
   toFind_.size = wholeNumbers<D>(lattice.size);
   toFind_.pointFromIndex = lattice.pointFromIndex();
   toFind_.rules = inverse.roots().rules();
-  toFind_.chain = held_.withOwnParameters(context, inverse.inverted());
+  toFind_.chain = held_.before();
   toFind_.found = found_.span().data();
   holdSpline(context);
 }
@@ -65,12 +58,18 @@ void InverseOnCuda<D>::holdSpline(Context& context)
 }
 
 template <int D>
-double InverseOnCuda<D>::bytesOfSearch(const ImageGeometry<D>& lattice, std::size_t voxelsAtOnce)
+void InverseOnCuda<D>::reserve(const Context& context, std::size_t slices)
 {
-  const std::size_t voxels = std::min(voxelsAtOnce + voxelsOfSlice<D>(lattice), lattice.voxelCount());
-  constexpr std::size_t boxesOfBlocks = 1 << 20; // bytes
-  return static_cast<double>(bytesOfRoot<D> * voxels + sizeof(Vec<D>) * ForwardCells<D>::maxPoints
-                             + boxesOfBlocks);
+  const MemoryPart part(context, "roots");
+  std::size_t voxels = slices;
+  for (int d = 0; d + 1 < D; ++d)
+    voxels *= static_cast<std::size_t>(toFind_.size[d]);
+  grown(context, rootsMm_, D * voxels);
+  grown(context, unsettled_, voxels);
+  if (!onlyCountsMemory(context))
+    return;
+  grown(context, imagesMm_, ForwardCells<D>::maxPoints);
+  grown(context, boxes_, maxBoxes);
 }
 
 template <int D>
@@ -83,8 +82,9 @@ const double* InverseOnCuda<D>::rootsMm(Context& context, std::size_t first, std
   toFind_.firstSlice = begin;
   toFind_.endSlice = end;
   const std::size_t voxels = toFind_.voxelCount();
-  double* const roots = grown(context, rootsMm_, D * voxels);
-  toFind_.unsettled = grown(context, unsettled_, voxels);
+  reserve(context, count);
+  double* const roots = rootsMm_.span().data();
+  toFind_.unsettled = unsettled_.span().data();
   context.stream->fill(toFind_.found, 0, sizeof(RootsFound));
   RootsToFind<D> toFind = toFind_;
   toFind.rootsMm = roots;
@@ -156,11 +156,13 @@ VectorImage<D> fieldOfInverseOnCuda(Context& context, const InverseTransform<D>&
   VectorImage<D> image{lattice, static_cast<int>(components),
                        largeVector<float>(context, components * lattice.voxelCount())};
   InverseOnCuda<D> search(context, inverse, lattice);
-  const double room = usableDeviceMemory(context) - InverseOnCuda<D>::bytesOfSearch(lattice, 0),
+  constexpr double bytesOfCells =
+      sizeof(Vec<D>) * ForwardCells<D>::maxPoints + sizeof(PointBox<D>) * maxBoxes;
+  const double room = usableDeviceMemory(context) - bytesOfCells,
                bytesOfSlice =
                    static_cast<double>(sliceVoxels * (bytesOfRoot<D> + components * sizeof(float)));
   const auto fitting = static_cast<std::size_t>(std::max(std::min(bytesOfSlab, room), 0.0) / bytesOfSlice);
-  const std::size_t most = std::clamp<std::size_t>(fitting, 1, std::min(maxSlices, all));
+  const std::size_t most = std::clamp<std::size_t>(fitting, 1, std::min(maxSlicesOfLaunch, all));
   Buffer<float> values(context, sliceValues * most);
   for (std::size_t first = 0; first < all; first += most) {
     const std::size_t count = std::min(most, all - first);

@@ -17,9 +17,9 @@ public:
   /// Throws Error(device) if the kernels cannot evaluate the inverted chain.
   InverseOnCuda(Context&, const InverseTransform<D>&, const ImageGeometry<D>& lattice);
 
-  /// Bytes of the device's memory that the search takes beside the chain, if a call asks for whole slices of
-  /// about `voxelsAtOnce` voxels.
-  static double bytesOfSearch(const ImageGeometry<D>& lattice, std::size_t voxelsAtOnce);
+  /// Takes the memory for the roots of so many slices, as rootsMm() does where it is missing. On the context
+  /// of a MemoryCount also the most that the lattice of ForwardCells may take.
+  void reserve(const Context&, std::size_t slices);
 
   /// The roots of slices [first, first + count) of the lattice's last axis: D planar arrays of doubles on the
   /// device, mm, x fastest, NaN without a root. They stay until the next call, and a call for the same slices
