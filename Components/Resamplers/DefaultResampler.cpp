@@ -3,12 +3,15 @@
 #include "Components/Resamplers/Shared/ResampleToHost.h"
 #include "Components/Resamplers/Shared/SourceBatches.h"
 #include "Components/Transforms/Shared/OneSplineChain.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Files/ImageFormat.h"
+#include "Core/Image/Slices/SliceSizes.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
+#include "Core/Registration/Stage/ResamplingMemory.h"
 
 #include <algorithm>
 #include <array>
@@ -134,13 +137,6 @@ void warnOfClampedDefault(const Parameters& parameters, double value, PixelType 
                       + "\" hold " + realText(lowest) + " to " + realText(highest) + "; "
                       + realText(std::clamp(value, lowest, highest)) + " is written instead.");
   });
-}
-
-/// Bytes of a CUDA device's memory for the intensities of an image, or for its coefficients.
-template <int D>
-double imageBytes(const ImageGeometry<D>& image)
-{
-  return static_cast<double>(image.voxelCount() * sizeof(float));
 }
 
 /// One call of resampleInto on the CPU.
@@ -297,19 +293,6 @@ std::vector<Phase> DefaultResampler<D>::timePhases(Context& context, const Trans
   return {{"transform", mapping}, {"interpolation", std::max(0.0, all - mapping)}};
 }
 
-template <int D>
-DeviceMemory DefaultResampler<D>::deviceMemory(const TransformChain<D>& chain, const ImageGeometry<D>& moving,
-                                               bool hasInvalidVoxels, const ImageGeometry<D>& output) const
-{
-  DeviceMemory memory;
-  memory.add("image and coefficients", 2 * imageBytes<D>(moving));
-  if (hasInvalidVoxels)
-    memory.add("mask", static_cast<double>(moving.voxelCount()));
-  memory.add("transforms", ResamplingOnCuda<D>::deviceBytes(chain, output));
-  memory.add("chunks of the result", chunkBytes<D>(output));
-  return memory;
-}
-
 /// Empty, with the reason in `whyNot`, if the whole image has to be in memory.
 template <int D>
 std::optional<InputSlices<D>>
@@ -344,22 +327,25 @@ DefaultResampler<D>::slicesAskedFor(const TransformChain<D>& chain, const Interp
   return asked;
 }
 
+/// What is needed beside the slices is counted.
 template <int D>
-SlicesThatFit DefaultResampler<D>::slicesThatFit(const TransformChain<D>& chain,
-                                                 const Interpolator<D>& interpolator, bool hasInvalidVoxels,
-                                                 const ImageGeometry<D>& output, double deviceBytes) const
+SlicesThatFit
+DefaultResampler<D>::slicesThatFit(const TransformChain<D>& chain, const ResampleSource<D>& source,
+                                   const ImageGeometry<D>& output, PixelType type, double deviceBytes) const
 {
-  const ImageGeometry<D>& moving = interpolator.imageGeometry();
+  const ImageGeometry<D>& moving = source.interpolator->imageGeometry();
   std::string whyNot;
   const std::optional<InputSlices<D>> input =
-      inputSlices(chain, interpolator.readsVoxels(), moving, output, whyNot);
+      inputSlices(chain, source.interpolator->readsVoxels(), moving, output, whyNot);
   if (!input)
     return {0, whyNot};
+  MemoryCount besideSlices;
+  const PixelsOut result(nullptr, type);
+  resampleInto(besideSlices.context(), chain, std::span(&source, 1), output, {}, std::span(&result, 1));
   const std::size_t all = moving.size[D - 1], needed = input->maxAskedBy(1);
-  double forSlices = deviceBytes - ResamplingOnCuda<D>::deviceBytes(chain, output) - chunkBytes<D>(output);
-  if (hasInvalidVoxels)
-    forSlices -= static_cast<double>(moving.voxelCount());
-  const double fitting = std::floor(forSlices / (imageBytes<D>(moving) / static_cast<double>(all)));
+  const auto bytesOfSlice = static_cast<double>(voxelsOfSlice(moving) * sizeof(float));
+  const double forSlices = deviceBytes - besideSlices.peak().bytes() - roundingOfResampling;
+  const double fitting = std::floor(forSlices / bytesOfSlice);
   if (fitting < static_cast<double>(needed))
     return {0, "a slice of the result asks for " + std::to_string(needed) + " of its " + std::to_string(all)
                    + " slices, " + std::to_string(static_cast<std::size_t>(std::max(fitting, 0.0))) + " fit"};

@@ -25,11 +25,8 @@ public:
   std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                 const ImageGeometry<D>& output,
                                 std::span<const PixelsOut> results) const override;
-  DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
-                            const ImageGeometry<D>& output) const override;
-
-  SlicesThatFit slicesThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
-                              const ImageGeometry<D>& output, double deviceBytes) const override;
+  SlicesThatFit slicesThatFit(const TransformChain<D>&, const ResampleSource<D>&,
+                              const ImageGeometry<D>& output, PixelType, double deviceBytes) const override;
   SlicesAskedFor slicesAskedFor(const TransformChain<D>&, const Interpolator<D>&,
                                 const ImageGeometry<D>& moving,
                                 const ImageGeometry<D>& output) const override;

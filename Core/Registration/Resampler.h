@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Slices/ImageSlices.h"
 #include "Core/Image/Slices/SliceWindowOnCuda.h"
 #include "Core/Image/Voxels/PixelType.h"
@@ -80,7 +79,8 @@ public:
 
   /// Writes the values of every source at T(x) for the voxels x in some slices of `output`. T(x) is computed
   /// once for all sources. Values are computed as floats and converted by toPixel. A voxel has the same bits
-  /// whichever slices one call computes.
+  /// whichever slices one call computes. On the context of a MemoryCount it takes the memory that it needs on
+  /// a device and computes nothing; `results` then have types and no pixels.
   virtual void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                             const ImageGeometry<D>& output, const SliceRange&,
                             std::span<const PixelsOut> results) const = 0;
@@ -89,15 +89,12 @@ public:
                                         std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
                                         std::span<const PixelsOut> results) const = 0;
 
-  /// The memory of a CUDA device for resampling one moving image, including the preparation of its
-  /// interpolator.
-  virtual DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving,
-                                    bool hasInvalidVoxels, const ImageGeometry<D>& output) const = 0;
-
   /// The number of slices of the image that the device can hold if it has `deviceBytes` for the whole
-  /// resampling. The interpolator must have been prepared on the CPU if it reads voxels.
-  virtual SlicesThatFit slicesThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
-                                      const ImageGeometry<D>& output, double deviceBytes) const = 0;
+  /// resampling. The interpolator must have been prepared on the CPU if it reads voxels; the mask may come
+  /// without voxels.
+  virtual SlicesThatFit slicesThatFit(const TransformChain<D>&, const ResampleSource<D>&,
+                                      const ImageGeometry<D>& output, PixelType,
+                                      double deviceBytes) const = 0;
 
   /// The slices of an image on the grid `moving` that are needed on the CPU. From one range of output slices
   /// to the next, the needed slices move in one direction.

@@ -1,21 +1,24 @@
 #include "Tools/Batch/BatchSources.h"
 
-#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Batch/MemoryOnDevice.h"
 #include "Tools/Batch/ResultFile.h"
 
 namespace tessera {
 namespace {
 
 template <int D>
+PixelType typeOfResult(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+{
+  return ResultFile<D>::resampledType(moving.labels, batch.pixelType);
+}
+
+template <int D>
 RoomOnDevice roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving)
 {
-  RoomOnDevice room;
-  for (const ImagePointer<D>& component : moving.components)
-    room.needed.add(batch.resampler.deviceMemory(batch.chain, component->geometry, moving.valid != nullptr,
-                                                 batch.lattice));
-  room.usableBytes = usableDeviceMemory(batch.context);
-  return room;
+  return {memoryOnDevice<D>(batch, {moving.geometry(), moving.components.size(), moving.labels.has_value(),
+                                    moving.valid != nullptr, false, typeOfResult(batch, moving)}),
+          usableDeviceMemory(batch.context)};
 }
 
 /// The number of slices of each component that fit on the device, for an image that does not fit as a whole.
@@ -23,9 +26,9 @@ template <int D>
 std::size_t slicesAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& moving, const RoomOnDevice& room,
                          const Interpolator<D>& interpolator)
 {
-  const SlicesThatFit slices =
-      batch.resampler.slicesThatFit(batch.chain, interpolator, moving.valid != nullptr, batch.lattice,
-                                    room.usableBytes / static_cast<double>(moving.components.size()));
+  const SlicesThatFit slices = batch.resampler.slicesThatFit(
+      batch.chain, {&interpolator, moving.valid, {}}, batch.lattice, typeOfResult(batch, moving),
+      room.usableBytes / static_cast<double>(moving.components.size()));
   if (slices.atOnce == 0)
     failForDevice<D>(batch, "", room, slices.whyNot);
   batch.log.detail("  " + deviceName(batch.context.device) + " has " + std::to_string(slices.atOnce)
@@ -69,7 +72,7 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& movi
         std::make_shared<SliceWindowOnCuda<D>>(component, slicesAtOnce(batch, moving, room, interpolator));
   }
   sources.insert(sources.end(), added.begin(), added.end());
-  types.resize(sources.size(), ResultFile<D>::resampledType(moving.labels, batch.pixelType));
+  types.resize(sources.size(), typeOfResult(batch, moving));
 }
 
 template void failForDevice(const ImageBatch<2>&, const std::string&, const RoomOnDevice&,

@@ -17,13 +17,16 @@ namespace tessera {
 /// already small beside that of the interpolation.
 constexpr std::size_t maxImagesAtOnce = 8;
 
+template <int D>
+using MakeInterpolator = std::function<std::unique_ptr<Interpolator<D>>(bool forLabels)>;
+
 /// Everything that the images of a batch have in common.
 template <int D>
 struct ImageBatch {
   Context& context;
   const TransformChain<D>& chain;
   const Resampler<D>& resampler;
-  std::function<std::unique_ptr<Interpolator<D>>(bool forLabels)> makeInterpolator;
+  MakeInterpolator<D> makeInterpolator;
   ImageGeometry<D> lattice; // the points at which T is evaluated
   ImageGeometry<D> output;  // the same grid with the direction that is written to the files
   bool useDirectionCosines = true;

@@ -1,5 +1,6 @@
 #include "Tools/Batch/LargeImage.h"
 
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Slices/SliceWindow.h"

@@ -1,11 +1,11 @@
 #include "Tools/Batch/LargeImageOnCuda.h"
 
-#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Voxels/ImageToCuda.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Batch/BatchSources.h"
 #include "Tools/Batch/LargeImageRun.h"
+#include "Tools/Batch/MemoryOnDevice.h"
 
 #include <deque>
 
@@ -72,18 +72,21 @@ template <int D>
 std::size_t LargeImageOnCuda<D>::imageSlicesAtOnce() const
 {
   const ImageBatch<D>& batch = run_.batch;
-  const bool hasInvalidVoxels = run_.reader.nonFiniteVoxels() > 0;
+  SizeOnDevice<D> size = sizeOnDevice<D>(run_.reader.header(), run_.large.task.isLabels, batch.pixelType);
+  size.grid = run_.reader.geometry();
+  size.components = run_.reader.imageCount();
+  size.hasInvalidVoxels = run_.reader.nonFiniteVoxels() > 0;
+  MaskPointer<D> valid;
+  if (size.hasInvalidVoxels)
+    valid = std::make_shared<Mask<D>>(size.grid, std::vector<std::uint8_t>());
   const double usable = usableDeviceMemory(context_),
-               componentBytes = usable / static_cast<double>(run_.reader.imageCount())
+               componentBytes = usable / static_cast<double>(size.components)
                                 - VoxelsToCuda<D>::deviceBytes(run_.reader.header());
-  const SlicesThatFit fit = batch.resampler.slicesThatFit(batch.chain, *interpolators_.front(),
-                                                          hasInvalidVoxels, batch.lattice, componentBytes);
+  const SlicesThatFit fit = batch.resampler.slicesThatFit(
+      batch.chain, {interpolators_.front().get(), valid, {}}, batch.lattice, size.type, componentBytes);
   if (fit.atOnce > 0)
     return fit.atOnce;
-  DeviceMemory wholeImage; // if it came from the host's memory
-  for (std::size_t i = 0; i < run_.reader.imageCount(); ++i)
-    wholeImage.add(
-        batch.resampler.deviceMemory(batch.chain, run_.reader.geometry(), hasInvalidVoxels, batch.lattice));
+  const DeviceMemory wholeImage = memoryOnDevice<D>(batch, size); // if it came from the host's memory
   if (wholeImage.bytes() <= usable)
     failAsAWhole(fit.whyNot + " (of its memory " + memoryText(usable) + " are free)");
   failForDevice<D>(batch, run_.large.errorPrefix(), {wholeImage, usable}, fit.whyNot);

@@ -1,5 +1,6 @@
 #include "Tools/Batch/LargeImageRun.h"
 
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Tools/Batch/MovingImage.h"
 #include "Tools/Batch/ResultFile.h"

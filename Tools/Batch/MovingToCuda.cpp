@@ -1,19 +1,16 @@
 #include "Tools/Batch/MovingToCuda.h"
 
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Tools/Batch/MemoryOnDevice.h"
 
 namespace tessera {
 
 template <int D>
 double MovingToCuda<D>::deviceBytes(const ImageBatch<D>& batch, const ImageHeader& header, bool isLabels)
 {
-  const bool isVector = header.meaning == PixelMeaning::vector && !isLabels;
-  const bool mayBeNonFinite =
-      header.componentType == PixelType::float32 || header.componentType == PixelType::float64;
-  const double componentBytes =
-      batch.resampler.deviceMemory(batch.chain, geometryOf<D>(header), mayBeNonFinite, batch.lattice).bytes();
-  return (isVector ? header.components : 1) * componentBytes + VoxelsToCuda<D>::deviceBytes(header);
+  SizeOnDevice<D> size = sizeOnDevice<D>(header, isLabels, batch.pixelType);
+  size.voxelsComeFirst = true;
+  return memoryOnDevice<D>(batch, size).bytes() + VoxelsToCuda<D>::deviceBytes(header);
 }
 
 template <int D>

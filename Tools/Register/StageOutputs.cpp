@@ -3,6 +3,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Checksum.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/Stage/ResamplingMemory.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
@@ -188,8 +189,14 @@ Context StageOutputs<D>::contextOfResult(const TransformChain<D>& chain)
               + "\" has no CUDA form: it is made on the CPU.");
     return onCpu;
   }
-  const DeviceMemory needed = stage_.resampler.deviceMemory(
-      chain, stage_.moving->geometry, stage_.validMoving != nullptr, stage_.fixedGeometry);
+  Interpolator<D>* const interpolator = &stage_.resampleInterpolator;
+  const DeviceMemory needed = memoryOfResampling<D>(stage_.resampler, chain,
+                                                    {{&interpolator, 1},
+                                                     stage_.moving->geometry,
+                                                     stage_.validMoving != nullptr,
+                                                     false,
+                                                     stage_.resampler.resultImage().pixelType},
+                                                    stage_.fixedGeometry);
   const double usable = usableDeviceMemory(stage_.context);
   if (needed.bytes() <= usable)
     return stage_.context;

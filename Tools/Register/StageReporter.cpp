@@ -1,5 +1,6 @@
 #include "Tools/Register/StageReporter.h"
 
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Tools/Register/TimeTable.h"
 
 namespace tessera {

@@ -2,12 +2,11 @@
 
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 #include "Core/Registration/Stage/StageComponents.h"
-#include "Tools/Batch/ImageBatch.h"
+#include "Tools/Batch/MemoryOnDevice.h"
 #include "Tools/Common/ResamplingWork.h"
 
 namespace tessera {
@@ -18,7 +17,7 @@ namespace {
 template <int D>
 struct KnownImages {
   std::vector<ImageSizes> images, labels;
-  std::vector<std::pair<ImageGeometry<D>, std::size_t>> grids; // each with its number of components
+  std::vector<SizeOnDevice<D>> sizes; // of all
 };
 
 /// Bytes that are copied to a GPU for a voxel: those of the file, or a float for each component of a file
@@ -38,14 +37,11 @@ KnownImages<D> knownImages(const TransformDeviceRequest<D>& request)
   for (ImageTask& task : request.tasks)
     try {
       const ImageHeader& header = headerOf(task);
-      const ImageGeometry<D> grid = geometryOf<D>(header);
-      const bool hasComponents = header.meaning == PixelMeaning::vector && !task.isLabels;
-      const auto components = static_cast<std::size_t>(hasComponents ? header.components : 1);
+      const SizeOnDevice<D> size = sizeOnDevice<D>(header, task.isLabels, ofImages);
       (task.isLabels ? known.labels : known.images)
-          .push_back({static_cast<double>(grid.voxelCount()), static_cast<double>(components),
-                      static_cast<double>(pixelTypeSize(task.isLabels ? header.componentType : ofImages)),
-                      uploadedBytes(header, components)});
-      known.grids.emplace_back(grid, components);
+          .push_back({static_cast<double>(size.grid.voxelCount()), static_cast<double>(size.components),
+                      static_cast<double>(pixelTypeSize(size.type)), uploadedBytes(header, size.components)});
+      known.sizes.push_back(size);
     } catch (const Error&) {
     }
   return known;
@@ -88,10 +84,9 @@ std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D
                    const Device& device)
 {
   const double usable = usableDeviceMemory(makeContext(device, 1));
-  for (const auto& [grid, components] : known.grids) {
-    DeviceMemory needed;
-    for (std::size_t c = 0; c < components; ++c)
-      needed.add(request.resampler.deviceMemory(request.chain, grid, true, request.lattice));
+  for (const SizeOnDevice<D>& size : known.sizes) {
+    const DeviceMemory needed =
+        memoryOnDevice<D>(request.resampler, request.chain, request.lattice, request.makeInterpolator, size);
     if (needed.bytes() > usable)
       return "an image needs " + memoryText(needed.bytes()) + " of memory of " + deviceName(device) + " ("
              + needed.text() + "), " + memoryText(usable) + " are free";

@@ -5,7 +5,7 @@
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
-#include "Tools/Batch/ImageTask.h"
+#include "Tools/Batch/ImageBatch.h"
 #include "Tools/Common/RunLog.h"
 #include "Tools/Transform/TransformOptions.h"
 
@@ -30,6 +30,7 @@ struct TransformDeviceRequest {
   const ImageGeometry<D>& lattice;
   const Parameters& parameters; // those of the transform file
   const Resampler<D>& resampler;
+  const MakeInterpolator<D>& makeInterpolator;
   std::vector<ImageTask>& tasks; // chooseTransformDevice reads their headers
   std::string withoutCuda;       // why the task cannot run on CUDA; empty if it can
 };

@@ -54,7 +54,7 @@ struct Run {
   ImageGeometry<D> lattice; // points at which T is evaluated; without direction if the file says so
   Parameters parameters;    // those of the transform file
   std::unique_ptr<Resampler<D>> resampler;
-  std::function<std::unique_ptr<Interpolator<D>>(bool forLabels)> makeInterpolator;
+  MakeInterpolator<D> makeInterpolator;
   FieldMethods<D> methods;
   std::vector<ImageTask> tasks;
   Context context;
@@ -108,7 +108,8 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
       registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
                                     parameters.withLabel("Resampler0"), parameters.where("Resampler"));
   const std::string imageInterpolator = componentNames(parameters, "ResampleInterpolator").front();
-  const auto makeInterpolator = [&registry, &options, parameters, imageInterpolator](bool forLabels) {
+  const MakeInterpolator<D> makeInterpolator = [&registry, &options, parameters,
+                                                imageInterpolator](bool forLabels) {
     const bool majority = options.labelInterpolation == "majority";
     const std::string name = !forLabels ? imageInterpolator
                              : majority ? "LabelMajorityInterpolator"
@@ -124,9 +125,9 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   nameResults(options, {folder, resampler->resultImage().name, resampler->resultImage().format}, inputs.files,
               tasks);
   const auto start = Clock::now();
-  const TransformDevice device =
-      chooseTransformDevice<D>({options, registry, *file.chain, lattice, parameters, *resampler, tasks,
-                                withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
+  const TransformDevice device = chooseTransformDevice<D>(
+      {options, registry, *file.chain, lattice, parameters, *resampler, makeInterpolator, tasks,
+       withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
   Context context = makeContext(device.choice.device, options.threads);
   record.setDevice(deviceName(device.choice.device), device.choice.reason);
   record.addOutputs(resultPaths(options, tasks, folder, resampler->resultImage().format));

@@ -3,7 +3,9 @@
 #include "Components/Resamplers/Shared/SlicesOnCuda.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/HostCopies.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Memory/Transfers.h"
+#include "Core/Image/Slices/SliceSizes.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 
 #include <algorithm>
@@ -11,49 +13,16 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t maxSlices = 65535; // a launch cannot have more
 // Bytes of a chunk: a long one keeps the whole device busy, a short one needs little memory.
 constexpr std::size_t shortChunk = std::size_t(8) << 20, longChunk = std::size_t(32) << 20;
-
-template <int D>
-std::size_t voxelsOfSlice(const ImageGeometry<D>& output)
-{
-  std::size_t voxels = 1;
-  for (int d = 0; d + 1 < D; ++d)
-    voxels *= output.size[d];
-  return voxels;
-}
 
 /// The number of slices in a chunk whose floats and pixels have at most `bytesOfChunk` bytes each; at least
 /// one.
 template <int D>
 std::size_t slicesOfChunk(const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t bytesOfChunk)
 {
-  const std::size_t slices =
-      bytesOfChunk / (voxelsOfSlice<D>(output) * std::max(bytesOfPixel, sizeof(float)));
-  return std::clamp(slices, std::size_t(1), std::min(maxSlices, output.size[D - 1]));
-}
-
-/// Bytes of the device's memory for chunks of so many slices: the floats of one, the pixels of two, and
-/// marks.
-template <int D>
-double deviceBytesOfChunks(const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t slices)
-{
-  const double bytesAVoxel = sizeof(float) + 2 * static_cast<double>(bytesOfPixel) + 2.0 / 8;
-  return bytesAVoxel * static_cast<double>(slices * voxelsOfSlice<D>(output));
-}
-
-/// The number of slices of the chunks: long chunks if the result has several short ones and the memory is
-/// free.
-template <int D>
-std::size_t slicesOfChunks(const Context& context, const ImageGeometry<D>& output, std::size_t bytesOfPixel,
-                           std::size_t all)
-{
-  const std::size_t few = slicesOfChunk<D>(output, bytesOfPixel, shortChunk),
-                    more = slicesOfChunk<D>(output, bytesOfPixel, longChunk);
-  if (all <= few || deviceBytesOfChunks<D>(output, bytesOfPixel, more) > usableDeviceMemory(context))
-    return std::min(all, few);
-  return std::min(all, more);
+  const std::size_t slices = bytesOfChunk / (voxelsOfSlice(output) * std::max(bytesOfPixel, sizeof(float)));
+  return std::clamp(slices, std::size_t(1), std::min(maxSlicesOfLaunch, output.size[D - 1]));
 }
 
 /// Two chunks in turn: floats that are copied as they are, or that are rounded to pixels of another type.
@@ -63,6 +32,15 @@ public:
 
   ChunksOnCuda(Context& context, std::size_t maxVoxels) : context_(context), maxVoxels_(maxVoxels) {}
 
+  /// Takes the memory for the first so many chunks of this type.
+  void reserve(PixelType type, std::size_t chunks)
+  {
+    const MemoryPart part(context_, "chunks of the result");
+    for (int turn = 0; turn < count && static_cast<std::size_t>(turn) < chunks; ++turn) {
+      pixels(turn, type);
+      values(turn, type);
+    }
+  }
   /// The array for the floats of the next chunk.
   float* values(int turn, PixelType type)
   {
@@ -141,16 +119,21 @@ private:
   std::size_t left_ = 0; // bytes
 };
 
+/// Takes all arrays on a device for a result of `slicesOfResult` slices that is computed `slices` at a time.
+template <int D>
+ChunksOnCuda takeChunks(Context& context, ResamplingOnCuda<D>& resampling,
+                        std::span<const MovingToResample<D>> images, std::span<const PixelsOut> results,
+                        std::size_t sliceVoxels, std::size_t slicesOfResult, std::size_t slices)
+{
+  ChunksOnCuda chunks(context, slices * sliceVoxels);
+  const std::size_t count = images.size() * ((slicesOfResult + slices - 1) / slices);
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    resampling.reserve(context, images[i], slices);
+    chunks.reserve(results[i].type, count);
+  }
+  return chunks;
 }
 
-template <int D>
-double chunkBytes(const ImageGeometry<D>& output)
-{
-  double bytes = 0;
-  for (const std::size_t bytesOfPixel : {sizeof(float), sizeof(double)})
-    bytes = std::max(bytes, deviceBytesOfChunks<D>(output, bytesOfPixel,
-                                                   slicesOfChunk<D>(output, bytesOfPixel, shortChunk)));
-  return bytes;
 }
 
 template <int D>
@@ -160,22 +143,41 @@ void resampleToHost(Context& context, const TransformChain<D>& chain,
 {
   const std::size_t first = std::min(slices.first, output.size[D - 1]);
   const std::size_t end = first + std::min(slices.count, output.size[D - 1] - first);
-  const std::size_t sliceVoxels = voxelsOfSlice<D>(output);
+  const std::size_t sliceVoxels = voxelsOfSlice(output);
   if (first == end || sliceVoxels == 0 || images.empty())
     return;
-  const ResamplingOnCuda<D> resampling(context, chain, output);
   std::size_t bytesOfPixel = 1;
   for (const PixelsOut& out : results)
     bytesOfPixel = std::max(bytesOfPixel, pixelTypeSize(out.type));
+  const auto chunkOf = [&](std::size_t bytes) {
+    return std::min(slicesOfChunk<D>(output, bytesOfPixel, bytes), end - first);
+  };
+  ResamplingOnCuda<D> resampling(context, chain, output);
+  const auto take = [&](Context& on, ResamplingOnCuda<D>& by, std::size_t slicesAtOnce) {
+    return takeChunks<D>(on, by, images, results, sliceVoxels, end - first, slicesAtOnce);
+  };
+  const auto fit = [&](std::size_t slicesAtOnce) {
+    constexpr double plenty = 1 << 30; // bytes: more than the arrays of any chain need for a chunk
+    const double usable = usableDeviceMemory(context);
+    if (usable >= plenty)
+      return true;
+    MemoryCount count;
+    ResamplingOnCuda<D> counted(count.context(), chain, output);
+    take(count.context(), counted, slicesAtOnce);
+    return count.peak().bytes() <= usable;
+  };
   const bool inSlices =
       std::any_of(images.begin(), images.end(), [](const auto& image) { return image.inSlices != nullptr; });
-  std::size_t chunkSlices = inSlices
-                                ? std::min(slicesOfChunk<D>(output, bytesOfPixel, shortChunk), end - first)
-                                : slicesOfChunks<D>(context, output, bytesOfPixel, end - first);
+  std::size_t chunkSlices = chunkOf(shortChunk);
+  if (const std::size_t more = chunkOf(longChunk);
+      !inSlices && more > chunkSlices && !onlyCountsMemory(context) && fit(more))
+    chunkSlices = more;
   std::vector<SlicesOnCuda<D>> inputs;
   for (const MovingToResample<D>& image : images)
     chunkSlices = inputs.emplace_back(image, chain, output).outputSlices(chunkSlices);
-  ChunksOnCuda chunks(context, chunkSlices * sliceVoxels);
+  ChunksOnCuda chunks = take(context, resampling, chunkSlices);
+  if (onlyCountsMemory(context))
+    return;
   ChunkCopies copies(context);
   int turn = 0;
   for (std::size_t slice = first; slice < end; slice += chunkSlices)
@@ -199,19 +201,18 @@ std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>&
 {
   double all = 0;
   addMilliseconds(all, [&] { resampleToHost<D>(context, chain, images, output, {}, results); });
-  const ResamplingOnCuda<D> resampling(context, chain, output);
+  ResamplingOnCuda<D> resampling(context, chain, output);
   Buffer<float> whole(context, output.voxelCount());
   context.stream->startTimer();
   for (const MovingToResample<D>& image : images)
-    for (std::size_t first = 0; first < output.size[D - 1]; first += maxSlices)
-      resampling.resample(context, image, first, std::min(maxSlices, output.size[D - 1] - first),
-                          whole.span().data() + first * voxelsOfSlice<D>(output));
+    for (std::size_t first = 0; first < output.size[D - 1]; first += maxSlicesOfLaunch)
+      resampling.resample(context, image, first, std::min(maxSlicesOfLaunch, output.size[D - 1] - first),
+                          whole.span().data() + first * voxelsOfSlice(output));
   const double kernels = context.stream->stopTimerMilliseconds();
   return {{"kernels", kernels}, {"copies to the host", all - kernels}};
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template double chunkBytes<D>(const ImageGeometry<D>&);                                                    \
   template void resampleToHost<D>(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,  \
                                   const ImageGeometry<D>&, const SliceRange&, std::span<const PixelsOut>);   \
   template std::vector<Phase> timeResampleToHost<D>(Context&, const TransformChain<D>&,                      \

@@ -10,15 +10,11 @@ namespace tessera {
 
 /// Resampler::resampleInto by kernels. Works in chunks of whole slices: a chunk is rounded to pixels and
 /// copied to the host while the next one is computed. The device holds the pixels of two chunks and the
-/// floats of one.
+/// floats of one. Chunks are long if there is memory for it. On the context of a MemoryCount it takes the
+/// memory for short chunks and computes nothing.
 template <int D>
 void resampleToHost(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,
                     const ImageGeometry<D>& output, const SliceRange&, std::span<const PixelsOut> results);
-
-/// The smallest number of bytes of the device's memory that suffices for the chunks, for any type of pixels.
-/// resampleToHost uses more if it is free.
-template <int D>
-double chunkBytes(const ImageGeometry<D>& output);
 
 /// The time of the kernels alone by the device's clock, computing all slices at once, and the additional time
 /// of the whole resampleToHost.

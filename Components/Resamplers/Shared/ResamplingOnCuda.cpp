@@ -6,6 +6,7 @@
 #include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 #include "Components/Transforms/SplineKernelTransform.h"
 #include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Image/Slices/SliceSizes.h"
 #include "Core/Registration/Interpolation/LabelMajority.h"
 #include "Core/Registration/Samples/FixedPointIndex.h"
 
@@ -22,7 +23,6 @@ using namespace resampling;
 // Limits in voxels of the integers and floats of the kernels.
 constexpr double largestWhole = 0x1p29, longestShift = 0x1p12, farthestVoxel = 0x1p31;
 constexpr std::size_t voxelsOfField = std::size_t(1) << 22; // whose displacements are in memory at once
-constexpr std::size_t maxVoxelsOfRoots = std::size_t(8) << 20; // of a chunk of a result
 // Shared memory for control points.
 constexpr double wantedBytesOfWarp = 5 << 10, maxBytesOfBlock = 96 << 10;
 
@@ -55,8 +55,7 @@ IndexMap<D> indexMapOf(const AffineMap<D>& map, double plus, const RunShape& sha
 template <int D>
 std::size_t slicesOfField(const ImageGeometry<D>& lattice)
 {
-  const std::size_t perSlice = lattice.voxelCount() / lattice.size[D - 1];
-  return std::clamp<std::size_t>(voxelsOfField / perSlice, 1, lattice.size[D - 1]);
+  return std::clamp<std::size_t>(voxelsOfField / voxelsOfSlice(lattice), 1, lattice.size[D - 1]);
 }
 
 /// Bound of the error of indices from rounding to single precision within a run, in voxels.
@@ -86,6 +85,7 @@ ResamplingOnCuda<D>::ResamplingOnCuda(Context& context, const TransformChain<D>&
                                       const ImageGeometry<D>& lattice)
     : lattice_(lattice), oneSpline_(asOneSpline<D>(chain))
 {
+  const MemoryPart part(context, "transforms");
   if (const InverseTransform<D>* inverse = asInverse(chain)) {
     inverse_ = std::make_unique<InverseOnCuda<D>>(context, *inverse, lattice);
     return;
@@ -151,17 +151,6 @@ void ResamplingOnCuda<D>::holdSpline(Context& context)
   spline_.gridMargin = static_cast<float>(marginOfIndices<D>(gridIndex, shapeOfSpline_));
   std::copy_n(reachOfBlock<D>(gridIndex, shapeOfSpline_).begin(), D, spline_.reachOfBlock);
   spline_.bytesOfBlock = static_cast<std::size_t>(bytes());
-}
-
-template <int D>
-double ResamplingOnCuda<D>::deviceBytes(const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
-{
-  MemoryCount count;
-  const ResamplingOnCuda held(count.context(), chain, lattice);
-  const std::size_t perSlice = lattice.voxelCount() / lattice.size[D - 1];
-  return count.bytes()
-         + (held.landmarks_ ? static_cast<double>(D * sizeof(float) * perSlice * slicesOfField(lattice)) : 0)
-         + (held.inverse_ ? InverseOnCuda<D>::bytesOfSearch(lattice, maxVoxelsOfRoots) : 0);
 }
 
 template <int D>
@@ -253,9 +242,26 @@ const char* ResamplingOnCuda<D>::method(const MovingToResample<D>& moving) const
 }
 
 template <int D>
-void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& moving, std::size_t first,
-                                   std::size_t count, float* voxels) const
+void ResamplingOnCuda<D>::reserve(Context& context, const MovingToResample<D>& moving, std::size_t slices)
 {
+  const MemoryPart part(context, "chunks of the result");
+  if (inverse_)
+    return inverse_->reserve(context, slices);
+  if (landmarks_) {
+    grown(context, displacements_, D * voxelsOfSlice(lattice_) * std::min(slicesOfField(lattice_), slices));
+    return;
+  }
+  Work work = workFor(moving);
+  work.lattice.endSlice = static_cast<int>(slices);
+  if (work.way != Way::points)
+    grown(context, unsure_, wordsOfMarks(work.lattice));
+}
+
+template <int D>
+void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& moving, std::size_t first,
+                                   std::size_t count, float* voxels)
+{
+  reserve(context, moving, count);
   Work work = workFor(moving);
   work.lattice.firstSlice = static_cast<int>(first);
   work.lattice.endSlice = static_cast<int>(first + count);
@@ -266,9 +272,8 @@ void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& 
     work.lattice.mappedMm = inverse_->rootsMm(context, first, count);
   if (work.way == Way::points)
     return resampleByPoints<D>(context, work.lattice);
-  Buffer<unsigned> unsure(context, wordsOfMarks<D>(work.lattice));
-  context.stream->fill(unsure.span().data(), 0, unsure.span().size_bytes());
-  work.lattice.unsure = unsure.span().data();
+  work.lattice.unsure = unsure_.span().data();
+  context.stream->fill(work.lattice.unsure, 0, unsure_.span().size_bytes());
   if (work.way == Way::linear)
     resampleLinearly<D>(context, work.lattice, work.index, work.shape);
   else
@@ -279,21 +284,19 @@ void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& 
 /// The link is replaced by an image of its displacements, slab by slab.
 template <int D>
 void ResamplingOnCuda<D>::resampleByLandmarks(Context& context, LatticeToResample<D> lattice,
-                                              std::size_t first, std::size_t count, float* voxels) const
+                                              std::size_t first, std::size_t count, float* voxels)
 {
   if constexpr (D == 3) {
-    const std::size_t perSlice = lattice_.voxelCount() / lattice_.size[2],
-                      atOnce = std::min(slicesOfField(lattice_), count);
-    Buffer<float> displacements(context, 3 * perSlice * atOnce);
+    const std::size_t perSlice = voxelsOfSlice(lattice_), atOnce = std::min(slicesOfField(lattice_), count);
     TransformOnCuda<D>& link = lattice.chain.links[landmarks_->link];
     const SplineOfLandmarks<D> spline = link.kernelSpline();
     const AffineMap<D> indexFromPoint = inverse<D>(landmarks_->plan.pointFromIndex);
     link.kind = TransformKind::displacementImage;
-    link.displacements = displacements.span().data();
+    link.displacements = displacements_.span().data();
     link.order = 0;
     for (std::size_t slab = first; slab < first + count; slab += atOnce) {
       const std::size_t slices = std::min(atOnce, first + count - slab);
-      splineFieldOnCuda(context, landmarks_->plan, spline, slab, slices, displacements.span().data());
+      splineFieldOnCuda(context, landmarks_->plan, spline, slab, slices, displacements_.span().data());
       link.map = indexFromPoint;
       link.map.offset[2] -= static_cast<double>(slab);
       link.points = {static_cast<int>(lattice_.size[0]), static_cast<int>(lattice_.size[1]),

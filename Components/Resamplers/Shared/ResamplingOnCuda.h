@@ -38,18 +38,16 @@ public:
   /// Throws Error(device) if the kernels cannot evaluate the chain.
   ResamplingOnCuda(Context&, const TransformChain<D>&, const ImageGeometry<D>& lattice);
 
-  /// Bytes of the device's memory that an object for this chain holds.
-  static double deviceBytes(const TransformChain<D>&, const ImageGeometry<D>& lattice);
-
   /// The way of the kernels, for the log: "one linear map", "a B-spline at each voxel", "a spline of
   /// landmarks to 0.001 mm" or "points in double precision".
   const char* method(const MovingToResample<D>&) const;
 
+  /// Takes the memory that resample() needs for so many slices, as it does itself where it is missing.
+  void reserve(Context&, const MovingToResample<D>&, std::size_t slices);
   /// Enqueues the kernels that write the moving image at T(x) to `voxels` on the device, for slices
   /// [first, first + count) of the lattice's last axis, x fastest. A voxel has the same bits whichever slices
   /// one call computes.
-  void resample(Context&, const MovingToResample<D>&, std::size_t first, std::size_t count,
-                float* voxels) const;
+  void resample(Context&, const MovingToResample<D>&, std::size_t first, std::size_t count, float* voxels);
 
 private:
   enum class Way { linear, spline, points };
@@ -70,7 +68,7 @@ private:
   void holdSpline(Context&);
   void planLandmarks(const TransformChain<D>&, bool counts);
   void resampleByLandmarks(Context&, LatticeToResample<D>, std::size_t first, std::size_t count,
-                           float* voxels) const;
+                           float* voxels);
   Work workFor(const MovingToResample<D>&) const;
 
   ImageGeometry<D> lattice_;
@@ -83,6 +81,8 @@ private:
   Buffer<float> coefficients_; // coefficients of the B-spline in mm
   double largestMm_ = 0;       // largest magnitude of a coefficient
   RunShape shapeOfSpline_;
+  Buffer<unsigned> unsure_;     // LatticeToResample::unsure of a call
+  Buffer<float> displacements_; // of the slices of LandmarkField
 };
 
 }

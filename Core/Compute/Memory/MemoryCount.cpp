@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Cuda/Stream.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -18,13 +17,8 @@ class CountingStream final : public Stream {
 public:
   std::string part = "others"; // of what is taken next
 
-  DeviceMemory memory() const
-  {
-    DeviceMemory memory;
-    for (const auto& [address, held] : held_)
-      memory.add(held.name, held.bytes);
-    return memory;
-  }
+  const DeviceMemory& memory() const { return now_; }
+  const DeviceMemory& peak() const { return peak_; }
 
   void* allocate(std::size_t bytes) override
   {
@@ -32,8 +26,9 @@ public:
     const std::uintptr_t address = nextAddress_;
     nextAddress_ += (bytes / alignment + 1) * alignment;
     held_[address] = {part, static_cast<double>(bytes)};
-    bytes_ += static_cast<double>(bytes);
-    peakBytes_ = std::max(peakBytes_, bytes_);
+    now_.add(part, static_cast<double>(bytes));
+    if (now_.bytes() > peak_.bytes())
+      peak_ = now_;
     return reinterpret_cast<void*>(address); // NOLINT(performance-no-int-to-ptr): it is only compared
   }
   void release(void* memory) noexcept override
@@ -41,12 +36,12 @@ public:
     const auto known = held_.find(reinterpret_cast<std::uintptr_t>(memory));
     if (known == held_.end())
       return;
-    bytes_ -= known->second.bytes;
+    now_.add(known->second.name, -known->second.bytes);
     held_.erase(known);
   }
   std::size_t freeBytes() override { return std::numeric_limits<std::size_t>::max(); }
   double usableBytes() override { return std::numeric_limits<double>::infinity(); }
-  double takePeakBytes() override { return std::exchange(peakBytes_, bytes_); }
+  double takePeakBytes() override { return std::exchange(peak_, now_).bytes(); }
 
   void copyToDevice(void*, const void*, std::size_t) override {}
   void copyToHost(void*, const void*, std::size_t) override { refuse(); }
@@ -70,7 +65,7 @@ private:
 
   std::uintptr_t nextAddress_ = 256;
   std::map<std::uintptr_t, DeviceMemory::Part> held_; // each allocation, by its address
-  double bytes_ = 0, peakBytes_ = 0;
+  DeviceMemory now_, peak_;
 };
 
 }
@@ -80,6 +75,11 @@ MemoryCount::MemoryCount() : context_{{DeviceKind::cuda, 0}, 1, std::make_shared
 DeviceMemory MemoryCount::memory() const
 {
   return static_cast<const CountingStream&>(*context_.stream).memory();
+}
+
+DeviceMemory MemoryCount::peak() const
+{
+  return static_cast<const CountingStream&>(*context_.stream).peak();
 }
 
 bool onlyCountsMemory(const Context& context)

@@ -17,6 +17,8 @@ public:
   /// The memory held now, under the names that MemoryPart gave.
   DeviceMemory memory() const;
   double bytes() const { return memory().bytes(); }
+  /// The memory that was held when it was the most, since takePeakDeviceMemory was last called.
+  DeviceMemory peak() const;
 
 private:
   Context context_;

@@ -1,9 +1,15 @@
 #include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
 
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 #include "Core/Image/Filters/LineFilterOnCuda.h"
 
 namespace tessera {
+namespace {
+
+constexpr std::size_t surelyOneBlock = 512; // voxels of a line that one block filters on any device
+
+}
 
 template <int D>
 Buffer<float> bsplineCoefficientsOnCuda(Context& context, const float* voxels, const Size<D>& size, int order)
@@ -18,7 +24,10 @@ Buffer<float> bsplineCoefficientsOnCuda(Context& context, const float* voxels, c
   for (int axis = 0; axis < D; ++axis) {
     if (size[axis] < 2 || filter.empty())
       continue;
-    filterLinesOnCuda(context, filter, LineEnds::mirrored, LinesOnCuda::along(size, axis), from, out);
+    if (!onlyCountsMemory(context))
+      filterLinesOnCuda(context, filter, LineEnds::mirrored, LinesOnCuda::along(size, axis), from, out);
+    else if (from == out && size[axis] > surelyOneBlock) // a copy, as blocks read what their neighbours write
+      const Buffer<float> before(context, count);
     from = out;
   }
   if (from == voxels)

@@ -73,6 +73,25 @@ TEST(MemoryCount, TellsThePeakSinceTheLastCall)
   EXPECT_EQ(takePeakDeviceMemory(count.context()), 0);
 }
 
+TEST(MemoryCount, TellsThePartsOfThePeak)
+{
+  MemoryCount count;
+  const auto take = [&](const std::string& name, std::size_t bytes) {
+    const MemoryPart part(count.context(), name);
+    return Buffer<char>(count.context(), bytes);
+  };
+  const Buffer<char> kept = take("kept", 1000000);
+  {
+    const Buffer<char> temporary = take("temporary", 4000000);
+  }
+  const Buffer<char> later = take("later", 2000000);
+
+  EXPECT_EQ(count.peak().bytes(), 5000000);
+  EXPECT_EQ(count.peak().text(), "temporary 4 MB, kept 1 MB");
+  takePeakDeviceMemory(count.context());
+  EXPECT_EQ(count.peak().text(), "later 2 MB, kept 1 MB");
+}
+
 TEST(MemoryCount, CountsMoreThanAnyMachineHas)
 {
   MemoryCount count;

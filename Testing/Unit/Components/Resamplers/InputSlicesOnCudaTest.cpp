@@ -71,7 +71,8 @@ TEST(InputSlicesOnCuda, KeepToTheMemoryThatIsThere)
   interpolator->prepareForLevel(host, scene.moving, 0);
   constexpr double limitBytes = 12e6;
 
-  const SlicesThatFit slices = resampler.slicesThatFit(chain, *interpolator, false, output, limitBytes);
+  const SlicesThatFit slices = resampler.slicesThatFit(chain, {interpolator.get(), nullptr, {}}, output,
+                                                       PixelType::float32, limitBytes);
   ASSERT_GT(slices.atOnce, 0u) << slices.whyNot;
   EXPECT_LT(slices.atOnce, 180u);
   limitDeviceMemory(limitBytes);
@@ -97,9 +98,10 @@ TEST(InputSlicesOnCuda, AreRefusedWhereTheyDoNotHelp)
                           double bytes) {
     const auto interpolator = resampleInterpolator<2>(name);
     interpolator->prepareForLevel(host, imageFor<2>(name, scene.moving->geometry), 0);
-    const SlicesThatFit slices = DefaultResampler<2>(parametersOf(text, 2, 1, ""))
-                                     .slicesThatFit(letterChain<2>(word, scene.fixed), *interpolator, false,
-                                                    scene.fixed->geometry, bytes);
+    const SlicesThatFit slices =
+        DefaultResampler<2>(parametersOf(text, 2, 1, ""))
+            .slicesThatFit(letterChain<2>(word, scene.fixed), {interpolator.get(), nullptr, {}},
+                           scene.fixed->geometry, PixelType::float32, bytes);
     EXPECT_EQ(slices.atOnce, 0u) << slices.whyNot;
     return slices.whyNot;
   };

@@ -172,10 +172,11 @@ TEST(SlicesOfImage, AreNotKnownOfSplinesThatWereNotPreparedForIt)
 {
   const ResampleScene<2> scene({20, 20}, {20, 20});
 
+  const auto spline = resampleInterpolator<2>("3");
   const SlicesThatFit slices =
       DefaultResampler<2>(parametersOf("", 2, 1, ""))
-          .slicesThatFit(letterChain<2>("A", scene.fixed), *resampleInterpolator<2>("3"), false,
-                         scene.fixed->geometry, 1e9);
+          .slicesThatFit(letterChain<2>("A", scene.fixed), {spline.get(), nullptr, {}}, scene.fixed->geometry,
+                         PixelType::float32, 1e9);
 
   EXPECT_EQ(slices.atOnce, 0u);
   EXPECT_EQ(slices.whyNot, "the coefficients of splines are made of whole lines of it");

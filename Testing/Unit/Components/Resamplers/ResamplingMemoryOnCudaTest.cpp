@@ -1,0 +1,91 @@
+// needs: GPU
+#include "Core/Registration/Stage/ResamplingMemory.h"
+
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/ResamplingCases.h"
+
+#include <limits>
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+struct Asked {
+  std::string interpolator;
+  PixelType type = PixelType::float32;
+  std::size_t components = 1;
+  bool hasInvalidVoxels = false;
+  double dependsOnNumbers = 0; // bytes that only some transforms of this kind take
+};
+
+/// A device that has just what was counted is enough, and no count is a tenth above what is taken.
+void expectAsCounted(const ResamplingCase& resampling, const ResampleScene<3>& scene, const Asked& asked)
+{
+  const ImageGeometry<3>&output = scene.fixed->geometry, &moving = scene.moving->geometry;
+  const DefaultResampler<3> resampler(parametersOf("", 3, 1, ""));
+  std::vector<std::unique_ptr<Interpolator<3>>> made;
+  std::vector<Interpolator<3>*> interpolators;
+  for (std::size_t c = 0; c < asked.components; ++c)
+    interpolators.push_back(made.emplace_back(resampleInterpolator<3>(asked.interpolator)).get());
+  const DeviceMemory counted =
+      memoryOfResampling<3>(resampler, resampling.chain,
+                            {interpolators, moving, asked.hasInvalidVoxels, false, asked.type}, output);
+  Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  const MaskPointer<3> valid =
+      asked.hasInvalidVoxels
+          ? std::make_shared<Mask<3>>(moving, std::vector<std::uint8_t>(moving.voxelCount(), 1))
+          : nullptr;
+  const std::vector<PixelType> types(asked.components, asked.type);
+
+  constexpr double rounding = 1e6; // bytes, of the sizes of allocations
+  limitDeviceMemory(counted.bytes() + rounding);
+  takePeakDeviceMemory(cuda);
+  std::vector<ResampleSource<3>> sources;
+  for (Interpolator<3>* interpolator : interpolators) {
+    interpolator->prepareForLevel(cuda, std::make_shared<Image<3>>(*scene.moving), 0);
+    sources.push_back({interpolator, valid, {}});
+  }
+  resampler.resamplePixels(cuda, resampling.chain, sources, output, types);
+  const double taken = takePeakDeviceMemory(cuda);
+  limitDeviceMemory(std::numeric_limits<double>::infinity());
+
+  const std::string what = resampling.name + ", " + asked.interpolator + ": " + counted.text();
+  EXPECT_LE(taken, counted.bytes() + rounding) << what;
+  EXPECT_GE(1.1 * taken + rounding + asked.dependsOnNumbers, counted.bytes()) << what;
+}
+
+void expectAllAsCounted(const Size<3>& fixedSize, const Size<3>& movingSize)
+{
+  const ResampleScene<3> scene(fixedSize, movingSize);
+  constexpr double cells = 55e6; // of the second search for roots
+  for (const ResamplingCase& resampling : resamplingCases(scene.fixed)) {
+    const double ofNumbers = resampling.name == "inverse" ? cells : 0;
+    expectAsCounted(resampling, scene, {"linear", PixelType::float32, 1, false, ofNumbers});
+    expectAsCounted(resampling, scene, {"linear", PixelType::int16, 3, true, ofNumbers});
+    expectAsCounted(resampling, scene, {"3", PixelType::float64, 1, true, ofNumbers});
+    expectAsCounted(resampling, scene, {"labels", PixelType::uint8, 1, false, ofNumbers});
+  }
+}
+
+TEST(ResamplingMemoryOnCuda, OfOneChunkIsAsCounted)
+{
+  TESSERA_NEEDS_GPU();
+  expectAllAsCounted({110, 100, 90}, {130, 120, 80});
+}
+
+TEST(ResamplingMemoryOnCuda, OfSeveralChunksIsAsCounted)
+{
+  TESSERA_NEEDS_GPU();
+  expectAllAsCounted({170, 160, 190}, {130, 120, 80});
+}
+
+TEST(ResamplingMemoryOnCuda, OfLongLinesIsAsCounted)
+{
+  TESSERA_NEEDS_GPU();
+  const ResampleScene<3> scene({60, 50, 40}, {30, 1500, 40});
+  expectAsCounted({"A", letterChain<3>("A", scene.fixed)}, scene, {"3"});
+}
+
+}
+}
