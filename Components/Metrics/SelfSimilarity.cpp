@@ -44,11 +44,6 @@ Matrix<D> meanJacobian(Context& context, const TermLevel<D>& level)
 }
 
 template <int D>
-SelfSimilarity<D>::SelfSimilarity(const Parameters& parameters) : validSampleRule_(parameters)
-{
-}
-
-template <int D>
 const ComponentDescription& SelfSimilarity<D>::description()
 {
   static const ComponentDescription description{
@@ -100,31 +95,7 @@ template <int D>
 void SelfSimilarity<D>::endLevel()
 {
   fixed_ = moving_ = {};
-  onCuda_.reset();
-}
-
-template <int D>
-void SelfSimilarity<D>::enqueue(Context& context, const SampleSet<D>& samples,
-                                std::span<const double> parameters, std::span<double> gradient)
-{
-  onCuda_->enqueue(context, samples, parameters, gradient);
-}
-
-template <int D>
-TermValue SelfSimilarity<D>::collect(std::span<const double> parameters, std::span<double> gradient)
-{
-  const TermValue result = onCuda_->collect(parameters, gradient);
-  validSampleRule_.check(level_.level, result.valid, result.asked);
-  return result;
-}
-
-template <int D>
-std::vector<Phase> SelfSimilarity<D>::timePhases(Context& context, const SampleSet<D>& samples,
-                                                 std::span<const double> parameters,
-                                                 std::span<double> gradient)
-{
-  return onCuda_ ? onCuda_->timePhases(context, samples, parameters, gradient)
-                 : CostTerm<D>::timePhases(context, samples, parameters, gradient);
+  TermOnImages<D>::endLevel();
 }
 
 template <int D>
@@ -175,7 +146,7 @@ TermValue SelfSimilarity<D>::evaluateHere(Context& context, const SampleSet<D>& 
           std::span<double> ofBatch) { return sumOfSquares(oneThread, chain, points, ofBatch); };
   const TermValue result = mean_.evaluate(context, samples, chain_(*level_.chain, parameters),
                                           level_.movingMask.get(), gradient, batchSum);
-  validSampleRule_.check(level_.level, result.valid, result.asked);
+  this->checkValid(result.valid, result.asked);
   return result;
 }
 

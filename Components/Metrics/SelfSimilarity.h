@@ -3,8 +3,7 @@
 #include "Components/Metrics/Shared/MeanOverSamples.h"
 #include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
-#include "Core/Registration/Terms/ImageTermOnCuda.h"
-#include "Core/Registration/Terms/ValidSampleRule.h"
+#include "Core/Registration/Terms/TermOnImages.h"
 
 namespace tessera {
 
@@ -22,42 +21,34 @@ namespace tessera {
 /// difference and its gradient take the place of the moving image's intensity and gradient in
 /// ImageTermOnCuda, and the metric is their mean.
 template <int D>
-class SelfSimilarity final : public CostTerm<D>, private TermOnCuda<D> {
+class SelfSimilarity final : public TermOnImages<D> {
 public:
-  explicit SelfSimilarity(const Parameters&);
+  explicit SelfSimilarity(const Parameters& parameters) : TermOnImages<D>(parameters) {}
 
   static const ComponentDescription& description();
 
-  bool needsSampler() const override { return true; }
   std::string whyNotOnCuda(const TransformChain<D>& chain) const override
   {
     return tessera::whyNotOnCuda<D>(chain);
   }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;
-  TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
-  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
-                                std::span<double> gradient) override;
 
 private:
+  using TermOnImages<D>::level_;
+  using TermOnImages<D>::onCuda_;
   using Descriptor = SelfSimilarityDescriptor<D>;
 
   TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
                          std::span<double> gradient) override;
-  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
-               std::span<double> gradient) override;
-  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
   void prepareOnCuda(Context&, const Matrix<D>& movingSteps);
   typename MeanOverSamples<D>::ImageSum sumOfSquares(Context&, const TransformChain<D>&,
                                                      const ListSamples<D>&, std::span<double> gradient) const;
 
-  ValidSampleRule validSampleRule_;
-  TermLevel<D> level_;
   Descriptor fixed_, moving_;
   AffineMap<D> fixedIndexFromPoint_, movingIndexFromPoint_;
   ChainAtParameters<D> chain_;
   MeanOverSamples<D> mean_;
-  std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // null unless the level runs on a CUDA device
 };
 
 }

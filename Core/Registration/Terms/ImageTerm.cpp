@@ -77,9 +77,9 @@ std::optional<Matrix<D>> gradientMatrix(const Parameters& parameters, const Imag
 
 template <int D>
 ImageTerm<D>::ImageTerm(const Parameters& parameters, std::unique_ptr<Metric> metric)
-    : parameters_(parameters), metric_(std::move(metric)),
+    : TermOnImages<D>(parameters), parameters_(parameters), metric_(std::move(metric)),
       pairMetric_(dynamic_cast<PairMetric*>(metric_.get())),
-      latticeMetric_(dynamic_cast<LatticeMetric*>(metric_.get())), validSampleRule_(parameters)
+      latticeMetric_(dynamic_cast<LatticeMetric*>(metric_.get()))
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
     readGradientSummation(parameters, level);
@@ -127,7 +127,7 @@ TermValue ImageTerm<D>::evaluateHere(Context& context, const SampleSet<D>& sampl
                       "Allowed: BSplineInterpolationOrder 1 to 5.");
   const auto evaluateBy = [&](auto& passes, const auto& target) {
     const SampleCount count = passes.accumulate(context, target, !gradient.empty());
-    validSampleRule_.check(level_.level, count.valid, count.asked);
+    this->checkValid(count.valid, count.asked);
     const TermValue result{passes.finish(context, count.valid), count.valid, count.asked};
     if (!gradient.empty())
       passes.pullBack(context, target, gradient);
@@ -142,26 +142,10 @@ TermValue ImageTerm<D>::evaluateHere(Context& context, const SampleSet<D>& sampl
 }
 
 template <int D>
-void ImageTerm<D>::enqueue(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
-                           std::span<double> gradient)
+std::vector<Phase> ImageTerm<D>::timePhasesHere(Context& context, const SampleSet<D>& samples,
+                                                std::span<const double> parameters,
+                                                std::span<double> gradient)
 {
-  onCuda_->enqueue(context, samples, parameters, gradient);
-}
-
-template <int D>
-TermValue ImageTerm<D>::collect(std::span<const double> parameters, std::span<double> gradient)
-{
-  const TermValue result = onCuda_->collect(parameters, gradient);
-  validSampleRule_.check(level_.level, result.valid, result.asked);
-  return result;
-}
-
-template <int D>
-std::vector<Phase> ImageTerm<D>::timePhases(Context& context, const SampleSet<D>& samples,
-                                            std::span<const double> parameters, std::span<double> gradient)
-{
-  if (onCuda_)
-    return onCuda_->timePhases(context, samples, parameters, gradient);
   const FieldMethod<D>* const field = fields_->at(samples);
   if (onLattice_)
     return onLattice_->timePhases(context, {std::get<VoxelLattice<D>>(samples), field, parameters}, gradient);

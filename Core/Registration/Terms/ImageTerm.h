@@ -1,12 +1,10 @@
 #pragma once
 
-#include "Core/Registration/CostTerm.h"
 #include "Core/Registration/Metric.h"
 #include "Core/Registration/Terms/DenseImageTerm.h"
-#include "Core/Registration/Terms/ImageTermOnCuda.h"
 #include "Core/Registration/Terms/LatticeImageTerm.h"
 #include "Core/Registration/Terms/PointImageTerm.h"
-#include "Core/Registration/Terms/ValidSampleRule.h"
+#include "Core/Registration/Terms/TermOnImages.h"
 
 #include <memory>
 
@@ -21,11 +19,10 @@ namespace tessera {
 /// composed with the ones before (T0), and at x if it is added to them. Pass 1 gives the metric all
 /// intensities, pass 2 takes its slopes back to the parameters.
 template <int D>
-class ImageTerm final : public CostTerm<D>, private TermOnCuda<D> {
+class ImageTerm final : public TermOnImages<D> {
 public:
   ImageTerm(const Parameters&, std::unique_ptr<Metric>);
 
-  bool needsSampler() const override { return true; }
   bool needsLattice() const override { return latticeMetric_ != nullptr; }
   std::string whyNotOnCuda(const TransformChain<D>& chain) const override
   {
@@ -33,17 +30,15 @@ public:
     return why.empty() ? metric_->whyNotOnCuda() : why;
   }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  void endLevel() override { onCuda_.reset(); }
-  TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
-  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
-                                std::span<double> gradient) override;
 
 private:
+  using TermOnImages<D>::level_;
+  using TermOnImages<D>::onCuda_;
+
   TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
                          std::span<double> gradient) override;
-  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
-               std::span<double> gradient) override;
-  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+  std::vector<Phase> timePhasesHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                                    std::span<double> gradient) override;
 
   using LatticeTarget = typename WarpedLattice<D>::Target;
   using PointTarget = typename PointImageTerm<D>::Target;
@@ -52,9 +47,6 @@ private:
   std::unique_ptr<Metric> metric_;
   PairMetric* pairMetric_ = nullptr; // metric_ if it is of this kind
   LatticeMetric* latticeMetric_ = nullptr;
-  ValidSampleRule validSampleRule_;
-  TermLevel<D> level_;
-  std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // null unless the level runs on a CUDA device
   // In levels on the CPU there are fields_ and, for a metric of pairs, the next two; else the last one.
   std::optional<FieldOfLattice<D>> fields_;
   std::optional<DenseImageTerm<D>> dense_; // for samples of which fields_ knows a field

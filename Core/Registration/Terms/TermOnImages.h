@@ -1,0 +1,46 @@
+#pragma once
+
+#include "Core/Registration/CostTerm.h"
+#include "Core/Registration/Terms/ImageTermOnCuda.h"
+#include "Core/Registration/Terms/ValidSampleRule.h"
+
+#include <memory>
+
+namespace tessera {
+
+/// A term that compares the fixed and the moving image at samples. On a CUDA device an ImageTermOnCuda does
+/// its work. Both devices check that enough samples are valid.
+template <int D>
+class TermOnImages : public CostTerm<D>, private TermOnCuda<D> {
+public:
+  bool needsSampler() const override { return true; }
+  void endLevel() override { onCuda_.reset(); }
+  TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
+  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                                std::span<double> gradient) override;
+
+protected:
+  explicit TermOnImages(const Parameters& parameters) : validSampleRule_(parameters) {}
+
+  /// Throws Error(registrationFailed) if too few samples are valid.
+  void checkValid(std::size_t valid, std::size_t asked) const;
+  /// timePhases of a level on the CPU.
+  virtual std::vector<Phase> timePhasesHere(Context&, const SampleSet<D>&,
+                                            std::span<const double> /*parameters*/,
+                                            std::span<double> /*gradient*/)
+  {
+    return {};
+  }
+
+  TermLevel<D> level_;
+  std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // null unless the level runs on a CUDA device
+
+private:
+  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
+               std::span<double> gradient) override;
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+
+  ValidSampleRule validSampleRule_;
+};
+
+}
