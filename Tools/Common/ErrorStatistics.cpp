@@ -1,5 +1,7 @@
 #include "Tools/Common/ErrorStatistics.h"
 
+#include "Core/Compute/Math/VectorLength.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -14,6 +16,19 @@ double percentile(std::vector<double>& values, double share)
   return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
+OrderStatistics orderStatistics(std::vector<float>& values)
+{
+  if (values.empty())
+    return {};
+  const auto percentile = [&](double share) {
+    const auto at =
+        values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), at, values.end());
+    return static_cast<double>(*at);
+  };
+  return {percentile(0), percentile(0.01), percentile(0.5), percentile(0.99), percentile(1)};
+}
+
 template <int D>
 ErrorStatistics errorStatistics(const std::vector<Vec<D>>& errorsMm)
 {
@@ -23,12 +38,9 @@ ErrorStatistics errorStatistics(const std::vector<Vec<D>>& errorsMm)
   const double n = static_cast<double>(s.count);
   std::vector<double> lengths;
   for (const Vec<D>& error : errorsMm) {
-    double squared = 0;
-    for (int d = 0; d < D; ++d) {
-      squared += error[d] * error[d];
+    for (int d = 0; d < D; ++d)
       s.meanPerAxisMm[static_cast<std::size_t>(d)] += error[d] / n;
-    }
-    lengths.push_back(std::sqrt(squared));
+    lengths.push_back(lengthOf<D>(error));
     s.meanMm += lengths.back() / n;
     s.shareAbove2Mm += lengths.back() > 2;
     s.shareAbove5Mm += lengths.back() > 5;

@@ -25,4 +25,13 @@ ErrorStatistics errorStatistics(const std::vector<Vec<D>>& errorsMm);
 /// which are not empty.
 double percentile(std::vector<double>& values, double share);
 
+/// Five of some values in the order of size: those below which 0, 1, 50, 99 and 100 % of them lie. 1 where
+/// there are none.
+struct OrderStatistics {
+  double least = 1, percentile1 = 1, median = 1, percentile99 = 1, largest = 1;
+};
+
+/// Changes the order of the values, of which none may be NaN.
+OrderStatistics orderStatistics(std::vector<float>& values);
+
 }

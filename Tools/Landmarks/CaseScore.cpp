@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Math/VectorLength.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Files/InputError.h"
@@ -155,15 +156,6 @@ std::vector<Vec<D>> errorsOf(std::vector<Vec<D>> mappedMm, const std::vector<Vec
 }
 
 template <int D>
-double length(const Vec<D>& vector)
-{
-  double squared = 0;
-  for (const double value : vector)
-    squared += value * value;
-  return std::sqrt(squared);
-}
-
-template <int D>
 struct Mapping {
   std::vector<Vec<D>> mappedMm;
   std::optional<VolumeChange> volumes;
@@ -229,7 +221,7 @@ CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry
     Vec<D> extentMm;
     for (int d = 0; d < D; ++d)
       extentMm[d] = fixedGrid->spacingMm[d] * static_cast<double>(fixedGrid->size[d]);
-    result.diagonalMm = length<D>(extentMm);
+    result.diagonalMm = lengthOf<D>(extentMm);
   }
   const std::vector<Vec<D>> before = errorsOf<D>(fixed.values, moving.values, movingGrid);
   result.before = errorStatistics<D>(before);
@@ -245,7 +237,7 @@ CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry
   for (std::size_t i = 0; i < before.size(); ++i)
     result.points.push_back({fixed.names.empty() ? std::to_string(i + 1) : fixed.names[i],
                              listOf<D>(fixed.values[i]), listOf<D>(moving.values[i]), listOf<D>(mappedMm[i]),
-                             length<D>(before[i]), length<D>(after[i])});
+                             lengthOf<D>(before[i]), lengthOf<D>(after[i])});
   return result;
 }
 

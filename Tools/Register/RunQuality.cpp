@@ -1,6 +1,7 @@
 #include "Tools/Register/RunQuality.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/VectorLength.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
@@ -56,15 +57,6 @@ struct PointSums {
 };
 
 template <int D>
-double distanceMm(const PointBatch<D>& a, const PointBatch<D>& b, std::size_t i)
-{
-  double squared = 0;
-  for (int d = 0; d < D; ++d)
-    squared += (a.mm[d][i] - b.mm[d][i]) * (a.mm[d][i] - b.mm[d][i]);
-  return std::sqrt(squared);
-}
-
-template <int D>
 class PointComparison {
 public:
   PointComparison(const Registry& registry, const LoadedInputs<D>& inputs, int threads)
@@ -111,8 +103,8 @@ std::optional<RunQuality::Distances> distances(const PointPairs<D>& pairs, const
       }
     const PointBatch<D> start = mappedPoints<D>(before, fixed), end = mappedPoints<D>(&result, fixed);
     for (std::size_t i = 0; i < fixed.count; ++i) {
-      const double mm = distanceMm<D>(end, moving, i);
-      found.beforeMm += distanceMm<D>(start, moving, i);
+      const double mm = distanceBetween<D>(end.list().point(i), moving.list().point(i));
+      found.beforeMm += distanceBetween<D>(start.list().point(i), moving.list().point(i));
       found.meanMm += mm;
       found.largestMm = std::max(found.largestMm, mm);
     }
@@ -200,7 +192,7 @@ RunQuality runQuality(const Context& context, const Registry& registry, const Lo
     comparison.add(end, intensities.data(), sums.after);
     sums.points = static_cast<double>(fixed.count);
     for (std::size_t i = 0; i < fixed.count; ++i) {
-      const double mm = distanceMm<D>(fixed, end, i);
+      const double mm = distanceBetween<D>(fixed.list().point(i), end.list().point(i));
       sums.displacementMm += mm;
       sums.largestMm = std::max(sums.largestMm, mm);
     }

@@ -42,15 +42,6 @@ void keepInMask(const Mask<D>& mask, Image<D>& image)
   image.voxels.resize(kept);
 }
 
-/// The value below which this share of the values lies; it changes their order.
-double percentile(std::vector<float>& values, double share)
-{
-  const auto at =
-      values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), at, values.end());
-  return *at;
-}
-
 }
 
 std::string VolumeChange::text() const
@@ -100,11 +91,7 @@ std::optional<VolumeChange> volumeChange(const Context& context, const Registry&
       value = -std::numeric_limits<float>::infinity();
     change.folded += !(value > 0);
   }
-  change.least = percentile(values, 0);
-  change.percentile1 = percentile(values, 0.01);
-  change.median = percentile(values, 0.5);
-  change.percentile99 = percentile(values, 0.99);
-  change.largest = percentile(values, 1);
+  static_cast<OrderStatistics&>(change) = orderStatistics(values);
   return change;
 }
 

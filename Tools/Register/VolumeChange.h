@@ -2,6 +2,7 @@
 
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
+#include "Tools/Common/ErrorStatistics.h"
 
 #include <optional>
 #include <string>
@@ -9,11 +10,10 @@
 namespace tessera {
 
 /// How a transform changes volumes: the determinants of its spatial Jacobian at voxels of the fixed image.
-struct VolumeChange {
+struct VolumeChange : OrderStatistics {
   std::size_t voxelStep = 1; // one of so many voxels along each axis was looked at
   std::size_t voxels = 0;    // so many in all
   std::size_t folded = 0;    // of these have a determinant of 0 or less
-  double least = 1, percentile1 = 1, median = 1, percentile99 = 1, largest = 1;
 
   /// One line for a log.
   std::string text() const;

@@ -46,19 +46,7 @@ DeterminantFigures figuresOf(const Image<D>& image)
     }
   }
   figures.voxels = values.size();
-  if (values.empty())
-    return figures;
-  const auto percentile = [&](double share) {
-    const auto at =
-        values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-    std::nth_element(values.begin(), at, values.end());
-    return static_cast<double>(*at);
-  };
-  figures.least = percentile(0);
-  figures.percentile1 = percentile(0.01);
-  figures.median = percentile(0.5);
-  figures.percentile99 = percentile(0.99);
-  figures.greatest = percentile(1);
+  static_cast<OrderStatistics&>(figures) = orderStatistics(values);
   return figures;
 }
 

@@ -2,6 +2,7 @@
 
 #include "Core/Image/Image.h"
 #include "Core/Registration/Transform.h"
+#include "Tools/Common/ErrorStatistics.h"
 
 namespace tessera {
 
@@ -12,8 +13,7 @@ template <int D>
 double linearDeterminant(const TransformChain<D>&);
 
 /// Determinants in order: what -jac and --describe-transform tell of them.
-struct DeterminantFigures {
-  double least = 1, percentile1 = 1, median = 1, percentile99 = 1, greatest = 1;
+struct DeterminantFigures : OrderStatistics {
   std::size_t voxels = 0;  // that have a determinant
   std::size_t folded = 0;  // of these: not above 0
   std::size_t leastAt = 0; // number of the voxel with the least one, x fastest

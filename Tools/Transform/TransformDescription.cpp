@@ -3,6 +3,7 @@
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/DeformationFieldTransform.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/VectorLength.h"
 #include "Core/Registration/Chain/AddedTransforms.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
@@ -68,15 +69,6 @@ std::vector<Part<D>> partsOf(const TransformChain<D>& chain)
   return parts;
 }
 
-template <int D>
-double distanceMm(const PointBatch<D>& a, const PointBatch<D>& b, std::size_t i)
-{
-  double squared = 0;
-  for (int d = 0; d < D; ++d)
-    squared += (a.mm[d][i] - b.mm[d][i]) * (a.mm[d][i] - b.mm[d][i]);
-  return std::sqrt(squared);
-}
-
 /// Moves `points` by a part and returns how far, added up; `fixed` are the points of the fixed image.
 template <int D>
 Movement apply(Context& context, const Part<D>& part, const PointBatch<D>& fixed, PointBatch<D>& points)
@@ -87,7 +79,7 @@ Movement apply(Context& context, const Part<D>& part, const PointBatch<D>& fixed
   mapChain<D>(context, part.alone, from.list(), mapped.out());
   Movement movement;
   for (std::size_t i = 0; i < points.count; ++i)
-    movement.add(distanceMm<D>(mapped, from, i));
+    movement.add(distanceBetween<D>(mapped.list().point(i), from.list().point(i)));
   for (int d = 0; d < D; ++d)
     for (std::size_t i = 0; i < points.count; ++i)
       points.mm[d][i] = part.isAdded ? points.mm[d][i] + mapped.mm[d][i] - fixed.mm[d][i] : mapped.mm[d][i];
@@ -111,7 +103,7 @@ std::vector<Movement> movements(const Context& context, const std::vector<Part<D
     for (std::size_t p = 0; p < parts.size(); ++p)
       sums[p] = apply<D>(host, parts[p], fixed, points);
     for (std::size_t i = 0; i < points.count; ++i)
-      sums.back().add(distanceMm<D>(points, fixed, i));
+      sums.back().add(distanceBetween<D>(points.list().point(i), fixed.list().point(i)));
   });
   std::vector<Movement> all(parts.size() + 1);
   for (const std::vector<Movement>& range : ofRange)
@@ -226,14 +218,14 @@ void describeDeterminants(Context& context, const Registry& registry, const Tran
                               + ", percentile 1 " + decimals(figures.percentile1, 4) + ", median "
                               + decimals(figures.median, 4) + ", percentile 99 "
                               + decimals(figures.percentile99, 4) + ", greatest "
-                              + decimals(figures.greatest, 4) + "; " + std::to_string(figures.folded) + " of "
+                              + decimals(figures.largest, 4) + "; " + std::to_string(figures.folded) + " of "
                               + std::to_string(figures.voxels) + " voxels fold (not above 0).");
   description.lines.push_back("The least is at voxel " + listed(voxel, 0) + ", point " + listed(placeMm, 3)
                               + " mm.");
-  json["determinant"] = {{"least", figures.least},       {"percentile1", figures.percentile1},
-                         {"median", figures.median},     {"percentile99", figures.percentile99},
-                         {"greatest", figures.greatest}, {"voxels", figures.voxels},
-                         {"folded", figures.folded},     {"leastAtVoxel", voxel},
+  json["determinant"] = {{"least", figures.least},      {"percentile1", figures.percentile1},
+                         {"median", figures.median},    {"percentile99", figures.percentile99},
+                         {"greatest", figures.largest}, {"voxels", figures.voxels},
+                         {"folded", figures.folded},    {"leastAtVoxel", voxel},
                          {"leastAtMm", placeMm}};
 }
 

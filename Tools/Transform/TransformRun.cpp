@@ -310,7 +310,7 @@ void writeDeterminants(Run<D>& run)
       value = static_cast<float>(value / ofLinear);
   }
   const DeterminantFigures figures = figuresOf<D>(image);
-  run.log.info("  Determinants from " + decimals(figures.least, 6) + " to " + decimals(figures.greatest, 6)
+  run.log.info("  Determinants from " + decimals(figures.least, 6) + " to " + decimals(figures.largest, 6)
                + "; " + std::to_string(figures.folded) + " of " + std::to_string(image.voxels.size())
                + " voxels fold (not above 0).");
   if (run.options.logarithm) {

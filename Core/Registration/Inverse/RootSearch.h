@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/Math/SmallMatrix.h"
+#include "Core/Compute/Math/VectorLength.h"
 
 #include <cmath>
 #include <limits>
@@ -45,16 +45,6 @@ TESSERA_HOST_DEVICE inline double larger(double a, double b)
 TESSERA_HOST_DEVICE inline double smaller(double a, double b)
 {
   return a < b ? a : b;
-}
-
-template <int D>
-TESSERA_HOST_DEVICE double lengthOf(const Vec<D>& v)
-{
-  double sum = 0;
-  TESSERA_UNROLL
-  for (int d = 0; d < D; ++d)
-    sum += v[d] * v[d];
-  return std::sqrt(sum);
 }
 
 template <int D>

@@ -1,5 +1,7 @@
 #include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
 
+#include "Core/Compute/Math/VectorLength.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,11 +17,6 @@ constexpr int placesTried = 128;
 double halfBlock()
 {
   return (SplineFieldPlan::blockVoxels - 1) / 2.0;
-}
-
-double length(const Vec<3>& v)
-{
-  return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
 }
 
 Vec<3> fromMiddle(const AffineMap<3>& pointFromIndex, const Vec<3>& voxels)
@@ -78,7 +75,7 @@ double unitError(const SplineFieldPlan& plan, const SplineOfLandmarks<3>& spline
                 for (std::size_t d = 0; d < 3; ++d)
                   error[d] -= plan.weights[z][k] * plan.weights[y][j] * plan.weights[x][i]
                               * values[static_cast<std::size_t>((k * n + j) * n + i)][d];
-          largest = std::max(largest, length(error));
+          largest = std::max(largest, lengthOf<3>(error));
         }
   }
   return largest;
@@ -101,8 +98,8 @@ double weightsAtWorst(const SplineOfLandmarks<3>& spline, double farMm, int deca
     const Vec<3> middle = spline.landmarkMm(place);
     double sum = 0;
     for (int i = 0; i < spline.count; ++i) {
-      const double ratio = farMm / std::max(length(minus(spline.landmarkMm(i), middle)), farMm);
-      double share = length(spline.vector(i));
+      const double ratio = farMm / std::max(lengthOf<3>(minus(spline.landmarkMm(i), middle)), farMm);
+      double share = lengthOf<3>(spline.vector(i));
       for (int power = 0; power < decay; ++power)
         share *= ratio;
       sum += share * share;
@@ -132,10 +129,10 @@ double singleError(const SplineOfLandmarks<3>& spline, const SplineFieldPlan& pl
   double squares = 0;
   for (int i = 0; i < spline.count; ++i) {
     include(spline.landmarkMm(i));
-    const double weight = length(spline.vector(i));
+    const double weight = lengthOf<3>(spline.vector(i));
     squares += weight * weight;
   }
-  return std::numeric_limits<float>::epsilon() * length(minus(high, low)) * std::sqrt(squares);
+  return std::numeric_limits<float>::epsilon() * lengthOf<3>(minus(high, low)) * std::sqrt(squares);
 }
 
 }
@@ -152,8 +149,8 @@ std::optional<SplineFieldPlan> planSplineField(const SplineOfLandmarks<3>& splin
     plan.farMm = std::max(
         plan.farMm,
         farInCorners
-            * length(fromMiddle(pointFromIndex, {halfBlock(), corner & 1 ? halfBlock() : -halfBlock(),
-                                                 corner & 2 ? halfBlock() : -halfBlock()})));
+            * lengthOf<3>(fromMiddle(pointFromIndex, {halfBlock(), corner & 1 ? halfBlock() : -halfBlock(),
+                                                      corner & 2 ? halfBlock() : -halfBlock()})));
   plan.isSingle =
       spline.kernel == SplineKernel::thinPlate && singleError(spline, plan) <= shareOfEstimate * toleranceMm;
   for (int nodes = SplineFieldPlan::fewestNodes; nodes <= SplineFieldPlan::maxNodes; ++nodes) {
