@@ -14,7 +14,7 @@ constexpr std::size_t flushBytes = std::size_t{256} << 20;
 
 std::string cpuText(int threads)
 {
-  return "cpu, " + std::to_string(threads) + " threads";
+  return "cpu, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
 std::string measuredDevice(const Context& context)

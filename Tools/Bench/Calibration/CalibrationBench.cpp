@@ -286,18 +286,11 @@ void check(const Registry& registry, const Calibration& calibration, std::vector
           1e3
           * (onCuda ? cudaSeconds(calibration, D, work, context.threads) - calibration.cudaStartSeconds
                     : cpuSeconds(calibration, D, work, context.threads) - calibration.cpuStartSeconds);
-      BenchResult row;
-      row.caseName = name + " " + word + " " + interpolator;
-      row.device = measuredDevice(context);
-      row.items = scene.voxels();
-      row.bytes = 2 * sizeof(float) * row.items;
-      row.method = "predicted";
-      row.ms = row.msWarm = predictedMs;
-      results.push_back(row);
-      row.method = "taken";
-      row.ms = row.msWarm = scene.whole(context, word, interpolator);
-      row.ratio = predictedMs / row.ms;
-      results.push_back(row);
+      const double takenMs = scene.whole(context, word, interpolator);
+      for (const auto& [method, ms] : {std::pair{"predicted", predictedMs}, {"taken", takenMs}})
+        results.push_back(measuredRow(context, name + " " + word + " " + interpolator, method, {ms, ms},
+                                      scene.voxels(), 2 * sizeof(float) * scene.voxels()));
+      results.back().ratio = predictedMs / takenMs;
     }
   }
 }

@@ -4,6 +4,7 @@
 #include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/Rivals/ItkFiles.h"
 
 #include <algorithm>
@@ -56,7 +57,8 @@ Image<3> volumeOf(const std::array<int, 3>& size, PixelType type)
 }
 
 struct Action {
-  std::string method, device;
+  std::string method;
+  int threads;
   std::function<void()> run;
   std::vector<double> ms = {};
 };
@@ -74,15 +76,9 @@ void measure(const std::string& name, double voxels, double bytes, std::vector<A
     }
   const double baseline = median(actions.front().ms);
   for (const Action& action : actions) {
-    BenchResult result;
-    result.caseName = name;
-    result.method = action.method;
-    result.device = action.device;
-    result.ms = result.msWarm = median(action.ms);
-    result.items = voxels;
-    result.bytes = bytes;
-    result.ratio = baseline / result.ms;
-    results.push_back(result);
+    const double ms = median(action.ms);
+    results.push_back(measuredRow({{}, action.threads}, name, action.method, {ms, ms}, voxels, bytes));
+    results.back().ratio = baseline / ms;
   }
 }
 
@@ -104,9 +100,6 @@ void measureVolume(const Context& context, const FileSettings& settings, const s
   const auto voxels = static_cast<double>(image.voxels.size());
   const std::string extent =
       std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
-  const auto threads = [](int count) {
-    return "cpu, " + std::to_string(count) + (count == 1 ? " thread" : " threads");
-  };
   const auto read = [&](const std::string& path, int count) {
     std::vector<std::string> notes;
     return readImage<3>(path, notes, count).image.voxels;
@@ -116,7 +109,8 @@ void measureVolume(const Context& context, const FileSettings& settings, const s
     const std::string format = asked.substr(0, asked.find('-'));
     const std::string name =
         extent + " " + pixelTypeName(type) + " " + format + (compress ? " compressed" : "");
-    // Each format has a folder of its own, because NIfTI's library reads a.nii for a.nii.gz if both are there.
+    // Each format has a folder of its own, because NIfTI's library reads a.nii for a.nii.gz if both are
+    // there.
     const ScratchFolder folder = scratchFolder();
     const std::string itks = folder / ("itk." + format), ours = folder / ("ours." + format);
     const double bytes = voxels * static_cast<double>(pixelTypeSize(type));
@@ -127,17 +121,17 @@ void measureVolume(const Context& context, const FileSettings& settings, const s
       return [&read, path, count] { read(path, count); };
     };
     measure("write " + name, voxels, bytes,
-            {{"ITK", threads(1), [&] { writeImageByItk(itks, image, type, compress); }},
-             {"blocks", threads(1), write(1)},
-             {"blocks", threads(context.threads), write(context.threads)}},
+            {{"ITK", 1, [&] { writeImageByItk(itks, image, type, compress); }},
+             {"blocks", 1, write(1)},
+             {"blocks", context.threads, write(context.threads)}},
             settings.repeats, results);
     requireEqual(readImageByItk(ours), image.voxels, ours + " as ITK reads it");
     requireEqual(read(itks, context.threads), image.voxels, itks + " as it is read here");
     measure("read " + name, voxels, bytes,
-            {{"ITK", threads(1), [&] { readImageByItk(itks); }},
-             {"file of ITK", threads(1), load(itks, 1)},
-             {"file of ITK", threads(context.threads), load(itks, context.threads)},
-             {"own file", threads(context.threads), load(ours, context.threads)}},
+            {{"ITK", 1, [&] { readImageByItk(itks); }},
+             {"file of ITK", 1, load(itks, 1)},
+             {"file of ITK", context.threads, load(itks, context.threads)},
+             {"own file", context.threads, load(ours, context.threads)}},
             settings.repeats, results);
   }
 }

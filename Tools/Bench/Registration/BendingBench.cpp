@@ -31,9 +31,9 @@ void measure(Context& context, BenchClock& clock, const std::array<int, 3>& poin
 {
   const Case problem(points);
   const std::size_t count = problem.coefficients.size(), bytes = count * sizeof(double);
-  const std::string name = std::to_string(points[0]) + "x" + std::to_string(points[1]) + "x"
-                           + std::to_string(points[2]),
-                    device = measuredDevice(context);
+  const std::string name =
+      std::to_string(points[0]) + "x" + std::to_string(points[1]) + "x" + std::to_string(points[2]);
+  const double items = static_cast<double>(count / 3), bytesMoved = 2 * static_cast<double>(bytes);
   Buffer<double> coefficients(context, count), gradient(context, count), value(context, 1);
   coefficients.fromHost(context, problem.coefficients);
   double limitMs = 0;
@@ -41,18 +41,7 @@ void measure(Context& context, BenchClock& clock, const std::array<int, 3>& poin
     const BenchTimes copy = clock.time(
         [&] { context.stream->copyOnDevice(gradient.span().data(), coefficients.span().data(), bytes); });
     limitMs = copy.ms;
-    results.push_back({name,
-                       "copy of 24 bytes",
-                       device,
-                       copy.ms,
-                       copy.msWarm,
-                       static_cast<double>(count / 3),
-                       2 * static_cast<double>(bytes),
-                       {},
-                       {},
-                       {},
-                       {},
-                       {}});
+    results.push_back(measuredRow(context, name, "copy of 24 bytes", copy, items, bytesMoved));
   }
   ExactBendingEnergy<3> energy(problem.grid);
   const auto work = [&] {
@@ -62,18 +51,7 @@ void measure(Context& context, BenchClock& clock, const std::array<int, 3>& poin
       value.span()[0] = energy.evaluate(context, coefficients.span(), gradient.span());
   };
   const BenchTimes times = clock.time(work);
-  BenchResult result{name,
-                     "value and gradient",
-                     device,
-                     times.ms,
-                     times.msWarm,
-                     static_cast<double>(count / 3),
-                     2 * static_cast<double>(bytes),
-                     {},
-                     {},
-                     {},
-                     {},
-                     {}};
+  BenchResult result = measuredRow(context, name, "value and gradient", times, items, bytesMoved);
   if (limitMs > 0) {
     result.share = limitMs / times.ms;
     result.shareOf = "copy";

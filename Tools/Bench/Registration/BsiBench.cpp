@@ -129,8 +129,7 @@ void streamBytes(Context& context, void* to, std::size_t bytes)
 class Run {
 public:
   Run(const Registry& registry, Context& context, const BsiSettings& settings)
-      : context_(context), settings_(settings), clock_(context, settings.repeats),
-        device_(measuredDevice(context))
+      : context_(context), settings_(settings), clock_(context, settings.repeats)
   {
     const Parameters none(std::make_shared<ParameterMap>(), "", 3, 1);
     for (const ComponentDescription* description : registry.all())
@@ -170,7 +169,8 @@ private:
       for (const double tile : settings_.tiles) {
         const AlignedField<3> field = fieldOf(volume, tile);
         const bool runs = method.runsOn(context_.device.kind);
-        const std::string why = runs ? method.refusal(field) : "it does not run on " + device_;
+        const std::string why =
+            runs ? method.refusal(field) : "it does not run on " + measuredDevice(context_);
         if (why.empty())
           continue;
         std::string able;
@@ -185,7 +185,7 @@ private:
   void add(const std::string& caseName, const std::string& method, const BenchTimes& times, double items,
            double bytes, double limitMs, const std::string& shareOf)
   {
-    BenchResult result{caseName, method, device_, times.ms, times.msWarm, items, bytes, {}, {}, {}, {}, {}};
+    BenchResult result = measuredRow(context_, caseName, method, times, items, bytes);
     if (limitMs > 0) {
       result.share = limitMs / times.ms;
       result.shareOf = shareOf;
@@ -283,7 +283,6 @@ private:
   Context& context_;
   const BsiSettings& settings_;
   BenchClock clock_;
-  std::string device_;
   std::vector<Method> methods_;
   std::vector<BenchResult> results_;
   Buffer<float> field_;

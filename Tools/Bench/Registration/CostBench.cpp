@@ -110,12 +110,11 @@ private:
 std::vector<BenchResult> costBench(const Registry& registry, Context& context, const CostSettings& settings)
 {
   BenchClock clock(context, settings.repeats);
-  const std::string device = measuredDevice(context);
   std::vector<BenchResult> results;
   const auto add = [&](const std::string& caseName, const std::string& method, double voxels, double bytes,
                        double limitMs, const std::function<void()>& work) {
     const BenchTimes times = clock.time(work);
-    BenchResult result{caseName, method, device, times.ms, times.msWarm, voxels, bytes, {}, {}, {}, {}, {}};
+    BenchResult result = measuredRow(context, caseName, method, times, voxels, bytes);
     if (limitMs > 0) {
       result.share = limitMs / times.ms;
       result.shareOf = "copy of both images";
@@ -145,18 +144,8 @@ std::vector<BenchResult> costBench(const Registry& registry, Context& context, c
           add(ofTile.str(), metric + " value and gradient", voxels, 8 * voxels, copyMs,
               [&] { scene.evaluate(true); });
           for (const Phase& phase : scene.phases())
-            results.push_back({ofTile.str(),
-                               metric + " " + phase.name,
-                               device,
-                               phase.milliseconds,
-                               phase.milliseconds,
-                               voxels,
-                               8 * voxels,
-                               {},
-                               {},
-                               {},
-                               {},
-                               {}});
+            results.push_back(measuredRow(context, ofTile.str(), metric + " " + phase.name,
+                                          {phase.milliseconds, phase.milliseconds}, voxels, 8 * voxels));
         }
     }
   }

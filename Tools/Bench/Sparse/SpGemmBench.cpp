@@ -67,8 +67,7 @@ template <class V>
 class Run {
 public:
   Run(Context& context, const SpGemmBenchSettings& settings)
-      : context_(context), settings_(settings), clock_(context, settings.repeats),
-        device_(measuredDevice(context)), copyBytesAMs_(copyRate())
+      : context_(context), settings_(settings), clock_(context, settings.repeats), copyBytesAMs_(copyRate())
   {
   }
 
@@ -129,22 +128,18 @@ private:
                SpGemmMethod<V>& method)
   {
     CsrMatrix<V> c = method.result();
-    BenchResult result;
-    result.caseName = name;
-    result.method = methodName;
-    result.device = device_;
-    result.items = static_cast<double>(products);
-    result.bytes = static_cast<double>(a_.bytes() + c.bytes());
+    const auto bytes = static_cast<double>(a_.bytes() + c.bytes());
+    std::optional<double> error;
     if (expected_)
-      result.largestError = largestDifference(c, *expected_, name + ": " + methodName);
+      error = largestDifference(c, *expected_, name + ": " + methodName);
     else
       expected_ = std::move(c);
     c = {};
     const BenchTimes times = clock_.time([&] { method.run(); });
     method.drop();
-    result.ms = times.ms;
-    result.msWarm = times.msWarm;
-    result.share = result.bytes / copyBytesAMs_ / times.msWarm;
+    BenchResult result = measuredRow(context_, name, methodName, times, static_cast<double>(products), bytes);
+    result.largestError = error;
+    result.share = bytes / copyBytesAMs_ / times.msWarm;
     result.shareOf = "copy";
     results_.push_back(result);
     sayMore(result, method.report());
@@ -166,7 +161,6 @@ private:
   Context& context_;
   const SpGemmBenchSettings& settings_;
   BenchClock clock_;
-  std::string device_;
   double copyBytesAMs_;
   CsrMatrix<V> a_;
   CsrOnCuda<V> onCuda_;
