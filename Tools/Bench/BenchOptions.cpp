@@ -1,0 +1,77 @@
+#include "Tools/Bench/BenchOptions.h"
+
+namespace tessera {
+
+ProgramText benchText()
+{
+  Option volume =
+      ownOption("volume", "NXxNYxNZ", "voxels; may be repeated (default: four volumes of the literature)");
+  volume.repeatable = true;
+  Option transform = ownOption(
+      "transform", "WORD",
+      "resample: letters of T, E, S, A, B (translation, Euler, similarity, affine, B-spline), the last one "
+      "applied first; in brackets in a composite of ITK, if alone too; may be repeated (default: those of "
+      "the "
+      "literature, T A B [T] [A] [B] AB TABES)");
+  transform.repeatable = true;
+  Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
+  tile.repeatable = true;
+  Option method = ownOption(
+      "method", "NAME",
+      "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, on CUDA more; "
+      "files: nii.gz, mha-compressed, "
+      "nii, mha or nrrd; may be repeated");
+  method.repeatable = true;
+  Option matrix =
+      ownOption("matrix", "NAME",
+                "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
+  matrix.repeatable = true;
+  Option metric =
+      ownOption("metric", "NAME",
+                "cost: may be repeated (default: NormalizedMutualInformation, LocalNormalizedCorrelation and "
+                "SelfSimilarity)");
+  metric.repeatable = true;
+  Option pixels = ownOption(
+      "pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)");
+  pixels.repeatable = true;
+  Option block =
+      ownOption("block", "THREADS", "model: threads of a block; may be repeated (default: six sizes)");
+  block.repeatable = true;
+  Option bins = ownOption("bins", "N", "cost: bins a side of joint histograms (default: 64)");
+  return {
+      "tessera-bench",
+      "tessera-bench --device cuda --tile 5",
+      "Measures dense B-spline fields (bsi, the default), dense costs and their parts (cost), "
+      "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's "
+      "filter (resample), the inverse of a B-spline after an affine transform (inverse), "
+      "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK "
+      "(files), landmarks tracked by structure tensors, splines of landmarks fitted and their fields "
+      "(landmarks) or "
+      "products of sparse matrices with themselves (spgemm) "
+      "beside the machine's own limit; or the rates by which --device auto chooses "
+      "(calibrate), which it stores, and with --model what the performance model must know about a GPU; or "
+      "kernels with several block sizes beside what the model predicts (model). What the GPUs of this "
+      "machine were measured as is shown by machine.",
+      {{"What",
+        {volume, transform, tile, method,
+         ownOption("all-methods", "", "every method of the device (default: Separable alone)"), block,
+         ownOption("layouts", "", "interleaved and padded fields too"), metric, bins, matrix, pixels,
+         ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
+         ownOption("no-itk", "", "resample and pyramid: without ITK's filters"),
+         ownOption("counts", "",
+                   "model: runs each kernel once, for a profiler, and writes what the model counts"),
+         ownOption("model", "", "calibrate: microbenchmarks of a GPU, in less than 10 s")}},
+       {"How",
+        {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N, spgemm also cuda:N,M (default: auto)"),
+         ownOption("repeats", "N",
+                   "timed repeats, of which the median counts (default: 11); model: with 0 each kernel runs "
+                   "once, for a profiler"),
+         ownOption("json", "", "for machines"),
+         {"o", "FILE.txt",
+          "calibrate: where the rates are stored (default: $TESSERA_CALIBRATION, else "
+          "$XDG_CONFIG_HOME/tessera/calibration.txt, else ~/.config/tessera/calibration.txt)"}}},
+       commonOptions()},
+      exitCodesText()};
+}
+
+}
