@@ -1,7 +1,6 @@
 #include "Components/Metrics/SelfSimilarity.h"
 
-#include "Testing/Support/ErrorText.h"
-#include "Testing/Support/Scenes/BendingScenes.h"
+#include "Testing/Support/Checks/MetricTermChecks.h"
 
 namespace tessera {
 namespace {
@@ -131,59 +130,22 @@ TEST(SelfSimilarityTest, VoxelsInAnotherOrderAreTheSameImage)
   EXPECT_LT(valueOf(fixed, moving), 1e-5);
 }
 
-template <int D>
-void expectDifferencesInChains()
-{
-  TermScene<D> scene(3, unequalSize<D>());
-  scene.useAffine();
-  scene.chain->parameters.back() += 2;
-  const auto expectDifferences = [&](const std::string& what) {
-    SCOPED_TRACE(what);
-    auto metric = metricOf<D>(scene);
-    // Linear interpolation has kinks at voxels, which few samples cross in a step.
-    expectGradientMatchesFiniteDifferences<D>(metric, scene.points(700, 0.2), scene.chain->parameters, 1e-4,
-                                              1e-2);
-  };
-  expectDifferences("affine");
-  scene.useAsInitial(Combination::compose);
-  useBSpline<D>(scene, 3, false);
-  expectDifferences("B-spline after affine");
-  scene.useAsInitial(Combination::add);
-  useBSpline<D>(scene, 2, false);
-  expectDifferences("B-spline added to both");
-}
-
 TEST(SelfSimilarityTest, GradientMatchesFiniteDifferences)
 {
-  expectDifferencesInChains<2>();
-  expectDifferencesInChains<3>();
+  // Linear interpolation has kinks at voxels, which few samples cross in a step.
+  constexpr double step = 1e-4, tolerance = 1e-2;
+  expectGradientsInChains<2>(metricOf<2>, step, tolerance);
+  expectGradientsInChains<3>(metricOf<3>, step, tolerance);
 }
 
 TEST(SelfSimilarityTest, LeavesOutWhatMapsOutOfTheMovingMask)
 {
-  TermScene<3> scene(1, {24, 20, 18});
-  scene.useBSpline();
-  const SampleSet<3> samples = scene.lattice(1);
-  const double middleMm = scene.moving->geometry.centerMm()[0];
-  Context context;
-  const std::size_t all = metricOf<3>(scene).evaluate(context, samples, scene.chain->parameters, {}).valid;
-  scene.level.movingMask = std::make_shared<Mask<3>>(
-      drawMask<3>(scene.moving->geometry, [&](const Vec<3>& p) { return p[0] > middleMm; }));
-
-  const TermValue found = metricOf<3>(scene, "(RequiredRatioOfValidSamples 0.1)")
-                              .evaluate(context, samples, scene.chain->parameters, {});
-
-  EXPECT_GT(found.valid, all / 4);
-  EXPECT_LT(found.valid, 3 * all / 4);
+  expectMovingMaskCounts(metricOf<3>);
 }
 
 TEST(SelfSimilarityTest, RepeatsItsBitsForAnyThreadCount)
 {
-  TermScene<3> scene(1, {24, 20, 18});
-  scene.useBSpline();
-  auto metric = metricOf<3>(scene);
-
-  expectSameBitsForAnyThreadCount<3>(metric, scene.lattice(1), scene.chain->parameters);
+  expectMetricRepeatsItsBits(metricOf<3>);
 }
 
 }
