@@ -49,10 +49,10 @@ struct RunPictures {
 const std::vector<std::array<std::uint8_t, 3>>& determinantColours();
 const std::vector<std::array<std::uint8_t, 3>>& displacementColours();
 
-constexpr std::size_t mostPictureBytes = 1'300'000; // in base64 and with the rest a page stays below 2 MB
+constexpr std::size_t maxPictureBytes = 1'300'000; // in base64 and with the rest a page stays below 2 MB
 
 /// Resamples both images on slices of the fixed one, with linear interpolation, each in its own window of
-/// grey values (0.5th to 99.5th percentile). All pictures together have at most mostPictureBytes: JPEG loses
+/// grey values (0.5th to 99.5th percentile). All pictures together have at most maxPictureBytes: JPEG loses
 /// quality, then slices are left out. Runs on the CPU; the result does not depend on the number of threads.
 template <int D>
 RunPictures runPictures(const Context&, const Registry&, const ShownRun<D>&);
