@@ -21,8 +21,8 @@ double shareOfCubic(int order, int dimension)
   return std::pow((order + 1.0) / (cubicOrder + 1), dimension);
 }
 
-/// Adds `count` values looked up in the way that `nearest` begins: directNearest or pointNearest. The other
-/// look-ups follow it in the enumeration.
+/// Adds `count` interpolated values. `nearest` is directNearest or pointNearest; the kinds of work for other
+/// interpolations by the same way follow it in the enumeration.
 template <int D>
 void addLookUps(WorkItems& items, Work nearest, const LookUp& lookUp, double count)
 {
@@ -71,9 +71,9 @@ bool isPlainCubic(const TransformChain<D>& link)
 /// of a pair alone: few pairs are computed.
 constexpr double shareOfLandmarks = 0.02;
 
-/// Adds T(x) for so many points, transform by transform. A B-spline along the lattice's axes counts as
-/// `aligned`, and many landmarks as `ofLandmarks` of theirs. The root of an inverse counts as `mapsOfRoot`
-/// values of the inverted chain.
+/// Adds the work of T(x) for `points` points, transform by transform. A B-spline along the lattice's axes is
+/// work of the kind `aligned`. The work of a spline of many landmarks is multiplied by `ofLandmarks`. A root
+/// of an inverse counts as `mapsOfRoot` values of the inverted chain.
 template <int D>
 void addPoints(WorkItems& items, Work aligned, double ofLandmarks, const TransformChain<D>& chain,
                const ImageGeometry<D>& lattice, double points, double mapsOfRoot)

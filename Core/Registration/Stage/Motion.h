@@ -19,7 +19,7 @@ Motion motionBetween(const StageInput<D>&, const TransformChain<D>& start, const
 template <int D>
 double diagonalMm(const ImageGeometry<D>& geometry);
 
-/// A motion is far from this share of the fixed image's diagonal on.
+/// A motion counts as far if it is at least this share of the fixed image's diagonal.
 constexpr double farAway = 0.05;
 /// Fewer points in the moving image are too few: elastix's RequiredRatioOfValidSamples.
 constexpr double fewInside = 0.25;

@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-// Fields of vectors in NIfTI files that are no displacements in mm and LPS. The results are. Readers throw
-// Error(unreadableInput) for files that hold something else.
+// Other programs store fields of vectors in NIfTI files with other meanings, units or axes. The readers
+// return displacements in mm and LPS, and throw Error(unreadableInput) for files that hold something else.
 
 /// NiftyReg's positions or displacements in RAS, as the first parameter of the intent says (0, 1).
 VectorImage<3> readNiftyRegField(const std::string& path);
