@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostLevels = 10, valuesAnAxis = 5, mostAxesOfSurface = 3;
+constexpr std::size_t maxLevels = 10, valuesAnAxis = 5, maxAxesOfSurface = 3;
 constexpr double maxPoints = 1e9;
 
 Parameter<std::string> searchSpace(std::size_t level)
@@ -50,7 +50,7 @@ const ComponentDescription& FullSearch::description()
       "the best point of a grid of parameters, which is searched whole",
       [] {
         std::vector<ParameterInfo> rows;
-        for (std::size_t level = 0; level < mostLevels; ++level)
+        for (std::size_t level = 0; level < maxLevels; ++level)
           rows.push_back(searchSpace(level));
         rows.push_back(writeOptimizationSurface());
         rows.push_back(maximumNumberOfSamplingAttempts());
@@ -62,9 +62,9 @@ const ComponentDescription& FullSearch::description()
 
 FullSearch::FullSearch(const Parameters& parameters) : parameters_(parameters)
 {
-  if (parameters.levelCount() > mostLevels)
+  if (parameters.levelCount() > maxLevels)
     parameters.fail("NumberOfResolutions", "too many levels for the optimizer FullSearch",
-                    "Allowed: at most " + std::to_string(mostLevels));
+                    "Allowed: at most " + std::to_string(maxLevels));
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
     axes_.push_back(readAxes(level));
 }
@@ -101,11 +101,11 @@ std::vector<FullSearch::Axis> FullSearch::readAxes(std::size_t level) const
       fail("parameter " + std::to_string(axis.parameter) + " has two axes", "one for each parameter");
     axes.push_back(axis);
   }
-  if (parameters_.get(writeOptimizationSurface(), level) && axes.size() > mostAxesOfSurface)
+  if (parameters_.get(writeOptimizationSurface(), level) && axes.size() > maxAxesOfSurface)
     parameters_.fail(writeOptimizationSurface().name,
                      "a search along " + std::to_string(axes.size()) + " axes at level "
                          + std::to_string(level),
-                     "Allowed: \"false\", or at most " + std::to_string(mostAxesOfSurface) + " axes");
+                     "Allowed: \"false\", or at most " + std::to_string(maxAxesOfSurface) + " axes");
   return axes;
 }
 

@@ -26,7 +26,7 @@ const Parameter<double> scalesParameter =
                   "scales of the weights, one for each; 1 if they are not given");
 
 /// A file may name a combination in which it occurs itself.
-constexpr int mostNested = 16;
+constexpr int maxNested = 16;
 thread_local int nested = 0;
 struct Nesting {
   Nesting() { ++nested; }
@@ -109,12 +109,12 @@ WeightedCombinationTransform<D>::WeightedCombinationTransform(const Parameters& 
       normalizes_(parameters.get(normalizeCombinationWeights))
 {
   const Nesting nesting;
-  if (nested > mostNested)
+  if (nested > maxNested)
     throw Error(ExitCode::unreadableInput,
                 parameters.where(subTransforms.name)
                     + ": combinations within combinations, so many that one must contain itself. Allowed: at "
                       "most "
-                    + std::to_string(mostNested) + " within each other.");
+                    + std::to_string(maxNested) + " within each other.");
   if (files_.empty())
     parameters.fail(subTransforms.name, "no transforms to combine",
                     "Allowed: the files of one or more transforms");

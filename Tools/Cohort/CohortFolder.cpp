@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr int cohortSchema = 1;
-constexpr std::size_t mostRowsInAFolder = 10'000;
+constexpr std::size_t maxRowsInAFolder = 10'000;
 
 std::string contentOf(const std::string& path)
 {
@@ -30,7 +30,7 @@ std::string contentOf(const std::string& path)
 }
 
 CohortFolder::CohortFolder(std::string path, std::size_t rows)
-    : path_(path.ends_with('/') ? std::move(path) : path + "/"), isSplit_(rows > mostRowsInAFolder)
+    : path_(path.ends_with('/') ? std::move(path) : path + "/"), isSplit_(rows > maxRowsInAFolder)
 {
 }
 

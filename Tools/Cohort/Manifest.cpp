@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostRows = 1'000'000, longestLine = 1 << 20, mostErrors = 100;
+constexpr std::size_t maxRows = 1'000'000, longestLine = 1 << 20, maxErrors = 100;
 
 const std::vector<std::string> manyValued{"f", "m", "fMask", "mMask", "p"}; // also with a number behind
 
@@ -102,7 +102,7 @@ public:
                   manifest_.path
                       + ": the table cannot be read. Allowed: a file with a line a row and values "
                         "separated by tabs.");
-    for (std::string line; std::getline(file, line) && errors_.size() < mostErrors;) {
+    for (std::string line; std::getline(file, line) && errors_.size() < maxErrors;) {
       ++line_;
       if (line_ == 1 && line.starts_with("\xef\xbb\xbf")) // a byte order mark
         line.erase(0, 3);
@@ -118,7 +118,7 @@ public:
         columns_.empty() ? readHeader(fieldsOf(line)) : readRow(fieldsOf(line));
       if (line_ == headerLine_ && !errors_.empty()) // what they mean for the rows is not known
         break;
-      if (manifest_.rows.size() > mostRows) {
+      if (manifest_.rows.size() > maxRows) {
         fail(1, "too many rows", "at most 1000000");
         break;
       }
@@ -131,7 +131,7 @@ public:
       std::string text;
       for (const std::string& error : errors_)
         text += (text.empty() ? "" : "\n") + error;
-      if (errors_.size() >= mostErrors)
+      if (errors_.size() >= maxErrors)
         text += "\nmore errors may follow";
       throw Error(ExitCode::usage, text);
     }

@@ -170,10 +170,10 @@ CohortSpread judgeCohort(std::vector<CohortRow>& rows)
 void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& rows,
                       const CohortSpread& spread, const IndexOptions& options)
 {
-  if (options.singleFile && rows.size() > mostRowsOfSingleFile)
+  if (options.singleFile && rows.size() > maxRowsOfSingleFile)
     throw Error(ExitCode::usage, "--single-file: " + std::to_string(rows.size())
                                      + " rows: a page with so many pictures opens slowly. Allowed: at most "
-                                     + std::to_string(mostRowsOfSingleFile)
+                                     + std::to_string(maxRowsOfSingleFile)
                                      + " rows; without --single-file any number.");
   std::array<std::size_t, 3> counts{};
   for (const CohortRow& row : rows)

@@ -24,7 +24,7 @@ struct CohortRow {
 /// are from the cohort. Returns what they were compared with.
 CohortSpread judgeCohort(std::vector<CohortRow>&);
 
-constexpr std::size_t mostRowsOfSingleFile = 500;
+constexpr std::size_t maxRowsOfSingleFile = 500;
 
 struct IndexOptions {
   std::string title = "Registrations";
@@ -34,7 +34,7 @@ struct IndexOptions {
 /// Writes `<folder>/index.html` of rows in the order of judgeCohort, which sets `spread`. The order of the
 /// file is the order that is shown without scripts; a script of the page sorts by any column and saves
 /// ratings as ratings.tsv. Thumbnails (288x96) are files beside it, loaded when they come into view. Throws
-/// Error(usage) for more rows in a single file than mostRowsOfSingleFile, Error(unreadableInput) for a
+/// Error(usage) for more rows in a single file than maxRowsOfSingleFile, Error(unreadableInput) for a
 /// thumbnail that cannot be put into it, Error(unwritableOutput).
 void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>&, const CohortSpread& spread,
                       const IndexOptions& = {});

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* cohortStart = "<!--cohort-->";
 constexpr const char* cohortEnd = "<!--/cohort-->";
-constexpr std::size_t mostRecordBytes = 200'000; // a longer run.json is not repeated in the page
+constexpr std::size_t maxRecordBytes = 200'000; // a longer run.json is not repeated in the page
 
 constexpr const char* style = R"(
 h2{margin:1.4em 0 .4em;font-size:1.15em}h3{font-size:1em;font-weight:600}code{overflow-wrap:anywhere}
@@ -245,7 +245,7 @@ std::string fileName(const Json& run, const char* side)
 std::string recordHtml(const Json& run)
 {
   std::string text = run.dump(-1, ' ', false, Json::error_handler_t::replace), safe;
-  if (text.size() > mostRecordBytes)
+  if (text.size() > maxRecordBytes)
     return "";
   for (const char c : text)
     safe += c == '<' ? "\\u003c" : std::string(1, c);

@@ -37,7 +37,7 @@ ImageGeometry<D> withSpacing(const ImageGeometry<D>& grid, const std::vector<dou
     throw Error(ExitCode::usage, "--spacing: " + std::to_string(spacingMm.size())
                                      + " numbers. Allowed: one, or " + std::to_string(D)
                                      + " with commas between them.");
-  constexpr double mostVoxels = 1e10;
+  constexpr double maxVoxels = 1e10;
   ImageGeometry<D> result = grid;
   Vec<D> back; // index of the middle
   double voxels = 1;
@@ -46,7 +46,7 @@ ImageGeometry<D> withSpacing(const ImageGeometry<D>& grid, const std::vector<dou
                  size = std::max(1.0,
                                  std::round(static_cast<double>(grid.size[d]) * grid.spacingMm[d] / spacing));
     voxels *= size;
-    if (!(voxels <= mostVoxels))
+    if (!(voxels <= maxVoxels))
       throw Error(ExitCode::usage, "--spacing: the grid would have more than 10^10 voxels. Allowed: wider "
                                    "spacings.");
     result.size[d] = static_cast<std::size_t>(size);

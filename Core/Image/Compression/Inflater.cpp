@@ -38,7 +38,7 @@ bool Inflater::finish()
 {
   std::vector<std::byte> rest(pieceBytes);
   for (std::uint64_t inflated = 0; !ended_; inflated += rest.size() - stream_->avail_out) {
-    if (inflated > mostBytesBehindVoxels)
+    if (inflated > maxBytesBehindVoxels)
       return false;
     stream_->next_out = reinterpret_cast<Bytef*>(rest.data());
     stream_->avail_out = static_cast<uInt>(rest.size());

@@ -12,8 +12,9 @@ struct z_stream_s; // zlib's
 
 namespace tessera {
 
-/// A compressed file may hold so much behind its voxels. One that holds more was made to keep its reader busy.
-constexpr std::uint64_t mostBytesBehindVoxels = 1 << 20;
+/// A compressed file may hold so much behind its voxels. One that holds more was made to keep its reader
+/// busy.
+constexpr std::uint64_t maxBytesBehindVoxels = 1 << 20;
 
 /// Inflates a zlib or gzip stream from its beginning. A gzip file may have several members.
 class Inflater {
@@ -28,7 +29,7 @@ public:
   bool fill(std::span<std::byte> out);
 
   /// Inflates the rest of the stream. True if its length and checksums are right, and the rest no longer than
-  /// mostBytesBehindVoxels.
+  /// maxBytesBehindVoxels.
   bool finish();
 
 private:

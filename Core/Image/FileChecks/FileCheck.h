@@ -15,7 +15,7 @@ namespace tessera {
 // to the library of the format, which is less strict.
 
 /// The largest number of data files that a header may name.
-constexpr std::uint64_t mostDataFiles = 1 << 16;
+constexpr std::uint64_t maxDataFiles = 1 << 16;
 
 /// `count` bytes of a file from `position` on, which counts from the end if it is negative. Fewer if the file
 /// is shorter, none if it is no regular file.

@@ -41,7 +41,7 @@ bool inflatesTo(const std::string& path, std::uint64_t byteCount)
   std::vector<char> block(std::size_t(1) << 20);
   std::uint64_t total = 0;
   int got = 1;
-  for (const std::uint64_t enough = byteCount + mostBytesBehindVoxels; got > 0 && total <= enough;) {
+  for (const std::uint64_t enough = byteCount + maxBytesBehindVoxels; got > 0 && total <= enough;) {
     got = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()));
     total += static_cast<std::uint64_t>(std::max(got, 0));
   }

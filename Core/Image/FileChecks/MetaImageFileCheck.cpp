@@ -172,12 +172,12 @@ void checkNumbers(const std::string& path, const MetaHeader& header)
 /// Throws unless the header has one whole number for each axis, and one for the components.
 void checkSizes(const std::string& path, const MetaHeader& header)
 {
-  constexpr std::int64_t mostAxes = 10; // for which the library has room
+  constexpr std::int64_t maxAxes = 10; // for which the library has room
   const std::int64_t axes = wholeNumber(header.value("NDims")).value_or(0);
   std::int64_t given = 0;
   for (const std::string& size : wordsOf(header.value("DimSize")))
-    given += wholeNumber(size).value_or(-1) >= 0 ? 1 : mostAxes + 1;
-  if (axes < 1 || axes > mostAxes || given != axes)
+    given += wholeNumber(size).value_or(-1) >= 0 ? 1 : maxAxes + 1;
+  if (axes < 1 || axes > maxAxes || given != axes)
     failToRead(path,
                "NDims = " + header.value("NDims") + ", DimSize = " + header.value("DimSize")
                    + ": not a size of an image",
@@ -275,9 +275,8 @@ Slices slicesOf(const std::string& path, const MetaHeader& header)
   Slices slices;
   for (std::size_t axis = axesOfFile; axis < sizes.size(); ++axis)
     slices.count = bytesTimes(slices.count, std::strtoull(sizes[axis].c_str(), nullptr, 10));
-  if (slices.count > mostDataFiles)
-    failToRead(path, std::to_string(slices.count) + " data files",
-               "at most " + std::to_string(mostDataFiles));
+  if (slices.count > maxDataFiles)
+    failToRead(path, std::to_string(slices.count) + " data files", "at most " + std::to_string(maxDataFiles));
   slices.files = isListed ? listedFiles(path, header)
                           : numberedFiles(path, words,
                                           std::max<std::int64_t>(1, static_cast<std::int64_t>(slices.count)));

@@ -165,9 +165,9 @@ std::vector<std::string> numberedFiles(const std::string& path, const std::strin
       given.push_back(*number);
   if (!nameOf.isNumbered() || std::ranges::count(words.front(), '%') != 1 || given.size() + 1 != words.size()
       || given.size() < 3 || given.size() > 4 || given[2] == 0 || (given[1] - given[0]) / given[2] < 0
-      || (given[1] - given[0]) / given[2] >= static_cast<std::int64_t>(mostDataFiles))
+      || (given[1] - given[0]) / given[2] >= static_cast<std::int64_t>(maxDataFiles))
     failToRead(path, "data file: no numbers of slices can be made of it",
-               "a name such as slice%03d.raw FIRST LAST STEP, of at most " + std::to_string(mostDataFiles)
+               "a name such as slice%03d.raw FIRST LAST STEP, of at most " + std::to_string(maxDataFiles)
                    + " files");
   std::vector<std::string> files;
   for (std::int64_t i = given[0]; given[2] > 0 ? i <= given[1] : i >= given[1]; i += given[2])

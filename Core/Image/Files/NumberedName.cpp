@@ -10,8 +10,8 @@ NumberedName::NumberedName(const std::string& pattern)
   if (percent == std::string::npos)
     return;
   const std::size_t letter = pattern.find_first_not_of("0123456789", percent + 1);
-  constexpr std::size_t mostDigits = 3; // of the width: no file name has 1000 letters
-  isNumbered_ = letter != std::string::npos && pattern[letter] == 'd' && letter - percent - 1 <= mostDigits;
+  constexpr std::size_t maxDigits = 3; // of the width: no file name has 1000 letters
+  isNumbered_ = letter != std::string::npos && pattern[letter] == 'd' && letter - percent - 1 <= maxDigits;
   if (!isNumbered_)
     return;
   before_ = pattern.substr(0, percent);

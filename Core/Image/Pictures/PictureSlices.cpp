@@ -41,14 +41,14 @@ template <int D>
 std::vector<PictureSlice<D>> pictureSlices(const ImageGeometry<D>& image, const Matrix<D>& headerDirection,
                                            const Size<D>& firstVoxel, const Size<D>& lastVoxel,
                                            std::size_t slicesOfPlane, std::size_t leastPixels,
-                                           std::size_t mostPixels)
+                                           std::size_t maxPixels)
 {
   double sideMm = 0;
   for (int d = 0; d < D; ++d)
     sideMm = std::max(sideMm, static_cast<double>(image.size[d]) * image.spacingMm[d]);
   const double spacingMm = *std::ranges::min_element(image.spacingMm);
   const double times = std::max(1.0, std::floor(static_cast<double>(leastPixels) * spacingMm / sideMm));
-  const double pixelMm = std::max(spacingMm / times, sideMm / static_cast<double>(mostPixels));
+  const double pixelMm = std::max(spacingMm / times, sideMm / static_cast<double>(maxPixels));
   std::vector<PictureSlice<D>> slices;
   const std::vector<Plane> planes = planesOf<D>(headerDirection);
   for (std::size_t p = 0; p < planes.size(); ++p) {

@@ -102,7 +102,7 @@ std::optional<H5::DataSet> dataSet(const H5::Group& group, const std::string& na
 
 Entry entryOf(const H5::Group& group)
 {
-  constexpr hssize_t mostFixed = 1000;
+  constexpr hssize_t maxFixed = 1000;
   Entry entry;
   if (const auto type = dataSet(group, "Type")) {
     H5std_string name;
@@ -111,7 +111,7 @@ Entry entryOf(const H5::Group& group)
   }
   if (const auto fixed = dataSet(group, "FixedParameters")) {
     const hssize_t count = fixed->getSpace().getSimpleExtentNpoints();
-    if (count >= 0 && count <= mostFixed) {
+    if (count >= 0 && count <= maxFixed) {
       entry.fixed = std::vector<double>(static_cast<std::size_t>(count));
       fixed->read(entry.fixed->data(), H5::PredType::NATIVE_DOUBLE);
     }

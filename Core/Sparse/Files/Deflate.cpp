@@ -15,7 +15,7 @@ namespace {
 // zlib's names for formats: 15 + 16 asks for gzip's header, a negative number for no header.
 constexpr int gzipWindow = 15 + 16, rawWindow = -15;
 constexpr int fastLevel = 3;
-constexpr std::size_t mostInflation = 1032; // deflate compresses to no less than 1/1032
+constexpr std::size_t maxInflation = 1032; // deflate compresses to no less than 1/1032
 constexpr std::size_t largestPiece = std::numeric_limits<uInt>::max() / 2;
 
 [[noreturn]] void failToInflate(const std::string& where, const std::string& wrong)
@@ -86,7 +86,7 @@ std::size_t statedBytes(std::string_view bytes)
   std::size_t value = 0;
   for (std::size_t i = 0; i < 4 && bytes.size() >= 18; ++i)
     value |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[bytes.size() - 4 + i])) << (8 * i);
-  return std::min(value, mostInflation * bytes.size());
+  return std::min(value, maxInflation * bytes.size());
 }
 
 }
@@ -118,7 +118,7 @@ Array<char> inflatedGzip(std::string_view bytes, const std::string& where)
 
 Array<char> inflatedRaw(std::string_view bytes, std::size_t inflatedBytes, const std::string& where)
 {
-  if (inflatedBytes / mostInflation > bytes.size())
+  if (inflatedBytes / maxInflation > bytes.size())
     failToInflate(where,
                   "so few bytes cannot hold the " + std::to_string(inflatedBytes) + " that the file says");
   requireMemory(static_cast<double>(inflatedBytes), where, "a file that holds less, or more memory");

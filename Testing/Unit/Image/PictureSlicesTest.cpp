@@ -24,9 +24,9 @@ ImageGeometry<3> thickSlices()
 }
 
 std::vector<PictureSlice<3>> slicesOf(const ImageGeometry<3>& geometry, std::size_t slicesOfPlane,
-                                      std::size_t mostPixels = 1000)
+                                      std::size_t maxPixels = 1000)
 {
-  return pictureSlices<3>(geometry, geometry.direction, {}, {19, 29, 7}, slicesOfPlane, 1, mostPixels);
+  return pictureSlices<3>(geometry, geometry.direction, {}, {19, 29, 7}, slicesOfPlane, 1, maxPixels);
 }
 
 /// The point of the upper left pixel's outer corner.

@@ -163,7 +163,7 @@ TEST_F(IndexFolder, ASingleFileHoldsItsThumbnails)
   EXPECT_NE(textOf(folder / "index.html").find("src=\"data:image/jpeg;base64,TWFu\""), std::string::npos);
   writeIndex(rows);
   EXPECT_NE(textOf(folder / "index.html").find("src=\"small%20picture.jpg\""), std::string::npos);
-  rows.resize(mostRowsOfSingleFile + 1);
+  rows.resize(maxRowsOfSingleFile + 1);
   EXPECT_NE(testing::errorText([&] { writeIndex(rows, {"", true}); }).find("501 rows"), std::string::npos);
 }
 
