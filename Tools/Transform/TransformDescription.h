@@ -20,7 +20,7 @@ struct TransformDescription {
 /// and shear or its control points, and how far it moves points; then the whole chain with the determinants
 /// of its spatial Jacobian. All voxels of the lattice count.
 ///
-/// A linear transform x -> A x + b is told as A = R S H: R turns by the angles of ITK's Euler3DTransform
+/// A linear transform x -> A x + b is reported as A = R S H: R turns by the angles of ITK's Euler3DTransform
 /// (R = Rz Rx Ry), S scales, and H is upper triangular with ones on its diagonal (QR decomposition). The
 /// shift is that of the middle of the lattice, as it comes from the transforms before.
 template <int D>
