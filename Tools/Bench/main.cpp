@@ -3,6 +3,7 @@
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Performance/GpuAttributes.h"
 #include "Core/Compute/Performance/Microbenchmarks.h"
 #include "Tools/Bench/BenchOptions.h"
 #include "Tools/Bench/Calibration/CalibrationBench.h"
@@ -198,19 +199,14 @@ Context gpuContext(const Arguments& arguments)
   return makeContext(choice.device, 1);
 }
 
-/// The name by which the rates of a device are stored.
-std::string gpuName(const CudaDevice& device)
-{
-  return device.name + ", " + std::to_string(device.multiprocessors) + " multiprocessors";
-}
-
 int calibrateModel(const Arguments& arguments)
 {
   Context context = gpuContext(arguments);
-  GpuRates rates = measureGpuRates(context);
+  std::vector<std::string> assumed;
+  const GpuRates rates = measureGpuRates(context, assumed);
   std::string notes;
-  for (const std::string& name : replaceUnusable(rates))
-    notes += name + ": no usable number was measured, so that of an H100 is taken.\n";
+  for (const std::string& sentence : assumed)
+    notes += sentence + ".\n";
   const std::string path = arguments.text("o", gpuRatesPath(rates.gpu));
   if (path.empty())
     throw Error(ExitCode::usage,
@@ -228,11 +224,11 @@ int showMachine()
   if (devices.found.empty())
     text += "no GPU: " + devices.whyNone + "\n";
   for (const CudaDevice& device : devices.found) {
-    const std::optional<GpuRates> rates = storedGpuRates(gpuName(device));
-    text +=
-        "\n"
-        + (rates ? gpuRatesTable(*rates)
-                 : gpuName(device) + ": not measured yet. `tessera-bench calibrate --model` measures it.\n");
+    const std::optional<GpuRates> rates = storedGpuRates(gpuRatesName(device.name, device.multiprocessors));
+    text += "\n"
+            + (rates ? gpuRatesTable(*rates)
+                     : gpuRatesName(device.name, device.multiprocessors)
+                           + ": not measured yet. `tessera-bench calibrate --model` measures it.\n");
   }
   return printText(text);
 }
@@ -250,8 +246,8 @@ int showModel(const Arguments& arguments)
   Context context = gpuContext(arguments);
   if (arguments.has("counts"))
     return printText(modelCounts(context, settings));
-  GpuRates rates = measureGpuRates(context);
-  replaceUnusable(rates);
+  std::vector<std::string> assumed;
+  const GpuRates rates = measureGpuRates(context, assumed);
   return printText(machineText(true) + "\n" + modelBench(context, rates, settings));
 }
 

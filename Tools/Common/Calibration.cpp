@@ -4,6 +4,7 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Parameters/ParameterText.h"
 #include "ShippedCalibration.h" // made of ShippedCalibration.txt
+#include "Tools/Common/GpuRatesFile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -130,8 +131,9 @@ private:
   int count_ = 0;
 };
 
-/// The speed of the GPU on which the shipped rates were measured.
-constexpr double shippedArithmetic = 132 * 1.98, shippedMemory = 4917;
+/// The speed of the H200 on which the shipped rates were measured: multiprocessors and GHz, and bytes a
+/// nanosecond of a copy, of which its driver tells 4917 and an H100 reaches 0.87 of what its driver tells.
+constexpr double shippedArithmetic = 132 * 1.98, shippedMemory = 0.87 * 4917;
 
 std::string environment(const char* name)
 {
@@ -226,24 +228,32 @@ Calibration Calibration::withShippedCuda() const
   return joined;
 }
 
-Calibration Calibration::scaledTo(const DeviceSpeed& gpu) const
+Calibration Calibration::scaledTo(const std::string& gpu, const GpuRates& rates) const
 {
   Calibration scaled = hasShippedCuda ? *this : withShippedCuda();
-  if (gpu.name == scaled.gpu)
+  if (gpu == scaled.gpu)
     return scaled;
-  scaled.gpu = gpu.name;
-  if (!(gpu.arithmetic > 0 && gpu.memory > 0))
-    return scaled;
-  scaled.source += " scaled to an " + gpu.name;
-  constexpr double bytesAVoxel = 8; // a float is read and one written
-  const double slower = shippedArithmetic / gpu.arithmetic, slowerMemory = shippedMemory / gpu.memory;
+  scaled.gpu = gpu;
+  scaled.source += " scaled to an " + gpu;
+  constexpr double bytesAVoxel = 8;                 // a float is read and one written
+  const double memory = 1e-9 * rates.dramCopyBytes, // bytes a nanosecond
+      slower = shippedArithmetic / (rates.multiprocessors * rates.clockGHz),
+               slowerMemory = shippedMemory / memory;
   for (const int dimension : {2, 3})
     for (std::size_t i = 0; i < workCount; ++i)
       if (static_cast<Work>(i) < Work::fieldDisplacements) // the time of fields is the host's
         if (double& rate = scaled.of(dimension).cuda[i]; rate > 0)
-          rate = std::max(rate * slower, bytesAVoxel / gpu.memory);
+          rate = std::max(rate * slower, bytesAVoxel / memory);
   for (double* rate : {&scaled.products.cudaProduct, &scaled.products.cudaTilePair})
     *rate *= std::max(slower, slowerMemory);
+  const auto atLeast = [](ThreadRate& rate, double bytesPerSecond) {
+    for (double* each : {&rate.oneThread, &rate.allThreads})
+      *each = std::max(*each, 1e9 / bytesPerSecond);
+  };
+  for (ThreadRate* rate : {&scaled.upload, &scaled.products.upload})
+    atLeast(*rate, rates.pinnedUpload);
+  for (ThreadRate* rate : {&scaled.download, &scaled.products.download})
+    atLeast(*rate, rates.pinnedDownload);
   return scaled;
 }
 
@@ -266,8 +276,8 @@ double Calibration::cudaScale() const
 
 Calibration calibrationFor(const Calibration& calibration, const Device& device)
 {
-  const DeviceSpeed gpu = speedOfCudaDevice(device.ordinal);
-  return calibration.gpu == gpu.name ? calibration : calibration.scaledTo(gpu);
+  const KnownGpu& gpu = knownGpu(device);
+  return calibration.gpu == gpu.name ? calibration : calibration.scaledTo(gpu.name, gpu.rates);
 }
 
 const Calibration& shippedCalibration()

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Device.h"
-#include "Core/Compute/DeviceSpeed.h"
+#include "Core/Compute/Performance/GpuRates.h"
 #include "Core/Parameters/ParameterMap.h"
 
 #include <array>
@@ -84,9 +84,9 @@ struct Calibration {
   /// This calibration with the shipped CUDA rates.
   Calibration withShippedCuda() const;
   /// This calibration with the shipped CUDA rates, scaled to another GPU: the rates of kernels go with its
-  /// multiprocessors and their clock, and no voxel takes less time than its bytes take in the GPU's memory.
-  /// A GPU whose speed the driver does not tell counts as the shipped one.
-  Calibration scaledTo(const DeviceSpeed&) const;
+  /// multiprocessors and their clock, no voxel takes less time than its bytes take in the GPU's memory, and
+  /// no byte goes to the GPU or comes back faster than from pinned memory.
+  Calibration scaledTo(const std::string& gpu, const GpuRates&) const;
 
   /// How much more time this processor, or this GPU, takes than the shipped one for the same work: the
   /// geometric mean over the rates of resampling in 3D. Rates that nobody measured here are scaled by it.
@@ -97,7 +97,8 @@ struct Calibration {
 /// The built-in calibration, measured on an NVIDIA H200 and 16 threads.
 const Calibration& shippedCalibration();
 
-/// The calibration for a CUDA device: as it is if it was measured on one of this name, scaledTo it otherwise.
+/// The calibration for a CUDA device: as it is if it was measured on one of this name, scaledTo what is known
+/// of it (knownGpu) otherwise.
 Calibration calibrationFor(const Calibration&, const Device&);
 
 /// Reads the text that calibrationText writes. The CUDA rates are the shipped ones if the text has none, and

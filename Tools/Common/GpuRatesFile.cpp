@@ -2,15 +2,22 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Performance/DeviceRates.h"
+#include "Core/Compute/Performance/GpuAttributes.h"
 #include "Core/Compute/Performance/GpuRateNames.h"
+#include "Core/Compute/Performance/Microbenchmarks.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Common/Calibration.h"
+#include "Tools/Common/RunLog.h"
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <mutex>
 
 namespace tessera {
 namespace {
@@ -87,15 +94,78 @@ std::optional<GpuRates> storedGpuRates(const std::string& gpu)
   return withContext("rates of a GPU", [&] { return gpuRatesOf(readParameterFile(path, notes)); });
 }
 
-std::vector<std::string> replaceUnusable(GpuRates& rates)
+std::string whyNotStored(const std::string& path)
 {
-  std::vector<std::string> replaced;
-  for (const GpuRateName& rate : gpuRateNames())
-    if (!(std::isfinite(rates.*rate.value) && rates.*rate.value > 0)) {
-      rates.*rate.value = usualGpuRates().*rate.value;
-      replaced.push_back(rate.name);
-    }
-  return replaced;
+  if (path.empty())
+    return "there is no folder of settings: HOME is not set";
+  try {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    const AtomicFile check(path);
+    return "";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+namespace {
+
+std::string joined(const std::vector<std::string>& sentences)
+{
+  std::string text;
+  for (const std::string& sentence : sentences)
+    text += "; " + sentence;
+  return text;
+}
+
+KnownGpu findOut(const Device& device)
+{
+  const GpuAttributes told = attributesOfCudaDevice(device.ordinal);
+  std::vector<std::string> assumed;
+  const GpuRates scaled = ratesByAttributes(told, assumed);
+  const std::string path = gpuRatesPath(scaled.gpu);
+  if (const std::optional<GpuRates> stored = storedGpuRates(scaled.gpu))
+    return {*stored, told.name, "rates of " + path, false};
+  const auto unmeasured = [&](const std::string& why) {
+    return KnownGpu{scaled, told.name,
+                    "rates by what the driver tells (not measured: " + why + joined(assumed) + ")", false};
+  };
+  if (const std::string why = whyNotStored(path); !why.empty())
+    return unmeasured(why); // measuring in every run would take longer than it gains
+  try {
+    Context context = makeContext(device, 1);
+    std::vector<std::string> unusable;
+    const GpuRates measured = measureGpuRates(context, unusable);
+    takePeakDeviceMemory(context); // the memory of the measurement is none of the run's
+    writeTextFile(path, gpuRatesText(measured));
+    return {measured, told.name,
+            "rates measured now, once for this GPU, and stored in " + path + joined(unusable), true};
+  } catch (const Error& error) {
+    return unmeasured(error.what());
+  }
+}
+
+}
+
+const KnownGpu& knownGpu(const Device& device)
+{
+  static std::mutex mutex;
+  static std::map<int, KnownGpu> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(device.ordinal);
+  if (found != known.end())
+    return found->second;
+  const KnownGpu& gpu = known.emplace(device.ordinal, findOut(device)).first->second;
+  setDeviceRates(device.ordinal, gpu.rates);
+  return gpu;
+}
+
+void knowGpu(const Context& context, RunLog& log)
+{
+  if (!context.onCuda())
+    return;
+  const KnownGpu& gpu = knownGpu(context.device);
+  const std::string line = "GPU: " + gpu.rates.gpu + ": " + gpu.source + ".";
+  gpu.isMeasuredNow ? log.info(line) : log.detail(line);
 }
 
 std::string gpuRatesTable(const GpuRates& rates)

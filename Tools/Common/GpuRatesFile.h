@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Compute/Context.h"
+#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Performance/GpuRates.h"
 #include "Core/Parameters/ParameterMap.h"
 
@@ -8,6 +10,8 @@
 #include <vector>
 
 namespace tessera {
+
+class RunLog;
 
 /// The measured properties of a GPU as a parameter text, lines `(Name value)`.
 std::string gpuRatesText(const GpuRates&);
@@ -23,9 +27,25 @@ std::string gpuRatesPath(const std::string& gpu);
 /// The stored rates of a GPU; nothing if it has not been measured. Throws Error(usage) for a damaged file.
 std::optional<GpuRates> storedGpuRates(const std::string& gpu);
 
-/// Replaces each rate that is no finite number above 0 by that of usualGpuRates(), and returns their names. A
-/// device may report a clock of 0, or finish a microbenchmark faster than its timer ticks.
-std::vector<std::string> replaceUnusable(GpuRates&);
+/// Why no file can be written at this path, whose folder is made; empty if one can.
+std::string whyNotStored(const std::string& path);
+
+/// What is known of a CUDA device of this machine.
+struct KnownGpu {
+  GpuRates rates;
+  std::string name;   // by its driver
+  std::string source; // of the rates
+  bool isMeasuredNow = false;
+};
+
+/// The stored rates. A GPU without any is measured, which takes half a second, and its rates are stored.
+/// Where they cannot be stored, or cannot be measured, they follow from what the driver says
+/// (ratesByAttributes). Kernels choose their block sizes by these rates from then on (setDeviceRates). Finds
+/// out once a process. Throws Error(usage) for a damaged file, and Error(device) if there is no such device.
+const KnownGpu& knownGpu(const Device&);
+
+/// The same for the device of a context, if it is a GPU; logs where the rates come from.
+void knowGpu(const Context&, RunLog&);
 
 /// The rates as a table with a row for each number.
 std::string gpuRatesTable(const GpuRates&);

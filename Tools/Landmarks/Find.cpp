@@ -7,6 +7,7 @@
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/StandardOutput.h"
 #include "Tools/Landmarks/Tracking.h"
@@ -63,6 +64,7 @@ Context contextFor(const FindOptions& options, const TrackingScene& scene, RunLo
       context = makeContext(choice.device, options.threads);
     }
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
+  knowGpu(context, log);
   return context;
 }
 

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/EffectiveParameters.h"
@@ -173,6 +174,8 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   run.summary.device = deviceName(context.device);
   run.summary.threads = context.threads;
   log.info("Device: " + run.summary.deviceReason + ", " + std::to_string(context.threads) + " threads.");
+  if (number == 0)
+    knowGpu(context, log);
 
   StageOutputs<D> outputs(run.registry,
                           {context, number, run.folder, run.initialPath, inputs.fixed.front()->geometry,

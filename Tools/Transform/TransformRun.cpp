@@ -11,6 +11,7 @@
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Batch/ImageBatch.h"
+#include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/InverseRun.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/TransformOutput.h"
@@ -135,6 +136,7 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   if (!context.onCuda() || !options.write.empty() || options.description) // these two are done on the CPU
     prepareSearch<D>(cpu, *file.chain);
   log.info("Device: " + device.choice.reason + ", " + std::to_string(options.threads) + " threads.");
+  knowGpu(context, log);
   return {options,
           folder,
           log,

@@ -1,6 +1,7 @@
 #include "Core/Compute/Performance/BlockChoice.h"
 
 #include "Core/Compute/Performance/BlockThreads.h"
+#include "Core/Compute/Performance/DeviceRates.h"
 
 #include <algorithm>
 
@@ -17,7 +18,7 @@ int BlockChoice::threads(int device, std::size_t items, const std::function<Kern
     std::vector<KernelLaunch> launches;
     for (const int candidate : candidates_)
       launches.push_back(launchOf(candidate));
-    found->second = candidates_[fastest(usualGpuRates(), launches)];
+    found->second = candidates_[fastest(deviceRates(device), launches)];
   }
   return found->second;
 }

@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// Chooses a kernel's block size by the least predicted time (KernelModels.h) with usualGpuRates(), once for
+/// Chooses a kernel's block size by the least predicted time (KernelModels.h) with deviceRates(), once for
 /// each number of items and device. For kernels that give the same bits with every block size. May be used by
 /// several threads.
 class BlockChoice {

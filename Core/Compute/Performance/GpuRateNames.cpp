@@ -1,5 +1,7 @@
 #include "Core/Compute/Performance/GpuRateNames.h"
 
+#include <cmath>
+
 namespace tessera {
 namespace {
 
@@ -54,6 +56,18 @@ constexpr GpuRateName names[] = {
 std::span<const GpuRateName> gpuRateNames()
 {
   return names;
+}
+
+std::vector<std::string> replaceUnusable(GpuRates& rates, const GpuRates& instead)
+{
+  std::vector<std::string> replaced;
+  for (const GpuRateName& rate : names)
+    if (!(std::isfinite(rates.*rate.value) && rates.*rate.value > 0)
+        && rates.*rate.value != instead.*rate.value) {
+      rates.*rate.value = instead.*rate.value;
+      replaced.push_back(rate.name);
+    }
+  return replaced;
 }
 
 }

@@ -3,6 +3,8 @@
 #include "Core/Compute/Performance/GpuRates.h"
 
 #include <span>
+#include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -13,5 +15,9 @@ struct GpuRateName {
   const char* unit;
 };
 std::span<const GpuRateName> gpuRateNames();
+
+/// Replaces each rate that is no finite number above 0 by that of `instead`, and returns their names. A
+/// device may report a clock of 0, or finish a microbenchmark faster than its timer ticks.
+std::vector<std::string> replaceUnusable(GpuRates&, const GpuRates& instead);
 
 }

@@ -39,8 +39,7 @@ struct GpuRates {
   double exponent = 0;
 };
 
-/// The rates of an NVIDIA H100, by which kernels choose their block sizes on every GPU, and which stand in
-/// for numbers that could not be measured.
+/// The rates of an NVIDIA H100, from which those of a GPU are scaled that nobody measured (GpuAttributes.h).
 const GpuRates& usualGpuRates();
 
 }

@@ -1,6 +1,8 @@
 #include "Core/Compute/Performance/Microbenchmarks.h"
 
 #include "Core/Compute/Memory/Buffer.h"
+#include "Core/Compute/Performance/GpuAttributes.h"
+#include "Core/Compute/Performance/GpuRateNames.h"
 #include "Core/Compute/Performance/MicrobenchmarkKernels.cuh"
 
 #include <algorithm>
@@ -34,17 +36,11 @@ public:
     context.stream->fill(other_.span().data(), 0, bytes_);
   }
 
-  GpuRates run()
+  GpuRates run(std::vector<std::string>& assumed)
   {
-    rates_.gpu = std::string(properties_.name) + ", " + std::to_string(properties_.multiProcessorCount)
-                 + " multiprocessors";
-    rates_.multiprocessors = properties_.multiProcessorCount;
-    rates_.cacheBytes = properties_.l2CacheSize;
-    rates_.maxBlocks = properties_.maxBlocksPerMultiProcessor;
-    rates_.maxWarps = properties_.maxThreadsPerMultiProcessor / 32;
-    rates_.registers = properties_.regsPerMultiprocessor;
-    rates_.sharedBytes = static_cast<double>(properties_.sharedMemPerMultiprocessor);
-    rates_.reservedSharedBytes = static_cast<double>(properties_.reservedSharedMemPerBlock);
+    std::vector<std::string> ofAttributes;
+    const GpuRates told = ratesByAttributes(attributesOfCudaDevice(context_.device.ordinal), ofAttributes);
+    rates_ = told;
     measureClock();
     measureLatencies();
     measureRates();
@@ -53,6 +49,9 @@ public:
     measureLaunch();
     measureExponent();
     measureBus();
+    for (const std::string& name : replaceUnusable(rates_, told))
+      assumed.push_back(name
+                        + ": no usable number was measured, so that of the driver or of an H100 is taken");
     return rates_;
   }
 
@@ -98,9 +97,9 @@ private:
     const auto work = [&] {
       timeBlocks<<<multiprocessors(), rateThreads, 0, stream_>>>(Fp32Rate{}, 0u, cycles_.span().data());
     };
-    for (double busy = 0; busy < 300;) // milliseconds
+    for (double busy = 0; busy < 150;) // milliseconds
       busy += std::max(0.01, milliseconds([&] {
-                         for (int i = 0; i < 500; ++i)
+                         for (int i = 0; i < 250; ++i)
                            work();
                        }));
     // The blocks of one launch take nearly as long as the launch.
@@ -331,7 +330,7 @@ private:
 
   void measureBus()
   {
-    const std::size_t bytes = std::min<std::size_t>(bytes_, 64 << 20);
+    const std::size_t bytes = std::min<std::size_t>(bytes_, 32 << 20);
     char* const device = memory_.span().data();
     const auto perSecond = [&](auto copy) {
       const double seconds = median(3, [&] {
@@ -366,9 +365,9 @@ private:
 
 }
 
-GpuRates measureGpuRates(Context& context)
+GpuRates measureGpuRates(Context& context, std::vector<std::string>& assumed)
 {
-  return Measurement(context).run();
+  return Measurement(context).run(assumed);
 }
 
 }

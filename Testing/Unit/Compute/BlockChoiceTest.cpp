@@ -1,9 +1,12 @@
 #include "Core/Compute/Performance/BlockChoice.h"
 
 #include "Core/Compute/Performance/BlockThreads.h"
+#include "Core/Compute/Performance/DeviceRates.h"
 #include "Core/Compute/Performance/GpuRateNames.h"
 
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 namespace tessera {
 namespace {
@@ -25,6 +28,29 @@ TEST(BlockChoice, TakesTheLeastPredictedTimeAndAsksOnce)
   EXPECT_EQ(choice.threads(0, 2000, launchOf), 64);
   EXPECT_EQ(choice.threads(1, 1000, launchOf), 64);
   EXPECT_EQ(asked, 9);
+}
+
+/// A kernel whose blocks of 32 threads hold fewer warps at a time, and of which few blocks start a second.
+KernelLaunch ofManyBlocks(int threads)
+{
+  KernelCost cost;
+  cost.issueSlots = 40;
+  cost.fp64 = 20;
+  cost.chain = {{LatencyClass::cycle, 40}};
+  return {"", {cost}, {1e6 / threads, threads, 32, 0, std::min(32, 2048 / threads)}};
+}
+
+TEST(BlockChoice, GoesByTheRatesOfTheDevice)
+{
+  GpuRates slowToStart = usualGpuRates(), fast = usualGpuRates();
+  slowToStart.blocksPerSecond = 1e6;
+  fast.blocksPerSecond = 1e15;
+  setDeviceRates(3, slowToStart);
+  setDeviceRates(4, fast);
+  BlockChoice choice({32, 128});
+  EXPECT_EQ(choice.threads(3, 1000, ofManyBlocks), 128);
+  EXPECT_EQ(choice.threads(4, 1000, ofManyBlocks), 32);
+  EXPECT_EQ(deviceRates(3).blocksPerSecond, 1e6);
 }
 
 TEST(BlockChoice, BlockThreadsDecideInstead)

@@ -69,9 +69,20 @@ TEST(GpuRatesFile, NumbersThatCannotBeUsedAreReplaced)
   odd.clockGHz = 0;
   odd.fp64 = std::numeric_limits<double>::infinity();
   odd.l2Bytes = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(replaceUnusable(odd), (std::vector<std::string>{"Clock", "Fp64", "L2Bytes"}));
+  EXPECT_EQ(replaceUnusable(odd, usualGpuRates()), (std::vector<std::string>{"Clock", "Fp64", "L2Bytes"}));
   EXPECT_EQ(odd.clockGHz, usualGpuRates().clockGHz);
   EXPECT_EQ(odd.fp32, numbered().fp32);
+}
+
+TEST(GpuRatesFile, IsNotWrittenWhereNoFileCanBe)
+{
+  const testing::TemporaryFolder folder;
+  EXPECT_EQ(whyNotStored(folder / "new/gpus/gpu.txt"), "");
+  EXPECT_TRUE(std::filesystem::exists(folder / "new/gpus"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "new/gpus/gpu.txt"));
+  EXPECT_TRUE(contains(whyNotStored(""), "HOME"));
+  folder.write("file", "");
+  EXPECT_FALSE(whyNotStored(folder / "file/gpus/gpu.txt").empty());
 }
 
 TEST(GpuRatesFile, EachGpuHasAFileBesideTheCalibration)

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Performance/GpuRates.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// What the driver says about a GPU; 0 where it tells no sensible number.
+struct GpuAttributes {
+  std::string name;
+  int capability = 0; // 10 * major + minor
+  double multiprocessors = 0, clockGHz = 0, cacheBytes = 0;
+  double maxBlocks = 0, maxWarps = 0, registers = 0, sharedBytes = 0, reservedSharedBytes = 0;
+  double memoryBytesPerSecond = 0; // by the memory's clock and the width of its bus
+};
+
+/// Throws Error(device) if there is no such device.
+TESSERA_CUDA_ONLY GpuAttributes attributesOfCudaDevice(int ordinal);
+
+/// The name under which the rates of a GPU are stored, "NVIDIA H200, 132 multiprocessors".
+std::string gpuRatesName(const std::string& gpu, double multiprocessors);
+
+/// The rates that follow from what the driver says: latencies in cycles are those of an H100, rates of a
+/// multiprocessor those of its compute capability (CUDA C++ Programming Guide, "Throughput of native
+/// arithmetic instructions"), rates of the L2 cache go with multiprocessors and clock, rates of DRAM with the
+/// memory's. Where the driver tells nothing sensible, numbers of an H100 stand in, and `assumed` receives a
+/// sentence for each. A part of a GPU (MIG) is taken to have as much of the memory's rate as of the
+/// multiprocessors, because the driver tells the rate of the whole GPU.
+GpuRates ratesByAttributes(const GpuAttributes&, std::vector<std::string>& assumed);
+
+}
