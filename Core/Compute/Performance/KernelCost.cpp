@@ -1,5 +1,7 @@
 #include "Core/Compute/Performance/KernelCost.h"
 
+#include <cmath>
+
 namespace tessera {
 
 KernelCost& KernelCost::add(double times, const KernelCost& part)
@@ -16,6 +18,15 @@ KernelCost& KernelCost::add(double times, const KernelCost& part)
     chain.push_back(link);
   }
   return *this;
+}
+
+KernelCost sharedTasks(double tasks, int threads, const KernelCost& head, const KernelCost& task)
+{
+  const double ofWarp = std::ceil(tasks / 32) / std::ceil(threads / 32.0);
+  KernelCost work = task;
+  for (ChainLink& link : work.chain)
+    link.operations *= std::ceil(tasks / threads) / ofWarp;
+  return KernelCost(head).add(ofWarp, work);
 }
 
 KernelCost KernelLaunch::cost() const

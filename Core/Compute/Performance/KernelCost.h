@@ -39,6 +39,11 @@ struct KernelCost {
   KernelCost& add(double times, const KernelCost& part);
 };
 
+/// The mean cost of a warp for a part of a block in which its threads share `tasks` tasks: warp 0 does the
+/// first 32, and so on, then the next ones around. `head` is what each warp does once, `task` what it does
+/// for 32 tasks. The chain is that of the warp with the most tasks.
+KernelCost sharedTasks(double tasks, int threads, const KernelCost& head, const KernelCost& task);
+
 /// How a kernel is launched, and what the driver says about it.
 struct LaunchShape {
   double blocks = 0;

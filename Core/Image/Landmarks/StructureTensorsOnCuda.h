@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Context.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Performance/KernelCost.h"
 #include "Core/Image/ImageGeometry.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Image/Landmarks/StructureTensors.h"
@@ -31,6 +32,14 @@ TESSERA_CUDA_ONLY std::size_t sharedBytesOfBlock(const Context&);
 TESSERA_CUDA_ONLY void searchOnCuda(const Context&, const FeatureImage& here, const FeatureImage& there,
                                     std::span<const Voxel> keypoints, std::span<const Voxel> startsThere,
                                     const Window&, std::span<Found> found);
+
+/// The same with all arrays on the device.
+TESSERA_CUDA_ONLY void enqueueSearch(const Context&, const FeatureImage& here, const FeatureImage& there,
+                                     std::size_t count, const Voxel* keypoints, const Voxel* startsThere,
+                                     const Window&, Found* found);
+
+/// The launch of enqueueSearch for so many landmarks that lie evenly in an image of so many voxels.
+TESSERA_CUDA_ONLY KernelLaunch searchLaunch(std::size_t landmarks, const Window&, double voxels);
 
 /// Shared memory of a block: sums of a slice, distances of candidates, and a landmark's eight factors.
 struct BlockMemory {

@@ -193,6 +193,29 @@ TEST(KernelModels, HongAndKimHideComputingBehindMemory)
   EXPECT_NEAR(micro(predictByHongAndKim(slow, {"", {cost}, {100, 128, 32, 0, 16}})), 8.075, 1e-9);
 }
 
+TEST(KernelModels, TasksAreSharedOutAmongTheWarpsOfABlock)
+{
+  KernelCost head, task;
+  head.barriers = 1;
+  head.issueSlots = 10;
+  head.chain = {{LatencyClass::barrier, 1}};
+  task.issueSlots = 100;
+  task.chain = {{LatencyClass::cycle, 200}, {LatencyClass::l2, 10, 10}};
+  // 1000 tasks are 32 shares of a warp; with 3 warps one has 11, the mean 10.67
+  const KernelCost mean = sharedTasks(1000, 96, head, task);
+  EXPECT_EQ(mean.barriers, 1);
+  EXPECT_NEAR(mean.issueSlots, 10 + 100 * 32.0 / 3, 1e-9);
+  ASSERT_EQ(mean.chain.size(), 3u);
+  EXPECT_EQ(mean.chain[0].operations, 1);
+  EXPECT_NEAR(mean.chain[1].operations, 200 * 11, 1e-9);
+  EXPECT_NEAR(mean.chain[2].operations, 10 * 11, 1e-9);
+  EXPECT_EQ(mean.chain[2].inFlight, 10);
+  // fewer tasks than warps: most warps do nothing, and the block waits for the one that does
+  const KernelCost few = sharedTasks(20, 256, head, task);
+  EXPECT_NEAR(few.issueSlots, 10 + 100 / 8.0, 1e-9);
+  EXPECT_NEAR(few.chain[1].operations, 200, 1e-9);
+}
+
 TEST(KernelModels, ActiveBlocksAreBoundByTheScarcest)
 {
   const GpuRates rates = device();

@@ -8,87 +8,15 @@
 #include "Core/Image/Filters/BSplinePrefilter.h"
 #include "Core/Image/Filters/LineFilterOnCuda.h"
 #include "Core/Registration/Terms/WarpLatticeLaunch.h"
-#include "Tools/Bench/Model/TrilinearFromField.h"
+#include "Tools/Bench/Model/CaseParts.h"
 
 #include <memory>
 
 namespace tessera {
+
+using namespace modelcases;
+
 namespace {
-
-using Volume = std::array<int, 3>;
-
-std::size_t voxelsOf(const Volume& volume)
-{
-  return static_cast<std::size_t>(volume[0]) * volume[1] * volume[2];
-}
-
-/// Voxels of 1 mm at the origin.
-ImageGeometry<3> geometryOf(const Volume& volume)
-{
-  ImageGeometry<3> geometry{{}, {1, 1, 1}, {}, identityMatrix<3>()};
-  for (int d = 0; d < 3; ++d)
-    geometry.size[d] = static_cast<std::size_t>(volume[d]);
-  return geometry;
-}
-
-/// Three planar components.
-struct Field {
-  std::array<Buffer<float>, 3> of;
-
-  Field(const Context& context, const Volume& volume)
-  {
-    for (int c = 0; c < 3; ++c) {
-      of[c] = Buffer<float>(context, voxelsOf(volume));
-      fillWithWave(context, volume, c, 3, of[c].span().data());
-    }
-  }
-  std::array<float*, 3> values() { return {of[0].span().data(), of[1].span().data(), of[2].span().data()}; }
-  std::array<const float*, 3> constValues()
-  {
-    return {of[0].span().data(), of[1].span().data(), of[2].span().data()};
-  }
-};
-
-using Bits = std::vector<std::uint32_t>;
-
-/// The work of a case, and the bits of its results.
-struct Work {
-  std::function<void()> run;
-  std::function<std::vector<KernelLaunch>()> launches;
-  std::function<Bits()> result;
-};
-
-template <class T>
-void append(const Context& context, const Buffer<T>& values, Bits& bits)
-{
-  const std::vector<T> host = values.toHost(context);
-  const auto* const words = reinterpret_cast<const std::uint32_t*>(host.data());
-  bits.insert(bits.end(), words, words + host.size() * sizeof(T) / sizeof *words);
-}
-
-template <class T>
-void clear(const Context& context, Buffer<T>& values)
-{
-  context.stream->fill(values.span().data(), 0, values.span().size_bytes());
-}
-
-/// The bits that `run` writes to an array.
-template <class T>
-Bits bitsWritten(const Context& context, const std::function<void()>& run, Buffer<T>& values)
-{
-  Bits bits;
-  clear(context, values);
-  run();
-  append(context, values, bits);
-  return bits;
-}
-
-Buffer<float> noiseOf(const Context& context, std::size_t count, float highest)
-{
-  Buffer<float> values(context, count);
-  fillWithNoise(context, count, 0.0f, highest, values.span().data());
-  return values;
-}
 
 Work fieldCase(Context& context, const Volume& volume)
 {
@@ -114,18 +42,6 @@ Work fieldCase(Context& context, const Volume& volume)
   };
   return {run, [scene] { return std::vector<KernelLaunch>{separableDisplacementsLaunch(scene->field)}; },
           [scene, run, &context] { return bitsWritten(context, run, scene->values); }};
-}
-
-SamplesOnCuda<3> latticeOf(const Volume& volume, const float* image)
-{
-  SamplesOnCuda<3> samples;
-  samples.count = voxelsOf(volume);
-  samples.pointFromIndex = geometryOf(volume).pointFromIndex();
-  samples.step = {1, 1, 1};
-  samples.positions = samples.imageSize = volume;
-  samples.image = image;
-  samples.fixed = image;
-  return samples;
 }
 
 Work warpCase(Context& context, const Volume& volume)
@@ -300,45 +216,6 @@ Work tapsCase(Context& context, const Volume& volume)
       [scene, run, &context] { return bitsWritten(context, run, scene->to); }};
 }
 
-Work landmarksCase(Context& context, const Volume& volume)
-{
-  constexpr int landmarks = 64;
-  struct Scene {
-    Buffer<double> landmarksMm, vectors;
-    Field field;
-    SamplesOnCuda<3> samples;
-    ChainOnCuda<3> chain;
-  };
-  const auto scene = std::make_shared<Scene>(Scene{Buffer<double>(context, 3 * landmarks),
-                                                   Buffer<double>(context, 3 * (landmarks + 4)),
-                                                   Field(context, volume),
-                                                   latticeOf(volume, nullptr),
-                                                   {}});
-  fillWithNoise(context, scene->landmarksMm.size(), 0.0, static_cast<double>(volume[0]),
-                scene->landmarksMm.span().data());
-  fillWithNoise(context, scene->vectors.size(), -1e-3, 1e-3, scene->vectors.span().data());
-  scene->chain.count = 1;
-  TransformOnCuda<3>& spline = scene->chain.links[0];
-  spline.kind = TransformKind::kernelSpline;
-  spline.landmarks = landmarks;
-  spline.landmarksMm = scene->landmarksMm.span().data();
-  spline.coefficients = scene->vectors.span().data();
-  const auto run = [scene, &context] {
-    addDisplacementsOnCuda<3>(context, scene->samples, scene->chain, scene->field.values());
-  };
-  return {run,
-          [volume] { return std::vector<KernelLaunch>{addDisplacementsLaunch(voxelsOf(volume), landmarks)}; },
-          [scene, run, &context] {
-            Bits bits;
-            for (Buffer<float>& component : scene->field.of)
-              clear(context, component);
-            run();
-            for (const Buffer<float>& component : scene->field.of)
-              append(context, component, bits);
-            return bits;
-          }};
-}
-
 Work trilinearCase(Context& context, const Volume& volume)
 {
   struct Scene {
@@ -370,6 +247,8 @@ const Maker makers[] = {
     {"adjoint", {32, 64, 96, 128, 192, 256}, 0.125, adjointCase},
     {"prefilter", {32, 64, 128, 256, 512, 1024}, 1, prefilterCase},
     {"landmarks", {32, 64, 96, 128, 192, 256}, 1, landmarksCase},
+    {"splinefield", {64, 96, 128, 160, 192, 256}, 1, splineFieldCase},
+    {"sest", {96, 128, 160, 192, 256, 288}, 1.0 / 4096, sestCase},
     {"trilinear", {32, 64, 128, 256, 512, 1024}, 1, trilinearCase},
     {"taps", {32, 64, 128, 256, 512, 1024}, 1, tapsCase},
 };

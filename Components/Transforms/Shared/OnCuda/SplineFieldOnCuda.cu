@@ -1,36 +1,47 @@
 #include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 
 #include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Compute/Performance/BlockThreads.h"
+#include "Core/Compute/Performance/LaunchShape.cuh"
+
+#include <algorithm>
 
 namespace tessera {
 namespace {
 
-constexpr int threadsOfBlock = 256;
+/// The most threads of a block. Nodes are shared out as for so many whatever their number, so that sums are
+/// added in the same order.
+constexpr int maxThreads = 256;
 
-template <SplineKernel Kernel, class Number, int Threads>
-__global__ void __launch_bounds__(Threads)
+template <SplineKernel Kernel, class Number>
+__global__ void __launch_bounds__(maxThreads)
     field(const __grid_constant__ SplineFieldPlan plan, const SplineOfLandmarks<3> spline,
           const std::size_t first, const std::size_t count, const int firstBlock, float* displacements)
 {
   extern __shared__ __align__(16) double shared[];
   const auto forEach = [](int tasks, const auto& body) {
-    for (int task = threadIdx.x; task < tasks; task += Threads)
+    for (int task = threadIdx.x; task < tasks; task += blockDim.x)
       body(task);
     __syncthreads();
   };
   const std::array<int, 3> number{static_cast<int>(blockIdx.x) % plan.blocks(0),
                                   static_cast<int>(blockIdx.x) / plan.blocks(0),
                                   firstBlock + static_cast<int>(blockIdx.y)};
-  splinefield::computeBlock<Kernel, Number>(forEach, Threads, plan, spline, number, first, count, shared,
+  splinefield::computeBlock<Kernel, Number>(forEach, maxThreads, plan, spline, number, first, count, shared,
                                             displacements);
+}
+
+int blockThreads()
+{
+  return std::clamp(BlockThreads::orUsual(maxThreads), 32, maxThreads) / 32 * 32;
 }
 
 template <SplineKernel Kernel, class Number>
 void launch(const Context& context, const SplineFieldPlan& plan, const SplineOfLandmarks<3>& spline,
             std::size_t first, std::size_t count, float* displacements)
 {
-  const std::size_t bytes = splinefield::BlockMemory<Number>::bytes(spline.count, plan.nodes, threadsOfBlock);
-  const auto kernel = field<Kernel, Number, threadsOfBlock>;
+  const std::size_t bytes = splinefield::BlockMemory<Number>::bytes(spline.count, plan.nodes, maxThreads);
+  const auto kernel = field<Kernel, Number>;
   checkCuda(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "field of a spline of landmarks");
@@ -38,11 +49,127 @@ void launch(const Context& context, const SplineFieldPlan& plan, const SplineOfL
             endBlock = static_cast<int>(first + count - 1) / SplineFieldPlan::blockVoxels + 1;
   kernel<<<dim3(static_cast<unsigned>(plan.blocks(0) * plan.blocks(1)),
                 static_cast<unsigned>(endBlock - firstBlock)),
-           threadsOfBlock, bytes, cudaStreamOf(context)>>>(plan, spline, first, count, firstBlock,
+           blockThreads(), bytes, cudaStreamOf(context)>>>(plan, spline, first, count, firstBlock,
                                                            displacements);
   checkLaunch("field of a spline of landmarks");
 }
 
+}
+
+namespace {
+
+/// The numbers of a warp's share of 32 tasks: instructions and their units, and the cycles that they take one
+/// after the other.
+KernelCost costOf(double issue, double fp32, double fp64, double special, double integer, double cycles)
+{
+  KernelCost cost;
+  cost.issueSlots = issue;
+  cost.fp32 = fp32;
+  cost.fp64 = fp64;
+  cost.special = special;
+  cost.integer = integer;
+  cost.chain = {{LatencyClass::cycle, cycles}};
+  return cost;
+}
+
+/// Loads or stores of shared memory, one wavefront each, and so many waits for them.
+void addShared(KernelCost& cost, double count, double waits)
+{
+  cost.sharedInstructions += count;
+  cost.sharedWavefronts += count;
+  cost.chain.push_back({LatencyClass::shared, waits});
+}
+
+}
+
+KernelLaunch splineFieldLaunch(const SplineFieldPlan& plan, int landmarks, double meanNear)
+{
+  constexpr int side = SplineFieldPlan::blockVoxels, half = side / 2;
+  const double n = plan.nodes, all = n * n * n,
+               shares = splinefield::BlockMemory<float>::shares(plan.nodes, maxThreads),
+               tiles = std::ceil(landmarks / 128.0), words = std::ceil(landmarks / 32.0);
+  const int threads = blockThreads();
+  std::vector<KernelCost> steps;
+  KernelCost head = costOf(15, 4, 0, 0, 5, 55);
+  head.barriers = 1;
+  head.chain.push_back({LatencyClass::barrier, 1});
+  const auto addStep = [&](double times, double tasks, const KernelCost& task) {
+    steps.push_back(KernelCost().add(times, sharedTasks(tasks, threads, head, task)));
+  };
+
+  // A lane reads 32 landmarks of 24 bytes, and no two lanes the same line.
+  KernelCost mark = costOf(589, 39, 288, 0, 130, 2255);
+  mark.globalInstructions = 96;
+  mark.l1Wavefronts = 32 * 96;
+  mark.l2Sectors = 32 * 24;
+  mark.chain.push_back({LatencyClass::l2, 8});
+  mark.chain.push_back({LatencyClass::l1, 24});
+  addStep(1, words, mark);
+  steps.back().add(1, costOf(220, 40, 25, 16, 90, 650)); // the block's own numbers
+
+  KernelCost load = costOf(73, 8, 16, 8, 16, 309);
+  load.globalInstructions = 6;
+  load.l1Wavefronts = 6 * 6;
+  load.l2Sectors = 2 * 24;
+  addShared(load, 3, 1);
+  load.chain.push_back({LatencyClass::l2, 6, 6});
+  load.chain.push_back({LatencyClass::special, 3});
+  addStep(tiles, 128, load);
+
+  KernelCost middles = costOf(82, 2, 14, 14, 26, 323);
+  addShared(middles, 15, 4);
+  middles.chain.push_back({LatencyClass::special, 2});
+  addStep(tiles, 96, middles);
+
+  // Four landmarks of a tile at a time, each 32 bytes that lanes share.
+  const double fours = 32 / shares;
+  KernelCost far =
+      costOf(161 + 80 * fours, 32 + 53 * fours, 18, 16 + 4 * fours, 65 + 14 * fours, 560 + 133 * fours);
+  addShared(far, 6 + 8 * fours, 2 + fours);
+  far.sharedWavefronts += 6; // a double takes two
+  far.chain.push_back({LatencyClass::special, 5 + fours});
+  addStep(tiles, all * shares, far);
+
+  KernelCost node = costOf(380, 65, 95, 8, 85, 1330);
+  node.globalInstructions = 28;
+  node.l1Wavefronts = 56;
+  node.l2Sectors = 4;
+  addShared(node, 67, 6);
+  node.sharedWavefronts += 34;
+  node.chain.push_back({LatencyClass::l1, 4});
+  addStep(1, 3 * all, node);
+
+  KernelCost alongX = costOf(60 + 5.5 * n, 12 + 1.6 * n, 0, 0, 25 + 1.3 * n, 220 + 15 * n);
+  addShared(alongX, 1 + 2 * n, 1 + n / 4);
+  addStep(1, 3 * n * n * side, alongX);
+  KernelCost alongY = costOf(66 + 5.5 * n, 12 + 1.6 * n, 0, 0, 32 + 1.5 * n, 225 + 15 * n);
+  addShared(alongY, 1 + 2 * n, 1 + n / 4);
+  addStep(1, 3 * n * side * side, alongY);
+
+  // Eight voxels of a lane: three sums over nodes for each, then the near landmarks, for which each bit is
+  // tested.
+  constexpr double sums = 3 * half, bytesAVoxel = 12, lanes = 32;
+  KernelCost write = costOf(385 + sums * (28 + 5.5 * n), 85 + sums * (4 + 1.6 * n), 30, 9,
+                            155 + sums * (8 + 1.4 * n), 1050 + sums * (90 + 15 * n));
+  addShared(write, sums * 2 * n, sums * (1 + n / 4));
+  write.add(words, costOf(13, 1, 0, 0, 6, 70));
+  write.add(32 * std::min(words, meanNear), costOf(9, 1, 0, 0, 5, 40));
+  KernelCost near = costOf(151, 101, 3, 14, 21, 438);
+  near.globalInstructions = 6;
+  near.l1Wavefronts = 12;
+  near.chain.push_back({LatencyClass::l1, 2});
+  near.chain.push_back({LatencyClass::special, 3});
+  write.add(meanNear, near);
+  write.globalInstructions += sums;
+  write.l1Wavefronts += 4 * sums;
+  write.l2Sectors += 14 * sums;
+  write.dramWrittenBytes = bytesAVoxel * half * lanes;
+  addStep(1, 2 * side * side, write);
+
+  const std::size_t bytes = splinefield::BlockMemory<float>::bytes(landmarks, plan.nodes, maxThreads);
+  return {"splinefield", steps,
+          shapeOf(field<SplineKernel::thinPlate, float>,
+                  1.0 * plan.blocks(0) * plan.blocks(1) * plan.blocks(2), threads, bytes)};
 }
 
 void splineFieldOnCuda(const Context& context, const SplineFieldPlan& plan,

@@ -3,6 +3,7 @@
 #include "Components/Transforms/Shared/LandmarkSplines/SplineFieldTasks.h"
 #include "Core/Compute/Context.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Performance/KernelCost.h"
 
 #include <span>
 
@@ -17,6 +18,10 @@ namespace tessera {
 TESSERA_CUDA_ONLY void splineFieldOnCuda(const Context&, const SplineFieldPlan&,
                                          const SplineOfLandmarks<3>& spline, std::size_t first,
                                          std::size_t count, float* displacements);
+
+/// The launch of splineFieldOnCuda for all slices by a thin-plate spline in single precision. `meanNear` is
+/// the mean number of landmarks of a block that are less than plan.farMm from its middle.
+TESSERA_CUDA_ONLY KernelLaunch splineFieldLaunch(const SplineFieldPlan&, int landmarks, double meanNear);
 
 /// Writes T(x) - x for all slices to the host's memory, in slabs of at most 256 MB.
 void splineFieldToHost(const Context&, const SplineFieldPlan&, const SplineOfLandmarks<3>& spline,
