@@ -18,7 +18,7 @@ double cpuSeconds(const Calibration& calibration, const ProductWork& work, int t
   };
   return 1e-9
          * (work.rows * nanoseconds(rates.row) + work.rowProducts * nanoseconds(rates.product)
-            + work.rowEntries * nanoseconds(rates.entry) + work.tilePairs * nanoseconds(rates.tilePair));
+            + work.entries * nanoseconds(rates.entry) + work.tilePairs * nanoseconds(rates.tilePair));
 }
 
 double cudaSeconds(const Calibration& calibration, const ProductWork& work, int threads, int devices)

@@ -15,6 +15,7 @@ struct StageWork {
   double samples = 0;       // in all evaluations, of samplers that draw points
   double farSamples = 0;    // of them, those whose neighbourhood is probably in no cache
   double voxels = 0;        // in all evaluations, of samplers that take all voxels
+  double parameters = 0;    // of the transform, in all evaluations
   double imageVoxels = 0;   // of the images, for pyramids and coefficients
   bool mayEndEarly = false; // the optimizer stops when it has converged
   double expectedShare = 1; // of evaluations, samples and voxels, which the stage probably does

@@ -17,8 +17,7 @@ double maxSecondsOnCpu(const ProductRequest& request, const Calibration& calibra
                        const MatrixPattern& a, const MatrixPattern& b)
 {
   const double products = productCount(host, a, b);
-  const ProductWork most{
-      .rows = static_cast<double>(a.rows), .rowProducts = products, .rowEntries = products};
+  const ProductWork most{.rows = static_cast<double>(a.rows), .rowProducts = products, .entries = products};
   return request.products * cpuSeconds(calibration, most, request.threads);
 }
 

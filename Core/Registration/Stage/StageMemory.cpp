@@ -72,8 +72,8 @@ public:
     return slices;
   }
 
-  /// The memory that is held while the level runs, and the memory that its terms take beside it while they are
-  /// prepared.
+  /// The memory that is held while the level runs, and the memory that its terms take beside it while they
+  /// are prepared.
   DeviceMemory held(std::size_t slabs)
   {
     for (const auto& term : components_.terms)
@@ -146,6 +146,16 @@ std::string planText(const LevelPlan& plan, std::size_t level, const std::string
 }
 
 template <int D>
+std::vector<std::size_t> parameterCounts(const PreparedStage<D>& prepared, const StageInput<D>& input)
+{
+  std::vector<std::size_t> counts;
+  forEachLevel(prepared, input, [&](const TransformChain<D>& chain, std::size_t) {
+    counts.push_back(chain.parameters.size());
+  });
+  return counts;
+}
+
+template <int D>
 std::shared_ptr<const TransformChain<D>> chainAfter(const PreparedStage<D>& prepared,
                                                     const StageInput<D>& input)
 {
@@ -156,6 +166,7 @@ std::shared_ptr<const TransformChain<D>> chainAfter(const PreparedStage<D>& prep
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template std::vector<LevelPlan> planStage(const Registry&, const PreparedStage<D>&, const StageInput<D>&,  \
                                             double);                                                         \
+  template std::vector<std::size_t> parameterCounts(const PreparedStage<D>&, const StageInput<D>&);          \
   template std::shared_ptr<const TransformChain<D>> chainAfter(const PreparedStage<D>&, const StageInput<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

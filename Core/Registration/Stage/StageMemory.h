@@ -3,6 +3,7 @@
 #include "Core/Registration/Registration.h"
 #include "Core/Registration/Stage/PreparedStage.h"
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace tessera {
 template <int D>
 std::vector<LevelPlan> planStage(const Registry&, const PreparedStage<D>&, const StageInput<D>&,
                                  double usableBytes);
+
+/// The number of the transform's parameters at each level, from the same inputs.
+template <int D>
+std::vector<std::size_t> parameterCounts(const PreparedStage<D>&, const StageInput<D>&);
 
 /// The stage's chain at its last level, as an initial transform whose parameters are not known yet: it moves
 /// nothing. Its last transform is that of the stage, which changes when the stage is planned again or runs.

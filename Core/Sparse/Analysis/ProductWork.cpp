@@ -59,12 +59,10 @@ public:
       pairs += tilesOfB(tile);
     sums_.products += products;
     sums_.entries += entries;
-    if (products >= productsPerTilePair * pairs && products > 0) {
+    if (products >= productsPerTilePair * pairs && products > 0)
       sums_.tilePairs += pairs;
-    } else {
+    else
       sums_.rowProducts += products;
-      sums_.rowEntries += entries;
-    }
   }
   const ProductWork& sums() const { return sums_; }
 
@@ -121,7 +119,6 @@ ProductWork productWork(const Context& context, const MatrixPattern& a, const Ma
     const ProductWork& sums = samples.sums();
     const double scale = sums.products > 0 ? work.products / sums.products : 0;
     work.rowProducts = sums.rowProducts * scale;
-    work.rowEntries = sums.rowEntries * scale;
     work.tilePairs = sums.tilePairs * scale;
     work.entries = sums.entries * scale;
   }

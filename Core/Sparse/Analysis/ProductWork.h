@@ -10,7 +10,6 @@ struct ProductWork {
   double rows = 0;         // of C
   double products = 0;     // pairs of entries that meet, all of them
   double rowProducts = 0;  // of them in rows that are computed one by one
-  double rowEntries = 0;   // entries of C in these rows
   double tilePairs = 0;    // pairs of tiles that meet, in groups of rows that use tiles
   double entries = 0;      // of C
   double factorBytes = 0;  // of A and B

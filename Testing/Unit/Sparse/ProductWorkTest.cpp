@@ -34,7 +34,6 @@ TEST(ProductWorkTest, CountsTilesAndRowsByHand)
   EXPECT_EQ(work.products, 10 * 512 + 80);
   EXPECT_EQ(work.tilePairs, 10); // a dense tile meets itself
   EXPECT_EQ(work.rowProducts, 80);
-  EXPECT_EQ(work.rowEntries, 80);
   EXPECT_EQ(work.entries, 10 * 64 + 80);
   EXPECT_EQ(work.factorBytes, 161 * 8 + 720 * 8);
   EXPECT_EQ(work.productBytes, 161 * 8 + 720 * 8);

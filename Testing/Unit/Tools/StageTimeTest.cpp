@@ -29,8 +29,8 @@ TEST(StageTimeTest, EachItemAddsItsTime)
 {
   StageWork all;
   double sumOfCpu = 0, sumOfCuda = 0;
-  for (double StageWork::*count :
-       {&StageWork::evaluations, &StageWork::samples, &StageWork::voxels, &StageWork::imageVoxels}) {
+  for (double StageWork::*count : {&StageWork::evaluations, &StageWork::samples, &StageWork::voxels,
+                                   &StageWork::parameters, &StageWork::imageVoxels}) {
     all.*count = 1e6;
     EXPECT_GT(cpu(with(count, 1e6)), 0);
     EXPECT_NEAR(cpu(with(count, 3e6)), 3 * cpu(with(count, 1e6)), 1e-9);
@@ -44,11 +44,12 @@ TEST(StageTimeTest, EachItemAddsItsTime)
 TEST(StageTimeTest, AStageThatConvergesProbablyDoesAShareOfItsEvaluations)
 {
   StageWork work;
-  work.evaluations = work.samples = work.farSamples = work.voxels = work.imageVoxels = 1000;
+  work.evaluations = work.samples = work.farSamples = work.voxels = work.parameters = work.imageVoxels = 1000;
   EXPECT_EQ(cpu(work.expected()), cpu(work));
   work.expectedShare = 0.25;
   EXPECT_EQ(work.expected().voxels, 250);
   EXPECT_EQ(work.expected().evaluations, 250);
+  EXPECT_EQ(work.expected().parameters, 250);
   EXPECT_EQ(work.expected().imageVoxels, 1000);
   EXPECT_EQ(work.expected().expected().voxels, 250);
 }

@@ -66,7 +66,9 @@ struct CpuRates {
               / scattered.work.entries;
       row = std::max(0.0, ofThin - product * thin.work.products - entry * thin.work.entries) / thin.work.rows;
     }
-    tilePair = dense.nanoseconds(context, SpGemmAlgorithm::tiles) / dense.work.tilePairs;
+    tilePair = std::max(0.0, dense.nanoseconds(context, SpGemmAlgorithm::tiles) - entry * dense.work.entries
+                                 - row * dense.work.rows)
+               / dense.work.tilePairs;
   }
 };
 
