@@ -136,7 +136,10 @@ template <int D, bool WithField, bool WithGradient, bool Masked, int MaxHeight>
 __global__ void __launch_bounds__(blockWidth* MaxHeight, (Masked ? 4 : 6) * usualHeight / MaxHeight)
     warpLattice(const __grid_constant__ LatticeWarp<D> w)
 {
-  const int x = blockIdx.x * blockWidth + threadIdx.x, z = blockIdx.z;
+  // Blocks at the end of x may be half empty. Each row of blocks begins with another column, so that they do
+  // not all fall to the same multiprocessors.
+  const int column = (blockIdx.x + blockIdx.y + blockIdx.z) % gridDim.x;
+  const int x = column * blockWidth + threadIdx.x, z = blockIdx.z;
   const int firstRow = (blockIdx.y * blockDim.y + threadIdx.y) * rowsAThread;
   const int rows = x < w.samples.positions[0] ? min(rowsAThread, w.samples.positions[1] - firstRow) : 0;
   const unsigned width = w.samples.positions[0];
@@ -300,19 +303,20 @@ void launch(Context& context, const LatticeWarp<D>& w)
 
 }
 
-/// 91 instructions begin a thread, and 204 handle each of its rows: 70 read the displacement and find the
+/// 110 instructions begin a thread, and 204 handle each of its rows: 70 read the displacement and find the
 /// cell, 45 the addresses of its corners, 33 interpolate, and 49 turn and store the gradient. Lanes read 33
 /// voxels of each of four rows of the image, two of which the row before has left in the L1 cache.
 KernelLaunch warpLatticeLaunch(const std::array<int, 3>& positions)
 {
   constexpr double rowSectors = 5, warpBytes = 128;
   KernelCost before;
-  before.issueSlots = 91;
-  before.fp32 = 52;
-  before.integer = 11;
+  before.issueSlots = 110;
+  before.fp32 = 57;
+  before.integer = 21;
+  before.special = 3;
   before.globalInstructions = before.l1Wavefronts = 3;
   before.l2Sectors = 2 * rowSectors;
-  before.chain = {{LatencyClass::cycle, 85}, {LatencyClass::constant, 2}};
+  before.chain = {{LatencyClass::cycle, 160}, {LatencyClass::special, 3}, {LatencyClass::constant, 2}};
   KernelCost row;
   row.issueSlots = 204;
   row.fp32 = 94;
@@ -330,10 +334,13 @@ KernelLaunch warpLatticeLaunch(const std::array<int, 3>& positions)
   border.issueSlots = 230;
   border.fp32 = 95;
   border.integer = 80;
+  border.globalInstructions = 8;
   row.add(0.5 / std::ceil(positions[0] / 32.0), border);
   const int height = heightOfBlocks();
-  const double columns = std::ceil(1.0 * positions[0] / blockWidth),
-               rows = std::ceil(1.0 * positions[1] / (height * rowsAThread)), slices = positions[2],
+  const double columns = std::ceil(1.0 * positions[0] / blockWidth), borderCycles = 990;
+  // A block waits for its slowest warp: one at the border, in half of the blocks at the ends of rows.
+  row.chain.push_back({LatencyClass::cycle, 0.5 * std::min(1.0, 2 / columns) * borderCycles});
+  const double rows = std::ceil(1.0 * positions[1] / (height * rowsAThread)), slices = positions[2],
                warps = 2 * columns * height * rows * slices;
   KernelCost cost;
   // Warps beyond the end of a row leave early.
