@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -105,11 +106,61 @@ std::string modelBench(Context& context, const GpuRates& rates, const ModelSetti
   return modelTable(rows) + "\n" + modelSummary(rows);
 }
 
+namespace {
+
+/// The counts of a warp for each phase, and its chain of operations with those in flight, by which
+/// predictions can be computed anew elsewhere: "issue:40 fp32:12 ... | cycle:30/1 l2:4/4 ; ..."
+std::string phasesText(const KernelLaunch& launch)
+{
+  constexpr std::pair<const char*, double KernelCost::*> counts[] = {
+      {"issue", &KernelCost::issueSlots},
+      {"fp32", &KernelCost::fp32},
+      {"fp64", &KernelCost::fp64},
+      {"special", &KernelCost::special},
+      {"integer", &KernelCost::integer},
+      {"l1", &KernelCost::l1Wavefronts},
+      {"shared", &KernelCost::sharedWavefronts},
+      {"sharedAtomics", &KernelCost::sharedAtomics},
+      {"atomics", &KernelCost::atomicSectors},
+      {"meeting", &KernelCost::meetingSectors},
+      {"l2Sectors", &KernelCost::l2Sectors},
+      {"read", &KernelCost::dramReadBytes},
+      {"written", &KernelCost::dramWrittenBytes},
+      {"barriers", &KernelCost::barriers}};
+  constexpr const char* latencies[] = {"cycle", "special", "specialFp64", "constant", "shared",
+                                       "l1",    "l2",      "dram",        "barrier"};
+  std::string text;
+  const auto number = [&](const char* name, double value) {
+    char part[60];
+    std::snprintf(part, sizeof part, "%s:%.6g", name, value);
+    text += part;
+  };
+  for (const KernelCost& phase : launch.phases) {
+    text += text.empty() ? "" : "; ";
+    for (const auto& [name, count] : counts)
+      if (phase.*count > 0) {
+        number(name, phase.*count);
+        text += ' ';
+      }
+    text += '|';
+    for (const ChainLink& link : phase.chain) {
+      text += ' ';
+      number(latencies[static_cast<int>(link.latency)], link.operations);
+      char inFlight[30];
+      std::snprintf(inFlight, sizeof inFlight, "/%.6g", link.inFlight);
+      text += inFlight;
+    }
+  }
+  return text;
+}
+
+}
+
 std::string modelCounts(Context& context, const ModelSettings& settings)
 {
   std::string text =
       "kernel,size,block,blocks,registers,instructions,fp32,fp64,special,integer,global,shared,"
-      "l1_wavefronts,shared_wavefronts,l2_sectors,dram_read,dram_written\n";
+      "l1_wavefronts,shared_wavefronts,l2_sectors,dram_read,dram_written,active_blocks,phases\n";
   forEachLaunch(context, settings, [&](const ModelCase& problem, const Launches& launches) {
     problem.run();
     context.stream->wait();
@@ -131,7 +182,7 @@ std::string modelCounts(Context& context, const ModelSettings& settings)
       std::snprintf(number, sizeof number, ",%.0f", count * warps);
       text += number;
     }
-    text += "\n";
+    text += "," + std::to_string(shape.blocksAMultiprocessor) + "," + phasesText(launch) + "\n";
   });
   return text;
 }
