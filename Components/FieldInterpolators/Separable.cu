@@ -122,14 +122,16 @@ KernelLaunch separableDisplacementsLaunch(const AlignedField<3>& field)
   // A float4 of shared memory is read for eight lanes at a time, and some of these meet in a bank.
   constexpr double wavefronts = 4.5;
   KernelCost sums;
-  const double ofEach = 1.0 * shape.lines / warps * std::ceil(shape.width / 32.0); // the mean over the warps
+  // Most blocks need fewer lines than the shape has room for; the mean over the warps.
+  const double linesOfBlock = std::min(1.0 * shape.lines, (shape.rows - 1) * field.axes[1].step + 4),
+               ofEach = linesOfBlock / warps * std::ceil(shape.width / 32.0);
   sums.issueSlots = 169 + 112 * ofEach + 83 * ofRows;
   sums.fp32 = 10 + 65 * ofEach;
   sums.fp64 = 47 + 30 * ofRows;
   sums.special = 12 + 10 * ofRows;
   sums.integer = 44 + 22 * ofEach + 23 * ofRows;
   sums.globalInstructions = 15 * ofEach;
-  sums.l1Wavefronts = 1.5 * 15 * ofEach;
+  sums.l1Wavefronts = 15 * ofEach;
   sums.sharedInstructions = 2 * ofEach + ofRows;
   sums.sharedWavefronts = 8 * ofEach + ofRows;
   sums.l2Sectors = 15 * ofEach * std::min(4.5, shape.width / 8.0 + 0.3);

@@ -4,6 +4,7 @@
 #include "Core/Image/Filters/LineFilterKernels.cuh"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -107,7 +108,7 @@ public:
   bool isOneChunk() const { return work_.chunks == 1; }
 
   /// A thread loads, filters and stores a segment of 16 elements, through shared memory so that lanes read
-  /// and write neighbours. 364 instructions find and load them (places beyond the ends of the line by a
+  /// and write neighbours. 340 instructions find and load them (places beyond the ends of the line by a
   /// division), 138 exchange and sum them, 30 fetch the neighbours' sums on each side, 84 filter, and 297
   /// store.
   KernelLaunch costAlongRows() const
@@ -117,14 +118,16 @@ public:
     // The lanes of a warp lie in so many lines, and each has wavefronts of its own.
     const double lines = std::max(1.0, 32.0 / work_.segments) + 0.2;
     const double written = 1.0 * work_.length / (work_.segments * segment); // share of the threads' elements
+    const double meetings = lanesAtABank();
     KernelCost load, sum, filter, store;
-    load.issueSlots = 364;
+    load.issueSlots = 340;
     load.fp32 = 150;
     load.special = 6;
-    load.integer = 200;
+    load.integer = 160;
     load.globalInstructions = segment;
     load.l1Wavefronts = lines * segment;
-    load.sharedInstructions = load.sharedWavefronts = segment;
+    load.sharedInstructions = segment;
+    load.sharedWavefronts = meetings * segment;
     load.l2Sectors = 4 * segment * written;
     load.dramReadBytes = warpBytes * segment * written;
     load.barriers = 1;
@@ -151,7 +154,8 @@ public:
     store.integer = 166;
     store.globalInstructions = segment * written;
     store.l1Wavefronts = lines * segment * written;
-    store.sharedInstructions = store.sharedWavefronts = segment;
+    store.sharedInstructions = segment;
+    store.sharedWavefronts = (1 + (meetings - 1) * written) * segment;
     store.l2Sectors = 4 * segment * written;
     store.dramWrittenBytes = warpBytes * segment * written;
     store.chain = {{LatencyClass::cycle, 455}, {LatencyClass::shared, 13}};
@@ -184,6 +188,25 @@ public:
   }
 
 private:
+  /// How many lanes of a warp meet in a bank of shared memory when a row is exchanged (rowSlot), the mean
+  /// over the steps of the first warps.
+  double lanesAtABank() const
+  {
+    constexpr int warps = 4, banks = 32;
+    double wavefronts = 0;
+    for (int warp = 0; warp < warps; ++warp)
+      for (int k = 0; k < segmentLength; ++k) {
+        std::array<int, banks> lanes{};
+        for (int lane = 0; lane < 32; ++lane) {
+          const int thread = 32 * warp + lane, line = thread / work_.segments,
+                    e = line * work_.segments * segmentLength + thread % work_.segments + k * work_.segments;
+          ++lanes[static_cast<std::size_t>((e + e / segmentLength) % banks)];
+        }
+        wavefronts += *std::max_element(lanes.begin(), lanes.end());
+      }
+    return wavefronts / (warps * segmentLength);
+  }
+
   /// Gives a block as many lines as so many threads can work on.
   void setLanes(int threads)
   {

@@ -63,6 +63,7 @@ KernelLaunch HistogramOnCuda::countingLaunch(std::size_t pairs) const
   clear.fp32 = 44 + 2 * copies * perWarp;
   clear.special = 6;
   clear.integer = 37 + copies * perWarp;
+  clear.globalInstructions = clear.l1Wavefronts = 15; // the numbers of the windows
   clear.sharedInstructions = clear.sharedWavefronts = copies * perWarp;
   clear.barriers = 1;
   clear.chain = {{LatencyClass::cycle, 310 + 31 * copies * perWarp},
