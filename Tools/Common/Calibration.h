@@ -49,9 +49,9 @@ struct ThreadRate {
   double nanoseconds(int measuredThreads, int threads) const;
 };
 
-/// The rates of sparse products in nanoseconds: for each row, of each multiplication in rows that are computed
-/// one by one, of each pair of tiles that meets, of each entry of C, most of whose time goes into fresh memory,
-/// and of each byte of A, B and C that goes to a GPU or comes back.
+/// The rates of sparse products in nanoseconds: for each row, of each multiplication in rows that are
+/// computed one by one, of each pair of tiles that meets, of each entry of C, most of whose time goes into
+/// fresh memory, and of each byte of A, B and C that goes to a GPU or comes back.
 struct ProductRates {
   ThreadRate row, product, entry, tilePair; // CPU
   ThreadRate upload, download;

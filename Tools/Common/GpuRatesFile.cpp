@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace tessera {
 namespace {
@@ -163,9 +164,13 @@ void knowGpu(const Context& context, RunLog& log)
 {
   if (!context.onCuda())
     return;
+  static std::mutex mutex;
+  static std::set<int> logged;
   const KnownGpu& gpu = knownGpu(context.device);
   const std::string line = "GPU: " + gpu.rates.gpu + ": " + gpu.source + ".";
-  gpu.isMeasuredNow ? log.info(line) : log.detail(line);
+  const std::lock_guard lock(mutex);
+  const bool isNews = logged.insert(context.device.ordinal).second && gpu.isMeasuredNow;
+  isNews ? log.info(line) : log.detail(line);
 }
 
 std::string gpuRatesTable(const GpuRates& rates)

@@ -174,9 +174,7 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   run.summary.device = deviceName(context.device);
   run.summary.threads = context.threads;
   log.info("Device: " + run.summary.deviceReason + ", " + std::to_string(context.threads) + " threads.");
-  if (number == 0)
-    knowGpu(context, log);
-
+  knowGpu(context, log);
   StageOutputs<D> outputs(run.registry,
                           {context, number, run.folder, run.initialPath, inputs.fixed.front()->geometry,
                            asRead.fixed.front()->geometry.direction, inputs.moving.front(),
