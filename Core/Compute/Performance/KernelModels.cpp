@@ -221,15 +221,27 @@ Prediction predictByHongAndKim(const GpuRates& rates, const KernelLaunch& launch
   return {cycles * repeats / perSecond, cwp >= mwp ? "memory" : "arithmetic"};
 }
 
+std::size_t chosenBlockSize(std::span<const double> seconds, std::span<const int> threads)
+{
+  constexpr double resolution = 1.01, usual = 128;
+  const double least = *std::min_element(seconds.begin(), seconds.end());
+  std::size_t best = seconds.size();
+  const auto distance = [&](std::size_t i) { return std::abs(std::log2(threads[i] / usual)); };
+  for (std::size_t i = 0; i < seconds.size(); ++i)
+    if (seconds[i] <= resolution * least && (best == seconds.size() || distance(i) < distance(best)))
+      best = i;
+  return best;
+}
+
 std::size_t fastest(const GpuRates& rates, std::span<const KernelLaunch> launches)
 {
   std::vector<double> seconds;
-  for (const KernelLaunch& launch : launches)
+  std::vector<int> threads;
+  for (const KernelLaunch& launch : launches) {
     seconds.push_back(predict(rates, launch).seconds);
-  const double least = *std::min_element(seconds.begin(), seconds.end());
-  const auto first =
-      std::find_if(seconds.begin(), seconds.end(), [&](double each) { return each <= 1.001 * least; });
-  return static_cast<std::size_t>(first - seconds.begin());
+    threads.push_back(launch.shape.threads);
+  }
+  return chosenBlockSize(seconds, threads);
 }
 
 }

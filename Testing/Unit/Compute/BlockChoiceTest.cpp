@@ -30,11 +30,11 @@ TEST(BlockChoice, TakesTheLeastPredictedTimeAndAsksOnce)
   EXPECT_EQ(asked, 9);
 }
 
-/// A kernel whose blocks of 32 threads hold fewer warps at a time, and of which few blocks start a second.
+/// A kernel that does less in blocks of 32 threads, of which four times as many must be started.
 KernelLaunch ofManyBlocks(int threads)
 {
   KernelCost cost;
-  cost.issueSlots = 40;
+  cost.issueSlots = threads == 32 ? 400 : 500;
   cost.fp64 = 20;
   cost.chain = {{LatencyClass::cycle, 40}};
   return {"", {cost}, {1e6 / threads, threads, 32, 0, std::min(32, 2048 / threads)}};

@@ -236,5 +236,15 @@ TEST(KernelModels, TheFastestBlockSizeIsChosen)
   EXPECT_EQ(fastest(device(), launches), 1u);
 }
 
+TEST(KernelModels, OfEquallyFastBlockSizesTheOneNearestTo128ThreadsIsChosen)
+{
+  const std::vector<int> threads{32, 64, 128, 256, 1024};
+  const auto chosen = [&](const std::vector<double>& seconds) { return chosenBlockSize(seconds, threads); };
+  EXPECT_EQ(chosen({1, 1, 1, 1, 1}), 2u);
+  EXPECT_EQ(chosen({1, 1.005, 1.02, 1.3, 2}), 1u); // 128 is slower by more than a hundredth
+  EXPECT_EQ(chosen({3, 1.005, 2, 1, 1.001}), 1u);  // 64 and 256 are as near, the smaller comes first
+  EXPECT_EQ(chosen({3, 3, 3, 3, 1}), 4u);
+}
+
 }
 }

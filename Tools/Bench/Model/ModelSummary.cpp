@@ -1,5 +1,7 @@
 #include "Tools/Bench/Model/ModelSummary.h"
 
+#include "Core/Compute/Performance/KernelModels.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -44,14 +46,12 @@ struct Group {
       times.push_back(row->predictedMs[model]);
     return times;
   }
-  /// The first row whose prediction is within a thousandth of the least.
   std::size_t chosen(std::size_t model) const
   {
-    const std::vector<double> times = predicted(model);
-    const double least = *std::min_element(times.begin(), times.end());
-    return static_cast<std::size_t>(
-        std::find_if(times.begin(), times.end(), [&](double time) { return time <= 1.001 * least; })
-        - times.begin());
+    std::vector<int> threads;
+    for (const ModelRow* row : rows)
+      threads.push_back(row->shape.threads);
+    return chosenBlockSize(predicted(model), threads);
   }
   double regret(std::size_t row) const
   {
@@ -88,7 +88,7 @@ double percent(double predicted, double measured)
 std::string summaryOf(const std::vector<Group>& groups, std::size_t model)
 {
   double errors = 0, largest = 0, rows = 0, correlations = 0, ranked = 0, good = 0, regrets = 0;
-  double pairs = 0, rightPairs = 0;
+  double pairs = 0, rightPairs = 0, wrongPairs = 0;
   for (const Group& group : groups) {
     for (const ModelRow* row : group.rows) {
       const double error = std::abs(percent(row->predictedMs[model], row->measuredMs));
@@ -102,6 +102,7 @@ std::string summaryOf(const std::vector<Group>& groups, std::size_t model)
         if (measured[a] > 1.05 * measured[b]) {
           ++pairs;
           rightPairs += predicted[a] > predicted[b];
+          wrongPairs += predicted[a] < predicted[b];
         }
     const auto [least, most] = std::minmax_element(measured.begin(), measured.end());
     if (*most > 1.05 * *least) {
@@ -113,12 +114,13 @@ std::string summaryOf(const std::vector<Group>& groups, std::size_t model)
     good += regret <= 0.03;
   }
   const auto count = static_cast<double>(std::max<std::size_t>(groups.size(), 1));
-  return formatted("%-13s error: mean %.1f %%, largest %.1f %%; rank correlation %.3f (%.0f of %zu); right "
-                   "order of pairs %.0f %%; "
+  return formatted("%-13s error: mean %.1f %%, largest %.1f %%; rank correlation %.3f (%.0f of %zu), of "
+                   "pairs that differ by 5 %% %.3f; right order of these pairs %.0f %%; "
                    "chosen block size within 3 %% of the best: %.0f %%, mean regret %.1f %%\n",
                    modelNames[model], errors / std::max(rows, 1.0), largest,
                    correlations / std::max(ranked, 1.0), ranked, groups.size(),
-                   100 * rightPairs / std::max(pairs, 1.0), 100 * good / count, 100 * regrets / count);
+                   (rightPairs - wrongPairs) / std::max(pairs, 1.0), 100 * rightPairs / std::max(pairs, 1.0),
+                   100 * good / count, 100 * regrets / count);
 }
 
 }
