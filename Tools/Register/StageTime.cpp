@@ -25,12 +25,12 @@ struct RatesOfDimension {
   CpuRates cpu[2];
   CudaRates cuda[2];
 };
-constexpr RatesOfDimension rates2D = {{{5e-9, 125e-9, 17.6e-9, 0.9e-9, 10e-6, 4.8e-6, 5.5e-9},
-                                       {7e-9, 300e-9, 18e-9, 1.05e-9, 20e-6, 10.5e-6, 5.5e-9}},
-                                      {{0.5e-9, 0.015e-9, 140e-6}, {2e-9, 0.03e-9, 170e-6}}};
-constexpr RatesOfDimension rates3D = {{{14e-9, 128e-9, 24.1e-9, 0.9e-9, 10e-6, 4.8e-6, 5.5e-9},
-                                       {86e-9, 300e-9, 26e-9, 1.1e-9, 20e-6, 14e-6, 5.5e-9}},
-                                      {{0.5e-9, 0.015e-9, 140e-6}, {2e-9, 0.03e-9, 170e-6}}};
+constexpr RatesOfDimension rates2D = {
+    {{5e-9, 125e-9, 17.6e-9, 0.9e-9, 10e-6, 4.8e-6, 4e-9}, {7e-9, 300e-9, 18e-9, 1.05e-9, 20e-6, 8e-6, 4e-9}},
+    {{0.5e-9, 0.015e-9, 130e-6}, {2e-9, 0.03e-9, 170e-6}}};
+constexpr RatesOfDimension rates3D = {{{14e-9, 128e-9, 24.1e-9, 0.9e-9, 10e-6, 4.8e-6, 4e-9},
+                                       {86e-9, 300e-9, 26e-9, 1.1e-9, 20e-6, 14e-6, 4e-9}},
+                                      {{0.5e-9, 0.015e-9, 130e-6}, {2e-9, 0.03e-9, 170e-6}}};
 constexpr double cpuPreparation = 15e-9, cudaPreparation = 2e-9;
 constexpr double cudaStage = 0.015; // loading kernels, and the first launches
 

@@ -116,7 +116,7 @@ public:
     constexpr double warpBytes = 128, segment = segmentLength;
     const double sides = 2.0 * std::min(work_.reach, work_.segments - 1);
     // The lanes of a warp lie in so many lines, and each has wavefronts of its own.
-    const double lines = std::max(1.0, 32.0 / work_.segments) + 0.2;
+    const double lines = std::max(1.0, 32.0 / work_.segments) + 0.4;
     const double written = 1.0 * work_.length / (work_.segments * segment); // share of the threads' elements
     const double meetings = lanesAtABank();
     KernelCost load, sum, filter, store;

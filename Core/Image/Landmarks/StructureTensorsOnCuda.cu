@@ -96,6 +96,7 @@ KernelCost headOfStep()
   head.issueSlots = 18;
   head.integer = 6;
   head.fp32 = 4;
+  head.special = 2;
   head.barriers = 1;
   head.chain = {{LatencyClass::cycle, 60}, {LatencyClass::barrier, 1}};
   return head;
@@ -126,7 +127,9 @@ KernelCost costOfSumLine(double count, bool isAlongY)
   cost.fp32 = (isAlongY ? 17 : 9) + 3 * count;
   cost.integer = isAlongY ? 51 + 4.1 * count : 23 + count;
   cost.special = isAlongY ? 3 : 0;
-  cost.sharedInstructions = cost.sharedWavefronts = 7 + 2 * count;
+  cost.sharedInstructions = 7 + 2 * count;
+  cost.sharedWavefronts =
+      (isAlongY ? 1.8 : 1) * cost.sharedInstructions; // columns of two entries meet in banks
   cost.chain = {{LatencyClass::cycle, isAlongY ? 330 + 18 * count : 200 + 11 * count},
                 {LatencyClass::shared, 2 + count / 8}};
   return cost;

@@ -5,6 +5,7 @@
 #include "Core/Image/Landmarks/StructureTensorsOnCuda.h"
 #include "Tools/Bench/Model/CaseParts.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <memory>
@@ -81,13 +82,16 @@ Work splineFieldCase(Context& context, const Volume& volume)
   const auto plan = planSplineField(spline, {identityMatrix<3>(), {}}, geometryOf(volume).size);
   if (!plan || !plan->isSingle)
     throw Error(ExitCode::registrationFailed, "the spline of the benchmark needs double precision");
-  double near = 0;
+  double near = 0, maxNear = 0;
   for (int z = 0; z < plan->blocks(2); ++z)
     for (int y = 0; y < plan->blocks(1); ++y)
       for (int x = 0; x < plan->blocks(0); ++x) {
         const splinefield::Block block(*plan, {x, y, z});
+        double ofBlock = 0;
         for (int i = 0; i < landmarks; ++i)
-          near += distanceMm(spline.landmarkMm(i), block.middleMm) < plan->farMm;
+          ofBlock += distanceMm(spline.landmarkMm(i), block.middleMm) < plan->farMm;
+        near += ofBlock;
+        maxNear = std::max(maxNear, ofBlock);
       }
   const double meanNear = near / (1.0 * plan->blocks(0) * plan->blocks(1) * plan->blocks(2));
   struct Scene {
@@ -106,10 +110,11 @@ Work splineFieldCase(Context& context, const Volume& volume)
     splineFieldOnCuda(context, scene->plan, scene->spline, 0, static_cast<std::size_t>(scene->plan.size[2]),
                       scene->field.span().data());
   };
-  return {
-      run,
-      [plan, meanNear] { return std::vector<KernelLaunch>{splineFieldLaunch(*plan, landmarks, meanNear)}; },
-      [scene, run, &context] { return bitsWritten(context, run, scene->field); }};
+  return {run,
+          [plan, meanNear, maxNear] {
+            return std::vector<KernelLaunch>{splineFieldLaunch(*plan, landmarks, meanNear, maxNear)};
+          },
+          [scene, run, &context] { return bitsWritten(context, run, scene->field); }};
 }
 
 Work sestCase(Context& context, const Volume& volume)

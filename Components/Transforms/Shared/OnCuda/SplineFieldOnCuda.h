@@ -19,9 +19,11 @@ TESSERA_CUDA_ONLY void splineFieldOnCuda(const Context&, const SplineFieldPlan&,
                                          const SplineOfLandmarks<3>& spline, std::size_t first,
                                          std::size_t count, float* displacements);
 
-/// The launch of splineFieldOnCuda for all slices by a thin-plate spline in single precision. `meanNear` is
-/// the mean number of landmarks of a block that are less than plan.farMm from its middle.
-TESSERA_CUDA_ONLY KernelLaunch splineFieldLaunch(const SplineFieldPlan&, int landmarks, double meanNear);
+/// The launch of splineFieldOnCuda for all slices by a thin-plate spline in single precision. `meanNear` and
+/// `maxNear` are the mean and the largest number of landmarks that are less than plan.farMm from the middle
+/// of a block.
+TESSERA_CUDA_ONLY KernelLaunch splineFieldLaunch(const SplineFieldPlan&, int landmarks, double meanNear,
+                                                 double maxNear);
 
 /// Writes T(x) - x for all slices to the host's memory, in slabs of at most 256 MB.
 void splineFieldToHost(const Context&, const SplineFieldPlan&, const SplineOfLandmarks<3>& spline,
