@@ -11,9 +11,10 @@
 namespace tessera {
 namespace {
 
-// A block usually warps 64 x 32 positions of a plane. Its threads go along y, so that they find the moving
-// image's rows in the first-level cache.
-constexpr int blockWidth = 64, usualHeight = 4, maxHeight = 16, rowsAThread = 8;
+// A block usually warps 64 x 16 positions of a plane. Its threads go along y, so that they find the moving
+// image's rows in the first-level cache. Blocks of height 2 take 1 to 5 % less time than those of 4, by the
+// performance model and by measurement.
+constexpr int blockWidth = 64, usualHeight = 2, lowHeight = 4, maxHeight = 16, rowsAThread = 8;
 
 /// Where positions of the lattice lie in the moving image, composed into one affine map, and the matrix for
 /// its gradients. Indices are fixed-point numbers with 32 fractional bits: steps add up without rounding, and
@@ -133,7 +134,7 @@ __device__ bool inMask(const LatticeWarp<D>& w, const WarpedCell<D>& cell, unsig
 ///   moving[i] = m, or NaN if the position does not count
 ///   gradientPerMm[.][i] = gradientFromIndex * slopes, or 0
 template <int D, bool WithField, bool WithGradient, bool Masked, int MaxHeight>
-__global__ void __launch_bounds__(blockWidth* MaxHeight, (Masked ? 4 : 6) * usualHeight / MaxHeight)
+__global__ void __launch_bounds__(blockWidth* MaxHeight, (Masked ? 4 : 6) * lowHeight / MaxHeight)
     warpLattice(const __grid_constant__ LatticeWarp<D> w)
 {
   // Blocks at the end of x may be half empty. Each row of blocks begins with another column, so that they do
@@ -295,8 +296,8 @@ template <int D, bool WithField>
 void launch(Context& context, const LatticeWarp<D>& w)
 {
   const int height = heightOfBlocks();
-  if (height <= usualHeight)
-    launch<D, WithField, usualHeight>(context, w, height);
+  if (height <= lowHeight)
+    launch<D, WithField, lowHeight>(context, w, height);
   else
     launch<D, WithField, maxHeight>(context, w, height);
 }
@@ -347,8 +348,8 @@ KernelLaunch warpLatticeLaunch(const std::array<int, 3>& positions)
   const double rowsOfWarps = std::ceil(positions[0] / 32.0) * positions[1] * slices;
   cost.add(rowsOfWarps / rowsAThread / warps, before);
   cost.add(rowsOfWarps / warps, row);
-  const auto kernel = height <= usualHeight ? warpLattice<3, true, true, false, usualHeight>
-                                            : warpLattice<3, true, true, false, maxHeight>;
+  const auto kernel = height <= lowHeight ? warpLattice<3, true, true, false, lowHeight>
+                                          : warpLattice<3, true, true, false, maxHeight>;
   return {"warp", {cost}, shapeOf(kernel, columns * rows * slices, blockWidth * height)};
 }
 
