@@ -5,6 +5,7 @@
 #include "Core/Parameters/ParameterText.h"
 #include "ShippedCalibration.h" // made of ShippedCalibration.txt
 #include "Tools/Common/GpuRatesFile.h"
+#include "Tools/Common/RunLog.h"
 
 #include <algorithm>
 #include <cmath>
@@ -272,6 +273,14 @@ double Calibration::cudaScale() const
     if (static_cast<Work>(i) < Work::fieldDisplacements)
       mean.add(of(3).cuda[i] / shippedCalibration().of(3).cuda[i]);
   return mean.value();
+}
+
+std::string whyNotWorthCuda(double cpuSeconds)
+{
+  const double startSeconds = shippedCalibration().cudaStartSeconds;
+  return cpuSeconds > startSeconds ? ""
+                                   : "predicted " + decimals(cpuSeconds, 3) + " s, CUDA takes "
+                                         + decimals(startSeconds, 3) + " s to start";
 }
 
 Calibration calibrationFor(const Calibration& calibration, const Device& device)

@@ -97,6 +97,10 @@ struct Calibration {
 /// The built-in calibration, measured on an NVIDIA H200 and 16 threads.
 const Calibration& shippedCalibration();
 
+/// Why `--device auto` leaves work to the CPU that takes so many seconds there: CUDA takes longer to start.
+/// Empty: it does not.
+std::string whyNotWorthCuda(double cpuSeconds);
+
 /// The calibration for a CUDA device: as it is if it was measured on one of this name, scaledTo what is known
 /// of it (knownGpu) otherwise.
 Calibration calibrationFor(const Calibration&, const Device&);

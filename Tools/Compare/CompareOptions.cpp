@@ -70,7 +70,11 @@ ProgramText compareText()
                    "write checkerboard.png, difference.png and edges.png: axial, coronal and sagittal "
                    "slices. The folder is made if it is missing"),
          ownOption("at", "X,Y,Z", "voxel through which the slices of the pictures go (default: the middle)"),
-         ownOption("json", "FILE", "write the figures as JSON")}},
+         ownOption("json", "FILE", "write the figures as JSON"),
+         ownOption(
+             "device", "NAME",
+             "where -f and -m are compared: auto (default: a GPU, if there is one and the CPU would take "
+             "longer than it takes to start it), cpu, cuda or cuda:N")}},
        {"Reading images", readingOptionsOfImages()},
        commonOptions()},
       exitCodesText()};
@@ -89,11 +93,12 @@ CompareOptions compareOptions(const Arguments& arguments)
                          arguments.text("pictures"),
                          {},
                          {},
+                         arguments.text("device", "auto"),
                          1};
   if (options.first.empty() && options.firstLabels.empty())
     fail("-f and -m, --fLabels and --mLabels", "none given, so there is nothing to compare",
          "two images or two label maps");
-  for (const char* name : {"fMask", "range", "pictures", "at"})
+  for (const char* name : {"fMask", "range", "pictures", "at", "device"})
     if (arguments.has(name) && options.first.empty())
       fail(std::string(name) == "fMask" ? "-fMask" : std::string("--") + name, "given without -f and -m",
            "two images with it");

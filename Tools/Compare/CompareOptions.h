@@ -14,6 +14,7 @@ struct CompareOptions {
   std::string json, pictures;      // a file and a folder
   std::optional<double> greyRange; // L of the structural similarity
   std::vector<std::size_t> voxel;  // of the pictures; empty: the middle
+  std::string device = "auto";     // that compares the images
   int threads = 1;
 };
 

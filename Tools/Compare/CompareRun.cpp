@@ -3,12 +3,14 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Pictures/ComparisonPictures.h"
 #include "Core/Image/Pictures/PngFile.h"
 #include "Core/Image/Scores/ImageScores.h"
 #include "Core/Image/Scores/LabelScores.h"
+#include "Tools/Common/Calibration.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/StandardOutput.h"
 
@@ -179,6 +181,28 @@ struct Comparisons {
   std::string text;
 };
 
+/// Where two images of so many voxels are compared.
+template <int D>
+Context contextFor(const CompareOptions& options, std::size_t voxels, RunLog& log)
+{
+  constexpr double cpuNsOfVoxel = D == 3 ? 60 : 30, bytesOfVoxel = 2 * sizeof(float) + 1;
+  const double cpuSeconds = 1e-9 * cpuNsOfVoxel * static_cast<double>(voxels) / options.threads;
+  DeviceChoice choice =
+      chooseDevice(options.device, "--device", options.device == "auto" ? whyNotWorthCuda(cpuSeconds) : "");
+  Context context = makeContext(choice.device, options.threads);
+  const double needed = bytesOfVoxel * static_cast<double>(voxels);
+  if (context.onCuda() && needed > usableDeviceMemory(context)) {
+    const std::string why = "the images need " + memoryText(needed) + " of the GPU's memory, "
+                            + memoryText(usableDeviceMemory(context)) + " are free";
+    if (options.device != "auto")
+      throw Error(ExitCode::device, "--device " + options.device + ": " + why + ". Allowed: cpu, auto.");
+    choice = {Device{}, "cpu: " + why};
+    context = makeContext(choice.device, options.threads);
+  }
+  log.detail("Device: " + choice.reason);
+  return context;
+}
+
 template <int D>
 void compareIntensities(const CompareOptions& options, Comparisons& result, RunLog& log)
 {
@@ -190,7 +214,7 @@ void compareIntensities(const CompareOptions& options, Comparisons& result, RunL
   const auto [least, largest] = std::ranges::minmax(a.image.voxels);
   const double greyRange = options.greyRange.value_or(static_cast<double>(largest) - least);
   const ImageScores scores =
-      imageScores<D>(Context{Device{}, options.threads}, a.image, b.image, use, greyRange);
+      imageScores<D>(contextFor<D>(options, a.image.voxels.size(), log), a.image, b.image, use, greyRange);
   result.json["images"] = json(scores, greyRange);
   result.text += text(scores, greyRange);
   if (!options.pictures.empty())

@@ -1,30 +1,15 @@
 #include "Core/Image/Scores/ImageScores.h"
 
 #include "Core/Compute/Threads/Parallel.h"
+#include "Core/Image/Scores/SimilarityFormula.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace tessera {
 namespace {
 
-constexpr std::size_t radius = 5, taps = 2 * radius + 1, rowsAChunk = 32;
-constexpr int sums = 5; // of a, b, a a, b b and a b
-
-std::array<double, taps> gaussian()
-{
-  constexpr double sigmaVoxels = 1.5;
-  std::array<double, taps> weights{};
-  double sum = 0;
-  for (std::size_t t = 0; t < taps; ++t) {
-    const double x = (static_cast<double>(t) - static_cast<double>(radius)) / sigmaVoxels;
-    sum += weights[t] = std::exp(-x * x / 2);
-  }
-  for (double& weight : weights)
-    weight /= sum;
-  return weights;
-}
+using similarity::sums;
+constexpr std::size_t radius = similarity::radius, taps = similarity::taps, rowsAChunk = 32;
 
 /// Rows of the five sums, each x fastest.
 class Rows {
@@ -56,13 +41,6 @@ void addProducts(const float* a, const float* b, std::size_t width, double weigh
   }
 }
 
-double similarity(const std::array<double, sums>& mean, double c1, double c2)
-{
-  const double a = mean[0], b = mean[1];
-  const double aa = mean[2] - a * a, bb = mean[3] - b * b, ab = mean[4] - a * b;
-  return (2 * a * b + c1) * (2 * ab + c2) / ((a * a + b * b + c1) * (aa + bb + c2));
-}
-
 struct Sum {
   double value = 0;
   std::size_t count = 0;
@@ -78,8 +56,9 @@ std::optional<double> structuralSimilarity(const Context& context, const Image<D
   const Size<D>& size = imageA.geometry.size;
   if (std::ranges::any_of(size, [](std::size_t length) { return length < taps; }) || !(greyRange > 0))
     return {};
-  const std::array<double, taps> weights = gaussian();
-  const double c1 = 0.01 * greyRange * 0.01 * greyRange, c2 = 0.03 * greyRange * 0.03 * greyRange;
+  const similarity::Window window = similarity::Window::gaussian();
+  const double(&weights)[taps] = window.weights;
+  const double c1 = similarity::c1(greyRange), c2 = similarity::c2(greyRange);
   const std::size_t width = size[0], height = size[1], inner = height - 2 * radius,
                     planes = D == 3 ? size[D - 1] - 2 * radius : 1,
                     blocks = (inner + rowsAChunk - 1) / rowsAChunk;
@@ -110,11 +89,11 @@ std::optional<double> structuralSimilarity(const Context& context, const Image<D
       for (std::size_t x = 0; x + 2 * radius < width; ++x) {
         if (!use.empty() && use[row + x + radius] == 0)
           continue;
-        std::array<double, sums> mean{};
+        double mean[sums]{};
         for (int s = 0; s < sums; ++s)
           for (std::size_t t = 0; t < taps; ++t)
-            mean[static_cast<std::size_t>(s)] += weights[t] * alongY.at(0, s)[x + t];
-        sum.value += similarity(mean, c1, c2);
+            mean[s] += weights[t] * alongY.at(0, s)[x + t];
+        sum.value += similarity::ofMeans(mean, c1, c2);
         ++sum.count;
       }
     }
