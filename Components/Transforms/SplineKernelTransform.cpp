@@ -1,5 +1,6 @@
 #include "Components/Transforms/SplineKernelTransform.h"
 
+#include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
 #include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 #include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
@@ -169,14 +170,13 @@ std::vector<double> SplineKernelTransform<D>::initialize(Context& context, const
     for (Vec<D>& landmarkMm : model_.landmarksMm) {
       ListSamples<D> point;
       PointsOut<D> mapped;
-      for (int d = 0; d < D; ++d) {
-        point.pointMm[d] = &landmarkMm[d];
-        mapped[d] = &landmarkMm[d];
-      }
+      for (int d = 0; d < D; ++d)
+        point.pointMm[d] = mapped[d] = &landmarkMm[d];
       point.count = 1;
       mapChain<D>(context, *start.initial, point, mapped);
     }
-  const double columns = static_cast<double>(model_.landmarksMm.size() * model_.block());
+  const std::size_t block = pairs.covariances.empty() ? model_.block() : D;
+  const double columns = static_cast<double>(model_.landmarksMm.size() * block);
   requireMemory(3 * sizeof(double) * columns * columns,
                 "a spline of " + std::to_string(model_.landmarksMm.size()) + " landmarks",
                 "fewer points of -fp");
@@ -206,8 +206,8 @@ std::vector<double> SplineKernelTransform<D>::smoothed(const Context& context, c
 {
   if (pairs.movingMm.empty())
     settings_.fail(splineSmoothing.name, "without -mp there is nothing to smooth", "Allowed: with -mp FILE");
-  std::optional<SmoothedLandmarks> found = smoothedLandmarks<D>(
-      context, model_, coordinates<D>(pairs.movingMm), pairs.weights, smoothingOf(settings_).value);
+  auto found = smoothedLandmarks<D>(context, model_, coordinates<D>(pairs.movingMm),
+                                    {pairs.weights, pairs.covariances}, smoothingOf(settings_).value);
   if (!found)
     return {};
   smoothing_ = found->smoothing;

@@ -68,6 +68,8 @@ public:
   /// The spline with these parameters, in host memory as long as the transform lives and is evaluated with no
   /// others.
   SplineOfLandmarks<D> splineAt(std::span<const double> parameters) const;
+  /// The smoothing that made the moving landmarks; none if they were not smoothed.
+  std::optional<double> smoothing() const { return smoothing_; }
 
   std::vector<FileEntry> fileEntries() const override;
   /// Throws Error(usage) if the landmarks determine no spline, because some are equal or all lie on a line or
@@ -86,7 +88,7 @@ private:
 
   Parameters settings_;
   SplineModel<D> model_;
-  std::optional<double> smoothing_; // that made the moving landmarks; for the transform file
+  std::optional<double> smoothing_; // for the transform file, too
   std::optional<SplineSolver<D>> solver_;
   mutable std::mutex mutex_; // guards members that are computed when they are first needed
   mutable std::vector<double> influence_;

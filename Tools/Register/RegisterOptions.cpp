@@ -47,7 +47,8 @@ ProgramText registerText()
          {"mp", "FILE", "points of the moving image that correspond to -fp"},
          ownOption("point-weights", "FILE",
                    "how much each pair of -fp and -mp counts: a number above 0 for each, such as 1 over the "
-                   "square of its error"),
+                   "square of its error; or, for SplineSmoothing, the covariance of its error in mm^2: xx xy "
+                   "xz yy yz zz, in 2D xx xy yy"),
          ownOption("fLabels", "FILE",
                    "labels of the fixed image, to compare with --mLabels after the registration: run.json "
                    "tells Dice's coefficients"),

@@ -164,23 +164,53 @@ void checkMasks(const InputHeaders& headers)
   checkGridsOverlap<D>("-mMask", headers.moving, headers.movingMasks);
 }
 
-/// Reads `count` weights and divides them by their mean.
-std::vector<double> readWeights(const std::string& path, std::size_t count)
+/// Whether a symmetric matrix has positive determinants of all leading parts.
+template <int D>
+bool isPositiveDefinite(const Matrix<D>& m)
 {
-  TextWords words(path, readWholeFile(path),
-                  "a number above 0 for each of the " + std::to_string(count) + " points of -fp");
-  std::vector<double> weights;
-  while (!words.peek().empty()) {
-    weights.push_back(words.nextNumber("a weight"));
-    if (!(weights.back() > 0))
-      words.fail("a weight that is not above 0");
+  const double two = m[0][0] * m[1][1] - m[0][1] * m[1][0];
+  return m[0][0] > 0 && two > 0 && (D == 2 || determinant(m) > 0);
+}
+
+/// Reads a weight for each pair or, row by row, the upper triangle of the covariance of its error. The weight
+/// of a covariance is the inverse of its mean variance. Weights are divided by their mean.
+template <int D>
+void readWeights(const std::string& path, PointPairs<D>& pairs)
+{
+  constexpr std::size_t entries = D * (D + 1) / 2;
+  const std::size_t count = pairs.fixedMm.size();
+  const std::string text = readWholeFile(path), allowed = "for each of the " + std::to_string(count)
+                                                          + " points of -fp a number above 0, or the entries "
+                                                          + (D == 2 ? "xx xy yy" : "xx xy xz yy yz zz")
+                                                          + " of the covariance of its error";
+  TextWords all(path, text, allowed), words = all;
+  std::size_t numbers = 0;
+  for (; !all.peek().empty(); ++numbers)
+    all.nextNumber("a weight");
+  if (numbers != count && numbers != entries * count)
+    all.fail(std::to_string(numbers) + " numbers");
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (numbers == count) {
+      pairs.weights.push_back(words.nextNumber("a weight"));
+      if (!(pairs.weights.back() > 0))
+        words.fail("a weight that is not above 0");
+    } else {
+      Matrix<D>& covariance = pairs.covariances.emplace_back();
+      double trace = 0;
+      for (std::size_t row = 0; row < D; ++row) {
+        for (std::size_t column = row; column < D; ++column)
+          covariance[row][column] = covariance[column][row] = words.nextNumber("an entry");
+        trace += covariance[row][row];
+      }
+      if (!isPositiveDefinite<D>(covariance))
+        words.fail("a covariance that is not positive definite");
+      pairs.weights.push_back(D / trace);
+    }
+    sum += pairs.weights.back();
   }
-  if (weights.size() != count)
-    words.fail(std::to_string(weights.size()) + " weights");
-  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  for (double& weight : weights)
+  for (double& weight : pairs.weights)
     weight *= static_cast<double>(count) / sum;
-  return weights;
 }
 
 /// Warns of points beyond the outer voxels of their image.
@@ -227,8 +257,7 @@ PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& hea
                     + std::to_string(pairs.movingMm.size())
                     + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
   if (!options.pointWeights.empty())
-    pairs.weights = withContext("--point-weights",
-                                [&] { return readWeights(options.pointWeights, pairs.fixedMm.size()); });
+    withContext("--point-weights", [&] { readWeights<D>(options.pointWeights, pairs); });
   return pairs;
 }
 

@@ -65,7 +65,8 @@ using Covectors = std::array<const double*, D>;
 template <int D>
 struct PointPairs {
   std::vector<Vec<D>> fixedMm, movingMm;
-  std::vector<double> weights = {};
+  std::vector<double> weights = {};        // none: all are equal
+  std::vector<Matrix<D>> covariances = {}; // of their errors; none: errors have no direction
 };
 
 /// Arrays that hold the points of one batch.

@@ -1,7 +1,7 @@
 #include "Tools/Bench/Registration/LandmarkBench.h"
 
 #include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
-#include "Components/Transforms/Shared/LandmarkSplines/SplineSystem.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 #include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"

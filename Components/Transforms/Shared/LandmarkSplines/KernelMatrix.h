@@ -23,4 +23,28 @@ TESSERA_HOST_DEVICE Matrix<D> kernelMatrix(const Vec<D>& x, double alpha)
   return g;
 }
 
+/// left g right^T for lower triangles left and right.
+template <int D>
+TESSERA_HOST_DEVICE Matrix<D> betweenRows(const Matrix<D>& left, const Matrix<D>& g, const Matrix<D>& right)
+{
+  Matrix<D> result{};
+  TESSERA_UNROLL
+  for (int a = 0; a < D; ++a) {
+    Vec<D> row{}; // of left g
+    TESSERA_UNROLL
+    for (int c = 0; c < D; ++c) {
+      TESSERA_UNROLL
+      for (int k = 0; k < D; ++k)
+        row[c] += k <= a ? left[a][k] * g[k][c] : 0;
+    }
+    TESSERA_UNROLL
+    for (int b = 0; b < D; ++b) {
+      TESSERA_UNROLL
+      for (int k = 0; k < D; ++k)
+        result[a][b] += k <= b ? row[k] * right[b][k] : 0;
+    }
+  }
+  return result;
+}
+
 }

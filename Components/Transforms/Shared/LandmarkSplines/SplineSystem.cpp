@@ -77,30 +77,35 @@ std::vector<double> splineSystem(const std::vector<Vec<D>>& points, const Normal
   return matrix;
 }
 
-/// K and P of ProjectedSystem, with rows multiplied by `rowScales`, and K's columns too; empty: by 1.
+/// K and P of ProjectedSystem, with their rows and K's columns multiplied.
 template <int D, SplineKernel Kernel>
 ProjectedSystem projected(const Context& context, const SplineModel<D>& model,
-                          const Normalization<D>& normalization, const std::vector<double>& rowScales)
+                          const Normalization<D>& normalization, const RowFactors<D>& factors)
 {
-  constexpr std::size_t block = hasOuterProduct(Kernel) ? D : 1;
+  const std::size_t block = factors.block(model);
   const std::vector<Vec<D>>& points = model.landmarksMm;
   const std::size_t rows = block * points.size(), unknowns = block * (D + 1);
-  const auto scale = [&](std::size_t i) { return rowScales.empty() ? 1.0 : rowScales[i]; };
   std::vector<double> basis(rows * unknowns, 0.0);
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto q = normalization.basis(points[i]);
+    const Matrix<D> factor = factors.of(i);
     for (std::size_t m = 0; m <= D; ++m)
       for (std::size_t a = 0; a < block; ++a)
-        basis[(i * block + a) * unknowns + m * block + a] = scale(i) * q[m];
+        for (std::size_t b = 0; b <= a; ++b)
+          basis[(i * block + a) * unknowns + m * block + b] = factor[a][b] * q[m];
   }
   if (context.onCuda() && rows >= fewestRowsOnCuda
       && ProjectedSystem::deviceBytes(rows) <= usableDeviceMemory(context)) {
     Buffer<double> landmarksMm, scales, kernel(context, rows * rows);
+    Buffer<Matrix<D>> matrices;
     landmarksMm.fromHost(context, {points.front().data(), D * points.size()});
-    if (!rowScales.empty())
-      scales.fromHost(context, rowScales);
+    if (!factors.matrices.empty())
+      matrices.fromHost(context, factors.matrices);
+    else if (!factors.scales.empty())
+      scales.fromHost(context, factors.scales);
     splineMatrixOnCuda<D>(context, Kernel, model.alpha(), landmarksMm.span().data(),
-                          rowScales.empty() ? nullptr : scales.span().data(), points.size(), block,
+                          scales.size() > 0 ? scales.span().data() : nullptr,
+                          matrices.size() > 0 ? matrices.span().data() : nullptr, points.size(), block,
                           kernel.span().data());
     return {context, std::move(kernel), basis, unknowns, kernelSign<D>(Kernel)};
   }
@@ -108,26 +113,33 @@ ProjectedSystem projected(const Context& context, const SplineModel<D>& model,
   forEachRange(context, points.size(), 16, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
       for (std::size_t j = 0; j < points.size(); ++j) {
-        const Matrix<D> g = kernelMatrix<D, Kernel>(minus(points[i], points[j]), model.alpha());
+        Matrix<D> g = kernelMatrix<D, Kernel>(minus(points[i], points[j]), model.alpha());
+        if (!factors.matrices.empty())
+          g = betweenRows<D>(factors.matrices[i], g, factors.matrices[j]);
+        const double scale = i == j ? 0 : factors.scales.empty() ? 1 : factors.scales[i] * factors.scales[j];
         for (std::size_t a = 0; a < block; ++a)
           for (std::size_t b = 0; b < block; ++b)
-            kernel[(i * block + a) * rows + j * block + b] = i == j ? 0 : scale(i) * scale(j) * g[a][b];
+            kernel[(i * block + a) * rows + j * block + b] = scale * g[a][b];
       }
   });
   return {context, std::move(kernel), basis, unknowns, kernelSign<D>(Kernel)};
 }
 
+}
+
 template <int D>
 ProjectedSystem projectedSystem(const Context& context, const SplineModel<D>& model,
-                                const std::vector<double>& rowScales = {})
+                                const RowFactors<D>& factors)
 {
   std::optional<ProjectedSystem> system;
   withKernel<D>(model.kernel, [&](auto kernel) {
-    system.emplace(projected<D, decltype(kernel)::value>(context, model, Normalization<D>(model.landmarksMm),
-                                                         rowScales));
+    system.emplace(
+        projected<D, decltype(kernel)::value>(context, model, Normalization<D>(model.landmarksMm), factors));
   });
   return std::move(*system);
 }
+
+namespace {
 
 /// Solves the system for several right-hand sides and undoes the normalization. The result has (landmarks + D
 /// + 1) * block rows, each with a number for every right-hand side.
@@ -164,100 +176,6 @@ bool solveSpline(const Context& context, const SplineModel<D>& model, std::vecto
       right[(n + D) * perVector + i] -= slope * normalization.center[d];
     }
   return true;
-}
-
-/// The logarithm (base 10) of the smoothing with the least cross-validation between two others, by golden
-/// section. Empty: the system is singular for one of them.
-std::optional<double> bestBetween(const Context& context, ProjectedSystem& system,
-                                  const std::vector<double>& right, std::size_t rightHandSides, double low,
-                                  double high)
-{
-  constexpr double shrink = 0.6180339887498949, tolerance = 0.04; // 10 % from end to end
-  bool failed = false;
-  const auto scoreAt = [&](double logarithm) {
-    failed = failed || !system.factor(context, std::pow(10.0, logarithm));
-    return failed ? 0 : system.crossValidation(context, right, rightHandSides);
-  };
-  double a = high - shrink * (high - low), b = low + shrink * (high - low);
-  double scoreA = scoreAt(a), scoreB = scoreAt(b);
-  while (high - low > tolerance && !failed) {
-    if (scoreA < scoreB) {
-      high = b;
-      b = a;
-      scoreB = scoreA;
-      scoreA = scoreAt(a = high - shrink * (high - low));
-    } else {
-      low = a;
-      a = b;
-      scoreA = scoreB;
-      scoreB = scoreAt(b = low + shrink * (high - low));
-    }
-  }
-  return failed ? std::nullopt : std::optional((low + high) / 2);
-}
-
-/// The logarithm of the best of powers of 10, from 1e-8 to 1e4 times the mean diagonal of K.
-std::optional<double> bestPower(const Context& context, ProjectedSystem& system,
-                                const std::vector<double>& right, std::size_t rightHandSides)
-{
-  std::optional<double> best;
-  double least = 0;
-  for (int power = -8; power <= 4; ++power) {
-    const double logarithm = std::log10(system.meanDiagonal()) + power;
-    if (!system.factor(context, std::pow(10.0, logarithm)))
-      continue;
-    const double score = system.crossValidation(context, right, rightHandSides);
-    if (!best || score < least) {
-      best = logarithm;
-      least = score;
-    }
-  }
-  return best;
-}
-
-/// Every so many landmarks of a list, so that at most 1000 are left.
-template <int D>
-struct Thinned {
-  SplineModel<D> model;
-  std::vector<double> rowScales, right;
-
-  Thinned(const SplineModel<D>& all, const std::vector<double>& scales, const std::vector<double>& values)
-      : model(all)
-  {
-    const std::size_t n = all.landmarksMm.size(), step = (n + 999) / 1000;
-    model.landmarksMm.clear();
-    for (std::size_t i = 0; i < n; i += step) {
-      model.landmarksMm.push_back(all.landmarksMm[i]);
-      if (!scales.empty())
-        rowScales.push_back(scales[i]);
-      right.insert(right.end(), values.begin() + static_cast<std::ptrdiff_t>(i * D),
-                   values.begin() + static_cast<std::ptrdiff_t>(i * D + D));
-    }
-  }
-};
-
-/// The smoothing with the least cross-validation. Its power of 10 is found on a part of the landmarks: it
-/// tells the errors of landmarks from the roughness of their motion, and neither depends on their number.
-template <int D>
-std::optional<double> bestSmoothing(const Context& context, const SplineModel<D>& model,
-                                    ProjectedSystem& system, const std::vector<double>& rowScales,
-                                    const std::vector<double>& right)
-{
-  const std::size_t rightHandSides = D / model.block();
-  const Thinned<D> part(model, rowScales, right);
-  std::optional<double> power;
-  if (part.model.landmarksMm.size() < model.landmarksMm.size()) {
-    ProjectedSystem ofPart = projectedSystem<D>(context, part.model, part.rowScales);
-    if (ofPart.isDetermined())
-      power = bestPower(context, ofPart, part.right, rightHandSides);
-  }
-  if (!power)
-    power = bestPower(context, system, right, rightHandSides);
-  if (!power)
-    return {};
-  const std::optional<double> best =
-      bestBetween(context, system, right, rightHandSides, *power - 1, *power + 1);
-  return best ? std::optional(std::pow(10.0, *best)) : std::nullopt;
 }
 
 }
@@ -359,51 +277,13 @@ std::optional<std::vector<double>> splineInfluence(const Context& context, const
   return right;
 }
 
-template <int D>
-std::optional<SmoothedLandmarks> smoothedLandmarks(const Context& context, const SplineModel<D>& model,
-                                                   std::span<const double> movingLandmarksMm,
-                                                   std::span<const double> weights,
-                                                   std::optional<double> smoothing)
-{
-  // With rows divided by the landmarks' errors, 1 / sqrt(weight), the equations are those of equal weights.
-  const std::size_t n = model.landmarksMm.size();
-  std::vector<double> rowScales, right(n * D);
-  double meanWeight = 0;
-  for (const double weight : weights)
-    meanWeight += weight / static_cast<double>(n);
-  for (const double weight : weights)
-    rowScales.push_back(std::sqrt(weight / meanWeight));
-  const auto scale = [&](std::size_t i) { return rowScales.empty() ? 1.0 : rowScales[i]; };
-  for (std::size_t i = 0; i < right.size(); ++i)
-    right[i] = scale(i / D) * (movingLandmarksMm[i] - model.landmarksMm[i / D][i % D]);
-
-  ProjectedSystem system = projectedSystem<D>(context, model, rowScales);
-  if (!system.isDetermined())
-    return {};
-  if (!smoothing && n > D + 1)
-    smoothing = bestSmoothing<D>(context, model, system, rowScales, right);
-  if (!smoothing && n > D + 1)
-    return {};
-  SmoothedLandmarks result{{}, smoothing.value_or(0)};
-  if (!system.factor(context, result.smoothing))
-    return {};
-  system.solve(context, right, D / model.block());
-  // (K + sign smoothing / weight) w + P a = d, so the spline differs from d by the second term
-  for (std::size_t i = 0; i < right.size(); ++i)
-    result.movingMm.push_back(movingLandmarksMm[i]
-                              - kernelSign<D>(model.kernel) * result.smoothing * right[i] / scale(i / D));
-  return result;
-}
-
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template std::vector<double> identityVectors(const SplineModel<D>&);                                       \
   template std::optional<std::vector<double>> splineVectors(const Context&, const SplineModel<D>&,           \
                                                             std::span<const double>);                        \
   template std::optional<std::vector<double>> splineInfluence(const Context&, const SplineModel<D>&);        \
   template class SplineSolver<D>;                                                                            \
-  template std::optional<SmoothedLandmarks> smoothedLandmarks(                                               \
-      const Context&, const SplineModel<D>&, std::span<const double>, std::span<const double>,               \
-      std::optional<double>);
+  template ProjectedSystem projectedSystem(const Context&, const SplineModel<D>&, const RowFactors<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

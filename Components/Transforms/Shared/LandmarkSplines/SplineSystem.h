@@ -71,24 +71,39 @@ private:
   std::vector<double> influence_;         // in place of it
 };
 
-/// Landmarks that a spline has smoothed: its values at the fixed landmarks, point by point, in mm, and the
-/// smoothing. Without relaxation the spline through them is the same spline.
-struct SmoothedLandmarks {
-  std::vector<double> movingMm;
-  double smoothing = 0;
+/// How the rows of landmarks are multiplied, so that their errors become equal and independent: by a number
+/// each or, if errors have directions, by a matrix each. The matrices are inverses of Cholesky factors of the
+/// errors' covariances.
+template <int D>
+struct RowFactors {
+  std::vector<double> scales;      // none: 1
+  std::vector<Matrix<D>> matrices; // none: the scales
+
+  /// Components of displacements that the system couples.
+  std::size_t block(const SplineModel<D>& model) const { return matrices.empty() ? model.block() : D; }
+  Matrix<D> of(std::size_t landmark) const
+  {
+    if (!matrices.empty())
+      return matrices[landmark];
+    Matrix<D> diagonal{};
+    for (std::size_t d = 0; d < D; ++d)
+      diagonal[d][d] = scales.empty() ? 1 : scales[landmark];
+    return diagonal;
+  }
+  /// The factors of every so many landmarks.
+  RowFactors thinned(std::size_t step) const
+  {
+    RowFactors part;
+    for (std::size_t i = 0; i < scales.size(); i += step)
+      part.scales.push_back(scales[i]);
+    for (std::size_t i = 0; i < matrices.size(); i += step)
+      part.matrices.push_back(matrices[i]);
+    return part;
+  }
 };
 
-/// The spline f that makes
-///
-///   sum_i weight_i |f(p_i) - q_i|^2 + smoothing J(f)
-///
-/// least, where q_i are the moving landmarks and J is the roughness that belongs to the kernel. The model's
-/// relaxation is not used. No weights: all are 1; else they are above 0, and are divided by their mean. No
-/// smoothing: the one with the least generalised cross-validation, to about 5 %. There is no result if the
-/// landmarks determine no spline.
+/// The equations of a spline without relaxation. There must be a landmark.
 template <int D>
-std::optional<SmoothedLandmarks>
-smoothedLandmarks(const Context&, const SplineModel<D>&, std::span<const double> movingLandmarksMm,
-                  std::span<const double> weights, std::optional<double> smoothing);
+ProjectedSystem projectedSystem(const Context&, const SplineModel<D>&, const RowFactors<D>& = {});
 
 }

@@ -10,8 +10,8 @@ constexpr int threads = 256;
 
 template <int D, SplineKernel Kernel>
 __global__ void __launch_bounds__(threads)
-    pairsOf(const double* landmarksMm, const double* scales, const int count, const int block,
-            const double alpha, double* matrix)
+    pairsOf(const double* landmarksMm, const double* scales, const Matrix<D>* matrices, const int count,
+            const int block, const double alpha, double* matrix)
 {
   const int j = blockIdx.x * threads + threadIdx.x, i = blockIdx.y;
   if (j >= count)
@@ -20,7 +20,9 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
   for (int d = 0; d < D; ++d)
     x[d] = landmarksMm[i * D + d] - landmarksMm[j * D + d];
-  const Matrix<D> g = kernelMatrix<D, Kernel>(x, alpha);
+  Matrix<D> g = kernelMatrix<D, Kernel>(x, alpha);
+  if (matrices != nullptr)
+    g = betweenRows<D>(matrices[i], g, matrices[j]);
   const double scale = i == j ? 0 : scales == nullptr ? 1 : scales[i] * scales[j];
   const std::size_t rows = static_cast<std::size_t>(count) * block;
 #pragma unroll
@@ -84,12 +86,13 @@ unsigned blocksFor(std::size_t items)
 
 template <int D>
 void splineMatrixOnCuda(const Context& context, SplineKernel kernel, double alpha, const double* landmarksMm,
-                        const double* scales, std::size_t count, std::size_t block, double* matrix)
+                        const double* scales, const Matrix<D>* matrices, std::size_t count, std::size_t block,
+                        double* matrix)
 {
   withKernel<D>(kernel, [&](auto constant) {
     pairsOf<D, decltype(constant)::value>
         <<<dim3(blocksFor(count), static_cast<unsigned>(count)), threads, 0, cudaStreamOf(context)>>>(
-            landmarksMm, scales, static_cast<int>(count), static_cast<int>(block), alpha, matrix);
+            landmarksMm, scales, matrices, static_cast<int>(count), static_cast<int>(block), alpha, matrix);
   });
   checkLaunch("matrix of a spline");
 }
@@ -121,8 +124,8 @@ void copyDiagonalOnCuda(const Context& context, const double* matrix, std::size_
 }
 
 template void splineMatrixOnCuda<2>(const Context&, SplineKernel, double, const double*, const double*,
-                                    std::size_t, std::size_t, double*);
+                                    const Matrix<2>*, std::size_t, std::size_t, double*);
 template void splineMatrixOnCuda<3>(const Context&, SplineKernel, double, const double*, const double*,
-                                    std::size_t, std::size_t, double*);
+                                    const Matrix<3>*, std::size_t, std::size_t, double*);
 
 }

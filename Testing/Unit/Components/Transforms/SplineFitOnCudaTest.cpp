@@ -1,5 +1,5 @@
 // needs: GPU
-#include "Components/Transforms/Shared/LandmarkSplines/SplineSystem.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 #include "Components/Transforms/Shared/OnCuda/CholeskyOnCuda.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
@@ -73,8 +73,26 @@ TEST(SplineFitOnCuda, SmoothingChoosesAsOnTheCpu)
   Context cuda = makeContext({DeviceKind::cuda, 0}, 2), cpu{{}, 4};
   const Scene scene(SplineKernel::thinPlate, 700);
   for (const std::vector<double>& weights : {std::vector<double>{}, scene.weights}) {
-    const auto expected = smoothedLandmarks<3>(cpu, scene.model, scene.movingMm, weights, {}),
-               found = smoothedLandmarks<3>(cuda, scene.model, scene.movingMm, weights, {});
+    const auto expected = smoothedLandmarks<3>(cpu, scene.model, scene.movingMm, {weights, {}}, {}),
+               found = smoothedLandmarks<3>(cuda, scene.model, scene.movingMm, {weights, {}}, {});
+    ASSERT_TRUE(expected && found);
+    EXPECT_NEAR(found->smoothing, expected->smoothing, 1e-6 * expected->smoothing);
+    for (std::size_t i = 0; i < expected->movingMm.size(); ++i)
+      EXPECT_NEAR(found->movingMm[i], expected->movingMm[i], 1e-7);
+  }
+}
+
+TEST(SplineFitOnCuda, CovariancesOfErrorsSmoothAsOnTheCpu)
+{
+  TESSERA_NEEDS_GPU();
+  Context cuda = makeContext({DeviceKind::cuda, 0}, 2), cpu{{}, 4};
+  for (const SplineKernel kernel : {SplineKernel::thinPlate, SplineKernel::elasticBodyReciprocal}) {
+    const Scene scene(kernel, 300); // 900 rows
+    std::vector<Matrix<3>> covariances;
+    for (const double weight : scene.weights)
+      covariances.push_back({{{weight, 0.3 * weight, -0.1}, {0.3 * weight, 2 * weight, 0}, {-0.1, 0, 0.5}}});
+    const auto expected = smoothedLandmarks<3>(cpu, scene.model, scene.movingMm, {{}, covariances}, {}),
+               found = smoothedLandmarks<3>(cuda, scene.model, scene.movingMm, {{}, covariances}, {});
     ASSERT_TRUE(expected && found);
     EXPECT_NEAR(found->smoothing, expected->smoothing, 1e-6 * expected->smoothing);
     for (std::size_t i = 0; i < expected->movingMm.size(); ++i)

@@ -1,4 +1,5 @@
 #include "Components/Transforms/Shared/LandmarkSplines/Cholesky.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 #include "Components/Transforms/SplineKernelTransform.h"
 
 #include "Testing/Support/Checks/TransformChecks.h"
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera {
 namespace {
@@ -114,7 +116,8 @@ void expectLeast(SplineKernel kernel)
                            : kernel == SplineKernel::thinPlateR2LogR || D == 2 ? 500
                                                                                : 5000;
 
-  const SmoothedLandmarks found = smoothedLandmarks<D>(threads(1), model, moving, weights, smoothing).value();
+  const SmoothedLandmarks found =
+      smoothedLandmarks<D>(threads(1), model, moving, {weights, {}}, smoothing).value();
 
   double roughness = 0, other = 0;
   const double least = objective<D>(model, found.movingMm, moving, weights, smoothing, roughness);
@@ -217,7 +220,8 @@ TEST(SplineSmoothing, ALandmarkOfLittleWeightIsHardlyFollowed)
   moving[3 * 7] += 20;
   weights[7] = 1e-4;
   const SmoothedLandmarks equal = smoothedLandmarks<3>(threads(1), model, moving, {}, 1).value();
-  const SmoothedLandmarks weighted = smoothedLandmarks<3>(threads(1), model, moving, weights, 1).value();
+  const SmoothedLandmarks weighted =
+      smoothedLandmarks<3>(threads(1), model, moving, {weights, {}}, 1).value();
   EXPECT_GT(equal.movingMm[21] - model.landmarksMm[7][0], 15);
   EXPECT_LT(weighted.movingMm[21] - model.landmarksMm[7][0], 0.1);
 }
