@@ -7,6 +7,7 @@
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Tools/Common/Calibration.h"
 #include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/StandardOutput.h"
@@ -24,23 +25,26 @@ using Json = nlohmann::ordered_json;
 
 constexpr int cubeOfDetection = 6; // voxels
 
-std::string pointsText(const std::vector<Vec<3>>& pointsMm)
+template <int D>
+std::string pointsText(const std::vector<Vec<D>>& pointsMm)
 {
   std::string text = "point\n" + std::to_string(pointsMm.size()) + "\n";
-  char line[200];
-  for (const Vec<3>& point : pointsMm) {
-    std::snprintf(line, sizeof line, "%.6f %.6f %.6f\n", point[0], point[1], point[2]);
-    text += line;
-  }
+  char number[100];
+  for (const Vec<D>& point : pointsMm)
+    for (std::size_t d = 0; d < D; ++d) {
+      std::snprintf(number, sizeof number, d + 1 < D ? "%.6f " : "%.6f\n", point[d]);
+      text += number;
+    }
   return text;
 }
 
-double spacingFor(const FindOptions& options, const LoadedSide& fixed)
+template <int D>
+double spacingFor(const FindOptions& options, const LoadedSide<D>& fixed)
 {
   const double spacingMm = options.spacingMm.value_or(spacingOf(fixed.image->geometry));
-  const ImageGeometry<3>& grid = fixed.image->geometry;
+  const ImageGeometry<D>& grid = fixed.image->geometry;
   double voxels = 1;
-  for (std::size_t d = 0; d < 3; ++d)
+  for (std::size_t d = 0; d < D; ++d)
     voxels *= static_cast<double>(grid.size[d]) * grid.spacingMm[d] / spacingMm + 1;
   if (voxels > 2e9)
     throw Error(ExitCode::usage,
@@ -49,15 +53,38 @@ double spacingFor(const FindOptions& options, const LoadedSide& fixed)
   return spacingMm;
 }
 
-/// The device that tracks. Throws Error(device) if the device that is asked for cannot.
-Context contextFor(const FindOptions& options, const TrackingScene& scene, RunLog& log)
+/// Why a CUDA device is not looked for; empty: it is.
+template <int D>
+std::string whyNoCuda(const FindOptions& options, const TrackingScene<D>& scene)
 {
-  DeviceChoice choice = chooseDevice(options.device, "--device", "");
+  constexpr double cpuSecondsOfVoxel = 6e-6; // measured on lungs of 4 and 32 million voxels, by one thread
+  if (D == 2)
+    return "2D images are tracked on the CPU";
+  if (options.device != "auto")
+    return "";
+  const ImageGeometry<D> grid =
+      workingGrid(Context{Device{}, options.threads}, scene.fixed, scene.spacingMm, 0);
+  return whyNotWorthCuda(cpuSecondsOfVoxel * static_cast<double>(grid.voxelCount()) / options.threads);
+}
+
+/// Why the context's CUDA device does not track; empty if it can.
+template <int D>
+std::string whyNotOnCuda(const FindOptions& options, const TrackingScene<D>& scene, const Context& context)
+{
+  if constexpr (D == 3)
+    return options.method == "sest" ? whyTensorsNotOnCuda(context, scene)
+                                    : whySelfSimilarityNotOnCuda(context, scene);
+  return "";
+}
+
+/// The device that tracks. Throws Error(device) if the device that is asked for cannot.
+template <int D>
+Context contextFor(const FindOptions& options, const TrackingScene<D>& scene, RunLog& log)
+{
+  DeviceChoice choice = chooseDevice(options.device, "--device", whyNoCuda<D>(options, scene));
   Context context = makeContext(choice.device, options.threads);
   if (context.onCuda())
-    if (const std::string why = options.method == "sest" ? whyTensorsNotOnCuda(context, scene)
-                                                         : whySelfSimilarityNotOnCuda(context, scene);
-        !why.empty()) {
+    if (const std::string why = whyNotOnCuda<D>(options, scene, context); !why.empty()) {
       if (options.device != "auto")
         throw Error(ExitCode::device, "--device " + options.device + ": " + why + ". Allowed: cpu, auto.");
       choice = {Device{}, "cpu: " + why};
@@ -68,11 +95,12 @@ Context contextFor(const FindOptions& options, const TrackingScene& scene, RunLo
   return context;
 }
 
-Json jsonOf(const FindOptions& options, const TrackingScene& scene, const std::vector<TrackedPoint>& points,
-            std::size_t kept)
+template <int D>
+Json jsonOf(const FindOptions& options, const TrackingScene<D>& scene,
+            const std::vector<TrackedPoint<D>>& points, std::size_t kept)
 {
   Json list = Json::array();
-  for (const TrackedPoint& point : points)
+  for (const TrackedPoint<D>& point : points)
     list.push_back({{"fixedMm", point.fixedMm},
                     {"movingMm", point.movingMm},
                     {"backwardMm", point.backwardMm},
@@ -85,40 +113,43 @@ Json jsonOf(const FindOptions& options, const TrackingScene& scene, const std::v
           {"points", std::move(list)}};
 }
 
-}
-
-int detect(const FindOptions& options, RunLog& log)
+template <int D>
+int detectIn(const FindOptions& options, RunLog& log)
 {
-  const LoadedSide fixed = loadSide("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
+  const LoadedSide<D> fixed =
+      loadSide<D>("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
   Context context{Device{}, options.threads};
-  const ImageGeometry<3> grid = workingGrid(fixed, spacingFor(options, fixed), 0);
-  const ImagePointer<3> image = sampledOn(context, grid, *fixed.image, {});
-  std::vector<Vec<3>> pointsMm;
+  const ImageGeometry<D> grid = workingGrid(context, fixed, spacingFor(options, fixed), 0);
+  const ImagePointer<D> image = sampledOn<D>(context, grid, *smoothedFor(context, grid, fixed.image), {});
+  std::vector<Vec<D>> pointsMm;
   const std::vector<std::uint8_t> mask = maskOn(context, grid, fixed);
-  for (const Voxel& voxel : FoerstnerKeypoints(context, image, mask).inCubes(context, cubeOfDetection))
-    pointsMm.push_back(grid.pointFromIndex()(
-        Vec<3>{static_cast<double>(voxel[0]), static_cast<double>(voxel[1]), static_cast<double>(voxel[2])}));
+  for (const Voxel& voxel : FoerstnerKeypoints(context, image, mask).inCubes(context, cubeOfDetection)) {
+    Vec<D> index;
+    for (std::size_t d = 0; d < D; ++d)
+      index[d] = voxel[d];
+    pointsMm.push_back(grid.pointFromIndex()(index));
+  }
   if (pointsMm.empty())
     throw Error(ExitCode::registrationFailed,
                 "-f: no keypoint was found. Allowed: an image with structure in its mask.");
-  writeTextFile(options.output, pointsText(pointsMm));
+  writeTextFile(options.output, pointsText<D>(pointsMm));
   putStandardOutput(std::to_string(pointsMm.size()) + " keypoints.\n");
   return 0;
 }
 
-namespace {
-
+template <int D>
 void requireOneGrid(const std::vector<std::string>& phases)
 {
-  const ImageGeometry<3> first = geometryOf<3>(readImageHeader(phases.front()));
+  const ImageGeometry<D> first = geometryOf<D>(readImageHeader(phases.front()));
   for (const std::string& path : phases)
-    if (geometryOf<3>(readImageHeader(path)) != first)
+    if (geometryOf<D>(readImageHeader(path)) != first)
       throw Error(ExitCode::usage, "-m: " + path + ": another grid than " + phases.front()
                                        + ". Allowed: phases of one series, on one grid.");
 }
 
-void writeLandmarks(const FindOptions& options, std::size_t phase, const TrackingScene& scene,
-                    const std::vector<TrackedPoint>& points, const PointPairs<3>& kept)
+template <int D>
+void writeLandmarks(const FindOptions& options, std::size_t phase, const TrackingScene<D>& scene,
+                    const std::vector<TrackedPoint<D>>& points, const PointPairs<D>& kept)
 {
   const std::string folder = prepareOutputFolder(folderOf(options, phase));
   std::string weights;
@@ -127,59 +158,101 @@ void writeLandmarks(const FindOptions& options, std::size_t phase, const Trackin
     std::snprintf(number, sizeof number, "%.6g\n", weight);
     weights += number;
   }
-  writeTextFile(folder + "fixed.txt", pointsText(kept.fixedMm));
-  writeTextFile(folder + "moving.txt", pointsText(kept.movingMm));
+  writeTextFile(folder + "fixed.txt", pointsText<D>(kept.fixedMm));
+  writeTextFile(folder + "moving.txt", pointsText<D>(kept.movingMm));
   writeTextFile(folder + "weights.txt", weights);
   writeTextFile(folder + "matches.json", jsonOf(options, scene, points, kept.fixedMm.size()).dump(1) + "\n");
   putStandardOutput(std::to_string(kept.fixedMm.size()) + " landmarks of " + std::to_string(points.size())
                     + " keypoints.\n");
 }
 
+template <int D>
+std::vector<TrackedPoint<D>> tracked(const FindOptions& options, Context& context,
+                                     const TrackingScene<D>& scene, RunLog& log)
+{
+  if constexpr (D == 3)
+    if (options.method == "sest")
+      return trackByStructureTensors(context, scene, log);
+  return trackBySelfSimilarity<D>(context, scene, log);
 }
 
-int track(const FindOptions& options, RunLog& log)
+template <int D>
+int trackIn(const FindOptions& options, RunLog& log)
 {
+  if (D == 2 && options.method == "sest")
+    throw Error(ExitCode::usage,
+                "command line: --method sest: -f is an image of dimension 2. Allowed: mind, or "
+                "images of dimension 3.");
   Registry registry;
   registerComponents(registry);
-  TrackingScene scene;
-  scene.fixed = loadSide("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
+  PartClock clock(log);
+  TrackingScene<D> scene;
+  scene.fixed = loadSide<D>("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
   const auto loadPhase = [&](std::size_t phase) {
     scene.moving =
-        loadSide("-m", options.moving[phase], "-mMask",
-                 options.movingMasks.empty() ? "" : options.movingMasks[phase], options.threads, log);
+        loadSide<D>("-m", options.moving[phase], "-mMask",
+                    options.movingMasks.empty() ? "" : options.movingMasks[phase], options.threads, log);
   };
   loadPhase(0);
-  requireOneGrid(options.moving);
+  requireOneGrid<D>(options.moving);
   if (!options.initial.empty())
     scene.initial = withContext("-t0", [&] {
-      return readTransformChain<3>(options.initial, registry,
+      return readTransformChain<D>(options.initial, registry,
                                    [&log](const std::string& line) { log.warning(line); });
     });
   scene.spacingMm = spacingFor(options, scene.fixed);
   scene.toleranceMm = options.toleranceMm;
   scene.reachVoxels = options.reachVoxels;
+  scene.mostKeypoints = options.mostKeypoints;
   prepareOutputFolder(options.output);
+  clock.done("reading");
   Context context = contextFor(options, scene, log);
+  clock.done("start of the device");
   for (std::size_t phase = 0; phase < options.moving.size(); ++phase) {
     if (phase > 0) {
       log.info("Phase " + std::to_string(phase + 1) + ": " + options.moving[phase]);
       loadPhase(phase);
+      clock.done("reading");
     }
-    const std::vector<TrackedPoint> points = options.method == "sest"
-                                                 ? trackByStructureTensors(context, scene, log)
-                                                 : trackBySelfSimilarity(context, scene, log);
-    PointPairs<3> kept;
-    for (const TrackedPoint& point : points)
+    const std::vector<TrackedPoint<D>> points = tracked(options, context, scene, log);
+    PointPairs<D> kept;
+    for (const TrackedPoint<D>& point : points)
       if (point.dropped.empty()) {
         kept.fixedMm.push_back(point.fixedMm);
         kept.movingMm.push_back(point.movingMm);
         kept.weights.push_back(point.weight);
       }
+    clock.done("tracking in all");
     writeLandmarks(options, phase, scene, points, kept);
+    clock.done("writing");
     if (phase + 1 < options.moving.size())
-      scene.initial = std::make_shared<const TransformChain<3>>(smoothingSpline(context, kept));
+      scene.initial = std::make_shared<const TransformChain<D>>(smoothingSpline(context, kept));
   }
   return 0;
+}
+
+/// The dimension of the fixed image. Throws Error(usage) if it is neither 2 nor 3.
+int dimensionOf(const FindOptions& options)
+{
+  return withContext("-f", [&] {
+    const int dimension = readImageHeader(options.fixed).dimension;
+    if (dimension != 2 && dimension != 3)
+      throw Error(ExitCode::usage, options.fixed + ": an image of dimension " + std::to_string(dimension)
+                                       + ". Allowed: 2 and 3.");
+    return dimension;
+  });
+}
+
+}
+
+int detect(const FindOptions& options, RunLog& log)
+{
+  return dimensionOf(options) == 2 ? detectIn<2>(options, log) : detectIn<3>(options, log);
+}
+
+int track(const FindOptions& options, RunLog& log)
+{
+  return dimensionOf(options) == 2 ? trackIn<2>(options, log) : trackIn<3>(options, log);
 }
 
 }

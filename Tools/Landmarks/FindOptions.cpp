@@ -42,17 +42,23 @@ OptionGroup findOptionsText()
       {movingMask,
        {"t0", "FILE", "track: transform to start from, such as that of an affine registration"},
        ownOption("method", "NAME",
-                 "track: mind (default): self-similarity, a search of 16, 8 and 3 voxels about -t0, "
+                 "track: mind (default): self-similarity, a search of 16, 8 and 3 voxels about -t0 (2D: "
+                 "32, 8 and 3), "
                  "regularized on a tree, forwards and backwards; sest: structure tensors of patches, one "
                  "search about -t0 and one backwards, for images of one modality"),
        ownOption("reach", "VOXELS",
                  "track --method sest: how far it searches along each axis, 1 to 12 (default 12)"),
        ownOption(
+           "keypoints", "N",
+           "track --method mind: keypoints are taken further apart until there are at most so many (default "
+           "8000)"),
+       ownOption(
            "spacing", "MM",
            "edge of the cubic voxels that are searched (default: a cube of the volume of a voxel of -f)"),
        ownOption("tolerance", "MM", "track: how far a landmark may move unlike its neighbours (default 3)"),
        ownOption("device", "NAME",
-                 "track: auto (default: a GPU, if there is one that can do the work), cpu, cuda or cuda:N"),
+                 "track: auto (default: a GPU, if there is one that can do the work and the CPU would take "
+                 "longer than it takes to start it), cpu, cuda or cuda:N"),
        {"o", "FILE", "detect: where the keypoints are written"},
        {"out", "FOLDER",
         "track: where fixed.txt, moving.txt, weights.txt (for -fp, -mp and --point-weights of tessera) and "
@@ -75,8 +81,8 @@ void checkOptionsOf(const std::string& command, const Arguments& arguments)
       {"mMask", {"track"}},      {"t0", {"track"}},
       {"method", {"track"}},     {"spacing", {"detect", "track"}},
       {"tolerance", {"track"}},  {"reach", {"track"}},
-      {"device", {"track"}},     {"o", {"detect"}},
-      {"out", {"track"}}};
+      {"keypoints", {"track"}},  {"device", {"track"}},
+      {"o", {"detect"}},         {"out", {"track"}}};
   for (const auto& [name, commands] : commandsOf)
     if (arguments.has(name) && std::ranges::count(commands, command) == 0)
       fail("-" + name + ": not an option of " + command, "with " + commands.front());
@@ -114,6 +120,15 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
       fail("--reach " + text + ": not such a number of voxels", "1 to 12");
     if (options.method != "sest")
       fail("--reach: --method mind has three stages of its own", "with --method sest");
+  }
+  if (arguments.has("keypoints")) {
+    const std::string text = arguments.text("keypoints");
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), options.mostKeypoints);
+    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || options.mostKeypoints < 100
+        || options.mostKeypoints > 30000)
+      fail("--keypoints " + text + ": not such a number", "100 to 30000");
+    if (options.method != "mind")
+      fail("--keypoints: --method sest takes all", "with --method mind");
   }
   options.device = arguments.text("device", options.device);
   if (arguments.has("spacing"))

@@ -1,6 +1,9 @@
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Threads/Parallel.h"
+#include "Core/Image/Landmarks/LinearSamplesOnCuda.h"
 #include "Core/Image/Landmarks/TreeSearch.h"
+#include "Core/Image/Voxels/VoxelsOnCuda.h"
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Fields/WholeField.h"
 #include "Tools/Landmarks/Tracking.h"
@@ -13,105 +16,150 @@ namespace tessera {
 namespace {
 
 struct Stage {
-  int cubeVoxels;        // the distance of keypoints
+  int cubeVoxels;        // the least distance of keypoints
   DisplacementGrid grid; // searched
   int patchRadius;       // compared
   float costWeight;      // of descriptors against regularity
 };
 // The weights of 2.5 of Heinrich et al. left errors of 1.3 mm (median of 51 points of a lung) where these
-// leave 1.1 mm.
+// leave 1.1 mm. A patch of 2D is wider, because it has fewer voxels.
+template <int D>
 constexpr std::array<Stage, 3> stages{{{6, {16, 2}, 3, 10}, {3, {8, 1}, 3, 10}, {3, {3, 1}, 3, 40}}};
+template <>
+constexpr std::array<Stage, 3> stages<2>{
+    {{6, {32, 2, 2}, 7, 10}, {3, {8, 1, 2}, 7, 10}, {3, {3, 1, 2}, 7, 40}}};
 
 constexpr int marginVoxels = 8;         // of the working grid, for what moves into the mask
 constexpr double edgesPerDeviation = 2; // mm of an edge of the tree for one deviation of intensity
 constexpr std::size_t fewestKeypoints = 9;
 
 /// The displacements of a smoothing spline through landmarks, exactly and on a lattice of every third voxel.
+template <int D>
 class StageSpline {
 public:
-  StageSpline(Context& context, const PointPairs<3>& pairs, const ImageGeometry<3>& grid)
-      : spline_(smoothingSpline(context, pairs))
+  StageSpline(Context& context, const PointPairs<D>& pairs, const ImageGeometry<D>& grid)
+      : spline_(smoothingSpline<D>(context, pairs)), lattice_(grid)
   {
-    ImageGeometry<3> lattice = grid;
-    for (std::size_t d = 0; d < 3; ++d) {
-      lattice.size[d] = (grid.size[d] + 1) / 3 + 1;
-      lattice.spacingMm[d] *= 3;
+    for (std::size_t d = 0; d < D; ++d) {
+      lattice_.size[d] = (grid.size[d] + 1) / 3 + 1;
+      lattice_.spacingMm[d] *= 3;
     }
-    for (Image<3>& image : displacements_)
-      image = {lattice, std::vector<float>(lattice.voxelCount())};
-    latticeIndex_ = lattice.indexFromPoint();
+    latticeIndex_ = lattice_.indexFromPoint();
     const bool onCuda =
         context.onCuda()
-        && wholeFieldOf(spline_)->whyNoField(DeviceKind::cuda, spline_.parameters, lattice).empty();
+        && wholeFieldOf(spline_)->whyNoField(DeviceKind::cuda, spline_.parameters, lattice_).empty();
     Context cpu{Device{}, context.threads};
-    const VectorImage<3> field = displacementField<3>(onCuda ? context : cpu, spline_, lattice);
-    for (std::size_t d = 0; d < 3; ++d)
-      for (std::size_t v = 0; v < displacements_[d].voxels.size(); ++v)
-        displacements_[d].voxels[v] = field.voxels[3 * v + d];
+    field_ = std::make_shared<const VectorImage<D>>(
+        displacementField<D>(onCuda ? context : cpu, spline_, lattice_));
   }
 
   /// Maps points, not by the lattice.
-  void exactly(const Context& context, std::vector<Vec<3>>& pointsMm) const
+  void exactly(const Context& context, std::vector<Vec<D>>& pointsMm) const
   {
-    forEachRange(context, pointsMm.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
-      PointBatch<3> batch;
-      batch.count = last - first;
-      for (std::size_t i = 0; i < batch.count; ++i)
-        for (std::size_t d = 0; d < 3; ++d)
-          batch.mm[d][i] = pointsMm[first + i][d];
-      Context oneThread;
-      mapChain<3>(oneThread, spline_, batch.list(), batch.out());
-      for (std::size_t i = 0; i < batch.count; ++i)
-        for (std::size_t d = 0; d < 3; ++d)
-          pointsMm[first + i][d] = batch.mm[d][i];
-    });
+    mapPoints<D>(context, spline_, pointsMm);
   }
 
-  void fromLattice(PointBatch<3>& points) const
+  void fromLattice(PointBatch<D>& points) const
   {
-    for (std::size_t i = 0; i < points.count; ++i) {
-      const Vec<3> index = latticeIndex_(Vec<3>{points.mm[0][i], points.mm[1][i], points.mm[2][i]});
-      for (std::size_t d = 0; d < 3; ++d)
-        points.mm[d][i] += linearValue(displacements_[d], index);
+    const LinearPlaces<D> places(lattice_, latticeIndex_, points);
+    std::array<float, batchCapacity> displacement;
+    for (std::size_t d = 0; d < D; ++d) {
+      places.values(field_->voxels.data() + d, displacement.data(), D);
+      for (std::size_t i = 0; i < points.count; ++i)
+        points.mm[d][i] += displacement[i];
     }
   }
 
+  const std::shared_ptr<const VectorImage<D>>& field() const { return field_; } // mm, on a lattice
+
 private:
-  TransformChain<3> spline_;
-  std::array<Image<3>, 3> displacements_;
-  AffineMap<3> latticeIndex_;
+  TransformChain<D> spline_;
+  ImageGeometry<D> lattice_;
+  std::shared_ptr<const VectorImage<D>> field_;
+  AffineMap<D> latticeIndex_;
 };
 
 /// The tree of keypoints: edges are short between near ones with like intensities (means over 5 voxels
 /// cubed).
-Tree treeOf(const Image<3>& image, std::span<const Voxel> keypoints)
+template <int D>
+Tree treeOf(const Context& context, const Image<D>& image, std::span<const Voxel> keypoints)
 {
+  constexpr int radiusZ = D == 3 ? 2 : 0;
+  Size<3> size{1, 1, 1};
+  std::ranges::copy(image.geometry.size, size.begin());
   double sum = 0, squares = 0;
   std::vector<Vec<3>> points;
   std::vector<double> values;
-  const Size<3>& size = image.geometry.size;
   for (const Voxel& keypoint : keypoints) {
     double value = 0;
-    for (int z = -2; z <= 2; ++z)
+    for (int z = -radiusZ; z <= radiusZ; ++z)
       for (int y = -2; y <= 2; ++y)
         for (int x = -2; x <= 2; ++x) {
           Voxel near{keypoint[0] + x, keypoint[1] + y, keypoint[2] + z};
           for (std::size_t d = 0; d < 3; ++d)
             near[d] = std::clamp(near[d], 0, static_cast<int>(size[d]) - 1);
-          value += image.voxels[offsetOf(size, near)] / 125;
+          value += image.voxels[offsetOf(size, near)] / (25 * (2 * radiusZ + 1));
         }
     values.push_back(value);
     sum += value;
     squares += value * value;
-    points.push_back({keypoint[0] * image.geometry.spacingMm[0], keypoint[1] * image.geometry.spacingMm[1],
-                      keypoint[2] * image.geometry.spacingMm[2]});
+    points.emplace_back();
+    for (std::size_t d = 0; d < D; ++d)
+      points.back()[d] = keypoint[d] * image.geometry.spacingMm[d];
   }
   const auto n = static_cast<double>(keypoints.size());
   const double deviation = std::sqrt(std::max(squares / n - sum / n * (sum / n), 0.0));
   for (double& value : values)
     value *= deviation > 0 ? edgesPerDeviation / deviation : 0;
-  return minimumSpanningTree(points, values);
+  return minimumSpanningTree(context, points, values);
 }
+
+/// The moving image on the working grid, through the spline (null: none) and then the initial transform. On
+/// CUDA its voxels are on the device alone, as long as `held` exists.
+template <int D>
+struct MovingImage {
+  ImagePointer<D> image;
+  std::shared_ptr<const Buffer<float>> held;
+
+  MovingImage(const Context& context, const TrackingScene<D>& scene, const ImageGeometry<D>& grid,
+              const ImagePointer<D>& source, const StageSpline<D>* spline)
+  {
+    if constexpr (D == 3)
+      if (const auto initial = context.onCuda() && scene.initial
+                                   ? asLinearMap<D>(scene.initial.get(), scene.initial->parameters)
+                                   : std::optional(AffineMap<D>{});
+          context.onCuda() && initial) {
+        sampleOnCuda(context, grid, source, *initial, spline);
+        return;
+      }
+    image = sampledOn<D>(context, grid, *source, [&](PointBatch<D>& batch) {
+      if (spline)
+        spline->fromLattice(batch);
+      scene.toMoving(batch);
+    });
+  }
+
+private:
+  void sampleOnCuda(const Context& context, const ImageGeometry<D>& grid, const ImagePointer<D>& source,
+                    const AffineMap<D>& initial, const StageSpline<D>* spline)
+  {
+    const auto voxels = voxelsOnCuda<D>(context, source);
+    std::shared_ptr<const Buffer<float>> field;
+    DisplacementsOnCuda displacements;
+    if (spline) {
+      field = voxelsOnCuda<D>(context, spline->field());
+      const ImageGeometry<D>& lattice = spline->field()->geometry;
+      displacements = {field->span().data(), lattice.size, lattice.indexFromPoint()};
+    }
+    Buffer<float> sampled(context, grid.voxelCount());
+    sampleLinearlyOnCuda(context, grid.size, grid.pointFromIndex(), displacements,
+                         {voxels->span().data(), source->geometry.size,
+                          compose<D>(source->geometry.indexFromPoint(), initial)},
+                         sampled.span().data());
+    image = std::make_shared<const Image<D>>(Image<D>{grid, {}});
+    held = shareVoxelsOnCuda<D>(context, image, std::move(sampled));
+  }
+};
 
 struct Displacement {
   Vec<3> voxels{};
@@ -119,15 +167,16 @@ struct Displacement {
 };
 
 /// The displacements of the keypoints, as the mean of those found forwards and backwards.
-std::vector<Displacement> displacements(const Context& context, const DescribedImage& fixed,
-                                        const DescribedImage& moving, std::span<const Voxel> keypoints,
+template <int D>
+std::vector<Displacement> displacements(const Context& context, const DescribedImage<D>& fixed,
+                                        const DescribedImage<D>& moving, std::span<const Voxel> keypoints,
                                         const Tree& tree, const Stage& stage)
 {
   const std::vector<LeastCost> forward = searchOnTree(context, fixed, moving, keypoints, keypoints, tree,
                                                       stage.grid, stage.patchRadius, stage.costWeight);
   std::vector<Voxel> mapped(keypoints.begin(), keypoints.end());
   for (std::size_t i = 0; i < mapped.size(); ++i)
-    for (std::size_t d = 0; d < 3; ++d)
+    for (std::size_t d = 0; d < D; ++d)
       mapped[i][d] = std::clamp(keypoints[i][d] + static_cast<int>(std::lround(forward[i].displacement[d])),
                                 0, static_cast<int>(moving.size()[d]) - 1);
   const std::vector<LeastCost> backward = searchOnTree(context, moving, fixed, mapped, mapped, tree,
@@ -147,56 +196,72 @@ std::vector<Displacement> displacements(const Context& context, const DescribedI
 
 }
 
-std::string whySelfSimilarityNotOnCuda(const Context& context, const TrackingScene& scene)
+std::string whySelfSimilarityNotOnCuda(const Context& context, const TrackingScene<3>& scene)
 {
   const auto voxels =
-      static_cast<double>(workingGrid(scene.fixed, scene.spacingMm, marginVoxels).voxelCount());
-  // both images have descriptors while keypoints are looked for, or descriptors are made
-  const double needed =
-                   voxels
-                   * (12
-                      + std::max(DescribedImage::deviceBytesOfVoxel, FoerstnerKeypoints::deviceBytesOfVoxel)),
+      static_cast<double>(workingGrid(context, scene.fixed, scene.spacingMm, marginVoxels).voxelCount());
+  // descriptors of the moving image are made beside those of the fixed one and the distinctiveness
+  const double needed = voxels
+                            * std::max(12 + FoerstnerKeypoints::keptBytesOfVoxel
+                                           + DescribedImage<3>::deviceBytesOfVoxel,
+                                       FoerstnerKeypoints::deviceBytesOfVoxel)
+                        + sizeof(float) * static_cast<double>(scene.moving.image->voxels.size()),
                usable = usableDeviceMemory(context);
   return needed <= usable ? ""
                           : "self-similarity needs " + memoryText(needed) + " of the GPU's memory, "
                                 + memoryText(usable) + " are free";
 }
 
-std::vector<TrackedPoint> trackBySelfSimilarity(Context& context, const TrackingScene& scene, RunLog& log)
+template <int D>
+std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const TrackingScene<D>& scene,
+                                                   RunLog& log)
 {
-  const ImageGeometry<3> grid = workingGrid(scene.fixed, scene.spacingMm, marginVoxels);
-  const ImagePointer<3> fixedImage = sampledOn(context, grid, *scene.fixed.image, {});
+  PartClock clock(log);
+  const ImageGeometry<D> grid = workingGrid(context, scene.fixed, scene.spacingMm, marginVoxels);
+  const ImagePointer<D> fixedImage =
+      sampledOn<D>(context, grid, *smoothedFor(context, grid, scene.fixed.image), {});
+  clock.done("fixed image on the working grid");
   const std::vector<std::uint8_t> mask = maskOn(context, grid, scene.fixed);
+  clock.done("mask");
   const FoerstnerKeypoints distinct(context, fixedImage, mask);
-  const DescribedImage fixed(context, fixedImage);
-  const AffineMap<3> pointFromIndex = grid.pointFromIndex();
+  clock.done("distinctiveness");
+  const DescribedImage<D> fixed(context, fixedImage);
+  clock.done("descriptors of the fixed image");
+  const ImagePointer<D> movingSource = smoothedFor(context, grid, scene.moving.image);
+  std::shared_ptr<const Buffer<float>> movingOnCuda; // held for all stages
+  if (context.onCuda())
+    movingOnCuda = voxelsOnCuda<D>(context, movingSource);
+  const AffineMap<D> pointFromIndex = grid.pointFromIndex();
 
-  std::vector<TrackedPoint> points;
-  std::unique_ptr<StageSpline> spline;
+  std::vector<TrackedPoint<D>> points;
+  std::unique_ptr<StageSpline<D>> spline;
   std::vector<Voxel> keypoints;
   Tree tree;
   int cubeVoxels = 0; // of the keypoints and the tree
-  for (const Stage& stage : stages) {
+  for (const Stage& stage : stages<D>) {
     if (stage.cubeVoxels != cubeVoxels) {
       cubeVoxels = stage.cubeVoxels;
-      keypoints = distinct.inCubes(context, cubeVoxels);
-      requireKeypoints(keypoints.size(), fewestKeypoints);
-      tree = treeOf(*fixedImage, keypoints);
+      std::vector<Voxel> found = distinct.inCubes(context, cubeVoxels, scene.mostKeypoints);
+      requireKeypoints(found.size(), fewestKeypoints);
+      clock.done("keypoints");
+      if (found != keypoints) { // large images have as many in both sizes of cubes
+        keypoints = std::move(found);
+        tree = treeOf<D>(context, *fixedImage, keypoints);
+        clock.done("spanning tree");
+      }
     }
-    const ImagePointer<3> movingImage =
-        sampledOn(context, grid, *scene.moving.image, [&](PointBatch<3>& batch) {
-          if (spline)
-            spline->fromLattice(batch);
-          scene.toMoving(batch);
-        });
-    const DescribedImage moving(context, movingImage);
-    const std::vector<Displacement> found = displacements(context, fixed, moving, keypoints, tree, stage);
+    const MovingImage<D> movingImage(context, scene, grid, movingSource, spline.get());
+    clock.done("moving image on the working grid");
+    const DescribedImage<D> moving(context, movingImage.image);
+    clock.done("descriptors of the moving image");
+    const std::vector<Displacement> found = displacements<D>(context, fixed, moving, keypoints, tree, stage);
+    clock.done("searches on the tree");
 
     points.clear();
-    PointPairs<3> splinePairs; // in the fixed image's world, before `initial`
+    PointPairs<D> splinePairs; // in the fixed image's world, before `initial`
     for (std::size_t i = 0; i < keypoints.size(); ++i) {
-      Vec<3> from, to;
-      for (std::size_t d = 0; d < 3; ++d) {
+      Vec<D> from, to;
+      for (std::size_t d = 0; d < D; ++d) {
         from[d] = keypoints[i][d];
         to[d] = from[d] + found[i].voxels[d];
       }
@@ -209,18 +274,24 @@ std::vector<TrackedPoint> trackBySelfSimilarity(Context& context, const Tracking
       points.push_back({splinePairs.fixedMm[i], scene.toMoving(splinePairs.movingMm[i]),
                         found[i].backwardVoxels * scene.spacingMm,
                         1 / (1 + found[i].backwardVoxels * found[i].backwardVoxels), ""});
-    dropOutliers(context, scene, points);
-    PointPairs<3> kept;
+    dropOutliers<D>(context, scene, points);
+    clock.done("agreement");
+    PointPairs<D> kept;
     for (std::size_t i = 0; i < points.size(); ++i)
       if (points[i].dropped.empty()) {
         kept.fixedMm.push_back(splinePairs.fixedMm[i]);
         kept.movingMm.push_back(splinePairs.movingMm[i]);
       }
     reportStage(kept.fixedMm.size(), points.size(), fewestKeypoints, log);
-    if (&stage != &stages.back())
-      spline = std::make_unique<StageSpline>(context, kept, grid);
+    if (&stage != &stages<D>.back()) {
+      spline = std::make_unique<StageSpline<D>>(context, kept, grid);
+      clock.done("spline");
+    }
   }
   return points;
 }
+
+template std::vector<TrackedPoint<2>> trackBySelfSimilarity(Context&, const TrackingScene<2>&, RunLog&);
+template std::vector<TrackedPoint<3>> trackBySelfSimilarity(Context&, const TrackingScene<3>&, RunLog&);
 
 }

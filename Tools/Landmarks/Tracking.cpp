@@ -2,10 +2,11 @@
 
 #include "Components/Transforms/SplineKernelTransform.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Landmarks/NeighbourAgreement.h"
 #include "Core/Parameters/Parameters.h"
 
-#include <algorithm>
+#include <cstdio>
 
 namespace tessera {
 namespace {
@@ -14,35 +15,80 @@ constexpr double largestBackwardVoxels = 2;
 
 }
 
-void TrackingScene::toMoving(PointBatch<3>& points) const
+template <int D>
+void TrackingScene<D>::toMoving(PointBatch<D>& points) const
 {
   Context oneThread;
   if (initial)
-    mapChain<3>(oneThread, *initial, points.list(), points.out());
+    mapChain<D>(oneThread, *initial, points.list(), points.out());
 }
 
-Vec<3> TrackingScene::toMoving(const Vec<3>& pointMm) const
+template <int D>
+Vec<D> TrackingScene<D>::toMoving(const Vec<D>& pointMm) const
 {
-  Vec<3> mapped = pointMm;
+  Vec<D> mapped = pointMm;
+  ListSamples<D> point;
+  PointsOut<D> out;
+  point.count = 1;
+  for (std::size_t d = 0; d < D; ++d)
+    point.pointMm[d] = out[d] = &mapped[d];
   Context oneThread;
   if (initial)
-    mapChain<3>(oneThread, *initial, {{&mapped[0], &mapped[1], &mapped[2]}, 1},
-                {&mapped[0], &mapped[1], &mapped[2]});
+    mapChain<D>(oneThread, *initial, point, out);
   return mapped;
 }
 
-TransformChain<3> smoothingSpline(Context& context, const PointPairs<3>& pairs)
+namespace {
+
+/// Every so many pairs, so that at most 1000 are left.
+template <int D>
+PointPairs<D> thinned(const PointPairs<D>& pairs)
+{
+  const std::size_t step = (pairs.fixedMm.size() + 999) / 1000;
+  PointPairs<D> part;
+  for (std::size_t i = 0; i < pairs.fixedMm.size(); i += step) {
+    part.fixedMm.push_back(pairs.fixedMm[i]);
+    part.movingMm.push_back(pairs.movingMm[i]);
+  }
+  return part;
+}
+
+/// The spline by the given value of SplineSmoothing.
+template <int D>
+TransformChain<D> splineThrough(Context& context, const PointPairs<D>& pairs, const std::string& smoothing)
 {
   std::vector<std::string> notes;
-  const auto transform = std::make_shared<SplineKernelTransform<3>>(Parameters(
-      std::make_shared<ParameterMap>(parseParameterText("(SplineSmoothing \"auto\")", "tracking", notes)),
-      "Transform0", 3, 1));
-  TransformStart<3> start;
+  const auto transform = std::make_shared<SplineKernelTransform<D>>(
+      Parameters(std::make_shared<ParameterMap>(
+                     parseParameterText("(SplineSmoothing \"" + smoothing + "\")", "tracking", notes)),
+                 "Transform0", D, 1));
+  TransformStart<D> start;
   start.points = &pairs;
-  TransformChain<3> spline;
+  TransformChain<D> spline;
   spline.parameters = transform->initialize(context, start);
   spline.transform = transform;
   return spline;
+}
+
+}
+
+template <int D>
+TransformChain<D> smoothingSpline(Context& context, const PointPairs<D>& pairs)
+{
+  const PointPairs<D> part = thinned(pairs);
+  const TransformChain<D> ofPart = splineThrough<D>(context, part, "auto");
+  if (part.fixedMm.size() == pairs.fixedMm.size())
+    return ofPart;
+  char smoothing[40];
+  std::snprintf(smoothing, sizeof smoothing, "%.17g",
+                dynamic_cast<const SplineKernelTransform<D>&>(*ofPart.transform).smoothing().value());
+  return splineThrough<D>(context, pairs, smoothing);
+}
+
+void PartClock::done(const std::string& part)
+{
+  log_.detail("  " + part + ": " + decimals(1000 * secondsSince(start_), 1) + " ms");
+  start_ = std::chrono::steady_clock::now();
 }
 
 void requireKeypoints(std::size_t found, std::size_t fewest)
@@ -65,33 +111,64 @@ void reportStage(std::size_t kept, std::size_t keypoints, std::size_t fewest, Ru
                                                     "show the same, near each other after -t0.");
 }
 
-void dropOutliers(const Context& context, const TrackingScene& scene, std::vector<TrackedPoint>& points)
+template <int D>
+void dropOutliers(const Context& context, const TrackingScene<D>& scene, std::vector<TrackedPoint<D>>& points)
 {
-  const PointToIndex<3> indexOf = scene.moving.image->geometry.pointToIndex();
-  for (TrackedPoint& point : points) {
+  const PointToIndex<D> indexOf = scene.moving.image->geometry.pointToIndex();
+  for (TrackedPoint<D>& point : points) {
     std::size_t voxel;
-    if (!findNearestVoxel<3>(scene.moving.image->geometry.size, indexOf(point.movingMm), voxel)
+    if (!findNearestVoxel<D>(scene.moving.image->geometry.size, indexOf(point.movingMm), voxel)
         || !scene.moving.mayUse(point.movingMm))
       point.dropped = "outside";
     else if (point.backwardMm > largestBackwardVoxels * scene.spacingMm)
       point.dropped = "backward";
   }
   std::vector<std::size_t> left;
-  std::vector<Vec<3>> pointsMm, displacementsMm; // against the initial transform
   for (std::size_t i = 0; i < points.size(); ++i)
-    if (points[i].dropped.empty()) {
+    if (points[i].dropped.empty())
       left.push_back(i);
-      pointsMm.push_back(points[i].fixedMm);
-      const Vec<3> startMm = scene.toMoving(points[i].fixedMm);
-      displacementsMm.emplace_back();
-      for (std::size_t d = 0; d < 3; ++d)
-        displacementsMm.back()[d] = points[i].movingMm[d] - startMm[d];
+  std::vector<Vec<3>> pointsMm(left.size()), displacementsMm(left.size()); // against the initial transform
+  forEachRange(context, left.size(), 64, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const TrackedPoint<D>& point = points[left[i]];
+      const Vec<D> startMm = scene.toMoving(point.fixedMm);
+      for (std::size_t d = 0; d < D; ++d) {
+        pointsMm[i][d] = point.fixedMm[d];
+        displacementsMm[i][d] = point.movingMm[d] - startMm[d];
+      }
     }
+  });
   const std::vector<bool> agrees =
       agreesWithNeighbours(context, pointsMm, displacementsMm, scene.toleranceMm);
   for (std::size_t i = 0; i < left.size(); ++i)
     if (!agrees[i])
       points[left[i]].dropped = "neighbours";
 }
+
+template <int D>
+void mapPoints(const Context& context, const TransformChain<D>& chain, std::vector<Vec<D>>& pointsMm)
+{
+  forEachRange(context, pointsMm.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
+    PointBatch<D> batch;
+    batch.count = last - first;
+    for (std::size_t i = 0; i < batch.count; ++i)
+      for (std::size_t d = 0; d < D; ++d)
+        batch.mm[d][i] = pointsMm[first + i][d];
+    Context oneThread;
+    mapChain<D>(oneThread, chain, batch.list(), batch.out());
+    for (std::size_t i = 0; i < batch.count; ++i)
+      for (std::size_t d = 0; d < D; ++d)
+        pointsMm[first + i][d] = batch.mm[d][i];
+  });
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template struct TrackingScene<D>;                                                                          \
+  template void mapPoints<D>(const Context&, const TransformChain<D>&, std::vector<Vec<D>>&);                \
+  template TransformChain<D> smoothingSpline(Context&, const PointPairs<D>&);                                \
+  template void dropOutliers(const Context&, const TrackingScene<D>&, std::vector<TrackedPoint<D>>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
 
 }

@@ -5,6 +5,7 @@
 #include "Tools/Common/RunLog.h"
 #include "Tools/Landmarks/WorkingImages.h"
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,8 +13,9 @@
 namespace tessera {
 
 /// A keypoint of the fixed image and where the moving image shows it.
+template <int D>
 struct TrackedPoint {
-  Vec<3> fixedMm{}, movingMm{};
+  Vec<D> fixedMm{}, movingMm{};
   double backwardMm = 0; // how far it comes back from itself when it is tracked backwards
   double weight = 1;     // 1 / (1 + (backwardMm / spacing)^2)
   std::string dropped;   // why it is no landmark; empty: it is one
@@ -21,35 +23,58 @@ struct TrackedPoint {
 
 /// The images in which landmarks are tracked. Displacements are found on the working grid of the fixed image,
 /// in which the moving image is seen through `initial`.
+template <int D>
 struct TrackingScene {
-  LoadedSide fixed, moving;
-  std::shared_ptr<const TransformChain<3>> initial; // null: the identity
+  LoadedSide<D> fixed, moving;
+  std::shared_ptr<const TransformChain<D>> initial; // null: the identity
   double spacingMm = 0;                             // of the working grid
   double toleranceMm = 3;                           // see agreesWithNeighbours
   int reachVoxels = 12;                             // of the search by structure tensors, along each axis
+  std::size_t mostKeypoints = 8000;                 // of the search by self-similarity
 
   /// Points of the fixed image to those of the moving image by `initial`, in place.
-  void toMoving(PointBatch<3>&) const;
-  Vec<3> toMoving(const Vec<3>&) const;
+  void toMoving(PointBatch<D>&) const;
+  Vec<D> toMoving(const Vec<D>&) const;
 };
 
 /// Three stages of a search for the self-similarity of keypoints, regularized on a tree, with
 /// smoothing splines between them (Heinrich, Handels and Simpson, "Estimating large lung motion in COPD
 /// patients by symmetric regularised correspondence fields", MICCAI 2015). The first stage reaches 16 voxels
-/// of the working grid in steps of 2, the others 8 and 3 in steps of 1; each also searches backwards, and
-/// takes the mean. Throws Error(registrationFailed) if there are fewer than 9 keypoints.
-std::vector<TrackedPoint> trackBySelfSimilarity(Context&, const TrackingScene&, RunLog&);
+/// of the working grid in steps of 2 (2D: 32), the others 8 and 3 in steps of 1; each also searches
+/// backwards, and takes the mean. Throws Error(registrationFailed) if there are fewer than 9 keypoints.
+template <int D>
+std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context&, const TrackingScene<D>&, RunLog&);
 
-/// One search by spatially extended structure tensors (StructureTensors.h) about `initial`, as far as
-/// `reachVoxels`, and one backwards. Throws as trackBySelfSimilarity does, and as searchStructureTensors.
-std::vector<TrackedPoint> trackByStructureTensors(Context&, const TrackingScene&, RunLog&);
+/// A search by spatially extended structure tensors (StructureTensors.h) about `initial`, as far as
+/// `reachVoxels`, and one backwards; then both again, for all keypoints, as far as 4 voxels from where the
+/// smoothing spline through the landmarks that were found leads. Throws as trackBySelfSimilarity does, and as
+/// searchStructureTensors.
+std::vector<TrackedPoint<3>> trackByStructureTensors(Context&, const TrackingScene<3>&, RunLog&);
 
 /// Empty if the context's CUDA device can do trackBySelfSimilarity or trackByStructureTensors; else why not.
-std::string whySelfSimilarityNotOnCuda(const Context&, const TrackingScene&);
-std::string whyTensorsNotOnCuda(const Context&, const TrackingScene&);
+std::string whySelfSimilarityNotOnCuda(const Context&, const TrackingScene<3>&);
+std::string whyTensorsNotOnCuda(const Context&, const TrackingScene<3>&);
 
-/// The smoothing spline through landmarks, with the smoothing of the least cross-validation.
-TransformChain<3> smoothingSpline(Context&, const PointPairs<3>&);
+/// The smoothing spline through landmarks. Its smoothing has the least cross-validation over at most 1000 of
+/// them.
+template <int D>
+TransformChain<D> smoothingSpline(Context&, const PointPairs<D>&);
+
+/// Maps points, in place.
+template <int D>
+void mapPoints(const Context&, const TransformChain<D>&, std::vector<Vec<D>>& pointsMm);
+
+/// Logs how long the parts of the work take, which the terminal shows with -v.
+class PartClock {
+public:
+  explicit PartClock(RunLog& log) : log_(log) {}
+  /// The part that began with the last call, or with the clock, is done.
+  void done(const std::string& part);
+
+private:
+  RunLog& log_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 /// Throws Error(registrationFailed) if there are too few keypoints.
 void requireKeypoints(std::size_t found, std::size_t fewest);
@@ -58,6 +83,7 @@ void reportStage(std::size_t kept, std::size_t keypoints, std::size_t fewest, Ru
 
 /// Marks points that leave the moving image or its mask, that come back more than two voxels from themselves,
 /// or that move unlike their neighbours, in this order.
-void dropOutliers(const Context&, const TrackingScene&, std::vector<TrackedPoint>&);
+template <int D>
+void dropOutliers(const Context&, const TrackingScene<D>&, std::vector<TrackedPoint<D>>&);
 
 }

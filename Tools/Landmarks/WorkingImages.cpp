@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageHeader.h"
@@ -9,61 +10,98 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace tessera {
 namespace {
 
 /// Calls body(first voxel's number, points of up to a batch of voxels of a row).
-template <class Body>
-void forEachRow(const Context& context, const ImageGeometry<3>& grid, Body&& body)
+template <int D, class Body>
+void forEachRow(const Context& context, const ImageGeometry<D>& grid, Body&& body)
 {
-  const AffineMap<3> pointFromIndex = grid.pointFromIndex();
-  forEachChunk(context, grid.size[2], [&](std::size_t z) {
-    PointBatch<3> points;
-    for (std::size_t y = 0; y < grid.size[1]; ++y)
-      for (std::size_t x = 0; x < grid.size[0]; x += batchCapacity) {
-        points.count = std::min(batchCapacity, grid.size[0] - x);
+  const AffineMap<D> pointFromIndex = grid.pointFromIndex();
+  const std::size_t width = grid.size[0], rows = grid.voxelCount() / width;
+  forEachRange(context, rows, 32, [&](std::size_t firstRow, std::size_t lastRow) {
+    PointBatch<D> points;
+    for (std::size_t row = firstRow; row < lastRow; ++row) {
+      Vec<D> index{};
+      for (std::size_t d = 1, rest = row; d < D; rest /= grid.size[d], ++d)
+        index[d] = static_cast<double>(rest % grid.size[d]);
+      for (std::size_t x = 0; x < width; x += batchCapacity) {
+        points.count = std::min(batchCapacity, width - x);
         for (std::size_t i = 0; i < points.count; ++i) {
-          const Vec<3> mm = pointFromIndex(
-              Vec<3>{static_cast<double>(x + i), static_cast<double>(y), static_cast<double>(z)});
-          for (std::size_t d = 0; d < 3; ++d)
+          index[0] = static_cast<double>(x + i);
+          const Vec<D> mm = pointFromIndex(index);
+          for (std::size_t d = 0; d < D; ++d)
             points.mm[d][i] = mm[d];
         }
-        body(x + grid.size[0] * (y + grid.size[1] * z), points);
+        body(x + width * row, points);
       }
+    }
   });
 }
 
-Vec<3> pointOf(const PointBatch<3>& points, std::size_t i)
+template <int D>
+Vec<D> pointOf(const PointBatch<D>& points, std::size_t i)
 {
-  return {points.mm[0][i], points.mm[1][i], points.mm[2][i]};
+  Vec<D> point;
+  for (std::size_t d = 0; d < D; ++d)
+    point[d] = points.mm[d][i];
+  return point;
+}
+
+/// The box of the voxels that may be used.
+template <int D>
+void shrinkToMask(const Context& context, const LoadedSide<D>& side, Vec<D>& low, Vec<D>& high)
+{
+  const Size<D>& size = side.image->geometry.size;
+  const std::vector<std::uint8_t> inside = maskOn<D>(context, side.image->geometry, side);
+  std::swap(low, high);
+  for (std::size_t first = 0, row = 0; first < inside.size(); first += size[0], ++row) {
+    const auto begin = inside.begin() + static_cast<std::ptrdiff_t>(first),
+               end = begin + static_cast<std::ptrdiff_t>(size[0]);
+    const auto firstUsed = std::find(begin, end, 1);
+    if (firstUsed == end)
+      continue;
+    const auto lastUsed =
+        std::find(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), 1).base() - 1;
+    const auto widen = [&](std::size_t d, double least, double largest) {
+      low[d] = std::min(low[d], least);
+      high[d] = std::max(high[d], largest);
+    };
+    widen(0, static_cast<double>(firstUsed - begin), static_cast<double>(lastUsed - begin));
+    for (std::size_t d = 1, rest = row; d < D; rest /= size[d], ++d)
+      widen(d, static_cast<double>(rest % size[d]), static_cast<double>(rest % size[d]));
+  }
 }
 
 }
 
-LoadedSide loadSide(const std::string& option, const std::string& path, const std::string& maskOption,
-                    const std::string& maskPath, int threads, RunLog& log)
+template <int D>
+LoadedSide<D> loadSide(const std::string& option, const std::string& path, const std::string& maskOption,
+                       const std::string& maskPath, int threads, RunLog& log)
 {
-  LoadedSide side;
+  LoadedSide<D> side;
   withContext(option, [&] {
-    if (const int dimension = readImageHeader(path).dimension; dimension != 3)
+    if (const int dimension = readImageHeader(path).dimension; dimension != D)
       throw Error(ExitCode::usage, path + ": an image of dimension " + std::to_string(dimension)
-                                       + ": landmarks are found in 3D alone. Allowed: 3D images.");
+                                       + ". Allowed: one of dimension " + std::to_string(D) + ", as -f is.");
     std::vector<std::string> notes;
-    LoadedImage<3> loaded = readImage<3>(path, notes, threads);
+    LoadedImage<D> loaded = readImage<D>(path, notes, threads);
     for (const std::string& note : notes)
       log.info(option + ": " + note);
-    side.image = std::make_shared<Image<3>>(std::move(loaded.image));
+    side.image = std::make_shared<Image<D>>(std::move(loaded.image));
     side.finite = loaded.finiteVoxels;
     for (const std::size_t length : side.image->geometry.size)
       if (length < 2)
-        throw Error(ExitCode::usage, path + ": one voxel along an axis. Allowed: 3D images.");
+        throw Error(ExitCode::usage, path + ": one voxel along an axis. Allowed: at least two along each.");
   });
   if (maskPath.empty())
     return side;
   withContext(maskOption, [&] {
-    side.mask = std::make_shared<Mask<3>>(readMask<3>(maskPath, threads));
-    const std::vector<std::uint8_t> inside = maskOn(Context{Device{}, threads}, side.image->geometry, side);
+    side.mask = std::make_shared<Mask<D>>(readMask<D>(maskPath, threads));
+    const std::vector<std::uint8_t> inside =
+        maskOn<D>(Context{Device{}, threads}, side.image->geometry, side);
     if (std::ranges::count(inside, 1) == 0)
       throw Error(ExitCode::usage,
                   maskPath + ": no voxel of " + path + " lies in this mask. Allowed: a mask of this image.");
@@ -71,60 +109,65 @@ LoadedSide loadSide(const std::string& option, const std::string& path, const st
   return side;
 }
 
-double spacingOf(const ImageGeometry<3>& grid)
+template <int D>
+double spacingOf(const ImageGeometry<D>& grid)
 {
-  return std::cbrt(grid.spacingMm[0] * grid.spacingMm[1] * grid.spacingMm[2]);
+  double volume = 1;
+  for (const double spacing : grid.spacingMm)
+    volume *= spacing;
+  return std::pow(volume, 1.0 / D);
 }
 
-float linearValue(const Image<3>& image, const Vec<3>& index)
+template <int D>
+LinearPlaces<D>::LinearPlaces(const ImageGeometry<D>& grid, const AffineMap<D>& indexFromPoint,
+                              const PointBatch<D>& points)
+    : count_(points.count)
 {
-  const Size<3>& size = image.geometry.size;
-  std::size_t low[3], high[3];
-  double share[3];
-  for (std::size_t d = 0; d < 3; ++d) {
-    const double last = static_cast<double>(size[d] - 1);
-    const double place = std::clamp(index[d], 0.0, last);
-    low[d] = static_cast<std::size_t>(place);
-    high[d] = std::min(low[d] + 1, size[d] - 1);
-    share[d] = place - static_cast<double>(low[d]);
-  }
-  double sum = 0;
-  for (int corner = 0; corner < 8; ++corner) {
-    std::size_t at[3];
-    double weight = 1;
-    for (std::size_t d = 0; d < 3; ++d) {
-      const bool isHigh = (corner >> d & 1) != 0;
-      at[d] = isHigh ? high[d] : low[d];
-      weight *= isHigh ? share[d] : 1 - share[d];
+  for (std::size_t d = 0, stride = 1; d < D; stride *= grid.size[d], ++d) {
+    const double last = static_cast<double>(grid.size[d] - 1);
+    for (std::size_t i = 0; i < count_; ++i) {
+      double index = indexFromPoint.offset[d];
+      for (std::size_t axis = 0; axis < D; ++axis)
+        index += indexFromPoint.matrix[d][axis] * points.mm[axis][i];
+      index = index > 0 ? index < last ? index : last : 0; // of NaN 0
+      const auto low = static_cast<std::uint32_t>(index);
+      offset_[i] += stride * low;
+      step_[d][i] = low + 1 < grid.size[d] ? stride : 0;
+      share_[d][i] = static_cast<float>(index - low);
     }
-    sum += weight * image.voxels[at[0] + size[0] * (at[1] + size[1] * at[2])];
   }
-  return static_cast<float>(sum);
 }
 
-ImageGeometry<3> workingGrid(const LoadedSide& fixed, double spacingMm, int marginVoxels)
+template <int D>
+void LinearPlaces<D>::values(const float* voxels, float* out, std::size_t stride) const
 {
-  const ImageGeometry<3>& image = fixed.image->geometry;
-  Vec<3> low{}, high{};
-  for (std::size_t d = 0; d < 3; ++d)
+  for (std::size_t i = 0; i < count_; ++i) {
+    float corner[1 << D];
+    for (std::size_t c = 0; c < 1u << D; ++c) {
+      std::size_t at = offset_[i];
+      for (std::size_t d = 0; d < D; ++d)
+        at += (c >> d & 1) != 0 ? step_[d][i] : 0;
+      corner[c] = voxels[stride * at];
+    }
+    for (std::size_t d = 0, left = 1u << (D - 1); d < D; left /= 2, ++d)
+      for (std::size_t c = 0; c < left; ++c)
+        corner[c] = corner[2 * c] + share_[d][i] * (corner[2 * c + 1] - corner[2 * c]);
+    out[i] = corner[0];
+  }
+}
+
+template <int D>
+ImageGeometry<D> workingGrid(const Context& context, const LoadedSide<D>& fixed, double spacingMm,
+                             int marginVoxels)
+{
+  const ImageGeometry<D>& image = fixed.image->geometry;
+  Vec<D> low{}, high{};
+  for (std::size_t d = 0; d < D; ++d)
     high[d] = static_cast<double>(image.size[d] - 1);
-  if (fixed.mask) {
-    const std::vector<std::uint8_t> inside = maskOn(Context{}, image, fixed);
-    std::swap(low, high);
-    for (std::size_t v = 0; v < inside.size(); ++v) {
-      if (inside[v] == 0)
-        continue;
-      std::size_t rest = v;
-      for (std::size_t d = 0; d < 3; ++d) {
-        const auto index = static_cast<double>(rest % image.size[d]);
-        rest /= image.size[d];
-        low[d] = std::min(low[d], index);
-        high[d] = std::max(high[d], index);
-      }
-    }
-  }
-  ImageGeometry<3> grid = image;
-  for (std::size_t d = 0; d < 3; ++d) {
+  if (fixed.mask)
+    shrinkToMask<D>(context, fixed, low, high);
+  ImageGeometry<D> grid = image;
+  for (std::size_t d = 0; d < D; ++d) {
     const double voxels = (high[d] - low[d]) * image.spacingMm[d] / spacingMm;
     low[d] -= marginVoxels * spacingMm / image.spacingMm[d];
     grid.size[d] =
@@ -135,41 +178,63 @@ ImageGeometry<3> workingGrid(const LoadedSide& fixed, double spacingMm, int marg
   return grid;
 }
 
-ImagePointer<3> sampledOn(Context& context, const ImageGeometry<3>& grid, const Image<3>& image,
-                          const PointMap& map)
+template <int D>
+ImagePointer<D> smoothedFor(Context& context, const ImageGeometry<D>& grid, const ImagePointer<D>& image)
 {
-  Vec<3> sigmaVoxels{};
-  for (std::size_t d = 0; d < 3; ++d) { // a voxel has the variance spacing^2 / 12
-    const double ratio = grid.spacingMm[d] / image.geometry.spacingMm[d];
+  Vec<D> sigmaVoxels{};
+  for (std::size_t d = 0; d < D; ++d) { // a voxel has the variance spacing^2 / 12
+    const double ratio = grid.spacingMm[d] / image->geometry.spacingMm[d];
     sigmaVoxels[d] = ratio > 1.05 ? std::sqrt((ratio * ratio - 1) / 12) : 0;
   }
-  const bool isFiner = sigmaVoxels != Vec<3>{};
-  const Image<3> smoothed = isFiner ? smoothRecursively<3>(context, image, sigmaVoxels) : Image<3>{};
-  const Image<3>& source = isFiner ? smoothed : image;
-  const AffineMap<3> indexFromPoint = image.geometry.indexFromPoint();
-  auto result = std::make_shared<Image<3>>(Image<3>{grid, std::vector<float>(grid.voxelCount())});
-  forEachRow(context, grid, [&](std::size_t first, PointBatch<3>& points) {
+  return sigmaVoxels == Vec<D>{}
+             ? image
+             : std::make_shared<Image<D>>(smoothRecursively<D>(context, *image, sigmaVoxels));
+}
+
+template <int D>
+ImagePointer<D> sampledOn(const Context& context, const ImageGeometry<D>& grid, const Image<D>& image,
+                          const PointMap<D>& map)
+{
+  const AffineMap<D> indexFromPoint = image.geometry.indexFromPoint();
+  auto result = std::make_shared<Image<D>>(Image<D>{grid, largeVector<float>(context, grid.voxelCount())});
+  forEachRow<D>(context, grid, [&](std::size_t first, PointBatch<D>& points) {
     if (map)
       map(points);
-    for (std::size_t i = 0; i < points.count; ++i)
-      result->voxels[first + i] = linearValue(source, indexFromPoint(pointOf(points, i)));
+    LinearPlaces<D>(image.geometry, indexFromPoint, points)
+        .values(image.voxels.data(), &result->voxels[first]);
   });
   return result;
 }
 
-std::vector<std::uint8_t> maskOn(const Context& context, const ImageGeometry<3>& grid, const LoadedSide& side)
+template <int D>
+std::vector<std::uint8_t> maskOn(const Context& context, const ImageGeometry<D>& grid,
+                                 const LoadedSide<D>& side)
 {
   std::vector<std::uint8_t> inside(grid.voxelCount());
-  const PointToIndex<3> indexOf = side.image->geometry.pointToIndex();
-  forEachRow(context, grid, [&](std::size_t first, PointBatch<3>& points) {
+  const PointToIndex<D> indexOf = side.image->geometry.pointToIndex();
+  forEachRow<D>(context, grid, [&](std::size_t first, PointBatch<D>& points) {
     for (std::size_t i = 0; i < points.count; ++i) {
-      const Vec<3> pointMm = pointOf(points, i);
+      const Vec<D> pointMm = pointOf<D>(points, i);
       std::size_t voxel;
       inside[first + i] =
-          findNearestVoxel<3>(side.image->geometry.size, indexOf(pointMm), voxel) && side.mayUse(pointMm);
+          findNearestVoxel<D>(side.image->geometry.size, indexOf(pointMm), voxel) && side.mayUse(pointMm);
     }
   });
   return inside;
 }
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template LoadedSide<D> loadSide(const std::string&, const std::string&, const std::string&,                \
+                                  const std::string&, int, RunLog&);                                         \
+  template double spacingOf(const ImageGeometry<D>&);                                                        \
+  template class LinearPlaces<D>;                                                                            \
+  template ImageGeometry<D> workingGrid(const Context&, const LoadedSide<D>&, double, int);                  \
+  template ImagePointer<D> smoothedFor(Context&, const ImageGeometry<D>&, const ImagePointer<D>&);           \
+  template ImagePointer<D> sampledOn(const Context&, const ImageGeometry<D>&, const Image<D>&,               \
+                                     const PointMap<D>&);                                                    \
+  template std::vector<std::uint8_t> maskOn(const Context&, const ImageGeometry<D>&, const LoadedSide<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
 
 }

@@ -4,6 +4,8 @@
 #include "Core/Registration/Transform.h"
 #include "Tools/Common/RunLog.h"
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,40 +13,69 @@
 namespace tessera {
 
 /// Maps points of the fixed image (mm) to where the moving image is looked at; in place, one batch.
-using PointMap = std::function<void(PointBatch<3>&)>;
+template <int D>
+using PointMap = std::function<void(PointBatch<D>&)>;
 
 /// An image of a file and, unless `maskPath` is empty, its mask. Voxels that are not finite are outside the
 /// mask.
+template <int D>
 struct LoadedSide {
-  ImagePointer<3> image;
-  MaskPointer<3> mask, finite; // null: none
+  ImagePointer<D> image;
+  MaskPointer<D> mask, finite; // null: none
 
-  bool mayUse(const Vec<3>& pointMm) const
+  bool mayUse(const Vec<D>& pointMm) const
   {
     return (!mask || mask->contains(pointMm)) && (!finite || finite->contains(pointMm));
   }
 };
 
-/// Throws Error with `option` before it: unreadable, not 3D, or a mask without a voxel in the image.
-LoadedSide loadSide(const std::string& option, const std::string& path, const std::string& maskOption,
-                    const std::string& maskPath, int threads, RunLog&);
+/// Throws Error with `option` before it: unreadable, of another dimension, one voxel along an axis, or a mask
+/// without a voxel in the image.
+template <int D>
+LoadedSide<D> loadSide(const std::string& option, const std::string& path, const std::string& maskOption,
+                       const std::string& maskPath, int threads, RunLog&);
 
 /// The grid that landmarks are looked for in: cubic voxels along the axes of the fixed image, about the box
 /// of its mask (or the whole image) with `marginVoxels` more on each side.
-ImageGeometry<3> workingGrid(const LoadedSide& fixed, double spacingMm, int marginVoxels);
+template <int D>
+ImageGeometry<D> workingGrid(const Context&, const LoadedSide<D>& fixed, double spacingMm, int marginVoxels);
 
 /// The edge of a cube with the volume of a voxel of the image.
-double spacingOf(const ImageGeometry<3>&);
+template <int D>
+double spacingOf(const ImageGeometry<D>&);
+
+/// The image as sampledOn() takes it for this grid: where it is finer than the grid it is smoothed, by the
+/// difference of the voxels' variances.
+template <int D>
+ImagePointer<D> smoothedFor(Context&, const ImageGeometry<D>& grid, const ImagePointer<D>&);
 
 /// The image at map(voxel) for each voxel of the grid, linearly interpolated; border values continue beyond
-/// the image. An image that is finer than the grid is smoothed before, by the difference of the voxels'
-/// variances.
-ImagePointer<3> sampledOn(Context&, const ImageGeometry<3>& grid, const Image<3>&, const PointMap& map);
-
-/// The value at a continuous index, linearly interpolated; border values continue beyond the image.
-float linearValue(const Image<3>&, const Vec<3>& index);
+/// the image. No map: the identity.
+template <int D>
+ImagePointer<D> sampledOn(const Context&, const ImageGeometry<D>& grid, const Image<D>&,
+                          const PointMap<D>& map);
 
 /// 1 where the voxels of the grid may be used.
-std::vector<std::uint8_t> maskOn(const Context&, const ImageGeometry<3>& grid, const LoadedSide&);
+template <int D>
+std::vector<std::uint8_t> maskOn(const Context&, const ImageGeometry<D>& grid, const LoadedSide<D>&);
+
+/// Where points lie between the voxels of an image, for the values there of this image or of others on its
+/// grid.
+template <int D>
+class LinearPlaces {
+public:
+  /// For at most a batch of points (mm).
+  LinearPlaces(const ImageGeometry<D>&, const AffineMap<D>& indexFromPoint, const PointBatch<D>& points);
+
+  /// The values at the points, linearly interpolated; border values continue beyond the image. `voxels` has a
+  /// number every `stride`.
+  void values(const float* voxels, float* out, std::size_t stride = 1) const;
+
+private:
+  std::size_t count_ = 0;
+  std::array<std::size_t, batchCapacity> offset_{};
+  std::array<std::array<std::size_t, batchCapacity>, D> step_; // to the next voxel, 0 at the border
+  std::array<std::array<float, batchCapacity>, D> share_;      // of the next voxel
+};
 
 }

@@ -1,6 +1,5 @@
 #include "Core/Image/Landmarks/Keypoints.h"
 
-#include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
@@ -15,54 +14,63 @@
 namespace tessera {
 namespace {
 
-constexpr Vec<3> sigmas{foerstner::sigmaVoxels, foerstner::sigmaVoxels, foerstner::sigmaVoxels};
 constexpr double leastOfVariance = 1e-5;
+constexpr std::size_t voxelsOfRange = std::size_t(1) << 16, rowsOfRange = 32;
 
 /// Derivatives along all axes, per voxel; border values continue beyond the image.
-std::array<std::vector<float>, 3> gradientOf(const Context& context, const Image<3>& image)
+template <int D>
+std::array<std::vector<float>, D> gradientOf(const Context& context, const Image<D>& image)
 {
-  const Size<3>& size = image.geometry.size;
-  std::array<std::vector<float>, 3> gradient;
+  const Size<D>& size = image.geometry.size;
+  std::array<std::vector<float>, D> gradient;
   for (auto& axis : gradient)
-    axis.resize(image.voxels.size());
-  forEachChunk(context, size[2], [&](std::size_t z) {
-    for (std::size_t y = 0; y < size[1]; ++y)
-      for (std::size_t x = 0; x < size[0]; ++x) {
-        const Voxel voxel{static_cast<int>(x), static_cast<int>(y), static_cast<int>(z)};
-        for (std::size_t axis = 0; axis < 3; ++axis) {
-          const auto at = [&](int step) {
-            Voxel other = voxel;
-            other[axis] = std::clamp(voxel[axis] + step, 0, static_cast<int>(size[axis]) - 1);
-            return image.voxels[offsetOf(size, other)];
-          };
-          gradient[axis][offsetOf(size, voxel)] = foerstner::derivative(at);
+    axis = largeVector<float>(context, image.voxels.size());
+  forEachRange(context, image.voxels.size() / size[0], rowsOfRange, [&](std::size_t first, std::size_t last) {
+    for (std::size_t row = first; row < last; ++row)
+      for (std::size_t axis = 0, stride = 1; axis < D; stride *= size[axis], ++axis)
+        for (std::size_t x = 0; x < size[0]; ++x) {
+          const std::size_t voxel = row * size[0] + x;
+          const auto place = static_cast<std::ptrdiff_t>(voxel / stride % size[axis]),
+                     most = static_cast<std::ptrdiff_t>(size[axis]) - 1;
+          gradient[axis][voxel] = foerstner::derivative([&](int step) {
+            const std::ptrdiff_t moved = std::clamp<std::ptrdiff_t>(place + step, 0, most) - place;
+            return image.voxels[static_cast<std::size_t>(static_cast<std::ptrdiff_t>(voxel)
+                                                         + moved * static_cast<std::ptrdiff_t>(stride))];
+          });
         }
-      }
   });
   return gradient;
 }
 
-std::vector<float> distinctivenessOnCpu(Context& context, const Image<3>& image)
+template <int D>
+std::vector<float> distinctivenessOnCpu(Context& context, const Image<D>& image)
 {
-  const auto gradient = gradientOf(context, image);
-  std::array<std::vector<float>, 6> a; // xx xy xz yy yz zz
+  Vec<D> sigmas;
+  sigmas.fill(foerstner::sigmaVoxels);
+  const auto gradient = gradientOf<D>(context, image);
+  std::array<std::vector<float>, D*(D + 1) / 2> a; // xx xy xz yy yz zz, or xx xy yy
   std::size_t entry = 0;
-  for (std::size_t i = 0; i < 3; ++i)
-    for (std::size_t j = i; j < 3; ++j, ++entry) {
-      Image<3> product{image.geometry, std::vector<float>(image.voxels.size())};
-      for (std::size_t v = 0; v < product.voxels.size(); ++v)
-        product.voxels[v] = gradient[i][v] * gradient[j][v];
-      a[entry] = smoothRecursively<3>(context, product, sigmas).voxels;
+  for (std::size_t i = 0; i < D; ++i)
+    for (std::size_t j = i; j < D; ++j, ++entry) {
+      Image<D> product{image.geometry, largeVector<float>(context, image.voxels.size())};
+      forEachRange(context, product.voxels.size(), voxelsOfRange, [&](std::size_t first, std::size_t last) {
+        for (std::size_t v = first; v < last; ++v)
+          product.voxels[v] = gradient[i][v] * gradient[j][v];
+      });
+      a[entry] = smoothRecursively<D>(context, product, sigmas).voxels;
     }
-  std::vector<float> result(image.voxels.size());
-  forEachRange(context, result.size(), std::size_t(1) << 16, [&](std::size_t first, std::size_t last) {
+  std::vector<float> result = largeVector<float>(context, image.voxels.size());
+  forEachRange(context, result.size(), voxelsOfRange, [&](std::size_t first, std::size_t last) {
     for (std::size_t v = first; v < last; ++v)
-      result[v] = foerstner::distinctiveness(a[0][v], a[1][v], a[2][v], a[3][v], a[4][v], a[5][v]);
+      if constexpr (D == 2)
+        result[v] = foerstner::distinctiveness(a[0][v], a[1][v], a[2][v]);
+      else
+        result[v] = foerstner::distinctiveness(a[0][v], a[1][v], a[2][v], a[3][v], a[4][v], a[5][v]);
   });
   return result;
 }
 
-std::vector<float> distinctivenessByCuda(Context& context, const ImagePointer<3>& image)
+Buffer<float> distinctivenessByCuda(Context& context, const ImagePointer<3>& image)
 {
   const Size<3>& size = image->geometry.size;
   const std::size_t voxels = image->geometry.voxelCount();
@@ -82,87 +90,107 @@ std::vector<float> distinctivenessByCuda(Context& context, const ImagePointer<3>
     }
   Buffer<float> values(context, voxels);
   distinctivenessOnCuda(context, voxels, products, values.span().data());
-  std::vector<float> result = largeVector<float>(context, voxels);
-  copyLargeToHost(context, result.data(), values.span().data(), voxels * sizeof(float));
-  return result;
+  return values;
 }
 
-double varianceIn(const Context& context, const Image<3>& image, std::span<const std::uint8_t> mask)
+double varianceIn(const Context& context, const std::vector<float>& voxels,
+                  std::span<const std::uint8_t> mask)
 {
   struct Sums {
     double values = 0, squares = 0, count = 0;
   };
-  const std::size_t slices = image.geometry.size[2], perSlice = mask.size() / slices;
-  std::vector<Sums> ofSlices(slices);
-  forEachChunk(context, slices, [&](std::size_t z) {
-    for (std::size_t v = z * perSlice; v < (z + 1) * perSlice; ++v)
+  std::vector<Sums> ofRanges((voxels.size() + voxelsOfRange - 1) / voxelsOfRange);
+  forEachRange(context, voxels.size(), voxelsOfRange, [&](std::size_t first, std::size_t last) {
+    Sums sums;
+    for (std::size_t v = first; v < last; ++v)
       if (mask[v] != 0) {
-        ofSlices[z].values += image.voxels[v];
-        ofSlices[z].squares += static_cast<double>(image.voxels[v]) * image.voxels[v];
-        ++ofSlices[z].count;
+        sums.values += voxels[v];
+        sums.squares += static_cast<double>(voxels[v]) * voxels[v];
+        ++sums.count;
       }
+    ofRanges[first / voxelsOfRange] = sums;
   });
   Sums all;
-  for (const Sums& slice : ofSlices) {
-    all.values += slice.values;
-    all.squares += slice.squares;
-    all.count += slice.count;
+  for (const Sums& sums : ofRanges) {
+    all.values += sums.values;
+    all.squares += sums.squares;
+    all.count += sums.count;
   }
   const double mean = all.count == 0 ? 0 : all.values / all.count;
   return all.count == 0 ? 0 : all.squares / all.count - mean * mean;
 }
 
-/// Whether all voxels of the cube about `voxel` that lie in the image satisfy the condition.
-template <class Condition>
-bool holdsInCube(const Size<3>& size, const Voxel& voxel, int radius, Condition&& condition)
-{
-  Voxel low, high;
-  for (std::size_t d = 0; d < 3; ++d) {
-    low[d] = std::max(0, voxel[d] - radius);
-    high[d] = std::min(static_cast<int>(size[d]) - 1, voxel[d] + radius);
-  }
-  for (int z = low[2]; z <= high[2]; ++z)
-    for (int y = low[1]; y <= high[1]; ++y)
-      for (int x = low[0]; x <= high[0]; ++x)
-        if (!condition(offsetOf(size, {x, y, z})))
-          return false;
-  return true;
 }
 
-}
-
-FoerstnerKeypoints::FoerstnerKeypoints(Context& context, const ImagePointer<3>& image,
+template <int D>
+FoerstnerKeypoints::FoerstnerKeypoints(Context& context, const ImagePointer<D>& image,
                                        std::span<const std::uint8_t> mask)
-    : size_(image->geometry.size), mask_(mask),
-      distinctiveness_(context.onCuda() ? distinctivenessByCuda(context, image)
-                                        : distinctivenessOnCpu(context, *image)),
-      least_(static_cast<float>(leastOfVariance * varianceIn(context, *image, mask)))
+    : mask_(mask), least_(static_cast<float>(leastOfVariance * varianceIn(context, image->voxels, mask)))
 {
+  std::ranges::copy(image->geometry.size, size_.begin());
+  if constexpr (D == 3)
+    if (context.onCuda()) {
+      onCuda_ = distinctivenessByCuda(context, image);
+      maskOnCuda_.fromHost(context, mask);
+      return;
+    }
+  distinctiveness_ = distinctivenessOnCpu<D>(context, *image);
 }
 
-std::vector<Voxel> FoerstnerKeypoints::inCubes(const Context& context, int cubeVoxels) const
+template FoerstnerKeypoints::FoerstnerKeypoints(Context&, const ImagePointer<2>&,
+                                                std::span<const std::uint8_t>);
+template FoerstnerKeypoints::FoerstnerKeypoints(Context&, const ImagePointer<3>&,
+                                                std::span<const std::uint8_t>);
+
+std::vector<Voxel> FoerstnerKeypoints::largestOnCuda(const Context& context, int radius) const
 {
-  const Size<3>& size = size_;
-  const std::vector<float>& values = distinctiveness_;
-  std::vector<std::vector<Voxel>> slices(size[2]);
-  forEachChunk(context, size[2], [&](std::size_t z) {
-    for (std::size_t y = 0; y < size[1]; ++y)
-      for (std::size_t x = 0; x < size[0]; ++x) {
-        const Voxel voxel{static_cast<int>(x), static_cast<int>(y), static_cast<int>(z)};
-        const std::size_t here = offsetOf(size, voxel);
-        const bool isKeypoint =
-            mask_[here] != 0 && values[here] > least_
-            && holdsInCube(size, voxel, 1, [&](std::size_t v) { return mask_[v] != 0; })
-            && holdsInCube(size, voxel, cubeVoxels / 2, [&](std::size_t v) {
-                 return values[v] < values[here] || (values[v] == values[here] && v >= here);
-               });
-        if (isKeypoint)
-          slices[z].push_back(voxel);
+  std::size_t most = 1; // there is at most one in a cube of radius + 1 voxels
+  for (const std::size_t length : size_)
+    most *= length / static_cast<std::size_t>(radius + 1) + 1;
+  Buffer<std::uint32_t> offsets(context, most), count(context, 1);
+  context.stream->fill(count.span().data(), 0, sizeof(std::uint32_t));
+  largestInCubesOnCuda(context, size_, onCuda_.span().data(), maskOnCuda_.span().data(), least_, radius,
+                       offsets.span().data(), count.span().data());
+  std::vector<std::uint32_t> found(count.toHost(context).front());
+  context.stream->copyToHost(found.data(), offsets.span().data(), found.size() * sizeof(std::uint32_t));
+  std::ranges::sort(found);
+  std::vector<Voxel> keypoints;
+  for (const std::uint32_t offset : found)
+    keypoints.push_back({static_cast<int>(offset % size_[0]), static_cast<int>(offset / size_[0] % size_[1]),
+                         static_cast<int>(offset / size_[0] / size_[1])});
+  return keypoints;
+}
+
+std::vector<Voxel> FoerstnerKeypoints::largestOnCpu(const Context& context, int radius) const
+{
+  const std::size_t rows = size_[1] * size_[2];
+  std::vector<std::vector<Voxel>> ofRanges((rows + rowsOfRange - 1) / rowsOfRange);
+  forEachRange(context, rows, rowsOfRange, [&](std::size_t first, std::size_t last) {
+    for (std::size_t row = first; row < last; ++row)
+      for (int x = 0; x < static_cast<int>(size_[0]); ++x) {
+        const Voxel voxel{x, static_cast<int>(row % size_[1]), static_cast<int>(row / size_[1])};
+        if (foerstner::isKeypoint(size_, voxel, radius, distinctiveness_.data(), mask_.data(), least_))
+          ofRanges[first / rowsOfRange].push_back(voxel);
       }
   });
   std::vector<Voxel> keypoints;
-  for (const std::vector<Voxel>& slice : slices)
-    keypoints.insert(keypoints.end(), slice.begin(), slice.end());
+  for (const std::vector<Voxel>& range : ofRanges)
+    keypoints.insert(keypoints.end(), range.begin(), range.end());
+  return keypoints;
+}
+
+std::vector<Voxel> FoerstnerKeypoints::inCubes(const Context& context, int cubeVoxels, std::size_t most) const
+{
+  const bool onCuda = onCuda_.size() > 0;
+  std::vector<Voxel> keypoints =
+      onCuda ? largestOnCuda(context, cubeVoxels / 2) : largestOnCpu(context, cubeVoxels / 2);
+  for (int radius = cubeVoxels / 2 + 1; keypoints.size() > most; ++radius)
+    if (onCuda)
+      keypoints = largestOnCuda(context, radius);
+    else // the largest of a cube is also that of a smaller one
+      std::erase_if(keypoints, [&](const Voxel& voxel) {
+        return !foerstner::isKeypoint(size_, voxel, radius, distinctiveness_.data(), mask_.data(), least_);
+      });
   return keypoints;
 }
 

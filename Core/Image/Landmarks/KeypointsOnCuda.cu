@@ -49,6 +49,24 @@ __global__ void __launch_bounds__(threads)
                                    products.values[3][v], products.values[4][v], products.values[5][v]);
 }
 
+__global__ void __launch_bounds__(threads)
+    largestInCubes(const int3 size, const float* values, const std::uint8_t* mask, const float least,
+                   const int radius, std::uint32_t* found, std::uint32_t* count)
+{
+  const std::size_t voxel = static_cast<std::size_t>(blockIdx.x) * threads + threadIdx.x;
+  const Size<3> extent{static_cast<std::size_t>(size.x), static_cast<std::size_t>(size.y),
+                       static_cast<std::size_t>(size.z)};
+  const std::array<int, 3> place{static_cast<int>(voxel % size.x), static_cast<int>(voxel / size.x % size.y),
+                                 static_cast<int>(voxel / size.x / size.y)};
+  if (place[2] < size.z && foerstner::isKeypoint(extent, place, radius, values, mask, least))
+    found[atomicAdd(count, 1u)] = static_cast<std::uint32_t>(voxel);
+}
+
+int3 extentOf(const Size<3>& size)
+{
+  return {static_cast<int>(size[0]), static_cast<int>(size[1]), static_cast<int>(size[2])};
+}
+
 }
 
 void gradientProductsOnCuda(const Context& context, const Size<3>& size, const float* image, int i, int j,
@@ -56,9 +74,7 @@ void gradientProductsOnCuda(const Context& context, const Size<3>& size, const f
 {
   const std::size_t voxels = size[0] * size[1] * size[2];
   productsOf<<<static_cast<unsigned>(ceilDiv(voxels, std::size_t{threads})), threads, 0,
-               cudaStreamOf(context)>>>(
-      {static_cast<int>(size[0]), static_cast<int>(size[1]), static_cast<int>(size[2])}, image, i, j,
-      products);
+               cudaStreamOf(context)>>>(extentOf(size), image, i, j, products);
   checkLaunch("products of gradients");
 }
 
@@ -71,6 +87,16 @@ void distinctivenessOnCuda(const Context& context, std::size_t voxels, const flo
   valuesOf<<<static_cast<unsigned>(ceilDiv(voxels, std::size_t{threads})), threads, 0,
              cudaStreamOf(context)>>>(voxels, six, values);
   checkLaunch("distinctiveness of keypoints");
+}
+
+void largestInCubesOnCuda(const Context& context, const Size<3>& size, const float* values,
+                          const std::uint8_t* mask, float least, int radius, std::uint32_t* found,
+                          std::uint32_t* count)
+{
+  const std::size_t voxels = size[0] * size[1] * size[2];
+  largestInCubes<<<static_cast<unsigned>(ceilDiv(voxels, std::size_t{threads})), threads, 0,
+                   cudaStreamOf(context)>>>(extentOf(size), values, mask, least, radius, found, count);
+  checkLaunch("keypoints");
 }
 
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace tessera {
@@ -27,22 +28,30 @@ double medianOf(std::array<double, neighbours> values)
 bool agrees(std::span<const Vec<3>> pointsMm, std::span<const Vec<3>> displacementsMm,
             const std::vector<std::uint8_t>& mayVote, std::size_t point, double toleranceMm)
 {
-  std::vector<std::pair<double, std::size_t>> byDistance;
-  for (std::size_t i = 0; i < pointsMm.size(); ++i)
-    if (i != point && mayVote[i] != 0)
-      byDistance.emplace_back(lengthOf(pointsMm[i], pointsMm[point]), i);
-  if (byDistance.size() < neighbours)
+  std::array<std::pair<double, std::size_t>, neighbours> nearest; // by squared distance, then by number
+  nearest.fill({std::numeric_limits<double>::infinity(), pointsMm.size()});
+  for (std::size_t i = 0; i < pointsMm.size(); ++i) {
+    double squared = 0;
+    for (std::size_t d = 0; d < 3; ++d)
+      squared += (pointsMm[i][d] - pointsMm[point][d]) * (pointsMm[i][d] - pointsMm[point][d]);
+    if (squared >= nearest.back().first || i == point || mayVote[i] == 0)
+      continue;
+    std::size_t place = neighbours - 1;
+    for (; place > 0 && squared < nearest[place - 1].first; --place)
+      nearest[place] = nearest[place - 1];
+    nearest[place] = {squared, i};
+  }
+  if (nearest.back().second == pointsMm.size())
     return true;
-  std::ranges::partial_sort(byDistance, byDistance.begin() + neighbours);
   Vec<3> median;
   std::array<double, neighbours> values;
   for (std::size_t d = 0; d < 3; ++d) {
     for (std::size_t i = 0; i < neighbours; ++i)
-      values[i] = displacementsMm[byDistance[i].second][d];
+      values[i] = displacementsMm[nearest[i].second][d];
     median[d] = medianOf(values);
   }
   for (std::size_t i = 0; i < neighbours; ++i)
-    values[i] = lengthOf(displacementsMm[byDistance[i].second], median);
+    values[i] = lengthOf(displacementsMm[nearest[i].second], median);
   return lengthOf(displacementsMm[point], median) <= toleranceMm + 0.5 * 1.4826 * medianOf(values);
 }
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <limits>
+#include <numeric>
 
 namespace tessera {
 namespace {
@@ -35,7 +37,7 @@ void spread(std::vector<float>& values, std::vector<float>& scratch, const Displ
   const auto n = static_cast<std::size_t>(grid.perAxis());
   const auto factor = static_cast<float>(grid.step * grid.step / length);
   scratch.resize(values.size());
-  for (std::size_t stride : {std::size_t{1}, n, n * n}) {
+  for (std::size_t stride = 1; stride < values.size(); stride *= n) {
     for (std::size_t first = 0; first < values.size(); first += n * stride)
       spreadLine(&values[first], &scratch[first], n, stride, factor);
     values.swap(scratch);
@@ -58,87 +60,193 @@ std::vector<std::vector<std::size_t>> levelsOf(const Tree& tree)
   return levels;
 }
 
-/// Points that are not in the tree yet, in ascending order of their numbers, with the shortest edge to it.
-struct Outside {
-  std::vector<double> place[3], value, length, candidate;
-  std::vector<std::size_t> number, parent;
+/// An edge between two points. Shorter ones come first, and of equal ones those of the smaller numbers, so
+/// that all edges have one order.
+struct Edge {
+  double length = std::numeric_limits<double>::infinity();
+  std::size_t from = 0, to = 0; // from < to
 
-  std::size_t count() const { return number.size(); }
-  void keep(std::size_t to, std::size_t from)
+  Edge() = default;
+  Edge(double edgeLength, std::size_t a, std::size_t b)
+      : length(edgeLength), from(std::min(a, b)), to(std::max(a, b))
   {
-    for (std::vector<double>* array : {&place[0], &place[1], &place[2], &value, &length})
-      (*array)[to] = (*array)[from];
-    number[to] = number[from];
-    parent[to] = parent[from];
   }
-  void resize(std::size_t count)
-  {
-    for (std::vector<double>* array : {&place[0], &place[1], &place[2], &value, &length, &candidate})
-      array->resize(count);
-    number.resize(count);
-    parent.resize(count);
-  }
+  auto operator<=>(const Edge&) const = default;
 };
 
-/// The lengths of the edges from a point to all that are outside.
-TESSERA_MULTIVERSION void measureEdges(const Vec<3>& from, double value, Outside& outside)
+/// The lengths of the edges from a point to `count` points.
+TESSERA_MULTIVERSION void measureEdges(const double* x, const double* y, const double* z,
+                                       const double* values, std::size_t count, std::size_t from,
+                                       double* lengths)
 {
-  const double *const x = outside.place[0].data(), *const y = outside.place[1].data(),
-                      *const z = outside.place[2].data(), *const values = outside.value.data();
-  double* const lengths = outside.candidate.data();
-  for (std::size_t i = 0; i < outside.count(); ++i) {
-    const double dx = x[i] - from[0], dy = y[i] - from[1], dz = z[i] - from[2];
+  const double fromX = x[from], fromY = y[from], fromZ = z[from], value = values[from];
+  for (std::size_t i = 0; i < count; ++i) {
+    const double dx = x[i] - fromX, dy = y[i] - fromY, dz = z[i] - fromZ;
     const double length = std::sqrt(dx * dx + dy * dy + dz * dz) + std::abs(values[i] - value);
     lengths[i] = length > 0.1 ? length : 0.1;
   }
 }
 
+/// The edges between points, which are measured from one point to all at once.
+class Edges {
+public:
+  Edges(std::span<const Vec<3>> points, std::span<const double> values)
+      : values_(values.begin(), values.end())
+  {
+    for (std::size_t d = 0; d < 3; ++d)
+      for (const Vec<3>& point : points)
+        place_[d].push_back(point[d]);
+  }
+
+  std::size_t points() const { return values_.size(); }
+  /// The shortest `count` edges of a point to those that isAsked(point), in their order, or all if there are
+  /// fewer.
+  template <class IsAsked>
+  std::vector<Edge> shortest(std::size_t point, std::size_t count, const IsAsked& isAsked) const
+  {
+    thread_local std::vector<double> lengths;
+    lengths.resize(points());
+    measureEdges(place_[0].data(), place_[1].data(), place_[2].data(), values_.data(), points(), point,
+                 lengths.data());
+    std::vector<Edge> found(count);
+    for (std::size_t i = 0; i < points(); ++i) {
+      if (lengths[i] > found.back().length || i == point || !isAsked(i))
+        continue;
+      const Edge edge(lengths[i], point, i);
+      if (!(edge < found.back()))
+        continue;
+      std::size_t place = count - 1;
+      for (; place > 0 && edge < found[place - 1]; --place)
+        found[place] = found[place - 1];
+      found[place] = edge;
+    }
+    std::erase(found, Edge());
+    return found;
+  }
+
+private:
+  std::vector<double> place_[3], values_;
+};
+
+/// Parts of points that edges have joined. A part's number is that of one of its points.
+class JoinedParts {
+public:
+  explicit JoinedParts(std::size_t points) : parts_(points), partOf_(points)
+  {
+    std::iota(partOf_.begin(), partOf_.end(), std::size_t{0});
+  }
+
+  std::size_t parts() const { return parts_; }
+  std::size_t partOf(std::size_t point) const { return partOf_[point]; }
+  /// Returns false if the edge lies in one part. partOf() knows of it after update().
+  bool join(const Edge& edge)
+  {
+    const std::size_t a = rootOf(edge.from), b = rootOf(edge.to);
+    partOf_[std::max(a, b)] = std::min(a, b);
+    parts_ -= a != b;
+    return a != b;
+  }
+  void update()
+  {
+    for (std::size_t point = 0; point < partOf_.size(); ++point)
+      partOf_[point] = rootOf(point);
+  }
+
+private:
+  std::size_t rootOf(std::size_t point) const
+  {
+    while (partOf_[point] != point)
+      point = partOf_[point];
+    return point;
+  }
+
+  std::size_t parts_;
+  std::vector<std::size_t> partOf_;
+};
+
+/// The edges of the minimum spanning tree by Boruvka's algorithm: the shortest edge that leaves a part
+/// belongs to it, for all parts at once, until there is one part. Each point keeps a list of its shortest
+/// edges, and is measured again only where none of them leaves its part and one that is not listed may be the
+/// shortest.
+std::vector<Edge> spanningEdges(const Context& context, const Edges& edges)
+{
+  constexpr std::size_t listed = 16;
+  const std::size_t n = edges.points();
+  std::vector<std::vector<Edge>> lists(n);
+  forEachRange(context, n, 64, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      lists[i] = edges.shortest(i, listed, [](std::size_t) { return true; });
+  });
+  std::vector<double> unlisted(n); // edges that are not listed are at least so long
+  for (std::size_t i = 0; i < n; ++i)
+    unlisted[i] = lists[i].empty() ? 0 : lists[i].back().length;
+  JoinedParts parts(n);
+  std::vector<std::size_t> next(n, 0); // in the list
+  std::vector<Edge> tree;
+  while (parts.parts() > 1) {
+    const auto leaves = [&](const Edge& edge) { return parts.partOf(edge.from) != parts.partOf(edge.to); };
+    std::vector<Edge> best(n), ofPoint(n);
+    const auto take = [&](std::size_t i) {
+      Edge& least = best[parts.partOf(i)];
+      least = std::min(least, ofPoint[i]);
+    };
+    std::vector<std::size_t> exhausted;
+    for (std::size_t i = 0; i < n; ++i) {
+      while (next[i] < lists[i].size() && !leaves(lists[i][next[i]]))
+        ++next[i];
+      if (next[i] < lists[i].size()) {
+        ofPoint[i] = lists[i][next[i]];
+        take(i);
+      } else
+        exhausted.push_back(i);
+    }
+    std::erase_if(exhausted, [&](std::size_t i) { return unlisted[i] > best[parts.partOf(i)].length; });
+    forEachRange(context, exhausted.size(), 64, [&](std::size_t first, std::size_t last) {
+      for (std::size_t k = first; k < last; ++k) {
+        const std::size_t i = exhausted[k];
+        const std::vector<Edge> out =
+            edges.shortest(i, 1, [&](std::size_t j) { return parts.partOf(j) != parts.partOf(i); });
+        ofPoint[i] = out.front();
+        unlisted[i] = out.front().length;
+      }
+    });
+    for (const std::size_t i : exhausted)
+      take(i);
+    for (const Edge& edge : best)
+      if (edge != Edge() && parts.join(edge))
+        tree.push_back(edge);
+    parts.update();
+  }
+  return tree;
 }
 
-Tree minimumSpanningTree(std::span<const Vec<3>> points, std::span<const double> values)
+}
+
+Tree minimumSpanningTree(const Context& context, std::span<const Vec<3>> points,
+                         std::span<const double> values)
 {
-  constexpr double taken = -1; // the length of an edge to a point that is in the tree now
   const std::size_t n = points.size();
   Tree tree{
-      std::vector<std::size_t>(n, 0), std::vector<double>(n, std::numeric_limits<double>::infinity()), {}};
+      std::vector<std::size_t>(n, n), std::vector<double>(n, std::numeric_limits<double>::infinity()), {}};
   if (n == 0)
     return tree;
-  Outside outside;
-  outside.resize(n - 1);
-  for (std::size_t i = 1; i < n; ++i) {
-    for (std::size_t d = 0; d < 3; ++d)
-      outside.place[d][i - 1] = points[i][d];
-    outside.value[i - 1] = values[i];
-    outside.length[i - 1] = tree.length[i];
-    outside.number[i - 1] = i;
-    outside.parent[i - 1] = 0;
+  std::vector<std::vector<Edge>> edgesOf(n);
+  for (const Edge& edge : spanningEdges(context, Edges(points, values))) {
+    edgesOf[edge.from].push_back(edge);
+    edgesOf[edge.to].push_back(edge);
   }
+  tree.parent[0] = 0;
   tree.order.push_back(0);
-  std::size_t left = n - 1;
-  for (std::size_t node = 0; left > 0; --left) {
-    measureEdges(points[node], values[node], outside);
-    std::size_t next = outside.count();
-    for (std::size_t i = 0; i < outside.count(); ++i) {
-      if (outside.length[i] == taken)
+  for (std::size_t place = 0; place < tree.order.size(); ++place) {
+    const std::size_t node = tree.order[place];
+    std::ranges::sort(edgesOf[node]);
+    for (const Edge& edge : edgesOf[node]) {
+      const std::size_t other = edge.from + edge.to - node;
+      if (tree.parent[other] != n)
         continue;
-      if (outside.candidate[i] < outside.length[i]) {
-        outside.length[i] = outside.candidate[i];
-        outside.parent[i] = node;
-      }
-      if (next == outside.count() || outside.length[i] < outside.length[next])
-        next = i;
-    }
-    node = outside.number[next];
-    tree.length[node] = outside.length[next];
-    tree.parent[node] = outside.parent[next];
-    tree.order.push_back(node);
-    outside.length[next] = taken;
-    if (2 * left < outside.count()) {
-      std::size_t kept = 0;
-      for (std::size_t i = 0; i < outside.count(); ++i)
-        if (outside.length[i] != taken)
-          outside.keep(kept++, i);
-      outside.resize(kept);
+      tree.parent[other] = node;
+      tree.length[other] = edge.length;
+      tree.order.push_back(other);
     }
   }
   return tree;

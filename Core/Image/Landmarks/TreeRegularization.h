@@ -15,9 +15,9 @@ struct Tree {
   std::vector<std::size_t> order; // parents before their children
 };
 
-/// The minimum spanning tree of points for the lengths |x_i - x_j| + |value_i - value_j|, at least 0.1, by
-/// Prim's algorithm from point 0. Ties go to the point with the smaller number.
-Tree minimumSpanningTree(std::span<const Vec<3>> points, std::span<const double> values);
+/// The minimum spanning tree of points for the lengths |x_i - x_j| + |value_i - value_j|, at least 0.1. Its
+/// root is point 0. Of edges of equal length those between smaller numbers come first.
+Tree minimumSpanningTree(const Context&, std::span<const Vec<3>> points, std::span<const double> values);
 
 /// Replaces the costs of each keypoint and displacement d by the least total of
 ///

@@ -24,14 +24,16 @@ LeastCost refined(const LeastOfGrid& least, const DisplacementGrid& grid)
 
 }
 
-std::vector<LeastCost> searchOnTree(const Context& context, const DescribedImage& here,
-                                    const DescribedImage& there, std::span<const Voxel> keypoints,
+template <int D>
+std::vector<LeastCost> searchOnTree(const Context& context, const DescribedImage<D>& here,
+                                    const DescribedImage<D>& there, std::span<const Voxel> keypoints,
                                     std::span<const Voxel> startsThere, const Tree& tree,
                                     const DisplacementGrid& grid, int patchRadius, float costWeight)
 {
   const std::size_t count = grid.count(), all = keypoints.size() * count;
   std::vector<LeastCost> found;
-  if (context.onCuda() && 2.0 * sizeof(float) * static_cast<double>(all) <= usableDeviceMemory(context)) {
+  if (D == 3 && context.onCuda()
+      && 2.0 * sizeof(float) * static_cast<double>(all) <= usableDeviceMemory(context)) {
     Buffer<float> costs(context, all), messages(context, all);
     Buffer<LeastOfGrid> least(context, keypoints.size());
     searchCostsOnCuda(context, here.onCuda(), there.onCuda(), keypoints, startsThere, grid, patchRadius,
@@ -50,5 +52,13 @@ std::vector<LeastCost> searchOnTree(const Context& context, const DescribedImage
     found.push_back(leastCost(std::span(costs).subspan(i * count, count), grid));
   return found;
 }
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template std::vector<LeastCost> searchOnTree(                                                              \
+      const Context&, const DescribedImage<D>&, const DescribedImage<D>&, std::span<const Voxel>,            \
+      std::span<const Voxel>, const Tree&, const DisplacementGrid&, int, float);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
 
 }

@@ -3,6 +3,7 @@
 #include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Landmarks/DisplacementSearchOnCuda.h"
 #include "Core/Image/Landmarks/Keypoints.h"
+#include "Core/Image/Landmarks/LinearSamplesOnCuda.h"
 #include "Core/Image/Landmarks/TreeRegularizationOnCuda.h"
 #include "Core/Image/Landmarks/TreeSearch.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
@@ -74,6 +75,59 @@ TEST(LandmarkTrackingOnCuda, ATasksCostHasTheBitsOfTheCpu)
   }
 }
 
+/// The value at a continuous index, from the eight voxels about it.
+double valueAt(const std::vector<float>& voxels, const Size<3>& size, std::size_t channel,
+               std::size_t channels, const Vec<3>& index)
+{
+  double sum = 0;
+  for (int corner = 0; corner < 8; ++corner) {
+    double weight = 1;
+    Voxel voxel;
+    for (std::size_t d = 0; d < 3; ++d) {
+      const double place = std::clamp(index[d], 0.0, static_cast<double>(size[d] - 1));
+      const bool isHigh = (corner >> d & 1) != 0;
+      voxel[d] = std::min(static_cast<int>(place) + isHigh, static_cast<int>(size[d]) - 1);
+      weight *= isHigh ? place - std::floor(place) : 1 - place + std::floor(place);
+    }
+    sum += weight * voxels[channels * offsetOf(size, voxel) + channel];
+  }
+  return sum;
+}
+
+TEST(LandmarkTrackingOnCuda, ImagesAreSampledThroughDisplacements)
+{
+  TESSERA_NEEDS_GPU();
+  Context context = makeContext({DeviceKind::cuda, 0}, 2);
+  const Size<3> grid{13, 11, 9}, size{12, 10, 14}, lattice{5, 4, 3};
+  const auto random = [](std::size_t count, std::uint32_t seed, float range) {
+    std::vector<float> values;
+    for (std::uint32_t i = 0; i < count; ++i)
+      values.push_back(range * static_cast<float>(randomWords({}, i, seed)[0] % 1000) / 1000 - range / 2);
+    return values;
+  };
+  const std::vector<float> voxels = random(12 * 10 * 14, 1, 1000), moves = random(3 * 5 * 4 * 3, 2, 5);
+  const AffineMap<3> pointFromIndex{{{{1.1, 0.1, 0}, {-0.1, 0.9, 0}, {0, 0, 1.5}}}, {-2, 1, 3}},
+      latticeIndex{{{{0.3, 0, 0}, {0, 0.3, 0.02}, {0, 0, 0.2}}}, {0.5, -0.1, -0.4}},
+      imageIndex{{{{0.8, 0, 0.1}, {0, 0.9, 0}, {0, 0, 0.8}}}, {1, -1, 0.3}};
+  Buffer<float> image, displacements, out(context, 13 * 11 * 9);
+  image.fromHost(context, voxels);
+  displacements.fromHost(context, moves);
+  for (const bool isMoved : {false, true}) {
+    sampleLinearlyOnCuda(context, grid, pointFromIndex,
+                         {isMoved ? displacements.span().data() : nullptr, lattice, latticeIndex},
+                         {image.span().data(), size, imageIndex}, out.span().data());
+    const std::vector<float> found = out.toHost(context);
+    for (std::size_t v = 0; v < found.size(); ++v) {
+      Vec<3> point = pointFromIndex(Vec<3>{static_cast<double>(v % 13), static_cast<double>(v / 13 % 11),
+                                           static_cast<double>(v / 143)});
+      const Vec<3> place = latticeIndex(point);
+      for (std::size_t d = 0; d < 3 && isMoved; ++d)
+        point[d] += valueAt(moves, lattice, d, 3, place);
+      EXPECT_NEAR(found[v], valueAt(voxels, size, 0, 1, imageIndex(point)), 2e-3);
+    }
+  }
+}
+
 TEST(LandmarkTrackingOnCuda, CostsHaveTheBitsOfTheCpu)
 {
   TESSERA_NEEDS_GPU();
@@ -108,7 +162,7 @@ struct TreeScene {
       points.push_back({static_cast<double>(words[0] % 40), static_cast<double>(words[1] % 40),
                         static_cast<double>(words[2] % 40)});
     }
-    tree = minimumSpanningTree(points, std::vector<double>(keypoints));
+    tree = minimumSpanningTree({}, points, std::vector<double>(keypoints));
     for (std::uint32_t i = 0; i < keypoints * grid.count(); ++i)
       costs.push_back(static_cast<float>(randomWords({}, i, 9)[0] % 10000) / 10000);
   }
@@ -170,12 +224,12 @@ TEST(LandmarkTrackingOnCuda, KeypointsAndShiftsAreThoseOfTheCpu)
       if (std::ranges::all_of(voxel, [](int i) { return i > 15 && i < 45; }))
         inner.push_back(voxel);
     ASSERT_GT(inner.size(), 20u);
-    const DescribedImage here(context, image), there(context, moved);
+    const DescribedImage<3> here(context, image), there(context, moved);
     std::vector<Vec<3>> points;
     for (const Voxel& voxel : inner)
       points.push_back(
           {static_cast<double>(voxel[0]), static_cast<double>(voxel[1]), static_cast<double>(voxel[2])});
-    const Tree tree = minimumSpanningTree(points, std::vector<double>(points.size()));
+    const Tree tree = minimumSpanningTree({}, points, std::vector<double>(points.size()));
     for (const LeastCost& found :
          searchOnTree(context, here, there, inner, inner, tree, DisplacementGrid{8, 1}, 3, 10)) {
       EXPECT_NEAR(found.displacement[0], 3, 0.5);

@@ -1,8 +1,9 @@
+#include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Core/Image/Landmarks/DisplacementSearch.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Image/Landmarks/NeighbourAgreement.h"
-#include "Core/Image/Landmarks/TreeRegularization.h"
+#include "Core/Image/Landmarks/TreeSearch.h"
 
 #include "Testing/Support/Checks/TransformChecks.h"
 
@@ -52,7 +53,8 @@ Image<3> texture(const Size<3>& size, const Voxel& shift)
 std::vector<Voxel> foerstnerKeypoints(Context& context, const Image<3>& image,
                                       std::span<const std::uint8_t> mask, int cubeVoxels)
 {
-  return FoerstnerKeypoints(context, std::make_shared<Image<3>>(image), mask).inCubes(context, cubeVoxels);
+  return FoerstnerKeypoints(context, ImagePointer<3>(std::make_shared<Image<3>>(image)), mask)
+      .inCubes(context, cubeVoxels);
 }
 
 TEST(LandmarkTracking, KeypointsLieWhereTheImageHasStructureAlongAllAxes)
@@ -173,13 +175,106 @@ TEST(LandmarkTracking, LeastCostsAreRefinedByAParabola)
 TEST(LandmarkTracking, TheTreeIsTheShortest)
 {
   const std::vector<Vec<3>> points{{0, 0, 0}, {10, 0, 0}, {1, 1, 0}, {11, 1, 0}, {5, 0, 0}};
-  const Tree tree = minimumSpanningTree(points, std::vector<double>{0, 0, 0, 0, 30});
+  const Tree tree = minimumSpanningTree(threads(2), points, std::vector<double>{0, 0, 0, 0, 30});
   double sum = 0;
   for (std::size_t i = 1; i < points.size(); ++i)
     sum += tree.length[i];
   // 0-2, 2-1, 1-3, and 4, whose value differs by 30, to the nearest
   EXPECT_NEAR(sum, std::sqrt(2.0) + std::hypot(9, 1) + std::sqrt(2.0) + std::hypot(4, 1) + 30, 1e-12);
   EXPECT_EQ(tree.order.front(), 0u);
+}
+
+/// The sum of the lengths of the shortest tree by Prim's algorithm.
+double shortestSum(const std::vector<Vec<3>>& points, const std::vector<double>& values)
+{
+  std::vector<double> length(points.size(), std::numeric_limits<double>::infinity());
+  std::vector<bool> isIn(points.size());
+  double sum = 0;
+  for (std::size_t node = 0, left = points.size(); left > 0; --left) {
+    isIn[node] = true;
+    sum += left < points.size() ? length[node] : 0;
+    std::size_t next = points.size();
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (isIn[i])
+        continue;
+      const double distance = std::hypot(points[i][0] - points[node][0], points[i][1] - points[node][1],
+                                         points[i][2] - points[node][2]);
+      length[i] = std::min(length[i], std::max(0.1, distance + std::abs(values[i] - values[node])));
+      if (next == points.size() || length[i] < length[next])
+        next = i;
+    }
+    node = next;
+  }
+  return sum;
+}
+
+TEST(LandmarkTracking, TheTreeOfManyPointsIsTheShortest)
+{
+  // two far groups, so that points look beyond their lists, and places that occur several times
+  const std::size_t n = 700;
+  const std::vector<double> at = randomVector(3 * n, 5, 0, 20), value = randomVector(n, 6, 0, 4);
+  std::vector<Vec<3>> points;
+  for (std::size_t i = 0; i < n; ++i)
+    points.push_back({at[3 * i] + (i % 2 == 0 ? 0.0 : 500.0), at[3 * i + 1], at[3 * i + 2]});
+  for (std::size_t i = 0; i < 40; ++i)
+    points[i] = points[i % 2];
+  std::vector<double> equal = value;
+  std::fill_n(equal.begin(), 40, 1.0);
+  const Tree tree = minimumSpanningTree(threads(2), points, equal);
+  double sum = 0;
+  std::vector<bool> isSeen(n);
+  ASSERT_EQ(tree.order.size(), n);
+  for (const std::size_t node : tree.order) {
+    EXPECT_TRUE(node == 0 || isSeen[tree.parent[node]]);
+    isSeen[node] = true;
+    sum += node == 0 ? 0 : tree.length[node];
+  }
+  EXPECT_NEAR(sum, shortestSum(points, equal), 1e-9 * sum);
+  const Tree alone = minimumSpanningTree(threads(1), points, equal);
+  EXPECT_EQ(alone.parent, tree.parent);
+  EXPECT_EQ(alone.order, tree.order);
+  EXPECT_EQ(minimumSpanningTree(threads(1), {{Vec<3>{1, 2, 3}}}, {{0.0}}).order, std::vector<std::size_t>{0});
+}
+
+TEST(LandmarkTracking, KeypointsOf2DImagesAreFoundAgain)
+{
+  Image<2> noise;
+  noise.geometry.size = {80, 70};
+  noise.geometry.spacingMm = {1, 1};
+  for (const double value : randomVector(80 * 70, 9, 0, 1000))
+    noise.voxels.push_back(static_cast<float>(value));
+  Context context = threads(2);
+  noise = smoothRecursively<2>(context, noise, {1.5, 1.5});
+  const auto imageAt = [&](int shiftX, int shiftY) { // a part of the noise
+    Image<2> image;
+    image.geometry = noise.geometry;
+    image.geometry.size = {60, 50};
+    for (int y = 10 - shiftY; y < 60 - shiftY; ++y)
+      for (int x = 10 - shiftX; x < 70 - shiftX; ++x)
+        image.voxels.push_back(noise.voxels[static_cast<std::size_t>(x + 80 * y)]);
+    return ImagePointer<2>(std::make_shared<Image<2>>(std::move(image)));
+  };
+  const ImagePointer<2> fixed = imageAt(0, 0);
+  const std::vector<std::uint8_t> mask(60 * 50, 1);
+  std::vector<Voxel> keypoints;
+  for (const Voxel& voxel : FoerstnerKeypoints(context, fixed, mask).inCubes(context, 3))
+    if (voxel[0] > 15 && voxel[0] < 45 && voxel[1] > 15 && voxel[1] < 35)
+      keypoints.push_back(voxel);
+  ASSERT_GT(keypoints.size(), 5u);
+  EXPECT_TRUE(std::ranges::all_of(keypoints, [](const Voxel& voxel) { return voxel[2] == 0; }));
+  const DescribedImage<2> here(context, fixed), there(context, imageAt(5, -3));
+  const DisplacementGrid grid{8, 1, 2};
+  EXPECT_EQ(grid.count(), 17u * 17u);
+  std::vector<Vec<3>> points;
+  for (const Voxel& voxel : keypoints)
+    points.push_back({double(voxel[0]), double(voxel[1]), 0});
+  const Tree tree = minimumSpanningTree(context, points, std::vector<double>(points.size()));
+  for (const LeastCost& found :
+       searchOnTree<2>(context, here, there, keypoints, keypoints, tree, grid, 7, 10)) {
+    EXPECT_NEAR(found.displacement[0], 5, 0.3);
+    EXPECT_NEAR(found.displacement[1], -3, 0.3);
+    EXPECT_EQ(found.displacement[2], 0);
+  }
 }
 
 TEST(LandmarkTracking, CostsOnATreeAreTheLeastTotals)

@@ -1,12 +1,13 @@
 #include "Tools/Bench/Registration/LandmarkBench.h"
 
-#include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
 #include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Landmarks/StructureTensorSearch.h"
 #include "Core/Image/Landmarks/TreeSearch.h"
+#include "Core/Image/Scores/ImageScores.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Tools/Bench/BenchClock.h"
 
@@ -115,8 +116,8 @@ void measureSelfSimilarity(Context& context, std::size_t repeats, std::vector<Be
     results.push_back(measuredRow(context, volume, "mind: " + method, times, items, 0));
   };
   measure("keypoints", voxels, [&] { FoerstnerKeypoints(context, image, mask).inCubes(context, 6); });
-  measure("descriptors of an image", voxels, [&] { const DescribedImage described(context, image); });
-  const DescribedImage described(context, image);
+  measure("descriptors of an image", voxels, [&] { const DescribedImage<3> described(context, image); });
+  const DescribedImage<3> described(context, image);
   for (const auto& [count, grid] : {std::pair{2000u, DisplacementGrid{16, 2}},
                                     {8000u, DisplacementGrid{8, 1}},
                                     {8000u, DisplacementGrid{3, 1}}}) {
@@ -137,10 +138,23 @@ void measureSelfSimilarity(Context& context, std::size_t repeats, std::vector<Be
     const auto items = static_cast<double>(keypoints.size() * grid.count());
     Tree tree;
     measure(name + ", spanning tree", items,
-            [&] { tree = minimumSpanningTree(points, std::vector<double>(points.size())); });
+            [&] { tree = minimumSpanningTree(context, points, std::vector<double>(points.size())); });
     measure(name + ", search on the tree", items,
             [&] { searchOnTree(context, described, described, keypoints, keypoints, tree, grid, 3, 10); });
   }
+}
+
+/// Two images compared by all scores, from host memory.
+void measureComparison(Context& context, std::size_t repeats, std::vector<BenchResult>& results)
+{
+  const Size<3> size = context.onCuda() ? Size<3>{355, 355, 356} : Size<3>{128, 128, 64};
+  const ImagePointer<3> a = noise(context, size, {0, 0, 0}), b = noise(context, size, {1, 0, 0});
+  BenchTimes times;
+  times.ms = times.msWarm = medianOfLongRuns(
+      repeats, [&] { return millisecondsOf([&] { imageScores<3>(context, *a, *b, {}, 2000); }); });
+  results.push_back(measuredRow(
+      context, std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]),
+      "images compared", times, static_cast<double>(a->geometry.voxelCount()), 8));
 }
 
 /// Landmarks in the middle of a volume, moved by a smooth field and noise.
@@ -270,6 +284,7 @@ std::vector<BenchResult> landmarkBench(Context& context, const LandmarkSettings&
   std::vector<BenchResult> results;
   measureTracking(context, clock, settings.repeats, results);
   measureSelfSimilarity(context, settings.repeats, results);
+  measureComparison(context, settings.repeats, results);
   for (const std::size_t count : {1000u, 2000u, 4000u})
     measureFit(context, count, settings.repeats, results);
   for (const std::array<int, 3>& volume : settings.volumes)

@@ -9,7 +9,7 @@
 namespace tessera {
 
 /// The settings of measuring landmarks: 4000 tracked by structure tensors in 25x13x17 candidates of an image
-/// of 256x256x94 voxels, splines fitted, and the displacements of splines on whole lattices.
+/// of 256x256x94 voxels, images compared, splines fitted, and the displacements of splines on whole lattices.
 struct LandmarkSettings {
   std::vector<std::array<int, 3>> volumes; // lattices of fields, in voxels of 1 mm
   std::size_t repeats = 11;
