@@ -6,6 +6,9 @@ namespace tessera {
 namespace {
 
 constexpr double clearlyFolded = 0.01; // share of the points
+/// No registration moves the points by so large a share of the fixed image's diagonal on average. Whatever
+/// has folded on such a way did so because of the steps.
+constexpr double lostFrom = 0.25;
 
 std::string percent(double share)
 {
@@ -40,13 +43,15 @@ std::string remedyFor(const Motion& motion, double diagonalOfFixedMm)
     return "The moving mask is too small: at the start of the stage " + percent(motion.insideAtStart) + points
            + " map into the moving image, " + percent(motion.inMaskAtStart)
            + " into its mask. Remedy: a larger moving mask, or none";
-  if (motion.foldedAtEnd > clearlyFolded)
+  const bool isFolded = motion.foldedAtEnd > clearlyFolded;
+  if (isFolded && motion.meanMm <= lostFrom * diagonalOfFixedMm)
     return "The transform has folded at " + percent(motion.foldedAtEnd) + points
            + ". Remedy: a coarser grid (FinalGridSpacingInPhysicalUnits) or a penalty on bending";
   if (motion.meanMm > farAway * diagonalOfFixedMm)
     return "The steps are too long: the points moved " + millimetres(motion.meanMm)
            + " on average since the start of the stage, where " + percent(motion.inMaskAtStart)
-           + " were inside. Remedy: a smaller MaximumStepLength, or SP_a of an optimizer that has none";
+           + " were inside" + (isFolded ? ", and the transform has folded" : "")
+           + ". Remedy: a smaller MaximumStepLength, or SP_a of an optimizer that has none";
   return "The points hardly moved (" + millimetres(motion.meanMm)
          + " on average): " + percent(motion.inMaskAtStart) + " were inside at the start of the stage, "
          + percent(motion.inMaskAtEnd) + " are now. Remedy: a smaller RequiredRatioOfValidSamples";

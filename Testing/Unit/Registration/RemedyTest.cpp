@@ -34,10 +34,15 @@ TEST(Remedy, IsTheOneForWhatWasMeasured)
   motion.inMaskAtStart = 0.95;
   motion.inMaskAtEnd = 0.2;
   motion.foldedAtEnd = 0.3;
-  motion.meanMm = 40;
+  motion.meanMm = 10;
   EXPECT_EQ(remedy(motion),
             "The transform has folded at 30.0 % of the points of the fixed image (and mask). Remedy: a "
             "coarser grid (FinalGridSpacingInPhysicalUnits) or a penalty on bending");
+  motion.meanMm = 40; // no grid leads so far
+  EXPECT_EQ(remedy(motion),
+            "The steps are too long: the points moved 40.0 mm on average since the start of the stage, "
+            "where 95.0 % were inside, and the transform has folded. Remedy: a smaller MaximumStepLength, or "
+            "SP_a of an optimizer that has none");
   motion.foldedAtEnd = 0;
   EXPECT_EQ(remedy(motion),
             "The steps are too long: the points moved 40.0 mm on average since the start of the stage, "
