@@ -27,11 +27,26 @@ std::size_t roundedUp(std::size_t bytes, std::size_t unit)
   return (bytes + unit - 1) / unit * unit;
 }
 
+const std::string allowedSizes = "smaller matrices, or a smaller --max-memory, which works in ranges of rows";
+
 [[noreturn]] void failToTake(std::size_t bytes)
 {
   throw Error(ExitCode::outOfMemory,
-              "memory: " + std::to_string(bytes >> 20) + " MiB in one piece: the system refuses them. "
-                  + "Allowed: smaller matrices, or a smaller --max-memory, which works in ranges of rows.");
+              "memory: " + std::to_string(bytes >> 20)
+                  + " MiB in one piece: the system refuses them. Allowed: " + allowedSizes + ".");
+}
+
+void requireFree(std::size_t bytes)
+{
+  const auto ask = [&] {
+    requireMemory(static_cast<double>(bytes), "memory: an array of a matrix in one piece", allowedSizes);
+  };
+  try {
+    ask();
+  } catch (const Error&) {
+    MemoryBlock::releaseKept();
+    ask();
+  }
 }
 
 [[noreturn]] void failToMap(const std::string& path, const std::string& wrong)
@@ -151,7 +166,7 @@ const char* mappedFileAt(const void* address)
   return nullptr;
 }
 
-MemoryBlock::MemoryBlock(std::size_t bytes) : bytes_(bytes)
+MemoryBlock::MemoryBlock(std::size_t bytes, Use use) : bytes_(bytes)
 {
   if (bytes > std::numeric_limits<std::size_t>::max() / 2)
     failToTake(bytes);
@@ -164,8 +179,11 @@ MemoryBlock::MemoryBlock(std::size_t bytes) : bytes_(bytes)
   kind_ = Kind::pages;
   mappedBytes_ = roundedUp(bytes, hugePage);
   data_ = KeptBlocks::instance().take(mappedBytes_);
-  if (!data_)
-    data_ = mapHuge(mappedBytes_);
+  if (data_)
+    return;
+  if (use == Use::whole)
+    requireFree(bytes);
+  data_ = mapHuge(mappedBytes_);
   if (!data_) {
     releaseKept();
     data_ = mapHuge(mappedBytes_);

@@ -19,8 +19,12 @@ namespace tessera {
 /// them; the system may take kept pages back at any time.
 class MemoryBlock {
 public:
-  /// Throws Error(outOfMemory) if the system refuses the memory.
-  explicit MemoryBlock(std::size_t bytes);
+  /// Reserved blocks are larger than what will be written to them.
+  enum class Use { whole, reserved };
+
+  /// Throws Error(outOfMemory) if the system refuses the memory, or has less of it free than a block needs
+  /// that will be written whole.
+  explicit MemoryBlock(std::size_t bytes, Use = Use::whole);
   /// Maps a file: a byte is read from the disk when it is first touched, and writing changes the memory
   /// alone, never the file. Throws Error(unreadableInput) if the file is missing, empty or unreadable.
   explicit MemoryBlock(const std::string& path);
@@ -56,9 +60,9 @@ class Array {
 
 public:
   Array() = default;
-  explicit Array(std::size_t count)
-      : block_(std::make_shared<MemoryBlock>(count * sizeof(T))), data_(reinterpret_cast<T*>(block_->data())),
-        size_(count)
+  explicit Array(std::size_t count, MemoryBlock::Use use = MemoryBlock::Use::whole)
+      : block_(std::make_shared<MemoryBlock>(count * sizeof(T), use)),
+        data_(reinterpret_cast<T*>(block_->data())), size_(count)
   {
   }
   Array(std::size_t count, T value) : Array(count) { std::fill(begin(), end(), value); }

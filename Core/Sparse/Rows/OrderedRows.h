@@ -69,8 +69,8 @@ public:
   {
     const std::uint64_t most = std::accumulate(bounds_.begin(), bounds_.end(), std::uint64_t(0)) + slack;
     matrix_ = emptyMatrix<V>(starts_.back(), columns);
-    matrix_.column = Array<std::uint32_t>(most);
-    matrix_.value = Array<V>(most);
+    matrix_.column = Array<std::uint32_t>(most, MemoryBlock::Use::reserved);
+    matrix_.value = Array<V>(most, MemoryBlock::Use::reserved);
     for (auto& begin : begins_)
       begin.store(unknown, std::memory_order_relaxed);
     begins_[0] = 0;
@@ -141,8 +141,8 @@ private:
       return end(chunk, failedBegin);
     std::unique_ptr<Aside> aside = rooms_.borrow([] { return std::make_unique<Aside>(); });
     if (aside->column.size() < bounds_[chunk] + slack) {
-      aside->column = Array<std::uint32_t>(bounds_[chunk] + slack);
-      aside->value = Array<V>(bounds_[chunk] + slack);
+      aside->column = Array<std::uint32_t>(bounds_[chunk] + slack, MemoryBlock::Use::reserved);
+      aside->value = Array<V>(bounds_[chunk] + slack, MemoryBlock::Use::reserved);
     }
     const std::uint64_t count =
         make(starts_[chunk], starts_[chunk + 1], RowRoom<V>{aside->column.data(), aside->value.data()},
