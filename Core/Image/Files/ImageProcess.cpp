@@ -5,6 +5,7 @@
 #include "Core/Image/Files/Channel.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ReadingOptions.h"
+#include "Core/Image/TransformFiles/ItkTransformReader.h"
 
 #include <cerrno>
 #include <csignal>
@@ -23,7 +24,7 @@
 namespace tessera {
 namespace {
 
-int forks = -1; // the end of a socket to the process that makes the processes that read images
+int forks = -1; // the end of a socket to the process that makes the processes that read files
 
 /// Calls visit(each member) in one order for both directions.
 template <class Header, class Visit>
@@ -78,7 +79,7 @@ void getOutcome(Channel& channel)
     throw Error(code, text);
 }
 
-enum class Request : char { open, read };
+enum class Request : char { open, read, transforms };
 
 /// Opens an image for the program. Empty if that failed or if the program reads the voxels itself.
 std::unique_ptr<ImageSource> serveOpen(Channel& channel, bool& isSound)
@@ -120,8 +121,29 @@ bool serveRead(Channel& channel, ImageSource& source)
   return isRead;
 }
 
-/// The work of a process that reads images: one after the other, until one of them cannot be read. What a
-/// damaged image may have left in memory ends with the process.
+template <class Transforms, class Visit>
+void visitTransforms(Transforms& transforms, Visit&& visit)
+{
+  for (auto& [className, fixedParameters, parameters] : transforms)
+    visit(className), visit(fixedParameters), visit(parameters);
+}
+
+bool serveTransforms(Channel& channel)
+{
+  std::string path;
+  channel.get(path);
+  std::vector<ItkTransform> transforms;
+  const bool isRead = putOutcome(channel, path, [&] { transforms = readItkTransformsHere(path); });
+  if (isRead) {
+    channel.put(transforms.size());
+    visitTransforms(transforms, [&](const auto& value) { channel.put(value); });
+    channel.flush();
+  }
+  return isRead;
+}
+
+/// The work of a process that reads files: one after the other, until one of them cannot be read. What a
+/// damaged file may have left in memory ends with the process.
 void serve(Channel& channel)
 {
   std::unique_ptr<ImageSource> source;
@@ -130,6 +152,8 @@ void serve(Channel& channel)
     channel.get(request);
     if (request == Request::open) {
       source = serveOpen(channel, isSound);
+    } else if (request == Request::transforms) {
+      isSound = serveTransforms(channel);
     } else {
       isSound = serveRead(channel, *source);
       source.reset();
@@ -201,7 +225,7 @@ void makeProcesses(int from)
     try {
       if (process < 0) {
         putOutcome(channel, "", [] {
-          throw Error(ExitCode::outOfMemory, "the system refused a process that reads an image ("
+          throw Error(ExitCode::outOfMemory, "the system refused a process that reads a file ("
                                                  + std::string(std::strerror(errno))
                                                  + "). Allowed: a higher limit of processes (ulimit -u, or "
                                                    "that of the container).");
@@ -265,6 +289,12 @@ ChannelPointer newProcess()
   sendSocket(forks, ends[1]); // if it fails, there is no answer
   close(ends[1]);
   return channel;
+}
+
+ChannelPointer idleOrNewProcess()
+{
+  ChannelPointer channel = idleProcesses().take();
+  return channel ? std::move(channel) : newProcess();
 }
 
 /// An image that another process reads.
@@ -340,9 +370,7 @@ bool ImageProcess::isRunning()
 
 std::unique_ptr<ImageSource> ImageProcess::open(const std::string& path)
 {
-  ChannelPointer channel = idleProcesses().take();
-  if (!channel)
-    channel = newProcess();
+  ChannelPointer channel = idleOrNewProcess();
   try {
     const ReadingOptions& options = readingOptions();
     channel->put(Request::open);
@@ -362,6 +390,24 @@ std::unique_ptr<ImageSource> ImageProcess::open(const std::string& path)
     visitPlace(place, get);
     idleProcesses().keep(std::move(channel));
     return makePlacedSource(std::move(header), std::move(place));
+  } catch (const Channel::Ended&) {
+    failWithoutAnswer(path);
+  }
+}
+
+std::vector<ItkTransform> ImageProcess::readTransforms(const std::string& path)
+{
+  ChannelPointer channel = idleOrNewProcess();
+  try {
+    channel->put(Request::transforms);
+    channel->put(path);
+    getOutcome(*channel);
+    std::size_t count = 0;
+    channel->get(count);
+    std::vector<ItkTransform> transforms(count);
+    visitTransforms(transforms, [&](auto& value) { channel->get(value); });
+    idleProcesses().keep(std::move(channel));
+    return transforms;
   } catch (const Channel::Ended&) {
     failWithoutAnswer(path);
   }

@@ -3,9 +3,11 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/ImageProcess.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
 #include "Core/Image/TransformFiles/ItkTransformCheck.h"
+#include "Core/Image/TransformFiles/ItkTransformReader.h"
 
 #include <itkCompositeTransform.h>
 #include <itkHDF5TransformIO.h>
@@ -116,6 +118,11 @@ bool readsBack(const std::string& path, const std::vector<ItkTransform>& expecte
 }
 
 std::vector<ItkTransform> readItkTransforms(const std::string& path)
+{
+  return ImageProcess::isRunning() ? ImageProcess::readTransforms(path) : readItkTransformsHere(path);
+}
+
+std::vector<ItkTransform> readItkTransformsHere(const std::string& path)
 {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))

@@ -2,6 +2,7 @@
 #include "Core/Image/Files/ImageProcess.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ReadingOptions.h"
+#include "Core/Image/TransformFiles/ItkTransformFile.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
@@ -110,6 +111,34 @@ TEST_F(ImageProcessTest, AProcessThatCrashesIsAnErrorOfItsImageAlone)
           + ": the library that reads this format has crashed on it. Allowed: a whole file; it may have "
             "been cut off while it was copied.");
   EXPECT_EQ(load(folder / "a.png"), image.voxels);
+}
+
+TEST_F(ImageProcessTest, TransformFilesOfItkAreReadByIt)
+{
+  const std::vector<ItkTransform> transforms{
+      {"AffineTransform_double_2_2", {1, 2}, {1, 0.25, -0.5, 1, 1e-300, 7}},
+      {"TranslationTransform_double_2_2", {}, {3, 4}}};
+  const std::string cut = folder.write("cut.tfm", "#Insight Transform File V1.0\nTransform: Affine");
+  const std::string wrong = testing::messageOf([&] { readItkTransforms(cut); });
+  const ImageProcess process;
+  for (const std::string name : {"a.tfm", "a.h5"}) {
+    writeItkTransforms(folder / name, transforms, false);
+    EXPECT_EQ(readItkTransforms(folder / name), transforms) << name;
+  }
+  EXPECT_EQ(testing::errorText([&] { readItkTransforms(cut); }, ExitCode::unreadableInput), wrong);
+  EXPECT_EQ(readItkTransforms(folder / "a.h5"),
+            transforms); // by a new process, which waits for the next file
+
+  const std::vector<pid_t> makers = childrenOf(getpid());
+  ASSERT_EQ(makers.size(), 1u);
+  for (const pid_t reader : childrenOf(makers[0]))
+    kill(reader, SIGSEGV);
+  EXPECT_EQ(
+      testing::errorText([&] { readItkTransforms(folder / "a.h5"); }, ExitCode::unreadableInput),
+      folder / "a.h5"
+          + ": the library that reads this format has crashed on it. Allowed: a whole file; it may have "
+            "been cut off while it was copied.");
+  EXPECT_EQ(readItkTransforms(folder / "a.h5"), transforms);
 }
 
 TEST_F(ImageProcessTest, SeveralThreadsReadAtTheSameTime)
