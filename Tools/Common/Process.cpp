@@ -298,9 +298,9 @@ std::string prepareOutputFolder(const std::string& path)
   std::error_code failure, ignored;
   std::filesystem::create_directories(path, failure);
   if (!std::filesystem::is_directory(path, ignored))
-    throw Error(ExitCode::unwritableOutput, "-out: \"" + path + "\": the folder cannot be made"
-                                                + (failure ? " (" + failure.message() + ")" : "")
-                                                + ". Allowed: a folder.");
+    throw Error(failure == std::errc::filename_too_long ? ExitCode::usage : ExitCode::unwritableOutput,
+                "-out: \"" + path + "\": the folder cannot be made"
+                    + (failure ? " (" + failure.message() + ")" : "") + ". Allowed: a folder.");
   if (access(path.c_str(), W_OK | X_OK) != 0)
     throw Error(ExitCode::unwritableOutput,
                 "-out: \"" + path + "\": the folder is not writable. Allowed: a writable folder.");

@@ -372,14 +372,13 @@ int runWithSummary(const Registry& registry, const RegisterOptions& options, con
   }
 }
 
-/// A path that transform parameter files will have to name.
+/// A path that transform parameter files will have to name. elastix reads a tab in a name as a blank.
 void checkNameable(const std::string& option, const std::string& path)
 {
-  if (path.find_first_of("\"\n\r") != std::string::npos)
-    throw Error(
-        ExitCode::usage,
-        "command line: " + option + ": " + path
-            + ": no transform parameter file can hold a quote or a line break. Allowed: another name.");
+  if (path.find_first_of("\"\t\n\r") != std::string::npos)
+    throw Error(ExitCode::usage, "command line: " + option + ": " + path
+                                     + ": no transform parameter file can hold a quote, a tab or a line "
+                                       "break. Allowed: another name.");
 }
 
 void checkNames(const RegisterOptions& options)

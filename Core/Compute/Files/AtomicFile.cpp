@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -39,6 +40,10 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(
     folder_.push_back('.');
   const std::string name = fs::path(path).filename().string();
   std::error_code ignored;
+  if (name.size() > NAME_MAX)
+    throw Error(ExitCode::usage, path + ": its name has " + std::to_string(name.size())
+                                     + " bytes. Allowed: names of at most " + std::to_string(NAME_MAX)
+                                     + " bytes.");
   if (name.empty() || fs::is_directory(path, ignored))
     fail("this is a folder, not a file");
   if (!fs::is_directory(folder_, ignored))

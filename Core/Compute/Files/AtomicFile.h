@@ -13,7 +13,8 @@ namespace tessera {
 /// beside their place and moved from there. Unless commit() is reached, nothing of them is left.
 class AtomicFile {
 public:
-  /// Throws Error(unwritableOutput) if the folder of `path` is missing or cannot be written to.
+  /// Throws Error(unwritableOutput) if the folder of `path` is missing or cannot be written to, and
+  /// Error(usage) if the name is longer than a file system takes.
   explicit AtomicFile(const std::string& path);
 
   /// The path to write to: the same file name in the hidden folder. Further files may be written beside it.
