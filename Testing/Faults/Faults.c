@@ -1,16 +1,24 @@
-/* Preloaded into a program, it lets one call of the system library fail: FAULT_CALL names it, FAULT_AT is the number of the call
-   from 1 on, FAULT_ERRNO the error (default EIO). Calls are counted from the start of main in the process and in those that it forks.
-   FAULT_COUNT names a file into which the number of calls is written at the end. */
+/* Preloaded into a program, it disturbs calls of the system library. FAULT_CALL names the call: malloc,
+   pthread_create, open, read, write, rename, link, unlink, allocate (posix_fallocate), fsync or mkdir, each
+   with its relatives. FAULT_AT is the number of the call from 1 on. FAULT_HOW says what happens there: error
+   the call fails with FAULT_ERRNO (default EIO), the default end    read finds the end of the file short from
+   this call on, each read or write takes half of the bytes that it could kill   the process is killed before
+   the call Calls are counted from the start of main in the process and in those that it forks. FAULT_COUNT
+   names a file into which the number of calls is written at the end. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 void* __libc_malloc(size_t);
@@ -19,18 +27,21 @@ void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 
 static atomic_long calls;
-static long failing;
+static long disturbed;
 static int failure, isOn;
-static char name[32];
+static char name[32], how[8] = "error";
 
 __attribute__((constructor(65535))) static void begin(void)
 {
   const char* const call = getenv("FAULT_CALL");
   const char* const at = getenv("FAULT_AT");
   const char* const error = getenv("FAULT_ERRNO");
+  const char* const kind = getenv("FAULT_HOW");
   if (call)
     strncpy(name, call, sizeof name - 1);
-  failing = at ? atol(at) : 0;
+  if (kind)
+    strncpy(how, kind, sizeof how - 1);
+  disturbed = at ? atol(at) : 0;
   failure = error ? atoi(error) : EIO;
 }
 
@@ -44,11 +55,11 @@ static int countedMain(int count, char** words, char** environment)
   return code;
 }
 
-int __libc_start_main(int (*program)(int, char**, char**), int count, char** words, void (*first)(void), void (*last)(void),
-                      void (*atExit)(void), void* stack)
+int __libc_start_main(int (*program)(int, char**, char**), int count, char** words, void (*first)(void),
+                      void (*last)(void), void (*atExit)(void), void* stack)
 {
-  int (*const real)(int (*)(int, char**, char**), int, char**, void (*)(void), void (*)(void), void (*)(void), void*) =
-      dlsym(RTLD_NEXT, "__libc_start_main");
+  int (*const real)(int (*)(int, char**, char**), int, char**, void (*)(void), void (*)(void), void (*)(void),
+                    void*) = dlsym(RTLD_NEXT, "__libc_start_main");
   realMain = program;
   return real(countedMain, count, words, first, last, atExit, stack);
 }
@@ -64,13 +75,46 @@ __attribute__((destructor)) static void end(void)
   }
 }
 
+static int is(const char* kind)
+{
+  return strcmp(how, kind) == 0;
+}
+
+/* Whether this call is the one that is disturbed, or, where reads are short, one after it. */
+static int isHit(const char* call)
+{
+  if (!isOn || strcmp(call, name) != 0)
+    return 0;
+  const long number = atomic_fetch_add(&calls, 1) + 1;
+  if (disturbed == 0 || (is("short") ? number < disturbed : number != disturbed))
+    return 0;
+  if (is("kill"))
+    kill(getpid(), SIGKILL);
+  return 1;
+}
+
 static int fails(const char* call)
 {
-  if (!isOn || strcmp(call, name) != 0 || atomic_fetch_add(&calls, 1) + 1 != failing)
+  if (!isHit(call) || !is("error"))
     return 0;
   errno = failure;
   return 1;
 }
+
+/* Calls real(count), a read or write of so many bytes, or disturbs it. */
+#define TRANSFER(call, count, real)                                                                          \
+  {                                                                                                          \
+    if (isHit(call)) {                                                                                       \
+      if (is("error")) {                                                                                     \
+        errno = failure;                                                                                     \
+        return -1;                                                                                           \
+      }                                                                                                      \
+      if (is("end"))                                                                                         \
+        return 0;                                                                                            \
+      count = count > 1 ? count / 2 : count;                                                                 \
+    }                                                                                                        \
+    return real;                                                                                             \
+  }
 
 static void* next(const char* call)
 {
@@ -117,30 +161,60 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   return fails("pthread_create") ? EAGAIN : real(thread, attributes, work, argument);
 }
 
-#define FAULT(type, call, parameters, arguments)                                                             \
-  type call parameters                                                                                       \
+#define REAL(type, call, parameters)                                                                         \
+  static type(*real) parameters;                                                                             \
+  if (!real)                                                                                                 \
+    real = (type(*) parameters)next(#call);
+
+ssize_t read(int file, void* bytes, size_t count){REAL(ssize_t, read, (int, void*, size_t))
+                                                      TRANSFER("read", count, real(file, bytes, count))}
+
+ssize_t pread(int file, void* bytes, size_t count, off_t at){
+    REAL(ssize_t, pread, (int, void*, size_t, off_t)) TRANSFER("read", count, real(file, bytes, count, at))}
+
+ssize_t write(int file, const void* bytes, size_t count){
+    REAL(ssize_t, write, (int, const void*, size_t)) TRANSFER("write", count, real(file, bytes, count))}
+
+ssize_t pwrite(int file, const void* bytes, size_t count,
+               off_t at){REAL(ssize_t, pwrite, (int, const void*, size_t, off_t))
+                             TRANSFER("write", count, real(file, bytes, count, at))}
+
+ssize_t writev(int file, const struct iovec* parts, int count){
+    REAL(ssize_t, writev, (int, const struct iovec*, int)) TRANSFER("write", count, real(file, parts, count))}
+
+/* Calls that return 0, or an error as `wrong`. */
+#define FAULT(call, kind, wrong, parameters, arguments)                                                      \
+  int call parameters                                                                                        \
   {                                                                                                          \
-    static type (*real) parameters;                                                                          \
-    if (!real)                                                                                               \
-      real = (type(*) parameters)next(#call);                                                                \
-    return fails(#call) ? (type)-1 : real arguments;                                                         \
+    REAL(int, call, parameters)                                                                              \
+    return fails(kind) ? (wrong) : real arguments;                                                           \
   }
 
-FAULT(ssize_t, read, (int file, void* bytes, size_t count), (file, bytes, count))
-FAULT(ssize_t, pread, (int file, void* bytes, size_t count, off_t at), (file, bytes, count, at))
-FAULT(ssize_t, write, (int file, const void* bytes, size_t count), (file, bytes, count))
-FAULT(int, rename, (const char* from, const char* to), (from, to))
-FAULT(int, fsync, (int file), (file))
-FAULT(int, mkdir, (const char* path, mode_t mode), (path, mode))
+FAULT(rename, "rename", -1, (const char* from, const char* to), (from, to))
+    FAULT(linkat, "link", -1, (int from, const char* old, int to, const char* new, int flags),
+          (from, old, to, new, flags)) FAULT(unlink, "unlink", -1, (const char* path), (path))
+        FAULT(posix_fallocate, "allocate", failure, (int file, off_t from, off_t count), (file, from, count))
+            FAULT(fsync, "fsync", -1, (int file), (file))
+                FAULT(mkdir, "mkdir", -1, (const char* path, mode_t mode), (path, mode))
 
-int open(const char* path, int flags, ...)
+                    int open(const char* path, int flags, ...)
 {
-  static int (*real)(const char*, int, ...);
   va_list arguments;
   va_start(arguments, flags);
   const int mode = va_arg(arguments, int);
   va_end(arguments);
-  if (!real)
-    real = (int (*)(const char*, int, ...))next("open");
+  REAL(int, open, (const char*, int, ...))
   return fails("open") ? -1 : real(path, flags, mode);
+}
+
+FILE* fopen(const char* path, const char* mode)
+{
+  REAL(FILE*, fopen, (const char*, const char*))
+  return fails("open") ? NULL : real(path, mode);
+}
+
+FILE* fopen64(const char* path, const char* mode)
+{
+  REAL(FILE*, fopen64, (const char*, const char*))
+  return fails("open") ? NULL : real(path, mode);
 }

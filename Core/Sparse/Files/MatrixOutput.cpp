@@ -18,6 +18,12 @@ namespace {
 
 constexpr std::size_t memberBytes = std::size_t(1) << 20, membersAtOnce = 32;
 
+std::string folderOf(const std::string& path)
+{
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
 std::string nameOfDescriptor(int descriptor)
 {
   return "/proc/self/fd/" + std::to_string(descriptor);
@@ -27,8 +33,7 @@ std::string nameOfDescriptor(int descriptor)
 /// Returns a negative number if the file system has no such files, or if the file could not be named later.
 int openNameless(const std::string& path)
 {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  const int descriptor = open(folderOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
   if (descriptor < 0 || access(nameOfDescriptor(descriptor).c_str(), F_OK) == 0)
     return descriptor;
   close(descriptor);
@@ -43,6 +48,7 @@ MatrixOutput::MatrixOutput(const Context& context, const std::string& path)
   if (path == "-")
     return;
   file_ = std::make_unique<AtomicFile>(path);
+  AtomicFile::removeAbandoned(folderOf(path));
   descriptor_ = openNameless(path);
   nameless_ = descriptor_ >= 0;
   if (nameless_) {
