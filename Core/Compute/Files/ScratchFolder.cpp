@@ -32,14 +32,16 @@ Folders& folders()
   return folders;
 }
 
-/// Never throws: destructors call it. Without memory it tries a second time.
+/// Never throws: destructors call it. Without memory, which the standard library tells in two ways, it tries
+/// a second time.
 void removeWhole(const std::string& path) noexcept
 {
   for (int attempt = 0; attempt < 2; ++attempt)
     try {
-      std::error_code ignored;
-      fs::remove_all(path, ignored);
-      return;
+      std::error_code failure;
+      fs::remove_all(path, failure);
+      if (!failure)
+        return;
     } catch (const std::bad_alloc&) {
     }
 }

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,6 +13,22 @@
 
 namespace tessera {
 namespace {
+
+struct Descriptor {
+  int file;
+  ~Descriptor()
+  {
+    if (file >= 0)
+      close(file);
+  }
+};
+
+/// Throws where the machine is at fault, not the file.
+void checkMachine(int failure, const std::string& path)
+{
+  if (failure == EIO || failure == EMFILE || failure == ENFILE || failure == ENOMEM)
+    throw std::system_error(failure, std::generic_category(), path);
+}
 
 /// Appends the rest of an open file.
 std::string appendRest(int file, const std::string& path, std::string& text)
@@ -34,6 +51,7 @@ std::string appendRest(int file, const std::string& path, std::string& text)
       pollfd wanted{file, POLLIN, 0};
       poll(&wanted, 1, -1);
     } else if (got < 0 && failure != EINTR) {
+      checkMachine(failure, path);
       return "the file cannot be read to its end (" + std::string(std::strerror(failure)) + ")";
     }
   }
@@ -45,6 +63,9 @@ TextFile readTextFile(const std::string& path)
 {
   TextFile result;
   const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0)
+    checkMachine(errno, path);
+  const Descriptor closesIt{file};
   struct stat status {};
   if (file < 0 || fstat(file, &status) != 0)
     result.failure = errno == ENOENT
@@ -56,8 +77,6 @@ TextFile readTextFile(const std::string& path)
     result.failure = "this is no file but a device";
   else
     result.failure = appendRest(file, path, result.text);
-  if (file >= 0)
-    close(file);
   return result;
 }
 

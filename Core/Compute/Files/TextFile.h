@@ -11,7 +11,8 @@ struct TextFile {
 };
 
 /// Reads a file or a pipe that somebody writes to. Devices are refused, since some never end, and a pipe
-/// without a writer is empty. Throws Error(outOfMemory) if the content does not fit into memory.
+/// without a writer is empty. Throws Error(outOfMemory) if the content does not fit into memory, and
+/// std::system_error if a disk fails or too many files are open.
 TextFile readTextFile(const std::string& path);
 
 }
