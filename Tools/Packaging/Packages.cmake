@@ -22,7 +22,11 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/_tessera DESTINATION ${CMAKE_INSTALL_DAT
 if(TESSERA_RELOCATABLE)
   # The C library comes with the system, which has it newer or as new as the one of the build.
   install(RUNTIME_DEPENDENCY_SET shared_libraries COMPONENT programs DESTINATION ${CMAKE_INSTALL_LIBDIR}
-    PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util)\\.so" "^libcuda\\.so")
+    PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util)\\.so" "^libcuda\\.so" "^libcurl\\.so")
+  add_library(no_network SHARED ${CMAKE_CURRENT_LIST_DIR}/NoNetwork.c)
+  set_target_properties(no_network PROPERTIES OUTPUT_NAME curl SOVERSION 4)
+  target_link_options(no_network PRIVATE LINKER:--version-script=${CMAKE_CURRENT_LIST_DIR}/NoNetwork.map)
+  install(TARGETS no_network LIBRARY NAMELINK_SKIP COMPONENT programs DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 
 # Debian asks each package for these two files.
