@@ -32,6 +32,41 @@ std::string whereIn(const std::string& file, const toml::source_region& region)
   return file + ":" + std::to_string(region.begin.line);
 }
 
+/// Where a string that begins at `at` ends: behind its closing quotes, or at the end of a line that lacks
+/// them.
+std::size_t endOfString(std::string_view text, std::size_t at)
+{
+  const char quote = text[at];
+  const bool isLong = text.substr(at, 3) == std::string(3, quote);
+  const std::string quotes(isLong ? 3 : 1, quote);
+  for (at += quotes.size(); at < text.size(); at += quote == '"' && text[at] == '\\' ? 2 : 1) {
+    if (text.substr(at, quotes.size()) == quotes)
+      return at + quotes.size();
+    if (!isLong && text[at] == '\n')
+      return at;
+  }
+  return text.size();
+}
+
+/// TOML has characters beyond ASCII in strings and comments alone. toml++ 3 runs into undefined behaviour on
+/// others.
+void checkCharacters(std::string_view text, const std::string& file)
+{
+  constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
+  std::size_t at = text.starts_with(byteOrderMark) ? byteOrderMark.size() : 0;
+  while (at < text.size()) {
+    if (text[at] == '#')
+      at = std::min(text.find('\n', at), text.size());
+    else if (text[at] == '"' || text[at] == '\'')
+      at = endOfString(text, at);
+    else if (static_cast<unsigned char>(text[at]) < 0x80)
+      ++at;
+    else
+      failUsage(file + ":" + std::to_string(1 + std::ranges::count(text.substr(0, at), '\n')),
+                "a character beyond ASCII outside of quotes", allowed);
+  }
+}
+
 std::string valueText(const toml::node& node, const std::string& file, const std::string& name)
 {
   if (const auto* text = node.as_string())
@@ -74,6 +109,7 @@ void push(toml::array& values, const TomlEntry& entry)
 
 ParameterMap parseTomlText(std::string_view text, const std::string& name)
 {
+  checkCharacters(text, name);
   toml::table table;
   try {
     table = toml::parse(text, name);
