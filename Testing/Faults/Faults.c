@@ -197,24 +197,30 @@ FAULT(rename, "rename", -1, (const char* from, const char* to), (from, to))
             FAULT(fsync, "fsync", -1, (int file), (file))
                 FAULT(mkdir, "mkdir", -1, (const char* path, mode_t mode), (path, mode))
 
-                    int open(const char* path, int flags, ...)
+    /* A full disk does not keep anybody from opening a file to read it. */
+    static int needsRoom(int writes)
+{
+  return writes || failure != ENOSPC;
+}
+
+int open(const char* path, int flags, ...)
 {
   va_list arguments;
   va_start(arguments, flags);
   const int mode = va_arg(arguments, int);
   va_end(arguments);
   REAL(int, open, (const char*, int, ...))
-  return fails("open") ? -1 : real(path, flags, mode);
+  return needsRoom((flags & O_ACCMODE) != O_RDONLY) && fails("open") ? -1 : real(path, flags, mode);
 }
 
 FILE* fopen(const char* path, const char* mode)
 {
   REAL(FILE*, fopen, (const char*, const char*))
-  return fails("open") ? NULL : real(path, mode);
+  return needsRoom(mode[0] != 'r') && fails("open") ? NULL : real(path, mode);
 }
 
 FILE* fopen64(const char* path, const char* mode)
 {
   REAL(FILE*, fopen64, (const char*, const char*))
-  return fails("open") ? NULL : real(path, mode);
+  return needsRoom(mode[0] != 'r') && fails("open") ? NULL : real(path, mode);
 }
