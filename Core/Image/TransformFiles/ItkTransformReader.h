@@ -4,8 +4,7 @@
 
 namespace tessera {
 
-/// What readItkTransforms() returns or throws, always read in this process. readItkTransforms() reads in
-/// another one where ImageProcess runs.
+/// Reads as readItkTransforms() does, but always in this process.
 std::vector<ItkTransform> readItkTransformsHere(const std::string& path);
 
 }
