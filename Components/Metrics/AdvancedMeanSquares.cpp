@@ -17,11 +17,25 @@ const Parameter<bool>& useNormalization()
   return p;
 }
 
+const Parameter<double>& outlierDifference()
+{
+  static const auto p = [] {
+    auto row = realParameter("OutlierDifference", 0, Arity::perLevel, "intensity",
+                             "differences much larger than this are outliers, which count as this at most "
+                             "(Geman and McClure); 0: none are");
+    row.minimum = 0;
+    return row;
+  }();
+  return p;
+}
+
 }
 
 AdvancedMeanSquares::AdvancedMeanSquares(const Parameters& parameters, std::size_t level,
                                          const LevelFacts& facts)
 {
+  if (const double outlier = parameters.get(outlierDifference(), level); outlier > 0)
+    inverseOutlierSquare_ = 1 / (outlier * outlier);
   if (!parameters.get(useNormalization(), level))
     return;
   const double largest =
@@ -33,8 +47,11 @@ AdvancedMeanSquares::AdvancedMeanSquares(const Parameters& parameters, std::size
 const ComponentDescription& AdvancedMeanSquares::description()
 {
   static const ComponentDescription description = [] {
-    ComponentDescription d{
-        "Metric", "AdvancedMeanSquares", {}, "mean of squared intensity differences", {useNormalization()}};
+    ComponentDescription d{"Metric",
+                           "AdvancedMeanSquares",
+                           {},
+                           "mean of squared intensity differences",
+                           {useNormalization(), outlierDifference()}};
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;

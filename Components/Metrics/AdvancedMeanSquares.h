@@ -7,6 +7,11 @@ namespace tessera {
 
 /// Mean of squared intensity differences: mean (moving - fixed)^2. (UseNormalization "true") multiplies it by
 /// 100 / d^2, where d is the largest difference that the two images can have.
+///
+/// With an (OutlierDifference S) a sample counts with d^2 / (1 + d^2 / S^2) in place of d^2, where d = moving
+/// - fixed: like the square where d is small, and never more than S^2 (Geman and McClure, "Statistical
+/// methods for tomographic image reconstruction", 1987). So samples that have no counterpart in the other
+/// image, and those that leave the moving image, change the value by little.
 class AdvancedMeanSquares {
 public:
   struct Sums {
@@ -16,7 +21,7 @@ public:
   };
 
   struct Table {
-    double value = 0, weight = 0; // slope = weight (m - f)
+    double value = 0, weight = 0; // slope = weight (m - f) / (1 + (m - f)^2 / S^2)^2
   };
 
   AdvancedMeanSquares(const Parameters&, std::size_t level, const LevelFacts&);
@@ -27,8 +32,8 @@ public:
   Sums zeroSums() const { return {}; }
   TESSERA_HOST_DEVICE void accumulate(Sums& sums, float fixed, float moving) const
   {
-    const double difference = static_cast<double>(moving) - fixed;
-    sums.squares += difference * difference;
+    const double difference = static_cast<double>(moving) - fixed, square = difference * difference;
+    sums.squares += square / (1 + square * inverseOutlierSquare_);
   }
   TESSERA_HOST_DEVICE Table finish(const Sums& sums, std::size_t valid) const
   {
@@ -38,11 +43,13 @@ public:
   TESSERA_HOST_DEVICE double value(const Table& table) const { return table.value; }
   TESSERA_HOST_DEVICE float slope(const Table& table, float fixed, float moving) const
   {
-    return static_cast<float>(table.weight * (static_cast<double>(moving) - fixed));
+    const double difference = static_cast<double>(moving) - fixed,
+                 excess = 1 + difference * difference * inverseOutlierSquare_;
+    return static_cast<float>(table.weight * difference / (excess * excess));
   }
 
 private:
-  double normalization_ = 1;
+  double normalization_ = 1, inverseOutlierSquare_ = 0; // 1 / S^2, or 0 without outliers
 };
 
 }

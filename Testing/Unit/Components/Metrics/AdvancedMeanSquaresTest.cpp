@@ -2,6 +2,8 @@
 
 #include "Testing/Support/Checks/MetricChecks.h"
 
+#include <cmath>
+
 namespace tessera {
 namespace {
 
@@ -33,6 +35,25 @@ TEST(AdvancedMeanSquaresTest, SlopesMatchFiniteDifferences)
 
   // Quadratic: central differences are exact but for rounding of slopes to float.
   expectSlopesMatchFiniteDifferences<AdvancedMeanSquares>("", facts, fixed, moving, 0.5f, 1e-6);
+}
+
+TEST(AdvancedMeanSquaresTest, OutliersCountAsTheirDifferenceAtMost)
+{
+  const auto result =
+      evaluateMetric<AdvancedMeanSquares>("(OutlierDifference 10)", facts, {0, 0, 0}, {1, 10, -2000});
+
+  const double ofOutlier = 2000.0 * 2000 / (1 + 2000.0 * 2000 / 100);
+  EXPECT_DOUBLE_EQ(result.value, (1 / 1.01 + 50 + ofOutlier) / 3);
+  EXPECT_FLOAT_EQ(result.slopes[1], 2 * 10 / 4.0f / 3);
+  EXPECT_LT(std::abs(result.slopes[2]), 1e-5);
+}
+
+TEST(AdvancedMeanSquaresTest, SlopesWithOutliersMatchFiniteDifferences)
+{
+  const Intensities fixed = randomIntensities(50, 5), moving = randomIntensities(50, 6);
+
+  expectSlopesMatchFiniteDifferences<AdvancedMeanSquares>("(OutlierDifference 30)", facts, fixed, moving,
+                                                          0.01f, 1e-5);
 }
 
 TEST(AdvancedMeanSquaresTest, AgreesWithNaiveSumAtAwkwardSizesAndStripes)

@@ -59,6 +59,7 @@ TEST(MetricsOnCudaTest, MeanSquaresAreThoseOfTheCpu)
   TESSERA_NEEDS_GPU();
   expectSums<MS>("");
   expectSums<MS>("(UseNormalization \"true\")\n");
+  expectSums<MS>("(OutlierDifference 20)\n");
 }
 
 TEST(MetricsOnCudaTest, CorrelationIsThatOfTheCpu)
