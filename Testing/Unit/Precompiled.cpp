@@ -1,0 +1,1 @@
+// CMake makes the headers that all unit tests share from this file.
