@@ -1,5 +1,6 @@
 #include "Tools/Register/StageInputs.h"
 
+#include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Image/Files/ImageFile.h"
@@ -164,14 +165,6 @@ void checkMasks(const InputHeaders& headers)
   checkGridsOverlap<D>("-mMask", headers.moving, headers.movingMasks);
 }
 
-/// Whether a symmetric matrix has positive determinants of all leading parts.
-template <int D>
-bool isPositiveDefinite(const Matrix<D>& m)
-{
-  const double two = m[0][0] * m[1][1] - m[0][1] * m[1][0];
-  return m[0][0] > 0 && two > 0 && (D == 2 || determinant(m) > 0);
-}
-
 /// Reads a weight for each pair or, row by row, the upper triangle of the covariance of its error. The weight
 /// of a covariance is the inverse of its mean variance. Weights are divided by their mean.
 template <int D>
@@ -203,7 +196,7 @@ void readWeights(const std::string& path, PointPairs<D>& pairs)
           covariance[row][column] = covariance[column][row] = words.nextNumber("an entry");
         trace += covariance[row][row];
       }
-      if (!isPositiveDefinite<D>(covariance))
+      if (!choleskyFactor<D>(covariance))
         words.fail("a covariance that is not positive definite");
       pairs.weights.push_back(D / trace);
     }

@@ -88,23 +88,6 @@ std::optional<double> bestSmoothing(const Context& context, const SplineModel<D>
   return best ? std::optional(std::pow(10.0, *best)) : std::nullopt;
 }
 
-/// L with L L^T = matrix. Throws std::invalid_argument if that is not positive definite.
-template <int D>
-Matrix<D> choleskyFactor(const Matrix<D>& matrix)
-{
-  Matrix<D> factor{};
-  for (std::size_t i = 0; i < D; ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      double rest = matrix[i][j];
-      for (std::size_t k = 0; k < j; ++k)
-        rest -= factor[i][k] * factor[j][k];
-      if (i == j && !(rest > 0))
-        throw std::invalid_argument("a covariance that is not positive definite");
-      factor[i][j] = i == j ? std::sqrt(rest) : rest / factor[j][j];
-    }
-  return factor;
-}
-
 /// The factors of rows for errors of landmarks, and their inverses. The mean of inverse variances becomes 1.
 template <int D>
 struct Whitening {
@@ -116,7 +99,10 @@ struct Whitening {
     const auto n = static_cast<double>(landmarks);
     double mean = 0;
     for (const Matrix<D>& covariance : errors.covariances) {
-      inverses.push_back(choleskyFactor<D>(covariance));
+      const std::optional<Matrix<D>> factor = choleskyFactor<D>(covariance);
+      if (!factor)
+        throw std::invalid_argument("a covariance that is not positive definite");
+      inverses.push_back(*factor);
       factors.matrices.push_back(inverse(inverses.back()));
       for (const auto& row : factors.matrices.back()) // its squares are the trace of the inverse
         for (const double entry : row)
@@ -147,6 +133,22 @@ struct Whitening {
   }
 };
 
+}
+
+template <int D>
+std::optional<Matrix<D>> choleskyFactor(const Matrix<D>& matrix)
+{
+  Matrix<D> factor{};
+  for (std::size_t i = 0; i < D; ++i)
+    for (std::size_t j = 0; j <= i; ++j) {
+      double rest = matrix[i][j];
+      for (std::size_t k = 0; k < j; ++k)
+        rest -= factor[i][k] * factor[j][k];
+      if (i == j && !(rest > 0))
+        return std::nullopt;
+      factor[i][j] = i == j ? std::sqrt(rest) : rest / factor[j][j];
+    }
+  return factor;
 }
 
 template <int D>
@@ -190,6 +192,8 @@ std::optional<SmoothedLandmarks> smoothedLandmarks(const Context& context, const
   return result;
 }
 
+template std::optional<Matrix<2>> choleskyFactor<2>(const Matrix<2>&);
+template std::optional<Matrix<3>> choleskyFactor<3>(const Matrix<3>&);
 template std::optional<SmoothedLandmarks> smoothedLandmarks(const Context&, const SplineModel<2>&,
                                                             std::span<const double>, const LandmarkErrors<2>&,
                                                             std::optional<double>);
