@@ -124,8 +124,12 @@ KnownGpu findOut(const Device& device)
   std::vector<std::string> assumed;
   const GpuRates scaled = ratesByAttributes(told, assumed);
   const std::string path = gpuRatesPath(scaled.gpu);
-  if (const std::optional<GpuRates> stored = storedGpuRates(scaled.gpu))
-    return {*stored, told.name, "rates of " + path, false};
+  if (std::optional<GpuRates> stored = storedGpuRates(scaled.gpu)) {
+    std::vector<std::string> unusable = replaceUnusable(*stored, scaled);
+    for (std::string& rate : unusable)
+      rate += " is 0 there and by what the driver says here";
+    return {*stored, told.name, "rates of " + path + joined(unusable), false};
+  }
   const auto unmeasured = [&](const std::string& why) {
     return KnownGpu{scaled, told.name,
                     "rates by what the driver tells (not measured: " + why + joined(assumed) + ")", false};

@@ -225,11 +225,14 @@ std::size_t chosenBlockSize(std::span<const double> seconds, std::span<const int
 {
   constexpr double resolution = 1.01, usual = 128;
   const double least = *std::min_element(seconds.begin(), seconds.end());
-  std::size_t best = seconds.size();
+  std::size_t best = 0;
+  bool isFound = false; // not if a prediction is no number
   const auto distance = [&](std::size_t i) { return std::abs(std::log2(threads[i] / usual)); };
   for (std::size_t i = 0; i < seconds.size(); ++i)
-    if (seconds[i] <= resolution * least && (best == seconds.size() || distance(i) < distance(best)))
+    if (seconds[i] <= resolution * least && (!isFound || distance(i) < distance(best))) {
       best = i;
+      isFound = true;
+    }
   return best;
 }
 

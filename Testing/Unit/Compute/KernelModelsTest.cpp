@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace tessera {
@@ -244,6 +245,8 @@ TEST(KernelModels, OfEquallyFastBlockSizesTheOneNearestTo128ThreadsIsChosen)
   EXPECT_EQ(chosen({1, 1.005, 1.02, 1.3, 2}), 1u); // 128 is slower by more than a hundredth
   EXPECT_EQ(chosen({3, 1.005, 2, 1, 1.001}), 1u);  // 64 and 256 are as near, the smaller comes first
   EXPECT_EQ(chosen({3, 3, 3, 3, 1}), 4u);
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(chosen({none, none, none, none, none}), 0u); // and no index beyond the block sizes
 }
 
 }
