@@ -191,9 +191,12 @@ Context contextFor(const CompareOptions& options, std::size_t voxels, RunLog& lo
       chooseDevice(options.device, "--device", options.device == "auto" ? whyNotWorthCuda(cpuSeconds) : "");
   Context context = makeContext(choice.device, options.threads);
   const double needed = bytesOfVoxel * static_cast<double>(voxels);
-  if (context.onCuda() && needed > usableDeviceMemory(context)) {
-    const std::string why = "the images need " + memoryText(needed) + " of the GPU's memory, "
-                            + memoryText(usableDeviceMemory(context)) + " are free";
+  constexpr double maxVoxels = 4294967295; // which a bin of the histogram counts on a GPU
+  if (context.onCuda() && (needed > usableDeviceMemory(context) || static_cast<double>(voxels) > maxVoxels)) {
+    const std::string why = static_cast<double>(voxels) > maxVoxels
+                                ? "the images have more than 4294967295 voxels"
+                                : "the images need " + memoryText(needed) + " of the GPU's memory, "
+                                      + memoryText(usableDeviceMemory(context)) + " are free";
     if (options.device != "auto")
       throw Error(ExitCode::device, "--device " + options.device + ": " + why + ". Allowed: cpu, auto.");
     choice = {Device{}, "cpu: " + why};

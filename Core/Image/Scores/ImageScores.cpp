@@ -26,7 +26,7 @@ void addTo(ScoreSums& all, const ScoreSums& part)
   }
 }
 
-using Histogram = std::vector<std::uint32_t>;
+using Histogram = std::vector<std::uint64_t>;
 
 void addTo(Histogram& all, const Histogram& part)
 {
@@ -165,7 +165,8 @@ public:
   }
   Histogram histogram(const std::array<float, 2>& least, const std::array<double, 2>& binsAValue) const
   {
-    return scoreHistogramOnCuda(context_, images_, least, binsAValue);
+    const std::vector<std::uint32_t> counts = scoreHistogramOnCuda(context_, images_, least, binsAValue);
+    return Histogram(counts.begin(), counts.end());
   }
   std::optional<double> structuralSimilarity(double greyRange) const
   {
