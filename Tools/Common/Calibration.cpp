@@ -277,7 +277,7 @@ double Calibration::cudaScale() const
 
 std::string whyNotWorthCuda(double cpuSeconds)
 {
-  const double startSeconds = shippedCalibration().cudaStartSeconds;
+  const double startSeconds = storedCalibration().cudaStartSeconds;
   return cpuSeconds > startSeconds ? ""
                                    : "predicted " + decimals(cpuSeconds, 3) + " s, CUDA takes "
                                          + decimals(startSeconds, 3) + " s to start";
