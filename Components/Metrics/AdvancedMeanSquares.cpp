@@ -35,7 +35,7 @@ AdvancedMeanSquares::AdvancedMeanSquares(const Parameters& parameters, std::size
                                          const LevelFacts& facts)
 {
   if (const double outlier = parameters.get(outlierDifference(), level); outlier > 0)
-    inverseOutlierSquare_ = 1 / (outlier * outlier);
+    inverseOutlier_ = 1 / outlier;
   if (!parameters.get(useNormalization(), level))
     return;
   const double largest =

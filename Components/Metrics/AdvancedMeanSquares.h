@@ -32,8 +32,8 @@ public:
   Sums zeroSums() const { return {}; }
   TESSERA_HOST_DEVICE void accumulate(Sums& sums, float fixed, float moving) const
   {
-    const double difference = static_cast<double>(moving) - fixed, square = difference * difference;
-    sums.squares += square / (1 + square * inverseOutlierSquare_);
+    const double difference = static_cast<double>(moving) - fixed, ratio = difference * inverseOutlier_;
+    sums.squares += difference * difference / (1 + ratio * ratio);
   }
   TESSERA_HOST_DEVICE Table finish(const Sums& sums, std::size_t valid) const
   {
@@ -43,13 +43,13 @@ public:
   TESSERA_HOST_DEVICE double value(const Table& table) const { return table.value; }
   TESSERA_HOST_DEVICE float slope(const Table& table, float fixed, float moving) const
   {
-    const double difference = static_cast<double>(moving) - fixed,
-                 excess = 1 + difference * difference * inverseOutlierSquare_;
+    const double difference = static_cast<double>(moving) - fixed, ratio = difference * inverseOutlier_,
+                 excess = 1 + ratio * ratio;
     return static_cast<float>(table.weight * difference / (excess * excess));
   }
 
 private:
-  double normalization_ = 1, inverseOutlierSquare_ = 0; // 1 / S^2, or 0 without outliers
+  double normalization_ = 1, inverseOutlier_ = 0; // 1 / S, or 0 without outliers
 };
 
 }
