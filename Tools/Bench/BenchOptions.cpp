@@ -60,7 +60,7 @@ ProgramText benchText()
          ownOption("no-itk", "", "resample and pyramid: without ITK's filters"),
          ownOption("counts", "",
                    "model: runs each kernel once, for a profiler, and writes what the model counts"),
-         ownOption("model", "", "calibrate: microbenchmarks of a GPU, in less than 10 s")}},
+         ownOption("model", "", "calibrate: microbenchmarks of a GPU, in about a second")}},
        {"How",
         {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N, spgemm also cuda:N,M (default: auto)"),
          ownOption("repeats", "N",

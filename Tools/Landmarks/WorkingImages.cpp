@@ -129,7 +129,7 @@ LinearPlaces<D>::LinearPlaces(const ImageGeometry<D>& grid, const AffineMap<D>& 
       double index = indexFromPoint.offset[d];
       for (std::size_t axis = 0; axis < D; ++axis)
         index += indexFromPoint.matrix[d][axis] * points.mm[axis][i];
-      index = index > 0 ? index < last ? index : last : 0; // of NaN 0
+      index = index > 0 ? index < last ? index : last : 0; // NaN becomes 0
       const auto low = static_cast<std::uint32_t>(index);
       offset_[i] += stride * low;
       step_[d][i] = low + 1 < grid.size[d] ? stride : 0;
