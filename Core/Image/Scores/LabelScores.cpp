@@ -37,36 +37,42 @@ void advance(Size<D>& index, const Size<D>& size)
   }
 }
 
-/// The surface of a label, in the box.
+/// The surface of a label, in the box with a margin of one voxel: ITK's distances are to voxels of the
+/// surface that have a neighbour beside it.
 template <int D>
 typename Binary<D>::Pointer surfaceOf(const Image<D>& image, int label, const Box<D>& box)
 {
   const auto surface = Binary<D>::New();
-  typename Binary<D>::SizeType size;
-  for (int d = 0; d < D; ++d)
-    size[static_cast<unsigned>(d)] = box.last[d] - box.first[d] + 1;
-  surface->SetRegions(size);
-  surface->SetSpacing(image.geometry.spacingMm.data());
-  surface->Allocate();
-  Size<D> stride;
-  for (int d = 0; d < D; ++d)
+  typename Binary<D>::SizeType paddedSize;
+  Size<D> size, stride, paddedStride;
+  std::size_t count = 1, first = 0;
+  for (int d = 0; d < D; ++d) {
+    size[d] = box.last[d] - box.first[d] + 1;
+    paddedSize[static_cast<unsigned>(d)] = size[d] + 2;
     stride[d] = d == 0 ? 1 : stride[d - 1] * image.geometry.size[d - 1];
+    paddedStride[d] = d == 0 ? 1 : paddedStride[d - 1] * (size[d - 1] + 2);
+    count *= size[d];
+    first += paddedStride[d];
+  }
+  surface->SetRegions(paddedSize);
+  surface->SetSpacing(image.geometry.spacingMm.data());
+  surface->Allocate(true);
   const auto wanted = static_cast<float>(label);
-  Size<D> index{}, boxSize;
-  for (int d = 0; d < D; ++d)
-    boxSize[d] = size[static_cast<unsigned>(d)];
+  Size<D> index{};
   unsigned char* out = surface->GetBufferPointer();
-  for (std::size_t i = 0; i < surface->GetPixelContainer()->Size(); ++i, advance<D>(index, boxSize)) {
-    std::size_t voxel = 0;
-    for (int d = 0; d < D; ++d)
+  for (std::size_t i = 0; i < count; ++i, advance<D>(index, size)) {
+    std::size_t voxel = 0, padded = first;
+    for (int d = 0; d < D; ++d) {
       voxel += stride[d] * (box.first[d] + index[d]);
+      padded += paddedStride[d] * index[d];
+    }
     bool isOnSurface = false;
     for (int d = 0; d < D; ++d) {
       const std::size_t place = box.first[d] + index[d];
       isOnSurface = isOnSurface || place == 0 || place + 1 == image.geometry.size[d]
                     || image.voxels[voxel - stride[d]] != wanted || image.voxels[voxel + stride[d]] != wanted;
     }
-    out[i] = image.voxels[voxel] == wanted && isOnSurface;
+    out[padded] = image.voxels[voxel] == wanted && isOnSurface;
   }
   return surface;
 }
