@@ -118,7 +118,7 @@ ProgramText landmarksText()
       "score measures a registration by landmarks: the distances between mapped points of the fixed image "
       "and the corresponding points of the moving image. score TABLE does so for a line a case, with values "
       "separated by tabs; its columns are id and the options of a case by their names. detect finds "
-      "keypoints of a 3D image; track finds them in another image, too.",
+      "keypoints of an image; track finds them in another image, too.",
       {{"A case (score)",
         {{"fp", "FILE", "landmarks of the fixed image"},
          {"mp", "FILE", "landmarks of the moving image, in the same order"},
@@ -144,6 +144,7 @@ ProgramText landmarksText()
          ownOption("json", "FILE", "write the summaries as JSON"),
          ownOption("csv", "FILE", "write a line a point")}},
        findOptionsText(),
+       {"Reading images", readingOptionsOfImages()},
        commonOptions()},
       exitCodesText()};
 }
