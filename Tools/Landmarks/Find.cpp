@@ -62,8 +62,7 @@ std::string whyNoCuda(const FindOptions& options, const TrackingScene<D>& scene)
     return "2D images are tracked on the CPU";
   if (options.device != "auto")
     return "";
-  const ImageGeometry<D> grid =
-      workingGrid(Context{Device{}, options.threads}, scene.fixed, scene.spacingMm, 0);
+  const ImageGeometry<D> grid = workingGrid(scene.fixed, scene.spacingMm, 0);
   return whyNotWorthCuda(cpuSecondsOfVoxel * static_cast<double>(grid.voxelCount()) / options.threads);
 }
 
@@ -119,7 +118,7 @@ int detectIn(const FindOptions& options, RunLog& log)
   const LoadedSide<D> fixed =
       loadSide<D>("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
   Context context{Device{}, options.threads};
-  const ImageGeometry<D> grid = workingGrid(context, fixed, spacingFor(options, fixed), 0);
+  const ImageGeometry<D> grid = workingGrid(fixed, spacingFor(options, fixed), 0);
   const ImagePointer<D> image = sampledOn<D>(context, grid, *smoothedFor(context, grid, fixed.image), {});
   std::vector<Vec<D>> pointsMm;
   const std::vector<std::uint8_t> mask = maskOn(context, grid, fixed);

@@ -199,7 +199,7 @@ std::vector<Displacement> displacements(const Context& context, const DescribedI
 std::string whySelfSimilarityNotOnCuda(const Context& context, const TrackingScene<3>& scene)
 {
   const auto voxels =
-      static_cast<double>(workingGrid(context, scene.fixed, scene.spacingMm, marginVoxels).voxelCount());
+      static_cast<double>(workingGrid(scene.fixed, scene.spacingMm, marginVoxels).voxelCount());
   // descriptors of the moving image are made beside those of the fixed one and the distinctiveness
   const double needed = voxels
                             * std::max(12 + FoerstnerKeypoints::keptBytesOfVoxel
@@ -217,7 +217,7 @@ std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const Track
                                                    RunLog& log)
 {
   PartClock clock(log);
-  const ImageGeometry<D> grid = workingGrid(context, scene.fixed, scene.spacingMm, marginVoxels);
+  const ImageGeometry<D> grid = workingGrid(scene.fixed, scene.spacingMm, marginVoxels);
   const ImagePointer<D> fixedImage =
       sampledOn<D>(context, grid, *smoothedFor(context, grid, scene.fixed.image), {});
   clock.done("fixed image on the working grid");

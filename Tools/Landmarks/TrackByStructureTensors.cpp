@@ -21,7 +21,7 @@ structuretensors::Window windowOf(const TrackingScene<3>& scene)
 
 std::string whyTensorsNotOnCuda(const Context& context, const TrackingScene<3>& scene)
 {
-  const auto voxels = static_cast<double>(workingGrid(context, scene.fixed, scene.spacingMm, 0).voxelCount());
+  const auto voxels = static_cast<double>(workingGrid(scene.fixed, scene.spacingMm, 0).voxelCount());
   return whyNoTensorSearchOnCuda(context, windowOf(scene), 2 * voxels);
 }
 
@@ -73,7 +73,7 @@ std::vector<TrackedPoint<3>> trackByStructureTensors(Context& context, const Tra
                                                      RunLog& log)
 {
   PartClock clock(log);
-  const ImageGeometry<3> grid = workingGrid(context, scene.fixed, scene.spacingMm, 0);
+  const ImageGeometry<3> grid = workingGrid(scene.fixed, scene.spacingMm, 0);
   const ImagePointer<3> fixedImage =
       sampledOn<3>(context, grid, *smoothedFor(context, grid, scene.fixed.image), {});
   const std::vector<std::uint8_t> mask = maskOn(context, grid, scene.fixed);

@@ -50,12 +50,10 @@ Vec<D> pointOf(const PointBatch<D>& points, std::size_t i)
   return point;
 }
 
-/// The box of the voxels that may be used.
+/// Shrinks the box from low to high, which is that of an image of this size, to the voxels that are inside.
 template <int D>
-void shrinkToMask(const Context& context, const LoadedSide<D>& side, Vec<D>& low, Vec<D>& high)
+void shrinkTo(const std::vector<std::uint8_t>& inside, const Size<D>& size, Vec<D>& low, Vec<D>& high)
 {
-  const Size<D>& size = side.image->geometry.size;
-  const std::vector<std::uint8_t> inside = maskOn<D>(context, side.image->geometry, side);
   std::swap(low, high);
   for (std::size_t first = 0, row = 0; first < inside.size(); first += size[0], ++row) {
     const auto begin = inside.begin() + static_cast<std::ptrdiff_t>(first),
@@ -95,6 +93,8 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
     for (const std::size_t length : side.image->geometry.size)
       if (length < 2)
         throw Error(ExitCode::usage, path + ": one voxel along an axis. Allowed: at least two along each.");
+    for (std::size_t d = 0; d < D; ++d)
+      side.lastVoxel[d] = static_cast<double>(side.image->geometry.size[d] - 1);
   });
   if (maskPath.empty())
     return side;
@@ -105,6 +105,7 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
     if (std::ranges::count(inside, 1) == 0)
       throw Error(ExitCode::usage,
                   maskPath + ": no voxel of " + path + " lies in this mask. Allowed: a mask of this image.");
+    shrinkTo<D>(inside, side.image->geometry.size, side.firstVoxel, side.lastVoxel);
   });
   return side;
 }
@@ -157,18 +158,13 @@ void LinearPlaces<D>::values(const float* voxels, float* out, std::size_t stride
 }
 
 template <int D>
-ImageGeometry<D> workingGrid(const Context& context, const LoadedSide<D>& fixed, double spacingMm,
-                             int marginVoxels)
+ImageGeometry<D> workingGrid(const LoadedSide<D>& fixed, double spacingMm, int marginVoxels)
 {
   const ImageGeometry<D>& image = fixed.image->geometry;
-  Vec<D> low{}, high{};
-  for (std::size_t d = 0; d < D; ++d)
-    high[d] = static_cast<double>(image.size[d] - 1);
-  if (fixed.mask)
-    shrinkToMask<D>(context, fixed, low, high);
+  Vec<D> low = fixed.firstVoxel;
   ImageGeometry<D> grid = image;
   for (std::size_t d = 0; d < D; ++d) {
-    const double voxels = (high[d] - low[d]) * image.spacingMm[d] / spacingMm;
+    const double voxels = (fixed.lastVoxel[d] - low[d]) * image.spacingMm[d] / spacingMm;
     low[d] -= marginVoxels * spacingMm / image.spacingMm[d];
     grid.size[d] =
         static_cast<std::size_t>(std::floor(voxels + 0.5)) + 1 + 2 * static_cast<std::size_t>(marginVoxels);
@@ -228,7 +224,7 @@ std::vector<std::uint8_t> maskOn(const Context& context, const ImageGeometry<D>&
                                   const std::string&, int, RunLog&);                                         \
   template double spacingOf(const ImageGeometry<D>&);                                                        \
   template class LinearPlaces<D>;                                                                            \
-  template ImageGeometry<D> workingGrid(const Context&, const LoadedSide<D>&, double, int);                  \
+  template ImageGeometry<D> workingGrid(const LoadedSide<D>&, double, int);                                  \
   template ImagePointer<D> smoothedFor(Context&, const ImageGeometry<D>&, const ImagePointer<D>&);           \
   template ImagePointer<D> sampledOn(const Context&, const ImageGeometry<D>&, const Image<D>&,               \
                                      const PointMap<D>&);                                                    \

@@ -21,7 +21,8 @@ using PointMap = std::function<void(PointBatch<D>&)>;
 template <int D>
 struct LoadedSide {
   ImagePointer<D> image;
-  MaskPointer<D> mask, finite; // null: none
+  MaskPointer<D> mask, finite;      // null: none
+  Vec<D> firstVoxel{}, lastVoxel{}; // indices: the box of the voxels in the mask, or of the whole image
 
   bool mayUse(const Vec<D>& pointMm) const
   {
@@ -38,7 +39,7 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
 /// The grid that landmarks are looked for in: cubic voxels along the axes of the fixed image, about the box
 /// of its mask (or the whole image) with `marginVoxels` more on each side.
 template <int D>
-ImageGeometry<D> workingGrid(const Context&, const LoadedSide<D>& fixed, double spacingMm, int marginVoxels);
+ImageGeometry<D> workingGrid(const LoadedSide<D>& fixed, double spacingMm, int marginVoxels);
 
 /// The edge of a cube with the volume of a voxel of the image.
 template <int D>
