@@ -18,12 +18,7 @@ constexpr std::size_t voxelsAChunk = std::size_t(1) << 18;
 
 void addTo(ScoreSums& all, const ScoreSums& part)
 {
-  for (std::size_t n = 0; n < ScoreSums::count; ++n)
-    all.values[n] += part.values[n];
-  for (std::size_t k = 0; k < 2; ++k) {
-    all.least[k] = std::min(all.least[k], part.least[k]);
-    all.largest[k] = std::max(all.largest[k], part.largest[k]);
-  }
+  all.add(part);
 }
 
 using Histogram = std::vector<std::uint64_t>;

@@ -218,14 +218,8 @@ ScoreSums sumsBy(const Context& context, const ImagePairOnCuda& images, const La
   launch(blocks, ofBlocks.span().data());
   checkLaunch("scores of images");
   ScoreSums all;
-  for (const ScoreSums& sums : ofBlocks.toHost(context)) {
-    for (std::size_t n = 0; n < ScoreSums::count; ++n)
-      all.values[n] += sums.values[n];
-    for (std::size_t k = 0; k < 2; ++k) {
-      all.least[k] = std::min(all.least[k], sums.least[k]);
-      all.largest[k] = std::max(all.largest[k], sums.largest[k]);
-    }
-  }
+  for (const ScoreSums& sums : ofBlocks.toHost(context))
+    all.add(sums);
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include "Core/Image/Scores/ImageScores.h"
 #include "Core/Image/Scores/SimilarityFormula.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -27,6 +28,17 @@ struct ScoreSums {
   static constexpr int count = 5;
   std::array<double, count> values{};
   std::array<float, 2> least{HUGE_VALF, HUGE_VALF}, largest{-HUGE_VALF, -HUGE_VALF}; // of a, b
+
+  /// Adds the sums over other voxels.
+  void add(const ScoreSums& part)
+  {
+    for (std::size_t n = 0; n < count; ++n)
+      values[n] += part.values[n];
+    for (std::size_t k = 0; k < 2; ++k) {
+      least[k] = std::min(least[k], part.least[k]);
+      largest[k] = std::max(largest[k], part.largest[k]);
+    }
+  }
 };
 
 /// 1, a, b, and the extremes.
