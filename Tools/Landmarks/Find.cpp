@@ -202,7 +202,7 @@ int trackIn(const FindOptions& options, RunLog& log)
   scene.spacingMm = spacingFor(options, scene.fixed);
   scene.toleranceMm = options.toleranceMm;
   scene.reachVoxels = options.reachVoxels;
-  scene.mostKeypoints = options.mostKeypoints;
+  scene.maxKeypoints = options.maxKeypoints;
   prepareOutputFolder(options.output);
   clock.done("reading");
   Context context = contextFor(options, scene, log);

@@ -123,9 +123,9 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
   }
   if (arguments.has("keypoints")) {
     const std::string text = arguments.text("keypoints");
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), options.mostKeypoints);
-    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || options.mostKeypoints < 100
-        || options.mostKeypoints > 30000)
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), options.maxKeypoints);
+    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || options.maxKeypoints < 100
+        || options.maxKeypoints > 30000)
       fail("--keypoints " + text + ": not such a number", "100 to 30000");
     if (options.method != "mind")
       fail("--keypoints: --method sest takes all", "with --method mind");

@@ -241,7 +241,7 @@ std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const Track
   for (const Stage& stage : stages<D>) {
     if (stage.cubeVoxels != cubeVoxels) {
       cubeVoxels = stage.cubeVoxels;
-      std::vector<Voxel> found = distinct.inCubes(context, cubeVoxels, scene.mostKeypoints);
+      std::vector<Voxel> found = distinct.inCubes(context, cubeVoxels, scene.maxKeypoints);
       requireKeypoints(found.size(), fewestKeypoints);
       clock.done("keypoints");
       if (found != keypoints) { // large images have as many in both sizes of cubes

@@ -179,12 +179,13 @@ std::vector<Voxel> FoerstnerKeypoints::largestOnCpu(const Context& context, int 
   return keypoints;
 }
 
-std::vector<Voxel> FoerstnerKeypoints::inCubes(const Context& context, int cubeVoxels, std::size_t most) const
+std::vector<Voxel> FoerstnerKeypoints::inCubes(const Context& context, int cubeVoxels,
+                                               std::size_t maxCount) const
 {
   const bool onCuda = onCuda_.size() > 0;
   std::vector<Voxel> keypoints =
       onCuda ? largestOnCuda(context, cubeVoxels / 2) : largestOnCpu(context, cubeVoxels / 2);
-  for (int radius = cubeVoxels / 2 + 1; keypoints.size() > most; ++radius)
+  for (int radius = cubeVoxels / 2 + 1; keypoints.size() > maxCount; ++radius)
     if (onCuda)
       keypoints = largestOnCuda(context, radius);
     else // the largest of a cube is also that of a smaller one

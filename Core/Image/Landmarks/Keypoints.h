@@ -31,10 +31,10 @@ public:
   /// between two voxels.
   template <int D>
   FoerstnerKeypoints(Context&, const ImagePointer<D>&, std::span<const std::uint8_t> mask);
-  /// The keypoints for cubes of this size, or of the first larger one that leaves no more than `most`. The
-  /// mask that the constructor got must still exist.
+  /// The keypoints for cubes of this size, or of the first larger one that leaves no more than `maxCount`.
+  /// The mask that the constructor got must still exist.
   std::vector<Voxel> inCubes(const Context&, int cubeVoxels,
-                             std::size_t most = std::numeric_limits<std::size_t>::max()) const;
+                             std::size_t maxCount = std::numeric_limits<std::size_t>::max()) const;
 
   /// Bytes of the device that the constructor takes for each voxel.
   static constexpr double deviceBytesOfVoxel = sizeof(float) * 9 + 1;
