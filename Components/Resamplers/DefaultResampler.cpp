@@ -327,7 +327,7 @@ DefaultResampler<D>::slicesAskedFor(const TransformChain<D>& chain, const Interp
   return asked;
 }
 
-/// What is needed beside the slices is counted.
+/// The memory that is needed beside the slices is counted.
 template <int D>
 SlicesThatFit
 DefaultResampler<D>::slicesThatFit(const TransformChain<D>& chain, const ResampleSource<D>& source,

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// What the driver says about a GPU; 0 where it tells no sensible number.
+/// A GPU as its driver describes it; 0 where the driver gives no sensible number.
 struct GpuAttributes {
   std::string name;
   int capability = 0; // 10 * major + minor

@@ -40,9 +40,9 @@ Prediction predictByHongAndKim(const GpuRates&, const KernelLaunch&);
 /// down here, which the paper leaves out, and registers are given out 256 a warp.
 int activeBlocks(const GpuRates&, const LaunchShape&);
 
-/// Which of several block sizes to take by their predicted seconds: of those within a hundredth of the least,
-/// which no model tells apart, the one nearest to 128 threads by its ratio. NVIDIA's CUDA C++ Best Practices
-/// Guide recommends 128 to 256 threads where nothing else is known.
+/// The number of the block size to take by the predicted seconds: no model tells apart those within a
+/// hundredth of the least, and of these the one nearest to 128 threads by its ratio is taken. NVIDIA's CUDA
+/// C++ Best Practices Guide recommends 128 to 256 threads where nothing else is known.
 std::size_t chosenBlockSize(std::span<const double> seconds, std::span<const int> threads);
 
 /// The block size of the launch to take; `launches` are the same kernel with different block sizes.

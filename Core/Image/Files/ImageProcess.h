@@ -30,7 +30,7 @@ public:
   /// What openImageHere() returns or throws in the other process, and Error(unreadableInput) if that process
   /// ended without an answer.
   static std::unique_ptr<ImageSource> open(const std::string& path);
-  /// The same for readItkTransformsHere().
+  /// Does for readItkTransformsHere() what open() does for openImageHere().
   static std::vector<ItkTransform> readTransforms(const std::string& path);
 
 private:

@@ -80,16 +80,12 @@ __global__ void __launch_bounds__(maxSearchThreads, 2)
   found[blockIdx.x] = foundAt(window, best.number < 0 ? count / 2 : best.number, memory.distances);
 }
 
-}
-
-namespace {
-
 int searchThreads()
 {
   return std::clamp(BlockThreads::orUsual(maxSearchThreads), 32, maxSearchThreads) / 32 * 32;
 }
 
-/// What a warp does once in each step: it finds its first task, and waits.
+/// A warp finds its first task once in each step, and waits.
 KernelCost headOfStep()
 {
   KernelCost head;

@@ -33,7 +33,7 @@ TESSERA_CUDA_ONLY void searchOnCuda(const Context&, const FeatureImage& here, co
                                     std::span<const Voxel> keypoints, std::span<const Voxel> startsThere,
                                     const Window&, std::span<Found> found);
 
-/// The same with all arrays on the device.
+/// Does as searchOnCuda does, with all arrays on the device.
 TESSERA_CUDA_ONLY void enqueueSearch(const Context&, const FeatureImage& here, const FeatureImage& there,
                                      std::size_t count, const Voxel* keypoints, const Voxel* startsThere,
                                      const Window&, Found* found);

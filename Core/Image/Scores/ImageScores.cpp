@@ -133,7 +133,7 @@ private:
   const std::vector<std::uint8_t>& use_;
 };
 
-/// The same on a CUDA device.
+/// The sums over two images on a CUDA device.
 template <int D>
 class SumsOnCuda {
 public:

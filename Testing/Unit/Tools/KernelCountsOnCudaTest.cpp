@@ -57,7 +57,7 @@ const KernelLaunch& mainOne(const std::vector<KernelLaunch>& launches)
   });
 }
 
-// What the cost functions count is what an H200's counters found; the file is a table of kernel-counts. A
+// The cost functions count as the counters of an H200 do; the file is a table of kernel-counts. A
 // count of less than a hundredth of the instructions bounds nothing.
 TEST(KernelCountsOnCuda, AgreeWithStoredCounters)
 {
