@@ -2,12 +2,12 @@
 #include "Components/Transforms/Shared/OnCuda/ChainLaunches.h"
 #include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/VectorLength.h"
 #include "Core/Image/Landmarks/StructureTensorsOnCuda.h"
 #include "Tools/Bench/Model/CaseParts.h"
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <memory>
 
 namespace tessera::modelcases {
@@ -61,11 +61,6 @@ double hashed(unsigned i)
   return (i ^ i >> 16) * 0x1p-32;
 }
 
-double distanceMm(const Vec<3>& a, const Vec<3>& b)
-{
-  return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-}
-
 }
 
 Work splineFieldCase(Context& context, const Volume& volume)
@@ -89,7 +84,7 @@ Work splineFieldCase(Context& context, const Volume& volume)
         const splinefield::Block block(*plan, {x, y, z});
         double ofBlock = 0;
         for (int i = 0; i < landmarks; ++i)
-          ofBlock += distanceMm(spline.landmarkMm(i), block.middleMm) < plan->farMm;
+          ofBlock += distanceBetween<3>(spline.landmarkMm(i), block.middleMm) < plan->farMm;
         near += ofBlock;
         maxNear = std::max(maxNear, ofBlock);
       }
