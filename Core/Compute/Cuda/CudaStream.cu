@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-/// Bytes of the device for loaded kernels, their local memory and recorded work.
+/// Bytes of the device for loaded kernels and their local memory.
 constexpr double besideArrays = 64 << 20;
 
 cudaMemPool_t poolOf(int ordinal)
@@ -42,23 +42,6 @@ double leftOfLimit(int ordinal)
   const double limit = deviceMemoryLimit();
   return std::isinf(limit) ? limit : std::max(0.0, limit - poolBytes(ordinal, cudaMemPoolAttrUsedMemCurrent));
 }
-
-class CudaRecording final : public Recording {
-public:
-  CudaRecording(cudaGraph_t graph, cudaStream_t stream) : stream_(stream)
-  {
-    const cudaError_t made = cudaGraphInstantiate(&work_, graph, 0);
-    cudaGraphDestroy(graph);
-    checkCuda(made, "making a graph of recorded work");
-  }
-  ~CudaRecording() override { cudaGraphExecDestroy(work_); }
-
-  void replay() override { checkCuda(cudaGraphLaunch(work_, stream_), "giving recorded work"); }
-
-private:
-  cudaStream_t stream_;
-  cudaGraphExec_t work_ = nullptr;
-};
 
 class CudaStream final : public Stream {
 public:
@@ -178,17 +161,6 @@ public:
   {
     checkCuda(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, native()),
               "copying from the device");
-  }
-
-  void beginRecording() override
-  {
-    checkCuda(cudaStreamBeginCapture(native(), cudaStreamCaptureModeThreadLocal), "recording work");
-  }
-  std::unique_ptr<Recording> endRecording() override
-  {
-    cudaGraph_t graph = nullptr;
-    checkCuda(cudaStreamEndCapture(native(), &graph), "recording work");
-    return std::make_unique<CudaRecording>(graph, stream_);
   }
 
   void wait() override { checkCuda(cudaStreamSynchronize(native()), "waiting for the device"); }

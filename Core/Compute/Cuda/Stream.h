@@ -30,14 +30,6 @@ struct CudaDevices {
 };
 CudaDevices findCudaDevices();
 
-/// Recorded work that can be enqueued again as a whole, with the same pointers and numbers (a CUDA graph).
-/// Many small kernels then cost one launch.
-class Recording {
-public:
-  virtual ~Recording() = default;
-  virtual void replay() = 0;
-};
-
 /// An order of work on one CUDA device. Memory of the device is allocated and released in the same order.
 /// Every call throws Error(device) with CUDA's own message if something failed before.
 class Stream {
@@ -50,7 +42,7 @@ public:
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void*) noexcept = 0;
   virtual std::size_t freeBytes() = 0;
-  /// The free bytes, less those that kernels and recorded work need beside arrays.
+  /// The free bytes, less those that kernels need beside arrays.
   virtual double usableBytes() = 0;
   /// The largest number of bytes of arrays that this process held on the device since the last call.
   virtual double takePeakBytes() = 0;
@@ -66,11 +58,6 @@ public:
   virtual void* allocatePinned(std::size_t bytes) = 0;
   virtual void releasePinned(void*) noexcept = 0;
   virtual void copyLater(void* pinned, const void* device, std::size_t bytes) = 0;
-
-  /// Work that is enqueued between these two calls is recorded and not done. Meanwhile no memory may be
-  /// allocated or released, and nothing may wait.
-  virtual void beginRecording() = 0;
-  virtual std::unique_ptr<Recording> endRecording() = 0;
 
   /// Waits for all work enqueued so far.
   virtual void wait() = 0;

@@ -39,8 +39,8 @@ void limitDeviceMemory(double bytes);
 /// The limit in bytes; infinite if there is none.
 double deviceMemoryLimit();
 
-/// Bytes that a plan may use on the context's CUDA device: the free memory less the part that kernels and
-/// recorded work need beside arrays.
+/// Bytes that a plan may use on the context's CUDA device: the free memory less the part that kernels
+/// need beside arrays.
 double usableDeviceMemory(const Context&);
 /// The largest number of bytes of arrays that this process held on the context's CUDA device since the last
 /// call.

@@ -51,8 +51,6 @@ public:
   void releasePinned(void* memory) noexcept override { std::free(memory); }
   void copyLater(void*, const void*, std::size_t) override {}
 
-  void beginRecording() override { refuse(); }
-  std::unique_ptr<Recording> endRecording() override { refuse(); }
   void wait() override {}
   void startTimer() override { refuse(); }
   double stopTimerMilliseconds() override { refuse(); }

@@ -134,24 +134,8 @@ void ImageTermOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
   positions_ = samples.count;
   masked_ = samples.asked != nullptr;
 
-  const Plan plan{samples.count, samples.fixed, samples.pointMm[0], samples.image,     samples.asked,
-                  samples.first, samples.step,  samples.positions,  parameters.data(), gradient.data()};
-  if (recording_ && plan == recorded_)
-    return recording_->replay();
-  if (plan.count > recorded_.count)
-    recording_.reset(); // more samples move the arrays that the recorded kernels work on
   reserve(context, {set, !gradient.empty()});
-  const std::vector<Slab> slabs = slabsOf(set, samples, aligned);
-  const bool again = plan == last_;
-  last_ = plan;
-  if (!again || aligned || slabs.size() > 1 || samples.count > IntensityPairs::maxRecorded
-      || level_.chain->transform->linear())
-    return enqueueWork(context, slabs, aligned, parameters, gradient);
-  context.stream->beginRecording(); // this work has run once before, so that recording it allocates nothing
-  enqueueWork(context, slabs, aligned, parameters, gradient);
-  recording_ = context.stream->endRecording();
-  recorded_ = plan;
-  recording_->replay();
+  enqueueWork(context, slabsOf(set, samples, aligned), aligned, parameters, gradient);
 }
 
 template <int D>

@@ -77,19 +77,6 @@ private:
   std::array<float*, D> gradientArrays(std::size_t samples);
   void addDisplacementsBefore(Context&, const SamplesOnCuda<D>&);
 
-  /// All that the recorded work depends on and that can change within a level.
-  struct Plan {
-    std::size_t count = 0;
-    const float* fixed = nullptr;
-    const double* points = nullptr;
-    const float* image = nullptr;
-    const std::uint8_t* asked = nullptr;
-    std::array<int, D> first{}, step{}, positions{};
-    const double* parameters = nullptr;
-    const double* gradient = nullptr;
-
-    bool operator==(const Plan&) const = default;
-  };
   void enqueueWork(Context&, const std::vector<Slab>&, const FieldMethod<D>*,
                    std::span<const double> parameters, std::span<double> gradient);
 
@@ -121,8 +108,6 @@ private:
   Buffer<float> coefficientsOfMethod_;
   Buffer<std::byte> partialSums_;
   std::vector<Phase>* phases_ = nullptr; // not null while phases are timed
-  Plan last_, recorded_;
-  std::unique_ptr<Recording> recording_;
 };
 
 }

@@ -18,10 +18,6 @@ struct IntensityPairs {
   std::array<int, 3> size{};
   /// Whether slopes() is going to be called.
   bool slopesFollow = true;
-
-  /// Calls with more samples than this are not recorded (Stream::beginRecording). A metric may therefore keep
-  /// results about fixed intensities that stay the same, and skip that work in later calls.
-  static constexpr std::size_t maxRecorded = std::size_t(1) << 18;
 };
 
 /// The result of an evaluation. It is on the device until the caller copies it.

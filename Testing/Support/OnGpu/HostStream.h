@@ -43,8 +43,6 @@ public:
     std::memcpy(pinned, device, bytes);
   }
 
-  void beginRecording() override {}
-  std::unique_ptr<Recording> endRecording() override { return nullptr; }
   void wait() override {}
   void startTimer() override {}
   double stopTimerMilliseconds() override { return 0; }

@@ -159,7 +159,7 @@ TEST_F(MeanSquaresOnCudaTest, AgreesWithTheCpuThroughSplinesAndFields)
       true, [&](TermScene<2>& scene, const std::string& what) { expectTheCpusResults(scene, what); });
 }
 
-TEST_F(MeanSquaresOnCudaTest, WorkForASplineIsRecordedAndReplayedWithItsParametersOfTheMoment)
+TEST_F(MeanSquaresOnCudaTest, AnEvaluationTakesTheSplinesParametersOfTheMoment)
 {
   TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, {27, 20, 18});
@@ -177,18 +177,17 @@ TEST_F(MeanSquaresOnCudaTest, WorkForASplineIsRecordedAndReplayedWithItsParamete
     return std::pair(value, gradient.toHost(cuda));
   };
   const auto first = evaluate();
-  EXPECT_EQ(evaluate(), first) << "recorded";
-  EXPECT_EQ(evaluate(), first) << "replayed";
+  EXPECT_EQ(evaluate(), first) << "again";
 
   scene.chain->parameters =
       checks::moved(scene.chain->parameters, 1, checks::randomVector(gradient.size(), 17));
   position.fromHost(cuda, scene.chain->parameters); // the same memory
 
-  const auto replayed = evaluate();
-  EXPECT_NE(replayed, first);
+  const auto moved = evaluate();
+  EXPECT_NE(moved, first);
   const TermEvaluation fresh = evaluateOn<3, AdvancedMeanSquares>(cuda, scene, samples, true);
-  EXPECT_EQ(replayed.first, fresh.term.value);
-  EXPECT_EQ(replayed.second, fresh.gradient);
+  EXPECT_EQ(moved.first, fresh.term.value);
+  EXPECT_EQ(moved.second, fresh.gradient);
 }
 
 TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuInsideMasks)
@@ -202,7 +201,7 @@ TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuInsideMasks)
   this->expectTheCpusResults(scene, "affine in masks");
 }
 
-TEST(ImageTermOnCudaRecordingTest, WorkThatWasRecordedIsStillRightAfterAnEvaluationOfMoreSamples)
+TEST(ImageTermOnCudaMemoryTest, FewSamplesGiveTheSameBitsAfterAnEvaluationOfMore)
 {
   TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, {27, 20, 18});
@@ -222,12 +221,8 @@ TEST(ImageTermOnCudaRecordingTest, WorkThatWasRecordedIsStillRightAfterAnEvaluat
 
   const std::vector<double> first = gradientOver(few);
 
-  EXPECT_EQ(gradientOver(few), first) << "recorded";
-  EXPECT_EQ(gradientOver(few), first) << "replayed";
   EXPECT_NE(gradientOver(more), first);
-  EXPECT_EQ(gradientOver(few), first) << "after more samples";
-  EXPECT_EQ(gradientOver(few), first) << "recorded again";
-  EXPECT_EQ(gradientOver(few), first) << "replayed again";
+  EXPECT_EQ(gradientOver(few), first);
 }
 
 TEST(ImageTermOnCudaErrorsTest, TooFewValidSamplesAreTheSameErrorAsOnTheCpu)

@@ -15,7 +15,7 @@ HistogramOnCuda::~HistogramOnCuda() = default;
 
 bool HistogramOnCuda::reserveFixedBins(const Context& context, std::size_t samples)
 {
-  if (lookup_.windows.fixed.order != 0 || samples <= IntensityPairs::maxRecorded)
+  if (lookup_.windows.fixed.order != 0)
     return false;
   grown(context, keptWords_, (isWide() ? 2 : 1) * ((samples + 3) / 4));
   return true;

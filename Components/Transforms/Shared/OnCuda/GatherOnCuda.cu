@@ -12,31 +12,25 @@
 namespace tessera {
 namespace {
 
-/// Pass 1 of a term, one sample x for each `Lanes` threads, 1 or 4. With 4, only the first of them reads the
-/// moving image and writes.
+/// Pass 1 of a term, one sample x a thread.
 ///
 ///   y = T(x), by all transforms of the chain
 ///   m = moving image at y; the sample counts if y lies in the moving image and its mask
 ///   moving[i] = m, or NaN if the sample does not count
 ///   gradientPerMm[.][i] = gradientMatrix * gradient of the moving image at y, or 0
-template <int D, int Order, bool WithGradient, int Lanes>
+template <int D, int Order, bool WithGradient>
 __global__ void
 gather(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
        const __grid_constant__ MovingOnCuda<D> moving, const __grid_constant__ GatherTarget<D> target)
 {
-  const std::size_t i = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / Lanes;
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   const bool exists = i < samples.count;
   SampleOnCuda<D> sample;
   sample.asked = false;
   if (exists)
     sample = sampleAt(samples, i);
-  Vec<D> mappedMm = sample.pointMm;
-  if constexpr (Lanes == 4)
-    mappedMm = mapChainByFour<D>(chain, sample.pointMm);
-  else if (sample.asked)
-    mappedMm = mapChain<D>(chain, sample.pointMm);
-  const bool writes = exists && threadIdx.x % Lanes == 0;
-  if (writes) {
+  const Vec<D> mappedMm = sample.asked ? mapChain<D>(chain, sample.pointMm) : sample.pointMm;
+  if (exists) {
     float value = 0, gradient[D] = {};
     const bool counts = sample.asked && moving.mask.contains(mappedMm)
                         && valueAt<D, Order>(moving.image, mappedMm, WithGradient, value, gradient);
@@ -61,37 +55,22 @@ gather(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__
     }
   }
   if (target.asked != nullptr) {
-    const int ofBlock = __syncthreads_count(writes && sample.asked);
+    const int ofBlock = __syncthreads_count(sample.asked);
     if (threadIdx.x == 0 && ofBlock > 0)
       atomicAdd(target.asked, static_cast<unsigned long long>(ofBlock));
   }
 }
 
-template <int D, int Order, int Lanes>
-void launch(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
-            const MovingOnCuda<D>& moving, const GatherTarget<D>& target, int threads)
-{
-  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count * Lanes, threads));
-  const auto kernel =
-      target.gradientPerMm[0] != nullptr ? gather<D, Order, true, Lanes> : gather<D, Order, false, Lanes>;
-  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chain, moving, target);
-  checkLaunch("gathering samples");
-}
-
-/// With few samples, threads wait for memory and not for arithmetic. Samples are therefore spread over
-/// multiprocessors and, for a cubic B-spline, over lanes.
 template <int D, int Order>
 void launch(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
             const MovingOnCuda<D>& moving, const GatherTarget<D>& target)
 {
-  constexpr std::size_t few = 16384;
-  const TransformOnCuda<D>& last = chain.links[chain.count - 1];
-  if (samples.count > few)
-    launch<D, Order, 1>(context, samples, chain, moving, target, 256);
-  else if (last.kind == TransformKind::bspline && last.order == 3)
-    launch<D, Order, 4>(context, samples, chain, moving, target, 64);
-  else
-    launch<D, Order, 1>(context, samples, chain, moving, target, 32);
+  // Few samples go in small blocks, which spread them over the multiprocessors.
+  const int threads = samples.count > 16384 ? 256 : 32;
+  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads));
+  const auto kernel = target.gradientPerMm[0] != nullptr ? gather<D, Order, true> : gather<D, Order, false>;
+  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chain, moving, target);
+  checkLaunch("gathering samples");
 }
 
 /// The most threads of a block, which need nearly all registers.

@@ -48,70 +48,19 @@ __device__ Vec<D> mapPoint(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
   return mapped;
 }
 
-/// mapPoint of a cubic B-spline by four neighbouring lanes. Each sums one slice of control points, and all
-/// four get the result.
-template <int D>
-__device__ Vec<D> mapPointByFour(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
-{
-  Vec<D> u{};
-  SupportOnCuda<D, 3> support;
-  if (support.find(t, pointMm)) {
-    const int mine = threadIdx.x % 4, pointCount = t.pointCount();
-    double ofSlice = 0;
-    int slice = 0;
-    // A selection instead of an index that is not constant, which would put the arrays into local memory.
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      ofSlice = k == mine ? support.weights[D - 1][k] : ofSlice;
-      slice = k == mine ? support.slices[k] : slice;
-    }
-#pragma unroll
-    for (int middle = 0; middle < (D == 3 ? 4 : 1); ++middle) {
-      const double ofRow = D == 3 ? support.weights[1][middle] * ofSlice : ofSlice;
-      const double* row = t.coefficients + support.first + slice + middle * support.rowStride;
-#pragma unroll
-      for (int k = 0; k < 4; ++k) {
-#pragma unroll
-        for (int c = 0; c < D; ++c)
-          if (c < t.components())
-            u[c] = fma(support.weights[0][k] * ofRow, __ldg(row + c * pointCount + k), u[c]);
-      }
-    }
-  }
-  Vec<D> mapped;
-#pragma unroll
-  for (int c = 0; c < D; ++c) {
-    u[c] += __shfl_xor_sync(~0u, u[c], 1);
-    u[c] += __shfl_xor_sync(~0u, u[c], 2);
-    mapped[c] = pointMm[c] + u[c];
-  }
-  return mapped;
-}
-
-/// The point after transform `t` too, where `mapped` is what the links before it make of `pointMm`. The
-/// transform is evaluated at `pointMm` if it is added, and at `mapped` if it is composed, by map(t, point).
-template <int D, class Map>
-__device__ Vec<D> mapFurther(const TransformOnCuda<D>& t, const Vec<D>& pointMm, const Vec<D>& mapped,
-                             const Map& map)
-{
-  if (t.combination == Combination::compose)
-    return map(t, mapped);
-  Vec<D> sum = map(t, pointMm);
-#pragma unroll
-  for (int d = 0; d < D; ++d)
-    sum[d] = sumOfLinks(pointMm[d], mapped[d], sum[d]);
-  return sum;
-}
-
-/// The point after the first `links` of a chain.
+/// The point after the first `links` of a chain. A link is evaluated at `pointMm` if it is added, and at what
+/// the links before it make of `pointMm` if it is composed.
 template <int D>
 __device__ Vec<D> mapFirst(const ChainOnCuda<D>& chain, int links, const Vec<D>& pointMm)
 {
   Vec<D> mapped = pointMm;
-  for (int link = 0; link < links; ++link)
-    mapped =
-        mapFurther<D>(chain.links[link], pointMm, mapped,
-                      [](const TransformOnCuda<D>& t, const Vec<D>& point) { return mapPoint<D>(t, point); });
+  for (int link = 0; link < links; ++link) {
+    const bool composes = chain.links[link].combination == Combination::compose;
+    const Vec<D> ofLink = mapPoint<D>(chain.links[link], composes ? mapped : pointMm);
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      mapped[d] = composes ? ofLink[d] : sumOfLinks(pointMm[d], mapped[d], ofLink[d]);
+  }
   return mapped;
 }
 
@@ -127,16 +76,6 @@ template <int D>
 __device__ Vec<D> mapChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
 {
   return mapFirst<D>(chain, chain.count, pointMm);
-}
-
-/// The same by four neighbouring lanes, for a last transform that is a cubic B-spline. Every lane of the warp
-/// must call it.
-template <int D>
-__device__ Vec<D> mapChainByFour(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
-{
-  return mapFurther<D>(
-      chain.links[chain.count - 1], pointMm, mapFirst<D>(chain, chain.count - 1, pointMm),
-      [](const TransformOnCuda<D>& t, const Vec<D>& point) { return mapPointByFour<D>(t, point); });
 }
 
 }
