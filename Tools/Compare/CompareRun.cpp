@@ -1,5 +1,6 @@
 #include "Tools/Compare/CompareRun.h"
 
+#include "Core/Compute/ContextChoice.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
@@ -18,6 +19,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 namespace tessera {
 namespace {
@@ -187,23 +190,20 @@ Context contextFor(const CompareOptions& options, std::size_t voxels, RunLog& lo
 {
   constexpr double cpuNsOfVoxel = D == 3 ? 60 : 30, bytesOfVoxel = 2 * sizeof(float) + 1;
   const double cpuSeconds = 1e-9 * cpuNsOfVoxel * static_cast<double>(voxels) / options.threads;
-  DeviceChoice choice =
-      chooseDevice(options.device, "--device", options.device == "auto" ? whyNotWorthCuda(cpuSeconds) : "");
-  Context context = makeContext(choice.device, options.threads);
-  const double needed = bytesOfVoxel * static_cast<double>(voxels);
-  constexpr double maxVoxels = 4294967295; // which a bin of the histogram counts on a GPU
-  if (context.onCuda() && (needed > usableDeviceMemory(context) || static_cast<double>(voxels) > maxVoxels)) {
-    const std::string why = static_cast<double>(voxels) > maxVoxels
-                                ? "the images have more than 4294967295 voxels"
+  const ContextChoice choice = chooseContext(
+      options.device, "--device", options.threads,
+      options.device == "auto" ? whyNotWorthCuda(cpuSeconds) : "",
+      [voxels](const Context& context) -> std::string {
+        if (voxels > std::numeric_limits<std::uint32_t>::max()) // which a bin of the histogram counts
+          return "the images have more than 4294967295 voxels";
+        const double needed = bytesOfVoxel * static_cast<double>(voxels),
+                     usable = usableDeviceMemory(context);
+        return needed <= usable ? ""
                                 : "the images need " + memoryText(needed) + " of the GPU's memory, "
-                                      + memoryText(usableDeviceMemory(context)) + " are free";
-    if (options.device != "auto")
-      throw Error(ExitCode::device, "--device " + options.device + ": " + why + ". Allowed: cpu, auto.");
-    choice = {Device{}, "cpu: " + why};
-    context = makeContext(choice.device, options.threads);
-  }
+                                      + memoryText(usable) + " are free";
+      });
   log.detail("Device: " + choice.reason);
-  return context;
+  return choice.context;
 }
 
 template <int D>

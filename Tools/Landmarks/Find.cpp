@@ -1,6 +1,7 @@
 #include "Tools/Landmarks/Find.h"
 
 #include "Components/RegisterComponents.h"
+#include "Core/Compute/ContextChoice.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
@@ -80,18 +81,12 @@ std::string whyNotOnCuda(const FindOptions& options, const TrackingScene<D>& sce
 template <int D>
 Context contextFor(const FindOptions& options, const TrackingScene<D>& scene, RunLog& log)
 {
-  DeviceChoice choice = chooseDevice(options.device, "--device", whyNoCuda<D>(options, scene));
-  Context context = makeContext(choice.device, options.threads);
-  if (context.onCuda())
-    if (const std::string why = whyNotOnCuda<D>(options, scene, context); !why.empty()) {
-      if (options.device != "auto")
-        throw Error(ExitCode::device, "--device " + options.device + ": " + why + ". Allowed: cpu, auto.");
-      choice = {Device{}, "cpu: " + why};
-      context = makeContext(choice.device, options.threads);
-    }
+  const ContextChoice choice = chooseContext(
+      options.device, "--device", options.threads, whyNoCuda<D>(options, scene),
+      [&](const Context& context) { return whyNotOnCuda<D>(options, scene, context); });
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
-  knowGpu(context, log);
-  return context;
+  knowGpu(choice.context, log);
+  return choice.context;
 }
 
 template <int D>

@@ -1,10 +1,10 @@
 #include "Core/Image/Landmarks/NeighbourAgreement.h"
 
+#include "Core/Compute/Math/VectorLength.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -13,11 +13,6 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t neighbours = 8;
-
-double lengthOf(const Vec<3>& a, const Vec<3>& b)
-{
-  return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-}
 
 double medianOf(std::array<double, neighbours> values)
 {
@@ -51,8 +46,8 @@ bool agrees(std::span<const Vec<3>> pointsMm, std::span<const Vec<3>> displaceme
     median[d] = medianOf(values);
   }
   for (std::size_t i = 0; i < neighbours; ++i)
-    values[i] = lengthOf(displacementsMm[nearest[i].second], median);
-  return lengthOf(displacementsMm[point], median) <= toleranceMm + 0.5 * 1.4826 * medianOf(values);
+    values[i] = distanceBetween<3>(displacementsMm[nearest[i].second], median);
+  return distanceBetween<3>(displacementsMm[point], median) <= toleranceMm + 0.5 * 1.4826 * medianOf(values);
 }
 
 }
