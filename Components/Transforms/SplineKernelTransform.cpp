@@ -2,6 +2,7 @@
 
 #include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineSettings.h"
 #include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 #include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
 #include "Components/Transforms/Shared/TransformFileReading.h"
@@ -12,35 +13,9 @@
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
-#include <numeric>
 
 namespace tessera {
 namespace {
-
-const std::vector<std::string> kernelNames{"ThinPlateSpline", "ThinPlateR2LogRSpline", "VolumeSpline",
-                                           "ElasticBodySpline",
-                                           "ElasticBodyReciprocalSpline"}; // in the order of SplineKernel
-
-const Parameter<std::string> splineKernelType = textParameter(
-    "SplineKernelType", "ThinPlateSpline", Arity::single, "radial function of the landmarks", kernelNames);
-const Parameter<double> splinePoissonRatio =
-    realParameter("SplinePoissonRatio", 0.3, Arity::single, "", "Poisson's ratio of the elastic kernels");
-const Parameter<double> splineRelaxationFactor =
-    realParameter("SplineRelaxationFactor", 0, Arity::single, "",
-                  "elastix's relaxation: 0 or less interpolates the landmarks; for the kernels r and "
-                  "ElasticBodyReciprocal in 3D it "
-                  "amplifies their errors (decision 0007)");
-const Parameter<std::string> splineSmoothing = textParameter(
-    "SplineSmoothing", "", Arity::single,
-    "0 or more, or \"auto\": how much roughness of the spline counts against squared distances of "
-    "landmarks, in the unit of the kernel (mm for r); \"auto\" chooses by generalised "
-    "cross-validation");
-const Parameter<double> fixedImageLandmarks =
-    realParameter("FixedImageLandmarks", std::numeric_limits<double>::quiet_NaN(), Arity::list, "mm",
-                  "fixed landmarks, point by point");
 
 template <int D>
 PointBatch<D>& latticeStorage()
@@ -49,97 +24,13 @@ PointBatch<D>& latticeStorage()
   return storage;
 }
 
-template <int D>
-SplineModel<D> modelOf(const Parameters& parameters)
-{
-  SplineModel<D> model;
-  const std::string type = parameters.get(splineKernelType);
-  model.kernel = static_cast<SplineKernel>(std::find(kernelNames.begin(), kernelNames.end(), type)
-                                           - kernelNames.begin());
-  if (D == 2 && model.kernel != SplineKernel::thinPlate && model.kernel != SplineKernel::thinPlateR2LogR)
-    parameters.warn(parameters.where(splineKernelType.name)
-                    + ": in 2D every spline is ThinPlateR2LogRSpline, as in elastix.");
-  model.poissonRatio = parameters.get(splinePoissonRatio);
-  if (!(model.poissonRatio > -1 && model.poissonRatio < 0.5))
-    parameters.fail(splinePoissonRatio.name, "no elastic body has it", "Allowed: above -1 and below 0.5");
-  model.relaxation = std::max(parameters.get(splineRelaxationFactor), 0.0); // elastix takes 0 for less
-  if (!model.relaxationSmooths())
-    parameters.warn(
-        parameters.where(splineRelaxationFactor.name)
-        + ": with this kernel in 3D elastix's relaxation makes the spline worse: it amplifies errors "
-          "of landmarks. (SplineSmoothing \"auto\") smooths.");
-  return model;
-}
-
-/// Whether the spline smooths its landmarks, and how much; no value: by cross-validation.
-struct Smoothing {
-  bool isAsked = false;
-  std::optional<double> value;
-};
-
-Smoothing smoothingOf(const Parameters& parameters)
-{
-  const std::string text = parameters.get(splineSmoothing);
-  if (text.empty())
-    return {};
-  if (parameters.get(splineRelaxationFactor) != 0)
-    parameters.fail(splineSmoothing.name, "SplineRelaxationFactor is given, too", "Allowed: one of the two");
-  if (text == "auto")
-    return {true, {}};
-  double value = -1;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || !(value >= 0) || !std::isfinite(value))
-    parameters.fail(splineSmoothing.name, "not a smoothing", "Allowed: \"auto\", or a number of at least 0");
-  return {true, value};
-}
-
-/// The numbers, counted from 1, of two landmarks at one place; empty: all are different.
-template <int D>
-std::string equalLandmarks(const std::vector<Vec<D>>& landmarksMm)
-{
-  std::vector<std::size_t> order(landmarksMm.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return landmarksMm[i]; });
-  for (std::size_t i = 1; i < order.size(); ++i)
-    if (landmarksMm[order[i - 1]] == landmarksMm[order[i]])
-      return std::to_string(order[i - 1] + 1) + " and " + std::to_string(order[i] + 1);
-  return "";
-}
-
-template <int D>
-std::vector<double> coordinates(const std::vector<Vec<D>>& pointsMm)
-{
-  std::vector<double> values;
-  for (const Vec<D>& pointMm : pointsMm)
-    values.insert(values.end(), pointMm.begin(), pointMm.end());
-  return values;
-}
-
-template <int D>
-std::string landmarksNeeded()
-{
-  return "Allowed: at least " + std::to_string(D + 1) + " different points that are not all on one "
-         + (D == 2 ? "line" : "plane");
-}
-
-/// Returns why the landmarks determine no spline, as words that follow "they"; empty if only solving can
-/// tell.
-template <int D>
-std::string whyNoSpline(const std::vector<Vec<D>>& landmarksMm)
-{
-  if (landmarksMm.size() <= D)
-    return "determine no spline: " + std::to_string(landmarksMm.size()) + " are too few";
-  const std::string equal = equalLandmarks<D>(landmarksMm);
-  return equal.empty() ? "" : "determine no spline: numbers " + equal + ", counted from 1, are equal";
-}
-
 const std::string noSpline = "determine no spline";
 
 }
 
 template <int D>
 SplineKernelTransform<D>::SplineKernelTransform(const Parameters& parameters)
-    : settings_(parameters), model_(modelOf<D>(parameters))
+    : settings_(parameters), model_(splineModelOf<D>(parameters))
 {
   smoothingOf(parameters); // a wrong value stops the run early
 }
@@ -152,7 +43,7 @@ const ComponentDescription& SplineKernelTransform<D>::description()
       "SplineKernelTransform",
       {},
       "x + A x + b + sum_i G(x - p_i) w_i, a spline through the landmarks of -fp",
-      {splineKernelType, splinePoissonRatio, splineRelaxationFactor, splineSmoothing}};
+      splineParameters()};
   return description;
 }
 
@@ -205,7 +96,7 @@ template <int D>
 std::vector<double> SplineKernelTransform<D>::smoothed(const Context& context, const PointPairs<D>& pairs)
 {
   if (pairs.movingMm.empty())
-    settings_.fail(splineSmoothing.name, "without -mp there is nothing to smooth", "Allowed: with -mp FILE");
+    settings_.fail("SplineSmoothing", "without -mp there is nothing to smooth", "Allowed: with -mp FILE");
   auto found = smoothedLandmarks<D>(context, model_, coordinates<D>(pairs.movingMm),
                                     {pairs.weights, pairs.covariances}, smoothingOf(settings_).value);
   if (!found)
@@ -402,21 +293,14 @@ void SplineKernelTransform<D>::wholeField(Context& context, std::span<const doub
 template <int D>
 std::vector<double> SplineKernelTransform<D>::restore(const Parameters& file)
 {
-  model_ = modelOf<D>(file);
+  model_ = splineModelOf<D>(file);
   influence_.clear();
-  const std::vector<double> landmarks = file.all(fixedImageLandmarks);
-  if (landmarks.empty() || landmarks.size() % D != 0)
-    file.fail(fixedImageLandmarks.name, std::to_string(landmarks.size()) + " values",
-              "Allowed: " + std::to_string(D) + " values a point");
-  model_.landmarksMm.assign(landmarks.size() / D, {});
-  for (std::size_t i = 0; i < landmarks.size(); ++i)
-    model_.landmarksMm[i / D][i % D] = landmarks[i];
-
+  model_.landmarksMm = fixedLandmarksOf<D>(file);
   const std::vector<double> moving = readTransformParameters(
-      file, landmarks.size(),
+      file, D * model_.landmarksMm.size(),
       std::to_string(model_.landmarksMm.size()) + " fixed landmarks of " + std::to_string(D) + " components");
   const auto fail = [&](const std::string& wrong) {
-    file.fail(fixedImageLandmarks.name, "they " + wrong, landmarksNeeded<D>());
+    file.fail("FixedImageLandmarks", "they " + wrong, landmarksNeeded<D>());
   };
   if (const std::string wrong = whyNoSpline<D>(model_.landmarksMm); !wrong.empty())
     fail(wrong);
@@ -431,17 +315,7 @@ std::vector<double> SplineKernelTransform<D>::restore(const Parameters& file)
 template <int D>
 std::vector<FileEntry> SplineKernelTransform<D>::fileEntries() const
 {
-  FileEntry landmarks{fixedImageLandmarks.name, {}, {}};
-  for (const Vec<D>& point : model_.landmarksMm)
-    landmarks.numbers.insert(landmarks.numbers.end(), point.begin(), point.end());
-  std::vector<FileEntry> entries{
-      {splineKernelType.name, {kernelNames[static_cast<std::size_t>(model_.kernel)]}, {}},
-      {splinePoissonRatio.name, {}, {model_.poissonRatio}},
-      {splineRelaxationFactor.name, {}, {model_.relaxation}}};
-  if (smoothing_)
-    entries.push_back({splineSmoothing.name, {}, {*smoothing_}});
-  entries.push_back(std::move(landmarks));
-  return entries;
+  return splineEntries(model_, smoothing_);
 }
 
 template class SplineKernelTransform<2>;
