@@ -6,9 +6,12 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Files/InputError.h"
+#include "Core/Image/Files/JpegSpacing.h"
 #include "Core/Image/Files/TextWords.h"
 #include "Core/Image/Points/LandmarkFile.h"
 #include "Core/Image/Points/OutputPointsFile.h"
+#include "Core/Image/Points/PointsOutside.h"
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 
 #include <algorithm>
@@ -47,7 +50,7 @@ int dimensionOf(const ScoreCase& c)
 
 /// The grid of -f or -m, or of the case of DIR-Lab; empty: neither is given.
 template <int D>
-std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& option)
+std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& option, RunLog& log)
 {
   std::optional<ImageGeometry<D>> grid;
   if constexpr (D == 3)
@@ -56,7 +59,10 @@ std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& op
   if (!c.has(option))
     return grid;
   return withContext("-" + option, [&] {
-    const ImageGeometry<D> ofImage = geometryOf<D>(readImageHeader(c.get(option)));
+    const ImageHeader header = readImageHeader(c.get(option));
+    if (const std::string note = noteOnJpegSpacing(header); !note.empty())
+      log.warning("-" + option + ": " + note);
+    const ImageGeometry<D> ofImage = geometryOf<D>(header);
     if (grid && grid->size != ofImage.size)
       fail(c.get(option) + ": its size is not that of DIR-Lab's " + c.get("dirlab"),
            "the images of the case, or -f and -m without --dirlab");
@@ -66,14 +72,14 @@ std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& op
 
 /// Reads landmarks in mm. Voxels are not rounded: they may be fractional.
 template <int D>
-Landmarks<D> landmarksMm(const ScoreCase& c, const std::string& option, const std::string& imageOption)
+Landmarks<D> landmarksMm(const ScoreCase& c, const std::string& option, const std::string& imageOption,
+                         const std::optional<ImageGeometry<D>>& grid)
 {
   const std::string where = (option == "mapped" ? "--" : "-") + option;
   return withContext(where, [&] {
     Landmarks<D> landmarks = readLandmarks<D>(c.get(option), formatOf(c));
     if (!landmarks.areIndices)
       return landmarks;
-    const std::optional<ImageGeometry<D>> grid = gridOf<D>(c, imageOption);
     if (!grid)
       fail(c.get(option) + ": its points are voxels, but the grid of the image is not known",
            "-" + imageOption + " IMAGE, --dirlab CASE, or points in mm");
@@ -103,12 +109,13 @@ void matchTo(const std::vector<std::string>& names, const std::string& path, Lan
 }
 
 template <int D>
-std::vector<Vec<D>> mappedFromFile(const ScoreCase& c, const std::vector<std::string>& names)
+std::vector<Vec<D>> mappedFromFile(const ScoreCase& c, const std::vector<std::string>& names,
+                                   const std::optional<ImageGeometry<D>>& movingGrid)
 {
   const std::string path = c.get("mapped");
   if (withContext("--mapped", [&] { return readWholeFile(path); }).starts_with("Point\t"))
     return withContext("--mapped", [&] { return readOutputPointsMm<D>(path); });
-  Landmarks<D> landmarks = landmarksMm<D>(c, "mapped", "m");
+  Landmarks<D> landmarks = landmarksMm<D>(c, "mapped", "m", movingGrid);
   matchTo<D>(names, "--mapped: " + path, landmarks);
   return landmarks.values;
 }
@@ -159,15 +166,17 @@ template <int D>
 struct Mapping {
   std::vector<Vec<D>> mappedMm;
   std::optional<VolumeChange> volumes;
+  std::optional<double> determinant; // of a linear transform
 };
 
 template <int D>
 Mapping<D> mappingOf(const ScoreCase& c, const Landmarks<D>& fixed,
-                     const std::optional<ImageGeometry<D>>& fixedGrid, int threads, const Registry& registry,
+                     const std::optional<ImageGeometry<D>>& fixedGrid,
+                     const std::optional<ImageGeometry<D>>& movingGrid, int threads, const Registry& registry,
                      RunLog& log)
 {
   if (c.has("mapped"))
-    return {mappedFromFile<D>(c, fixed.names), {}};
+    return {mappedFromFile<D>(c, fixed.names, movingGrid), {}, {}};
   const auto warn = [&log](const std::string& line) { log.warning(line); };
   const std::string path = c.get("tp");
   return withContext("-tp", [&]() -> Mapping<D> {
@@ -181,7 +190,11 @@ Mapping<D> mappingOf(const ScoreCase& c, const Landmarks<D>& fixed,
       chain = file.chain;
       grid = file.output;
     }
-    Mapping<D> mapping{mappedBy<D>(*chain, fixed.values), {}};
+    Mapping<D> mapping{mappedBy<D>(*chain, fixed.values), {}, {}};
+    if (const auto linear = asLinearMap<D>(chain.get(), chain->parameters)) {
+      mapping.determinant = determinant(linear->matrix);
+      return mapping;
+    }
     if (!grid)
       return mapping;
     MaskPointer<D> mask;
@@ -194,16 +207,30 @@ Mapping<D> mappingOf(const ScoreCase& c, const Landmarks<D>& fixed,
   });
 }
 
+/// Fails if a landmark lies beyond the outer voxels of its image, for then the file and the image do not
+/// belong together.
+template <int D>
+void requireInside(const ScoreCase& c, const std::string& option, const std::vector<Vec<D>>& pointsMm,
+                   const std::string& imageOption, const std::optional<ImageGeometry<D>>& grid)
+{
+  const std::string outside = grid ? pointsOutside<D>(pointsMm, *grid) : "";
+  if (!outside.empty())
+    failToRead("-" + option + ": " + c.get(option), outside,
+               "points in the image, in mm to the patient's left, back and head (LPS)"
+                   + (c.has(imageOption) ? ", or no -" + imageOption : std::string()));
+}
+
 template <int D>
 CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry& registry, RunLog& log)
 {
-  const std::optional<ImageGeometry<D>> fixedGrid = gridOf<D>(c, "f");
-  const std::optional<ImageGeometry<D>> movingGrid =
-      isRounded ? gridOf<D>(c, "m") : std::optional<ImageGeometry<D>>{};
+  const std::optional<ImageGeometry<D>> fixedGrid = gridOf<D>(c, "f", log),
+                                        movingGrid = gridOf<D>(c, "m", log);
+  const std::optional<ImageGeometry<D>> roundingGrid =
+      isRounded ? movingGrid : std::optional<ImageGeometry<D>>{};
   if (isRounded && !movingGrid)
     fail("--convention rounded: the grid of the moving image is not known", "-m IMAGE or --dirlab CASE");
-  const Landmarks<D> fixed = landmarksMm<D>(c, "fp", "f");
-  Landmarks<D> moving = landmarksMm<D>(c, "mp", "m");
+  const Landmarks<D> fixed = landmarksMm<D>(c, "fp", "f", fixedGrid);
+  Landmarks<D> moving = landmarksMm<D>(c, "mp", "m", movingGrid);
   const auto checkCount = [&](const std::string& option, std::size_t count) {
     if (count != fixed.values.size())
       failToRead("-fp and " + option,
@@ -212,6 +239,8 @@ CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry
                  "as many of one as of the other");
   };
   checkCount("-mp", moving.values.size());
+  requireInside<D>(c, "fp", fixed.values, "f", fixedGrid);
+  requireInside<D>(c, "mp", moving.values, "m", movingGrid);
   matchTo<D>(fixed.names, "-mp: " + c.get("mp"), moving);
 
   CaseScore result;
@@ -223,16 +252,17 @@ CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry
       extentMm[d] = fixedGrid->spacingMm[d] * static_cast<double>(fixedGrid->size[d]);
     result.diagonalMm = lengthOf<D>(extentMm);
   }
-  const std::vector<Vec<D>> before = errorsOf<D>(fixed.values, moving.values, movingGrid);
+  const std::vector<Vec<D>> before = errorsOf<D>(fixed.values, moving.values, roundingGrid);
   result.before = errorStatistics<D>(before);
   std::vector<Vec<D>> mappedMm = fixed.values, after = before;
   if (c.has("tp") || c.has("mapped")) {
-    Mapping<D> mapping = mappingOf<D>(c, fixed, fixedGrid, threads, registry, log);
+    Mapping<D> mapping = mappingOf<D>(c, fixed, fixedGrid, movingGrid, threads, registry, log);
     checkCount("--mapped", mapping.mappedMm.size());
     mappedMm = std::move(mapping.mappedMm);
-    after = errorsOf<D>(mappedMm, moving.values, movingGrid);
+    after = errorsOf<D>(mappedMm, moving.values, roundingGrid);
     result.after = errorStatistics<D>(after);
     result.volumes = mapping.volumes;
+    result.determinant = mapping.determinant;
   }
   for (std::size_t i = 0; i < before.size(); ++i)
     result.points.push_back({fixed.names.empty() ? std::to_string(i + 1) : fixed.names[i],

@@ -27,6 +27,7 @@ struct CaseScore {
   // of the fixed image.
   std::optional<double> diagonalMm;
   std::optional<VolumeChange> volumes; // with -tp, of a transform that is not linear
+  std::optional<double> determinant;   // of the spatial Jacobian, with -tp, of a linear transform
   std::vector<ScoredPoint> points;
 };
 

@@ -102,6 +102,10 @@ std::string tableText(const std::vector<CaseScore>& cases, bool isRounded)
     if (c.volumes)
       text += c.id + ": " + std::to_string(c.volumes->folded) + " of " + std::to_string(c.volumes->voxels)
               + " voxels fold. " + c.volumes->text() + "\n";
+    if (c.determinant)
+      text += c.id + ": " + (*c.determinant > 0 ? "no voxel folds" : "all voxels fold")
+              + ". The transform is linear; the determinant of its spatial Jacobian is "
+              + decimals(*c.determinant, 4) + " everywhere.\n";
   }
   if (cases.size() > 1) {
     const Means means = meansOf(cases);
@@ -143,6 +147,8 @@ std::string jsonText(const std::vector<CaseScore>& cases, bool isRounded)
     }
     if (c.volumes)
       one["foldedVoxels"] = {{"folded", c.volumes->folded}, {"voxels", c.volumes->voxels}};
+    if (c.determinant)
+      one["determinant"] = *c.determinant;
     list.push_back(std::move(one));
   }
   const Means means = meansOf(cases);

@@ -6,6 +6,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/TextWords.h"
 #include "Core/Image/Points/PointsFile.h"
+#include "Core/Image/Points/PointsOutside.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
@@ -206,27 +207,6 @@ void readWeights(const std::string& path, PointPairs<D>& pairs)
     weight *= static_cast<double>(count) / sum;
 }
 
-/// Warns of points beyond the outer voxels of their image.
-template <int D>
-void checkPointsAreInside(const std::string& option, const std::vector<Vec<D>>& pointsMm,
-                          const ImageGeometry<D>& image, RunLog& log)
-{
-  const AffineMap<D> indexFromPoint = image.indexFromPoint();
-  std::size_t outside = 0, first = 0;
-  for (std::size_t i = 0; i < pointsMm.size(); ++i) {
-    const Vec<D> index = indexFromPoint(pointsMm[i]);
-    bool isInside = true;
-    for (int d = 0; d < D; ++d)
-      isInside = isInside && index[d] >= -0.5 && index[d] <= static_cast<double>(image.size[d]) - 0.5;
-    if (!isInside && outside++ == 0)
-      first = i + 1;
-  }
-  if (outside > 0)
-    log.warning(option + ": " + std::to_string(outside) + " of " + std::to_string(pointsMm.size())
-                + " points lie outside of their image, the first of them is number " + std::to_string(first)
-                + ", counted from 1.");
-}
-
 template <int D>
 PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& headers, RunLog& log)
 {
@@ -236,7 +216,8 @@ PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& hea
     return withContext(option, [&] {
       const ImageGeometry<D> geometry = geometryOf<D>(image);
       std::vector<Vec<D>> pointsMm = pointsInMm<D>(readPoints<D>(path), geometry);
-      checkPointsAreInside<D>(option + ": " + path, pointsMm, geometry, log);
+      if (const std::string outside = pointsOutside<D>(pointsMm, geometry); !outside.empty())
+        log.warning(option + ": " + path + ": " + outside + ".");
       return pointsMm;
     });
   };

@@ -9,6 +9,7 @@
 #include "Core/Image/Files/ImageProcess.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
+#include "Core/Image/Files/JpegSpacing.h"
 #include "Core/Image/Files/ReadingOptions.h"
 
 #include <itkBMPImageIO.h>
@@ -264,11 +265,8 @@ public:
 
   void read(std::byte* buffer, int, std::vector<std::string>& notes) override
   {
-    if (dynamic_cast<const itk::JPEGImageIO*>(io_.GetPointer()) && readingOptions().pixelSpacingMm.empty()
-        && header().spacingMm[0] != 1)
-      notes.push_back(header().path + ": the spacing of " + shortText(header().spacingMm[0])
-                      + " mm comes from the dots per inch that the JPEG names, which are seldom those of the "
-                        "object; --pixel-spacing 1 takes pixels for mm, as landmarks in pixels need it");
+    if (const std::string note = noteOnJpegSpacing(header()); !note.empty())
+      notes.push_back(note);
     const auto lock = lockItkFiles();
     try {
       askForAllVoxels(*io_);
