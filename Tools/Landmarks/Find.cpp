@@ -6,6 +6,7 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/ImageHeader.h"
+#include "Core/Image/Files/InputError.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Common/Calibration.h"
@@ -81,9 +82,9 @@ std::string whyNotOnCuda(const FindOptions& options, const TrackingScene<D>& sce
 template <int D>
 Context contextFor(const FindOptions& options, const TrackingScene<D>& scene, RunLog& log)
 {
-  const ContextChoice choice = chooseContext(
-      options.device, "--device", options.threads, whyNoCuda<D>(options, scene),
-      [&](const Context& context) { return whyNotOnCuda<D>(options, scene, context); });
+  const ContextChoice choice =
+      chooseContext(options.device, "--device", options.threads, whyNoCuda<D>(options, scene),
+                    [&](const Context& context) { return whyNotOnCuda<D>(options, scene, context); });
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
   knowGpu(choice.context, log);
   return choice.context;
@@ -117,7 +118,11 @@ int detectIn(const FindOptions& options, RunLog& log)
   const ImagePointer<D> image = sampledOn<D>(context, grid, *smoothedFor(context, grid, fixed.image), {});
   std::vector<Vec<D>> pointsMm;
   const std::vector<std::uint8_t> mask = maskOn(context, grid, fixed);
-  for (const Voxel& voxel : FoerstnerKeypoints(context, image, mask).inCubes(context, cubeOfDetection)) {
+  const FoerstnerKeypoints keypoints(context, image, mask);
+  const std::vector<Voxel> found = options.maxKeypoints
+                                       ? keypoints.inCubes(context, cubeOfDetection, *options.maxKeypoints)
+                                       : keypoints.inCubes(context, cubeOfDetection);
+  for (const Voxel& voxel : found) {
     Vec<D> index;
     for (std::size_t d = 0; d < D; ++d)
       index[d] = voxel[d];
@@ -137,8 +142,7 @@ void requireOneGrid(const std::vector<std::string>& phases)
   const ImageGeometry<D> first = geometryOf<D>(readImageHeader(phases.front()));
   for (const std::string& path : phases)
     if (geometryOf<D>(readImageHeader(path)) != first)
-      throw Error(ExitCode::usage, "-m: " + path + ": another grid than " + phases.front()
-                                       + ". Allowed: phases of one series, on one grid.");
+      failToRead("-m: " + path, "another grid than " + phases.front(), "phases of one series, on one grid");
 }
 
 template <int D>
@@ -197,7 +201,7 @@ int trackIn(const FindOptions& options, RunLog& log)
   scene.spacingMm = spacingFor(options, scene.fixed);
   scene.toleranceMm = options.toleranceMm;
   scene.reachVoxels = options.reachVoxels;
-  scene.maxKeypoints = options.maxKeypoints;
+  scene.maxKeypoints = options.maxKeypoints.value_or(scene.maxKeypoints);
   prepareOutputFolder(options.output);
   clock.done("reading");
   Context context = contextFor(options, scene, log);

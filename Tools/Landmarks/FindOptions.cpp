@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Tools/Common/InputFiles.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Landmarks/ScoreOptions.h"
 
 #include <algorithm>
 #include <charconv>
@@ -50,8 +51,8 @@ OptionGroup findOptionsText()
                  "track --method sest: how far it searches along each axis, 1 to 12 (default 12)"),
        ownOption(
            "keypoints", "N",
-           "track --method mind: keypoints are taken further apart until there are at most so many (default "
-           "8000)"),
+           "detect, and track --method mind: keypoints are taken further apart until there are at most so "
+           "many (default of track: 8000; detect takes all)"),
        ownOption(
            "spacing", "MM",
            "edge of the cubic voxels that are searched (default: a cube of the volume of a voxel of -f)"),
@@ -70,22 +71,31 @@ std::string folderOf(const FindOptions& options, std::size_t phase)
   return options.output + "/" + (options.moving.size() > 1 ? "phase" + std::to_string(phase + 1) + "/" : "");
 }
 
+namespace {
+
+/// The option as the help shows it, with its dashes.
+std::string optionText(const std::string& name)
+{
+  for (const OptionGroup& group : landmarksText().groups)
+    for (const Option& option : group.options)
+      if (option.name == name)
+        return option.dashes + name;
+  return name;
+}
+
+}
+
 void checkOptionsOf(const std::string& command, const Arguments& arguments)
 {
-  static const std::map<std::string, std::vector<std::string>> commandsOf{
-      {"fp", {"score"}},         {"mp", {"score"}},
-      {"tp", {"score"}},         {"mapped", {"score"}},
-      {"format", {"score"}},     {"dirlab", {"score"}},
-      {"json", {"score"}},       {"csv", {"score"}},
-      {"convention", {"score"}}, {"m", {"score", "track"}},
-      {"mMask", {"track"}},      {"t0", {"track"}},
-      {"method", {"track"}},     {"spacing", {"detect", "track"}},
-      {"tolerance", {"track"}},  {"reach", {"track"}},
-      {"keypoints", {"track"}},  {"device", {"track"}},
-      {"o", {"detect"}},         {"out", {"track"}}};
-  for (const auto& [name, commands] : commandsOf)
-    if (arguments.has(name) && std::ranges::count(commands, command) == 0)
-      fail("-" + name + ": not an option of " + command, "with " + commands.front());
+  static const std::map<std::string, std::vector<std::string>> optionsOf{
+      {"detect", {"spacing", "keypoints", "o"}},
+      {"score", {"fp", "mp", "tp", "mapped", "format", "dirlab", "json", "csv", "convention", "m"}},
+      {"track",
+       {"m", "mMask", "t0", "method", "spacing", "tolerance", "reach", "keypoints", "device", "out"}}};
+  for (const auto& [owner, names] : optionsOf)
+    for (const std::string& name : names)
+      if (arguments.has(name) && std::ranges::count(optionsOf.at(command), name) == 0)
+        fail(optionText(name) + ": not an option of " + command, "with " + owner);
   if (command != "track" && arguments.all("m").size() > 1)
     fail("-m: given several times", "once; several times with track");
 }
@@ -123,12 +133,13 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
   }
   if (arguments.has("keypoints")) {
     const std::string text = arguments.text("keypoints");
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), options.maxKeypoints);
-    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || options.maxKeypoints < 100
-        || options.maxKeypoints > 30000)
+    std::size_t count = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || count < 100 || count > 30000)
       fail("--keypoints " + text + ": not such a number", "100 to 30000");
-    if (options.method != "mind")
+    if (tracks && options.method != "mind")
       fail("--keypoints: --method sest takes all", "with --method mind");
+    options.maxKeypoints = count;
   }
   options.device = arguments.text("device", options.device);
   if (arguments.has("spacing"))

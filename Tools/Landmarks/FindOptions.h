@@ -16,8 +16,8 @@ struct FindOptions {
   std::string method = "mind";
   std::optional<double> spacingMm; // of the working grid; none: cubes of a voxel's volume
   double toleranceMm = 3;
-  int reachVoxels = 12;            // of sest
-  std::size_t maxKeypoints = 8000; // of mind
+  int reachVoxels = 12;                    // of sest
+  std::optional<std::size_t> maxKeypoints; // of detect and mind; none: all, and 8000
   std::string device = "auto";
   int threads = 1;
 };

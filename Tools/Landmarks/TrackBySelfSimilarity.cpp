@@ -166,6 +166,16 @@ struct Displacement {
   double backwardVoxels = 0;
 };
 
+/// The voxel of an image of this size that is nearest to the displaced place.
+template <int D>
+Voxel moved(Voxel place, const Vec<3>& displacement, const Size<D>& size)
+{
+  for (std::size_t d = 0; d < D; ++d)
+    place[d] = std::clamp(place[d] + static_cast<int>(std::lround(displacement[d])), 0,
+                          static_cast<int>(size[d]) - 1);
+  return place;
+}
+
 /// The displacements of the keypoints, as the mean of those found forwards and backwards.
 template <int D>
 std::vector<Displacement> displacements(const Context& context, const DescribedImage<D>& fixed,
@@ -174,11 +184,9 @@ std::vector<Displacement> displacements(const Context& context, const DescribedI
 {
   const std::vector<LeastCost> forward = searchOnTree(context, fixed, moving, keypoints, keypoints, tree,
                                                       stage.grid, stage.patchRadius, stage.costWeight);
-  std::vector<Voxel> mapped(keypoints.begin(), keypoints.end());
-  for (std::size_t i = 0; i < mapped.size(); ++i)
-    for (std::size_t d = 0; d < D; ++d)
-      mapped[i][d] = std::clamp(keypoints[i][d] + static_cast<int>(std::lround(forward[i].displacement[d])),
-                                0, static_cast<int>(moving.size()[d]) - 1);
+  std::vector<Voxel> mapped;
+  for (std::size_t i = 0; i < keypoints.size(); ++i)
+    mapped.push_back(moved<D>(keypoints[i], forward[i].displacement, moving.size()));
   const std::vector<LeastCost> backward = searchOnTree(context, moving, fixed, mapped, mapped, tree,
                                                        stage.grid, stage.patchRadius, stage.costWeight);
   std::vector<Displacement> found(keypoints.size());
@@ -192,6 +200,42 @@ std::vector<Displacement> displacements(const Context& context, const DescribedI
     found[i].backwardVoxels = std::sqrt(squared);
   }
   return found;
+}
+
+}
+
+namespace {
+
+/// The median cost of pairs of places, here and there.
+template <int D>
+double medianCost(const Context& context, const DescribedImage<D>& here, const DescribedImage<D>& there,
+                  std::span<const Voxel> placesHere, std::span<const Voxel> placesThere, int patchRadius)
+{
+  std::vector<float> costs =
+      searchCosts<D>(context, here, there, placesHere, placesThere, {0, 1, D}, patchRadius);
+  const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
+  std::ranges::nth_element(costs, middle);
+  return *middle;
+}
+
+/// Warns if landmarks are hardly more alike than places that do not belong together. The share of keypoints
+/// that are kept does not tell: the tree ties displacements together so well that they agree with each other
+/// and backwards in images that have nothing in common.
+template <int D>
+void warnOfUnlike(const Context& context, const DescribedImage<D>& fixed, const DescribedImage<D>& moving,
+                  std::span<const Voxel> places, std::span<const Voxel> found, int patchRadius, RunLog& log)
+{
+  constexpr double usual = 0.6; // brains, lungs, CT and MR left 0.17 to 0.48, unrelated pictures 0.69 to 0.89
+  std::vector<Voxel> others(found.begin(), found.end());
+  std::ranges::rotate(others, others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2));
+  const double ratio = medianCost(context, fixed, moving, places, found, patchRadius)
+                       / medianCost(context, fixed, moving, places, others, patchRadius);
+  log.detail("  difference at landmarks, in that at random places: " + decimals(ratio, 2));
+  if (!(ratio < usual))
+    log.warning("the images differ at the landmarks by " + decimals(100 * ratio, 0)
+                + " % of how they differ at random places, where less than " + decimals(100 * usual, 0)
+                + " % is usual: they may show different things, or lie further apart than the search "
+                  "reaches. Try -t0 with a registration, and look at a result before you use it.");
 }
 
 }
@@ -286,7 +330,16 @@ std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const Track
     if (&stage != &stages<D>.back()) {
       spline = std::make_unique<StageSpline<D>>(context, kept, grid);
       clock.done("spline");
+      continue;
     }
+    std::vector<Voxel> places, foundPlaces;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      if (points[i].dropped.empty()) {
+        places.push_back(keypoints[i]);
+        foundPlaces.push_back(moved<D>(keypoints[i], found[i].voxels, moving.size()));
+      }
+    warnOfUnlike<D>(context, fixed, moving, places, foundPlaces, stage.patchRadius, log);
+    clock.done("differences");
   }
   return points;
 }

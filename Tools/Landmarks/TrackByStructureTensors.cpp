@@ -67,6 +67,18 @@ std::vector<Match> search(const Context& context, const StructureTensorImage& fi
   return matches;
 }
 
+/// Warns if so few keypoints were found again that images which have nothing in common would have as many.
+void warnOfFew(std::size_t kept, std::size_t keypoints, RunLog& log)
+{
+  constexpr double usual = 0.2; // a lung and a liver kept 0.41 and 0.65, noise 0.05
+  const double share = static_cast<double>(kept) / static_cast<double>(keypoints);
+  if (share < usual)
+    log.warning("only " + decimals(100 * share, 0) + " % of the keypoints are landmarks, where more than "
+                + decimals(100 * usual, 0)
+                + " % are usual: the images may show different things, or lie further apart than the search "
+                  "reaches. Try -t0 with a registration, and look at a result before you use it.");
+}
+
 }
 
 std::vector<TrackedPoint<3>> trackByStructureTensors(Context& context, const TrackingScene<3>& scene,
@@ -122,8 +134,10 @@ std::vector<TrackedPoint<3>> trackByStructureTensors(Context& context, const Tra
         kept.movingMm.push_back(all.movingMm[i]);
       }
     reportStage(kept.fixedMm.size(), points.size(), fewestKeypoints, log);
-    if (isSecond)
+    if (isSecond) {
+      warnOfFew(kept.fixedMm.size(), points.size(), log);
       break;
+    }
     std::vector<Vec<3>> expectedMm = fixedMm;
     mapPoints<3>(context, smoothingSpline<3>(context, kept), expectedMm);
     for (std::size_t i = 0; i < keypoints.size(); ++i) {
