@@ -99,7 +99,8 @@ CompareOptions compareOptions(const Arguments& arguments)
     fail("-f and -m, --fLabels and --mLabels", "none given, so there is nothing to compare",
          "two images or two label maps");
   for (const char* name : {"fMask", "range", "pictures", "at", "device"})
-    if (arguments.has(name) && options.first.empty())
+    if (arguments.has(name) && options.first.empty()
+        && !(name == std::string("device") && (options.device == "cpu" || options.device == "auto")))
       fail(std::string(name) == "fMask" ? "-fMask" : std::string("--") + name, "given without -f and -m",
            "two images with it");
   if (arguments.has("at") && options.pictures.empty())
