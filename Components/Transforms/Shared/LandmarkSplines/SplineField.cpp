@@ -12,6 +12,7 @@ namespace {
 
 constexpr double farInCorners = 2;      // distance of far landmarks, relative to that of the corners
 constexpr double shareOfEstimate = 0.5; // of the tolerance, since errors are only estimated
+constexpr double shareOfSuper = 0.25;   // the same for the polynomials of super-blocks, which add to it
 constexpr int placesTried = 128;
 
 double halfBlock()
@@ -28,15 +29,10 @@ void placeNodes(SplineFieldPlan& plan, int nodes)
 {
   plan.nodes = nodes;
   for (int j = 0; j < nodes; ++j)
-    plan.nodePlaces[j] = halfBlock() * std::cos(std::numbers::pi * (j + 0.5) / nodes);
+    plan.nodePlaces[j] = halfBlock() * chebyshevNode(j, nodes);
   for (int v = 0; v < SplineFieldPlan::blockVoxels; ++v)
-    for (int j = 0; j < nodes; ++j) {
-      plan.weights[v][j] = 1;
-      for (int m = 0; m < nodes; ++m)
-        if (m != j)
-          plan.weights[v][j] *=
-              (v - halfBlock() - plan.nodePlaces[m]) / (plan.nodePlaces[j] - plan.nodePlaces[m]);
-    }
+    for (int j = 0; j < nodes; ++j)
+      plan.weights[v][j] = nodeWeight(plan.nodePlaces, nodes, j, v - halfBlock());
 }
 
 /// The largest error of the polynomial of a landmark with weight 1 at the distance farMm, over some
@@ -135,6 +131,36 @@ double singleError(const SplineOfLandmarks<3>& spline, const SplineFieldPlan& pl
   return std::numeric_limits<float>::epsilon() * lengthOf<3>(minus(high, low)) * std::sqrt(squares);
 }
 
+/// The fewest nodes of super-blocks whose error is at most the tolerance; 0 if none are exact enough. A
+/// kernel that grows as r^p has the scale to the power of p times the error that it has with blocks.
+int superNodesFor(SplineFieldPlan plan, const SplineOfLandmarks<3>& spline, double toleranceMm)
+{
+  const int power = growth(spline.kernel);
+  const double scale = SplineFieldPlan::superScale, grown = std::pow(scale, power);
+  for (int nodes = plan.nodes; nodes <= SplineFieldPlan::maxNodes; ++nodes) {
+    placeNodes(plan, nodes);
+    if (grown * unitError(plan, spline)
+            * weightsAtWorst(spline, scale * plan.farMm, std::max(nodes + 1 - power, 0))
+        <= toleranceMm)
+      return nodes;
+  }
+  return 0;
+}
+
+}
+
+double chebyshevNode(int node, int nodes)
+{
+  return std::cos(std::numbers::pi * (node + 0.5) / nodes);
+}
+
+double nodeWeight(const double* nodePlaces, int nodes, int node, double place)
+{
+  double weight = 1;
+  for (int m = 0; m < nodes; ++m)
+    if (m != node)
+      weight *= (place - nodePlaces[m]) / (nodePlaces[node] - nodePlaces[m]);
+  return weight;
 }
 
 std::optional<SplineFieldPlan> planSplineField(const SplineOfLandmarks<3>& spline,
@@ -157,8 +183,10 @@ std::optional<SplineFieldPlan> planSplineField(const SplineOfLandmarks<3>& splin
     placeNodes(plan, nodes);
     plan.boundMm = unitError(plan, spline)
                    * weightsAtWorst(spline, plan.farMm, std::max(nodes + 1 - growth(spline.kernel), 0));
-    if (plan.boundMm <= shareOfEstimate * toleranceMm)
+    if (plan.boundMm <= shareOfEstimate * toleranceMm) {
+      plan.superNodes = superNodesFor(plan, spline, shareOfSuper * toleranceMm);
       return plan;
+    }
   }
   return {};
 }

@@ -13,7 +13,9 @@
 // of a block as its corners are smooth in it: their sum is computed at n x n x n Chebyshev nodes, and a
 // polynomial carries it to the voxels. The terms of near landmarks are computed at each voxel. A landmark's
 // polynomial has an error that each node of an axis makes some 5 times smaller (Trefethen, Approximation
-// Theory and Approximation Practice, 2013, theorem 8.2).
+// Theory and Approximation Practice, 2013, theorem 8.2). The CPU does the same once more with super-blocks of
+// 4x4x4 blocks: the terms of landmarks that are far from a super-block are computed at its nodes, and its
+// polynomial carries their sum to the nodes of the blocks.
 namespace tessera {
 
 constexpr double usualFieldToleranceMm = 1e-3;
@@ -23,10 +25,14 @@ constexpr double fewestPairsOfField = 1e9;
 
 struct SplineFieldPlan {
   static constexpr int blockVoxels = 16, fewestNodes = 3, maxNodes = 9; // along each axis
+  static constexpr int superBlocks = 4;                                 // blocks of a super-block
+  /// The size of a super-block, from first to last voxel, over that of a block.
+  static constexpr double superScale = (superBlocks * blockVoxels - 1.0) / (blockVoxels - 1);
 
   AffineMap<3> pointFromIndex;
   std::array<int, 3> size{};
   int nodes = fewestNodes;
+  int superNodes = 0;               // of a super-block; 0: there is no polynomial exact enough
   bool isSingle = false;            // in single precision; else in double
   double farMm = 0;                 // distance from the middle of a block from which on landmarks are far
   double boundMm = 0;               // estimate of the largest error by polynomials
@@ -35,6 +41,11 @@ struct SplineFieldPlan {
 
   TESSERA_HOST_DEVICE int blocks(int axis) const { return (size[axis] + blockVoxels - 1) / blockVoxels; }
 };
+
+/// The place of a Chebyshev node, from -1 to 1.
+double chebyshevNode(int node, int nodes);
+/// The weight of a node in the polynomial through all of them, at a place.
+double nodeWeight(const double* nodePlaces, int nodes, int node, double place);
 
 /// The plan with the fewest nodes whose error is at most the tolerance, as estimated for the place where the
 /// landmarks are closest. In single precision if that suffices, which only the kernel r allows. Empty if no

@@ -123,6 +123,38 @@ TEST(SplineField, TheCpuIsTheSplineToTheTolerance)
       }
 }
 
+/// On a fine lattice most landmarks are far from super-blocks.
+TEST(SplineField, TheCpuIsTheSplineToTheToleranceFarFromItsLandmarks)
+{
+  AffineMap<3> fine = lattice();
+  for (auto& row : fine.matrix)
+    for (double& entry : row)
+      entry *= 0.15;
+  constexpr std::array<std::size_t, 3> size{150, 70, 66};
+  for (const SplineKernel kernel :
+       {SplineKernel::thinPlate, SplineKernel::thinPlateR2LogR, SplineKernel::volume,
+        SplineKernel::elasticBody, SplineKernel::elasticBodyReciprocal}) {
+    const Scene scene(kernel, 700);
+    const SplineOfLandmarks<3> spline = scene.spline();
+    const auto plan = planSplineField(spline, fine, size);
+    ASSERT_TRUE(plan && plan->superNodes > 0);
+    std::vector<float> field(3 * size[0] * size[1] * size[2]), again(field.size());
+    splineFieldOnCpu({{}, 1}, *plan, spline, field);
+    splineFieldOnCpu({{}, 3}, *plan, spline, again);
+    EXPECT_EQ(field, again);
+    double largest = 0;
+    for (std::size_t v = 0; v < field.size() / 3; v += 37) {
+      const Vec<3> pointMm = fine(Vec<3>{static_cast<double>(v % size[0]),
+                                         static_cast<double>(v / size[0] % size[1]),
+                                         static_cast<double>(v / size[0] / size[1])}),
+                   mapped = spline(pointMm);
+      for (std::size_t d = 0; d < 3; ++d)
+        largest = std::max(largest, std::abs(field[3 * v + d] - (mapped[d] - pointMm[d])));
+    }
+    EXPECT_LE(largest, usualFieldToleranceMm + 2e-5) << static_cast<int>(kernel) << " " << plan->superNodes;
+  }
+}
+
 TEST(SplineField, ASlabHasTheBitsOfTheWhole)
 {
   const Scene scene(SplineKernel::thinPlate, 203);
