@@ -1,6 +1,7 @@
 # What tests of parameter files share. recovers FILE LIMIT_MM MOTION...: registers a phantom to itself after the motion (options of
 # test-tool phantom), and the mean error of points inside must stay below the limit. In 2D if $plane is --2d.
-# The phantom has $size voxels (56) along each axis. The file follows the file $before, if that is not empty.
+# The phantom has $size voxels (56) along each axis. The file follows the file $before, if that is not empty. With $landmarks the
+# registration gets landmarks that are tracked in both images.
 recovers() {
   file=$1 limit=$2
   shift 2
@@ -17,6 +18,11 @@ recovers() {
   stages='' last=0
   test -z "${before:-}" || stages="-p $SOURCE/Parameters/$before" last=1
   images="-f fixed${plane:-}.nii.gz -m $out/moving.nii.gz"
+  if [ -n "${landmarks:-}" ]; then
+    # shellcheck disable=SC2086
+    tessera-landmarks track $images -out "$out/landmarks" -q
+    images="$images -fp $out/landmarks/fixed.txt -mp $out/landmarks/moving.txt --point-weights $out/landmarks/weights.txt"
+  fi
   # shellcheck disable=SC2086
   {
     tessera --check --strict $images $stages -p "$SOURCE/Parameters/$file" -q
