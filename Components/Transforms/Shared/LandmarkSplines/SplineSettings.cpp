@@ -16,7 +16,9 @@ const std::vector<std::string> kernelNames{"ThinPlateSpline", "ThinPlateR2LogRSp
                                            "ElasticBodyReciprocalSpline"}; // in the order of SplineKernel
 
 const Parameter<std::string> splineKernelType = textParameter(
-    "SplineKernelType", "ThinPlateSpline", Arity::single, "radial function of the landmarks", kernelNames);
+    "SplineKernelType", "ThinPlateSpline", Arity::single,
+    "radial function of the landmarks; transformix 5.0.1 cannot evaluate ThinPlateR2LogRSpline in 3D",
+    kernelNames);
 const Parameter<double> splinePoissonRatio =
     realParameter("SplinePoissonRatio", 0.3, Arity::single, "", "Poisson's ratio of the elastic kernels");
 const Parameter<double> splineRelaxationFactor =
