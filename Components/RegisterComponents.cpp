@@ -32,6 +32,7 @@
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/MattesMutualInformationWithRigidityPenalty.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
+#include "Components/Metrics/RobustNormalizedCorrelation.h"
 #include "Components/Metrics/SelfSimilarity.h"
 #include "Components/Metrics/SoftDice.h"
 #include "Components/Metrics/SumSquaredTissueVolumeDifference.h"
@@ -85,6 +86,7 @@ void registerComponents(Registry& registry)
   addComponent<AdvancedNormalizedCorrelation>(registry);
   addComponent<AdvancedMeanSquares>(registry);
   addComponent<LocalNormalizedCorrelation>(registry);
+  addComponent<RobustNormalizedCorrelation>(registry);
   addComponent<DisplacementMagnitudePenalty>(registry);
   addComponent<SelfSimilarity>(registry);
   addComponent<SoftDice>(registry);

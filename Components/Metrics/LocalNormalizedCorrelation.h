@@ -1,22 +1,12 @@
 #pragma once
 
+#include "Components/Metrics/Shared/IntensityUnit.h"
 #include "Components/Metrics/Shared/LocalWindow.h"
 #include "Core/Registration/Metric.h"
 
 #include <vector>
 
 namespace tessera {
-
-/// How intensities are measured: from the middle of the level's range, which is 1.
-struct IntensityUnit {
-  double middle = 0, scale = 0; // an image of one intensity has the scale 0
-
-  IntensityUnit() = default;
-  IntensityUnit(double lowest, double highest)
-      : middle((lowest + highest) / 2), scale(highest > lowest ? 1 / (highest - lowest) : 0)
-  {
-  }
-};
 
 /// Minus the mean of the squared local correlation coefficients, with their signs:
 ///   C = -1/N sum_x cov(x) |cov(x)| / (A(x) B(x)),

@@ -6,6 +6,7 @@
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
+#include "Components/Metrics/RobustNormalizedCorrelation.h"
 #include "Components/Transforms/EulerTransform.h"
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Terms/ImageTerm.h"
@@ -90,7 +91,7 @@ protected:
 };
 using Formulas =
     ::testing::Types<AdvancedMeanSquares, AdvancedNormalizedCorrelation, AdvancedMattesMutualInformation,
-                     NormalizedMutualInformation, LocalNormalizedCorrelation>;
+                     NormalizedMutualInformation, LocalNormalizedCorrelation, RobustNormalizedCorrelation>;
 TYPED_TEST_SUITE(ImageTermOnCudaTest, Formulas);
 
 TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuThroughSingleTransforms)

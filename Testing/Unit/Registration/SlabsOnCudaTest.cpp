@@ -4,6 +4,7 @@
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
+#include "Components/Metrics/RobustNormalizedCorrelation.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/MaskScenes.h"
@@ -71,8 +72,8 @@ void expectAsWhole(TermScene<3>& scene, const SampleSet<3>& samples, const std::
 template <class Formula>
 class SlabsOnCuda : public ::testing::Test {
 };
-using Formulas =
-    ::testing::Types<AdvancedNormalizedCorrelation, NormalizedMutualInformation, LocalNormalizedCorrelation>;
+using Formulas = ::testing::Types<AdvancedNormalizedCorrelation, NormalizedMutualInformation,
+                                  LocalNormalizedCorrelation, RobustNormalizedCorrelation>;
 TYPED_TEST_SUITE(SlabsOnCuda, Formulas);
 
 TYPED_TEST(SlabsOnCuda, OfAlignedBSplinesAreTheWhole)

@@ -1,0 +1,145 @@
+#include "Components/Metrics/Shared/RobustCorrelationOnCuda.h"
+
+#include "Components/Metrics/Shared/BlockSum.cuh"
+#include "Components/Metrics/Shared/PairKernels.cuh"
+
+namespace tessera {
+namespace {
+
+constexpr int threads = 256;
+
+/// Each block writes the sums over its pairs: every stride-th one. Reads 8 bytes a pair.
+template <LineCurvature Kind>
+__global__ void __launch_bounds__(threads)
+    sumPairs(PairUnits units, const RobustLine* known, IntensityPairs pairs, std::size_t stride,
+             RobustLineSums* ofBlocks)
+{
+  constexpr int perThread = 4;
+  const std::size_t threadsOfAll = static_cast<std::size_t>(gridDim.x) * blockDim.x,
+                    step = stride * threadsOfAll;
+  const RobustLine line = *known;
+  RobustLineSums own;
+  for (std::size_t i = stride * (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x);
+       i < pairs.count; i += perThread * step) {
+    float fixed[perThread], moving[perThread];
+#pragma unroll
+    for (int s = 0; s < perThread; ++s)
+      loadPair(pairs, i + s * step, fixed[s], moving[s]);
+#pragma unroll
+    for (int s = 0; s < perThread; ++s)
+      if (counts(fixed[s], moving[s]))
+        own.add(robustLineTerms(line, Kind, units.fixed(fixed[s]), units.moving(moving[s])));
+  }
+  own = sumOfBlock(own);
+  if (threadIdx.x == 0)
+    ofBlocks[blockIdx.x] = own;
+}
+
+/// One block adds the sums of all blocks in their order, and thread 0 does act(sums).
+template <class Act>
+__global__ void __launch_bounds__(threads) sumBlocks(const RobustLineSums* ofBlocks, unsigned count, Act act)
+{
+  RobustLineSums own;
+  for (unsigned b = threadIdx.x; b < count; b += blockDim.x)
+    own.add(ofBlocks[b]);
+  own = sumOfBlock(own);
+  if (threadIdx.x == 0)
+    act(own);
+}
+
+struct BeginNext {
+  RobustLineSearch search;
+  RobustLine* line;
+  int stepDone;
+
+  __device__ void operator()(const RobustLineSums& sums) const { search.beginNext(*line, sums, stepDone); }
+};
+
+struct Advance {
+  RobustLine* line;
+
+  __device__ void operator()(const RobustLineSums& sums) const { advanceLine(*line, sums); }
+};
+
+struct Finish {
+  RobustLine* line;
+  MetricResult* result;
+
+  __device__ void operator()(const RobustLineSums& sums) const
+  {
+    *result = {finishLine(*line, sums), static_cast<unsigned long long>(sums.pairs)};
+  }
+};
+
+template <class Act>
+void addBlocks(Context& context, const RobustLineSums* ofBlocks, unsigned blocks, const Act& act)
+{
+  sumBlocks<<<1, threads, 0, cudaStreamOf(context)>>>(ofBlocks, blocks, act);
+  checkLaunch("sums for the line between intensities");
+}
+
+/// Reads 8 bytes a pair and writes 4.
+__global__ void __launch_bounds__(threads)
+    lineSlopes(PairUnits units, const RobustLine* known, FourPairs pairs, float* slopes, bool slopesAligned)
+{
+  const RobustLine line = *known;
+  const auto slopesOfFour = [&](const FourPairs::Four& loaded, float(&found)[4]) {
+#pragma unroll
+    for (int s = 0; s < 4; ++s) {
+      const float fixed = loaded.fixed(s), moving = loaded.moving[s];
+      found[s] = counts(fixed, moving) ? static_cast<float>(
+                     slopeOfLine(line, units.fixed(fixed), units.moving(moving)) * units.movingScale)
+                                       : 0;
+    }
+  };
+  writeSlopes(pairs, slopesOfFour, slopes, slopesAligned);
+}
+
+}
+
+unsigned RobustCorrelationOnCuda::sum(Context& context, std::size_t stride, LineCurvature kind)
+{
+  const unsigned blocks = blocksFor(ceilDiv(pairs_.count, stride), threads, maxBlocks);
+  const auto kernel =
+      kind == LineCurvature::exact ? sumPairs<LineCurvature::exact> : sumPairs<LineCurvature::reweighted>;
+  if (blocks > 0) {
+    kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(units_, line_.span().data(), pairs_, stride,
+                                                          ofBlocks_.span().data());
+    checkLaunch("sums over pairs for the line between intensities");
+  }
+  return blocks;
+}
+
+void RobustCorrelationOnCuda::accumulate(Context& context, const IntensityPairs& lattice)
+{
+  pairs_ = lattice;
+  RobustLine* const line = line_.span().data();
+  std::array<std::size_t, 3> size;
+  std::copy(lattice.size.begin(), lattice.size.end(), size.begin());
+  const std::size_t stride = RobustLineSearch::strideOfPart(size);
+  context.stream->fill(line, 0, sizeof(RobustLine));
+  for (int step = 0; step < RobustLineSearch::stepsOfPart; ++step) {
+    const unsigned blocks = sum(context, stride, LineCurvature::reweighted);
+    addBlocks(context, ofBlocks_.span().data(), blocks, BeginNext{search_, line, step});
+  }
+}
+
+void RobustCorrelationOnCuda::finish(Context& context, MetricResult* result)
+{
+  RobustLine* const line = line_.span().data();
+  const RobustLineSums* const ofBlocks = ofBlocks_.span().data();
+  addBlocks(context, ofBlocks, sum(context, 1, LineCurvature::exact), Advance{line});
+  addBlocks(context, ofBlocks, sum(context, 1, LineCurvature::exact), Finish{line, result});
+}
+
+void RobustCorrelationOnCuda::slopes(Context& context, const IntensityPairs& lattice, float* slopes) const
+{
+  if (lattice.count == 0)
+    return;
+  const unsigned blocks = blocksFor(ceilDiv<std::size_t>(lattice.count, 4), threads, 2 * maxBlocks);
+  lineSlopes<<<blocks, threads, 0, cudaStreamOf(context)>>>(units_, line_.span().data(), FourPairs(lattice),
+                                                            slopes, multipleOf16(slopes));
+  checkLaunch("slopes of the line between intensities");
+}
+
+}

@@ -1,0 +1,103 @@
+#pragma once
+
+// Images for RobustNormalizedCorrelation, and its value by a search for the line that knows nothing of the
+// component's.
+
+#include "Components/Metrics/RobustNormalizedCorrelation.h"
+#include "Testing/Support/Checks/TransformChecks.h"
+#include "Testing/Support/ParameterText.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace tessera::testing {
+
+/// Moving intensities on a line of the fixed ones, with noise; every ninth fixed intensity is a filling, and
+/// a share of the positions does not count.
+struct RobustCorrelationCase {
+  std::array<std::size_t, 3> size;
+  std::vector<float> fixed, moving;
+
+  explicit RobustCorrelationCase(const std::array<std::size_t, 3>& sizeOfLattice, double missing = 0)
+      : size(sizeOfLattice)
+  {
+    const std::size_t count = size[0] * size[1] * size[2];
+    const std::vector<double> a = checks::randomVector(count, 1, 0, 100),
+                              b = checks::randomVector(count, 2, -10, 10),
+                              chance = checks::randomVector(count, 3, 0, 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      fixed.push_back(i % 9 == 4 ? -400 : static_cast<float>(a[i]));
+      moving.push_back(chance[i] < missing ? std::numeric_limits<float>::quiet_NaN()
+                                           : static_cast<float>(40 + 0.5 * a[i] + b[i]));
+    }
+  }
+  LatticeIntensities intensities() const { return {size, fixed.data(), moving.data()}; }
+};
+
+struct RobustCorrelationResult {
+  double value = 0;
+  std::vector<float> slopes;
+};
+
+inline RobustNormalizedCorrelation robustMetric(const std::string& text)
+{
+  RobustNormalizedCorrelation metric(parametersOf(text, 3, 1, "Metric0"));
+  metric.prepareForLevel(0, {-400, 100, 30, 100});
+  return metric;
+}
+
+inline RobustCorrelationResult robustResult(const std::string& text, const RobustCorrelationCase& images,
+                                            int threads = 1, bool withSlopes = true)
+{
+  RobustNormalizedCorrelation metric = robustMetric(text);
+  RobustCorrelationResult result{0, std::vector<float>(images.fixed.size(), 1e30f)};
+  result.value =
+      metric.evaluate({{}, threads}, images.intensities(), withSlopes ? result.slopes.data() : nullptr);
+  return result;
+}
+
+/// The least value over gains and offsets near a known line: a grid search that shrinks around its best
+/// point.
+inline double naiveRobustValue(double share, const RobustCorrelationCase& images, double gain, double offset)
+{
+  double n = 0, sum = 0, squares = 0;
+  for (std::size_t i = 0; i < images.fixed.size(); ++i)
+    if (!std::isnan(images.moving[i])) {
+      n += 1;
+      sum += images.fixed[i];
+      squares += double(images.fixed[i]) * images.fixed[i];
+    }
+  const double variance = squares / n - sum / n * (sum / n), bound = share * share * variance;
+  const auto valueAt = [&](double a, double b) {
+    double loss = 0;
+    for (std::size_t i = 0; i < images.fixed.size(); ++i)
+      if (!std::isnan(images.moving[i])) {
+        const double residual = images.fixed[i] - (a * images.moving[i] + b);
+        loss += residual * residual / (1 + residual * residual / bound);
+      }
+    return loss / (n * variance);
+  };
+  double best = valueAt(gain, offset), reachGain = 0.3, reachOffset = 30;
+  for (int round = 0; round < 40; ++round, reachGain *= 0.7, reachOffset *= 0.7) {
+    const double middleGain = gain, middleOffset = offset;
+    for (int i = -4; i <= 4; ++i)
+      for (int k = -4; k <= 4; ++k) {
+        // Offsets that keep the line at the middle of the moving intensities: the two depend less on each
+        // other.
+        const double a = middleGain + reachGain * i / 4,
+                     b = middleOffset + reachOffset * k / 4 - 65 * (a - middleGain);
+        if (const double value = valueAt(a, b); value < best) {
+          best = value;
+          gain = a;
+          offset = b;
+        }
+      }
+  }
+  return best;
+}
+
+}
