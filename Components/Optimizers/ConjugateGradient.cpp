@@ -22,12 +22,13 @@ struct Rows {
                     "PolakRibiere, DaiYuan, HestenesStiefel or DaiYuanHestenesStiefel");
   Parameter<std::string> lineSearch =
       textParameter("LineSearch", "MoreThuente", Arity::perLevel,
-                    "MoreThuente (Wolfe conditions), or BoundedStep (values alone, steps that are "
-                    "never longer than MaximumStepLength)");
+                    "MoreThuente (Wolfe conditions), or with steps that are never longer than "
+                    "MaximumStepLength: BoundedStep (values alone), or BoundedParabola (the least point "
+                    "of a parabola; fewer values)");
   Parameter<double> maximumStep = [] {
-    auto row = realParameter(
-        "MaximumStepLength", 1, Arity::perLevel, "mm",
-        "BoundedStep: largest change of a parameter in one step; if absent, the images' mean spacing");
+    auto row = realParameter("MaximumStepLength", 1, Arity::perLevel, "mm",
+                             "BoundedStep and BoundedParabola: largest change of a parameter in one step; if "
+                             "absent, the images' mean spacing");
     row.minimum = 0;
     return row;
   }();
@@ -70,10 +71,11 @@ ConjugateGradient::Level ConjugateGradient::readLevel(const Parameters& paramete
                     "Allowed: SteepestDescent, FletcherReeves, PolakRibiere, DaiYuan, HestenesStiefel, "
                     "DaiYuanHestenesStiefel");
   settings.beta = static_cast<Beta>(found - std::begin(betaNames));
-  settings.boundedStep = lineSearch == "BoundedStep";
+  settings.parabola = lineSearch == "BoundedParabola";
+  settings.boundedStep = lineSearch == "BoundedStep" || settings.parabola;
   if (!settings.boundedStep && lineSearch != "MoreThuente")
     parameters.fail(r.lineSearch.name, "no such line search: \"" + lineSearch + "\"",
-                    "Allowed: \"MoreThuente\", \"BoundedStep\"");
+                    "Allowed: \"MoreThuente\", \"BoundedStep\", \"BoundedParabola\"");
   if (parameters.has(r.maximumStep.name))
     settings.maximumStep = parameters.get(r.maximumStep, level);
   settings.valueTolerance = parameters.get(r.valueTolerance, level);
@@ -104,7 +106,7 @@ std::vector<std::string> ConjugateGradient::columns() const
 ///     step = line search along d_k                        searchWolfe or searchBounded
 ///     y_(k+1) = y_k + step d_k
 ///     if the value changes by little, or the gradient vanishes: stop
-///     if the value changed by little along d_k, not -g_k, with BoundedStep: beta = 0 instead of stopping
+///     if the value changed by little along d_k, not -g_k, with bounded steps: beta = 0 instead of stopping
 ///     beta = one of these, with z = g_(k+1) - g_k:
 ///       FletcherReeves    g_(k+1) . g_(k+1) / (g_k . g_k)
 ///       PolakRibiere      max(0, g_(k+1) . z / (g_k . g_k))          Gilbert and Nocedal 1992
@@ -241,42 +243,87 @@ private:
     return true;
   }
 
-  /// A line search by values alone, as in Modat et al., "Fast free-form deformation using graphics processing
-  /// units", 2010. `bound` is the step that changes a parameter by MaximumStepLength.
-  ///
-  ///   taken = 0, step = min(bound, what the search before took)
-  ///   while step > max(bound / 100, taken / 10):
-  ///     if value(taken + step) < value(taken): taken = taken + step, step = min(1.1 step, bound)
-  ///     else: step = step / 2
+  /// Line searches by values, then one gradient. `bound` is the step that changes a parameter by
+  /// MaximumStepLength; the first step is at most what the search before took.
   bool searchBounded(const LinePoint& start)
   {
-    // `smallest` is a share of the bound, `negligible` one of the step taken so far.
-    constexpr double longer = 1.1, shorter = 0.5, smallest = 0.01, negligible = 0.1;
     // The largest change of a parameter by a step of 1.
     const double perStep = largestMagnitude(context_, direction_.span());
     const double bound = settings_.maximumStep.value_or(cost_.meanInPlaneSpacingMm()) / perStep;
-    double step = lastTaken_ > 0 ? std::min(bound, lastTaken_ / perStep) : bound, taken = 0;
+    const double step = lastTaken_ > 0 ? std::min(bound, lastTaken_ / perStep) : bound;
     line_ = {};
     line_.point = start;
-    for (; line_.iteration < settings_.line.maximumIterations
-           && step > std::max(smallest * bound, negligible * taken);
-         ++line_.iteration) {
-      const double value = evaluateAt(taken + step, {});
-      if (value < line_.point.value) {
-        taken += step;
-        line_.point = {taken, value, start.slope};
-        step = std::min(step * longer, bound);
-      } else {
-        step *= shorter;
-      }
-      lineRow();
-    }
+    const double taken =
+        settings_.parabola ? takeByParabola(start, step, bound) : takeByHalving(start, step, bound);
     lastTaken_ = taken * perStep;
     stopText_ = taken > 0 ? "StepTooSmall" : "NoImprovement";
     line_.sufficientDecrease = taken > 0;
     line_.point.value = evaluateAt(taken, trialGradient_.span());
     line_.point.slope = dot(context_, trialGradient_.span(), direction_.span());
     return true;
+  }
+
+  /// Evaluates the value at a step, and remembers it if it is the lowest so far.
+  bool lowers(const LinePoint& start, double step)
+  {
+    const double value = evaluateAt(step, {});
+    const bool lower = value < line_.point.value;
+    if (lower)
+      line_.point = {step, value, start.slope};
+    lastTried_ = value;
+    return lower;
+  }
+
+  /// Modat et al., "Fast free-form deformation using graphics processing units", 2010; returns the step
+  /// taken.
+  ///
+  ///   taken = 0
+  ///   while step > max(bound / 100, taken / 10):
+  ///     if value(taken + step) < value(taken): taken = taken + step, step = min(1.1 step, bound)
+  ///     else: step = step / 2
+  double takeByHalving(const LinePoint& start, double step, double bound)
+  {
+    // `smallest` is a share of the bound, `negligible` one of the step taken so far.
+    constexpr double longer = 1.1, shorter = 0.5, smallest = 0.01, negligible = 0.1;
+    double taken = 0;
+    for (; line_.iteration < settings_.line.maximumIterations
+           && step > std::max(smallest * bound, negligible * taken);
+         ++line_.iteration) {
+      if (lowers(start, taken + step)) {
+        taken += step;
+        step = std::min(step * longer, bound);
+      } else {
+        step *= shorter;
+      }
+      lineRow();
+    }
+    return taken;
+  }
+
+  /// The least point of the parabola through the value and slope at the start and the value at the step. It
+  /// is tried unless it is beside that step. Where neither lowers the value, the shorter of them is the next
+  /// step, and a parabola through it follows. Returns the step taken.
+  double takeByParabola(const LinePoint& start, double step, double bound)
+  {
+    constexpr double beside = 0.2, farthest = 4, nearest = 0.1, smallest = 0.01;
+    const auto tried = [&](double at) {
+      const bool lower = lowers(start, at);
+      lineRow();
+      ++line_.iteration;
+      return lower;
+    };
+    while (line_.iteration < settings_.line.maximumIterations && step > smallest * bound) {
+      const bool lower = tried(step);
+      const double curvature = (lastTried_ - start.value - start.slope * step) / (step * step),
+                   longest = std::min(bound, farthest * step),
+                   least = curvature > 0 ? std::clamp(-start.slope / (2 * curvature), nearest * step, longest)
+                                         : longest;
+      const bool leastIsLower = std::abs(least - step) > beside * step && tried(least);
+      if (lower || leastIsLower)
+        break;
+      step = std::min(0.5 * step, least);
+    }
+    return line_.point.step;
   }
 
   /// direction = -g' + beta direction, where g' is the gradient at the new point and `newNorm` its norm.
@@ -340,7 +387,7 @@ private:
   bool isSteepest_ = true; // direction_ is that of the steepest descent
   double gradientNorm_ = 0, directionNorm_ = 0, lastStep_ = 1, lastSlope_ = -1;
   /// The largest change of a parameter that the last bounded search took.
-  double lastTaken_ = 0;
+  double lastTaken_ = 0, lastTried_ = 0; // a change of a parameter; a value
   std::size_t rowCount_ = 0;
   OptimizerReport report_;
 };

@@ -11,7 +11,8 @@ namespace tessera {
 ///
 /// (LineSearch "MoreThuente") is that of elastix. (LineSearch "BoundedStep") evaluates values without
 /// gradients, and no step changes a parameter by more than MaximumStepLength (Modat et al., "Fast free-form
-/// deformation using graphics processing units", 2010).
+/// deformation using graphics processing units", 2010). (LineSearch "BoundedParabola") has such steps, too,
+/// and goes to the least points of parabolas, which takes fewer values.
 ///
 /// (Optimizer "ConjugateGradient")
 class ConjugateGradient final : public Optimizer {
@@ -40,8 +41,8 @@ private:
   struct Level {
     std::int64_t iterations = 0;
     Beta beta = Beta::daiYuanHestenesStiefel;
-    bool boundedStep = false;
-    std::optional<double> maximumStep; // in mm; without a value, the mean spacing of the images
+    bool boundedStep = false, parabola = false; // parabola: one of the two that bound steps
+    std::optional<double> maximumStep;          // in mm; without a value, the mean spacing of the images
     double valueTolerance = 0, gradientMagnitudeTolerance = 0;
     bool stopIfWolfeNotSatisfied = true, rowsOfLineSearch = false;
     LineSearchSettings line;

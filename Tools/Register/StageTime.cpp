@@ -68,13 +68,14 @@ constexpr double convergedShare = 0.22;
 /// An optimizer with a line search evaluates the cost several times in an iteration.
 double evaluationsAnIteration(const Values& values)
 {
-  constexpr double ofBoundedStep = 6.3, ofMoreThuente = 2;
+  constexpr double ofBoundedStep = 6.3, ofBoundedParabola = 3, ofMoreThuente = 2;
   if (!values.contains("MaximumNumberOfLineSearchIterations"))
     return 1;
   const auto kind = values.find("LineSearch");
-  return kind != values.end() && !kind->second.empty() && kind->second.front() == "BoundedStep"
-             ? ofBoundedStep
-             : ofMoreThuente;
+  const std::string name = kind != values.end() && !kind->second.empty() ? kind->second.front() : "";
+  return name == "BoundedStep"       ? ofBoundedStep
+         : name == "BoundedParabola" ? ofBoundedParabola
+                                     : ofMoreThuente;
 }
 
 /// The points of a full search at a level: of each five values the last three are bounds and step. 0 for

@@ -79,14 +79,15 @@ TEST(ConjugateGradientTest, FollowsACurvedValley)
   EXPECT_NEAR(found.position[1], 1, 2e-3);
 }
 
-TEST(ConjugateGradientTest, BoundedStepsNeverLeapAndNeverAscend)
+/// From a point of a bowl with its minimum at (1, 1, 1).
+void expectNoLeapAndNoAscent(const std::string& lineSearch)
 {
   AnalyticCost cost(3, bowl({1, 2, 3}));
-  const Minimum found =
-      minimize(cost,
-               "(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.25)\n(MaximumNumberOfIterations 40)\n"
-               "(MaximumNumberOfLineSearchIterations 50)",
-               {3, -2, 8});
+  const Minimum found = minimize(cost,
+                                 "(LineSearch \"" + lineSearch
+                                     + "\")\n(MaximumStepLength 0.25)\n(MaximumNumberOfIterations 40)\n"
+                                       "(MaximumNumberOfLineSearchIterations 50)",
+                                 {3, -2, 8});
 
   const auto far = [](const std::vector<double>& a, const std::vector<double>& b) {
     double most = 0;
@@ -97,7 +98,7 @@ TEST(ConjugateGradientTest, BoundedStepsNeverLeapAndNeverAscend)
   double best = INFINITY;
   std::vector<double> at = cost.evaluated.front();
   for (const auto& position : cost.evaluated) {
-    EXPECT_LE(far(position, at), 0.25 * (1 + 1e-12));
+    EXPECT_LE(far(position, at), 0.25 * (1 + 1e-12)) << lineSearch;
     const double value = bowl({1, 2, 3})(position, {});
     if (value < best) {
       best = value;
@@ -105,9 +106,36 @@ TEST(ConjugateGradientTest, BoundedStepsNeverLeapAndNeverAscend)
     }
   }
   for (std::size_t i = 1; i < found.rows.size(); ++i)
-    EXPECT_LE(found.rows[i].value, found.rows[i - 1].value);
+    EXPECT_LE(found.rows[i].value, found.rows[i - 1].value) << lineSearch;
   for (const double x : found.position)
     EXPECT_NEAR(x, 1, 0.05); // a few hundredths of the longest step
+}
+
+TEST(ConjugateGradientTest, BoundedStepsNeverLeapAndNeverAscend)
+{
+  expectNoLeapAndNoAscent("BoundedStep");
+  expectNoLeapAndNoAscent("BoundedParabola");
+}
+
+TEST(ConjugateGradientTest, AParabolaEndsAtTheLeastPointAfterTwoValues)
+{
+  AnalyticCost cost(1, bowl({1}));
+  const Minimum found = minimize(
+      cost, "(LineSearch \"BoundedParabola\")\n(MaximumStepLength 20)\n(MaximumNumberOfIterations 1)", {10});
+  EXPECT_NEAR(found.position[0], 1, 1e-12); // the least point of a bowl is that of the parabola
+  EXPECT_EQ(cost.evaluated.size(), 4u);     // the start, the longest step, the least point, its gradient
+}
+
+TEST(ConjugateGradientTest, AParabolaDescendsTheValley)
+{
+  AnalyticCost cost(2, rosenbrock);
+  const Minimum found = minimize(cost,
+                                 "(LineSearch \"BoundedParabola\")\n(MaximumStepLength 0.3)\n"
+                                 "(ValueTolerance 0)\n(MaximumNumberOfIterations 500)",
+                                 {-1.2, 1});
+  EXPECT_LT(found.report.value, 0.05); // 24 at the start
+  for (std::size_t i = 1; i < found.rows.size(); ++i)
+    EXPECT_LE(found.rows[i].value, found.rows[i - 1].value);
 }
 
 /// A curved valley (Rosenbrock 1960) with its minimum, 0, at (1, 1).
