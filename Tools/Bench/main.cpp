@@ -192,11 +192,14 @@ const Benchmark benchmarks[] = {
 Context gpuContext(const Arguments& arguments)
 {
   const std::string device = arguments.text("device", "cuda");
-  const DeviceChoice choice = chooseDevice(device == "auto" ? "cuda" : device, "--device", "");
-  if (choice.device.kind == DeviceKind::cpu)
+  if (device == "cpu")
     throw Error(ExitCode::usage,
-                "--device: \"" + device + "\": the performance model is one of GPUs. Allowed: cuda, cuda:N.");
-  return makeContext(choice.device, 1);
+                "--device: \"cpu\": the performance model is one of GPUs. Allowed: cuda, cuda:N.");
+  const CudaDevices devices = findCudaDevices();
+  if (devices.found.empty())
+    throw Error(ExitCode::device, "the performance model is one of GPUs, and this machine has none for it: "
+                                      + devices.whyNone + ". Allowed: a machine with a GPU.");
+  return makeContext(chooseDevice(device == "auto" ? "cuda" : device, "--device", "").device, 1);
 }
 
 int calibrateModel(const Arguments& arguments)
@@ -207,6 +210,9 @@ int calibrateModel(const Arguments& arguments)
   std::string notes;
   for (const std::string& sentence : assumed)
     notes += sentence + ".\n";
+  if (const std::string why = whySlowerThanTold(rates, attributesOfCudaDevice(context.device.ordinal));
+      !why.empty())
+    notes += "WARNING: " + why + ". If other work runs on the GPU, measure again when it has ended.\n";
   const std::string path = arguments.text("o", gpuRatesPath(rates.gpu));
   if (path.empty())
     throw Error(ExitCode::usage,

@@ -18,20 +18,25 @@ namespace {
 struct WorkName {
   const char* name;
   bool onCpu, onCuda;
+  int fp64Of2D,
+      fp64Of3D; // additions, multiplications or both together, in double precision, of an item on CUDA
 };
 
 constexpr WorkName workNames[workCount] = {
-    {"DirectNearest", true, true},       {"DirectLinear", true, true},
-    {"DirectCubic", true, true},         {"DirectMajority", false, true},
-    {"DirectSpline", false, true},       {"PointNearest", true, true},
-    {"PointLinear", true, true},         {"PointCubic", true, true},
-    {"PointMajority", true, true},       {"PointLinearTransform", true, true},
-    {"PointAlignedSpline", true, false}, {"PointSpline", true, true},
-    {"PointLandmark", true, true},       {"Prefilter", true, true},
-    {"FieldDisplacements", true, true},  {"FieldDeterminants", true, true},
-    {"FieldMatrices", true, true}};
+    {"DirectNearest", true, true, 0, 0},       {"DirectLinear", true, true, 0, 0},
+    {"DirectCubic", true, true, 0, 0},         {"DirectMajority", false, true, 0, 0},
+    {"DirectSpline", false, true, 0, 0},       {"PointNearest", true, true, 6, 15},
+    {"PointLinear", true, true, 12, 28},       {"PointCubic", true, true, 45, 125},
+    {"PointMajority", true, true, 12, 30},     {"PointLinearTransform", true, true, 4, 9},
+    {"PointAlignedSpline", true, false, 0, 0}, {"PointSpline", true, true, 60, 300},
+    {"PointLandmark", true, true, 15, 23},     {"Prefilter", true, true, 0, 0},
+    {"FieldDisplacements", true, true, 0, 0},  {"FieldDeterminants", true, true, 0, 0},
+    {"FieldMatrices", true, true, 0, 0}};
 
 constexpr const char* writeAnew = "Allowed: a file that `tessera-bench calibrate` wrote with this version";
+
+/// No item takes longer, and no start. Larger numbers are a damaged file's.
+constexpr double maxNanoseconds = 1e9, maxSeconds = 1e4;
 
 /// Calls visit(name, numbers, count, isOfCuda) for the rates of sparse products, which files of earlier
 /// programs do not have.
@@ -103,6 +108,7 @@ void readNumbers(const ParameterMap& map, const std::string& name, double* numbe
               writeAnew);
   Parameter<double> row = realParameter(name, 0, Arity::list, "", "");
   row.minimum = 0;
+  row.maximum = name.ends_with("Seconds") ? maxSeconds : maxNanoseconds;
   for (std::size_t i = 0; i < count; ++i)
     numbers[i] = readValue<double>(row, map, entry, i, {});
 }
@@ -113,6 +119,11 @@ void checkNames(const ParameterMap& map, const std::vector<std::string>& known)
     if (std::find(known.begin(), known.end(), entry.name) == known.end())
       throw Error(ExitCode::usage, shownEntry(map, entry) + ": no rate has this name."
                                        + didYouMean(entry.name, known) + " " + writeAnew + ".");
+}
+
+double fp64Of(int dimension, std::size_t work)
+{
+  return dimension == 2 ? workNames[work].fp64Of2D : workNames[work].fp64Of3D;
 }
 
 /// The geometric mean of ratios, 1 without any.
@@ -236,15 +247,17 @@ Calibration Calibration::scaledTo(const std::string& gpu, const GpuRates& rates)
     return scaled;
   scaled.gpu = gpu;
   scaled.source += " scaled to an " + gpu;
-  constexpr double bytesAVoxel = 8;                 // a float is read and one written
-  const double memory = 1e-9 * rates.dramCopyBytes, // bytes a nanosecond
+  constexpr double bytesAVoxel = 8; // a float is read and one written
+  constexpr double lanes = 32;
+  const double memory = 1e-9 * rates.dramCopyBytes,                       // bytes a nanosecond
+      fp64 = lanes * rates.fp64 * rates.multiprocessors * rates.clockGHz, // operations a nanosecond
       slower = shippedArithmetic / (rates.multiprocessors * rates.clockGHz),
                slowerMemory = shippedMemory / memory;
   for (const int dimension : {2, 3})
     for (std::size_t i = 0; i < workCount; ++i)
       if (static_cast<Work>(i) < Work::fieldDisplacements) // the time of fields is the host's
         if (double& rate = scaled.of(dimension).cuda[i]; rate > 0)
-          rate = std::max(rate * slower, bytesAVoxel / memory);
+          rate = std::max({rate * slower, bytesAVoxel / memory, fp64Of(dimension, i) / fp64});
   for (double* rate : {&scaled.products.cudaProduct, &scaled.products.cudaTilePair})
     *rate *= std::max(slower, slowerMemory);
   const auto atLeast = [](ThreadRate& rate, double bytesPerSecond) {
@@ -356,7 +369,10 @@ std::string calibrationPath()
 {
   if (const std::string path = environment(pathVariable); !path.empty())
     return path;
-  const std::string home = environment("HOME"), config = environment("XDG_CONFIG_HOME");
+  const std::string home = environment("HOME");
+  std::string config = environment("XDG_CONFIG_HOME");
+  if (!config.starts_with("/")) // the XDG Base Directory Specification asks to ignore relative paths
+    config.clear();
   if (config.empty() && home.empty())
     return "";
   return (config.empty() ? home + "/.config" : config) + "/tessera/calibration.txt";

@@ -84,8 +84,9 @@ struct Calibration {
   /// This calibration with the shipped CUDA rates.
   Calibration withShippedCuda() const;
   /// This calibration with the shipped CUDA rates, scaled to another GPU: the rates of kernels go with its
-  /// multiprocessors and their clock, no voxel takes less time than its bytes take in the GPU's memory, and
-  /// no byte goes to the GPU or comes back faster than from pinned memory.
+  /// multiprocessors and their clock, no voxel takes less time than its bytes take in the GPU's memory and
+  /// than its operations in double precision take, and no byte goes to the GPU or comes back faster than from
+  /// pinned memory.
   Calibration scaledTo(const std::string& gpu, const GpuRates&) const;
 
   /// How much more time this processor, or this GPU, takes than the shipped one for the same work: the
@@ -107,14 +108,14 @@ Calibration calibrationFor(const Calibration&, const Device&);
 
 /// Reads the text that calibrationText writes. The CUDA rates are the shipped ones if the text has none, and
 /// the rates of sparse products the scaled shipped ones.
-/// Throws Error(usage) with file and line for another version and for an entry that is missing, not known or
-/// negative.
+/// Throws Error(usage) with file and line for another version and for an entry that is missing, not known,
+/// negative or longer than a second an item.
 Calibration calibrationOf(const ParameterMap&);
 
 /// The calibration as a parameter text, lines `(Name value)`.
 std::string calibrationText(const Calibration&);
 
-/// $TESSERA_CALIBRATION, else $XDG_CONFIG_HOME/tessera/calibration.txt, else
+/// $TESSERA_CALIBRATION, else $XDG_CONFIG_HOME/tessera/calibration.txt if that is an absolute path, else
 /// ~/.config/tessera/calibration.txt; empty without a home.
 std::string calibrationPath();
 

@@ -24,7 +24,8 @@ namespace tessera {
 namespace {
 
 constexpr int version = 1;
-constexpr const char* measureAnew = "Allowed: a file that `tessera-bench calibrate --model` wrote";
+constexpr const char* measureAnew =
+    "Allowed: a file that `tessera-bench calibrate --model` wrote; it measures the GPU and replaces the file";
 
 const ParameterEntry& required(const ParameterMap& map, const std::string& name)
 {
@@ -64,6 +65,7 @@ GpuRates gpuRatesOf(const ParameterMap& map)
     known.push_back(rate.name);
     Parameter<double> row = realParameter(rate.name, 0, Arity::single, "", "");
     row.minimum = 0;
+    row.maximum = largestOf(rate);
     rates.*rate.value = readValue<double>(row, map, required(map, rate.name), 0, {});
   }
   for (const ParameterEntry& found : map.entries())
@@ -92,7 +94,13 @@ std::optional<GpuRates> storedGpuRates(const std::string& gpu)
   if (path.empty() || !std::filesystem::exists(path, ignored))
     return std::nullopt;
   std::vector<std::string> notes;
-  return withContext("rates of a GPU", [&] { return gpuRatesOf(readParameterFile(path, notes)); });
+  return withContext("rates of a GPU", [&] {
+    const ParameterMap map = readParameterFile(path, notes);
+    GpuRates rates = gpuRatesOf(map);
+    if (rates.gpu != gpu)
+      failUsage(shownEntry(map, *map.find("Gpu")), "this file is read for an " + gpu, measureAnew);
+    return rates;
+  });
 }
 
 std::string whyNotStored(const std::string& path)
@@ -124,15 +132,21 @@ KnownGpu findOut(const Device& device)
   std::vector<std::string> assumed;
   const GpuRates scaled = ratesByAttributes(told, assumed);
   const std::string path = gpuRatesPath(scaled.gpu);
-  if (std::optional<GpuRates> stored = storedGpuRates(scaled.gpu)) {
-    std::vector<std::string> unusable = replaceUnusable(*stored, scaled);
-    for (std::string& rate : unusable)
-      rate += " is 0 there and by what the driver says here";
-    return {*stored, told.name, "rates of " + path + joined(unusable), false};
+  std::string whyNotRead;
+  try {
+    if (std::optional<GpuRates> stored = storedGpuRates(scaled.gpu)) {
+      std::vector<std::string> unusable = replaceUnusable(*stored, scaled);
+      for (std::string& rate : unusable)
+        rate += " is 0 there and by what the driver says here";
+      return {*stored, told.name, "rates of " + path + joined(unusable), false, ""};
+    }
+  } catch (const Error& error) {
+    whyNotRead = error.what();
   }
   const auto unmeasured = [&](const std::string& why) {
     return KnownGpu{scaled, told.name,
-                    "rates by what the driver tells (not measured: " + why + joined(assumed) + ")", false};
+                    "rates by what the driver tells (not measured: " + why + joined(assumed) + ")", false,
+                    whyNotRead};
   };
   if (const std::string why = whyNotStored(path); !why.empty())
     return unmeasured(why); // measuring in every run would take longer than it gains
@@ -141,9 +155,15 @@ KnownGpu findOut(const Device& device)
     std::vector<std::string> unusable;
     const GpuRates measured = measureGpuRates(context, unusable);
     takePeakDeviceMemory(context); // the memory of the measurement is none of the run's
+    if (const std::string why = whySlowerThanTold(measured, told); !why.empty())
+      return {measured, told.name,
+              "rates measured now and not stored, because other work seems to run on the GPU: " + why
+                  + ". If none does, `tessera-bench calibrate --model` stores them" + joined(unusable),
+              true, whyNotRead};
     writeTextFile(path, gpuRatesText(measured));
     return {measured, told.name,
-            "rates measured now, once for this GPU, and stored in " + path + joined(unusable), true};
+            "rates measured now, once for this GPU, and stored in " + path + joined(unusable), true,
+            whyNotRead};
   } catch (const Error& error) {
     return unmeasured(error.what());
   }
@@ -173,6 +193,8 @@ void knowGpu(const Context& context, RunLog& log)
   const KnownGpu& gpu = knownGpu(context.device);
   const std::string line = "GPU: " + gpu.rates.gpu + ": " + gpu.source + ".";
   const std::lock_guard lock(mutex);
+  if (!gpu.whyNotRead.empty() && !logged.contains(context.device.ordinal))
+    log.warning("the stored rates of the GPU are not used: " + gpu.whyNotRead);
   const bool isNews = logged.insert(context.device.ordinal).second && gpu.isMeasuredNow;
   isNews ? log.info(line) : log.detail(line);
 }

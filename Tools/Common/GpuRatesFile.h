@@ -17,14 +17,15 @@ class RunLog;
 std::string gpuRatesText(const GpuRates&);
 
 /// Reads the text that gpuRatesText writes. Throws Error(usage) with file and line for another version and
-/// for an entry that is missing, not known, or no number of at least 0.
+/// for an entry that is missing, not known, no number of at least 0, or more than a GPU can have.
 GpuRates gpuRatesOf(const ParameterMap&);
 
 /// The file of a GPU: its name in the folder `gpus` beside the calibration (calibrationPath); empty without a
 /// home.
 std::string gpuRatesPath(const std::string& gpu);
 
-/// The stored rates of a GPU; nothing if it has not been measured. Throws Error(usage) for a damaged file.
+/// The stored rates of a GPU; nothing if it has not been measured. Throws Error(usage) for a damaged file,
+/// and for one of another GPU.
 std::optional<GpuRates> storedGpuRates(const std::string& gpu);
 
 /// Why no file can be written at this path, whose folder is made; empty if one can.
@@ -36,15 +37,17 @@ struct KnownGpu {
   std::string name;   // by its driver
   std::string source; // of the rates
   bool isMeasuredNow = false;
+  std::string whyNotRead; // the file that there is; empty: it was read, or there is none
 };
 
-/// The stored rates. A GPU without any is measured, which takes half a second, and its rates are stored.
-/// Where they cannot be stored, or cannot be measured, they follow from what the driver says
-/// (ratesByAttributes). Kernels choose their block sizes by these rates from then on (setDeviceRates). Finds
-/// out once a process. Throws Error(usage) for a damaged file, and Error(device) if there is no such device.
+/// The stored rates. A GPU without any, or with a damaged file, is measured, which takes half a second, and
+/// its rates are stored unless it seems to be busy. Where they cannot be stored, or cannot be measured, they
+/// follow from what the driver says (ratesByAttributes). Kernels choose their block sizes by these rates from
+/// then on (setDeviceRates). Finds out once a process. Throws Error(device) if there is no such device.
 const KnownGpu& knownGpu(const Device&);
 
-/// The same for the device of a context, if it is a GPU; logs where the rates come from.
+/// The same for the device of a context, if it is a GPU; logs where the rates come from, and warns of a file
+/// that could not be read.
 void knowGpu(const Context&, RunLog&);
 
 /// The rates as a table with a row for each number.

@@ -31,4 +31,9 @@ std::string gpuRatesName(const std::string& gpu, double multiprocessors);
 /// multiprocessors, because the driver tells the rate of the whole GPU.
 GpuRates ratesByAttributes(const GpuAttributes&, std::vector<std::string>& assumed);
 
+/// Why measured rates are no property of the GPU: its clock or its memory reached less than 0.7 of what the
+/// driver's numbers let expect, as they do while other work runs on it. Empty: they reached it, or the driver
+/// tells no sensible numbers, or the GPU is a part of one (MIG).
+std::string whySlowerThanTold(const GpuRates& measured, const GpuAttributes&);
+
 }

@@ -58,6 +58,17 @@ std::span<const GpuRateName> gpuRateNames()
   return names;
 }
 
+double largestOf(const GpuRateName& rate)
+{
+  const std::string unit = rate.unit;
+  return unit == "cycles"    ? 1e6
+         : unit == perCycle  ? 1e4
+         : unit == "GHz"     ? 100
+         : unit == "s"       ? 10
+         : unit == "bytes/s" ? 1e17
+                             : 1e15; // counts, and bytes
+}
+
 std::vector<std::string> replaceUnusable(GpuRates& rates, const GpuRates& instead)
 {
   std::vector<std::string> replaced;

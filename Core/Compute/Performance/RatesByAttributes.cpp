@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -88,6 +89,26 @@ GpuRates ratesByAttributes(const GpuAttributes& gpu, std::vector<std::string>& a
        {&GpuRates::dramReadBytes, &GpuRates::dramWriteBytes, &GpuRates::dramCopyBytes})
     rates.*rate *= memory;
   return rates;
+}
+
+std::string whySlowerThanTold(const GpuRates& measured, const GpuAttributes& told)
+{
+  constexpr double least = 0.7; // an H100 has 1 of each, memories of other kinds nearly so
+  std::vector<std::string> assumed;
+  const GpuRates expected = ratesByAttributes(told, assumed);
+  std::string slow;
+  const auto check = [&](double attribute, double GpuRates::*rate, const char* name) {
+    const double share = measured.*rate / (expected.*rate);
+    if (isSensible(attribute) && share < least)
+      slow += (slow.empty() ? "" : ", ") + std::string(name) + " reached "
+              + std::to_string(std::lround(100 * share)) + " % of what its driver lets expect";
+  };
+  check(told.clockGHz, &GpuRates::clockGHz, "the clock");
+  if (told.name.find(" MIG ") == std::string::npos) {
+    check(told.memoryBytesPerSecond, &GpuRates::dramReadBytes, "reading of memory");
+    check(told.memoryBytesPerSecond, &GpuRates::dramCopyBytes, "copying of memory");
+  }
+  return slow;
 }
 
 }

@@ -106,5 +106,24 @@ TEST(RatesByAttributes, ADriverThatTellsNothingGivesAnH100)
   EXPECT_EQ(found.assumed.size(), 9u);
 }
 
+TEST(RatesByAttributes, AGpuThatOtherWorkRunsOnIsSeen)
+{
+  EXPECT_EQ(whySlowerThanTold(usualGpuRates(), h100()), "");
+  GpuRates busy = usualGpuRates();
+  busy.dramReadBytes *= 0.5;
+  EXPECT_EQ(whySlowerThanTold(busy, h100()), "reading of memory reached 50 % of what its driver lets expect");
+  busy.clockGHz *= 0.6;
+  EXPECT_EQ(whySlowerThanTold(busy, h100()),
+            "the clock reached 60 % of what its driver lets expect, reading of "
+            "memory reached 50 % of what its driver lets expect");
+  GpuAttributes odd = h100(); // tells nothing to compare with
+  odd.clockGHz = odd.memoryBytesPerSecond = 0;
+  EXPECT_EQ(whySlowerThanTold(busy, odd), "");
+  GpuAttributes part = h100();
+  part.name = "NVIDIA H100 80GB HBM3 MIG 1g.10gb";
+  busy.clockGHz = usualGpuRates().clockGHz;
+  EXPECT_EQ(whySlowerThanTold(busy, part), "");
+}
+
 }
 }

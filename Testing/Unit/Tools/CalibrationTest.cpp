@@ -160,6 +160,22 @@ TEST(CalibrationTest, RatesOfAnotherGpuAreScaledByWhatIsKnownOfIt)
   EXPECT_EQ(scaled.source, "own.txt, of CUDA the shipped ones scaled to an Odder GPU");
 }
 
+TEST(CalibrationTest, AGpuWithFewUnitsForDoublePrecisionTakesLongerForPoints)
+{
+  GpuRates rates = usualGpuRates();
+  const Calibration usual = shippedCalibration().scaledTo("GPU", rates);
+  rates.fp64 /= 32; // as those of GeForce GPUs
+  const Calibration few = shippedCalibration().scaledTo("GPU", rates);
+  const auto point = static_cast<std::size_t>(Work::pointSpline),
+             direct = static_cast<std::size_t>(Work::directCubic);
+  constexpr double operations = 300;
+  EXPECT_NEAR(few.of(3).cuda[point], operations / (32 * rates.fp64 * rates.multiprocessors * rates.clockGHz),
+              1e-9);
+  EXPECT_GT(few.of(3).cuda[point], 3 * usual.of(3).cuda[point]);
+  EXPECT_EQ(few.of(3).cuda[direct], usual.of(3).cuda[direct]); // single precision
+  EXPECT_GT(few.cudaScale(), 1.2 * usual.cudaScale());
+}
+
 TEST(CalibrationTest, AFileWithoutAGpuTakesTheShippedRatesOfCuda)
 {
   const Calibration written = numbered(false), found = parsed(calibrationText(written)),
@@ -231,6 +247,8 @@ TEST(CalibrationTest, EachDefectIsToldWithItsLine)
                 + allowed);
   EXPECT_TRUE(contains(errorOf(replaced(text, "(CudaImageSeconds 0.5)", "(CudaImageSeconds -1)")),
                        "(CudaImageSeconds -1): \"-1\" is too small"));
+  EXPECT_TRUE(
+      contains(errorOf(replaced(text, "(CudaImageSeconds 0.5)", "(CudaImageSeconds 1e300)")), "too large"));
   EXPECT_TRUE(contains(errorOf(replaced(text, "(CudaImageSeconds 0.5)", "(CudaImageSeconds fast)")),
                        "(CudaImageSeconds \"fast\"): \"fast\" is not a finite number"));
   EXPECT_EQ(errorOf(replaced(text, "(CudaImageSeconds 0.5)\n", "")),
@@ -277,6 +295,8 @@ TEST_F(StoredCalibrationTest, LiesInTheConfigurationFolder)
   EXPECT_EQ(storedCalibration().gpu, "Some GPU");
   set("XDG_CONFIG_HOME", "");
   set("HOME", folder_.path());
+  EXPECT_EQ(calibrationPath(), folder_ / ".config/tessera/calibration.txt");
+  set("XDG_CONFIG_HOME", "relative/config"); // is ignored, as its specification asks
   EXPECT_EQ(calibrationPath(), folder_ / ".config/tessera/calibration.txt");
   EXPECT_EQ(storedCalibration().gpu, shippedCalibration().gpu);
 }

@@ -61,6 +61,10 @@ TEST(GpuRatesFile, DamagedTextsAreRefused)
                "reads version 1"));
   EXPECT_FALSE(
       errorText([&] { parsed(replaced(text, "(Multiprocessors 0.25)", "(Multiprocessors -3)")); }).empty());
+  EXPECT_TRUE(contains(
+      errorText([&] { parsed(replaced(text, "(Multiprocessors 0.25)", "(Multiprocessors 1e300)")); }),
+      "1e300"));
+  EXPECT_TRUE(contains(errorText([&] { parsed(text + "(Isue 3)\n"); }), "tessera-bench calibrate --model"));
 }
 
 TEST(GpuRatesFile, NumbersThatCannotBeUsedAreReplaced)
@@ -98,6 +102,12 @@ TEST(GpuRatesFile, EachGpuHasAFileBesideTheCalibration)
   ASSERT_TRUE(storedGpuRates(numbered().gpu).has_value());
   EXPECT_EQ(storedGpuRates(numbered().gpu)->issue, numbered().issue);
   EXPECT_FALSE(storedGpuRates("Another GPU").has_value());
+
+  // a file that was copied from another GPU
+  writeTextFile(gpuRatesPath("Another GPU"), gpuRatesText(numbered()));
+  const std::string error = errorText([] { storedGpuRates("Another GPU"); });
+  EXPECT_TRUE(contains(error, "(Gpu \"Some GPU, 7 multiprocessors\"): this file is read for an Another GPU"))
+      << error;
   unsetenv("TESSERA_CALIBRATION");
 }
 

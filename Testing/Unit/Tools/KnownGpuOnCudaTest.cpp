@@ -1,4 +1,5 @@
 // needs: GPU, Tools
+#include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Performance/DeviceRates.h"
 #include "Core/Compute/Performance/GpuAttributes.h"
 #include "Core/Compute/Performance/GpuRateNames.h"
@@ -14,7 +15,8 @@
 namespace tessera {
 namespace {
 
-// A GPU that nobody calibrated is measured once and stored, and kernels go by what was measured.
+// A GPU whose stored rates are damaged is measured once and stored, like one that nobody calibrated, and
+// kernels go by what was measured.
 TEST(KnownGpuOnCuda, IsMeasuredOnceAndStored)
 {
   TESSERA_NEEDS_GPU();
@@ -23,7 +25,12 @@ TEST(KnownGpuOnCuda, IsMeasuredOnceAndStored)
   std::vector<std::string> assumed;
   const GpuRates told = ratesByAttributes(attributesOfCudaDevice(0), assumed);
   const Device device{DeviceKind::cuda, 0};
+  std::filesystem::create_directories(std::filesystem::path(folder / "gpus"));
+  writeTextFile(gpuRatesPath(told.gpu), "(GpuRatesVersion 1)\n");
   const KnownGpu& gpu = knownGpu(device);
+  EXPECT_NE(gpu.whyNotRead.find("tessera-bench calibrate --model"), std::string::npos) << gpu.whyNotRead;
+  if (gpu.source.find("other work seems to run") != std::string::npos)
+    GTEST_SKIP() << gpu.source; // of other tests, for example
   EXPECT_TRUE(gpu.isMeasuredNow) << gpu.source;
   EXPECT_EQ(gpu.rates.gpu, told.gpu);
   ASSERT_TRUE(std::filesystem::exists(gpuRatesPath(told.gpu)));
