@@ -61,6 +61,13 @@ const ComponentDescription& AdvancedKappaStatistic<D>::description()
 }
 
 template <int D>
+TermTime AdvancedKappaStatistic<D>::timeOf(const TermSize& size) const
+{
+  const double cpu = D == 2 ? (size.isLattice ? 45 : 72) : (size.isLattice ? 65 : 115);
+  return {.points = size.samples, .cpuNanoseconds = cpu * size.samples};
+}
+
+template <int D>
 void AdvancedKappaStatistic<D>::prepareForLevel(Context&, const TermLevel<D>& level)
 {
   level_ = level;

@@ -22,6 +22,7 @@ public:
   {
     return tessera::whyNotOnCuda<D>(chain);
   }
+  TermTime timeOf(const TermSize&) const override;
   /// Throws Error(usage) if no points were given.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override { onCuda_.reset(); }

@@ -23,6 +23,7 @@ public:
   {
     return tessera::whyNotOnCuda<D>(chain);
   }
+  TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;
   TermOnCuda<D>* onCuda() override { return distances_ ? this : nullptr; }

@@ -34,6 +34,7 @@ public:
   static const ComponentDescription& description();
 
   void prepareForLevel(std::size_t level, const LevelFacts&) override;
+  PairTime pairTime(std::size_t level) const override;
   /// Names the metric if the window of a level is wider than LocalWindow::maxRadiusOnCuda.
   std::string whyNotOnCuda() const override;
   std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const override;

@@ -21,6 +21,15 @@ public:
   {
     return information_.whyNotOnCuda(chain);
   }
+  TermTime timeOf(const TermSize& size) const override
+  {
+    TermTime time = information_.timeOf(size);
+    const TermTime ofPenalty = penalty_.timeOf(size);
+    time.cpuNanoseconds += ofPenalty.cpuNanoseconds;
+    time.cudaNanoseconds += ofPenalty.cudaNanoseconds;
+    time.cudaLaunchNanoseconds += ofPenalty.cudaLaunchNanoseconds;
+    return time;
+  }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;
   TermOnCuda<D>* onCuda() override { return information_.onCuda() ? this : nullptr; }

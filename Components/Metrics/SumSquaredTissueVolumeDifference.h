@@ -24,6 +24,7 @@ public:
   {
     return "the metric \"" + description().name + "\"";
   }
+  TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override {}
 

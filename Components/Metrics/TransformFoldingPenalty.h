@@ -28,6 +28,7 @@ public:
   {
     return tessera::whyNotOnCuda<D>(chain);
   }
+  TermTime timeOf(const TermSize&) const override;
   /// Throws Error(usage) if a transform of the chain has no spatial derivatives.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override { onCuda_.reset(); }

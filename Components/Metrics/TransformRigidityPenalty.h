@@ -37,6 +37,7 @@ public:
     return tessera::whyNotOnCuda<D>(chain);
   }
   std::vector<TermColumn> columns() const override;
+  TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override
   {

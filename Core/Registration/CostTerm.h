@@ -4,6 +4,7 @@
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/Phase.h"
+#include "Core/Registration/TermTime.h"
 #include "Core/Registry/Registry.h"
 
 #include <algorithm>
@@ -99,6 +100,12 @@ public:
   virtual void checkTransform(const Transform<D>&) const {}
   /// Empty if the term runs on CUDA with this chain; otherwise what does not: `the metric "..."`.
   virtual std::string whyNotOnCuda(const TransformChain<D>&) const = 0;
+  /// What an evaluation with its gradient takes. By default it is an image metric that takes no time of its
+  /// own.
+  virtual TermTime timeOf(const TermSize& size) const
+  {
+    return {.samples = needsSampler() ? size.samples : 0};
+  }
   /// Takes all the memory of a CUDA device that evaluations on the expected samples need. On the context of a
   /// MemoryCount images and masks may come without voxels.
   virtual void prepareForLevel(Context&, const TermLevel<D>&) = 0;

@@ -279,6 +279,17 @@ double Calibration::cpuScale() const
   return mean.value();
 }
 
+double Calibration::cpuSpeedup(int wanted) const
+{
+  GeometricMean mean;
+  for (const int dimension : {2, 3})
+    for (const Work work : {Work::pointSpline, Work::pointLandmark}) {
+      const ThreadRate& rate = of(dimension).cpu[static_cast<std::size_t>(work)];
+      mean.add(rate.oneThread / rate.nanoseconds(threads, wanted));
+    }
+  return mean.value();
+}
+
 double Calibration::cudaScale() const
 {
   GeometricMean mean;

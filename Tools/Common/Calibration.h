@@ -92,6 +92,8 @@ struct Calibration {
   /// How much more time this processor, or this GPU, takes than the shipped one for the same work: the
   /// geometric mean over the rates of resampling in 3D. Rates that nobody measured here are scaled by it.
   double cpuScale() const;
+  /// How many times as fast a number of threads is as one, in work that needs little memory.
+  double cpuSpeedup(int threads) const;
   double cudaScale() const;
 };
 

@@ -1,5 +1,6 @@
 #include "Tools/Register/StageTime.h"
 
+#include "Core/Registration/Samples/StripePlan.h"
 #include "Core/Registration/Stage/StageMemory.h"
 #include "Tools/Register/EffectiveParameters.h"
 
@@ -10,15 +11,19 @@
 namespace tessera {
 namespace {
 
-/// Seconds of one thread for an item, and of each further thread for an evaluation. Samples take `sample`,
-/// and `farSample` more where the image lies outside of the caches. Of a voxel, `serialVoxel` is not shared
-/// out among threads, nor is the time of a parameter, which the optimizer moves.
-/// Testing/Benchmarks/registration-times measures them.
+/// Nanoseconds of one thread for an item. A sample takes `sample`, more where the image lies outside of the
+/// caches near the processor (`farImage`), and more where the coefficients of a B-spline do
+/// (`farCoefficients`). A point is one that is mapped, and its derivative brought back, without a look at the
+/// images. Testing/Benchmarks/registration-times and metric-times measure them, with AdvancedMeanSquares and
+/// without.
 struct CpuRates {
-  double sample, farSample, voxel, serialVoxel, evaluation, thread, parameter;
+  double sample, farImage, farCoefficients, voxel, point;
+  double evaluation; // the optimizer's step and a row of the table
+  double thread;     // of each further thread that takes part in an evaluation
 };
+/// Nanoseconds of an H200. An evaluation takes its launches; values alone take `valueVoxel`.
 struct CudaRates {
-  double sample, voxel, evaluation;
+  double sample, voxel, valueVoxel, evaluation, parameter;
 };
 /// The first rates are for linear transforms, the second for all others.
 struct RatesOfDimension {
@@ -26,26 +31,63 @@ struct RatesOfDimension {
   CudaRates cuda[2];
 };
 constexpr RatesOfDimension rates2D = {
-    {{5e-9, 125e-9, 17.6e-9, 0.9e-9, 10e-6, 4.8e-6, 4e-9}, {7e-9, 300e-9, 18e-9, 1.05e-9, 20e-6, 8e-6, 4e-9}},
-    {{0.5e-9, 0.015e-9, 130e-6}, {2e-9, 0.03e-9, 170e-6}}};
-constexpr RatesOfDimension rates3D = {{{14e-9, 128e-9, 24.1e-9, 0.9e-9, 10e-6, 4.8e-6, 4e-9},
-                                       {86e-9, 300e-9, 26e-9, 1.1e-9, 20e-6, 14e-6, 4e-9}},
-                                      {{0.5e-9, 0.015e-9, 130e-6}, {2e-9, 0.03e-9, 170e-6}}};
-constexpr double cpuPreparation = 15e-9, cudaPreparation = 2e-9;
-constexpr double cudaStage = 0.015; // loading kernels, and the first launches
+    .cpu = {{.sample = 41,
+             .farImage = 12,
+             .farCoefficients = 0,
+             .voxel = 12,
+             .point = 5,
+             .evaluation = 5e3,
+             .thread = 5.5e3},
+            {.sample = 90,
+             .farImage = 12,
+             .farCoefficients = 0,
+             .voxel = 12,
+             .point = 32,
+             .evaluation = 9e3,
+             .thread = 5.5e3}},
+    .cuda = {{.sample = 0.5, .voxel = 0.022, .valueVoxel = 0.0125, .evaluation = 47e3, .parameter = 0},
+             {.sample = 2, .voxel = 0.022, .valueVoxel = 0.0125, .evaluation = 80e3, .parameter = 0.9}}};
+constexpr RatesOfDimension rates3D = {
+    .cpu = {{.sample = 60,
+             .farImage = 30,
+             .farCoefficients = 0,
+             .voxel = 19,
+             .point = 7,
+             .evaluation = 7e3,
+             .thread = 9e3},
+            {.sample = 145,
+             .farImage = 30,
+             .farCoefficients = 150,
+             .voxel = 19,
+             .point = 66,
+             .evaluation = 10e3,
+             .thread = 9e3}},
+    .cuda = {{.sample = 0.5, .voxel = 0.022, .valueVoxel = 0.0125, .evaluation = 48e3, .parameter = 0},
+             {.sample = 2, .voxel = 0.022, .valueVoxel = 0.0125, .evaluation = 90e3, .parameter = 0.9}}};
+constexpr double cpuParameter = 4.5; // which the optimizer moves, and each term of several writes
+constexpr double drawnPoint = 1.6;   // points that were drawn lie in no order, and take so many times as long
+constexpr double cpuPreparation = 45, cudaPreparation = 1.2; // of a voxel of the images
+constexpr double cpuStage = 1.5e6;
+/// Starting memory and kernels, and the first run of the kernels: more of them where samples are drawn, for
+/// which three machines took 14 to 42 ms.
+constexpr double cudaStage = 9e6, cudaFirstLattice = 12e6, cudaFirstSamples = 28e6;
+constexpr double valueShare = 0.55; // of a metric's own work, where no gradient is asked for
+constexpr double nanosecond = 1e-9;
 
 const RatesOfDimension& ratesOf(const StageWork& work)
 {
   return work.dimension == 2 ? rates2D : rates3D;
 }
 
-/// The share of samples whose neighbourhood lies in no cache near the processor, for an image of so many
-/// voxels.
-double farShare(double voxels)
+/// The share of items that lie in no cache near the processor, of so many.
+double farShare(double items, double half)
 {
-  constexpr double half = 1e5; // voxels of an image of which half the samples are far
-  return voxels / (voxels + half);
+  return items / (items + half);
 }
+
+/// At the end of a level its parts are timed, which takes some evaluations; linear transforms take so many
+/// voxels at most.
+constexpr double evaluationsAtEnd = 3.5, voxelsAtEnd = 1e5;
 
 using Values = std::map<std::string, std::vector<std::string>>;
 
@@ -65,17 +107,21 @@ namespace {
 /// would take: 7 to 22 % at the finest level and 21 to 55 % at the coarsest.
 constexpr double convergedShare = 0.22;
 
-/// An optimizer with a line search evaluates the cost several times in an iteration.
-double evaluationsAnIteration(const Values& values)
+/// An optimizer with a line search evaluates the cost several times in an iteration; bounded searches take one
+/// gradient for them.
+struct LineSearchWork {
+  double evaluations = 1, gradients = 1; // of an iteration
+};
+
+LineSearchWork lineSearchWork(const Values& values)
 {
-  constexpr double ofBoundedStep = 6.3, ofBoundedParabola = 3, ofMoreThuente = 2;
   if (!values.contains("MaximumNumberOfLineSearchIterations"))
-    return 1;
+    return {};
   const auto kind = values.find("LineSearch");
   const std::string name = kind != values.end() && !kind->second.empty() ? kind->second.front() : "";
-  return name == "BoundedStep"       ? ofBoundedStep
-         : name == "BoundedParabola" ? ofBoundedParabola
-                                     : ofMoreThuente;
+  return name == "BoundedStep"       ? LineSearchWork{6.3, 1.05}
+         : name == "BoundedParabola" ? LineSearchWork{3, 1.05}
+                                     : LineSearchWork{2, 2};
 }
 
 /// The points of a full search at a level: of each five values the last three are bounds and step. 0 for
@@ -95,6 +141,42 @@ double pointsOfSearch(const Values& values, std::size_t level)
 
 }
 
+namespace {
+
+template <int D>
+TermWork workOfTerm(const CheckedStage<D>& stage, const StageInput<D>& input, const Values& values,
+                    std::size_t level, std::size_t parameters, std::size_t number)
+{
+  const StageComponents<D>& components = stage.prepared.components;
+  const CostTerm<D>& term = *components.terms[number];
+  TermSize size{.level = level,
+                .parameters = static_cast<double>(parameters),
+                .isLinear = components.transform->linear() != nullptr,
+                .hasMasks = !input.fixedMasks.empty() || !input.movingMasks.empty(),
+                .pointPairs = static_cast<double>(input.points.fixedMm.size())};
+  TermWork work;
+  if (term.needsSampler() && !components.samplers.empty() && !components.fixedPyramids.empty()) {
+    const std::size_t image = std::min(number, input.fixed.size() - 1),
+                      pyramid = std::min(number, components.fixedPyramids.size() - 1);
+    work.imageVoxels = static_cast<double>(
+        components.fixedPyramids[pyramid]->geometryOfLevel(input.fixed[image]->geometry, level).voxelCount());
+    size.isLattice = components.samplers[components.samplerOf(number)]->givesLattice();
+    size.samples = size.isLattice ? work.imageVoxels : valueOf(values, "NumberOfSpatialSamples", level);
+  }
+  const TermTime time = term.timeOf(size);
+  (size.isLattice ? work.voxels : work.samples) = time.samples;
+  (size.isLattice ? work.cudaVoxels : work.cudaSamples) = time.cudaSamples;
+  work.points = time.points * (size.isLattice ? 1 : drawnPoint);
+  work.cpuNanoseconds = time.cpuNanoseconds;
+  work.cudaNanoseconds = time.cudaNanoseconds;
+  work.cudaLaunchNanoseconds = time.cudaLaunchNanoseconds;
+  work.stripes = static_cast<double>(
+      planStripes(static_cast<std::size_t>(std::max(size.samples, size.pointPairs)), parameters).stripes);
+  return work;
+}
+
+}
+
 template <int D>
 StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const StageInput<D>& input)
 {
@@ -102,12 +184,12 @@ StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const S
   Values values;
   for (const EffectiveParameter& parameter : effectiveParameters(registry, stage.text.map))
     values[parameter.name] = parameter.values;
-  const double perIteration = evaluationsAnIteration(values);
+  const LineSearchWork perIteration = lineSearchWork(values);
   StageWork work;
   work.dimension = D;
   work.mayEndEarly =
       values.contains("GradientMagnitudeTolerance") || values.contains("MinimumGradientMagnitude");
-  if (work.mayEndEarly && perIteration > 1 && components.transform->linear())
+  if (work.mayEndEarly && perIteration.evaluations > 1 && components.transform->linear())
     work.expectedShare = convergedShare;
   work.isLinear = components.transform->linear() != nullptr;
   for (const auto* images : {&input.fixed, &input.moving})
@@ -115,28 +197,14 @@ StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const S
       work.imageVoxels += static_cast<double>(image->geometry.voxelCount());
   const std::vector<std::size_t> parameters = parameterCounts<D>(stage.prepared, input);
   for (std::size_t level = 0; level < stage.prepared.parameters.levelCount(); ++level) {
-    const double evaluations =
-        perIteration * valueOf(values, "MaximumNumberOfIterations", level) + pointsOfSearch(values, level);
-    work.evaluations += evaluations;
-    work.parameters += evaluations * static_cast<double>(parameters[level]);
-    for (std::size_t term = 0; term < components.terms.size(); ++term) {
-      if (!components.terms[term]->needsSampler() || components.samplers.empty()
-          || components.fixedPyramids.empty())
-        continue;
-      const std::size_t image = std::min(term, input.fixed.size() - 1);
-      const std::size_t pyramid = std::min(term, components.fixedPyramids.size() - 1);
-      const bool takesAll = components.samplers[components.samplerOf(term)]->givesLattice();
-      const auto voxels = static_cast<double>(components.fixedPyramids[pyramid]
-                                                  ->geometryOfLevel(input.fixed[image]->geometry, level)
-                                                  .voxelCount());
-      if (takesAll) {
-        work.voxels += evaluations * voxels;
-        continue;
-      }
-      const double samples = evaluations * valueOf(values, "NumberOfSpatialSamples", level);
-      work.samples += samples;
-      work.farSamples += samples * farShare(voxels);
-    }
+    LevelWork ofLevel;
+    const double iterations = valueOf(values, "MaximumNumberOfIterations", level);
+    ofLevel.evaluations = perIteration.evaluations * iterations + pointsOfSearch(values, level);
+    ofLevel.gradients = perIteration.gradients * iterations;
+    ofLevel.parameters = static_cast<double>(parameters[level]);
+    for (std::size_t term = 0; term < components.terms.size(); ++term)
+      ofLevel.terms.push_back(workOfTerm<D>(stage, input, values, level, parameters[level], term));
+    work.levels.push_back(ofLevel);
   }
   return work;
 }
@@ -144,8 +212,10 @@ StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const S
 StageWork StageWork::expected() const
 {
   StageWork work = *this;
-  for (double* count : {&work.evaluations, &work.samples, &work.farSamples, &work.voxels, &work.parameters})
-    *count *= expectedShare;
+  for (LevelWork& level : work.levels) {
+    level.evaluations *= expectedShare;
+    level.gradients *= expectedShare;
+  }
   work.expectedShare = 1;
   return work;
 }
@@ -153,20 +223,48 @@ StageWork StageWork::expected() const
 double cpuSeconds(const Calibration& calibration, const StageWork& work, int threads)
 {
   const CpuRates& rates = ratesOf(work).cpu[work.isLinear ? 0 : 1];
-  return calibration.cpuScale()
-         * ((work.samples * rates.sample + work.farSamples * rates.farSample + work.voxels * rates.voxel
-             + work.imageVoxels * cpuPreparation)
-                / threads
-            + work.voxels * rates.serialVoxel + work.parameters * rates.parameter
-            + work.evaluations * (rates.evaluation + rates.thread * (threads - 1)));
+  constexpr double farImageVoxels = 1e6, farParameters = 1e4; // of which half is far
+  const double all = calibration.cpuSpeedup(threads);
+  double ns = cpuStage + work.imageVoxels * cpuPreparation / all;
+  for (const LevelWork& level : work.levels) {
+    double ofOne =
+               rates.evaluation + level.parameters * cpuParameter * static_cast<double>(level.terms.size()),
+           atEnd = 0;
+    for (const TermWork& term : level.terms) {
+      const int sharing = static_cast<int>(std::min<double>(threads, term.stripes));
+      const double sample = rates.sample + rates.farImage * farShare(term.imageVoxels, farImageVoxels)
+                            + rates.farCoefficients * farShare(level.parameters, farParameters),
+                   shared = term.samples * sample + term.voxels * rates.voxel + term.points * rates.point
+                            + term.cpuNanoseconds;
+      ofOne += shared / calibration.cpuSpeedup(sharing) + rates.thread * (sharing - 1);
+      if (work.isLinear && term.voxels > 0)
+        atEnd += shared * std::min(1.0, voxelsAtEnd / term.voxels);
+    }
+    ns += level.evaluations * ofOne + (atEnd > 0 ? atEnd : evaluationsAtEnd * ofOne);
+  }
+  return nanosecond * calibration.cpuScale() * ns;
 }
 
 double cudaSeconds(const Calibration& calibration, const StageWork& work)
 {
   const CudaRates& rates = ratesOf(work).cuda[work.isLinear ? 0 : 1];
   // The time of an evaluation beside its samples is that of launches, which is the same on all GPUs.
-  return calibration.cudaScale() * (work.samples * rates.sample + work.voxels * rates.voxel)
-         + work.imageVoxels * cudaPreparation + work.evaluations * rates.evaluation + cudaStage;
+  double ns = work.imageVoxels * cudaPreparation + cudaStage, first = 0;
+  for (const LevelWork& level : work.levels) {
+    double ofOne = rates.evaluation + level.parameters * rates.parameter, withGradient = 0, valueOnly = 0;
+    for (const TermWork& term : level.terms) {
+      const double samples = term.samples + term.cudaSamples, voxels = term.voxels + term.cudaVoxels;
+      ofOne += term.cudaLaunchNanoseconds;
+      withGradient += samples * rates.sample + voxels * rates.voxel + term.cudaNanoseconds;
+      valueOnly += samples * rates.sample + voxels * rates.valueVoxel
+                   + (voxels > 0 ? valueShare : 1) * term.cudaNanoseconds;
+      first = std::max(first, voxels > 0 ? cudaFirstLattice : samples > 0 ? cudaFirstSamples : 0);
+    }
+    ns += level.evaluations * ofOne
+          + calibration.cudaScale()
+                * (level.gradients * withGradient + (level.evaluations - level.gradients) * valueOnly);
+  }
+  return nanosecond * (ns + first);
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \

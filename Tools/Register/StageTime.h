@@ -4,21 +4,38 @@
 #include "Tools/Common/Calibration.h"
 #include "Tools/Register/StageCheck.h"
 
+#include <vector>
+
 namespace tessera {
+
+/// What a term of the cost computes in one evaluation with its gradient.
+struct TermWork {
+  double samples = 0;                     // drawn points at which it compares the images
+  double voxels = 0;                      // positions of a lattice at which it compares them
+  double points = 0;                      // that it maps one by one on the CPU
+  double cudaSamples = 0, cudaVoxels = 0; // beside `samples` and `voxels`, on CUDA
+  double imageVoxels = 0;                 // of the level's fixed image
+  double stripes = 1;                     // parts into which the CPU's threads cut the work
+  double cpuNanoseconds = 0, cudaNanoseconds = 0, cudaLaunchNanoseconds = 0; // see TermTime
+};
+
+/// The most that a level computes.
+struct LevelWork {
+  double evaluations = 0; // of the cost
+  double gradients = 0;   // of them, those with the gradient
+  double parameters = 0;  // of the transform
+  std::vector<TermWork> terms;
+};
 
 /// The most that a stage computes: all iterations of all levels, without the starts that optimizers try. A
 /// stage that converges does less.
 struct StageWork {
   int dimension = 3;
-  bool isLinear = true;     // the transform: each sample moves with all parameters
-  double evaluations = 0;   // of the cost, with its gradient
-  double samples = 0;       // in all evaluations, of samplers that draw points
-  double farSamples = 0;    // of them, those whose neighbourhood is probably in no cache
-  double voxels = 0;        // in all evaluations, of samplers that take all voxels
-  double parameters = 0;    // of the transform, in all evaluations
+  bool isLinear = true; // the transform: each sample moves with all parameters
+  std::vector<LevelWork> levels;
   double imageVoxels = 0;   // of the images, for pyramids and coefficients
   bool mayEndEarly = false; // the optimizer stops when it has converged
-  double expectedShare = 1; // of evaluations, samples and voxels, which the stage probably does
+  double expectedShare = 1; // of the evaluations, which the stage probably does
 
   /// The work that the stage probably does.
   StageWork expected() const;

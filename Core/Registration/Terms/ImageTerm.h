@@ -29,6 +29,13 @@ public:
     const std::string why = tessera::whyNotOnCuda<D>(chain);
     return why.empty() ? metric_->whyNotOnCuda() : why;
   }
+  TermTime timeOf(const TermSize& size) const override
+  {
+    const PairTime ofPair = metric_->pairTime(size.level);
+    return {.samples = size.samples,
+            .cpuNanoseconds = size.samples * ofPair.cpuNanoseconds,
+            .cudaNanoseconds = size.samples * ofPair.cudaNanoseconds};
+  }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
 
 private:

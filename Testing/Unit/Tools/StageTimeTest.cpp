@@ -18,61 +18,103 @@ double cuda(const StageWork& work, const Calibration& calibration = shippedCalib
   return cudaSeconds(calibration, work);
 }
 
-StageWork with(double StageWork::*count, double items)
+/// A stage of one level with so many evaluations, each with a gradient.
+StageWork stageOf(double evaluations, const TermWork& term = {}, double parameters = 0)
 {
   StageWork work;
-  work.*count = items;
+  work.levels = {
+      {.evaluations = evaluations, .gradients = evaluations, .parameters = parameters, .terms = {term}}};
   return work;
+}
+
+/// What so many evaluations take, without the start and the end of the stage.
+double cpuOf(double evaluations, const TermWork& term, double parameters = 0)
+{
+  return cpu(stageOf(2 * evaluations, term, parameters)) - cpu(stageOf(evaluations, term, parameters));
+}
+double cudaOf(double evaluations, const TermWork& term)
+{
+  return cuda(stageOf(2 * evaluations, term)) - cuda(stageOf(evaluations, term));
 }
 
 TEST(StageTimeTest, EachItemAddsItsTime)
 {
-  StageWork all;
+  TermWork all;
   double sumOfCpu = 0, sumOfCuda = 0;
-  for (double StageWork::*count : {&StageWork::evaluations, &StageWork::samples, &StageWork::voxels,
-                                   &StageWork::parameters, &StageWork::imageVoxels}) {
-    all.*count = 1e6;
-    EXPECT_GT(cpu(with(count, 1e6)), 0);
-    EXPECT_NEAR(cpu(with(count, 3e6)), 3 * cpu(with(count, 1e6)), 1e-9);
-    sumOfCpu += cpu(with(count, 1e6));
-    sumOfCuda += cuda(with(count, 1e6)) - cuda({});
+  const double cpuAlone = cpuOf(1, {}), cudaAlone = cudaOf(1, {});
+  EXPECT_GT(cpuAlone, 0);
+  EXPECT_GT(cudaAlone, 0);
+  for (double TermWork::*count :
+       {&TermWork::samples, &TermWork::voxels, &TermWork::points, &TermWork::cudaSamples,
+        &TermWork::cudaVoxels, &TermWork::cpuNanoseconds, &TermWork::cudaNanoseconds}) {
+    TermWork term;
+    term.*count = 3e7;
+    sumOfCpu += cpuOf(1, term) - cpuAlone;
+    sumOfCuda += cudaOf(1, term) - cudaAlone;
+    all.*count = 3e7;
+    EXPECT_NEAR(cpuOf(3, term), 3 * cpuOf(1, term), 1e-9);
   }
-  EXPECT_NEAR(cpu(all), sumOfCpu, 1e-9);
-  EXPECT_NEAR(cuda(all) - cuda({}), sumOfCuda, 1e-9);
+  EXPECT_NEAR(cpuOf(1, all) - cpuAlone, sumOfCpu, 1e-9);
+  EXPECT_NEAR(cudaOf(1, all) - cudaAlone, sumOfCuda, 1e-9);
+  EXPECT_GT(cpuOf(1, {}, 1e6), cpuAlone);
+}
+
+TEST(StageTimeTest, TheTimeOfATermIsAddedAsItIsTold)
+{
+  const Calibration& calibration = shippedCalibration();
+  const TermWork told{
+      .stripes = 64, .cpuNanoseconds = 4e6, .cudaNanoseconds = 2e6, .cudaLaunchNanoseconds = 1e6};
+  TermWork none = told;
+  none.cpuNanoseconds = none.cudaNanoseconds = none.cudaLaunchNanoseconds = 0;
+  EXPECT_NEAR(cpuOf(10, told) - cpuOf(10, none), 10 * 4e-3 / calibration.cpuSpeedup(threads), 1e-9);
+  EXPECT_NEAR(cudaOf(10, told) - cudaOf(10, none), 10 * 3e-3, 1e-9);
 }
 
 TEST(StageTimeTest, AStageThatConvergesProbablyDoesAShareOfItsEvaluations)
 {
-  StageWork work;
-  work.evaluations = work.samples = work.farSamples = work.voxels = work.parameters = work.imageVoxels = 1000;
+  StageWork work = stageOf(1000, {.samples = 10}, 7);
+  work.imageVoxels = 1000;
   EXPECT_EQ(cpu(work.expected()), cpu(work));
   work.expectedShare = 0.25;
-  EXPECT_EQ(work.expected().voxels, 250);
-  EXPECT_EQ(work.expected().evaluations, 250);
-  EXPECT_EQ(work.expected().parameters, 250);
+  EXPECT_EQ(work.expected().levels[0].evaluations, 250);
+  EXPECT_EQ(work.expected().levels[0].gradients, 250);
+  EXPECT_EQ(work.expected().levels[0].terms[0].samples, 10);
   EXPECT_EQ(work.expected().imageVoxels, 1000);
-  EXPECT_EQ(work.expected().expected().voxels, 250);
+  EXPECT_EQ(work.expected().expected().levels[0].evaluations, 250);
 }
 
-TEST(StageTimeTest, ThreadsShareSamplesAndTakeTimeInEachEvaluation)
+TEST(StageTimeTest, NoMoreThreadsTakePartThanAnEvaluationHasParts)
 {
-  const StageWork samples = with(&StageWork::samples, 1e8), evaluations = with(&StageWork::evaluations, 1e4);
-  EXPECT_NEAR(cpuSeconds(shippedCalibration(), samples, 16),
-              cpuSeconds(shippedCalibration(), samples, 1) / 16, 1e-9);
-  EXPECT_GT(cpuSeconds(shippedCalibration(), evaluations, 16),
-            cpuSeconds(shippedCalibration(), evaluations, 1));
+  const Calibration& calibration = shippedCalibration();
+  const StageWork two = stageOf(1000, {.samples = 2000, .stripes = 2}),
+                  many = stageOf(10, {.samples = 1e7, .stripes = 64});
+  EXPECT_EQ(cpuSeconds(calibration, two, 16), cpuSeconds(calibration, two, 2));
+  EXPECT_LT(cpuSeconds(calibration, two, 2), 0.7 * cpuSeconds(calibration, two, 1));
+  EXPECT_LT(cpuSeconds(calibration, many, 16), cpuSeconds(calibration, many, 1) / 8);
+  EXPECT_EQ(calibration.cpuSpeedup(1), 1);
+}
+
+TEST(StageTimeTest, ValuesWithoutGradientTakeLessOnCuda)
+{
+  StageWork values = stageOf(1000, {.voxels = 1e7});
+  const double withGradients = cuda(values);
+  values.levels[0].gradients = 0;
+  EXPECT_LT(cuda(values), 0.7 * withGradients);
 }
 
 TEST(StageTimeTest, TheRatesAreThoseOfTheMachine)
 {
   Calibration other = shippedCalibration();
-  for (ThreadRate& rate : other.of(3).cpu)
+  for (ThreadRate& rate : other.of(3).cpu) {
     rate.oneThread *= 2;
+    rate.allThreads *= 2;
+  }
   for (double& rate : other.of(3).cuda)
     rate *= 3;
-  const StageWork samples = with(&StageWork::samples, 1e9), evaluations = with(&StageWork::evaluations, 1e4);
+  const StageWork samples = stageOf(1000, {.samples = 1e6, .stripes = 64}), evaluations = stageOf(1e4);
   EXPECT_NEAR(cpu(samples, other), 2 * cpu(samples), 1e-6);
-  EXPECT_NEAR(cuda(samples, other) - cuda({}, other), 3 * (cuda(samples) - cuda({})), 1e-6);
+  const double launches = cuda(stageOf(1000)), first = cuda(stageOf(0, {.samples = 1e6})) - cuda(stageOf(0));
+  EXPECT_NEAR(cuda(samples, other) - launches - first, 3 * (cuda(samples) - launches - first), 1e-6);
   EXPECT_NEAR(cuda(evaluations, other), cuda(evaluations), 1e-9); // the time of launches
 }
 
