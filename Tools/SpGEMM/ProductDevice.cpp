@@ -102,7 +102,20 @@ std::vector<DeviceChoice> chooseProductDevices(const ProductRequest& request, co
   return choices;
 }
 
+template <class V>
+std::string predictedTimeText(const CsrMatrix<V>& a, const CsrMatrix<V>& b, int threads)
+{
+  const Calibration calibration = storedCalibration();
+  const Context host{{}, threads};
+  const ProductWork work = productWork(host, a, b, sizeof(V));
+  return "Time: about " + decimals(cpuSeconds(calibration, work, threads), 4) + " s on the CPU with "
+         + std::to_string(threads) + " threads, " + decimals(cudaSeconds(calibration, work, threads), 4)
+         + " s on an " + calibration.gpu + " and " + decimals(calibration.cudaStartSeconds, 1)
+         + " s to start it (" + calibration.source + ").";
+}
+
 #define TESSERA_FOR_VALUE(V)                                                                                 \
+  template std::string predictedTimeText(const CsrMatrix<V>&, const CsrMatrix<V>&, int threads);             \
   template std::vector<DeviceChoice> chooseProductDevices(const ProductRequest&, const CsrMatrix<V>&,        \
                                                           const CsrMatrix<V>&);
 TESSERA_FOR_VALUE(double)

@@ -23,4 +23,9 @@ template <class V>
 std::vector<DeviceChoice> chooseProductDevices(const ProductRequest&, const CsrMatrix<V>& a,
                                                const CsrMatrix<V>& b);
 
+/// The predicted time of a product on the CPU and on one GPU, by the calibration of this machine: "Time:
+/// ...".
+template <class V>
+std::string predictedTimeText(const CsrMatrix<V>& a, const CsrMatrix<V>& b, int threads);
+
 }

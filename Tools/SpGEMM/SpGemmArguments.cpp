@@ -215,7 +215,7 @@ ProgramText spGemmText()
              "how much memory C and the work for it may take: a number with kB, MB or GB (powers of 1000), "
              "such as 500MB or 2.5GB; a larger C is made in ranges of rows, and written so to .mtx and -"),
          own("check", "", "compare with a plain product in double"),
-         own("info", "", "say what would be done: sizes, products, tiles, choice, memory"),
+         own("info", "", "say what would be done: sizes, products, tiles, choice, memory, time"),
          own("repeat", "N", "multiply N times and print the times"),
          own("json", "", "print what was found and done as JSON")}},
        commonOptions()},

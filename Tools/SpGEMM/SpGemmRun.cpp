@@ -115,15 +115,19 @@ private:
     ProductRequest request{asked_.device, asked_.algorithm, asked_.repeats, context_.threads};
     if (asked_.triple || asked_.power > 2)
       request.products += asked_.triple ? 1 : asked_.power - 2;
-    const auto turned = [&](const CsrMatrix<V>& matrix, bool transpose) {
-      return transpose && request.device == "auto" ? transposed(context_, matrix) : matrix;
-    };
-    for (const DeviceChoice& choice : chooseProductDevices(request, turned(left(), options_.transposeA),
-                                                           turned(right(), options_.transposeB))) {
+    const bool goesByTime = request.device == "auto";
+    for (const DeviceChoice& choice :
+         chooseProductDevices(request, turned(left(), goesByTime && options_.transposeA),
+                              turned(right(), goesByTime && options_.transposeB))) {
       log_.info("Device: " + choice.reason + ", " + std::to_string(request.threads) + " threads.");
       devices_.push_back(makeContext(choice.device, request.threads));
     }
     context_ = devices_.front();
+  }
+
+  CsrMatrix<V> turned(const CsrMatrix<V>& matrix, bool transpose) const
+  {
+    return transpose ? transposed(context_, matrix) : matrix;
   }
 
   const CsrMatrix<V>& left() const { return factors_[0]; }
@@ -200,6 +204,9 @@ private:
               + std::to_string((report_.entriesBound * (sizeof(V) + sizeof(std::uint32_t))) >> 20)
               + " MiB), made in " + std::to_string(report_.ranges)
               + (report_.ranges == 1 ? " range of rows." : " ranges of rows."));
+    if (asked_.mask.empty())
+      log_.info(predictedTimeText(turned(left(), options_.transposeA), turned(right(), options_.transposeB),
+                                  context_.threads));
     return 0;
   }
 
