@@ -1,0 +1,143 @@
+#include "Core/Compute/Performance/BlockChoice.h"
+#include "Core/Compute/Performance/KernelModels.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+/// A launch of one of the ten kernels of `tessera-bench model` with its counts, and its time on the GPU of
+/// usualGpuRates(), the mean of two tables.
+struct Timed {
+  std::string kernel, size;
+  KernelLaunch launch;
+  double milliseconds = 0;
+
+  double predicted() const { return 1e3 * predict(usualGpuRates(), launch).seconds; }
+  double error() const { return predicted() / milliseconds - 1; }
+};
+
+const std::map<std::string, double KernelCost::*> countNames{{"issue", &KernelCost::issueSlots},
+                                                             {"fp32", &KernelCost::fp32},
+                                                             {"fp64", &KernelCost::fp64},
+                                                             {"special", &KernelCost::special},
+                                                             {"integer", &KernelCost::integer},
+                                                             {"l1", &KernelCost::l1Wavefronts},
+                                                             {"shared", &KernelCost::sharedWavefronts},
+                                                             {"sharedAtomics", &KernelCost::sharedAtomics},
+                                                             {"atomics", &KernelCost::atomicSectors},
+                                                             {"meeting", &KernelCost::meetingSectors},
+                                                             {"l2Sectors", &KernelCost::l2Sectors},
+                                                             {"read", &KernelCost::dramReadBytes},
+                                                             {"written", &KernelCost::dramWrittenBytes},
+                                                             {"barriers", &KernelCost::barriers}};
+const std::map<std::string, LatencyClass> latencyNames{{"cycle", LatencyClass::cycle},
+                                                       {"special", LatencyClass::special},
+                                                       {"specialFp64", LatencyClass::specialFp64},
+                                                       {"constant", LatencyClass::constant},
+                                                       {"shared", LatencyClass::shared},
+                                                       {"l1", LatencyClass::l1},
+                                                       {"l2", LatencyClass::l2},
+                                                       {"dram", LatencyClass::dram},
+                                                       {"barrier", LatencyClass::barrier}};
+
+/// A phase as `tessera-bench model --counts` writes it: "issue:40 fp32:12 | cycle:30/1 l2:4/4".
+KernelCost phaseOf(const std::string& text)
+{
+  KernelCost cost;
+  const std::size_t bar = text.find('|');
+  EXPECT_NE(bar, std::string::npos) << text;
+  std::istringstream counts(text.substr(0, bar)), chain(text.substr(bar + 1));
+  for (std::string word; counts >> word;) {
+    const std::size_t colon = word.find(':');
+    cost.*countNames.at(word.substr(0, colon)) = std::stod(word.substr(colon + 1));
+  }
+  for (std::string word; chain >> word;) {
+    const std::size_t colon = word.find(':'), slash = word.find('/');
+    cost.chain.push_back({latencyNames.at(word.substr(0, colon)), std::stod(word.substr(colon + 1)),
+                          std::stod(word.substr(slash + 1))});
+  }
+  return cost;
+}
+
+std::vector<Timed> timedLaunches()
+{
+  std::ifstream file(std::string(TESSERA_SOURCE_DIR) + "/Testing/Data/kernel-times-h100.csv");
+  std::vector<Timed> all;
+  std::string line;
+  std::getline(file, line); // names
+  while (std::getline(file, line)) {
+    std::vector<std::string> cells;
+    std::istringstream rest(line);
+    for (std::string cell; std::getline(rest, cell, ',');)
+      cells.push_back(cell);
+    EXPECT_EQ(cells.size(), 8u) << line;
+    Timed one{cells[0], cells[1], {cells[0], {}, {}}, std::stod(cells[6])};
+    one.launch.shape.threads = std::stoi(cells[2]);
+    one.launch.shape.blocks = std::stod(cells[3]);
+    one.launch.shape.registers = std::stoi(cells[4]);
+    one.launch.shape.blocksAMultiprocessor = std::stoi(cells[5]);
+    std::istringstream phases(cells[7]);
+    for (std::string phase; std::getline(phases, phase, ';');)
+      one.launch.phases.push_back(phaseOf(phase));
+    all.push_back(one);
+  }
+  return all;
+}
+
+TEST(StoredKernelTimes, OfTenKernelsArePredicted)
+{
+  const std::vector<Timed> all = timedLaunches();
+  ASSERT_EQ(all.size(), 176u);
+  double mean = 0, largest = 0;
+  std::map<std::string, double> ofKernel, count;
+  for (const Timed& one : all) {
+    mean += std::abs(one.error()) / static_cast<double>(all.size());
+    largest = std::max(largest, std::abs(one.error()));
+    ofKernel[one.kernel] += std::abs(one.error());
+    ++count[one.kernel];
+  }
+  EXPECT_EQ(ofKernel.size(), 10u);
+  EXPECT_LT(mean, 0.15);
+  EXPECT_LT(largest, 0.45);
+  for (const auto& [kernel, sum] : ofKernel)
+    EXPECT_LT(sum / count[kernel], 0.25) << kernel;
+}
+
+TEST(StoredKernelTimes, BlockSizesAreChosenByThePredictions)
+{
+  std::map<std::string, std::vector<Timed>> cases;
+  for (const Timed& one : timedLaunches())
+    cases[one.kernel + " " + one.size].push_back(one);
+  ASSERT_EQ(cases.size(), 30u);
+  int near = 0, inOrder = 0, pairs = 0;
+  for (const auto& [name, sizes] : cases) {
+    std::vector<KernelLaunch> launches;
+    double best = sizes.front().milliseconds;
+    for (const Timed& one : sizes) {
+      launches.push_back(one.launch);
+      best = std::min(best, one.milliseconds);
+      for (const Timed& other : sizes)
+        if (one.milliseconds > 1.05 * other.milliseconds) {
+          ++pairs;
+          inOrder += one.predicted() > other.predicted();
+        }
+    }
+    const double chosen = sizes[fastest(usualGpuRates(), launches)].milliseconds;
+    near += chosen <= 1.03 * best;
+    EXPECT_LT(chosen, 1.15 * best) << name;
+  }
+  EXPECT_GE(near, 25); // of 30
+  EXPECT_GE(inOrder, 0.95 * pairs);
+}
+
+}
+}
