@@ -40,30 +40,43 @@ std::size_t endOfString(std::string_view text, std::size_t at)
   const bool isLong = text.substr(at, 3) == std::string(3, quote);
   const std::string quotes(isLong ? 3 : 1, quote);
   for (at += quotes.size(); at < text.size(); at += quote == '"' && text[at] == '\\' ? 2 : 1) {
-    if (text.substr(at, quotes.size()) == quotes)
-      return at + quotes.size();
+    if (text.substr(at, quotes.size()) == quotes) {
+      at += quotes.size();
+      for (int more = 0; isLong && more < 2 && at < text.size() && text[at] == quote; ++more)
+        ++at; // a long string may end with quotes of its own
+      return at;
+    }
     if (!isLong && text[at] == '\n')
       return at;
   }
   return text.size();
 }
 
-/// TOML has characters beyond ASCII in strings and comments alone. toml++ 3 runs into undefined behaviour on
-/// others.
+/// Refuses texts on which toml++ 3 runs into undefined behaviour: characters beyond ASCII that are in neither
+/// a string nor a comment, and strings that touch a word or another string, none of which TOML allows.
 void checkCharacters(std::string_view text, const std::string& file)
 {
-  constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
+  constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF", beforeString = " \t\r\n=[{,.",
+                             afterString = " \t\r\n=]},.#";
   std::size_t at = text.starts_with(byteOrderMark) ? byteOrderMark.size() : 0;
+  const std::size_t begin = at;
+  const auto refuse = [&](const std::string& what) {
+    failUsage(file + ":" + std::to_string(1 + std::ranges::count(text.substr(0, at), '\n')), what, allowed);
+  };
   while (at < text.size()) {
-    if (text[at] == '#')
+    if (text[at] == '#') {
       at = std::min(text.find('\n', at), text.size());
-    else if (text[at] == '"' || text[at] == '\'')
-      at = endOfString(text, at);
-    else if (static_cast<unsigned char>(text[at]) < 0x80)
+    } else if (text[at] == '"' || text[at] == '\'') {
+      if (at > begin && beforeString.find(text[at - 1]) == std::string_view::npos)
+        refuse("quotes within a word");
+      at = std::min(endOfString(text, at), text.size());
+      if (at < text.size() && afterString.find(text[at]) == std::string_view::npos)
+        refuse("a character behind closing quotes");
+    } else if (static_cast<unsigned char>(text[at]) < 0x80) {
       ++at;
-    else
-      failUsage(file + ":" + std::to_string(1 + std::ranges::count(text.substr(0, at), '\n')),
-                "a character beyond ASCII outside of quotes", allowed);
+    } else {
+      refuse("a character beyond ASCII outside of quotes");
+    }
   }
 }
 
