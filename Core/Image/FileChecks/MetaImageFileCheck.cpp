@@ -229,8 +229,14 @@ std::vector<std::string> listedFiles(const std::string& path, const MetaHeader& 
   stream.seekg(static_cast<std::streamoff>(header.bytes));
   std::vector<std::string> files;
   for (std::string line; std::getline(stream, line);)
-    if (const std::string_view name = trimmed(line); !name.empty())
+    if (const std::string_view name = trimmed(line); !name.empty()) {
+      if (stream.eof())
+        failToRead(path,
+                   "the line of the data file " + std::string(name)
+                       + " does not end, so that its library would not read that file",
+                   "a line break behind the last name, too");
       files.emplace_back(name);
+    }
   return files;
 }
 
@@ -335,6 +341,10 @@ bool checkMetaImageFile(const std::string& path)
   checkStorage(path, *header);
   const std::string name = header->value("ElementDataFile"), skips = header->value("HeaderSize");
   const auto skipped = static_cast<std::uint64_t>(std::max(std::int64_t(0), wholeNumber(skips).value_or(0)));
+  // The library then takes the last bytes of the file, which are others where it is cut.
+  if (isLocal(name) && wholeNumber(skips).value_or(0) < 0)
+    failToRead(path, "HeaderSize: voxels behind their header are not counted from the end of the file",
+               "a header without HeaderSize, or a data file of its own");
   if (isList(name))
     checkSlices(path, *header, skipped);
   else

@@ -194,8 +194,15 @@ std::vector<std::string> nrrdDataFiles(const std::string& path)
 
 bool checkNrrdFile(const std::string& path)
 {
-  nrrdDataFiles(path);
-  return readHeader(path).has_value();
+  const bool isApart = !nrrdDataFiles(path).empty();
+  const std::optional<NrrdHeader> header = readHeader(path);
+  if (!header)
+    return false;
+  // The library then takes the last bytes of the file, which are others where it is cut.
+  if (!isApart && wholeNumber(header->field("byte skip") + header->field("byteskip")).value_or(0) < 0)
+    failToRead(path, "byte skip: voxels behind their header are not counted from the end of the file",
+               "\"byte skip\" of 0 or more, or a data file of its own");
+  return true;
 }
 
 std::optional<VoxelPlace> nrrdVoxels(const std::string& path)

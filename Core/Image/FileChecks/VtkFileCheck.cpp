@@ -80,8 +80,14 @@ bool readAttribute(const std::vector<std::string>& words, VtkLines& lines, VtkHe
     header.components = static_cast<std::uint64_t>(std::max<std::int64_t>(0, count));
     header.numberBytes = bytesOfType(words[2]);
     const std::size_t before = lines.position();
-    if (const std::vector<std::string> table = lines.next(); table.empty() || table[0] != "lookup_table")
+    const std::vector<std::string> table = lines.next();
+    if (table.empty() || table[0] != "lookup_table") {
+      // The library looks for the word anywhere in the line.
+      const auto has = [](const std::string& word) { return word.find("lookup_table") != std::string::npos; };
+      if (std::ranges::any_of(table, has))
+        return false;
       lines.goBack(before);
+    }
   }
   header.bytes = lines.position();
   return header.components > 0 && header.numberBytes > 0;
