@@ -21,7 +21,9 @@ template <class Role, class Component>
 void addPyramid(Registry& registry, ImageSide side)
 {
   registry.add<Role>(Component::description(side), [side](const Parameters& parameters) {
-    return std::make_unique<Role>(std::make_unique<Component>(parameters, side));
+    auto pyramid = std::make_unique<Role>();
+    pyramid->pyramid = std::make_unique<Component>(parameters, side);
+    return pyramid;
   });
 }
 

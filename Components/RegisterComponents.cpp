@@ -29,6 +29,7 @@
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
 #include "Components/Metrics/DisplacementMagnitudePenalty.h"
+#include "Components/Metrics/KNNGraphAlphaMutualInformation.h"
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/MattesMutualInformationWithRigidityPenalty.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
@@ -47,6 +48,7 @@
 #include "Components/Optimizers/StandardGradientDescent.h"
 #include "Components/Registrations/MultiMetricMultiResolutionRegistration.h"
 #include "Components/Registrations/MultiResolutionRegistration.h"
+#include "Components/Registrations/MultiResolutionRegistrationWithFeatures.h"
 #include "Components/Resamplers/DefaultResampler.h"
 #include "Components/Transforms/AffineTransform.h"
 #include "Components/Transforms/BSplineTransform.h"
@@ -63,6 +65,7 @@ void registerComponents(Registry& registry)
 {
   addComponent<MultiResolutionRegistration>(registry);
   addComponent<MultiMetricMultiResolutionRegistration>(registry);
+  addComponent<MultiResolutionRegistrationWithFeatures>(registry);
 
   addComponent<SmoothingImagePyramid>(registry);
   addComponent<RecursiveImagePyramid>(registry);
@@ -96,6 +99,7 @@ void registerComponents(Registry& registry)
   addComponent<TransformFoldingPenalty>(registry);
   addComponent<TransformRigidityPenalty>(registry);
   addComponent<MattesMutualInformationWithRigidityPenalty>(registry);
+  addComponent<KNNGraphAlphaMutualInformation>(registry);
   addComponent<CorrespondingPointsEuclideanDistanceMetric>(registry);
 
   addComponent<TranslationTransform>(registry);

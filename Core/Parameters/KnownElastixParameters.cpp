@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view otherComponents = "of components that Tessera does not have";
 constexpr std::string_view obsolete = "obsolete in elastix";
 
-constexpr std::array<ElastixParameterGroup, 17> groups{{
+constexpr std::array<ElastixParameterGroup, 18> groups{{
     {"Transform", otherComponents,
      "AutomaticScalesEstimationStackTransform TransformAddress WriteDiffusionFiles "
      "MultiBSplineTransformWithNormalLabels"},
@@ -21,9 +21,7 @@ constexpr std::array<ElastixParameterGroup, 17> groups{{
      "PenaltyGridSpacingInVoxels SampleLastDimensionRandomly NumSamplesLastDimension "
      "NumAdditionalSamplesFixed "
      "ReducedDimensionIndex UseZeroAverageDisplacementConstraint NumEigenValues TemplateImage Combination "
-     "Alpha AvoidDivisionBy "
-     "TreeType BucketSize SplittingRule ShrinkingRule TreeSearchType KNearestNeighbours ErrorBound "
-     "SquaredSearchRadius Sigma "
+     "Sigma "
      "OptimizeNormalizationFactor NormalizedShapeModel ShapeModelCalculation ShrinkageIntensity BaseVariance "
      "CentroidXVariance "
      "CentroidYVariance CentroidZVariance SizeVariance CutOffValue CutOffSharpness "
@@ -36,6 +34,11 @@ constexpr std::array<ElastixParameterGroup, 17> groups{{
      "ImpactFeaturesMapUpdateInterval "
      "ImpactUseMixedPrecision ImpactWriteFeatureMaps"},
     {"Metric", "the slope is computed without a table of derivatives", "UseExplicitPDFDerivatives"},
+    {"Metric", "all pairs of samples are compared, so that neighbours are exact without a tree",
+     "TreeType BucketSize SplittingRule FixedSplittingRule MovingSplittingRule JointSplittingRule "
+     "ShrinkingRule "
+     "FixedShrinkingRule MovingShrinkingRule JointShrinkingRule TreeSearchType ErrorBound "
+     "SquaredSearchRadius"},
     {"Metric", obsolete, "UseAllPixels UseDifferentiableOverlap MovingImageBSplineInterpolationOrder"},
     {"", "of registrations with several metrics", "Metric#Weight Metric#RelativeWeight Metric#Use"},
 

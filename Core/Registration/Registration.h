@@ -27,6 +27,8 @@ public:
   /// Throws Error(usage) if this registration cannot take so many terms.
   virtual void checkTermCount(std::size_t terms) const = 0;
   virtual TermCombination combination(std::size_t level, std::size_t terms) const = 0;
+  /// Whether its only term sees all images, each with a pyramid of its own; else each term has a pair.
+  virtual bool takesFeatures() const { return false; }
 };
 
 /// The data that a stage registers: images at full resolution, and the result of the stages before.

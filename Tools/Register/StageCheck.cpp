@@ -32,20 +32,33 @@ void checkUnread(const Registry& registry, const StageText& text, bool strict, R
     log.warning(warning);
 }
 
-void checkImageCounts(const Parameters& parameters, const RegisterOptions& options, RunLog& log)
+/// `-f` or `-m`: one image for all metrics, or one for each. Of a registration with features: one for all
+/// pyramids of the side, or one for each.
+void checkImageCount(const Parameters& parameters, const std::string& option, std::size_t given,
+                     std::size_t wanted, const std::string& pyramids, RunLog& log)
 {
-  const std::size_t metrics = componentNames(parameters, "Metric").size();
-  for (const auto& [option, count] :
-       {std::pair{"-f", options.fixed.size()}, std::pair{"-m", options.moving.size()}})
-    if (count > metrics)
-      log.warning(std::string(option) + ": " + std::to_string(count) + " images, but "
-                  + parameters.where("Metric") + " names " + std::to_string(metrics)
-                  + " metric(s): of the images the first " + std::to_string(metrics)
-                  + " are used, as elastix does.");
-    else if (count != 1 && count != metrics)
-      throw Error(ExitCode::usage, std::string(option) + ": " + std::to_string(count) + " images, but "
-                                       + parameters.where("Metric") + " names " + std::to_string(metrics)
-                                       + " metrics. Allowed: one image for all metrics, or one for each.");
+  if (given == 1 || given == wanted)
+    return;
+  const std::string role = pyramids.empty() ? "Metric" : pyramids,
+                    things = pyramids.empty() ? "metrics" : "pyramids",
+                    images = option + ": " + std::to_string(given) + " images, but " + parameters.where(role)
+                             + " names " + std::to_string(wanted) + " ";
+  if (given > wanted && pyramids.empty())
+    return log.warning(images + "metric(s): of the images the first " + std::to_string(wanted)
+                       + " are used, as elastix does.");
+  throw Error(ExitCode::usage,
+              images + things + ". Allowed: one image for all " + things + ", or one for each.");
+}
+
+template <int D>
+void checkImageCounts(const StageComponents<D>& components, const Parameters& parameters,
+                      const RegisterOptions& options, RunLog& log)
+{
+  const bool features = components.registration->takesFeatures();
+  checkImageCount(parameters, "-f", options.fixed.size(), components.fixedImages,
+                  features ? "FixedImagePyramid" : "", log);
+  checkImageCount(parameters, "-m", options.moving.size(), components.movingImages,
+                  features ? "MovingImagePyramid" : "", log);
 }
 
 template <int D>
@@ -123,10 +136,10 @@ CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& opti
   const StageSettings settings(parameters);
   settings.checkDimension(headers.fixed.front().dimension, headers.moving.front().dimension);
   checkUnread(registry, text, options.strict, log);
-  checkImageCounts(parameters, options, log);
   checkComposite(settings, parameters, options, number);
 
   CheckedStage<D> stage{text, number, settings, prepareStage<D>(registry, parameters)};
+  checkImageCounts(stage.prepared.components, parameters, options, log);
   if (const FieldForm<D>* field = stage.prepared.components.transform->field())
     requireFieldInterpolator(registry, field->fieldInterpolator(), parameters.where("FieldInterpolator"));
   stage.needed = checkPoints<D>(stage.prepared.components, parameters, options);

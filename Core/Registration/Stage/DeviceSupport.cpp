@@ -19,7 +19,7 @@ std::string whyStageNotOnCuda(const PreparedStage<D>& stage,
   for (std::size_t t = 0; t < components.interpolators.size() && why.empty(); ++t)
     if (!components.interpolators[t]->onCuda())
       why = "the interpolator \""
-            + componentNames(stage.parameters, "Interpolator")[components.interpolatorOfTerm[t]] + "\"";
+            + componentNames(stage.parameters, "Interpolator")[components.interpolatorOfImage[t]] + "\"";
   return why.empty() ? why : why + " has no CUDA form";
 }
 

@@ -4,6 +4,7 @@
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Filters/MaskErosion.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
+#include "Core/Registration/FeatureTerm.h"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +13,8 @@
 namespace tessera {
 namespace {
 
-/// The images of one side at this level; each pair of pyramid and image is computed once. An image that was
+/// The images of one side at this level, by the number of the term (or of the feature) that sees them; each
+/// pair of pyramid and image is computed once. An image that was
 /// computed on a CUDA device stays there until leaveDevice, for samplers and interpolators to use.
 template <int D>
 class LevelImages {
@@ -63,7 +65,7 @@ Parameter<bool> erosionOf(ImageSide side)
   return side == ImageSide::fixed ? stageparameters::erodeFixedMask() : stageparameters::erodeMovingMask();
 }
 
-/// One interpolator for each term; terms with the same kind of interpolator and the same image share one.
+/// One interpolator for each moving image; where kind and image are the same, they share one.
 template <int D>
 std::vector<Interpolator<D>*> prepareInterpolators(Context& context, const StageComponents<D>& components,
                                                    const std::vector<ImagePointer<D>>& moving,
@@ -71,16 +73,16 @@ std::vector<Interpolator<D>*> prepareInterpolators(Context& context, const Stage
 {
   const MemoryPart part(context, "images");
   std::map<std::pair<std::size_t, const Image<D>*>, Interpolator<D>*> prepared;
-  std::vector<Interpolator<D>*> ofTerms;
-  for (std::size_t t = 0; t < components.terms.size(); ++t) {
-    Interpolator<D>*& interpolator = prepared[{components.interpolatorOfTerm[t], moving[t].get()}];
+  std::vector<Interpolator<D>*> ofImages;
+  for (std::size_t i = 0; i < moving.size(); ++i) {
+    Interpolator<D>*& interpolator = prepared[{components.interpolatorOfImage[i], moving[i].get()}];
     if (!interpolator) {
-      interpolator = components.interpolators[t].get();
-      interpolator->prepareForLevel(context, moving[t], level);
+      interpolator = components.interpolators[i].get();
+      interpolator->prepareForLevel(context, moving[i], level);
     }
-    ofTerms.push_back(interpolator);
+    ofImages.push_back(interpolator);
   }
-  return ofTerms;
+  return ofImages;
 }
 
 template <int D>
@@ -172,10 +174,10 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
 
   // Images come first, while nothing else needs memory.
   LevelData<D> data;
-  for (std::size_t t = 0; t < components.terms.size(); ++t) {
-    data.fixed.push_back(fixedImages.of(t));
-    data.moving.push_back(movingImages.of(t));
-  }
+  for (std::size_t i = 0; i < components.fixedImages; ++i)
+    data.fixed.push_back(fixedImages.of(i));
+  for (std::size_t i = 0; i < components.movingImages; ++i)
+    data.moving.push_back(movingImages.of(i));
   const std::vector<Interpolator<D>*> interpolators =
       prepareInterpolators<D>(context, components, data.moving, level);
   movingImages.leaveDevice();
@@ -184,7 +186,7 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     originals->clear();
   }
 
-  std::vector<SampledImage<D>> sampled; // one a term
+  std::vector<SampledImage<D>> sampled; // one a fixed image; features after the first have no mask
   for (std::size_t t = 0; t < components.terms.size(); ++t) {
     TermLevel<D>& termLevel = data.terms.emplace_back();
     termLevel.level = level;
@@ -202,6 +204,16 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
                        regionOfLevel<D>(fixedImages.fullGeometry(t), termLevel.fixed->geometry),
                        termLevel.fixedMask});
   }
+  FeatureImages<D> features;
+  for (std::size_t i = components.terms.size(); i < data.fixed.size(); ++i) {
+    features.fixed.push_back(data.fixed[i]);
+    sampled.push_back(
+        {data.fixed[i], regionOfLevel<D>(fixedImages.fullGeometry(i), data.fixed[i]->geometry), nullptr});
+  }
+  for (std::size_t i = components.terms.size(); i < data.moving.size(); ++i)
+    features.moving.push_back(interpolators[i]);
+  if (auto* const term = dynamic_cast<FeatureTerm<D>*>(components.terms.front().get()))
+    term->setFeatures(std::move(features));
 
   std::set<ImageSampler<D>*> prepared; // terms that share a sampler take the first one's image and mask
   for (std::size_t t = 0; t < components.terms.size(); ++t) {

@@ -10,7 +10,7 @@ template <int D>
 struct LevelData {
   std::vector<TermLevel<D>> terms;
   std::vector<CostPart<D>> parts;
-  std::vector<ImagePointer<D>> fixed, moving; // one for each term; terms may share images
+  std::vector<ImagePointer<D>> fixed, moving; // those of the terms, then features; some may be shared
   HeldOnCuda fixedOnCuda;                     // on a CUDA device, until the terms are prepared and hold them
 };
 

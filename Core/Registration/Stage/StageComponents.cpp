@@ -1,6 +1,7 @@
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Registration/FeatureTerm.h"
 #include "Core/Registration/Stage/Convergence.h"
 
 #include <array>
@@ -44,23 +45,27 @@ const Parameter<std::int64_t>& numberOfResolutions()
   return parameter;
 }
 
-/// One value for all metrics, or one for each.
-void checkCount(const Parameters& parameters, const std::string& role, std::size_t given, std::size_t metrics)
+/// One value for all metrics (or moving images), or one for each.
+void checkCount(const Parameters& parameters, const std::string& role, std::size_t given, std::size_t all,
+                const std::string& things)
 {
-  if (given == 1 || given == metrics)
+  if (given == 1 || given == all)
     return;
-  parameters.fail(role, std::to_string(given) + " for " + std::to_string(metrics) + " metrics",
-                  "Allowed: one for all metrics, or one for each");
+  parameters.fail(role, std::to_string(given) + " for " + std::to_string(all) + " " + things,
+                  "Allowed: one for all " + things + ", or one for each");
 }
 
-void checkCounts(const Parameters& parameters, std::size_t metrics)
+void checkCounts(const Parameters& parameters, std::size_t metrics, bool takesFeatures)
 {
   const std::size_t fixedPyramids = componentNames(parameters, "FixedImagePyramid").size();
+  const std::size_t movingPyramids = componentNames(parameters, "MovingImagePyramid").size();
   const std::size_t samplers = componentNames(parameters, "ImageSampler").size();
-  checkCount(parameters, "Interpolator", componentNames(parameters, "Interpolator").size(), metrics);
-  checkCount(parameters, "FixedImagePyramid", fixedPyramids, metrics);
-  checkCount(parameters, "MovingImagePyramid", componentNames(parameters, "MovingImagePyramid").size(),
-             metrics);
+  const std::size_t interpolators = componentNames(parameters, "Interpolator").size();
+  if (takesFeatures)
+    return checkCount(parameters, "Interpolator", interpolators, movingPyramids, "moving image pyramids");
+  checkCount(parameters, "Interpolator", interpolators, metrics, "metrics");
+  checkCount(parameters, "FixedImagePyramid", fixedPyramids, metrics, "metrics");
+  checkCount(parameters, "MovingImagePyramid", movingPyramids, metrics, "metrics");
   if (samplers > 0 && samplers < metrics && fixedPyramids > samplers)
     parameters.fail("ImageSampler", "fewer samplers than fixed image pyramids",
                     "Allowed: a sampler for each fixed image pyramid");
@@ -200,7 +205,6 @@ std::vector<ChosenComponent> chosenComponents(const Registry& registry,
       chosen.push_back(
           {labelOf(key.role, i), &registry.require(key.role, names[i], parameters.where(key.role))});
   }
-  checkCounts(parameters, componentNames(parameters, "Metric").size());
   return chosen;
 }
 
@@ -232,18 +236,28 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
 
   const std::vector<std::string> metrics = names("Metric"), samplers = names("ImageSampler"),
                                  interpolators = names("Interpolator");
-  checkCounts(parameters, metrics.size());
+  const bool takesFeatures = made.registration->takesFeatures();
+  checkCounts(parameters, metrics.size(), takesFeatures);
   made.registration->checkTermCount(metrics.size());
+  made.fixedImages = takesFeatures ? names("FixedImagePyramid").size() : metrics.size();
+  made.movingImages = takesFeatures ? names("MovingImagePyramid").size() : metrics.size();
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     made.terms.push_back(create(std::type_identity<CostTerm<D>>{}, metrics, i));
     made.terms[i]->checkTransform(*made.transform);
     if (made.terms[i]->needsSampler() && samplers.empty())
       parameters.fail("Metric", "\"" + metrics[i] + "\" needs samples, but the file names no ImageSampler",
                       "Allowed: for example (ImageSampler \"RandomCoordinate\")");
-    made.interpolatorOfTerm.push_back(interpolators.size() == 1 ? 0 : i);
+    if (takesFeatures && !dynamic_cast<FeatureTerm<D>*>(made.terms[i].get()))
+      parameters.fail("Metric",
+                      "\"" + metrics[i] + "\" compares one pair of images, and (Registration \""
+                          + names("Registration").front() + "\") has several",
+                      "Allowed: a metric of several images, or another registration");
+  }
+  for (std::size_t i = 0; i < made.movingImages; ++i) {
+    made.interpolatorOfImage.push_back(interpolators.size() == 1 ? 0 : i);
     made.interpolators.push_back(
-        create(std::type_identity<Interpolator<D>>{}, interpolators, made.interpolatorOfTerm[i]));
-    if (made.terms[i]->needsSampler())
+        create(std::type_identity<Interpolator<D>>{}, interpolators, made.interpolatorOfImage[i]));
+    if (made.terms[takesFeatures ? 0 : i]->needsSampler())
       made.interpolators[i]->requireGradients();
   }
   for (std::size_t i = 0; i < samplers.size(); ++i)

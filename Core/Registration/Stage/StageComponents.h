@@ -24,8 +24,10 @@ struct StageComponents {
   std::vector<std::unique_ptr<CostTerm<D>>> terms;
   std::vector<std::unique_ptr<ImageSampler<D>>> samplers; // may be empty
   std::vector<std::unique_ptr<ImagePyramid<D>>> fixedPyramids, movingPyramids;
-  std::vector<std::unique_ptr<Interpolator<D>>> interpolators; // one a term
-  std::vector<std::size_t> interpolatorOfTerm; // the number of each term's interpolator in the text
+  // Images that the terms see: one of each side a term, or all that belong to the only term.
+  std::size_t fixedImages = 0, movingImages = 0;
+  std::vector<std::unique_ptr<Interpolator<D>>> interpolators; // one a moving image
+  std::vector<std::size_t> interpolatorOfImage; // the number of each moving image's interpolator in the text
   std::shared_ptr<Transform<D>> transform;
   std::unique_ptr<Optimizer> optimizer;
 
@@ -54,8 +56,7 @@ Parameter<std::int64_t> exactMetricEveryXIterations();
 std::size_t levelCountOf(const std::shared_ptr<const ParameterMap>&);
 
 /// The components that a text chooses, with the labels that may stand before their parameters;
-/// stageDescription() is one of them. Throws Error(usage) for unknown names, missing mandatory ones and wrong
-/// numbers of components.
+/// stageDescription() is one of them. Throws Error(usage) for unknown names and missing mandatory ones.
 std::vector<ChosenComponent> chosenComponents(const Registry&, const std::shared_ptr<const ParameterMap>&);
 
 /// The names in an entry such as (Metric ...), or elastix's default if the entry is absent.
@@ -64,6 +65,7 @@ std::vector<std::string> componentNames(const Parameters&, const std::string& ro
 /// The value of HowToCombineTransforms.
 Combination combinationOf(const Parameters&);
 
+/// Throws Error(usage) for wrong numbers of components, too.
 template <int D>
 StageComponents<D> createComponents(const Registry&, const Parameters&);
 

@@ -1,5 +1,6 @@
 #include "Components/Registrations/MultiMetricMultiResolutionRegistration.h"
 #include "Components/Registrations/MultiResolutionRegistration.h"
+#include "Components/Registrations/MultiResolutionRegistrationWithFeatures.h"
 
 #include "Core/Compute/Error.h"
 #include "Testing/Support/ParameterText.h"
@@ -66,6 +67,17 @@ TEST(MultiResolutionRegistrationTest, TakesOneMetricOfWeightOne)
 {
   const MultiResolutionRegistration registration(parametersOf(""));
 
+  EXPECT_EQ(registration.combination(0, 1).weights, Weights{1});
+  EXPECT_NO_THROW(registration.checkTermCount(1));
+  EXPECT_THROW(registration.checkTermCount(2), Error);
+}
+
+TEST(MultiResolutionRegistrationWithFeaturesTest, TakesOneMetricForAllImages)
+{
+  const MultiResolutionRegistrationWithFeatures registration(parametersOf(""));
+
+  EXPECT_TRUE(registration.takesFeatures());
+  EXPECT_FALSE(MultiResolutionRegistration(parametersOf("")).takesFeatures());
   EXPECT_EQ(registration.combination(0, 1).weights, Weights{1});
   EXPECT_NO_THROW(registration.checkTermCount(1));
   EXPECT_THROW(registration.checkTermCount(2), Error);
