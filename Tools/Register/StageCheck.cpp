@@ -78,7 +78,7 @@ void checkResultFormat(const Resampler<D>& resampler, const Parameters& paramete
   } catch (const Error& error) {
     throw Error(ExitCode::usage, where + ": " + error.what());
   }
-  if (const std::string lost = geometryLostBy(result.format); !lost.empty())
+  if (const std::string lost = geometryLostBy(result.format, D); !lost.empty())
     log.warning(where + ": this format does not keep the " + lost + " of the result image.");
 }
 

@@ -223,7 +223,7 @@ void checkFormats(const Run<D>& run)
   } catch (const Error& error) {
     throw Error(ExitCode::usage, run.parameters.where("ResultImageFormat") + ": " + error.what());
   }
-  if (const std::string lost = geometryLostBy(format); !lost.empty())
+  if (const std::string lost = geometryLostBy(format, D); !lost.empty())
     run.log.warning(run.parameters.where("ResultImageFormat") + ": this format does not keep the " + lost
                     + " of an image.");
 }

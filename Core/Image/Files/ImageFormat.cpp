@@ -54,7 +54,7 @@ constexpr Format formats[] = {
     {"jpeg", true, false, false, bit(uint8), "origin and direction"},
     {"bmp", true, false, false, bit(uint8), "origin and direction"},
     {"h5", true, true, true, everyType, ""},
-    {"dcm", false, true, false, bits({uint8, int16, uint16}), ""},
+    {"dcm", true, true, false, bits({uint8, int16, uint16}), ""}, // a plane as a volume of one slice
 };
 
 const Format* find(const std::string& extension)
@@ -138,9 +138,11 @@ bool formatHolds(const std::string& format, PixelType type)
   return known && (known->types & bit(type));
 }
 
-std::string geometryLostBy(const std::string& format)
+std::string geometryLostBy(const std::string& format, int dimension)
 {
   const Format* known = find(format);
+  if (format == "dcm" && dimension == 2) // a secondary capture, which has no place
+    return "origin and direction";
   return known ? known->lost : "";
 }
 

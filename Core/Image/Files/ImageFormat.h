@@ -27,6 +27,6 @@ bool formatHolds(const std::string& format, PixelType type);
 
 /// Text for a warning: the part of an image's geometry that the format does not store, such as "origin and
 /// direction". Empty if it stores all.
-std::string geometryLostBy(const std::string& format);
+std::string geometryLostBy(const std::string& format, int dimension);
 
 }

@@ -103,6 +103,19 @@ void describeDicom(itk::GDCMImageIO& io, PixelType type)
   io.SetInternalComponentType(itk::IOComponentEnum::USHORT);
 }
 
+/// An image of 2D as a volume of one slice, 1 mm thick.
+ImageHeader asOneSlice(ImageHeader header)
+{
+  header.dimension = 3;
+  header.size.push_back(1);
+  header.spacingMm.push_back(1);
+  header.originMm.push_back(0);
+  for (std::vector<double>& row : header.direction)
+    row.push_back(0);
+  header.direction.push_back({0, 0, 1});
+  return header;
+}
+
 constexpr std::size_t headerRoom = 65536;
 
 void writeByItk(itk::ImageIOBase& io, const std::string& path, const ImageHeader& header, const void* voxels,
@@ -198,7 +211,9 @@ void writeVoxels(const std::string& path, const ImageHeader& header, const void*
     if (format == "dcm")
       describeDicom(static_cast<itk::GDCMImageIO&>(*io), header.componentType);
     // GDCM 3.0's JPEG 2000 writes beyond its buffer for small images
-    writeByItk(*io, file.temporaryPath(), header, voxels, compress && format != "dcm");
+    const bool isPlane = format == "dcm" && header.dimension == 2;
+    writeByItk(*io, file.temporaryPath(), isPlane ? asOneSlice(header) : header, voxels,
+               compress && format != "dcm");
   } catch (const std::exception& exception) {
     file.fail("the image cannot be written: " + itkMessage(exception));
   }

@@ -95,7 +95,10 @@ TYPED_TEST(ImageFileOfDimension, EveryFormatThatIsAcceptedGivesBackEveryVoxel)
 
         writeImage(path, image, type, compress);
 
-        EXPECT_EQ(load<D>(path).image.voxels, image.voxels);
+        if (D == 2 && format == "dcm") // one slice of a volume
+          EXPECT_EQ(load<3>(path).image.voxels, image.voxels);
+        else
+          EXPECT_EQ(load<D>(path).image.voxels, image.voxels);
         if (format != "bmp") { // its grey values come back as colour
           EXPECT_EQ(readImageHeader(path).componentType, type);
         }

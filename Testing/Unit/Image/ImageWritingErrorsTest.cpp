@@ -38,7 +38,7 @@ TEST(ImageWriting, FormatsAreRefusedForWhatTheyCannotHold)
             "image format \"png\": cannot hold pixels of type \"short\". Allowed: the types \"unsigned "
             "char\", \"unsigned short\", "
             "or the "
-            "formats that can: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, tif, tiff, h5.");
+            "formats that can: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, tif, tiff, h5, dcm.");
   EXPECT_EQ(messageOf([] { checkWritable("gipl", 3, PixelType::float32, 3); }),
             "image format \"gipl\": cannot hold 3 components a voxel. Allowed: the formats that can: mhd, "
             "mha, nii, nii.gz, hdr, img, "
