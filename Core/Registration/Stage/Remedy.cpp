@@ -42,7 +42,8 @@ std::string remedyFor(const Motion& motion, double diagonalOfFixedMm)
   if (motion.inMaskAtStart < fewInside)
     return "The moving mask is too small: at the start of the stage " + percent(motion.insideAtStart) + points
            + " map into the moving image, " + percent(motion.inMaskAtStart)
-           + " into its mask. Remedy: a larger moving mask, or none";
+           + " into its mask. Remedy: a larger moving mask or none, or a mask of the same part of the fixed "
+             "image";
   const bool isFolded = motion.foldedAtEnd > clearlyFolded;
   if (isFolded && motion.meanMm <= lostFrom * diagonalOfFixedMm)
     return "The transform has folded at " + percent(motion.foldedAtEnd) + points
