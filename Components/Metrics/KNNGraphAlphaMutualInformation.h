@@ -41,6 +41,7 @@ public:
   {
     return tessera::whyNotOnCuda<D>(chain);
   }
+  TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;
 
