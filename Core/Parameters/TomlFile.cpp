@@ -32,6 +32,11 @@ std::string whereIn(const std::string& file, const toml::source_region& region)
   return file + ":" + std::to_string(region.begin.line);
 }
 
+bool isAscii(char character)
+{
+  return static_cast<unsigned char>(character) < 0x80;
+}
+
 /// Where a string that begins at `at` ends: behind its closing quotes, or at the end of a line that lacks
 /// them.
 std::size_t endOfString(std::string_view text, std::size_t at)
@@ -53,7 +58,8 @@ std::size_t endOfString(std::string_view text, std::size_t at)
 }
 
 /// Refuses texts on which toml++ 3 runs into undefined behaviour: characters beyond ASCII that are in neither
-/// a string nor a comment, and strings that touch a word or another string, none of which TOML allows.
+/// a string nor a comment, or behind a backslash, and strings that touch a word or another string. TOML
+/// allows none of them.
 void checkCharacters(std::string_view text, const std::string& file)
 {
   constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF", beforeString = " \t\r\n=[{,.",
@@ -69,10 +75,14 @@ void checkCharacters(std::string_view text, const std::string& file)
     } else if (text[at] == '"' || text[at] == '\'') {
       if (at > begin && beforeString.find(text[at - 1]) == std::string_view::npos)
         refuse("quotes within a word");
-      at = std::min(endOfString(text, at), text.size());
+      const std::size_t end = std::min(endOfString(text, at), text.size());
+      for (const bool hasEscapes = text[at] == '"'; at < end; ++at)
+        if (hasEscapes && text[at] == '\\' && ++at < end && !isAscii(text[at]))
+          refuse("a character beyond ASCII behind a backslash");
+      at = end;
       if (at < text.size() && afterString.find(text[at]) == std::string_view::npos)
         refuse("a character behind closing quotes");
-    } else if (static_cast<unsigned char>(text[at]) < 0x80) {
+    } else if (isAscii(text[at])) {
       ++at;
     } else {
       refuse("a character beyond ASCII outside of quotes");
