@@ -107,8 +107,8 @@ namespace {
 /// would take: 7 to 22 % at the finest level and 21 to 55 % at the coarsest.
 constexpr double convergedShare = 0.22;
 
-/// An optimizer with a line search evaluates the cost several times in an iteration; bounded searches take one
-/// gradient for them.
+/// An optimizer with a line search evaluates the cost several times in an iteration; bounded searches take
+/// one gradient for them.
 struct LineSearchWork {
   double evaluations = 1, gradients = 1; // of an iteration
 };
