@@ -30,7 +30,7 @@ TEST(Remedy, IsTheOneForWhatWasMeasured)
   EXPECT_EQ(remedy(motion),
             "The moving mask is too small: at the start of the stage 100.0 % of the points of the fixed "
             "image (and mask) map into the moving image, 5.0 % into its mask. Remedy: a larger moving "
-            "mask, or none");
+            "mask or none, or a mask of the same part of the fixed image");
   motion.inMaskAtStart = 0.95;
   motion.inMaskAtEnd = 0.2;
   motion.foldedAtEnd = 0.3;
