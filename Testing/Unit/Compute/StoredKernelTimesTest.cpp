@@ -1,4 +1,5 @@
 #include "Core/Compute/Performance/BlockChoice.h"
+#include "Core/Compute/Performance/KernelCostNames.h"
 #include "Core/Compute/Performance/KernelModels.h"
 
 #include <gtest/gtest.h>
@@ -25,30 +26,6 @@ struct Timed {
   double error() const { return predicted() / milliseconds - 1; }
 };
 
-const std::map<std::string, double KernelCost::*> countNames{{"issue", &KernelCost::issueSlots},
-                                                             {"fp32", &KernelCost::fp32},
-                                                             {"fp64", &KernelCost::fp64},
-                                                             {"special", &KernelCost::special},
-                                                             {"integer", &KernelCost::integer},
-                                                             {"l1", &KernelCost::l1Wavefronts},
-                                                             {"shared", &KernelCost::sharedWavefronts},
-                                                             {"sharedAtomics", &KernelCost::sharedAtomics},
-                                                             {"atomics", &KernelCost::atomicSectors},
-                                                             {"meeting", &KernelCost::meetingSectors},
-                                                             {"l2Sectors", &KernelCost::l2Sectors},
-                                                             {"read", &KernelCost::dramReadBytes},
-                                                             {"written", &KernelCost::dramWrittenBytes},
-                                                             {"barriers", &KernelCost::barriers}};
-const std::map<std::string, LatencyClass> latencyNames{{"cycle", LatencyClass::cycle},
-                                                       {"special", LatencyClass::special},
-                                                       {"specialFp64", LatencyClass::specialFp64},
-                                                       {"constant", LatencyClass::constant},
-                                                       {"shared", LatencyClass::shared},
-                                                       {"l1", LatencyClass::l1},
-                                                       {"l2", LatencyClass::l2},
-                                                       {"dram", LatencyClass::dram},
-                                                       {"barrier", LatencyClass::barrier}};
-
 /// A phase as `tessera-bench model --counts` writes it: "issue:40 fp32:12 | cycle:30/1 l2:4/4".
 KernelCost phaseOf(const std::string& text)
 {
@@ -58,11 +35,22 @@ KernelCost phaseOf(const std::string& text)
   std::istringstream counts(text.substr(0, bar)), chain(text.substr(bar + 1));
   for (std::string word; counts >> word;) {
     const std::size_t colon = word.find(':');
-    cost.*countNames.at(word.substr(0, colon)) = std::stod(word.substr(colon + 1));
+    const auto* const known = std::ranges::find(kernelCostNames, word.substr(0, colon),
+                                                [](const auto& row) { return std::string(row.first); });
+    if (known == std::end(kernelCostNames)) {
+      ADD_FAILURE() << text;
+      break;
+    }
+    cost.*known->second = std::stod(word.substr(colon + 1));
   }
   for (std::string word; chain >> word;) {
     const std::size_t colon = word.find(':'), slash = word.find('/');
-    cost.chain.push_back({latencyNames.at(word.substr(0, colon)), std::stod(word.substr(colon + 1)),
+    const auto* const known = std::ranges::find(latencyNames, word.substr(0, colon));
+    if (known == std::end(latencyNames)) {
+      ADD_FAILURE() << text;
+      break;
+    }
+    cost.chain.push_back({static_cast<LatencyClass>(known - latencyNames), std::stod(word.substr(colon + 1)),
                           std::stod(word.substr(slash + 1))});
   }
   return cost;

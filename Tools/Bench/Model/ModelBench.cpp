@@ -1,6 +1,7 @@
 #include "Tools/Bench/Model/ModelBench.h"
 
 #include "Core/Compute/Performance/BlockThreads.h"
+#include "Core/Compute/Performance/KernelCostNames.h"
 #include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/BenchReport.h"
 #include "Tools/Bench/Model/ModelCases.h"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <utility>
 
 namespace tessera {
 namespace {
@@ -112,23 +112,6 @@ namespace {
 /// predictions can be computed anew elsewhere: "issue:40 fp32:12 ... | cycle:30/1 l2:4/4 ; ..."
 std::string phasesText(const KernelLaunch& launch)
 {
-  constexpr std::pair<const char*, double KernelCost::*> counts[] = {
-      {"issue", &KernelCost::issueSlots},
-      {"fp32", &KernelCost::fp32},
-      {"fp64", &KernelCost::fp64},
-      {"special", &KernelCost::special},
-      {"integer", &KernelCost::integer},
-      {"l1", &KernelCost::l1Wavefronts},
-      {"shared", &KernelCost::sharedWavefronts},
-      {"sharedAtomics", &KernelCost::sharedAtomics},
-      {"atomics", &KernelCost::atomicSectors},
-      {"meeting", &KernelCost::meetingSectors},
-      {"l2Sectors", &KernelCost::l2Sectors},
-      {"read", &KernelCost::dramReadBytes},
-      {"written", &KernelCost::dramWrittenBytes},
-      {"barriers", &KernelCost::barriers}};
-  constexpr const char* latencies[] = {"cycle", "special", "specialFp64", "constant", "shared",
-                                       "l1",    "l2",      "dram",        "barrier"};
   std::string text;
   const auto number = [&](const char* name, double value) {
     char part[60];
@@ -137,7 +120,7 @@ std::string phasesText(const KernelLaunch& launch)
   };
   for (const KernelCost& phase : launch.phases) {
     text += text.empty() ? "" : "; ";
-    for (const auto& [name, count] : counts)
+    for (const auto& [name, count] : kernelCostNames)
       if (phase.*count > 0) {
         number(name, phase.*count);
         text += ' ';
@@ -145,7 +128,7 @@ std::string phasesText(const KernelLaunch& launch)
     text += '|';
     for (const ChainLink& link : phase.chain) {
       text += ' ';
-      number(latencies[static_cast<int>(link.latency)], link.operations);
+      number(latencyNames[static_cast<int>(link.latency)], link.operations);
       char inFlight[30];
       std::snprintf(inFlight, sizeof inFlight, "/%.6g", link.inFlight);
       text += inFlight;
