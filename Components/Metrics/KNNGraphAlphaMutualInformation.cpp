@@ -112,6 +112,7 @@ TermTime KNNGraphAlphaMutualInformation<D>::timeOf(const TermSize& size) const
   constexpr double cpuOfPair = 14, cpuOfSample = 14e3, cudaOfPair = 0.25;
   const double pairs = size.samples * size.samples;
   return {.points = size.samples,
+          .cudaSamples = size.samples,
           .cpuNanoseconds = cpuOfPair * pairs + cpuOfSample * size.samples,
           .cudaNanoseconds = cudaOfPair * pairs};
 }
