@@ -100,8 +100,8 @@ public:
   virtual void checkTransform(const Transform<D>&) const {}
   /// Empty if the term runs on CUDA with this chain; otherwise what does not: `the metric "..."`.
   virtual std::string whyNotOnCuda(const TransformChain<D>&) const = 0;
-  /// What an evaluation with its gradient takes. By default it is an image metric that takes no time of its
-  /// own.
+  /// Tells how long an evaluation with its gradient takes. By default the term is an image metric that takes
+  /// no time of its own.
   virtual TermTime timeOf(const TermSize& size) const
   {
     return {.samples = needsSampler() ? size.samples : 0};

@@ -15,7 +15,7 @@ struct FeatureImages {
   std::vector<const Interpolator<D>*> moving;
 };
 
-/// What a CostTerm that sees features implements, too.
+/// A CostTerm that sees features implements this interface, too.
 template <int D>
 class FeatureTerm {
 public:

@@ -69,7 +69,7 @@ public:
   virtual ~Metric() = default;
 
   virtual void prepareForLevel(std::size_t level, const LevelFacts&) = 0;
-  /// What a pair takes at a level, for predictions.
+  /// Tells how long a pair takes at a level, for predictions.
   virtual PairTime pairTime(std::size_t /*level*/) const { return {}; }
   /// Empty if there is a CUDA form; otherwise `the metric "..."`, which has none.
   virtual std::string whyNotOnCuda() const = 0;

@@ -15,7 +15,7 @@ struct TermSize {
   double pointPairs = 0;  // -fp and -mp
 };
 
-/// What an evaluation of a term with its gradient takes, for predictions (dox/Decisions/0025). Times are
+/// The time of an evaluation of a term with its gradient, for predictions (dox/Decisions/0025). Times are
 /// those of one thread of an Intel Xeon and of an NVIDIA H200; predictions scale them to other machines.
 struct TermTime {
   /// The samples that it compares with the interpolated moving image as image metrics do. What mapping,
@@ -30,7 +30,7 @@ struct TermTime {
   double cudaLaunchNanoseconds = 0; // of launches that a metric does not have, the same on all GPUs
 };
 
-/// What a pair of intensities takes in an evaluation of a metric with its slopes, in the units of TermTime.
+/// The time of a pair of intensities in an evaluation of a metric with its slopes, in the units of TermTime.
 struct PairTime {
   double cpuNanoseconds = 0, cudaNanoseconds = 0;
 };

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// What a term of the cost computes in one evaluation with its gradient.
+/// The work of a term of the cost in one evaluation with its gradient.
 struct TermWork {
   double samples = 0;                     // drawn points at which it compares the images
   double voxels = 0;                      // positions of a lattice at which it compares them

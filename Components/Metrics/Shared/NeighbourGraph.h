@@ -33,8 +33,8 @@ struct Neighbourhood {
   }
 };
 
-/// What a sample has found, and how much its edges count: d (summand) = ofMoving d (length of its edges in
-/// the moving graph) + ofJoint d (that of its edges in the joint graph).
+/// The neighbours that a sample has found, and how much its edges count: d (summand) = ofMoving d (length of
+/// its edges in the moving graph) + ofJoint d (that of its edges in the joint graph).
 struct GraphSample {
   Neighbourhood inMoving, inJoint;
   float ofMoving = 0, ofJoint = 0;

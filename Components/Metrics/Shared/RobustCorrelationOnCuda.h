@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Metrics/Shared/RobustLine.h"
+#include "Components/Metrics/Shared/SumsOnCuda.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/Terms/MetricOnCuda.h"
@@ -22,8 +23,7 @@ public:
   TESSERA_CUDA_ONLY void slopes(Context&, const IntensityPairs&, float* slopes) const override;
 
 private:
-  /// The same on every device, so that sums are added in the same order.
-  static constexpr unsigned maxBlocks = 1056;
+  static constexpr unsigned maxBlocks = sums::maxBlocks;
 
   TESSERA_CUDA_ONLY unsigned sum(Context&, std::size_t stride, LineCurvature);
 

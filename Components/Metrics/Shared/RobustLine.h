@@ -67,7 +67,7 @@ TESSERA_HOST_DEVICE inline double residualWeight(const RobustLine& line, double 
   return share * share;
 }
 
-/// What one pair adds to the sums.
+/// Returns the terms that one pair adds to the sums.
 TESSERA_HOST_DEVICE inline RobustLineSums robustLineTerms(const RobustLine& line, LineCurvature kind,
                                                           double fixed, double moving)
 {

@@ -10,7 +10,7 @@
 namespace tessera {
 namespace sums {
 
-/// The same on every device, so that sums are added in the same order.
+/// This number of blocks is the same on every device, so that sums are added in the same order.
 constexpr unsigned maxBlocks = 1056;
 
 template <class Formula>
