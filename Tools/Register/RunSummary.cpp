@@ -158,8 +158,9 @@ void writePage(const std::string& folder, const RunSummary& run, const Json& rec
   for (const StageSummary& stage : run.stages)
     curves.push_back(stage.curves);
   if (run.pictures)
-    writeTextFile(folder + thumbnailName, run.pictures->thumbnail);
-  writeTextFile(folder + pageName, runPage(record, run.pictures ? &*run.pictures : nullptr, curves));
+    writeTextFile(folder + thumbnailName, run.pictures->thumbnail, Sync::no);
+  writeTextFile(folder + pageName, runPage(record, run.pictures ? &*run.pictures : nullptr, curves),
+                Sync::no);
 }
 
 }
@@ -226,8 +227,8 @@ void writeSummary(const std::string& folder, RunSummary& run)
   if (run.hasPage)
     writePage(folder, run, summary);
   const std::string text = summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  writeTextFile(folder + summaryName, text);
-  writeTextFile(folder + runName, text); // last: a folder that has it is complete
+  writeTextFile(folder + summaryName, text, Sync::no); // run.json has the same bytes
+  writeTextFile(folder + runName, text);               // last: a folder that has it is complete
 }
 
 }

@@ -85,7 +85,7 @@ void StageOutputs<D>::writeAfterLevel(const LevelSummary& summary, const std::st
   const std::size_t level = summary.level;
   if (stage_.settings.writeIterationInfo() && !iterationTable.empty()) {
     files_.push_back(pathOf("IterationInfo", levelSuffix(level), "txt"));
-    writeTextFile(files_.back(), iterationTable);
+    writeTextFile(files_.back(), iterationTable, Sync::no);
   }
   if (!summary.surface.size.empty())
     writeSurface(level, summary.surface);

@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Waits until a file or the entries of a folder are on the disk. Returns errno; a file system that cannot do
-/// this is no failure.
+/// Waits until the content of a file is on the disk. Returns errno; a file system that cannot do this is no
+/// failure.
 int syncToDisk(const std::string& path)
 {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -56,7 +56,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(
   temporaryPath_ = *hidden_ / name;
 }
 
-void AtomicFile::commit()
+void AtomicFile::commit(Sync sync)
 {
   std::vector<std::array<std::string, 2>> moves; // from, to
   for (const fs::directory_entry& entry : fs::directory_iterator(hidden_->path()))
@@ -64,7 +64,7 @@ void AtomicFile::commit()
       moves.push_back({file, folder_ + "/" + entry.path().filename().string()});
   moves.push_back({temporaryPath_, path_});
   for (const auto& [from, to] : moves)
-    if (const int failure = syncToDisk(from); failure != 0)
+    if (const int failure = sync == Sync::yes ? syncToDisk(from) : 0; failure != 0)
       fail("cannot be brought to the disk (" + std::string(std::strerror(failure)) + ")");
   const std::string replaced = temporaryPath_ + ".replaced";
   int failure = 0;
@@ -82,7 +82,6 @@ void AtomicFile::commit()
   }
   if (failure != 0)
     fail("cannot be moved to its place (" + std::string(std::strerror(failure)) + ")");
-  syncToDisk(folder_);
 }
 
 void AtomicFile::checkRoom(std::size_t byteCount) const
@@ -108,7 +107,7 @@ void AtomicFile::fail(const std::string& wrong) const
                   + ". Allowed: a file in a folder that exists, may be written to and has room" + room + ".");
 }
 
-void writeTextFile(const std::string& path, std::string_view text)
+void writeTextFile(const std::string& path, std::string_view text, Sync sync)
 {
   AtomicFile file(path);
   errno = 0;
@@ -117,7 +116,7 @@ void writeTextFile(const std::string& path, std::string_view text)
   stream.close();
   if (!stream)
     file.fail("cannot be written whole (" + std::string(std::strerror(errno)) + ")");
-  file.commit();
+  file.commit(sync);
 }
 
 }
