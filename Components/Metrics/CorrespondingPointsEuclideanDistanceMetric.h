@@ -18,10 +18,7 @@ public:
 
   bool needsPoints() const override { return true; }
   bool needsSampler() const override { return false; }
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
-  {
-    return tessera::whyNotOnCuda<D>(chain);
-  }
+  std::string whyNotOnCuda() const override { return ""; }
   TermTime timeOf(const TermSize&) const override;
   /// Throws Error(usage) if no points were given.
   void prepareForLevel(Context&, const TermLevel<D>&) override;

@@ -19,10 +19,7 @@ public:
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return true; }
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
-  {
-    return tessera::whyNotOnCuda<D>(chain);
-  }
+  std::string whyNotOnCuda() const override { return ""; }
   TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;

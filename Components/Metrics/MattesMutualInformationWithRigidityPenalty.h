@@ -17,10 +17,7 @@ public:
   bool needsSampler() const override { return true; }
   std::vector<TermColumn> columns() const override;
   void checkTransform(const Transform<D>& transform) const override { penalty_.checkTransform(transform); }
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
-  {
-    return information_.whyNotOnCuda(chain);
-  }
+  std::string whyNotOnCuda() const override { return information_.whyNotOnCuda(); }
   TermTime timeOf(const TermSize& size) const override
   {
     TermTime time = information_.timeOf(size);

@@ -27,10 +27,7 @@ public:
 
   static const ComponentDescription& description();
 
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
-  {
-    return tessera::whyNotOnCuda<D>(chain);
-  }
+  std::string whyNotOnCuda() const override { return ""; }
   TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;

@@ -20,10 +20,7 @@ public:
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return true; }
-  std::string whyNotOnCuda(const TransformChain<D>&) const override
-  {
-    return "the metric \"" + description().name + "\"";
-  }
+  std::string whyNotOnCuda() const override { return "the metric \"" + description().name + "\""; }
   TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override {}

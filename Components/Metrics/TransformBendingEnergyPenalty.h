@@ -36,10 +36,7 @@ public:
 
   bool needsSampler() const override { return !isExact_; }
   void checkTransform(const Transform<D>&) const override;
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
-  {
-    return tessera::whyNotOnCuda<D>(chain);
-  }
+  std::string whyNotOnCuda() const override { return ""; }
   TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;

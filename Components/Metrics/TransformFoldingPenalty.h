@@ -24,10 +24,7 @@ public:
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return true; }
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
-  {
-    return tessera::whyNotOnCuda<D>(chain);
-  }
+  std::string whyNotOnCuda() const override { return ""; }
   TermTime timeOf(const TermSize&) const override;
   /// Throws Error(usage) if a transform of the chain has no spatial derivatives.
   void prepareForLevel(Context&, const TermLevel<D>&) override;

@@ -32,10 +32,7 @@ public:
 
   bool needsSampler() const override { return false; }
   void checkTransform(const Transform<D>&) const override;
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
-  {
-    return tessera::whyNotOnCuda<D>(chain);
-  }
+  std::string whyNotOnCuda() const override { return ""; }
   std::vector<TermColumn> columns() const override;
   TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;

@@ -98,8 +98,8 @@ public:
   virtual std::vector<TermColumn> columns() const { return {}; }
   /// Throws Error(usage) if its parameters cannot be used with the transform that is registered.
   virtual void checkTransform(const Transform<D>&) const {}
-  /// Empty if the term runs on CUDA with this chain; otherwise what does not: `the metric "..."`.
-  virtual std::string whyNotOnCuda(const TransformChain<D>&) const = 0;
+  /// Empty if the term runs on CUDA where its chain does; otherwise what does not: `the metric "..."`.
+  virtual std::string whyNotOnCuda() const = 0;
   /// Tells how long an evaluation with its gradient takes. By default the term is an image metric that takes
   /// no time of its own.
   virtual TermTime timeOf(const TermSize& size) const

@@ -15,7 +15,7 @@ std::string whyStageNotOnCuda(const PreparedStage<D>& stage,
   std::string why = whyNotOnCuda<D>(chain);
   for (const auto& term : components.terms)
     if (why.empty())
-      why = term->whyNotOnCuda(chain);
+      why = term->whyNotOnCuda();
   for (std::size_t t = 0; t < components.interpolators.size() && why.empty(); ++t)
     if (!components.interpolators[t]->onCuda())
       why = "the interpolator \""

@@ -24,11 +24,7 @@ public:
   ImageTerm(const Parameters&, std::unique_ptr<Metric>);
 
   bool needsLattice() const override { return latticeMetric_ != nullptr; }
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
-  {
-    const std::string why = tessera::whyNotOnCuda<D>(chain);
-    return why.empty() ? metric_->whyNotOnCuda() : why;
-  }
+  std::string whyNotOnCuda() const override { return metric_->whyNotOnCuda(); }
   TermTime timeOf(const TermSize& size) const override
   {
     const PairTime ofPair = metric_->pairTime(size.level);
