@@ -36,11 +36,7 @@ __global__ void __launch_bounds__(threads)
   const SampleOnCuda<D> sample = sampleAt(samples, i);
   float value = NAN, gradient[D] = {};
   if (sample.asked) {
-    Vec<D> mappedMm = before(sample.pointMm);
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      if (displacements[d] != nullptr)
-        mappedMm[d] += displacements[d][i];
+    const Vec<D> mappedMm = mappedMmOf<D>(sample, before, displacements, i);
     float found;
     if (mask.contains(mappedMm)
         && valueAt<D, Order>(image, mappedMm, target.gradients != nullptr, found, gradient))

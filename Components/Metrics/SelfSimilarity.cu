@@ -28,11 +28,7 @@ __global__ void __launch_bounds__(threads)
     sample = sampleAt(samples, i);
   float number = NAN, gradient[D] = {};
   if (sample.asked) {
-    Vec<D> mappedMm = before(sample.pointMm);
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      if (displacements[d] != nullptr)
-        mappedMm[d] += displacements[d][i];
+    const Vec<D> mappedMm = mappedMmOf<D>(sample, before, displacements, i);
     DescriptorPlace<D> place;
     bool counts = movingMask.contains(mappedMm);
     DescriptorChannels<D> ofFixed;

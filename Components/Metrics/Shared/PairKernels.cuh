@@ -26,6 +26,26 @@ __device__ __forceinline__ void loadPair(const IntensityPairs& pairs, std::size_
   moving = inside ? __ldg(pairs.moving + i) : 0;
 }
 
+/// Calls add(fixed, moving) for each pair that counts among every stride-th one, which the threads of the
+/// grid share. Four pairs are loaded at a time.
+template <class Add>
+__device__ __forceinline__ void forEachPair(const IntensityPairs& pairs, std::size_t stride, const Add& add)
+{
+  constexpr int perThread = 4;
+  const std::size_t step = stride * gridDim.x * blockDim.x;
+  for (std::size_t i = stride * (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x);
+       i < pairs.count; i += perThread * step) {
+    float fixed[perThread], moving[perThread];
+#pragma unroll
+    for (int s = 0; s < perThread; ++s)
+      loadPair(pairs, i + s * step, fixed[s], moving[s]);
+#pragma unroll
+    for (int s = 0; s < perThread; ++s)
+      if (counts(fixed[s], moving[s]))
+        add(fixed[s], moving[s]);
+  }
+}
+
 /// Pairs in groups of four.
 struct FourPairs {
   struct Four {

@@ -14,22 +14,11 @@ __global__ void __launch_bounds__(threads)
     sumPairs(PairUnits units, const RobustLine* known, IntensityPairs pairs, std::size_t stride,
              RobustLineSums* ofBlocks)
 {
-  constexpr int perThread = 4;
-  const std::size_t threadsOfAll = static_cast<std::size_t>(gridDim.x) * blockDim.x,
-                    step = stride * threadsOfAll;
   const RobustLine line = *known;
   RobustLineSums own;
-  for (std::size_t i = stride * (static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x);
-       i < pairs.count; i += perThread * step) {
-    float fixed[perThread], moving[perThread];
-#pragma unroll
-    for (int s = 0; s < perThread; ++s)
-      loadPair(pairs, i + s * step, fixed[s], moving[s]);
-#pragma unroll
-    for (int s = 0; s < perThread; ++s)
-      if (counts(fixed[s], moving[s]))
-        own.add(robustLineTerms(line, Kind, units.fixed(fixed[s]), units.moving(moving[s])));
-  }
+  forEachPair(pairs, stride, [&](float fixed, float moving) {
+    own.add(robustLineTerms(line, Kind, units.fixed(fixed), units.moving(moving)));
+  });
   own = sumOfBlock(own);
   if (threadIdx.x == 0)
     ofBlocks[blockIdx.x] = own;

@@ -17,22 +17,11 @@ template <class Formula>
 __global__ void __launch_bounds__(threads)
     sumPairs(Formula formula, IntensityPairs pairs, PartialSums<Formula>* partials, unsigned alreadyThere)
 {
-  constexpr int perThread = 4;
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   PartialSums<Formula> own;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < pairs.count;
-       i += perThread * stride) {
-    float fixed[perThread], moving[perThread];
-#pragma unroll
-    for (int s = 0; s < perThread; ++s)
-      loadPair(pairs, i + s * stride, fixed[s], moving[s]);
-#pragma unroll
-    for (int s = 0; s < perThread; ++s)
-      if (counts(fixed[s], moving[s])) {
-        formula.accumulate(own.sums, fixed[s], moving[s]);
-        ++own.valid;
-      }
-  }
+  forEachPair(pairs, 1, [&](float fixed, float moving) {
+    formula.accumulate(own.sums, fixed, moving);
+    ++own.valid;
+  });
   own = sumOfBlock(own);
   if (threadIdx.x != 0)
     return;

@@ -49,4 +49,18 @@ __device__ SampleOnCuda<D> sampleAt(const SamplesOnCuda<D>& samples, std::size_t
   return sample;
 }
 
+/// The mapped point T(x) = before(x) + displacement of sample i. Displacements in mm, D planar arrays; null
+/// stands for zero.
+template <int D>
+__device__ Vec<D> mappedMmOf(const SampleOnCuda<D>& sample, const AffineMap<D>& before,
+                             const std::array<const float*, D>& displacements, std::size_t i)
+{
+  Vec<D> mappedMm = before(sample.pointMm);
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    if (displacements[d] != nullptr)
+      mappedMm[d] += displacements[d][i];
+  return mappedMm;
+}
+
 }
