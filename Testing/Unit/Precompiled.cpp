@@ -1,1 +1,0 @@
-// CMake makes the headers that all unit tests share from this file.
