@@ -1,0 +1,76 @@
+#include "Tools/Register/StageLog.h"
+
+#include "Tools/Register/StageReporter.h"
+
+#include <fstream>
+
+namespace tessera {
+namespace {
+
+std::string orUnspecified(const std::vector<std::string>& paths, const std::string& what)
+{
+  std::string text;
+  for (const std::string& path : paths)
+    text += (text.empty() ? "" : " ") + path;
+  return text.empty() ? "unspecified, so " + what : text;
+}
+
+}
+
+void logOptions(const RegisterOptions& options, const std::string& folder, RunLog& log)
+{
+  log.info("Command line options from ElastixBase:");
+  log.info("-f        " + orUnspecified(options.fixed, ""));
+  log.info("-m        " + orUnspecified(options.moving, ""));
+  log.info("-fMask    " + orUnspecified(options.fixedMasks, "no fixed mask used"));
+  log.info("-mMask    " + orUnspecified(options.movingMasks, "no moving mask used"));
+  log.info("-out      " + folder);
+  for (const std::string& path : options.parameterFiles)
+    log.info("-p        " + path);
+  log.info("-threads  " + std::to_string(options.threads) + " (" + options.threadSource + ")");
+  log.info("\nCommand line options from TransformBase:");
+  log.info("-t0       "
+           + (options.initialTransform.empty() ? "unspecified, so no initial transform used"
+                                               : options.initialTransform));
+}
+
+void logParameterText(const StageText& text, RunLog& log)
+{
+  log.detail("\n=============== start of ParameterFile: " + text.path + " ===============");
+  log.detail(text.text);
+  log.detail("=============== end of ParameterFile: " + text.path + " ===============\n");
+}
+
+void logTransformFile(const std::string& path, RunLog& log)
+{
+  constexpr std::size_t longest = 2000;
+  log.detail("\n=============== start of TransformParameterFile ===============");
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (!line.starts_with(' ')) // numbers of a long list in TOML
+      log.detail(line.size() <= longest ? line : line.substr(0, line.find(' ')) + " ...)   // see " + path);
+  log.detail("=============== end of TransformParameterFile ===============\n");
+}
+
+void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t stage, RunLog& log)
+{
+  log.info("\nFinal metric value  = " + decimals(summary.finalMetric, 6));
+  std::vector<std::vector<FileEntry>> settings;
+  for (const LevelSummary& level : summary.levels)
+    settings.push_back(level.settings);
+  const std::vector<std::string> lines = settingsLines(settings);
+  if (!lines.empty())
+    log.info("Settings of " + summary.optimizer + " for all resolutions:");
+  for (const std::string& line : lines)
+    log.info(line);
+  log.info("\nTime spent on saving the results, applying the final transform etc.: "
+           + decimals(summary.writingSeconds * 1000, 0) + " ms.");
+  log.info("Running elastix with parameter file " + std::to_string(stage) + ": \"" + text.path
+           + "\", has finished.\n");
+  log.info("\nCurrent time: " + currentTime() + ".");
+  log.info("Time used for running elastix with this parameter file:\n  " + decimals(summary.seconds, 1)
+           + "s.\n");
+  log.info("-------------------------------------------------------------------------\n");
+}
+
+}
