@@ -146,8 +146,8 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   source.threads = stage_.context.threads;
 
   std::vector<std::string> warnings;
-  const std::string extension = stage_.settings.transformExtension(),
-                    path = pathOf("TransformParameters", suffix, extension);
+  const std::string extension = stage_.settings.transformExtension();
+  std::string path = pathOf("TransformParameters", suffix, extension);
   writeTextFile(path,
                 extension == "toml" ? transformFileToml<D>(source) : transformFileText<D>(source, warnings));
   files_.push_back(path);
@@ -183,7 +183,7 @@ Context StageOutputs<D>::contextOfResult(const TransformChain<D>& chain)
 {
   if (!stage_.context.onCuda())
     return stage_.context;
-  const Context onCpu{Device{}, stage_.context.threads};
+  Context onCpu{Device{}, stage_.context.threads};
   if (!stage_.resampleInterpolator.onCuda()) {
     log_.note("result image: the interpolator \"" + interpolatorName_
               + "\" has no CUDA form: it is made on the CPU.");

@@ -293,8 +293,9 @@ ChannelPointer newProcess()
 
 ChannelPointer idleOrNewProcess()
 {
-  ChannelPointer channel = idleProcesses().take();
-  return channel ? std::move(channel) : newProcess();
+  if (ChannelPointer channel = idleProcesses().take())
+    return channel;
+  return newProcess();
 }
 
 /// An image that another process reads.

@@ -59,7 +59,7 @@ std::optional<NamedColumn> columnAt(const std::string& bytes, std::size_t& posit
   if (bytes.size() < start + nameBytes + count * width)
     return std::nullopt;
   NamedColumn column{bytes.substr(start, nameBytes), std::vector<double>(count)};
-  column.name = column.name.c_str(); // it ends with a zero
+  column.name.resize(std::min(column.name.find('\0'), column.name.size())); // it ends with a zero
   const char* data = bytes.data() + start + nameBytes;
   for (std::size_t i = 0; i < count; ++i)
     if (width == sizeof(double)) {
