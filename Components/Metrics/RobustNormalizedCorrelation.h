@@ -25,7 +25,7 @@ public:
   static const ComponentDescription& description();
 
   void prepareForLevel(std::size_t level, const LevelFacts&) override;
-  PairTime pairTime(std::size_t) const override { return {40, 0.03}; } // several passes find the line
+  PairTime pairTime(std::size_t) const override { return {40, 0.008}; } // several passes find the line
   std::string whyNotOnCuda() const override { return ""; }
   std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const override;
   double evaluate(const Context&, const LatticeIntensities&, float* slopes) override;
