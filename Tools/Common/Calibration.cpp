@@ -299,6 +299,16 @@ double Calibration::cudaScale() const
   return mean.value();
 }
 
+std::string timeText(double seconds)
+{
+  constexpr double minute = 60, hour = 3600;
+  if (seconds >= 2 * hour)
+    return decimals(seconds / hour, 1) + " h";
+  if (seconds >= 2 * minute)
+    return decimals(seconds / minute, seconds < 10 * minute ? 1 : 0) + " min";
+  return decimals(seconds, seconds >= 100 ? 0 : seconds >= 10 ? 1 : seconds >= 1 ? 2 : 3) + " s";
+}
+
 std::string whyNotWorthCuda(double cpuSeconds)
 {
   const double startSeconds = storedCalibration().cudaStartSeconds;

@@ -97,6 +97,9 @@ struct Calibration {
   double cudaScale() const;
 };
 
+/// Predicted seconds for messages: three digits at most, in minutes from two minutes on, and in hours.
+std::string timeText(double seconds);
+
 /// The built-in calibration, measured on an NVIDIA H200 and 16 threads.
 const Calibration& shippedCalibration();
 

@@ -169,42 +169,50 @@ struct Prediction {
     onCuda = start;
     for (const StageWork& work : works) {
       onCpu += cpuSeconds(calibration, work, options.threads);
-      onCuda += cudaSeconds(calibration, work);
+      onCuda += cudaSeconds(calibration, work, options.threads);
     }
   }
 };
 
-/// Why the stages with "auto" are left to the CPU: because it ends them before a GPU would. Empty if it does
-/// not. Goes by the iterations that the stages probably take. `calibration` becomes that of the GPU, if there
-/// is one that may be faster.
-std::string whyCpuIsFaster(const std::vector<StageWork>& ofAuto, const RegisterOptions& options,
-                           Calibration& calibration)
+/// What is predicted for the stages with "auto".
+struct FasterDevice {
+  bool isCpu = false;
+  std::string text; // both predictions; empty: nobody has a choice
+};
+
+/// Goes by the iterations that the stages probably take. `calibration` becomes that of the GPU, if there is
+/// one that may be faster.
+FasterDevice fasterDevice(const std::vector<StageWork>& ofAuto, const RegisterOptions& options,
+                          Calibration& calibration)
 {
-  const auto why = [&] {
+  const auto faster = [&] {
     const Prediction seconds(calibration, ofAuto, options);
-    return seconds.onCpu > seconds.onCuda
-               ? ""
-               : "cpu: predicted are " + decimals(seconds.onCpu, 2) + " s on the CPU, "
-                     + decimals(seconds.onCuda, 2) + " s on CUDA (of it " + decimals(seconds.start, 2)
-                     + " to start it; " + calibration.source + ")";
+    return FasterDevice{seconds.onCpu <= seconds.onCuda, "predicted are " + timeText(seconds.onCpu)
+                                                             + " on the CPU, " + timeText(seconds.onCuda)
+                                                             + " on CUDA (of it " + timeText(seconds.start)
+                                                             + " to start it; " + calibration.source + ")"};
   };
-  if (const std::string slow = why(); !slow.empty()) // the driver would take longer to find a GPU
-    return slow;
+  if (FasterDevice early = faster(); early.isCpu) // the driver would take longer to find a GPU
+    return early;
   const DeviceChoice found = chooseDevice("auto", "--device", "");
   if (found.device.kind == DeviceKind::cpu)
-    return "";
+    return {};
   calibration = calibrationFor(calibration, found.device);
-  return why();
+  return faster();
 }
 
 void logTime(const std::vector<StageWork>& works, const RegisterOptions& options,
              const Calibration& calibration, const PredictedRun& run, RunLog& log)
 {
   const Prediction all(calibration, works, options);
-  log.info("Time: " + std::string(run.mayEndEarly ? "at most " : "about ") + decimals(run.seconds, 3)
-           + " s on " + (run.onCuda ? "CUDA" : "the CPU") + ", reading and writing not counted. The CPU with "
-           + std::to_string(options.threads) + " threads takes " + decimals(all.onCpu, 3) + " s, an "
-           + calibration.gpu + " " + decimals(all.onCuda, 3) + " s (" + calibration.source + ").");
+  log.info("Time: " + std::string(run.mayEndEarly ? "at most " : "about ") + timeText(run.seconds) + " on "
+           + (run.onCuda ? "CUDA" : "the CPU") + ", reading and writing not counted. The CPU with "
+           + std::to_string(options.threads) + (options.threads == 1 ? " thread" : " threads") + " takes "
+           + timeText(all.onCpu) + ", an " + calibration.gpu + " " + timeText(all.onCuda) + ", of which "
+           + timeText(all.start) + " to start it (" + calibration.source + ").");
+  log.detail("Predicted seconds: " + decimals(run.seconds, 6) + "; on the CPU " + decimals(all.onCpu, 6)
+             + ", on CUDA " + decimals(all.onCuda, 6) + ", of which " + decimals(all.start, 6)
+             + " to start it."); // for Testing/Benchmarks
 }
 
 }
@@ -215,17 +223,25 @@ PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions&
                                 std::size_t pointPairs,
                                 const std::shared_ptr<const TransformChain<D>>& initial, RunLog& log)
 {
-  std::vector<StageWork> works, ofAuto;
-  for (const CheckedStage<D>& stage : stages) {
-    works.push_back(workOf<D>(registry, stage, inputOf<D>(headers, stage.settings, pointPairs)));
-    if (requestOf(options, stage.settings).text == "auto")
-      ofAuto.push_back(works.back().expected());
-  }
-  const bool goesByTime = builtWithCuda && !ofAuto.empty() && !options.isCudaStarted;
+  const auto isOnAuto = [&](const CheckedStage<D>& stage) {
+    return requestOf(options, stage.settings).text == "auto";
+  };
+  const bool goesByTime = builtWithCuda && !options.isCudaStarted && std::ranges::any_of(stages, isOnAuto);
   Calibration calibration;
-  if (goesByTime || options.checkOnly)
+  std::vector<StageWork> works, ofAuto;
+  if (goesByTime || options.checkOnly) {
     calibration = storedCalibration();
-  const std::string whyCpu = goesByTime ? whyCpuIsFaster(ofAuto, options, calibration) : "";
+    std::shared_ptr<const TransformChain<D>> before = initial;
+    for (const CheckedStage<D>& stage : stages) {
+      StageInput<D> input = inputOf<D>(headers, stage.settings, pointPairs);
+      input.initial = before;
+      before = chainAfter<D>(stage.prepared, input);
+      works.push_back(workOf<D>(registry, stage, input, before));
+      if (isOnAuto(stage))
+        ofAuto.push_back(works.back().expected());
+    }
+  }
+  const FasterDevice faster = goesByTime ? fasterDevice(ofAuto, options, calibration) : FasterDevice{};
   if (options.checkOnly)
     logHostNeed(hostNeed(headers, textsOf<D>(stages)), log);
   PredictedRun run;
@@ -235,21 +251,27 @@ PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions&
     input.initial = before;
     const DeviceRequest request = requestOf(options, stage.settings);
     stage.wanted =
-        request.text == "auto" && !whyCpu.empty()
-            ? DeviceChoice{{DeviceKind::cpu, 0}, whyCpu}
+        request.text == "auto" && faster.isCpu
+            ? DeviceChoice{{DeviceKind::cpu, 0}, "cpu: " + faster.text}
             : chooseDevice(request.text, request.where, whyStageNotOnCuda<D>(stage.prepared, input.initial));
+    if (request.text == "auto" && stage.wanted.device.kind == DeviceKind::cuda && !faster.text.empty())
+      stage.wanted.reason += ": " + faster.text;
     fitStage<D>(registry, options, stage, input, stage.wanted);
     if (options.checkOnly)
       logNeed<D>(registry, options, stage, input, log);
     if (stage.number + 1 < stages.size() && request.text != "cpu")
       before = chainAfter<D>(stage.prepared, input);
+    if (!options.checkOnly)
+      continue;
+    const Device& device = stage.prepared.choice.device;
+    const bool onCuda = device.kind == DeviceKind::cuda;
+    if (onCuda)
+      calibration = calibrationFor(calibration, device);
+    if (onCuda && !run.onCuda && !options.isCudaStarted)
+      run.seconds += calibration.cudaStartSeconds;
     const StageWork& work = works[stage.number];
-    const bool onCuda = stage.prepared.choice.device.kind == DeviceKind::cuda;
-    if (options.checkOnly) {
-      if (onCuda && !run.onCuda && !options.isCudaStarted)
-        run.seconds += calibration.cudaStartSeconds;
-      run.seconds += onCuda ? cudaSeconds(calibration, work) : cpuSeconds(calibration, work, options.threads);
-    }
+    run.seconds += onCuda ? cudaSeconds(calibration, work, options.threads)
+                          : cpuSeconds(calibration, work, options.threads);
     run.onCuda |= onCuda;
     run.mayEndEarly |= work.mayEndEarly;
   }

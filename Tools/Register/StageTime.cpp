@@ -1,5 +1,6 @@
 #include "Tools/Register/StageTime.h"
 
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Samples/StripePlan.h"
 #include "Core/Registration/Stage/StageMemory.h"
 #include "Tools/Register/EffectiveParameters.h"
@@ -7,11 +8,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 
 namespace tessera {
 namespace {
 
-/// Nanoseconds of one thread for an item. A sample takes `sample`, more where the image lies outside of the
+/// Nanoseconds for an item of one thread of the Intel Xeon beside the H100 that record 0025 names. A sample
+/// takes `sample`, more where the image lies outside of the
 /// caches near the processor (`farImage`), and more where the coefficients of a B-spline do
 /// (`farCoefficients`). A point is one that is mapped, and its derivative brought back, without a look at the
 /// images. Testing/Benchmarks/registration-times and metric-times measure them, with AdvancedMeanSquares and
@@ -21,7 +24,7 @@ struct CpuRates {
   double evaluation; // the optimizer's step and a row of the table
   double thread;     // of each further thread that takes part in an evaluation
 };
-/// Nanoseconds of an H200. An evaluation takes its launches; values alone take `valueVoxel`.
+/// Nanoseconds of an NVIDIA H200. An evaluation takes its launches; values alone take `valueVoxel`.
 struct CudaRates {
   double sample, voxel, valueVoxel, evaluation, parameter;
 };
@@ -68,6 +71,7 @@ constexpr double cpuParameter = 4.5; // which the optimizer moves, and each term
 constexpr double drawnPoint = 1.6;   // points that were drawn lie in no order, and take so many times as long
 constexpr double cpuPreparation = 45, cudaPreparation = 1.2; // of a voxel of the images
 constexpr double cpuStage = 1.5e6;
+constexpr double searchPoint = 12; // a point of a search for the start
 /// Starting memory and kernels, and the first run of the kernels: more of them where samples are drawn, for
 /// which three machines took 14 to 42 ms.
 constexpr double cudaStage = 9e6, cudaFirstLattice = 12e6, cudaFirstSamples = 28e6;
@@ -143,6 +147,40 @@ double pointsOfSearch(const Values& values, std::size_t level)
 
 namespace {
 
+/// The search for a linear transform's start, if the parameters ask for one.
+template <int D>
+std::vector<SearchPart> searchOf(const Values& values)
+{
+  const auto is = [&](const std::string& name, const std::string& value) {
+    const auto found = values.find(name);
+    return found != values.end() && !found->second.empty() && found->second.front() == value;
+  };
+  if (!is("AutomaticTransformInitialization", "true")
+      || !is("AutomaticTransformInitializationMethod", "Search"))
+    return {};
+  const double degrees = valueOf(values, "AutomaticTransformInitializationSearchAngle", 0);
+  const auto parts = searchParts<D>(degrees * std::numbers::pi / 180);
+  return {parts.begin(), parts.end()};
+}
+
+/// The result image, if one is written and its chain is one of which the work is known.
+template <int D>
+DeviceWork resultOf(const Registry& registry, const CheckedStage<D>& stage, const StageInput<D>& input,
+                    const TransformChain<D>& chain)
+{
+  DeviceWork work;
+  if (!stage.resampler->writesFinalResult() || !whyNotOnCuda<D>(chain).empty())
+    return work;
+  const Parameters& parameters = stage.prepared.parameters;
+  const ImageSizes moving{.voxels = static_cast<double>(input.moving.front()->geometry.voxelCount()),
+                          .resultBytes =
+                              static_cast<double>(pixelTypeSize(stage.resampler->resultImage().pixelType))};
+  addImages<D>(work, chain, input.fixed.front()->geometry,
+               lookUpOf(registry, componentNames(parameters, "ResampleInterpolator").front(), parameters),
+               {moving}, 1);
+  return work;
+}
+
 template <int D>
 TermWork workOfTerm(const CheckedStage<D>& stage, const StageInput<D>& input, const Values& values,
                     std::size_t level, std::size_t parameters, std::size_t number)
@@ -178,7 +216,8 @@ TermWork workOfTerm(const CheckedStage<D>& stage, const StageInput<D>& input, co
 }
 
 template <int D>
-StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const StageInput<D>& input)
+StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const StageInput<D>& input,
+                 const std::shared_ptr<const TransformChain<D>>& after)
 {
   const StageComponents<D>& components = stage.prepared.components;
   Values values;
@@ -189,6 +228,9 @@ StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const S
   work.dimension = D;
   work.mayEndEarly =
       values.contains("GradientMagnitudeTolerance") || values.contains("MinimumGradientMagnitude");
+  if (components.transform->linear() && !input.initial)
+    work.search = searchOf<D>(values);
+  work.result = resultOf<D>(registry, stage, input, *after);
   if (work.mayEndEarly && perIteration.evaluations > 1 && components.transform->linear())
     work.expectedShare = convergedShare;
   work.isLinear = components.transform->linear() != nullptr;
@@ -202,6 +244,7 @@ StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const S
     ofLevel.evaluations = perIteration.evaluations * iterations + pointsOfSearch(values, level);
     ofLevel.gradients = perIteration.gradients * iterations;
     ofLevel.parameters = static_cast<double>(parameters[level]);
+    work.mayEndEarly |= valueOf(values, "ConvergenceWindow", level) > 0;
     for (std::size_t term = 0; term < components.terms.size(); ++term)
       ofLevel.terms.push_back(workOfTerm<D>(stage, input, values, level, parameters[level], term));
     work.levels.push_back(ofLevel);
@@ -218,6 +261,18 @@ StageWork StageWork::expected() const
   }
   work.expectedShare = 1;
   return work;
+}
+
+namespace {
+
+double searchSeconds(const Calibration& calibration, const StageWork& work, int threads)
+{
+  double ns = 0;
+  for (const SearchPart& part : work.search)
+    ns += part.points * searchPoint / calibration.cpuSpeedup(std::min(threads, part.threads));
+  return nanosecond * calibration.cpuScale() * ns;
+}
+
 }
 
 double cpuSeconds(const Calibration& calibration, const StageWork& work, int threads)
@@ -242,10 +297,12 @@ double cpuSeconds(const Calibration& calibration, const StageWork& work, int thr
     }
     ns += level.evaluations * ofOne + (atEnd > 0 ? atEnd : evaluationsAtEnd * ofOne);
   }
-  return nanosecond * calibration.cpuScale() * ns;
+  const double result =
+      cpuSeconds(calibration, work.dimension, work.result, threads) - calibration.cpuStartSeconds;
+  return nanosecond * calibration.cpuScale() * ns + searchSeconds(calibration, work, threads) + result;
 }
 
-double cudaSeconds(const Calibration& calibration, const StageWork& work)
+double cudaSeconds(const Calibration& calibration, const StageWork& work, int threads)
 {
   const CudaRates& rates = ratesOf(work).cuda[work.isLinear ? 0 : 1];
   // The time of an evaluation beside its samples is that of launches, which is the same on all GPUs.
@@ -264,11 +321,14 @@ double cudaSeconds(const Calibration& calibration, const StageWork& work)
           + calibration.cudaScale()
                 * (level.gradients * withGradient + (level.evaluations - level.gradients) * valueOnly);
   }
-  return nanosecond * (ns + first);
+  const double result =
+      cudaSeconds(calibration, work.dimension, work.result, threads) - calibration.cudaStartSeconds;
+  return nanosecond * (ns + first) + searchSeconds(calibration, work, threads) + result;
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template StageWork workOf<D>(const Registry&, const CheckedStage<D>&, const StageInput<D>&);
+  template StageWork workOf<D>(const Registry&, const CheckedStage<D>&, const StageInput<D>&,                \
+                               const std::shared_ptr<const TransformChain<D>>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "Components/Transforms/Shared/SearchedStart.h"
 #include "Core/Registration/Registration.h"
-#include "Tools/Common/Calibration.h"
+#include "Tools/Common/ResamplingWork.h"
 #include "Tools/Register/StageCheck.h"
 
 #include <vector>
@@ -27,30 +28,34 @@ struct LevelWork {
   std::vector<TermWork> terms;
 };
 
-/// The most that a stage computes: all iterations of all levels, without the starts that optimizers try. A
-/// stage that converges does less.
+/// The most that a stage computes: its start by search, all iterations of all levels without the steps that
+/// optimizers try before the first one, and the result image. A stage that converges does less.
 struct StageWork {
   int dimension = 3;
   bool isLinear = true; // the transform: each sample moves with all parameters
   std::vector<LevelWork> levels;
-  double imageVoxels = 0;   // of the images, for pyramids and coefficients
-  bool mayEndEarly = false; // the optimizer stops when it has converged
-  double expectedShare = 1; // of the evaluations, which the stage probably does
+  std::vector<SearchPart> search; // for the start, on the CPU whatever the device; empty: none
+  double imageVoxels = 0;         // of the images, for pyramids and coefficients
+  DeviceWork result;              // the result image, without writing it
+  bool mayEndEarly = false;       // the optimizer or the level stops when it has converged
+  double expectedShare = 1;       // of the evaluations, which the stage probably does
 
   /// The work that the stage probably does.
   StageWork expected() const;
 };
 
-/// Goes by the headers of the images. Masks are taken as whole.
+/// Goes by the headers of the images. Masks are taken as whole. A stage that has an initial transform
+/// searches for no start. `after` is its chain (chainAfter).
 template <int D>
-StageWork workOf(const Registry&, const CheckedStage<D>&, const StageInput<D>&);
+StageWork workOf(const Registry&, const CheckedStage<D>&, const StageInput<D>&,
+                 const std::shared_ptr<const TransformChain<D>>& after);
 
-/// Predicted seconds, reading and writing left out, and on CUDA with the start of the device. The rates are
-/// those of one machine with an Intel Xeon and an H200, scaled by the calibration's.
+/// Predicted seconds, without reading and writing files, and without the start of a CUDA device. They go by
+/// the rates of one machine (StageTime.cpp), scaled by the calibration's.
 double cpuSeconds(const Calibration&, const StageWork&, int threads);
-double cudaSeconds(const Calibration&, const StageWork&);
+double cudaSeconds(const Calibration&, const StageWork&, int threads);
 
-/// The predicted time of a run, without reading and writing.
+/// The predicted time of a run, without reading and writing files.
 struct PredictedRun {
   double seconds = 0;
   bool onCuda = false;      // one stage at least

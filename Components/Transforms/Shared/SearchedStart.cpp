@@ -15,6 +15,10 @@ namespace {
 constexpr double coarseAngle = 20 * std::numbers::pi / 180;
 constexpr double shiftShare = 0.2; // of the extent of the fixed image, along each axis
 constexpr std::size_t refinedStarts = 16, finalStarts = 4;
+template <int D>
+constexpr std::size_t coarsePoints = D == 3 ? 5000 : 2500;
+template <int D>
+constexpr std::size_t finePoints = D == 3 ? 40000 : 10000;
 
 /// The angle about each axis (in 2D the first one is used), as a vector along the axis of rotation, in rad.
 using Turn = std::array<double, 3>;
@@ -175,7 +179,7 @@ LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, d
 {
   const bool turns = largestAngle > 0;
   Context onCpu{{}, context.threads};
-  const CoarsePair<D> coarse(onCpu, start, D == 3 ? 5000 : 2500);
+  const CoarsePair<D> coarse(onCpu, start, coarsePoints<D>);
   std::vector<Candidate<D>> candidates = coarseCandidates<D>(coarse, largestAngle);
   forEachChunk(onCpu, candidates.size(), [&](std::size_t i) {
     candidates[i].score = coarse.score(candidates[i].rotation, candidates[i].translationMm);
@@ -185,7 +189,7 @@ LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, d
     best.push_back({identityMatrix<D>(), translationMm});
   refineAll<D>(onCpu, coarse, turns, coarseAngle / 2, coarseAngle / 30, best);
   best.resize(finalStarts);
-  const CoarsePair<D> fine(onCpu, start, D == 3 ? 40000 : 10000);
+  const CoarsePair<D> fine(onCpu, start, finePoints<D>);
   refineAll<D>(onCpu, fine, turns, coarseAngle / 10, coarseAngle / 60, best);
   if (!std::isfinite(best.front().score))
     throw Error(
@@ -196,6 +200,22 @@ LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, d
   return {coarse.centerMm(), best.front().translationMm, best.front().rotation};
 }
 
+template <int D>
+std::array<SearchPart, 3> searchParts(double largestAngle)
+{
+  const auto turns = static_cast<double>(coarseTurns<D>(largestAngle).size());
+  const double axes = D + (largestAngle > 0 ? (D == 3 ? 3 : 1) : 0), neighbours = 2 * axes;
+  constexpr double translations = 2, shifts = 1 + 2 * D;
+  constexpr double coarseSteps = D == 3 ? 17 : 10, // of a climb: 11 to 18 in 3D, 8 to 13 in 2D
+      fineSteps = D == 3 ? 9 : 5;                  // 4 to 10, and 4 to 5
+  constexpr auto refined = static_cast<int>(refinedStarts + 2), last = static_cast<int>(finalStarts);
+  return {{{turns * translations * shifts * coarsePoints<D>, std::numeric_limits<int>::max()},
+           {refined * coarseSteps * neighbours * coarsePoints<D>, refined},
+           {last * fineSteps * neighbours * finePoints<D>, last}}};
+}
+
+template std::array<SearchPart, 3> searchParts<2>(double);
+template std::array<SearchPart, 3> searchParts<3>(double);
 template LinearStart<2> searchedStart<2>(Context&, const TransformStart<2>&, double);
 template LinearStart<3> searchedStart<3>(Context&, const TransformStart<3>&, double);
 

@@ -311,5 +311,17 @@ TEST_F(StoredCalibrationTest, IsTheOneThatTheEnvironmentNamesAndThatMustBeThere)
                 + ": no such file. Allowed: a parameter file (*.txt, *.toml).");
 }
 
+TEST(CalibrationTest, PredictedTimesHaveThreeDigitsAtMost)
+{
+  EXPECT_EQ(timeText(0), "0.000 s");
+  EXPECT_EQ(timeText(0.0494), "0.049 s");
+  EXPECT_EQ(timeText(1.126), "1.13 s");
+  EXPECT_EQ(timeText(85.26), "85.3 s");
+  EXPECT_EQ(timeText(119), "119 s");
+  EXPECT_EQ(timeText(150), "2.5 min");
+  EXPECT_EQ(timeText(890.328), "15 min");
+  EXPECT_EQ(timeText(9000), "2.5 h");
+}
+
 }
 }

@@ -15,7 +15,7 @@ double cpu(const StageWork& work, const Calibration& calibration = shippedCalibr
 
 double cuda(const StageWork& work, const Calibration& calibration = shippedCalibration())
 {
-  return cudaSeconds(calibration, work);
+  return cudaSeconds(calibration, work, threads);
 }
 
 /// A stage of one level with so many evaluations, each with a gradient.
@@ -92,6 +92,38 @@ TEST(StageTimeTest, NoMoreThreadsTakePartThanAnEvaluationHasParts)
   EXPECT_LT(cpuSeconds(calibration, two, 2), 0.7 * cpuSeconds(calibration, two, 1));
   EXPECT_LT(cpuSeconds(calibration, many, 16), cpuSeconds(calibration, many, 1) / 8);
   EXPECT_EQ(calibration.cpuSpeedup(1), 1);
+}
+
+TEST(StageTimeTest, ASearchRunsOnTheCpuByNoMoreThreadsThanItHasParts)
+{
+  const Calibration& calibration = shippedCalibration();
+  StageWork work = stageOf(100);
+  const auto more = [&](auto seconds, int threads, std::vector<SearchPart> search) {
+    StageWork searched = work;
+    searched.search = std::move(search);
+    return seconds(calibration, searched, threads) - seconds(calibration, work, threads);
+  };
+  const auto onCpu = [](const Calibration& c, const StageWork& w, int t) { return cpuSeconds(c, w, t); };
+  const auto onCuda = [](const Calibration& c, const StageWork& w, int t) { return cudaSeconds(c, w, t); };
+  const double one = more(onCpu, 1, {{1e7, 4}});
+  EXPECT_NEAR(one, 1e7 * 12e-9, 1e-6);
+  EXPECT_NEAR(more(onCuda, 1, {{1e7, 4}}), one, 1e-9);
+  EXPECT_NEAR(more(onCpu, 1, {{1e7, 4}, {1e7, 100}}), 2 * one, 1e-9);
+  EXPECT_NEAR(more(onCpu, 16, {{1e7, 4}}), one / calibration.cpuSpeedup(4), 1e-9);
+  EXPECT_NEAR(more(onCpu, 16, {{1e7, 100}}), one / calibration.cpuSpeedup(16), 1e-9);
+}
+
+TEST(StageTimeTest, TheResultImageIsAddedWithoutTheStartOfADevice)
+{
+  const Calibration& calibration = shippedCalibration();
+  StageWork work = stageOf(100);
+  const double cpuBefore = cpu(work), cudaBefore = cuda(work);
+  work.result.cpu.add(Work::directCubic, 1e8);
+  work.result.cuda.add(Work::directCubic, 1e8);
+  const auto kind = static_cast<std::size_t>(Work::directCubic);
+  EXPECT_NEAR(cpu(work) - cpuBefore,
+              0.1 * calibration.of(3).cpu[kind].nanoseconds(calibration.threads, threads), 1e-9);
+  EXPECT_NEAR(cuda(work) - cudaBefore, 0.1 * calibration.of(3).cuda[kind], 1e-9);
 }
 
 TEST(StageTimeTest, ValuesWithoutGradientTakeLessOnCuda)

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 namespace tessera {
 namespace {
@@ -210,6 +211,17 @@ TEST(SearchedStartTest, AllLinearTransformsStartThere)
 
   const AffineMap<3> shift{identityMatrix<3>(), {40, -70, 25}};
   expectStartsAt<TranslationTransform<3>, 3>(shift, startOf(shift), "", 1);
+}
+
+TEST(SearchedStartTest, ItsPartsFollowFromTheAngle)
+{
+  constexpr double radians = std::numbers::pi / 180;
+  EXPECT_EQ(searchParts<3>(60 * radians)[0].points, 123.0 * 14 * 5000); // turns, shifts, points
+  EXPECT_EQ(searchParts<2>(60 * radians)[0].points, 7.0 * 10 * 2500);
+  EXPECT_EQ(searchParts<3>(0)[0].points, 14.0 * 5000);
+  EXPECT_EQ(searchParts<3>(90 * radians)[1].points, searchParts<3>(60 * radians)[1].points);
+  EXPECT_LT(searchParts<3>(0)[1].points, searchParts<3>(60 * radians)[1].points); // shifts alone
+  EXPECT_EQ(searchParts<3>(0)[2].threads, 4);
 }
 
 }
