@@ -30,17 +30,27 @@ RegisterOptions optionsOfRow(const ManifestRow& row, const CohortFolder& folder,
   return run;
 }
 
-/// The number of rows that run at once on the CPU.
-int jobsOf(const CohortOptions& options)
-{
-  return options.jobs > 0 ? options.jobs : options.threads;
-}
+/// How so many rows share the CPU, as a run shares it.
+struct SharedCpu {
+  int jobs, threadsOfRow, threads;
 
-std::string timeText(double seconds)
+  SharedCpu(const CohortOptions& options, std::size_t rows)
+      : jobs(static_cast<int>(
+          std::clamp<std::size_t>(rows, 1, options.jobs > 0 ? options.jobs : options.threads))),
+        threadsOfRow(std::max(1, options.threads / jobs)), threads(options.threads)
+  {
+  }
+
+  /// Of all rows, which take `sum` seconds one after the other and `largest` at most.
+  double seconds(double sum, double largest) const
+  {
+    return std::max(sum / std::min(jobs, threads), largest);
+  }
+};
+
+std::string counted(std::size_t count, const std::string& what)
 {
-  return seconds < 120    ? decimals(seconds, 0) + " s"
-         : seconds < 7200 ? decimals(seconds / 60, 0) + " min"
-                          : decimals(seconds / 3600, 1) + " h";
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 /// Registers a row and tells what all rows will take if they are like it.
@@ -49,8 +59,8 @@ void tryRow(const Registry& registry, const ManifestRow& row, std::size_t rows, 
 {
   const ScratchFolder scratch("tessera-cohort-");
   const CohortFolder folder(scratch.path(), 1);
-  const int jobs = jobsOf(options);
-  RegisterOptions run = optionsOfRow(row, folder, options, std::max(1, options.threads / jobs));
+  const SharedCpu cpu(options, rows);
+  RegisterOptions run = optionsOfRow(row, folder, options, cpu.threadsOfRow);
   fs::create_directories(run.outputFolder);
   RunLog ofRow(LogLevel::off);
   const auto registered = [&] {
@@ -64,11 +74,12 @@ void tryRow(const Registry& registry, const ManifestRow& row, std::size_t rows, 
   double bytes = 0;
   for (const auto& entry : fs::recursive_directory_iterator(run.outputFolder))
     bytes += entry.is_regular_file() ? static_cast<double>(entry.file_size()) : 0;
-  const double seconds = record.seconds * static_cast<double>(rows) / (onCuda ? 1 : jobs);
-  log.info("Trial: row " + row.id + " took " + decimals(record.seconds, 1) + " s on "
-           + (onCuda ? "a GPU" : "the CPU") + ". All " + std::to_string(rows) + " rows take "
-           + (onCuda ? "at most " : "about ") + timeText(seconds)
-           + (onCuda ? " on one GPU" : " with " + std::to_string(jobs) + " at once") + ", and "
+  const double sum = record.seconds * static_cast<double>(rows);
+  log.info("Trial: row " + row.id + " took " + timeText(record.seconds) + " on "
+           + (onCuda ? "a GPU" : "the CPU") + ". "
+           + (rows == 1 ? "One row takes " : "All " + counted(rows, "row") + " take ")
+           + (onCuda ? "at most " : "about ") + timeText(onCuda ? sum : cpu.seconds(sum, record.seconds))
+           + (onCuda ? " on one GPU" : " with " + std::to_string(cpu.jobs) + " at once") + ", and "
            + memoryText(bytes * static_cast<double>(rows)) + " of disk.");
 }
 
@@ -83,15 +94,17 @@ int checkCohort(const CohortOptions& options, RunLog& log)
   const CohortFolder folder("checked", manifest.rows.size()); // a name for messages; nothing is written
   std::size_t failed = 0;
   std::vector<std::pair<double, const ManifestRow*>> good; // with the bytes of memory of each
-  const int jobs = jobsOf(options);
-  double onCpu = 0, onCuda = 0; // predicted seconds of all rows
+  const SharedCpu cpu(options, manifest.rows.size());
+  double onCpu = 0, largestOnCpu = 0, onCuda = 0; // predicted seconds of all rows, and of one
   bool mayEndEarly = false;
   for (const ManifestRow& row : manifest.rows) {
     RunLog ofRow(LogLevel::off);
     try {
-      const RegisterOptions run = optionsOfRow(row, folder, options, std::max(1, options.threads / jobs));
+      const RegisterOptions run = optionsOfRow(row, folder, options, cpu.threadsOfRow);
       const PredictedRun predicted = checkRegistration(registry, run, ofRow);
       (predicted.onCuda ? onCuda : onCpu) += predicted.seconds;
+      if (!predicted.onCuda)
+        largestOnCpu = std::max(largestOnCpu, predicted.seconds);
       mayEndEarly |= predicted.mayEndEarly;
       good.emplace_back(hostNeed(readHeaders(run), readStages(run.parameterFiles, ofRow)).bytes(), &row);
     } catch (...) {
@@ -102,13 +115,16 @@ int checkCohort(const CohortOptions& options, RunLog& log)
     log.progress(row.id);
   }
   std::ranges::sort(good);
-  log.info(std::to_string(manifest.rows.size()) + " rows: " + std::to_string(good.size()) + " can begin, "
+  log.info(counted(manifest.rows.size(), "row") + ": " + std::to_string(good.size()) + " can begin, "
            + std::to_string(failed) + " would fail. The largest takes about "
            + memoryText(good.empty() ? 0 : good.back().first + processBytes) + " of memory.");
   if (!good.empty())
     log.info("Time: " + std::string(mayEndEarly ? "at most " : "about ")
-             + timeText(std::max(onCpu / jobs, onCuda)) + " for all rows with " + std::to_string(jobs)
-             + " at once on the CPU, rows on a GPU one after the other; reading and writing not counted.");
+             + timeText(std::max(cpu.seconds(onCpu, largestOnCpu), onCuda)) + " for all rows"
+             + (onCpu > 0 ? ", " + std::to_string(cpu.jobs) + " at once on the CPU with "
+                                + counted(cpu.threadsOfRow, "thread") + " each"
+                          : "")
+             + (onCuda > 0 ? ", one after the other on a GPU" : "") + "; reading and writing not counted.");
   if (options.trial && !good.empty())
     tryRow(registry, *good[good.size() / 2].second, good.size(), options, log);
   return failed == 0 ? 0 : static_cast<int>(ExitCode::usage);
