@@ -143,8 +143,12 @@ private:
           "Remove it: save the file as UTF-8 without BOM");
     }
     if (raw.find('\0') != std::string_view::npos || raw.starts_with("\xFF\xFE")
-        || raw.starts_with("\xFE\xFF"))
-      line.fail("this is not plain text", "Allowed: ASCII or UTF-8 text");
+        || raw.starts_with("\xFE\xFF")) {
+      Line shown = line; // without bytes of no text
+      std::ranges::replace_if(
+          shown.text, [](unsigned char byte) { return byte > 127; }, '?');
+      shown.fail("this is not plain text", "Allowed: ASCII or UTF-8 text");
+    }
     if (raw.find('\r') != std::string_view::npos)
       line.fail("a carriage return stands inside the line", "Allowed: lines that end in LF or CR LF");
   }
@@ -189,8 +193,8 @@ ParameterMap parseParameterText(std::string_view text, const std::string& name,
 
 ParameterMap readParameterFile(const std::string& path, std::vector<std::string>& notes)
 {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
+  std::error_code unknown, ignored;
+  if (!std::filesystem::exists(path, unknown) && !unknown) // readTextFile tells why nobody knows
     failUsage(path, "no such file", "Allowed: a parameter file (*.txt, *.toml)");
   if (std::filesystem::is_directory(path, ignored))
     failUsage(path, "this is a folder", "Allowed: a parameter file (*.txt, *.toml)");

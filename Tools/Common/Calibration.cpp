@@ -37,6 +37,7 @@ constexpr const char* writeAnew = "Allowed: a file that `tessera-bench calibrate
 
 /// No item takes longer, and no start. Larger numbers are a damaged file's.
 constexpr double maxNanoseconds = 1e9, maxSeconds = 1e4;
+constexpr double maxThreads = 1e6; // nor has any machine more
 
 /// Calls visit(name, numbers, count, isOfCuda) for the rates of sparse products, which files of earlier
 /// programs do not have.
@@ -152,8 +153,6 @@ std::string environment(const char* name)
   const char* const value = std::getenv(name);
   return value ? value : "";
 }
-
-constexpr const char* pathVariable = "TESSERA_CALIBRATION";
 
 /// The rates of sparse products for another number of threads, of a CPU and of a GPU that take so many times
 /// as long.
@@ -343,8 +342,9 @@ Calibration calibrationOf(const ParameterMap& map)
   calibration.source = map.fileName();
   const ParameterEntry &processor = required(map, "Processor"), &threads = required(map, "Threads");
   calibration.processor = single(map, processor, textParameter(processor.name, "", Arity::single, ""));
-  calibration.threads =
-      static_cast<int>(single(map, threads, integerParameter(threads.name, 1, 1, Arity::single, "", "")));
+  Parameter<std::int64_t> ofThreads = integerParameter(threads.name, 1, 1, Arity::single, "", "");
+  ofThreads.maximum = maxThreads;
+  calibration.threads = static_cast<int>(single(map, threads, ofThreads));
   if (const ParameterEntry* gpu = map.find("Gpu"))
     calibration.gpu = single(map, *gpu, textParameter(gpu->name, "", Arity::single, ""));
   // Files of earlier programs have a rate of its own for a B-spline along the axes on CUDA; it is not used.
@@ -388,7 +388,7 @@ std::string calibrationText(const Calibration& calibration)
 
 std::string calibrationPath()
 {
-  if (const std::string path = environment(pathVariable); !path.empty())
+  if (const std::string path = environment(calibrationVariable); !path.empty())
     return path;
   const std::string home = environment("HOME");
   std::string config = environment("XDG_CONFIG_HOME");
@@ -402,8 +402,9 @@ std::string calibrationPath()
 Calibration storedCalibration()
 {
   const std::string path = calibrationPath();
-  std::error_code ignored;
-  if (path.empty() || (environment(pathVariable).empty() && !std::filesystem::exists(path, ignored)))
+  std::error_code unknown; // whether there is such a file, as in a folder that may not be entered
+  if (path.empty()
+      || (environment(calibrationVariable).empty() && !std::filesystem::exists(path, unknown) && !unknown))
     return shippedCalibration();
   std::vector<std::string> notes;
   return withContext("calibration for --device auto",

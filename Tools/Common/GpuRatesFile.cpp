@@ -90,8 +90,8 @@ std::string gpuRatesPath(const std::string& gpu)
 std::optional<GpuRates> storedGpuRates(const std::string& gpu)
 {
   const std::string path = gpuRatesPath(gpu);
-  std::error_code ignored;
-  if (path.empty() || !std::filesystem::exists(path, ignored))
+  std::error_code unknown; // whether there is such a file
+  if (path.empty() || (!std::filesystem::exists(path, unknown) && !unknown))
     return std::nullopt;
   std::vector<std::string> notes;
   return withContext("rates of a GPU", [&] {

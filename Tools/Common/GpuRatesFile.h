@@ -25,7 +25,7 @@ GpuRates gpuRatesOf(const ParameterMap&);
 std::string gpuRatesPath(const std::string& gpu);
 
 /// The stored rates of a GPU; nothing if it has not been measured. Throws Error(usage) for a damaged file,
-/// and for one of another GPU.
+/// for one of another GPU, and for one that this user may not read.
 std::optional<GpuRates> storedGpuRates(const std::string& gpu);
 
 /// Why no file can be written at this path, whose folder is made; empty if one can.

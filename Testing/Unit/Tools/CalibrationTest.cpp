@@ -237,6 +237,8 @@ TEST(CalibrationTest, EachDefectIsToldWithItsLine)
             "rates.txt:4: (Threads 12 13): one value is needed" + allowed);
   EXPECT_TRUE(contains(errorOf(replaced(text, "(Threads 12)", "(Threads 0)")),
                        "rates.txt:4: (Threads 0): \"0\" is too small"));
+  EXPECT_TRUE(contains(errorOf(replaced(text, "(Threads 12)", "(Threads 4294967297)")),
+                       "rates.txt:4: (Threads 4294967297): \"4294967297\" is too large"));
   EXPECT_EQ(errorOf(replaced(text, "(Cpu2DDirectLinear ", "(Cpu2DDirectLinear 1 ")),
             "rates.txt:"
                 + std::to_string(
@@ -299,6 +301,13 @@ TEST_F(StoredCalibrationTest, LiesInTheConfigurationFolder)
   set("XDG_CONFIG_HOME", "relative/config"); // is ignored, as its specification asks
   EXPECT_EQ(calibrationPath(), folder_ / ".config/tessera/calibration.txt");
   EXPECT_EQ(storedCalibration().gpu, shippedCalibration().gpu);
+}
+
+TEST_F(StoredCalibrationTest, IsAnErrorWhereTheFolderCannotBeEntered)
+{
+  std::filesystem::create_directory_symlink("tessera", folder_ / "tessera"); // leads to itself
+  const std::string error = errorText([] { storedCalibration(); });
+  EXPECT_TRUE(contains(error, "Allowed: a file that this user may read")) << error;
 }
 
 TEST_F(StoredCalibrationTest, IsTheOneThatTheEnvironmentNamesAndThatMustBeThere)

@@ -108,6 +108,11 @@ TEST(GpuRatesFile, EachGpuHasAFileBesideTheCalibration)
   const std::string error = errorText([] { storedGpuRates("Another GPU"); });
   EXPECT_TRUE(contains(error, "(Gpu \"Some GPU, 7 multiprocessors\"): this file is read for an Another GPU"))
       << error;
+
+  // a folder that cannot be entered: nobody knows whether there are rates
+  std::filesystem::remove_all(folder / "gpus");
+  std::filesystem::create_directory_symlink("gpus", folder / "gpus");
+  EXPECT_TRUE(contains(errorText([] { storedGpuRates("Another GPU"); }), "a file that this user may read"));
   unsetenv("TESSERA_CALIBRATION");
 }
 
