@@ -35,7 +35,8 @@ ProgramText benchText()
       "pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)");
   pixels.repeatable = true;
   Option block =
-      ownOption("block", "THREADS", "model: threads of a block; may be repeated (default: six sizes)");
+      ownOption("block", "THREADS",
+                "model: threads of a block, 32 to 1024; may be repeated (default: up to six sizes)");
   block.repeatable = true;
   Option bins = ownOption("bins", "N", "cost: bins a side of joint histograms (default: 64)");
   return {
@@ -60,16 +61,16 @@ ProgramText benchText()
          ownOption("no-itk", "", "resample and pyramid: without ITK's filters"),
          ownOption("counts", "",
                    "model: runs each kernel once, for a profiler, and writes what the model counts"),
-         ownOption("model", "", "calibrate: microbenchmarks of a GPU, in about a second")}},
+         ownOption("model", "", "calibrate: microbenchmarks of a GPU, in half a second beside its start")}},
        {"How",
         {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N, spgemm also cuda:N,M (default: auto)"),
          ownOption("repeats", "N",
-                   "timed repeats, of which the median counts (default: 11); model: with 0 each kernel runs "
-                   "once, for a profiler"),
+                   "timed repeats, of which the median counts (default: 11; files: 3; model: 9)"),
          ownOption("json", "", "for machines"),
          {"o", "FILE.txt",
           "calibrate: where the rates are stored (default: $TESSERA_CALIBRATION, else "
-          "$XDG_CONFIG_HOME/tessera/calibration.txt, else ~/.config/tessera/calibration.txt)"}}},
+          "$XDG_CONFIG_HOME/tessera/calibration.txt, else ~/.config/tessera/calibration.txt; with --model "
+          "gpus/NAME.txt beside that file, NAME being that of the GPU)"}}},
        commonOptions()},
       exitCodesText()};
 }

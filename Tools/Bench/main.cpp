@@ -21,6 +21,7 @@
 #include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
@@ -51,7 +52,8 @@ double positiveNumber(const std::string& option, const std::string& text, double
   if (failure != std::errc() || next != text.data() + text.size() || !(value >= atLeast) || value > atMost)
     throw Error(ExitCode::usage, option + ": \"" + text
                                      + "\": not a number that can be used. Allowed: numbers from "
-                                     + std::to_string(static_cast<int>(atLeast)) + ".");
+                                     + std::to_string(static_cast<int>(atLeast)) + " to "
+                                     + std::to_string(static_cast<int>(atMost)) + ".");
   return value;
 }
 
@@ -197,8 +199,10 @@ Context gpuContext(const Arguments& arguments)
                 "--device: \"cpu\": the performance model is one of GPUs. Allowed: cuda, cuda:N.");
   const CudaDevices devices = findCudaDevices();
   if (devices.found.empty())
-    throw Error(ExitCode::device, "the performance model is one of GPUs, and this machine has none for it: "
-                                      + devices.whyNone + ". Allowed: a machine with a GPU.");
+    throw Error(ExitCode::device,
+                "the performance model is one of GPUs, and this machine has none for it: " + devices.whyNone
+                    + ". Allowed: " + (builtWithCuda ? "" : "a build with CUDA (-DTESSERA_CUDA=ON) on ")
+                    + "a machine with a GPU.");
   return makeContext(chooseDevice(device == "auto" ? "cuda" : device, "--device", "").device, 1);
 }
 
@@ -223,19 +227,26 @@ int calibrateModel(const Arguments& arguments)
   return printText(gpuRatesTable(rates) + notes + "\nWritten to " + path + ".\n");
 }
 
+/// The stored rates of a GPU, or why there are none.
+std::string storedRatesText(const std::string& gpu)
+{
+  try {
+    const std::optional<GpuRates> rates = storedGpuRates(gpu);
+    return rates ? gpuRatesTable(*rates)
+                 : gpu + ": not measured yet. `tessera-bench calibrate --model` measures it.\n";
+  } catch (const Error& error) { // another GPU may have a file that is good
+    return gpu + ": " + error.what() + "\n";
+  }
+}
+
 int showMachine()
 {
   std::string text = machineText(true) + "\n";
   const CudaDevices devices = findCudaDevices();
   if (devices.found.empty())
     text += "no GPU: " + devices.whyNone + "\n";
-  for (const CudaDevice& device : devices.found) {
-    const std::optional<GpuRates> rates = storedGpuRates(gpuRatesName(device.name, device.multiprocessors));
-    text += "\n"
-            + (rates ? gpuRatesTable(*rates)
-                     : gpuRatesName(device.name, device.multiprocessors)
-                           + ": not measured yet. `tessera-bench calibrate --model` measures it.\n");
-  }
+  for (const CudaDevice& device : devices.found)
+    text += "\n" + storedRatesText(gpuRatesName(device.name, device.multiprocessors));
   return printText(text);
 }
 
@@ -266,8 +277,9 @@ std::string calibrationTarget(const Arguments& arguments)
     throw Error(ExitCode::usage,
                 "-o: not given, and there is no folder of settings: HOME is not set. Allowed: -o FILE.txt.");
   if (!path.ends_with(".txt"))
-    throw Error(ExitCode::usage,
-                "-o: \"" + path + "\": rates are read from files *.txt alone. Allowed: -o FILE.txt.");
+    throw Error(ExitCode::usage, (arguments.has("o") ? "-o: \"" : calibrationVariable + std::string(": \""))
+                                     + path + "\": rates are read from files *.txt alone. Allowed: "
+                                     + (arguments.has("o") ? "-o FILE.txt" : "FILE.txt") + ".");
   std::error_code ignored; // AtomicFile reports the error
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const AtomicFile check(path);
@@ -313,14 +325,51 @@ const Benchmark& benchmarkOf(std::vector<std::string>& tokens)
                                    + known + ", calibrate, machine, model.");
 }
 
+/// Throws Error(usage) for an option that a command does not read.
+void refuseOthers(const Arguments& arguments, const std::string& command,
+                  const std::vector<std::string>& read)
+{
+  std::string allowed;
+  for (const std::string& name : read)
+    allowed += (allowed.empty() ? "" : ", ") + ((name == "o" ? "-" : "--") + name);
+  for (const OptionGroup& group : benchText().groups)
+    if (group.title == "What" || group.title == "How")
+      for (const Option& option : group.options)
+        if (arguments.has(option.name) && std::ranges::count(read, option.name) == 0)
+          throw Error(ExitCode::usage, "tessera-bench " + command + ": " + option.dashes + option.name
+                                           + ": it is not used here. Allowed: "
+                                           + (allowed.empty() ? "no option of a benchmark" : allowed) + ".");
+}
+
+/// The commands that are no benchmarks.
+int runCommand(const std::string& word, const Arguments& arguments)
+{
+  if (word == "machine") {
+    refuseOthers(arguments, word, {});
+    return showMachine();
+  }
+  if (word == "model") {
+    refuseOthers(arguments, word, {"volume", "method", "block", "counts", "device", "repeats"});
+    return showModel(arguments);
+  }
+  if (arguments.has("model")) {
+    refuseOthers(arguments, "calibrate --model", {"model", "device", "o"});
+    return calibrateModel(arguments);
+  }
+  refuseOthers(arguments, word, {"volume", "device", "json", "o"});
+  Registry registry;
+  registerComponents(registry);
+  return calibrate(registry, arguments); // the device must not have been started before it
+}
+
 int run(int count, char** words, RunLog& log)
 {
   std::vector<std::string> tokens(words + 1, words + count);
   const std::string word = tokens.empty() ? "" : tokens.front();
-  const bool calibrates = word == "calibrate", isOfModel = word == "machine" || word == "model";
-  if (calibrates || isOfModel)
+  const bool isCommand = word == "calibrate" || word == "machine" || word == "model";
+  if (isCommand)
     tokens.erase(tokens.begin());
-  const Benchmark& benchmark = calibrates || isOfModel ? benchmarks[0] : benchmarkOf(tokens);
+  const Benchmark& benchmark = isCommand ? benchmarks[0] : benchmarkOf(tokens);
   const Arguments arguments = parseCommandLine(benchText().groups, tokens);
   if (arguments.has("help"))
     return printText(helpText(benchText()));
@@ -329,14 +378,10 @@ int run(int count, char** words, RunLog& log)
   setVerbosity(arguments, log);
   setPriority(arguments, log);
 
-  if (isOfModel)
-    return word == "machine" ? showMachine() : showModel(arguments);
-  if (calibrates && arguments.has("model"))
-    return calibrateModel(arguments);
+  if (isCommand)
+    return runCommand(word, arguments);
   Registry registry;
   registerComponents(registry);
-  if (calibrates) // the device must not have been started before it
-    return calibrate(registry, arguments);
   std::string threadSource;
   const std::string device = arguments.text("device", "auto");
   const DeviceChoice choice = benchmark.onSeveralDevices ? chooseDevices(device, "--device").front()
