@@ -78,11 +78,9 @@ ProgramText cohortText()
       "tessera-cohort",
       "tessera-cohort run pairs.tsv -out results -p Rigid.txt -p FreeFormNMI.txt",
       "Registers all pairs of a table, several at once, and goes on where it was stopped. Commands: check "
-      "TABLE, "
-      "run TABLE, status FOLDER, table FOLDER, report FOLDER, slurm TABLE. The table has a line a row and "
-      "values separated "
-      "by "
-      "tabs; its columns id, f, m, p, ... are those options of tessera.",
+      "TABLE (finds errors without registering, and tells the memory of the largest row and the time of all "
+      "rows), run TABLE, status FOLDER, table FOLDER, report FOLDER, slurm TABLE. The table has a line a row "
+      "and values separated by tabs; its columns id, f, m, p, ... are those options of tessera.",
       {{"For rows whose columns do not say it",
         {input("f", "fixed image; -f0, -f1, ... for several"),
          input("m", "moving image; -m0, ..."),
