@@ -124,7 +124,7 @@ LineSearchWork lineSearchWork(const Values& values)
   const auto kind = values.find("LineSearch");
   const std::string name = kind != values.end() && !kind->second.empty() ? kind->second.front() : "";
   return name == "BoundedStep"       ? LineSearchWork{6.3, 1.05}
-         : name == "BoundedParabola" ? LineSearchWork{3, 1.05}
+         : name == "BoundedParabola" ? LineSearchWork{2.6, 1.05}
                                      : LineSearchWork{2, 2};
 }
 
