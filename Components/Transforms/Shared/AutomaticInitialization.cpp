@@ -267,13 +267,16 @@ bool wantsAutomaticStart(const Parameters& parameters)
 }
 
 template <int D>
-LinearStart<D> automaticStart(Context& context, const Parameters& parameters, StartRules rules, bool turns,
-                              const TransformStart<D>& start)
+LinearStart<D> automaticStart(Context& context, const Parameters& parameters, StartRules rules,
+                              StartParts parts, const TransformStart<D>& start)
 {
   const std::string name = parameters.get(method());
+  if (name == "Search" && parts == StartParts::center) // that of searchedStart, without searching
+    return {start.fixed->geometry.centerMm()};
   if (name == "Search")
     return searchedStart<D>(context, start,
-                            turns ? parameters.get(searchAngle()) * std::numbers::pi / 180 : 0);
+                            parts == StartParts::all ? parameters.get(searchAngle()) * std::numbers::pi / 180
+                                                     : 0);
   if (name == "CenterOfGravity")
     return gravityStart<D>(context, parameters, rules, start);
   if (name == "GeometricalCenter")
@@ -291,9 +294,9 @@ LinearStart<D> automaticStart(Context& context, const Parameters& parameters, St
   return geometryTopStart<D>(start);
 }
 
-template LinearStart<2> automaticStart<2>(Context&, const Parameters&, StartRules, bool,
+template LinearStart<2> automaticStart<2>(Context&, const Parameters&, StartRules, StartParts,
                                           const TransformStart<2>&);
-template LinearStart<3> automaticStart<3>(Context&, const Parameters&, StartRules, bool,
+template LinearStart<3> automaticStart<3>(Context&, const Parameters&, StartRules, StartParts,
                                           const TransformStart<3>&);
 
 }

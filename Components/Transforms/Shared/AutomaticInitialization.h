@@ -29,12 +29,14 @@ std::vector<ParameterInfo> initializationParameters(StartRules rules);
 /// The value of AutomaticTransformInitialization.
 bool wantsAutomaticStart(const Parameters&);
 
-/// The start by AutomaticTransformInitializationMethod; `turns`: the transform has rotations. If only other
-/// transforms have the method, GeometricalCenter takes its place with a warning, as in elastix. Boxes of
-/// masks are computed in physical space. Throws Error(usage) for an unknown method, and
-/// Error(registrationFailed) if an image has no centre of gravity.
+/// The parts of a start that a transform uses.
+enum class StartParts { center, centerAndShift, all };
+
+/// The start by AutomaticTransformInitializationMethod. If only other transforms have the method,
+/// GeometricalCenter takes its place with a warning, as in elastix. Boxes of masks are computed in physical
+/// space. Throws Error(usage) for an unknown method, and Error(registrationFailed) if an image has no centre
+/// of gravity.
 template <int D>
-LinearStart<D> automaticStart(Context&, const Parameters&, StartRules rules, bool turns,
-                              const TransformStart<D>& start);
+LinearStart<D> automaticStart(Context&, const Parameters&, StartRules, StartParts, const TransformStart<D>&);
 
 }

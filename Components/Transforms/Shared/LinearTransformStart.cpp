@@ -107,8 +107,10 @@ std::vector<double> LinearTransform<D>::initialize(Context& context, const Trans
   const bool centerGiven = hasCenter() && centerFromSettings(start);
   std::vector<double> parameters = rotationParameters(identityMatrix<D>());
   if (automatic || (hasCenter() && !centerGiven)) {
-    const LinearStart<D> found =
-        automaticStart<D>(context, settings_, startRules_, turns() && automatic, start);
+    const StartParts parts = !automatic ? StartParts::center
+                             : turns()  ? StartParts::all
+                                        : StartParts::centerAndShift;
+    const LinearStart<D> found = automaticStart<D>(context, settings_, startRules_, parts, start);
     if (hasCenter() && !centerGiven)
       centerMm_ = found.centerMm;
     if (automatic) {

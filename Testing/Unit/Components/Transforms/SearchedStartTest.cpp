@@ -213,6 +213,23 @@ TEST(SearchedStartTest, AllLinearTransformsStartThere)
   expectStartsAt<TranslationTransform<3>, 3>(shift, startOf(shift), "", 1);
 }
 
+TEST(SearchedStartTest, NothingIsSearchedWhereAnotherTransformIsTheStart)
+{
+  TransformStart<3> start = startOf(turned3);
+  auto flat = std::make_shared<Image<3>>(*start.moving);
+  std::ranges::fill(flat->voxels, 7.0f); // a search would be an error
+  start.moving = flat;
+  TransformChain<3> before;
+  before.transform = std::make_shared<TranslationTransform<3>>(parametersOf("", 3, 1));
+  before.parameters = {1, 2, 3};
+  start.initial = &before;
+  EulerTransform<3> transform(parametersOf("(AutomaticTransformInitialization \"true\")\n"
+                                           "(AutomaticTransformInitializationMethod \"Search\")\n",
+                                           3, 1));
+  Context context;
+  EXPECT_EQ(transform.initialize(context, start), std::vector<double>(6));
+}
+
 TEST(SearchedStartTest, ItsPartsFollowFromTheAngle)
 {
   constexpr double radians = std::numbers::pi / 180;
