@@ -15,8 +15,8 @@ struct TermSize {
   double pointPairs = 0;  // -fp and -mp
 };
 
-/// The time of an evaluation of a term with its gradient, for predictions (dox/Decisions/0025). Times are
-/// those of one thread of an Intel Xeon and of an NVIDIA H200; predictions scale them to other machines.
+/// The time of an evaluation of a term with its gradient, for predictions (dox/Decisions/0025): of one thread
+/// of the Xeon beside an H100, and of an NVIDIA H200. Predictions scale them to other machines.
 struct TermTime {
   /// The samples that it compares with the interpolated moving image as image metrics do. What mapping,
   /// interpolating and the way back to the parameters take is not the term's to tell.

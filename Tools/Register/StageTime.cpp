@@ -13,7 +13,7 @@
 namespace tessera {
 namespace {
 
-/// Nanoseconds for an item of one thread of the Intel Xeon beside the H100 that record 0025 names. A sample
+/// Nanoseconds for an item of one thread of the Xeon beside an H100 that record 0025 names. A sample
 /// takes `sample`, more where the image lies outside of the
 /// caches near the processor (`farImage`), and more where the coefficients of a B-spline do
 /// (`farCoefficients`). A point is one that is mapped, and its derivative brought back, without a look at the
