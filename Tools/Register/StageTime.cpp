@@ -112,12 +112,12 @@ namespace {
 constexpr double convergedShare = 0.22;
 
 /// An optimizer with a line search evaluates the cost several times in an iteration; bounded searches take
-/// one gradient for them.
+/// one gradient for them. Record 0025 has what was counted.
 struct LineSearchWork {
   double evaluations = 1, gradients = 1; // of an iteration
 };
 
-LineSearchWork lineSearchWork(const Values& values)
+LineSearchWork lineSearchWork(const Values& values, bool isLinear)
 {
   if (!values.contains("MaximumNumberOfLineSearchIterations"))
     return {};
@@ -125,7 +125,8 @@ LineSearchWork lineSearchWork(const Values& values)
   const std::string name = kind != values.end() && !kind->second.empty() ? kind->second.front() : "";
   return name == "BoundedStep"       ? LineSearchWork{6.3, 1.05}
          : name == "BoundedParabola" ? LineSearchWork{2.6, 1.05}
-                                     : LineSearchWork{2, 2};
+         : isLinear                  ? LineSearchWork{2, 2}
+                                     : LineSearchWork{1.2, 1.2};
 }
 
 /// The points of a full search at a level: of each five values the last three are bounds and step. 0 for
@@ -223,7 +224,7 @@ StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const S
   Values values;
   for (const EffectiveParameter& parameter : effectiveParameters(registry, stage.text.map))
     values[parameter.name] = parameter.values;
-  const LineSearchWork perIteration = lineSearchWork(values);
+  const LineSearchWork perIteration = lineSearchWork(values, components.transform->linear());
   StageWork work;
   work.dimension = D;
   work.mayEndEarly =
