@@ -182,7 +182,7 @@ void readProducts(const ParameterMap& map, Calibration& calibration, std::vector
     hasAll = hasAll && map.find(name);
   });
   if (!hasAll)
-    calibration.products = scaledProducts(shippedCalibration(), calibration.threads, calibration.cpuScale(),
+    calibration.products = scaledProducts(shippedCalibration(), calibration.threads, calibration.cpuScale(1),
                                           calibration.cudaScale());
   forEachProductNumber(calibration,
                        [&](const std::string& name, double* numbers, std::size_t count, bool isOfCuda) {
@@ -270,11 +270,15 @@ Calibration Calibration::scaledTo(const std::string& gpu, const GpuRates& rates)
   return scaled;
 }
 
-double Calibration::cpuScale() const
+double Calibration::cpuScale(int wanted) const
 {
+  const Calibration& shipped = shippedCalibration();
+  const auto nanoseconds = [&](const Calibration& calibration, Work work) {
+    return calibration.of(3).cpu[static_cast<std::size_t>(work)].nanoseconds(calibration.threads, wanted);
+  };
   GeometricMean mean;
-  for (std::size_t i = 0; i < workCount; ++i)
-    mean.add(of(3).cpu[i].oneThread / shippedCalibration().of(3).cpu[i].oneThread);
+  for (const Work work : {Work::directLinear, Work::pointLinear, Work::pointAlignedSpline, Work::pointSpline})
+    mean.add(nanoseconds(*this, work) / nanoseconds(shipped, work));
   return mean.value();
 }
 

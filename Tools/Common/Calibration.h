@@ -89,11 +89,14 @@ struct Calibration {
   /// pinned memory.
   Calibration scaledTo(const std::string& gpu, const GpuRates&) const;
 
-  /// How much more time this processor, or this GPU, takes than the shipped one for the same work: the
-  /// geometric mean over the rates of resampling in 3D. Rates that nobody measured here are scaled by it.
-  double cpuScale() const;
+  /// How much more time so many threads of this processor take than those of the shipped one: the geometric
+  /// mean over the work of resampling in 3D that is most like a registration's, linear interpolation and
+  /// B-splines. Rates that nobody measured here are scaled by it.
+  double cpuScale(int threads) const;
   /// How many times as fast a number of threads is as one, in work that needs little memory.
   double cpuSpeedup(int threads) const;
+  /// How much more time this GPU takes than the shipped one: the geometric mean over all kernels of
+  /// resampling in 3D.
   double cudaScale() const;
 };
 

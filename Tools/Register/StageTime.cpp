@@ -266,12 +266,18 @@ StageWork StageWork::expected() const
 
 namespace {
 
+/// How many times as fast so many threads of this machine are as one of the machine that set the rates.
+double speedOf(const Calibration& calibration, int threads)
+{
+  return shippedCalibration().cpuSpeedup(threads) / calibration.cpuScale(threads);
+}
+
 double searchSeconds(const Calibration& calibration, const StageWork& work, int threads)
 {
   double ns = 0;
   for (const SearchPart& part : work.search)
-    ns += part.points * searchPoint / calibration.cpuSpeedup(std::min(threads, part.threads));
-  return nanosecond * calibration.cpuScale() * ns;
+    ns += part.points * searchPoint / speedOf(calibration, std::min(threads, part.threads));
+  return nanosecond * ns;
 }
 
 }
@@ -280,11 +286,12 @@ double cpuSeconds(const Calibration& calibration, const StageWork& work, int thr
 {
   const CpuRates& rates = ratesOf(work).cpu[work.isLinear ? 0 : 1];
   constexpr double farImageVoxels = 1e6, farParameters = 1e4; // of which half is far
-  const double all = calibration.cpuSpeedup(threads);
-  double ns = cpuStage + work.imageVoxels * cpuPreparation / all;
+  const double alone = speedOf(calibration, 1);
+  double ns = cpuStage / alone + work.imageVoxels * cpuPreparation / speedOf(calibration, threads);
   for (const LevelWork& level : work.levels) {
     double ofOne =
-               rates.evaluation + level.parameters * cpuParameter * static_cast<double>(level.terms.size()),
+               (rates.evaluation + level.parameters * cpuParameter * static_cast<double>(level.terms.size()))
+               / alone,
            atEnd = 0;
     for (const TermWork& term : level.terms) {
       const int sharing = static_cast<int>(std::min<double>(threads, term.stripes));
@@ -292,15 +299,15 @@ double cpuSeconds(const Calibration& calibration, const StageWork& work, int thr
                             + rates.farCoefficients * farShare(level.parameters, farParameters),
                    shared = term.samples * sample + term.voxels * rates.voxel + term.points * rates.point
                             + term.cpuNanoseconds;
-      ofOne += shared / calibration.cpuSpeedup(sharing) + rates.thread * (sharing - 1);
+      ofOne += shared / speedOf(calibration, sharing) + rates.thread * (sharing - 1) / alone;
       if (work.isLinear && term.voxels > 0)
-        atEnd += shared * std::min(1.0, voxelsAtEnd / term.voxels);
+        atEnd += shared / alone * std::min(1.0, voxelsAtEnd / term.voxels);
     }
     ns += level.evaluations * ofOne + (atEnd > 0 ? atEnd : evaluationsAtEnd * ofOne);
   }
   const double result =
       cpuSeconds(calibration, work.dimension, work.result, threads) - calibration.cpuStartSeconds;
-  return nanosecond * calibration.cpuScale() * ns + searchSeconds(calibration, work, threads) + result;
+  return nanosecond * ns + searchSeconds(calibration, work, threads) + result;
 }
 
 double cudaSeconds(const Calibration& calibration, const StageWork& work, int threads)

@@ -115,7 +115,7 @@ TEST(CalibrationTest, FilesWithoutRatesOfProductsTakeTheShippedOnesScaled)
     rate *= 3;
   const Calibration found = parsed(withoutProducts(calibrationText(written)));
   const ProductRates& shipped = shippedCalibration().products;
-  EXPECT_NEAR(found.cpuScale(), 2, 1e-6);
+  EXPECT_NEAR(found.cpuScale(1), 2, 1e-6);
   EXPECT_NEAR(found.cudaScale(), 3, 1e-6);
   EXPECT_NEAR(found.products.product.oneThread, 2 * shipped.product.oneThread, 1e-6);
   EXPECT_NEAR(found.products.tilePair.allThreads, 2 * shipped.tilePair.allThreads, 1e-6);

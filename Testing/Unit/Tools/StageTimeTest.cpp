@@ -134,6 +134,18 @@ TEST(StageTimeTest, ValuesWithoutGradientTakeLessOnCuda)
   EXPECT_LT(cuda(values), 0.7 * withGradients);
 }
 
+TEST(StageTimeTest, EachNumberOfThreadsIsAsFastAsItIsHere)
+{
+  Calibration other = shippedCalibration(); // one thread is as fast, all are half as fast
+  for (const Work work : {Work::directLinear, Work::pointLinear, Work::pointAlignedSpline, Work::pointSpline})
+    other.of(3).cpu[static_cast<std::size_t>(work)].allThreads *= 2;
+  other.of(3).cpu[static_cast<std::size_t>(Work::pointLinearTransform)].oneThread = 0; // too short to measure
+  const StageWork many = stageOf(10, {.samples = 1e7, .stripes = 64});
+  EXPECT_EQ(cpuSeconds(other, many, 1), cpuSeconds(shippedCalibration(), many, 1));
+  EXPECT_NEAR(cpuSeconds(other, many, 16), 2 * cpuSeconds(shippedCalibration(), many, 16),
+              0.01 * cpuSeconds(other, many, 16));
+}
+
 TEST(StageTimeTest, TheRatesAreThoseOfTheMachine)
 {
   Calibration other = shippedCalibration();
