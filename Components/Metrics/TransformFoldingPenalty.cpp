@@ -121,6 +121,30 @@ void TransformFoldingPenalty<D>::prepareForLevel(Context& context, const TermLev
                                   : samples);
 }
 
+template <int D>
+void TransformFoldingPenalty<D>::endLevel()
+{
+  onCuda_.reset();
+  onLattice_.reset();
+  askedLattice_.reset();
+}
+
+template <int D>
+FoldingLatticeOnCpu<D>* TransformFoldingPenalty<D>::onLattice(const Context& context,
+                                                              const SampleSet<D>& samples)
+{
+  const auto* lattice = std::get_if<VoxelLattice<D>>(&samples);
+  if (!lattice || level_.movingMask)
+    return nullptr;
+  if (askedLattice_ != *lattice) {
+    askedLattice_ = *lattice;
+    onLattice_.reset();
+    if (const auto found = foldingLattice<D>(*lattice, *level_.chain))
+      onLattice_.emplace(context, *found, *level_.chain, toleratedLogVolumes_[level_.level]);
+  }
+  return onLattice_ ? &*onLattice_ : nullptr;
+}
+
 /// A list of points as it is; of a lattice the positions that count.
 template <int D>
 const SampleSet<D>& TransformFoldingPenalty<D>::fewer(const SampleSet<D>& samples)
@@ -137,11 +161,15 @@ TermValue TransformFoldingPenalty<D>::evaluateHere(Context& context, const Sampl
                                                    std::span<const double> parameters,
                                                    std::span<double> gradient)
 {
-  const TermValue result = mean_.evaluate(
-      context, fewer(samples), chain_(*level_.chain, parameters), level_.movingMask.get(), gradient,
-      [&](auto& c, const auto& chain, const auto& points, auto sum) {
-        return sumOfVolumePenalties<D>(c, chain, points, toleratedLogVolumes_[level_.level], sum);
-      });
+  const SampleSet<D>& used = fewer(samples);
+  FoldingLatticeOnCpu<D>* const onLattice = this->onLattice(context, used);
+  const TermValue result =
+      onLattice ? onLattice->evaluate(context, parameters, gradient)
+                : mean_.evaluate(context, used, chain_(*level_.chain, parameters), level_.movingMask.get(),
+                                 gradient, [&](auto& c, const auto& chain, const auto& points, auto sum) {
+                                   return sumOfVolumePenalties<D>(c, chain, points,
+                                                                  toleratedLogVolumes_[level_.level], sum);
+                                 });
   validSampleRule_.check(level_.level, result.valid, result.asked);
   return result;
 }

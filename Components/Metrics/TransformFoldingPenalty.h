@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Metrics/Shared/FoldingLattice/FoldingLatticeOnCpu.h"
 #include "Components/Metrics/Shared/JetPenaltyOnCuda.h"
 #include "Components/Metrics/Shared/MeanOverSamples.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
@@ -28,7 +29,7 @@ public:
   TermTime timeOf(const TermSize&) const override;
   /// Throws Error(usage) if a transform of the chain has no spatial derivatives.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  void endLevel() override { onCuda_.reset(); }
+  void endLevel() override;
   TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
 
 private:
@@ -38,6 +39,8 @@ private:
                std::span<double> gradient) override;
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
   const SampleSet<D>& fewer(const SampleSet<D>&);
+  /// Null if the samples go point by point.
+  FoldingLatticeOnCpu<D>* onLattice(const Context&, const SampleSet<D>&);
 
   ValidSampleRule validSampleRule_;
   std::vector<std::size_t> steps_;          // in voxels, one a level
@@ -46,6 +49,8 @@ private:
   ChainAtParameters<D> chain_;
   MeanOverSamples<D> mean_;
   SampleSet<D> fewer_;
+  std::optional<VoxelLattice<D>> askedLattice_; // that onLattice_ was made for
+  std::optional<FoldingLatticeOnCpu<D>> onLattice_;
   std::optional<JetPenaltyOnCuda<D>> onCuda_; // none: on the CPU
 };
 

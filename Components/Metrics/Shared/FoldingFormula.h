@@ -19,7 +19,7 @@ struct VolumePenalty {
   double value, slope;
 };
 
-TESSERA_HOST_DEVICE inline VolumePenalty volumePenalty(double determinant, double tolerated)
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE VolumePenalty volumePenalty(double determinant, double tolerated)
 {
   if (determinant >= smallVolume) {
     const double logarithm = log(determinant),
@@ -34,7 +34,8 @@ TESSERA_HOST_DEVICE inline VolumePenalty volumePenalty(double determinant, doubl
 
 /// The determinant, and its derivatives by the entries: the cofactors.
 template <int D>
-TESSERA_HOST_DEVICE double determinantAndCofactors(const double (&m)[D][D], double (&cofactors)[D][D])
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE double determinantAndCofactors(const double (&m)[D][D],
+                                                                         double (&cofactors)[D][D])
 {
   if constexpr (D == 2) {
     cofactors[0][0] = m[1][1];
@@ -58,16 +59,17 @@ TESSERA_HOST_DEVICE double determinantAndCofactors(const double (&m)[D][D], doub
 }
 
 /// The penalty at a sample.
-template <int D>
-TESSERA_HOST_DEVICE double foldingPenalty(const Jet<D>& jet, double tolerated)
+template <int D, int Derivatives>
+TESSERA_HOST_DEVICE double foldingPenalty(const Jet<D, Derivatives>& jet, double tolerated)
 {
   double cofactors[D][D];
   return volumePenalty(determinantAndCofactors<D>(jet.jacobian, cofactors), tolerated).value;
 }
 
 /// The derivative of the penalty by J1, the last transform's spatial Jacobian, where J = J1 J0.
-template <int D>
-TESSERA_HOST_DEVICE void foldingCovectorOfJacobian(const Jet<D>& jet, const Jet<D>& before, double tolerated,
+template <int D, int Derivatives>
+TESSERA_HOST_DEVICE void foldingCovectorOfJacobian(const Jet<D, Derivatives>& jet,
+                                                   const Jet<D, Derivatives>& before, double tolerated,
                                                    double (&covector)[D][D])
 {
   double cofactors[D][D];
@@ -88,8 +90,8 @@ TESSERA_HOST_DEVICE void foldingCovectorOfJacobian(const Jet<D>& jet, const Jet<
 /// The derivative of a penalty by the first derivatives g of indexDerivatives, for one component of a
 /// B-spline, from that by the component's spatial Jacobian.
 template <int D>
-TESSERA_HOST_DEVICE void covectorOfIndex(const double (&axes)[D][D], const double (&ofJacobian)[D],
-                                         double (&covector)[D])
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void
+covectorOfIndex(const double (&axes)[D][D], const double (&ofJacobian)[D], double (&covector)[D])
 {
   TESSERA_UNROLL
   for (int a = 0; a < D; ++a) {
@@ -99,5 +101,48 @@ TESSERA_HOST_DEVICE void covectorOfIndex(const double (&axes)[D][D], const doubl
       covector[a] = fma(axes[a][l], ofJacobian[l], covector[a]);
   }
 }
+
+/// The penalty where the last transform is a B-spline that is alone or added: J = J0 + g axes, with J0 the
+/// Jacobian of the transforms before and g[c][a] the derivative of displacement component c by index a.
+template <int D>
+struct FoldingAtVoxel {
+  double before[D][D], axes[D][D]; // J0; d index_a / d x_j in 1/mm
+  double tolerated;
+
+  FoldingAtVoxel(const Matrix<D>& jacobian, const Matrix<D>& indexFromOffset, double toleratedLogVolume)
+      : tolerated(toleratedLogVolume)
+  {
+    for (int e = 0; e < D * D; ++e) {
+      before[e / D][e % D] = jacobian[e / D][e % D];
+      axes[e / D][e % D] = indexFromOffset[e / D][e % D];
+    }
+  }
+
+  /// Writes the derivatives of the penalty by g, too.
+  TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE double penalty(const double (&g)[D][D],
+                                                           double (&covector)[D][D]) const
+  {
+    double jacobian[D][D], cofactors[D][D];
+    TESSERA_UNROLL
+    for (int c = 0; c < D; ++c) {
+      TESSERA_UNROLL
+      for (int j = 0; j < D; ++j) {
+        jacobian[c][j] = before[c][j];
+        TESSERA_UNROLL
+        for (int a = 0; a < D; ++a)
+          jacobian[c][j] = fma(g[c][a], axes[a][j], jacobian[c][j]);
+      }
+    }
+    const VolumePenalty found = volumePenalty(determinantAndCofactors<D>(jacobian, cofactors), tolerated);
+    TESSERA_UNROLL
+    for (int c = 0; c < D; ++c) {
+      TESSERA_UNROLL
+      for (int j = 0; j < D; ++j)
+        cofactors[c][j] *= found.slope;
+      covectorOfIndex<D>(axes, cofactors[c], covector[c]);
+    }
+    return found.value;
+  }
+};
 
 }

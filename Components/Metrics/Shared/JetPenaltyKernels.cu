@@ -20,8 +20,12 @@ constexpr int threadsOfMany = 128;
 template <int D, JetFormula Formula>
 constexpr int entriesOf = Formula == JetFormula::bendingEnergy ? D + symmetricCount(D) : D;
 
+/// The jets that a formula needs.
 template <int D, JetFormula Formula>
-__device__ double penaltyOf(const Jet<D>& jet, double tolerated)
+using JetOf = Jet<D, Formula == JetFormula::bendingEnergy ? 2 : 1>;
+
+template <int D, JetFormula Formula>
+__device__ double penaltyOf(const JetOf<D, Formula>& jet, double tolerated)
 {
   if constexpr (Formula == JetFormula::bendingEnergy)
     return bendingEnergy<D>(jet);
@@ -30,8 +34,8 @@ __device__ double penaltyOf(const Jet<D>& jet, double tolerated)
 }
 
 template <int D, JetFormula Formula>
-__device__ void covectorOfJacobian(const Jet<D>& jet, const Jet<D>& before, double tolerated,
-                                   double (&covector)[D][D])
+__device__ void covectorOfJacobian(const JetOf<D, Formula>& jet, const JetOf<D, Formula>& before,
+                                   double tolerated, double (&covector)[D][D])
 {
   if constexpr (Formula == JetFormula::bendingEnergy)
     bendingCovectorOfJacobian<D>(jet, before, covector);
@@ -43,8 +47,8 @@ __device__ void covectorOfJacobian(const Jet<D>& jet, const Jet<D>& before, doub
 /// the bits of positive doubles are in the order of the numbers.
 template <int D, JetFormula Formula>
 __device__ unsigned long long writeCovectors(const TransformOnCuda<D>& last, bool throughJacobian,
-                                             const Jet<D>& jet, const Jet<D>& before, double tolerated,
-                                             std::size_t count, double* to)
+                                             const JetOf<D, Formula>& jet, const JetOf<D, Formula>& before,
+                                             double tolerated, std::size_t count, double* to)
 {
   constexpr int entries = entriesOf<D, Formula>;
   double axes[D][D], ofJacobian[D][D] = {};
@@ -93,7 +97,7 @@ __global__ void __launch_bounds__(threadsOfMany)
        i += static_cast<std::size_t>(gridDim.x) * blockDim.x) {
     const SampleOnCuda<D> sample = sampleAt(samples, chunk.first + i);
     bool counts = sample.asked;
-    Jet<D> jet, before;
+    JetOf<D, Formula> jet, before;
     if (counts) {
       jetOfChain<D>(chain, sample.pointMm, jet, before);
       Vec<D> mappedMm;

@@ -25,13 +25,29 @@ JetPenaltyOnCuda<D>::JetPenaltyOnCuda(const Context& context, const TermLevel<D>
 }
 
 template <int D>
+FoldingLatticeOnCuda<D>* JetPenaltyOnCuda<D>::onLattice(const Context& context,
+                                                        const VoxelLattice<D>* lattice)
+{
+  if (!lattice || formula_ != JetFormula::folding)
+    return nullptr;
+  if (askedLattice_ != *lattice) {
+    askedLattice_ = *lattice;
+    onLattice_.reset();
+    if (const auto found = FoldingLatticeOnCuda<D>::latticeOf(*lattice, level_))
+      onLattice_.emplace(context, *found, toleratedLogVolume_);
+  }
+  return onLattice_ ? &*onLattice_ : nullptr;
+}
+
+template <int D>
 void JetPenaltyOnCuda<D>::reserve(const Context& context, const ExpectedSamples<D>& samples)
 {
   const Transform<D>& last = *level_.chain->transform;
   const std::size_t parameters = last.parameterCount(), landmarks = parameters / D;
   if (samples.lattice)
     samples_.reserve(context, *samples.lattice);
-  if (last.linear() || !samples.withGradient)
+  if (onLattice(context, samples.lattice ? &*samples.lattice : nullptr) || last.linear()
+      || !samples.withGradient)
     return;
   grown(context, covectors_, jetCovectors<D>(formula_) * std::min(samplesAtOnce, samples.positions));
   if (kernelFormOf(last)->kind() == TransformKind::kernelSpline) {
@@ -58,6 +74,11 @@ void JetPenaltyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
   double* const covectors = wanted == JetGradient::byCovectors ? covectors_.span().data() : nullptr;
   JetSums<D>* result = result_.span().data();
   context.stream->fill(result, 0, sizeof *result);
+  if (FoldingLatticeOnCuda<D>* const lattice = onLattice(context, std::get_if<VoxelLattice<D>>(&set))) {
+    lattice->enqueue(context, samples, chain, chain_.before(), scratch_.span().data(), gradient, result);
+    found_.copyLater(result);
+    return;
+  }
   SampleChunk chunk;
   do {
     chunk.count = std::min(samplesAtOnce, samples.count - chunk.first);

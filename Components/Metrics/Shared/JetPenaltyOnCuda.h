@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Metrics/Shared/FoldingLattice/FoldingLatticeOnCuda.h"
 #include "Components/Metrics/Shared/JetPenaltyKernels.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Core/Compute/Memory/PinnedValues.h"
@@ -9,7 +10,7 @@
 namespace tessera {
 
 /// A penalty on the spatial derivatives of a transform on a CUDA device. Samples go in chunks, which need 8
-/// jetCovectors bytes a sample.
+/// jetCovectors bytes a sample, or, for the formula of folds, as a FoldingLattice.
 template <int D>
 class JetPenaltyOnCuda {
 public:
@@ -25,6 +26,8 @@ public:
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) const;
 
 private:
+  /// Null if the samples go point by point.
+  FoldingLatticeOnCuda<D>* onLattice(const Context&, const VoxelLattice<D>*);
   void pullBackToSpline(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double* covectors,
                         bool isLast, std::span<double> gradient);
 
@@ -35,6 +38,9 @@ private:
   SamplesForCuda<D> samples_;
   std::shared_ptr<const Buffer<std::uint8_t>> movingMaskVoxels_;
   MaskOnCuda<D> movingMask_;
+
+  std::optional<VoxelLattice<D>> askedLattice_; // that onLattice_ was made for
+  std::optional<FoldingLatticeOnCuda<D>> onLattice_;
 
   // These are kept only to avoid new allocations in each evaluation.
   Buffer<JetSums<D>> result_;

@@ -197,6 +197,67 @@ TEST(TransformFoldingPenaltyTest, TakesEveryNthVoxelOfALattice)
             1u);
 }
 
+/// Compares the penalty on a lattice, axis by axis where the last B-spline allows it, with the same points
+/// one by one. The Jacobians of B-splines before the last one are kept in single precision.
+template <int D>
+void expectThatOfItsPoints(const TermScene<D>& scene, const std::string& what)
+{
+  SCOPED_TRACE(what);
+  auto lattice = std::get<VoxelLattice<D>>(scene.lattice(1));
+  lattice.first[D - 1] = 2;
+  lattice.count[D - 1] -= 3;
+  lattice.step[0] = 2;
+  lattice.count[0] /= 2;
+  std::vector<std::uint8_t> inside(lattice.image->voxels.size());
+  for (std::size_t i = 0; i < inside.size(); ++i)
+    inside[i] = i % 7 < 4 && i > inside.size() / 5 ? 1 : 0;
+  const auto mask = std::make_shared<Mask<D>>(lattice.image->geometry, std::move(inside));
+  for (const MaskPointer<D>& fixedMask : {MaskPointer<D>{}, MaskPointer<D>{mask}}) {
+    lattice.mask = fixedMask;
+    auto penalty = penaltyOf<D>(scene);
+    const std::vector<double>& parameters = scene.chain->parameters;
+    std::vector<double> gradient(parameters.size(), 5), pointGradient(parameters.size(), 7);
+    Context context;
+
+    const TermValue found = penalty.evaluate(context, lattice, parameters, gradient),
+                    alone = penalty.evaluate(context, lattice, parameters, {}),
+                    points = penalty.evaluate(context, allSamples<D>(lattice), parameters, pointGradient);
+
+    EXPECT_EQ(found.valid, points.valid);
+    EXPECT_EQ(found.asked, points.asked);
+    EXPECT_EQ(found.value, alone.value);
+    EXPECT_NEAR(found.value, points.value, 1e-6 * points.value);
+    const double largest =
+        std::abs(std::ranges::max(pointGradient, {}, [](double g) { return std::abs(g); }));
+    for (std::size_t i = 0; i < gradient.size(); ++i)
+      ASSERT_NEAR(gradient[i], pointGradient[i], 1e-6 * largest) << i;
+  }
+}
+
+TEST(TransformFoldingPenaltyTest, OnALatticeIsThatOfItsPoints)
+{
+  forEachBendingScene<2>(expectThatOfItsPoints<2>);
+  forEachBendingScene<3>(expectThatOfItsPoints<3>);
+}
+
+TEST(TransformFoldingPenaltyTest, GoesAxisByAxisWhereACubicBSplineIsAlongTheLattice)
+{
+  std::size_t byAxes = 0;
+  forEachBendingScene<3>([&](const TermScene<3>& scene, const std::string& what) {
+    const bool found =
+        foldingLattice<3>(std::get<VoxelLattice<3>>(scene.lattice(2)), *scene.chain).has_value();
+    EXPECT_EQ(found, what == "B-spline of order 3" || what == "B-spline added to affine") << what;
+    byAxes += found;
+  });
+  EXPECT_EQ(byAxes, 2u);
+  TermScene<3> twoSplines(1, {24, 20, 18});
+  twoSplines.useBSpline();
+  twoSplines.useAsInitial(Combination::add);
+  useBSpline<3>(twoSplines, 3, false);
+  expectThatOfItsPoints<3>(twoSplines, "added to a B-spline");
+  EXPECT_TRUE(foldingLattice<3>(std::get<VoxelLattice<3>>(twoSplines.lattice(1)), *twoSplines.chain));
+}
+
 TEST(TransformFoldingPenaltyTest, RepeatsItsBitsForAnyThreadCount)
 {
   TermScene<3> scene(1, {24, 20, 18});

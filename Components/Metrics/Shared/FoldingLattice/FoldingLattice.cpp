@@ -1,0 +1,59 @@
+#include "Components/Metrics/Shared/FoldingLattice/FoldingLattice.h"
+
+#include "Core/Registration/Chain/JacobianAt.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+template <int D>
+ImageGeometry<D> geometryOf(const VoxelLattice<D>& lattice)
+{
+  ImageGeometry<D> geometry = lattice.image->geometry;
+  Vec<D> first;
+  for (int d = 0; d < D; ++d) {
+    first[d] = static_cast<double>(lattice.first[d]);
+    geometry.spacingMm[d] *= static_cast<double>(lattice.step[d]);
+  }
+  geometry.originMm = lattice.image->geometry.pointFromIndex()(first);
+  geometry.size = lattice.count;
+  return geometry;
+}
+
+/// The spatial Jacobian of linear transforms.
+template <int D>
+Matrix<D> constantJacobian(const TransformChain<D>& chain)
+{
+  PointBatch<D> point;
+  point.count = 1;
+  std::array<double, D * D> jacobian;
+  Context host;
+  chainSpatialDerivatives<D>(host, chain, point.list(), jacobian.data(), nullptr);
+  return jacobianAt<D>(jacobian.data(), 1, 0);
+}
+
+}
+
+template <int D>
+std::optional<FoldingLattice<D>> foldingLattice(const VoxelLattice<D>& lattice,
+                                                const TransformChain<D>& chain)
+{
+  const FieldForm<D>* form = chain.transform->field();
+  if (!form || (chain.initial && chain.combination == Combination::compose))
+    return {};
+  const std::optional<AlignedField<D>> field = form->alignedField(geometryOf(lattice));
+  if (!field || field->order != 3
+      || std::ranges::any_of(field->axes, [](const FieldAxis& axis) { return axis.points < 4; }))
+    return {};
+  FoldingLattice<D> found{lattice, *field};
+  found.beforeIsConstant = isLinearChain<D>(chain.initial.get());
+  if (chain.initial && found.beforeIsConstant)
+    found.before = constantJacobian<D>(*chain.initial);
+  return found;
+}
+
+template std::optional<FoldingLattice<2>> foldingLattice(const VoxelLattice<2>&, const TransformChain<2>&);
+template std::optional<FoldingLattice<3>> foldingLattice(const VoxelLattice<3>&, const TransformChain<3>&);
+
+}
