@@ -59,8 +59,12 @@ void WarpedLattice<D>::prepare(Context& context, const VoxelLattice<D>& lattice,
   slabs_ = (slices + slicesOfSlab_ - 1) / slicesOfSlab_;
   const std::size_t values = perSlice * slicesOfSlab_, all = lattice_->positions();
   const std::size_t kept = keeps_ == Keeps::everything ? all : values;
+  const std::size_t bytesOfStart = D * sizeof(double) * all;
+  keepsStart_ = level_.chain->combination == Combination::add
+                && !isLinearChain<D>(level_.chain->initial.get()) && bytesOfStart <= maxBytes_;
+  startMm_ = {};
   requireMemory(static_cast<double>(sizeof(float) * (D * values + kept) + bytesBeside * all
-                                    + (lattice_->mask ? all : 0)),
+                                    + (lattice_->mask ? all : 0) + (keepsStart_ ? bytesOfStart : 0)),
                 "every voxel of a level of " + extentText(lattice_->count), "a sampler of fewer samples");
   fieldOrGradients_.assign(D * values, 0);
   moving_.assign(kept, 0);
@@ -75,6 +79,32 @@ void WarpedLattice<D>::findAsked(Context& context)
     Batch& batch = Batch::ofThisThread();
     fillBatch<D>(everyVoxel_, first, last, batch.points, batch.fixed.data());
     keepInMask<D>(*lattice_->mask, batch.points.list(), asked_.data() + first);
+  });
+}
+
+template <int D>
+bool WarpedLattice<D>::isAsked(std::size_t first, std::size_t last) const
+{
+  return asked_.empty()
+         || std::ranges::any_of(asked_.data() + first, asked_.data() + last,
+                                [](std::uint8_t asked) { return asked != 0; });
+}
+
+template <int D>
+void WarpedLattice<D>::keepStart(Context& context)
+{
+  for (std::vector<double>& axis : startMm_)
+    axis.assign(lattice_->positions(), 0);
+  forEachRange(context, lattice_->positions(), batchCapacity, [&](std::size_t first, std::size_t last) {
+    if (!isAsked(first, last))
+      return;
+    Context oneThread;
+    Batch& batch = Batch::ofThisThread();
+    fillBatch<D>(everyVoxel_, first, last, batch.points, batch.fixed.data());
+    PointsOut<D> out;
+    for (int d = 0; d < D; ++d)
+      out[d] = startMm_[d].data() + first;
+    mapChain<D>(oneThread, *level_.chain->initial, batch.points.list(), out);
   });
 }
 
@@ -104,6 +134,8 @@ template <int D>
 void WarpedLattice<D>::begin(Context& context, const Target& target, const Slab& part)
 {
   chain_ = target.method ? nullptr : &chainAt_(*level_.chain, target.parameters);
+  if (target.method && keepsStart_ && startMm_[0].empty())
+    keepStart(context);
   if (target.method)
     target.method->interpolator->displacements(
         context, target.method->field.slab(part.firstSlice, part.slices), {target.parameters.data(), nullptr},
@@ -120,9 +152,7 @@ SampleCount WarpedLattice<D>::warp(const Slab& part, std::size_t first, std::siz
   for (float*& array : values)
     array += first;
   float* moving = this->moving(part) + first;
-  if (!asked_.empty()
-      && std::ranges::none_of(asked_.data() + part.first + first, asked_.data() + part.first + last,
-                              [](std::uint8_t asked) { return asked != 0; })) {
+  if (!isAsked(part.first + first, part.first + last)) {
     std::fill_n(moving, count, std::numeric_limits<float>::quiet_NaN());
     for (int d = 0; withGradient && d < D; ++d)
       std::fill_n(values[d], count, 0.0f);
@@ -131,7 +161,10 @@ SampleCount WarpedLattice<D>::warp(const Slab& part, std::size_t first, std::siz
   Context oneThread;
   fillBatch<D>(everyVoxel_, part.first + first, part.first + last, batch.points, batch.fixed.data());
   const TransformChain<D>* const pointwise = chain_ ? chain_ : level_.chain->initial.get();
-  if (pointwise)
+  if (!chain_ && !startMm_[0].empty())
+    for (int d = 0; d < D; ++d)
+      std::copy_n(startMm_[d].data() + part.first + first, count, batch.points.mm[d].data());
+  else if (pointwise)
     mapChain<D>(oneThread, *pointwise, batch.points.list(), batch.points.out());
   for (int d = 0; !chain_ && d < D; ++d)
     addTo(batch.points.mm[d].data(), values[d], count);

@@ -16,7 +16,9 @@ namespace tessera {
 /// for any number of threads.
 ///
 /// It needs 4 (D + 1) bytes a position, and one more with a fixed mask. A lattice that needs more than
-/// `maxBytes` goes in slabs, which are warped once for the value and once more for the gradient.
+/// `maxBytes` goes in slabs, which are warped once for the value and once more for the gradient. Where a
+/// FieldMethod is added to a start that is not linear, which may be slow, the start's points are kept in 8 D
+/// bytes a position, if `maxBytes` hold them.
 template <int D>
 class WarpedLattice {
 public:
@@ -76,6 +78,8 @@ public:
 
 private:
   void findAsked(Context&);
+  void keepStart(Context&);
+  bool isAsked(std::size_t first, std::size_t last) const; // whether any of these positions is
   SampleCount keepWhatCounts(const Slab&, std::size_t first, bool withGradient, Batch&);
   void pullBackByPoints(Context&, const Target&, const Slab&, const float* slopes,
                         std::span<double> gradient);
@@ -92,6 +96,8 @@ private:
   std::size_t slabs_ = 0;
   int slicesOfSlab_ = 0;
   std::vector<std::uint8_t> asked_; // one a position, 0 outside the fixed mask; empty without a mask
+  bool keepsStart_ = false;
+  std::array<std::vector<double>, D> startMm_; // at asked positions; empty: not kept yet, or never
 
   // These belong to the slab that was warped last. Displacements in mm are replaced, batch by batch, by the
   // moving image's gradients in 1/mm.

@@ -269,6 +269,13 @@ TermEvaluation inSlabs(const TermScene<3>& scene, const SampleSet<3>& samples, s
   return result;
 }
 
+/// Adds the scene's B-spline to another, whose points are kept.
+void addToAnother(TermScene<3>& scene)
+{
+  scene.useAsInitial(Combination::add);
+  scene.useBSpline();
+}
+
 TEST(DenseImageTermSlabsTest, SlabsGiveWhatTheWholeDoes)
 {
   for (const bool masked : {false, true}) {
@@ -276,8 +283,11 @@ TEST(DenseImageTermSlabsTest, SlabsGiveWhatTheWholeDoes)
     if (masked)
       useMasks(scene);
     scene.useBSpline();
+    if (masked)
+      addToAnother(scene);
     scene.level.registry = &allComponents();
     const SampleSet<3> samples = scene.lattice(1);
+    // it keeps the points of the start, which the slabs evaluate anew
     const TermEvaluation whole = inSlabs<NormalizedMutualInformation>(scene, samples, std::size_t(1) << 30);
     for (const std::size_t slices : {1, 2, 3, 5, 16}) {
       const TermEvaluation slabs =
@@ -311,6 +321,7 @@ TEST(DenseImageTermSlabsTest, AnEvaluationOfAnotherLatticeChangesNothing)
   TermScene<3> scene(1, {27, 21, 17});
   useMasks(scene);
   scene.useBSpline();
+  addToAnother(scene);
   scene.level.registry = &allComponents();
   const Parameters parameters = parametersOf(fewMayCount, 3, 1, "Metric0");
   ImageTerm<3> term(parameters, std::make_unique<MetricOf<NormalizedMutualInformation>>(parameters));
