@@ -10,8 +10,20 @@
 namespace tessera {
 namespace {
 
-/// A batch of pairs: the sums of weighted distances and of weights, and the covectors of the first sum,
-/// weight (mapped - partner) / distance.
+const Parameter<double>& pointErrorInMm()
+{
+  static const auto parameter = [] {
+    auto row =
+        realParameter("PointErrorInMm", 0, Arity::perLevel, "mm",
+                      "error e of the points: a distance d counts as sqrt(d^2 + e^2) - e, so that pairs "
+                      "nearer than e pull weakly; 0: as elastix does, all pull alike");
+    row.minimum = 0;
+    return row;
+  }();
+  return parameter;
+}
+
+/// A batch of pairs: the sums of weighted distances and of weights, and the covectors of the first sum.
 template <int D>
 struct PairBatch {
   PointBatch<D> points, mapped, covectors;
@@ -26,7 +38,8 @@ struct PairBatch {
         points.mm[d][i - first] = pairs.fixedMm[i][d];
   }
 
-  void compare(const Vec<D>& partnerMm, double weight, std::size_t i, const Mask<D>* movingMask)
+  void compare(const Vec<D>& partnerMm, double weight, double errorMm, std::size_t i,
+               const Mask<D>* movingMask)
   {
     Vec<D> mappedMm, difference;
     double squared = 0;
@@ -36,12 +49,12 @@ struct PairBatch {
       squared += difference[d] * difference[d];
     }
     const bool counts = !movingMask || movingMask->contains(mappedMm);
-    const double distance = std::sqrt(squared);
-    const bool hasSlope = counts && distance > std::numeric_limits<double>::epsilon();
+    const PairDistance distance(squared, errorMm);
+    const bool hasSlope = counts && distance.root > std::numeric_limits<double>::epsilon();
     for (int d = 0; d < D; ++d)
-      covectors.mm[d][i] = hasSlope ? weight * difference[d] / distance : 0;
+      covectors.mm[d][i] = hasSlope ? weight * difference[d] / distance.root : 0;
     if (counts) {
-      distances += weight * distance;
+      distances += weight * distance.value;
       weights += weight;
       ++valid;
     }
@@ -55,6 +68,8 @@ CorrespondingPointsEuclideanDistanceMetric<D>::CorrespondingPointsEuclideanDista
     const Parameters& parameters)
     : parameters_(parameters)
 {
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+    errorsMm_.push_back(parameters.get(pointErrorInMm(), level));
 }
 
 template <int D>
@@ -65,7 +80,7 @@ const ComponentDescription& CorrespondingPointsEuclideanDistanceMetric<D>::descr
       "CorrespondingPointsEuclideanDistanceMetric",
       {},
       "mean distance of corresponding points (-fp, -mp, --point-weights) in mm",
-      {}};
+      {pointErrorInMm()}};
   return description;
 }
 
@@ -88,7 +103,9 @@ void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context& con
               "of as many points each.");
   level_ = level;
   const MemoryPart part(context, "point pairs");
-  onCuda_ = context.onCuda() ? std::make_unique<CorrespondingPointsOnCuda<D>>(context, level) : nullptr;
+  onCuda_ = context.onCuda()
+                ? std::make_unique<CorrespondingPointsOnCuda<D>>(context, level, errorsMm_[level.level])
+                : nullptr;
 }
 
 template <int D>
@@ -104,8 +121,8 @@ TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluateHere(Context& c
     batch.fill(pairs, first, std::min(first + batchCapacity, pairs.fixedMm.size()));
     mapChain<D>(context, chain, batch.points.list(), batch.mapped.out());
     for (std::size_t i = 0; i < batch.points.count; ++i)
-      batch.compare(pairs.movingMm[first + i], pairs.weights.empty() ? 1 : pairs.weights[first + i], i,
-                    level_.movingMask.get());
+      batch.compare(pairs.movingMm[first + i], pairs.weights.empty() ? 1 : pairs.weights[first + i],
+                    errorsMm_[level_.level], i, level_.movingMask.get());
     if (gradient.empty())
       continue;
     mapInitial<D>(context, chain, batch.points.list(), batch.points.out());

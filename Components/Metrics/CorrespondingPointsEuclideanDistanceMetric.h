@@ -7,8 +7,9 @@
 namespace tessera {
 
 /// Mean distance in mm between mapped points of the fixed image and their partners in the moving image (-fp,
-/// -mp), weighted by --point-weights. Pairs whose mapped point lies outside the moving mask are left out. A
-/// pair at distance 0 adds nothing to the gradient.
+/// -mp), weighted by --point-weights. With a (PointErrorInMm e) distances well below e count little
+/// (PairDistance of Shared/DistanceKernels.h says how). Pairs whose mapped point lies outside the moving mask
+/// are left out. A pair at distance 0 adds nothing to the gradient.
 template <int D>
 class CorrespondingPointsEuclideanDistanceMetric final : public CostTerm<D> {
 public:
@@ -30,6 +31,7 @@ private:
                          std::span<double> gradient) override;
 
   Parameters parameters_;
+  std::vector<double> errorsMm_; // one a level
   TermLevel<D> level_;
   ChainAtParameters<D> chain_;
   std::unique_ptr<CorrespondingPointsOnCuda<D>> onCuda_; // null: on the CPU

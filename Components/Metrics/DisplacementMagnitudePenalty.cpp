@@ -94,7 +94,7 @@ template <int D>
 void DisplacementMagnitudePenalty<D>::enqueue(Context& context, const SampleSet<D>& samples,
                                               std::span<const double> parameters, std::span<double> gradient)
 {
-  distances_->enqueue(context, samples_->of(context, samples), {}, nullptr, parameters, gradient);
+  distances_->enqueue(context, samples_->of(context, samples), {}, parameters, gradient);
 }
 
 template <int D>

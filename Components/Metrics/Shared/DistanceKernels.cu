@@ -12,8 +12,7 @@ namespace {
 
 /// Each thread handles one point.
 template <int D, bool OfPairs>
-__global__ void distances(const __grid_constant__ SamplesOnCuda<D> points,
-                          const std::array<const double*, D> partnersMm, const double* weights,
+__global__ void distances(const __grid_constant__ SamplesOnCuda<D> points, const PartnersOnCuda<D> partners,
                           const __grid_constant__ ChainOnCuda<D> chain,
                           const __grid_constant__ MaskOnCuda<D> movingMask,
                           const std::array<float*, D> covectors, double* scratch, DistanceSums<D>* result)
@@ -25,29 +24,30 @@ __global__ void distances(const __grid_constant__ SamplesOnCuda<D> points,
     Vec<D> difference{};
     double squared = 0;
     bool counts = sample.asked;
-    const double weight = OfPairs && weights != nullptr ? weights[i] : 1;
+    const double weight = OfPairs && partners.weights != nullptr ? partners.weights[i] : 1;
     if (counts) {
       const Vec<D> mappedMm = mapChain<D>(chain, sample.pointMm);
 #pragma unroll
       for (int d = 0; d < D; ++d) {
-        difference[d] = mappedMm[d] - (OfPairs ? partnersMm[d][i] : sample.pointMm[d]);
+        difference[d] = mappedMm[d] - (OfPairs ? partners.mm[d][i] : sample.pointMm[d]);
         squared += difference[d] * difference[d];
       }
       counts = movingMask.contains(mappedMm);
       sums[3] += 1;
     }
-    const double distance = OfPairs ? sqrt(squared) : squared;
+    const PairDistance ofPair(squared, partners.errorMm);
+    const double distance = OfPairs ? ofPair.value : squared;
     if (counts) {
       sums[0] += weight * distance;
       sums[1] += weight;
       sums[2] += 1;
     }
-    const bool hasSlope = counts && (!OfPairs || distance > std::numeric_limits<double>::epsilon());
+    const bool hasSlope = counts && (!OfPairs || ofPair.root > std::numeric_limits<double>::epsilon());
     if (covectors[0] != nullptr)
 #pragma unroll
       for (int d = 0; d < D; ++d)
         covectors[d][i] =
-            hasSlope ? static_cast<float>(OfPairs ? weight * difference[d] / distance : 2 * difference[d])
+            hasSlope ? static_cast<float>(OfPairs ? weight * difference[d] / ofPair.root : 2 * difference[d])
                      : 0.0f;
   }
   addGridSums(sums, scratch, &result->blocksDone, result->sums);
@@ -56,8 +56,7 @@ __global__ void distances(const __grid_constant__ SamplesOnCuda<D> points,
 }
 
 template <int D>
-void distancesOnCuda(Context& context, const SamplesOnCuda<D>& points,
-                     const std::array<const double*, D>& partnersMm, const double* weights,
+void distancesOnCuda(Context& context, const SamplesOnCuda<D>& points, const PartnersOnCuda<D>& partners,
                      const ChainOnCuda<D>& chain, const MaskOnCuda<D>& movingMask,
                      const std::array<float*, D>& covectors, double* scratch, DistanceSums<D>* result)
 {
@@ -66,15 +65,15 @@ void distancesOnCuda(Context& context, const SamplesOnCuda<D>& points,
   constexpr int threads = 32;
   const auto blocks =
       static_cast<unsigned>(std::min(ceilDiv<std::size_t>(points.count, threads), maxDistanceWarps));
-  const auto kernel = partnersMm[0] == nullptr ? distances<D, false> : distances<D, true>;
-  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(points, partnersMm, weights, chain, movingMask,
-                                                        covectors, scratch, result);
+  const auto kernel = partners.mm[0] == nullptr ? distances<D, false> : distances<D, true>;
+  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(points, partners, chain, movingMask, covectors,
+                                                        scratch, result);
   checkLaunch("distances of mapped points");
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template void distancesOnCuda<D>(Context&, const SamplesOnCuda<D>&, const std::array<const double*, D>&,   \
-                                   const double*, const ChainOnCuda<D>&, const MaskOnCuda<D>&,               \
+  template void distancesOnCuda<D>(Context&, const SamplesOnCuda<D>&, const PartnersOnCuda<D>&,              \
+                                   const ChainOnCuda<D>&, const MaskOnCuda<D>&,                              \
                                    const std::array<float*, D>&, double*, DistanceSums<D>*);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -63,8 +63,8 @@ void DistancesOnCuda<D>::reserve(const Context& context, std::size_t points)
 
 template <int D>
 void DistancesOnCuda<D>::enqueue(Context& context, const SamplesOnCuda<D>& points,
-                                 const std::array<const double*, D>& partnersMm, const double* weights,
-                                 std::span<const double> parameters, std::span<double> gradient)
+                                 const PartnersOnCuda<D>& allPartners, std::span<const double> parameters,
+                                 std::span<double> gradient)
 {
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
   DistanceSums<D>* result = result_.span().data();
@@ -77,16 +77,18 @@ void DistancesOnCuda<D>::enqueue(Context& context, const SamplesOnCuda<D>& point
   do {
     const std::size_t count = std::min(atOnce, slices - first);
     const SamplesOnCuda<D> chunk = chunkOf(points, first, count);
-    std::array<const double*, D> partners = partnersMm;
+    PartnersOnCuda<D> partners = allPartners;
+    if (partners.weights != nullptr)
+      partners.weights += first;
     std::array<float*, D> covectors{};
     for (int d = 0; d < D; ++d) {
-      if (partners[d] != nullptr)
-        partners[d] += first;
+      if (partners.mm[d] != nullptr)
+        partners.mm[d] += first;
       if (!gradient.empty())
         covectors[d] = grown(context, covectors_, D * chunk.count) + d * chunk.count;
     }
-    distancesOnCuda<D>(context, chunk, partners, weights ? weights + first : nullptr, chain, movingMask_,
-                       covectors, scratch_.span().data(), result);
+    distancesOnCuda<D>(context, chunk, partners, chain, movingMask_, covectors, scratch_.span().data(),
+                       result);
     if (!gradient.empty())
       pullBack(context, chunk, chain, covectors, first == 0, first + count == slices, gradient);
     first += count;
@@ -126,7 +128,8 @@ TermValue DistancesOnCuda<D>::collect(std::span<const double> parameters, std::s
 }
 
 template <int D>
-CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, const TermLevel<D>& level)
+CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, const TermLevel<D>& level,
+                                                        double errorMm)
     : distances_(context, level)
 {
   points_.count = level.points->fixedMm.size();
@@ -134,10 +137,13 @@ CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, 
     fixedMm_[d].fromHost(context, coordinates<D>(level.points->fixedMm, d));
     movingMm_[d].fromHost(context, coordinates<D>(level.points->movingMm, d));
     points_.pointMm[d] = fixedMm_[d].span().data();
-    partnersMm_[d] = movingMm_[d].span().data();
+    partners_.mm[d] = movingMm_[d].span().data();
   }
-  if (!level.points->weights.empty())
+  if (!level.points->weights.empty()) {
     weights_.fromHost(context, level.points->weights);
+    partners_.weights = weights_.span().data();
+  }
+  partners_.errorMm = errorMm;
   distances_.reserve(context, points_.count);
 }
 
@@ -145,8 +151,7 @@ template <int D>
 void CorrespondingPointsOnCuda<D>::enqueue(Context& context, const SampleSet<D>&,
                                            std::span<const double> parameters, std::span<double> gradient)
 {
-  distances_.enqueue(context, points_, partnersMm_, weights_.size() == 0 ? nullptr : weights_.span().data(),
-                     parameters, gradient);
+  distances_.enqueue(context, points_, partners_, parameters, gradient);
 }
 
 template <int D>

@@ -19,9 +19,9 @@ public:
   /// Takes the memory for the gradient at so many points. `enqueue` does it where nobody did.
   void reserve(const Context&, std::size_t points);
 
-  /// These do the work of TermOnCuda, but accept any number of valid points. Null weights: all are 1.
-  void enqueue(Context&, const SamplesOnCuda<D>&, const std::array<const double*, D>& partnersMm,
-               const double* weights, std::span<const double> parameters, std::span<double> gradient);
+  /// These do the work of TermOnCuda, but accept any number of valid points.
+  void enqueue(Context&, const SamplesOnCuda<D>&, const PartnersOnCuda<D>&,
+               std::span<const double> parameters, std::span<double> gradient);
   TermValue collect(std::span<const double> parameters, std::span<double> gradient);
 
 private:
@@ -47,7 +47,7 @@ template <int D>
 class CorrespondingPointsOnCuda final : public TermOnCuda<D> {
 public:
   /// Copies the points. Throws Error(device) if a transform of the chain has no CUDA form.
-  CorrespondingPointsOnCuda(const Context&, const TermLevel<D>&);
+  CorrespondingPointsOnCuda(const Context&, const TermLevel<D>&, double errorMm);
 
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
                std::span<double> gradient) override;
@@ -58,7 +58,7 @@ private:
   std::array<Buffer<double>, D> fixedMm_, movingMm_;
   Buffer<double> weights_; // with the mean 1; empty: all are 1
   SamplesOnCuda<D> points_;
-  std::array<const double*, D> partnersMm_{};
+  PartnersOnCuda<D> partners_;
 };
 
 }

@@ -4,16 +4,19 @@
 #include "Testing/Support/Checks/TermChecks.h"
 #include "Testing/Support/ErrorText.h"
 
+#include <cmath>
+
 namespace tessera {
 namespace {
 
 using namespace testing;
 
 template <int D>
-CorrespondingPointsEuclideanDistanceMetric<D> metricOf(const TermScene<D>& scene)
+CorrespondingPointsEuclideanDistanceMetric<D> metricOf(const TermScene<D>& scene,
+                                                       const std::string& more = "")
 {
   CorrespondingPointsEuclideanDistanceMetric<D> metric(
-      parametersOf("(Metric \"CorrespondingPointsEuclideanDistanceMetric\")", D));
+      parametersOf("(Metric \"CorrespondingPointsEuclideanDistanceMetric\")\n" + more, D));
   Context context;
   metric.prepareForLevel(context, scene.level);
   return metric;
@@ -58,6 +61,24 @@ TEST(CorrespondingPointsTest, PairsCountByTheirWeights)
   EXPECT_DOUBLE_EQ(gradient[1], 0.5 * 4 / 5.0 / 3);
 }
 
+TEST(CorrespondingPointsTest, PairsNearerThanTheirErrorPullWeakly)
+{
+  TermScene<2> scene(1, {40, 36});
+  scene.use(std::make_shared<TranslationTransform<2>>(parametersOf("", 2, 1, "Transform0")), 0);
+  scene.chain->parameters = {1, 2};
+  const PointPairs<2> pairs{{{0, 0}, {10, 0}, {0, 0}}, {{-2, -2}, {11, 2}, {2, 2}}}; // 5, 0 and 1 mm apart
+  scene.level.points = &pairs;
+  auto metric = metricOf<2>(scene, "(PointErrorInMm 2)");
+  Context context;
+  std::vector<double> gradient(2, 7.0);
+
+  const TermValue found = metric.evaluate(context, PointList<2>{}, scene.chain->parameters, gradient);
+
+  EXPECT_DOUBLE_EQ(found.value, (std::sqrt(29.0) - 2 + std::sqrt(5.0) - 2) / 3);
+  EXPECT_DOUBLE_EQ(gradient[0], (3 / std::sqrt(29.0) - 1 / std::sqrt(5.0)) / 3);
+  EXPECT_DOUBLE_EQ(gradient[1], 4 / std::sqrt(29.0) / 3);
+}
+
 TEST(CorrespondingPointsTest, GradientMatchesFiniteDifferencesThroughAChain)
 {
   for (const Combination combination : {Combination::compose, Combination::add}) {
@@ -72,10 +93,11 @@ TEST(CorrespondingPointsTest, GradientMatchesFiniteDifferencesThroughAChain)
       pairs.movingMm.push_back({points.mm[0][i] + 2, points.mm[1][i] - 3, points.mm[2][i] + 1});
     }
     scene.level.points = &pairs;
-    auto metric = metricOf<3>(scene);
-
-    // (step / distance)^2, distances of some mm
-    expectGradientMatchesFiniteDifferences<3>(metric, PointList<3>{}, scene.chain->parameters, 1e-4, 1e-6);
+    for (const char* error : {"", "(PointErrorInMm 3)"}) {
+      auto metric = metricOf<3>(scene, error);
+      // (step / distance)^2, distances of some mm
+      expectGradientMatchesFiniteDifferences<3>(metric, PointList<3>{}, scene.chain->parameters, 1e-4, 1e-6);
+    }
   }
 }
 

@@ -408,6 +408,9 @@ void expectTheCpusDistances(TermScene<D>& scene, const std::string& what)
     const std::string of = what + ", " + std::to_string(count) + " pairs";
     scene.level.points = &pairs;
     expectTheCpusResults<Term, D>(scene, PointList<D>{}, pointsTolerance, of);
+    if (count == 33)
+      expectTheCpusResults<Term, D>(scene, PointList<D>{}, pointsTolerance, of + " known to 2 mm",
+                                    "(PointErrorInMm 2)\n");
     scene.level.movingMask =
         std::make_shared<Mask<D>>(drawMask<D>(scene.moving->geometry, [](const Vec<D>&) { return true; }));
     expectTheCpusResults<Term, D>(scene, PointList<D>{}, pointsTolerance, of + " in a mask");
