@@ -100,6 +100,7 @@ Json jsonOf(const FindOptions& options, const TrackingScene<D>& scene,
                     {"movingMm", point.movingMm},
                     {"backwardMm", point.backwardMm},
                     {"weight", point.weight},
+                    {"difference", point.difference},
                     {"dropped", point.dropped.empty() ? Json() : Json(point.dropped)}});
   return {{"method", options.method},
           {"spacingMm", scene.spacingMm},

@@ -206,36 +206,49 @@ std::vector<Displacement> displacements(const Context& context, const DescribedI
 
 namespace {
 
-/// The median cost of pairs of places, here and there.
-template <int D>
-double medianCost(const Context& context, const DescribedImage<D>& here, const DescribedImage<D>& there,
-                  std::span<const Voxel> placesHere, std::span<const Voxel> placesThere, int patchRadius)
+float median(std::vector<float> values)
 {
-  std::vector<float> costs =
-      searchCosts<D>(context, here, there, placesHere, placesThere, {0, 1, D}, patchRadius);
-  const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
-  std::ranges::nth_element(costs, middle);
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
   return *middle;
 }
 
-/// Warns if landmarks are hardly more alike than places that do not belong together. The share of keypoints
-/// that are kept does not tell: the tree ties displacements together so well that they agree with each other
-/// and backwards in images that have nothing in common.
+/// Drops points whose descriptors are hardly more alike than those of places that do not belong together, and
+/// warns if they are most. How many points were found again does not tell: the tree ties displacements
+/// together so well that they agree with each other and backwards in images that have nothing in common.
 template <int D>
-void warnOfUnlike(const Context& context, const DescribedImage<D>& fixed, const DescribedImage<D>& moving,
-                  std::span<const Voxel> places, std::span<const Voxel> found, int patchRadius, RunLog& log)
+void dropUnlike(const Context& context, const DescribedImage<D>& fixed, const DescribedImage<D>& moving,
+                std::span<const Voxel> keypoints, std::span<const Displacement> found, int patchRadius,
+                std::vector<TrackedPoint<D>>& points, RunLog& log)
 {
-  constexpr double usual = 0.6; // brains, lungs, CT and MR left 0.17 to 0.48, unrelated pictures 0.69 to 0.89
-  std::vector<Voxel> others(found.begin(), found.end());
-  std::ranges::rotate(others, others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2));
-  const double ratio = medianCost(context, fixed, moving, places, found, patchRadius)
-                       / medianCost(context, fixed, moving, places, others, patchRadius);
-  log.detail("  difference at landmarks, in that at random places: " + decimals(ratio, 2));
-  if (!(ratio < usual))
-    log.warning("the images differ at the landmarks by " + decimals(100 * ratio, 0)
-                + " % of how they differ at random places, where less than " + decimals(100 * usual, 0)
-                + " % is usual: they may show different things, or lie further apart than the search "
-                  "reaches. Try -t0 with a registration, and look at a result before you use it.");
+  constexpr double largest =
+      0.6; // medians of lungs, brains, CT and MR: 0.2 to 0.48; of unrelated pictures 0.69
+  std::vector<Voxel> partners;
+  for (std::size_t i = 0; i < keypoints.size(); ++i)
+    partners.push_back(moved<D>(keypoints[i], found[i].voxels, moving.size()));
+  const auto costs = [&] {
+    return searchCosts<D>(context, fixed, moving, keypoints, partners, {0, 1, D}, patchRadius);
+  };
+  const std::vector<float> ofPartners = costs();
+  std::ranges::rotate(partners, partners.begin() + static_cast<std::ptrdiff_t>(partners.size() / 2));
+  const double random = median(costs());
+  std::size_t alike = 0, unlike = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    points[i].difference = random > 0 ? ofPartners[i] / random : 0;
+    if (!points[i].dropped.empty())
+      continue;
+    const bool isUnlike = points[i].difference > largest;
+    ++(isUnlike ? unlike : alike);
+    if (isUnlike)
+      points[i].dropped = "unlike";
+  }
+  if (unlike >= alike)
+    log.warning(
+        "at " + std::to_string(unlike) + " of " + std::to_string(unlike + alike)
+        + " keypoints the images differ by more than " + decimals(100 * largest, 0)
+        + " % of how they differ at random places: the images may show different things, lie further "
+          "apart than the search reaches, or have noise without structure beside what they show. Try -t0 "
+          "with a registration, and -fMask.");
 }
 
 }
@@ -319,6 +332,9 @@ std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const Track
                         found[i].backwardVoxels * scene.spacingMm,
                         1 / (1 + found[i].backwardVoxels * found[i].backwardVoxels), ""});
     dropOutliers<D>(context, scene, points);
+    const bool isLast = &stage == &stages<D>.back();
+    if (isLast)
+      dropUnlike<D>(context, fixed, moving, keypoints, found, stage.patchRadius, points, log);
     clock.done("agreement");
     PointPairs<D> kept;
     for (std::size_t i = 0; i < points.size(); ++i)
@@ -327,19 +343,10 @@ std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const Track
         kept.movingMm.push_back(splinePairs.movingMm[i]);
       }
     reportStage(kept.fixedMm.size(), points.size(), fewestKeypoints, log);
-    if (&stage != &stages<D>.back()) {
+    if (!isLast) {
       spline = std::make_unique<StageSpline<D>>(context, kept, grid);
       clock.done("spline");
-      continue;
     }
-    std::vector<Voxel> places, foundPlaces;
-    for (std::size_t i = 0; i < points.size(); ++i)
-      if (points[i].dropped.empty()) {
-        places.push_back(keypoints[i]);
-        foundPlaces.push_back(moved<D>(keypoints[i], found[i].voxels, moving.size()));
-      }
-    warnOfUnlike<D>(context, fixed, moving, places, foundPlaces, stage.patchRadius, log);
-    clock.done("differences");
   }
   return points;
 }

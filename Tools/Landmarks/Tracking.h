@@ -6,6 +6,7 @@
 #include "Tools/Landmarks/WorkingImages.h"
 
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct TrackedPoint {
   double backwardMm = 0; // how far it comes back from itself when it is tracked backwards
   double weight = 1;     // 1 / (1 + (backwardMm / spacing)^2)
   std::string dropped;   // why it is no landmark; empty: it is one
+  // between the descriptors, as a share of that of random pairs of places; NaN: not known
+  double difference = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// The images in which landmarks are tracked. Displacements are found on the working grid of the fixed image,
