@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <future>
 
 namespace tessera {
 namespace {
@@ -115,11 +116,9 @@ int detectIn(const FindOptions& options, RunLog& log)
   const LoadedSide<D> fixed =
       loadSide<D>("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
   Context context{Device{}, options.threads};
-  const ImageGeometry<D> grid = workingGrid(fixed, spacingFor(options, fixed), 0);
-  const ImagePointer<D> image = sampledOn<D>(context, grid, *smoothedFor(context, grid, fixed.image), {});
+  const WorkingImage<D> working(context, fixed, spacingFor(options, fixed), 0);
   std::vector<Vec<D>> pointsMm;
-  const std::vector<std::uint8_t> mask = maskOn(context, grid, fixed);
-  const FoerstnerKeypoints keypoints(context, image, mask);
+  const FoerstnerKeypoints keypoints(context, working.image, working.mask);
   const std::vector<Voxel> found = options.maxKeypoints
                                        ? keypoints.inCubes(context, cubeOfDetection, *options.maxKeypoints)
                                        : keypoints.inCubes(context, cubeOfDetection);
@@ -127,7 +126,7 @@ int detectIn(const FindOptions& options, RunLog& log)
     Vec<D> index;
     for (std::size_t d = 0; d < D; ++d)
       index[d] = voxel[d];
-    pointsMm.push_back(grid.pointFromIndex()(index));
+    pointsMm.push_back(working.image->geometry.pointFromIndex()(index));
   }
   if (pointsMm.empty())
     throw Error(ExitCode::registrationFailed,
@@ -205,8 +204,14 @@ int trackIn(const FindOptions& options, RunLog& log)
   scene.maxKeypoints = options.maxKeypoints.value_or(scene.maxKeypoints);
   prepareOutputFolder(options.output);
   clock.done("reading");
-  Context context = contextFor(options, scene, log);
-  clock.done("start of the device");
+  // A CUDA driver takes 0.2 s to start; the fixed image is put on the working grid meanwhile.
+  auto device = std::async(std::launch::async, [&] { return contextFor(options, scene, log); });
+  Context cpu{Device{}, options.threads};
+  scene.working = {cpu, scene.fixed, scene.spacingMm,
+                   options.method == "sest" ? marginOfStructureTensors : marginOfSelfSimilarity};
+  clock.done("fixed image on the working grid");
+  Context context = device.get();
+  clock.done("rest of the start of the device");
   for (std::size_t phase = 0; phase < options.moving.size(); ++phase) {
     if (phase > 0) {
       log.info("Phase " + std::to_string(phase + 1) + ": " + options.moving[phase]);

@@ -29,7 +29,6 @@ template <>
 constexpr std::array<Stage, 3> stages<2>{
     {{6, {32, 2, 2}, 7, 10}, {3, {8, 1, 2}, 7, 10}, {3, {3, 1, 2}, 7, 40}}};
 
-constexpr int marginVoxels = 8;         // of the working grid, for what moves into the mask
 constexpr double edgesPerDeviation = 2; // mm of an edge of the tree for one deviation of intensity
 constexpr std::size_t fewestKeypoints = 9;
 
@@ -256,7 +255,7 @@ void dropUnlike(const Context& context, const DescribedImage<D>& fixed, const De
 std::string whySelfSimilarityNotOnCuda(const Context& context, const TrackingScene<3>& scene)
 {
   const auto voxels =
-      static_cast<double>(workingGrid(scene.fixed, scene.spacingMm, marginVoxels).voxelCount());
+      static_cast<double>(workingGrid(scene.fixed, scene.spacingMm, marginOfSelfSimilarity).voxelCount());
   // descriptors of the moving image are made beside those of the fixed one and the distinctiveness
   const double needed = voxels
                             * std::max(12 + FoerstnerKeypoints::keptBytesOfVoxel
@@ -274,13 +273,9 @@ std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const Track
                                                    RunLog& log)
 {
   PartClock clock(log);
-  const ImageGeometry<D> grid = workingGrid(scene.fixed, scene.spacingMm, marginVoxels);
-  const ImagePointer<D> fixedImage =
-      sampledOn<D>(context, grid, *smoothedFor(context, grid, scene.fixed.image), {});
-  clock.done("fixed image on the working grid");
-  const std::vector<std::uint8_t> mask = maskOn(context, grid, scene.fixed);
-  clock.done("mask");
-  const FoerstnerKeypoints distinct(context, fixedImage, mask);
+  const ImagePointer<D>& fixedImage = scene.working.image;
+  const ImageGeometry<D>& grid = fixedImage->geometry;
+  const FoerstnerKeypoints distinct(context, fixedImage, scene.working.mask);
   clock.done("distinctiveness");
   const DescribedImage<D> fixed(context, fixedImage);
   clock.done("descriptors of the fixed image");

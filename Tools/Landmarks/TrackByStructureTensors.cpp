@@ -21,7 +21,8 @@ structuretensors::Window windowOf(const TrackingScene<3>& scene)
 
 std::string whyTensorsNotOnCuda(const Context& context, const TrackingScene<3>& scene)
 {
-  const auto voxels = static_cast<double>(workingGrid(scene.fixed, scene.spacingMm, 0).voxelCount());
+  const auto voxels =
+      static_cast<double>(workingGrid(scene.fixed, scene.spacingMm, marginOfStructureTensors).voxelCount());
   return whyNoTensorSearchOnCuda(context, windowOf(scene), 2 * voxels);
 }
 
@@ -85,12 +86,10 @@ std::vector<TrackedPoint<3>> trackByStructureTensors(Context& context, const Tra
                                                      RunLog& log)
 {
   PartClock clock(log);
-  const ImageGeometry<3> grid = workingGrid(scene.fixed, scene.spacingMm, 0);
-  const ImagePointer<3> fixedImage =
-      sampledOn<3>(context, grid, *smoothedFor(context, grid, scene.fixed.image), {});
-  const std::vector<std::uint8_t> mask = maskOn(context, grid, scene.fixed);
+  const ImagePointer<3>& fixedImage = scene.working.image;
+  const ImageGeometry<3>& grid = fixedImage->geometry;
   const std::vector<Voxel> keypoints =
-      FoerstnerKeypoints(context, fixedImage, mask).inCubes(context, cubeVoxels);
+      FoerstnerKeypoints(context, fixedImage, scene.working.mask).inCubes(context, cubeVoxels);
   requireKeypoints(keypoints.size(), fewestKeypoints);
   clock.done("keypoints");
   const ImagePointer<3> movingImage =

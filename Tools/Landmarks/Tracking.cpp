@@ -40,11 +40,11 @@ Vec<D> TrackingScene<D>::toMoving(const Vec<D>& pointMm) const
 
 namespace {
 
-/// Every so many pairs, so that at most 1000 are left.
+/// Every so many pairs, so that at most `most` are left.
 template <int D>
-PointPairs<D> thinned(const PointPairs<D>& pairs)
+PointPairs<D> thinned(const PointPairs<D>& pairs, std::size_t most)
 {
-  const std::size_t step = (pairs.fixedMm.size() + 999) / 1000;
+  const std::size_t step = (pairs.fixedMm.size() + most - 1) / most;
   PointPairs<D> part;
   for (std::size_t i = 0; i < pairs.fixedMm.size(); i += step) {
     part.fixedMm.push_back(pairs.fixedMm[i]);
@@ -73,9 +73,9 @@ TransformChain<D> splineThrough(Context& context, const PointPairs<D>& pairs, co
 }
 
 template <int D>
-TransformChain<D> smoothingSpline(Context& context, const PointPairs<D>& pairs)
+TransformChain<D> smoothingSpline(Context& context, const PointPairs<D>& allPairs)
 {
-  const PointPairs<D> part = thinned(pairs);
+  const PointPairs<D> pairs = thinned(allPairs, 2000), part = thinned(pairs, 500);
   const TransformChain<D> ofPart = splineThrough<D>(context, part, "auto");
   if (part.fixedMm.size() == pairs.fixedMm.size())
     return ofPart;

@@ -24,11 +24,15 @@ struct TrackedPoint {
   double difference = std::numeric_limits<double>::quiet_NaN();
 };
 
+/// Voxels of the working grid about the box of the mask, for what moves into it.
+constexpr int marginOfSelfSimilarity = 8, marginOfStructureTensors = 0;
+
 /// The images in which landmarks are tracked. Displacements are found on the working grid of the fixed image,
 /// in which the moving image is seen through `initial`.
 template <int D>
 struct TrackingScene {
   LoadedSide<D> fixed, moving;
+  WorkingImage<D> working;
   std::shared_ptr<const TransformChain<D>> initial; // null: the identity
   double spacingMm = 0;                             // of the working grid
   double toleranceMm = 3;                           // see agreesWithNeighbours
@@ -58,7 +62,8 @@ std::vector<TrackedPoint<3>> trackByStructureTensors(Context&, const TrackingSce
 std::string whySelfSimilarityNotOnCuda(const Context&, const TrackingScene<3>&);
 std::string whyTensorsNotOnCuda(const Context&, const TrackingScene<3>&);
 
-/// The smoothing spline through landmarks. Its smoothing has the least cross-validation over at most 1000 of
+/// The smoothing spline through landmarks, every so many of them so that they are at most 2000, since its
+/// time grows with the cube of their number. Its smoothing has the least cross-validation over at most 500 of
 /// them.
 template <int D>
 TransformChain<D> smoothingSpline(Context&, const PointPairs<D>&);

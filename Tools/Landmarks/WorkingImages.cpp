@@ -50,6 +50,24 @@ Vec<D> pointOf(const PointBatch<D>& points, std::size_t i)
   return point;
 }
 
+/// 1 where the voxels of the grid may be used.
+template <int D>
+std::vector<std::uint8_t> maskOn(const Context& context, const ImageGeometry<D>& grid,
+                                 const LoadedSide<D>& side)
+{
+  std::vector<std::uint8_t> inside(grid.voxelCount());
+  const PointToIndex<D> indexOf = side.image->geometry.pointToIndex();
+  forEachRow<D>(context, grid, [&](std::size_t first, PointBatch<D>& points) {
+    for (std::size_t i = 0; i < points.count; ++i) {
+      const Vec<D> pointMm = pointOf<D>(points, i);
+      std::size_t voxel;
+      inside[first + i] =
+          findNearestVoxel<D>(side.image->geometry.size, indexOf(pointMm), voxel) && side.mayUse(pointMm);
+    }
+  });
+  return inside;
+}
+
 /// Shrinks the box from low to high, which is that of an image of this size, to the voxels that are inside.
 template <int D>
 void shrinkTo(const std::vector<std::uint8_t>& inside, const Size<D>& size, Vec<D>& low, Vec<D>& high)
@@ -203,20 +221,12 @@ ImagePointer<D> sampledOn(const Context& context, const ImageGeometry<D>& grid, 
 }
 
 template <int D>
-std::vector<std::uint8_t> maskOn(const Context& context, const ImageGeometry<D>& grid,
-                                 const LoadedSide<D>& side)
+WorkingImage<D>::WorkingImage(Context& context, const LoadedSide<D>& fixed, double spacingMm,
+                              int marginVoxels)
 {
-  std::vector<std::uint8_t> inside(grid.voxelCount());
-  const PointToIndex<D> indexOf = side.image->geometry.pointToIndex();
-  forEachRow<D>(context, grid, [&](std::size_t first, PointBatch<D>& points) {
-    for (std::size_t i = 0; i < points.count; ++i) {
-      const Vec<D> pointMm = pointOf<D>(points, i);
-      std::size_t voxel;
-      inside[first + i] =
-          findNearestVoxel<D>(side.image->geometry.size, indexOf(pointMm), voxel) && side.mayUse(pointMm);
-    }
-  });
-  return inside;
+  const ImageGeometry<D> grid = workingGrid(fixed, spacingMm, marginVoxels);
+  image = sampledOn<D>(context, grid, *smoothedFor(context, grid, fixed.image), {});
+  mask = maskOn(context, grid, fixed);
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
@@ -228,7 +238,7 @@ std::vector<std::uint8_t> maskOn(const Context& context, const ImageGeometry<D>&
   template ImagePointer<D> smoothedFor(Context&, const ImageGeometry<D>&, const ImagePointer<D>&);           \
   template ImagePointer<D> sampledOn(const Context&, const ImageGeometry<D>&, const Image<D>&,               \
                                      const PointMap<D>&);                                                    \
-  template std::vector<std::uint8_t> maskOn(const Context&, const ImageGeometry<D>&, const LoadedSide<D>&);
+  template struct WorkingImage<D>;
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

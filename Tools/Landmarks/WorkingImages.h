@@ -56,9 +56,15 @@ template <int D>
 ImagePointer<D> sampledOn(const Context&, const ImageGeometry<D>& grid, const Image<D>&,
                           const PointMap<D>& map);
 
-/// 1 where the voxels of the grid may be used.
+/// The fixed image on the working grid; the mask is 1 in voxels that may be used.
 template <int D>
-std::vector<std::uint8_t> maskOn(const Context&, const ImageGeometry<D>& grid, const LoadedSide<D>&);
+struct WorkingImage {
+  ImagePointer<D> image;
+  std::vector<std::uint8_t> mask;
+
+  WorkingImage() = default;
+  WorkingImage(Context&, const LoadedSide<D>& fixed, double spacingMm, int marginVoxels);
+};
 
 /// Where points lie between the voxels of an image, for the values there of this image or of others on its
 /// grid.
