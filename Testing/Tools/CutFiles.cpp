@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iostream>
 #include <iterator>
 #include <optional>
@@ -173,30 +175,49 @@ private:
   std::mt19937_64 random_;
 };
 
+/// Whether a header has one of the words, in letters of any case and with any blanks between them.
+bool hasAny(const std::string& header, std::initializer_list<const char*> words)
+{
+  std::string letters = lowerCase(header);
+  std::erase_if(letters, [](unsigned char letter) { return std::isspace(letter); });
+  return std::ranges::any_of(words,
+                             [&](const char* word) { return letters.find(word) != std::string::npos; });
+}
+
 /// Whether an image whose numbers are text is cut within a number, which nobody can see if it is the last.
 bool cutsNumberOfText(const std::string& header, const std::string& all, const std::string& part)
 {
   constexpr std::string_view ofNumbers = "0123456789.eE+-";
-  const std::string words = lowerCase(header);
-  const auto has = [&](const char* word) { return words.find(word) != std::string::npos; };
-  return (has("ascii") || has("binarydata = f")) && !part.empty() && part.size() < all.size()
-         && ofNumbers.find(part.back()) != std::string_view::npos
-         && ofNumbers.find(all[part.size()]) != std::string_view::npos;
+  return !part.empty() && part.size() < all.size() && ofNumbers.find(part.back()) != std::string_view::npos
+         && ofNumbers.find(all[part.size()]) != std::string_view::npos
+         && hasAny(header,
+                   {"ascii", "encoding:t", "binarydata=f", "binarydata=0", "binarydata:f", "binarydata:0"});
 }
 
-/// One case: a damaged image, and if it reads whole, a part of it.
-void tryCase(const std::vector<SeedFile>& files, const ScratchFolder& folder, const std::string& kept,
-             std::uint64_t seed, Counts& counts)
+struct DamagedImage {
+  const SeedFile& undamaged;
+  std::string bytes;
+};
+
+DamagedImage damagedImage(const std::vector<SeedFile>& files, Damage& damage)
 {
-  Damage damage(seed);
   std::vector<const SeedFile*> images;
   for (const SeedFile& file : files)
     if (file.isImage)
       images.push_back(&file);
   const SeedFile& image = *images[damage.below(images.size())];
-  std::string bytes = image.bytes;
+  DamagedImage damaged{image, image.bytes};
   for (std::size_t left = damage.below(4); left > 0; --left)
-    damage.apply(bytes);
+    damage.apply(damaged.bytes);
+  return damaged;
+}
+
+/// One case: a damaged image, and if it reads whole, a part of it.
+void tryCase(const std::vector<SeedFile>& files, const ScratchFolder& folder, std::uint64_t number,
+             std::uint64_t seed, Counts& counts)
+{
+  Damage damage(seed + number);
+  const auto [image, bytes] = damagedImage(files, damage);
   const std::string path = folder / image.name;
   writeBytes(path, bytes);
   const std::optional<Image> whole = imageOf(path);
@@ -214,8 +235,7 @@ void tryCase(const std::vector<SeedFile>& files, const ScratchFolder& folder, co
   const std::size_t fromEnd = 1 + (damage.below(2) == 0 ? damage.below(8) : damage.below(all.size()));
   const std::string part = all.substr(0, all.size() - std::min(fromEnd, all.size()));
   const bool countsFromEnd =
-      which < parts.size()
-      && (bytes.find("skip: -") != std::string::npos || bytes.find("HeaderSize = -") != std::string::npos);
+      which < parts.size() && hasAny(bytes, {"skip:-", "headersize=-", "headersize:-"});
   if (cutsNumberOfText(bytes, all, part) || countsFromEnd)
     return;
   writeBytes(folder / cutName, part);
@@ -228,8 +248,8 @@ void tryCase(const std::vector<SeedFile>& files, const ScratchFolder& folder, co
     ++counts.same;
   } else {
     ++counts.wrong;
-    writeBytes(kept + "/cut-whole." + image.name, bytes);
-    writeBytes(kept + "/cut-part." + cutName, part);
+    writeBytes("cut-" + std::to_string(number) + "-whole." + image.name, bytes);
+    writeBytes("cut-" + std::to_string(number) + "-part." + cutName, part);
   }
 }
 
@@ -243,10 +263,10 @@ bool isImage(const std::string& name)
 
 int cutFiles(const std::vector<std::string>& paths, std::uint64_t cases, std::uint64_t seed)
 {
+  seed *= 0x9E3779B97F4A7C15ull;
   std::vector<SeedFile> files;
   for (const std::string& path : paths)
     files.push_back({fs::path(path).filename(), bytesOf(path), isImage(path)});
-  const std::string kept = fs::absolute(paths.front()).parent_path();
   const ScratchFolder folder("tessera-cut-");
   for (const SeedFile& file : files) {
     writeBytes(folder / file.name, file.bytes);
@@ -272,13 +292,20 @@ int cutFiles(const std::vector<std::string>& paths, std::uint64_t cases, std::ui
       while (counts.next < last) {
         alarm(secondsOfCase);
         const std::uint64_t number = counts.next++;
-        tryCase(files, folder, kept, seed * 0x9E3779B97F4A7C15ull + number, counts);
+        tryCase(files, folder, number, seed, counts);
       }
       _exit(0);
     }
     int status = 0;
     waitpid(child, &status, 0);
-    ended += status != 0;
+    if (status != 0) {
+      ++ended;
+      const std::uint64_t number = counts.next - 1;
+      Damage damage(seed + number);
+      const auto [image, bytes] = damagedImage(files, damage);
+      std::cerr << "case " << number << ": ended by signal " << WTERMSIG(status) << '\n';
+      writeBytes("cut-" + std::to_string(number) + "-ended." + image.name, bytes);
+    }
   }
   std::cout << cases << " cases: " << counts.whole << " read whole; of their parts " << counts.refused
             << " were refused, " << counts.same << " read as the same image, " << counts.wrong

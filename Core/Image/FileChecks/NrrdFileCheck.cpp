@@ -198,8 +198,12 @@ bool checkNrrdFile(const std::string& path)
   const std::optional<NrrdHeader> header = readHeader(path);
   if (!header)
     return false;
+  const std::string skip = header->field("byte skip") + header->field("byteskip");
+  const std::optional<std::int64_t> skipped = skip.empty() ? 0 : wholeNumber(skip);
+  if (!skipped)
+    failToRead(path, "byte skip: " + skip + ": not a number of bytes", "a whole number");
   // The library then takes the last bytes of the file, which are others where it is cut.
-  if (!isApart && wholeNumber(header->field("byte skip") + header->field("byteskip")).value_or(0) < 0)
+  if (!isApart && *skipped < 0)
     failToRead(path, "byte skip: voxels behind their header are not counted from the end of the file",
                "\"byte skip\" of 0 or more, or a data file of its own");
   return true;
