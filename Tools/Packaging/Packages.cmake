@@ -1,6 +1,8 @@
 # Packages by CPack (Tools/Developer/package makes all of them):
 #   DEB  tessera (programs, parameter files, documents), tessera-bench, libtessera-dev (the library of sparse products)
-#   TXZ  an archive with the shared libraries beside the programs, which runs wherever it is unpacked
+# and, with TESSERA_RELOCATABLE, with the shared libraries beside the programs in lib/tessera:
+#   DEB  tessera-with-libraries (the same as tessera), which needs no package but the C library's
+#   TXZ  an archive, which runs wherever it is unpacked
 set(programs tessera tessera-transform tessera-landmarks tessera-compare tessera-cohort tessera-spgemm tessera-phantom tessera-bench)
 foreach(program IN LISTS programs)
   set(page ${PROJECT_BINARY_DIR}/man/${program}.1.gz)
@@ -21,12 +23,12 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/_tessera DESTINATION ${CMAKE_INSTALL_DAT
 
 if(TESSERA_RELOCATABLE)
   # The C library comes with the system, which has it newer or as new as the one of the build.
-  install(RUNTIME_DEPENDENCY_SET shared_libraries COMPONENT programs DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  install(RUNTIME_DEPENDENCY_SET shared_libraries COMPONENT programs DESTINATION lib/tessera
     PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util)\\.so" "^libcuda\\.so" "^libcurl\\.so")
   add_library(no_network SHARED ${CMAKE_CURRENT_LIST_DIR}/NoNetwork.c)
   set_target_properties(no_network PROPERTIES OUTPUT_NAME curl SOVERSION 4)
   target_link_options(no_network PRIVATE LINKER:--version-script=${CMAKE_CURRENT_LIST_DIR}/NoNetwork.map)
-  install(TARGETS no_network LIBRARY NAMELINK_SKIP COMPONENT programs DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS no_network LIBRARY NAMELINK_SKIP COMPONENT programs DESTINATION lib/tessera)
 endif()
 
 # Debian asks each package for these two files.
@@ -65,4 +67,13 @@ on CPUs and on NVIDIA GPUs.")
 set(CPACK_COMPONENT_BENCH_DESCRIPTION "Measures the kernels of Tessera beside the limits of the machine.")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The library of sparse products: find_package(Tessera), Tessera::sparse.")
 set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
+if(TESSERA_RELOCATABLE)
+  execute_process(COMMAND getconf GNU_LIBC_VERSION OUTPUT_VARIABLE glibc OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "glibc " "" glibc ${glibc})
+  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
+  set(CPACK_DEBIAN_PROGRAMS_PACKAGE_NAME tessera-with-libraries)
+  set(CPACK_DEBIAN_PROGRAMS_PACKAGE_DEPENDS "libc6 (>= ${glibc})")
+  set(CPACK_DEBIAN_PROGRAMS_PACKAGE_PROVIDES tessera)
+  set(CPACK_DEBIAN_PROGRAMS_PACKAGE_CONFLICTS tessera)
+endif()
 include(CPack)
