@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cmath>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -41,10 +40,11 @@ constexpr const char* fieldName = "DisplacementFieldTransform";
 /// "AffineTransform", "double", "3", "3"
 std::vector<std::string> partsOf(const std::string& className)
 {
-  std::vector<std::string> parts;
-  std::istringstream stream(className);
-  for (std::string part; std::getline(stream, part, '_');)
-    parts.push_back(part);
+  std::vector<std::string> parts; // at least one; a stream would lose parts without a word where memory ends
+  for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
+    end = className.find('_', start);
+    parts.push_back(className.substr(start, end == std::string::npos ? end : end - start));
+  }
   return parts;
 }
 
@@ -52,7 +52,7 @@ const Counterpart& counterpartOf(const ItkTransform& transform, std::size_t dime
                                  const std::string& path)
 {
   const std::vector<std::string> parts = partsOf(transform.className);
-  const std::string base = parts.empty() ? "" : parts[0], where = path + ": " + transform.className + ": ";
+  const std::string base = parts[0], where = path + ": " + transform.className + ": ";
   const std::size_t given = itkDimension(transform.className);
   if (given != 0 && given != dimension)
     throw Error(ExitCode::unreadableInput,

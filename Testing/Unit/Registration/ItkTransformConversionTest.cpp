@@ -184,6 +184,7 @@ TEST(ItkTransformConversion, WhatHasNoCounterpartIsAnErrorThatNamesWhatHas)
   };
   EXPECT_NE(failure({"ScaleTransform_double_3_3", {}, {}}).find("Known: TranslationTransform, "),
             std::string::npos);
+  EXPECT_NE(failure({"", {}, {}}).find("no such transform here"), std::string::npos);
   EXPECT_NE(failure({"AffineTransform_double_2_2", {0, 0}, {}}).find("a transform in 2D where 3D is needed"),
             std::string::npos);
   EXPECT_NE(failure({"AffineTransform_double_3_3", {0, 0}, {}}).find("2 fixed parameters. Allowed: 3."),
