@@ -71,8 +71,12 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& movi
     added.back().inSlices =
         std::make_shared<SliceWindowOnCuda<D>>(component, slicesAtOnce(batch, moving, room, interpolator));
   }
+  const std::size_t count = sources.size() + added.size();
+  const PixelType type = typeOfResult(batch, moving);
+  sources.reserve(count); // from here on nothing throws, so that both have as many elements
+  types.reserve(count);
   sources.insert(sources.end(), added.begin(), added.end());
-  types.resize(sources.size(), typeOfResult(batch, moving));
+  types.resize(count, type);
 }
 
 template void failForDevice(const ImageBatch<2>&, const std::string&, const RoomOnDevice&,
