@@ -12,18 +12,20 @@ bool isBox(const VoxelLattice<D>& lattice)
   return std::ranges::all_of(lattice.step, [](std::size_t step) { return step == 1; });
 }
 
+}
+
 template <int D>
-ImageGeometry<D> boxGeometry(const VoxelLattice<D>& lattice)
+ImageGeometry<D> geometryOf(const VoxelLattice<D>& lattice)
 {
   ImageGeometry<D> geometry = lattice.image->geometry;
   Vec<D> first;
-  for (int d = 0; d < D; ++d)
+  for (int d = 0; d < D; ++d) {
     first[d] = static_cast<double>(lattice.first[d]);
+    geometry.spacingMm[d] *= static_cast<double>(lattice.step[d]);
+  }
   geometry.originMm = lattice.image->geometry.pointFromIndex()(first);
   geometry.size = lattice.count;
   return geometry;
-}
-
 }
 
 template <int D>
@@ -37,7 +39,7 @@ std::optional<FieldMethod<D>> fieldOfLattice(const VoxelLattice<D>& lattice, con
   TransformChain<D> last;
   last.transform = chain.transform;
   const std::string name = form->fieldInterpolator();
-  const FieldMethods<D> methods(*registry, last, boxGeometry(lattice), name,
+  const FieldMethods<D> methods(*registry, last, geometryOf<D>(lattice), name,
                                 "(FieldInterpolator \"" + name + "\")");
   return methods.choose(device, FieldQuantity::displacements);
 }
@@ -55,6 +57,8 @@ const FieldMethod<D>* FieldOfLattice<D>::at(const SampleSet<D>& set)
   return method_ ? &*method_ : nullptr;
 }
 
+template ImageGeometry<2> geometryOf(const VoxelLattice<2>&);
+template ImageGeometry<3> geometryOf(const VoxelLattice<3>&);
 template class FieldOfLattice<2>;
 template class FieldOfLattice<3>;
 

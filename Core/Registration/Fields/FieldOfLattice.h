@@ -7,6 +7,10 @@
 
 namespace tessera {
 
+/// The positions of a lattice as the voxels of an image.
+template <int D>
+ImageGeometry<D> geometryOf(const VoxelLattice<D>&);
+
 /// The field that evaluates the last transform of a chain by tiles at the voxels of a lattice; nothing if the
 /// voxels go point by point. There is a field if the lattice is a box of voxels, the transform is a B-spline
 /// along the axes of the box, and its displacements are added to the result of the transforms before it.

@@ -1,25 +1,12 @@
 #include "Components/Metrics/Shared/FoldingLattice/FoldingLattice.h"
 
 #include "Core/Registration/Chain/JacobianAt.h"
+#include "Core/Registration/Fields/FieldOfLattice.h"
 
 #include <algorithm>
 
 namespace tessera {
 namespace {
-
-template <int D>
-ImageGeometry<D> geometryOf(const VoxelLattice<D>& lattice)
-{
-  ImageGeometry<D> geometry = lattice.image->geometry;
-  Vec<D> first;
-  for (int d = 0; d < D; ++d) {
-    first[d] = static_cast<double>(lattice.first[d]);
-    geometry.spacingMm[d] *= static_cast<double>(lattice.step[d]);
-  }
-  geometry.originMm = lattice.image->geometry.pointFromIndex()(first);
-  geometry.size = lattice.count;
-  return geometry;
-}
 
 /// The spatial Jacobian of linear transforms.
 template <int D>
@@ -42,7 +29,7 @@ std::optional<FoldingLattice<D>> foldingLattice(const VoxelLattice<D>& lattice,
   const FieldForm<D>* form = chain.transform->field();
   if (!form || (chain.initial && chain.combination == Combination::compose))
     return {};
-  const std::optional<AlignedField<D>> field = form->alignedField(geometryOf(lattice));
+  const std::optional<AlignedField<D>> field = form->alignedField(geometryOf<D>(lattice));
   if (!field || field->order != 3
       || std::ranges::any_of(field->axes, [](const FieldAxis& axis) { return axis.points < 4; }))
     return {};
