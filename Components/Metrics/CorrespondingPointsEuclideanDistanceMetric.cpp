@@ -18,6 +18,7 @@ const Parameter<double>& pointErrorInMm()
                       "error e of the points: a distance d counts as sqrt(d^2 + e^2) - e, so that pairs "
                       "nearer than e pull weakly; 0: as elastix does, all pull alike");
     row.minimum = 0;
+    row.maximum = 1000; // beyond it the difference of two large numbers is left
     return row;
   }();
   return parameter;
