@@ -240,10 +240,11 @@ void compareLabels(const CompareOptions& options, Comparisons& result, RunLog& l
                     {"dice", s.dice},
                     {"hausdorff95Mm", json(s.hausdorff95Mm)},
                     {"meanSurfaceDistanceMm", json(s.meanSurfaceDistanceMm)}});
-    const char* missing = "none: an image lacks it";
+    const auto mm = [](const auto& distance) {
+      return distance ? decimals(*distance, 6) + " mm" : std::string("none (an image lacks it)");
+    };
     result.text += "Label " + std::to_string(label) + ": Dice " + decimals(s.dice, 6) + ", Hausdorff 95 % "
-                   + number(s.hausdorff95Mm, missing) + " mm, mean surface distance "
-                   + number(s.meanSurfaceDistanceMm, missing) + " mm\n";
+                   + mm(s.hausdorff95Mm) + ", mean surface distance " + mm(s.meanSurfaceDistanceMm) + "\n";
     mean += s.dice / static_cast<double>(scores.size());
   }
   result.json["labels"] = std::move(list);
