@@ -97,7 +97,7 @@ const ComponentDescription& TransformFoldingPenalty<D>::description()
 template <int D>
 TermTime TransformFoldingPenalty<D>::timeOf(const TermSize& size) const
 {
-  // Of a sample. Without masks the voxels of a lattice go axis by axis.
+  // These are times of a sample. Without masks the voxels of a lattice go axis by axis.
   const bool byAxes = size.isLattice && !size.hasMasks;
   const double cpu = size.isLinear ? (D == 2 ? 14 : 20)
                      : byAxes      ? (D == 2 ? 20 : 44)
@@ -140,12 +140,12 @@ FoldingLatticeOnCpu<D>* TransformFoldingPenalty<D>::onLattice(const Context& con
                                                               const SampleSet<D>& samples)
 {
   const auto* lattice = std::get_if<VoxelLattice<D>>(&samples);
-  if (!lattice || level_.movingMask)
+  if (!lattice)
     return nullptr;
   if (askedLattice_ != *lattice) {
     askedLattice_ = *lattice;
     onLattice_.reset();
-    if (const auto found = foldingLattice<D>(*lattice, *level_.chain))
+    if (const auto found = foldingLattice<D>(*lattice, level_))
       onLattice_.emplace(context, *found, *level_.chain, toleratedLogVolumes_[level_.level]);
   }
   return onLattice_ ? &*onLattice_ : nullptr;

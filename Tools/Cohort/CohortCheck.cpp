@@ -41,7 +41,7 @@ struct SharedCpu {
   {
   }
 
-  /// Of all rows, which take `sum` seconds one after the other and `largest` at most.
+  /// The time of all rows, which take `sum` seconds one after the other, the longest of them `largest`.
   double seconds(double sum, double largest) const
   {
     return std::max(sum / std::min(jobs, threads), largest);

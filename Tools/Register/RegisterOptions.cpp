@@ -71,8 +71,7 @@ ProgramText registerText()
        {"Looking and checking",
         {ownOption("check", "",
                    "check the files and parameters, tell the memory and the time that the run will take, and "
-                   "register "
-                   "nothing"),
+                   "register nothing"),
          ownOption("report", "",
                    "write report.html into the output folder, too: a page with slices before and after, maps "
                    "of the deformation, curves of the metric and the figures of run.json"),

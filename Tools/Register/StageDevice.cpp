@@ -174,7 +174,7 @@ struct Prediction {
   }
 };
 
-/// What is predicted for the stages with "auto".
+/// The device that is predicted to be faster for the stages with "auto".
 struct FasterDevice {
   bool isCpu = false;
   std::string text; // both predictions; empty: nobody has a choice

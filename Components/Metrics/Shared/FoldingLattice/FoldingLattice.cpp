@@ -23,11 +23,11 @@ Matrix<D> constantJacobian(const TransformChain<D>& chain)
 }
 
 template <int D>
-std::optional<FoldingLattice<D>> foldingLattice(const VoxelLattice<D>& lattice,
-                                                const TransformChain<D>& chain)
+std::optional<FoldingLattice<D>> foldingLattice(const VoxelLattice<D>& lattice, const TermLevel<D>& level)
 {
+  const TransformChain<D>& chain = *level.chain;
   const FieldForm<D>* form = chain.transform->field();
-  if (!form || (chain.initial && chain.combination == Combination::compose))
+  if (level.movingMask || !form || (chain.initial && chain.combination == Combination::compose))
     return {};
   const std::optional<AlignedField<D>> field = form->alignedField(geometryOf<D>(lattice));
   if (!field || field->order != 3
@@ -40,7 +40,7 @@ std::optional<FoldingLattice<D>> foldingLattice(const VoxelLattice<D>& lattice,
   return found;
 }
 
-template std::optional<FoldingLattice<2>> foldingLattice(const VoxelLattice<2>&, const TransformChain<2>&);
-template std::optional<FoldingLattice<3>> foldingLattice(const VoxelLattice<3>&, const TransformChain<3>&);
+template std::optional<FoldingLattice<2>> foldingLattice(const VoxelLattice<2>&, const TermLevel<2>&);
+template std::optional<FoldingLattice<3>> foldingLattice(const VoxelLattice<3>&, const TermLevel<3>&);
 
 }

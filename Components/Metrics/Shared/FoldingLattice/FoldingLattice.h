@@ -26,9 +26,9 @@ struct FoldingLattice {
   bool beforeIsConstant = true;
 };
 
-/// Empty if the samples go point by point: the B-spline is not cubic, is composed with transforms before it,
-/// or its grid does not run along the lattice's axes.
+/// Empty if the samples go point by point: there is a moving mask, the B-spline is not cubic, is composed
+/// with transforms before it, or its grid does not run along the lattice's axes.
 template <int D>
-std::optional<FoldingLattice<D>> foldingLattice(const VoxelLattice<D>&, const TransformChain<D>&);
+std::optional<FoldingLattice<D>> foldingLattice(const VoxelLattice<D>&, const TermLevel<D>&);
 
 }

@@ -24,7 +24,7 @@ struct VoxelWeights {
     axisWeights<3, double>(support, weights);
     axisDerivatives<3, double>(support, slopes);
   }
-  /// Those of control point `point`, which must be in the support.
+  /// The weight of control point `point`, which must be in the support, and its derivative.
   __device__ double weightOf(int point) const { return at(weights, point - start); }
   __device__ double slopeOf(int point) const { return at(slopes, point - start); }
 
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(threads) sumLines(const __grid_constant__ Fold
   }
 }
 
-/// What the voxels of a segment of a row leave for its control points.
+/// Each voxel of a segment of a row leaves its covectors and weights here for the control points.
 template <int D>
 struct SegmentOfRow {
   double covectors[D * D][threads], weights[taps][threads], slopes[taps][threads];

@@ -50,8 +50,8 @@ std::optional<FoldingLattice<D>> FoldingLatticeOnCuda<D>::latticeOf(const VoxelL
                                                                     const TermLevel<D>& level)
 {
   std::optional<FoldingLattice<D>> found;
-  if (level.slabs == 1 && !level.movingMask)
-    found = foldingLattice<D>(lattice, *level.chain);
+  if (level.slabs == 1)
+    found = foldingLattice<D>(lattice, level);
   if (found && foldingSharedBytes<D>(found->field.axes[0].points) > maxSharedBytes)
     found.reset();
   return found;

@@ -11,8 +11,8 @@ namespace tessera {
 template <int D>
 class FoldingLatticeOnCuda {
 public:
-  /// As foldingLattice. Empty, too, if the device goes through the level in slabs, because its memory is
-  /// short then, or if the lines of a row do not fit into shared memory.
+  /// Returns what foldingLattice does, and nothing if the device goes through the level in slabs, because its
+  /// memory is short then, or if the lines of a row do not fit into shared memory.
   static std::optional<FoldingLattice<D>> latticeOf(const VoxelLattice<D>&, const TermLevel<D>&);
 
   /// Takes the memory.

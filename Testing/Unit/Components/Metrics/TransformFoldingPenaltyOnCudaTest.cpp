@@ -22,7 +22,7 @@ template <int D>
 void expectTheCpusResults(const TermScene<D>& scene, const std::string& what)
 {
   SCOPED_TRACE(what);
-  EXPECT_TRUE(foldingLattice<D>(std::get<VoxelLattice<D>>(scene.lattice(1)), *scene.chain));
+  EXPECT_TRUE(foldingLattice<D>(std::get<VoxelLattice<D>>(scene.lattice(1)), scene.level));
   const Context onCuda = makeContext({DeviceKind::cuda, 0}, 1);
   const TermEvaluation cpu = evaluateOn<D>(Context{}, scene), cuda = evaluateOn<D>(onCuda, scene),
                        again = evaluateOn<D>(onCuda, scene);

@@ -245,7 +245,7 @@ TEST(TransformFoldingPenaltyTest, GoesAxisByAxisWhereACubicBSplineIsAlongTheLatt
   std::size_t byAxes = 0;
   forEachBendingScene<3>([&](const TermScene<3>& scene, const std::string& what) {
     const bool found =
-        foldingLattice<3>(std::get<VoxelLattice<3>>(scene.lattice(2)), *scene.chain).has_value();
+        foldingLattice<3>(std::get<VoxelLattice<3>>(scene.lattice(2)), scene.level).has_value();
     EXPECT_EQ(found, what == "B-spline of order 3" || what == "B-spline added to affine") << what;
     byAxes += found;
   });
@@ -255,7 +255,7 @@ TEST(TransformFoldingPenaltyTest, GoesAxisByAxisWhereACubicBSplineIsAlongTheLatt
   twoSplines.useAsInitial(Combination::add);
   useBSpline<3>(twoSplines, 3, false);
   expectThatOfItsPoints<3>(twoSplines, "added to a B-spline");
-  EXPECT_TRUE(foldingLattice<3>(std::get<VoxelLattice<3>>(twoSplines.lattice(1)), *twoSplines.chain));
+  EXPECT_TRUE(foldingLattice<3>(std::get<VoxelLattice<3>>(twoSplines.lattice(1)), twoSplines.level));
 }
 
 TEST(TransformFoldingPenaltyTest, RepeatsItsBitsForAnyThreadCount)
