@@ -15,7 +15,6 @@ public:
   /// if these transforms are not linear, 4 D^2.
   FoldingLatticeOnCpu(const Context&, const FoldingLattice<D>&, const TransformChain<D>&, double tolerated);
 
-  const VoxelLattice<D>& lattice() const { return of_.lattice; }
   /// Overwrites `gradient` unless it is empty.
   TermValue evaluate(const Context&, std::span<const double> parameters, std::span<double> gradient);
 

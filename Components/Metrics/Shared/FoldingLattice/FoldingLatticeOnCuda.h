@@ -18,7 +18,6 @@ public:
   /// Takes the memory.
   FoldingLatticeOnCuda(const Context&, const FoldingLattice<D>&, double tolerated);
 
-  const VoxelLattice<D>& lattice() const { return of_.lattice; }
   /// The chain ends in the B-spline, `before` is the rest of it. The result must be zero, and `gradient`, on
   /// the device, is overwritten unless it is empty.
   void enqueue(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>& chain, const ChainOnCuda<D>& before,
