@@ -1,6 +1,7 @@
 #include "Tools/Bench/BenchClock.h"
 
 #include "Core/Compute/Threads/Parallel.h"
+#include "Tools/Common/Calibration.h"
 
 #include <chrono>
 #include <cstring>
@@ -14,7 +15,7 @@ constexpr std::size_t flushBytes = std::size_t{256} << 20;
 
 std::string cpuText(int threads)
 {
-  return "cpu, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  return "cpu, " + threadsText(threads);
 }
 
 std::string measuredDevice(const Context& context)

@@ -207,9 +207,9 @@ void logTime(const std::vector<StageWork>& works, const RegisterOptions& options
   const Prediction all(calibration, works, options);
   log.info("Time: " + std::string(run.mayEndEarly ? "at most " : "about ") + timeText(run.seconds) + " on "
            + (run.onCuda ? "CUDA" : "the CPU") + ", reading and writing not counted. The CPU with "
-           + std::to_string(options.threads) + (options.threads == 1 ? " thread" : " threads") + " takes "
-           + timeText(all.onCpu) + ", an " + calibration.gpu + " " + timeText(all.onCuda) + ", of which "
-           + timeText(all.start) + " to start it (" + calibration.source + ").");
+           + threadsText(options.threads) + " takes " + timeText(all.onCpu) + ", an " + calibration.gpu + " "
+           + timeText(all.onCuda) + ", of which " + timeText(all.start) + " to start it ("
+           + calibration.source + ").");
   log.detail("Predicted seconds: " + decimals(run.seconds, 6) + "; on the CPU " + decimals(all.onCpu, 6)
              + ", on CUDA " + decimals(all.onCuda, 6) + ", of which " + decimals(all.start, 6)
              + " to start it."); // for Testing/Benchmarks

@@ -109,9 +109,9 @@ std::string predictedTimeText(const CsrMatrix<V>& a, const CsrMatrix<V>& b, int 
   const Context host{{}, threads};
   const ProductWork work = productWork(host, a, b, sizeof(V));
   return "Time: about " + decimals(cpuSeconds(calibration, work, threads), 4) + " s on the CPU with "
-         + std::to_string(threads) + (threads == 1 ? " thread, " : " threads, ")
-         + decimals(cudaSeconds(calibration, work, threads), 4) + " s on an " + calibration.gpu + " and "
-         + decimals(calibration.cudaStartSeconds, 1) + " s to start it (" + calibration.source + ").";
+         + threadsText(threads) + ", " + decimals(cudaSeconds(calibration, work, threads), 4) + " s on an "
+         + calibration.gpu + " and " + decimals(calibration.cudaStartSeconds, 1) + " s to start it ("
+         + calibration.source + ").";
 }
 
 #define TESSERA_FOR_VALUE(V)                                                                                 \
