@@ -1,7 +1,7 @@
 #include "Components/Metrics/KNNGraphAlphaMutualInformation.h"
 
 #include "Components/Interpolators/BSplineInterpolator.h"
-#include "Components/Metrics/Shared/NeighbourGraphOnCuda.h"
+#include "Components/Metrics/Shared/NeighbourGraphs/NeighbourGraphOnCuda.h"
 #include "Components/Metrics/Shared/SumsOnCuda.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Threads/Parallel.h"

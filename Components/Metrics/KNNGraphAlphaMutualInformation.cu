@@ -1,5 +1,5 @@
 #include "Components/Metrics/Shared/BlockSum.cuh"
-#include "Components/Metrics/Shared/NeighbourGraphOnCuda.h"
+#include "Components/Metrics/Shared/NeighbourGraphs/NeighbourGraphOnCuda.h"
 #include "Components/Metrics/Shared/SumsOnCuda.cuh"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"

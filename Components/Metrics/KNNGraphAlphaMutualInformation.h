@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/NeighbourSearch.h"
+#include "Components/Metrics/Shared/NeighbourGraphs/NeighbourSearch.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
 #include "Core/Registration/FeatureTerm.h"
 #include "Core/Registration/Samples/StripePlan.h"

@@ -1,7 +1,7 @@
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 
-#include "Components/Metrics/Shared/LocalCorrelationOnCuda.h"
-#include "Components/Metrics/Shared/WindowSums.h"
+#include "Components/Metrics/Shared/LocalWindows/LocalCorrelationOnCuda.h"
+#include "Components/Metrics/Shared/LocalWindows/WindowSums.h"
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Registration/Terms/ImageTerm.h"

@@ -1,9 +1,9 @@
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 
 #include "Components/Metrics/Shared/BlockSum.cuh"
-#include "Components/Metrics/Shared/LocalCorrelationOnCuda.h"
-#include "Components/Metrics/Shared/SmallWindowSums.cuh"
-#include "Components/Metrics/Shared/WindowSums.cuh"
+#include "Components/Metrics/Shared/LocalWindows/LocalCorrelationOnCuda.h"
+#include "Components/Metrics/Shared/LocalWindows/SmallWindowSums.cuh"
+#include "Components/Metrics/Shared/LocalWindows/WindowSums.cuh"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Metrics/Shared/IntensityUnit.h"
-#include "Components/Metrics/Shared/LocalWindow.h"
+#include "Components/Metrics/Shared/LocalWindows/LocalWindow.h"
 #include "Core/Registration/Metric.h"
 
 #include <vector>
@@ -46,7 +46,7 @@ private:
   std::vector<double> noises_;       // one a level, shares of the intensity ranges
   std::size_t level_ = 0;
   IntensityUnit fixed_, moving_;
-  std::vector<float> p_, q_, r_; // of the slopes, at each position
+  std::vector<float> p_, q_, r_; // factors of the slopes, at each position
 };
 
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "Components/Metrics/Shared/RigidityImages.h"
-#include "Components/Metrics/Shared/RigidityOnCpu.h"
-#include "Components/Metrics/Shared/RigidityOnCuda.h"
+#include "Components/Metrics/Shared/Rigidity/RigidityImages.h"
+#include "Components/Metrics/Shared/Rigidity/RigidityOnCpu.h"
+#include "Components/Metrics/Shared/Rigidity/RigidityOnCuda.h"
 #include "Components/Transforms/BSplineTransform.h"
 #include "Core/Registration/CostTerm.h"
 
@@ -56,8 +56,8 @@ private:
   const BSplineTransform<D>* transform_ = nullptr;
   RigidityWeights weights_{};                        // those of the level; 0: the condition is not used
   std::array<bool, rigidity::conditions> isShown_{}; // whether the table has its value
-  std::array<double, rigidity::conditions> values_{}, norms_{}; // of the last evaluation with a gradient
-  std::vector<double> rigidities_;                              // of the control points, on the CPU
+  std::array<double, rigidity::conditions> values_{}, norms_{}; // at the last evaluation with a gradient
+  std::vector<double> rigidities_;                              // at the control points, on the CPU
   std::optional<RigidityOnCpu<D>> onCpu_;
   std::optional<RigidityOnCuda<D>> onCuda_;
 };

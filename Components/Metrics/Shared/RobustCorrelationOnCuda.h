@@ -29,7 +29,7 @@ private:
 
   RobustLineSearch search_;
   PairUnits units_;
-  IntensityPairs pairs_; // of the last accumulate
+  IntensityPairs pairs_; // those of the last accumulate
   Buffer<RobustLineSums> ofBlocks_;
   Buffer<RobustLine> line_;
 };

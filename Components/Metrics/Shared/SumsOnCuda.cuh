@@ -33,21 +33,38 @@ __global__ void __launch_bounds__(threads)
   partials[blockIdx.x] = own;
 }
 
-/// One block adds all partial sums, at most 1056 of 16 to 48 bytes each, in their order.
-template <class Formula>
-__global__ void __launch_bounds__(threads)
-    finishSums(Formula formula, const PartialSums<Formula>* partials, unsigned count,
-               typename Formula::Table* table, MetricResult* result)
+/// One block adds the sums of all blocks, at most 1056 of 16 to 56 bytes each, in their order, and thread 0
+/// does act(sums).
+template <class Sums, class Act>
+__global__ void __launch_bounds__(threads) sumBlocks(const Sums* ofBlocks, unsigned count, Act act)
 {
-  PartialSums<Formula> own;
-  for (unsigned p = threadIdx.x; p < count; p += blockDim.x)
-    own.add(partials[p]);
+  Sums own;
+  for (unsigned b = threadIdx.x; b < count; b += blockDim.x)
+    own.add(ofBlocks[b]);
   own = sumOfBlock(own);
-  if (threadIdx.x != 0)
-    return;
-  *table = formula.finish(own.sums, static_cast<std::size_t>(own.valid));
-  *result = {formula.value(*table), static_cast<unsigned long long>(own.valid)};
+  if (threadIdx.x == 0)
+    act(own);
 }
+
+template <class Sums, class Act>
+void addBlocks(Context& context, const Sums* ofBlocks, unsigned blocks, const Act& act)
+{
+  sumBlocks<<<1, threads, 0, cudaStreamOf(context)>>>(ofBlocks, blocks, act);
+  checkLaunch("sum of the sums of blocks");
+}
+
+template <class Formula>
+struct Finish {
+  Formula formula;
+  typename Formula::Table* table;
+  MetricResult* result;
+
+  __device__ void operator()(const PartialSums<Formula>& found) const
+  {
+    *table = formula.finish(found.sums, static_cast<std::size_t>(found.valid));
+    *result = {formula.value(*table), static_cast<unsigned long long>(found.valid)};
+  }
+};
 
 /// Computes the slopes; reads 8 bytes a sample and writes 4.
 template <class Formula>
@@ -83,9 +100,8 @@ void SumsOnCuda<Formula>::accumulate(Context& context, const IntensityPairs& pai
 template <class Formula>
 void SumsOnCuda<Formula>::finish(Context& context, MetricResult* result)
 {
-  sums::finishSums<<<1, sums::threads, 0, cudaStreamOf(context)>>>(
-      formula_, partials_.span().data(), partialCount_, table_.span().data(), result);
-  checkLaunch("sum of partial sums");
+  sums::addBlocks(context, partials_.span().data(), partialCount_,
+                  sums::Finish<Formula>{formula_, table_.span().data(), result});
 }
 
 template <class Formula>

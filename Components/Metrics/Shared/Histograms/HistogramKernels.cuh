@@ -1,9 +1,9 @@
 #pragma once
 
 #include "Components/Metrics/Shared/Histograms/CountingPlan.h"
-#include "Components/Metrics/Shared/KeptPairs.cuh"
-#include "Components/Metrics/Shared/PairKernels.cuh"
+#include "Components/Metrics/Shared/Histograms/KeptPairs.cuh"
 #include "Components/Metrics/Shared/Histograms/ParzenLookup.h"
+#include "Components/Metrics/Shared/PairKernels.cuh"
 
 namespace tessera {
 

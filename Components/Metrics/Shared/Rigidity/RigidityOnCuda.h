@@ -1,8 +1,8 @@
 #pragma once
 
-#include "Components/Metrics/Shared/RigidityImages.h"
-#include "Components/Metrics/Shared/RigidityKernels.h"
-#include "Components/Metrics/Shared/RigidityOnCpu.h"
+#include "Components/Metrics/Shared/Rigidity/RigidityImages.h"
+#include "Components/Metrics/Shared/Rigidity/RigidityKernels.h"
+#include "Components/Metrics/Shared/Rigidity/RigidityOnCpu.h"
 #include "Components/Transforms/BSplineTransform.h"
 #include "Core/Compute/Memory/PinnedValues.h"
 
@@ -19,7 +19,7 @@ public:
   /// Coefficients and gradient lie on the device. The gradient is overwritten unless it is empty.
   void enqueue(Context&, std::span<const double> coefficients, const RigidityWeights&,
                std::span<double> gradient);
-  /// What enqueue found, after the stream's wait.
+  /// The result of enqueue; valid once the stream has been waited for.
   const RigiditySums& sums() const { return found_[0].sums; }
 
 private:

@@ -12,7 +12,7 @@ namespace tessera {
 /// of the lattice are not in it.
 struct LocalWindow {
   std::array<int, 3> radius{};                // positions on either side; 0 along an axis that is missing
-  std::array<std::vector<double>, 3> weights; // of offsets -radius to radius, sum 1; empty: a box
+  std::array<std::vector<double>, 3> weights; // at offsets -radius to radius, sum 1; empty: a box
 
   /// The shared memory of a block of threads holds a tile of positions with so many around it.
   static constexpr int maxRadiusOnCuda = 16;

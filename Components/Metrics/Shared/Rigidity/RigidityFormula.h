@@ -86,7 +86,7 @@ struct RigidityGrid {
   }
 };
 
-/// What an evaluation finds.
+/// The result of an evaluation.
 struct RigiditySums {
   /// Over all control points: sums of the rigidity times each condition, and the sum of the rigidity.
   double ofPoints[rigidity::conditions + 1] = {};

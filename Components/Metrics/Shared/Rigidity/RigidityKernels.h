@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/RigidityFormula.h"
+#include "Components/Metrics/Shared/Rigidity/RigidityFormula.h"
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.h"
 #include "Core/Compute/Context.h"
 #include "Core/Compute/Cuda/CudaOnly.h"

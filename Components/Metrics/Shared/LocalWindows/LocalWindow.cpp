@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/LocalWindow.h"
+#include "Components/Metrics/Shared/LocalWindows/LocalWindow.h"
 
 #include <cmath>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/RigidityImages.h"
+#include "Components/Metrics/Shared/Rigidity/RigidityImages.h"
 
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Threads/Parallel.h"

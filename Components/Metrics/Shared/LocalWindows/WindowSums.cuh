@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/LocalWindow.h"
+#include "Components/Metrics/Shared/LocalWindows/LocalWindow.h"
 #include "Core/Compute/Cuda/Cuda.cuh"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/RigidityKernels.h"
+#include "Components/Metrics/Shared/Rigidity/RigidityKernels.h"
 
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 #include "Core/Compute/Cuda/Reduction.cuh"

@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/NeighbourSearch.h"
+#include "Components/Metrics/Shared/NeighbourGraphs/NeighbourSearch.h"
 
 #include "Core/Compute/Threads/Parallel.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/LocalWindow.h"
+#include "Components/Metrics/Shared/LocalWindows/LocalWindow.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Memory/Buffer.h"
@@ -51,10 +51,10 @@ private:
 
   LocalWindow window_;
   UnitPairs units_;
-  unsigned blocks_ = 0; // of the last accumulate
+  unsigned blocks_ = 0; // in the last accumulate
   Buffer<float> pulled_;
   Buffer<Correlations> ofBlocks_;
-  Buffer<float> factor_; // of all slopes
+  Buffer<float> factor_; // common to all slopes
 };
 
 }

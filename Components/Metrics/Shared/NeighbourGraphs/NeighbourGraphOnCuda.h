@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/NeighbourGraph.h"
+#include "Components/Metrics/Shared/NeighbourGraphs/NeighbourGraph.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/Terms/ComparisonOnCuda.h"
 
@@ -23,7 +23,7 @@ public:
   {
   }
 
-  /// Takes the memory for so many samples. `compare` does it where nobody did.
+  /// Takes the memory for so many samples. `compare` takes it if this was not called.
   void reserve(const Context& context, std::size_t samples) const
   {
     grown(context, features_, settings_.features() * samples);

@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/RigidityOnCpu.h"
+#include "Components/Metrics/Shared/Rigidity/RigidityOnCpu.h"
 
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Threads/Parallel.h"

@@ -1,12 +1,11 @@
 #include "Components/Metrics/Shared/RobustCorrelationOnCuda.h"
 
-#include "Components/Metrics/Shared/BlockSum.cuh"
-#include "Components/Metrics/Shared/PairKernels.cuh"
+#include "Components/Metrics/Shared/SumsOnCuda.cuh"
 
 namespace tessera {
 namespace {
 
-constexpr int threads = 256;
+using sums::addBlocks, sums::threads;
 
 /// Each block writes the sums over its pairs: every stride-th one. Reads 8 bytes a pair.
 template <LineCurvature Kind>
@@ -22,18 +21,6 @@ __global__ void __launch_bounds__(threads)
   own = sumOfBlock(own);
   if (threadIdx.x == 0)
     ofBlocks[blockIdx.x] = own;
-}
-
-/// One block adds the sums of all blocks in their order, and thread 0 does act(sums).
-template <class Act>
-__global__ void __launch_bounds__(threads) sumBlocks(const RobustLineSums* ofBlocks, unsigned count, Act act)
-{
-  RobustLineSums own;
-  for (unsigned b = threadIdx.x; b < count; b += blockDim.x)
-    own.add(ofBlocks[b]);
-  own = sumOfBlock(own);
-  if (threadIdx.x == 0)
-    act(own);
 }
 
 struct BeginNext {
@@ -59,13 +46,6 @@ struct Finish {
     *result = {finishLine(*line, sums), static_cast<unsigned long long>(sums.pairs)};
   }
 };
-
-template <class Act>
-void addBlocks(Context& context, const RobustLineSums* ofBlocks, unsigned blocks, const Act& act)
-{
-  sumBlocks<<<1, threads, 0, cudaStreamOf(context)>>>(ofBlocks, blocks, act);
-  checkLaunch("sums for the line between intensities");
-}
 
 /// Reads 8 bytes a pair and writes 4.
 __global__ void __launch_bounds__(threads)

@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/WindowSums.h"
+#include "Components/Metrics/Shared/LocalWindows/WindowSums.h"
 
 #include "Core/Compute/HostDevice.h"
 

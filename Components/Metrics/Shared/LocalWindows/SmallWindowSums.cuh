@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/WindowSums.cuh"
+#include "Components/Metrics/Shared/LocalWindows/WindowSums.cuh"
 
 // The sums of WindowSums.cuh over boxes that reach equally few positions along x and y, by warps that share
 // no memory. Sources and sinks are the same.

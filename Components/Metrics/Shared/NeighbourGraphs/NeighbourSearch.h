@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/Shared/NeighbourGraph.h"
+#include "Components/Metrics/Shared/NeighbourGraphs/NeighbourGraph.h"
 #include "Core/Compute/Context.h"
 
 #include <array>

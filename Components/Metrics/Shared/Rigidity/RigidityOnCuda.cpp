@@ -1,4 +1,4 @@
-#include "Components/Metrics/Shared/RigidityOnCuda.h"
+#include "Components/Metrics/Shared/Rigidity/RigidityOnCuda.h"
 
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 
