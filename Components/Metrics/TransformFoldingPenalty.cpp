@@ -132,23 +132,16 @@ void TransformFoldingPenalty<D>::endLevel()
 {
   onCuda_.reset();
   onLattice_.reset();
-  askedLattice_.reset();
 }
 
 template <int D>
 FoldingLatticeOnCpu<D>* TransformFoldingPenalty<D>::onLattice(const Context& context,
                                                               const SampleSet<D>& samples)
 {
-  const auto* lattice = std::get_if<VoxelLattice<D>>(&samples);
-  if (!lattice)
-    return nullptr;
-  if (askedLattice_ != *lattice) {
-    askedLattice_ = *lattice;
-    onLattice_.reset();
-    if (const auto found = foldingLattice<D>(*lattice, level_))
-      onLattice_.emplace(context, *found, *level_.chain, toleratedLogVolumes_[level_.level]);
-  }
-  return onLattice_ ? &*onLattice_ : nullptr;
+  return onLattice_.of(std::get_if<VoxelLattice<D>>(&samples), [&](const auto& lattice, auto& made) {
+    if (const auto found = foldingLattice<D>(lattice, level_))
+      made.emplace(context, *found, *level_.chain, toleratedLogVolumes_[level_.level]);
+  });
 }
 
 /// A list of points as it is; of a lattice the positions that count.

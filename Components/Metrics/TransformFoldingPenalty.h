@@ -4,6 +4,7 @@
 #include "Components/Metrics/Shared/JetPenaltyOnCuda.h"
 #include "Components/Metrics/Shared/MeanOverSamples.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
+#include "Core/Registration/Samples/MadeForLattice.h"
 #include "Core/Registration/Terms/ValidSampleRule.h"
 
 namespace tessera {
@@ -49,8 +50,7 @@ private:
   ChainAtParameters<D> chain_;
   MeanOverSamples<D> mean_;
   SampleSet<D> fewer_;
-  std::optional<VoxelLattice<D>> askedLattice_; // that onLattice_ was made for
-  std::optional<FoldingLatticeOnCpu<D>> onLattice_;
+  MadeForLattice<D, FoldingLatticeOnCpu<D>> onLattice_;
   std::optional<JetPenaltyOnCuda<D>> onCuda_; // none: on the CPU
 };
 

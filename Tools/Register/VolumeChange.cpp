@@ -1,5 +1,6 @@
 #include "Tools/Register/VolumeChange.h"
 
+#include "Core/Registration/Fields/FieldOfLattice.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Tools/Common/RunLog.h"
 
@@ -11,20 +12,6 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t wantedVoxels = 300'000; // rounding of the step makes it 10^6 at most
-
-template <int D>
-ImageGeometry<D> geometryOf(const VoxelLattice<D>& lattice)
-{
-  ImageGeometry<D> geometry = lattice.image->geometry;
-  Vec<D> first;
-  for (int d = 0; d < D; ++d) {
-    first[d] = static_cast<double>(lattice.first[d]);
-    geometry.size[d] = lattice.count[d];
-    geometry.spacingMm[d] *= static_cast<double>(lattice.step[d]);
-  }
-  geometry.originMm = lattice.image->geometry.pointFromIndex()(first);
-  return geometry;
-}
 
 /// Drops the voxels that the mask does not contain.
 template <int D>

@@ -28,15 +28,12 @@ template <int D>
 FoldingLatticeOnCuda<D>* JetPenaltyOnCuda<D>::onLattice(const Context& context,
                                                         const VoxelLattice<D>* lattice)
 {
-  if (!lattice || formula_ != JetFormula::folding)
+  if (formula_ != JetFormula::folding)
     return nullptr;
-  if (askedLattice_ != *lattice) {
-    askedLattice_ = *lattice;
-    onLattice_.reset();
-    if (const auto found = FoldingLatticeOnCuda<D>::latticeOf(*lattice, level_))
-      onLattice_.emplace(context, *found, toleratedLogVolume_);
-  }
-  return onLattice_ ? &*onLattice_ : nullptr;
+  return onLattice_.of(lattice, [&](const auto& asked, auto& made) {
+    if (const auto found = FoldingLatticeOnCuda<D>::latticeOf(asked, level_))
+      made.emplace(context, *found, toleratedLogVolume_);
+  });
 }
 
 template <int D>

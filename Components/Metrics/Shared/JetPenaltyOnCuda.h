@@ -5,6 +5,7 @@
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Registration/CostTerm.h"
+#include "Core/Registration/Samples/MadeForLattice.h"
 #include "Core/Registration/Samples/SamplesForCuda.h"
 
 namespace tessera {
@@ -18,7 +19,7 @@ public:
   /// CUDA form.
   JetPenaltyOnCuda(const Context&, const TermLevel<D>&, JetFormula, double toleratedLogVolume = 0);
 
-  /// Takes the memory for samples. `enqueue` does it where nobody did.
+  /// Takes the memory for samples. `enqueue` takes it if this was not called.
   void reserve(const Context&, const ExpectedSamples<D>&);
 
   /// These do the work of TermOnCuda, but accept any number of valid samples.
@@ -39,8 +40,7 @@ private:
   std::shared_ptr<const Buffer<std::uint8_t>> movingMaskVoxels_;
   MaskOnCuda<D> movingMask_;
 
-  std::optional<VoxelLattice<D>> askedLattice_; // that onLattice_ was made for
-  std::optional<FoldingLatticeOnCuda<D>> onLattice_;
+  MadeForLattice<D, FoldingLatticeOnCuda<D>> onLattice_;
 
   // These are kept only to avoid new allocations in each evaluation.
   Buffer<JetSums<D>> result_;

@@ -47,14 +47,9 @@ std::optional<FieldMethod<D>> fieldOfLattice(const VoxelLattice<D>& lattice, con
 template <int D>
 const FieldMethod<D>* FieldOfLattice<D>::at(const SampleSet<D>& set)
 {
-  const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
-  if (!lattice)
-    return nullptr;
-  if (lattice_ != *lattice) {
-    method_ = fieldOfLattice<D>(*lattice, *level_.chain, level_.registry, device_);
-    lattice_ = *lattice;
-  }
-  return method_ ? &*method_ : nullptr;
+  return method_.of(std::get_if<VoxelLattice<D>>(&set), [&](const auto& lattice, auto& method) {
+    method = fieldOfLattice<D>(lattice, *level_.chain, level_.registry, device_);
+  });
 }
 
 template ImageGeometry<2> geometryOf(const VoxelLattice<2>&);

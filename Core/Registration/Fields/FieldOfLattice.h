@@ -2,6 +2,7 @@
 
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/Fields/FieldMethods.h"
+#include "Core/Registration/Samples/MadeForLattice.h"
 
 #include <optional>
 
@@ -31,8 +32,7 @@ public:
 private:
   TermLevel<D> level_;
   DeviceKind device_;
-  std::optional<VoxelLattice<D>> lattice_; // the lattice that method_ belongs to
-  std::optional<FieldMethod<D>> method_;
+  MadeForLattice<D, FieldMethod<D>> method_;
 };
 
 }

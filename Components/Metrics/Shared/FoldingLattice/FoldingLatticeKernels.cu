@@ -188,8 +188,7 @@ __global__ void __launch_bounds__(threads)
       __syncthreads();
     }
   }
-  double totals[3] = {sums[0], sums[1], sums[2]};
-  addGridSums(totals, scratch, &result->blocksDone, result->sums);
+  addGridSums(sums, scratch, &result->blocksDone, result->sums);
 }
 
 /// The adjoint of sumLines.

@@ -12,17 +12,17 @@ template <int D>
 struct FoldingLatticeOnDevice {
   FieldAxis axes[D];
   FoldingAtVoxel<D> folding;
-  const double* coefficients = nullptr; // of the B-spline, in mm
+  const double* coefficients = nullptr; // the B-spline's, in mm
   const std::uint8_t* asked = nullptr;  // one a voxel; null: all count
   const float* before = nullptr;        // J0: entry * all voxels + voxel; null: it is constant
-  std::size_t voxels = 0;               // of the whole lattice
+  std::size_t voxels = 0;               // in the whole lattice
 
   TESSERA_HOST_DEVICE int linePoints() const { return axes[0].points; }
   TESSERA_HOST_DEVICE int planePoints() const
   {
     return D == 3 ? axes[0].points * axes[1].points : axes[0].points;
   }
-  TESSERA_HOST_DEVICE int rows() const { return D == 3 ? axes[1].voxels : 1; } // of a slice
+  TESSERA_HOST_DEVICE int rows() const { return D == 3 ? axes[1].voxels : 1; } // in a slice
 };
 
 /// Slices [first, first + count) of the last axis, and their arrays.
