@@ -3,59 +3,43 @@
 // Images for LocalNormalizedCorrelation, and its value and slopes by loops over windows.
 
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
-#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/LatticeImages.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 namespace tessera::testing {
 
-/// Noise from 0 to 100, the moving image related to the fixed one; a share of the positions does not count.
-struct LocalCorrelationCase {
-  std::array<std::size_t, 3> size;
-  std::vector<float> fixed, moving;
-
+/// Noise from 0 to 100, and a moving image that is related to the fixed one.
+struct LocalCorrelationCase : LatticeImages {
   explicit LocalCorrelationCase(const std::array<std::size_t, 3>& sizeOfLattice, double missing = 0)
-      : size(sizeOfLattice)
+      : LatticeImages(
+          sizeOfLattice, missing, [](std::size_t, double a) { return a; },
+          [](double a, double b) { return 0.6 * a + 0.4 * b; })
   {
-    const std::size_t count = size[0] * size[1] * size[2];
-    const std::vector<double> a = checks::randomVector(count, 1, 0, 100),
-                              b = checks::randomVector(count, 2, 0, 40),
-                              chance = checks::randomVector(count, 3, 0, 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      fixed.push_back(static_cast<float>(a[i]));
-      moving.push_back(chance[i] < missing ? std::numeric_limits<float>::quiet_NaN()
-                                           : static_cast<float>(0.6 * a[i] + b[i]));
-    }
   }
-  LatticeIntensities intensities() const { return {size, fixed.data(), moving.data()}; }
-  std::size_t dimension() const { return size[2] > 1 ? 3 : 2; }
 };
 
-struct LocalCorrelationResult {
-  double value = 0;
-  std::vector<float> slopes;
-};
-
-inline LocalCorrelationResult evaluateHere(const std::string& window, const LocalCorrelationCase& images,
-                                           int threads = 1, bool withSlopes = true)
+inline LocalNormalizedCorrelation localMetric(const std::string& window, const LatticeImages& images)
 {
   LocalNormalizedCorrelation metric(parametersOf(window, images.dimension(), 1, "Metric0"));
   metric.prepareForLevel(0, {0, 100, 0, 100});
-  LocalCorrelationResult result{0, std::vector<float>(images.fixed.size(), 1e30f)};
-  const Context context{{}, threads};
-  result.value = metric.evaluate(context, images.intensities(), withSlopes ? result.slopes.data() : nullptr);
-  return result;
+  return metric;
+}
+
+inline LatticeResult localResult(const std::string& window, const LatticeImages& images, int threads = 1,
+                                 bool withSlopes = true)
+{
+  return evaluateOnCpu(localMetric(window, images), images, threads, withSlopes);
 }
 
 /// The equations as they stand, one window after the other.
-inline LocalCorrelationResult naiveResult(const std::string& text, const LocalCorrelationCase& images,
-                                          double noise = 0.001)
+inline LatticeResult naiveResult(const std::string& text, const LocalCorrelationCase& images,
+                                 double noise = 0.001)
 {
   const LocalWindow window = LocalWindow::read(parametersOf(text, images.dimension(), 1, "Metric0"), 0);
   const std::array<int, 3> size{static_cast<int>(images.size[0]), static_cast<int>(images.size[1]),
@@ -108,7 +92,7 @@ inline LocalCorrelationResult naiveResult(const std::string& text, const LocalCo
                           - 2 * cov * std::abs(cov) / (varF * varM * varM) * (m - meanM));
         });
       }
-  LocalCorrelationResult result{-sum / windows, {}};
+  LatticeResult result{-sum / windows, {}};
   for (const double slope : slopes)
     result.slopes.push_back(static_cast<float>(-slope / windows / 100));
   return result;

@@ -4,43 +4,25 @@
 // component's.
 
 #include "Components/Metrics/RobustNormalizedCorrelation.h"
-#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/LatticeImages.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 namespace tessera::testing {
 
-/// Moving intensities on a line of the fixed ones, with noise; every ninth fixed intensity is a filling, and
-/// a share of the positions does not count.
-struct RobustCorrelationCase {
-  std::array<std::size_t, 3> size;
-  std::vector<float> fixed, moving;
-
+/// Moving intensities on a line of the fixed ones, with noise; every ninth fixed intensity is a filling.
+struct RobustCorrelationCase : LatticeImages {
   explicit RobustCorrelationCase(const std::array<std::size_t, 3>& sizeOfLattice, double missing = 0)
-      : size(sizeOfLattice)
+      : LatticeImages(
+          sizeOfLattice, missing, [](std::size_t i, double a) { return i % 9 == 4 ? -400 : a; },
+          [](double a, double b) { return 30 + 0.5 * a + 0.2 * b; })
   {
-    const std::size_t count = size[0] * size[1] * size[2];
-    const std::vector<double> a = checks::randomVector(count, 1, 0, 100),
-                              b = checks::randomVector(count, 2, -10, 10),
-                              chance = checks::randomVector(count, 3, 0, 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      fixed.push_back(i % 9 == 4 ? -400 : static_cast<float>(a[i]));
-      moving.push_back(chance[i] < missing ? std::numeric_limits<float>::quiet_NaN()
-                                           : static_cast<float>(40 + 0.5 * a[i] + b[i]));
-    }
   }
-  LatticeIntensities intensities() const { return {size, fixed.data(), moving.data()}; }
-};
-
-struct RobustCorrelationResult {
-  double value = 0;
-  std::vector<float> slopes;
 };
 
 inline RobustNormalizedCorrelation robustMetric(const std::string& text)
@@ -50,14 +32,10 @@ inline RobustNormalizedCorrelation robustMetric(const std::string& text)
   return metric;
 }
 
-inline RobustCorrelationResult robustResult(const std::string& text, const RobustCorrelationCase& images,
-                                            int threads = 1, bool withSlopes = true)
+inline LatticeResult robustResult(const std::string& text, const LatticeImages& images, int threads = 1,
+                                  bool withSlopes = true)
 {
-  RobustNormalizedCorrelation metric = robustMetric(text);
-  RobustCorrelationResult result{0, std::vector<float>(images.fixed.size(), 1e30f)};
-  result.value =
-      metric.evaluate({{}, threads}, images.intensities(), withSlopes ? result.slopes.data() : nullptr);
-  return result;
+  return evaluateOnCpu(robustMetric(text), images, threads, withSlopes);
 }
 
 /// The least value over gains and offsets near a known line: a grid search that shrinks around its best

@@ -20,7 +20,7 @@ TEST(LocalNormalizedCorrelationTest, ALinearRelationGivesMinusOneAndItsNegativeO
     for (std::size_t i = 0; i < images.fixed.size(); ++i)
       images.moving[i] = 50 + factor * images.fixed[i];
     // The noise adds 1e-6 to variances of some 0.08 and 0.02.
-    EXPECT_NEAR(evaluateHere("", images).value, factor > 0 ? -1 : 1, 1e-3);
+    EXPECT_NEAR(localResult("", images).value, factor > 0 ? -1 : 1, 1e-3);
   }
 }
 
@@ -32,22 +32,22 @@ TEST(LocalNormalizedCorrelationTest, OneWindowByHand)
   images.fixed = {0, 100};
   images.moving = {0, 100};
   const double variance = 0.5 + 2e-6;
-  EXPECT_DOUBLE_EQ(evaluateHere("", images).value, -0.25 / (variance * variance));
+  EXPECT_DOUBLE_EQ(localResult("", images).value, -0.25 / (variance * variance));
   images.moving = {100, 0};
-  EXPECT_DOUBLE_EQ(evaluateHere("", images).value, 0.25 / (variance * variance));
+  EXPECT_DOUBLE_EQ(localResult("", images).value, 0.25 / (variance * variance));
 }
 
 TEST(LocalNormalizedCorrelationTest, AgreesWithANaiveLoopAtAwkwardSizes)
 {
   for (const LocalCorrelationCase& images : awkwardCases())
     for (const std::string& window : awkwardWindows()) {
-      const LocalCorrelationResult found = evaluateHere(window, images), naive = naiveResult(window, images);
+      const LatticeResult found = localResult(window, images), naive = naiveResult(window, images);
       EXPECT_NEAR(found.value, naive.value, 1e-12) << describe(images) << window;
       expectSameSlopes(found.slopes, naive.slopes, 3e-6, describe(images) + window); // kept as floats
     }
   const LocalCorrelationCase images({9, 7, 5}, 0.3);
-  const LocalCorrelationResult found = evaluateHere("(LocalIntensityNoise 0.1)", images),
-                               naive = naiveResult("", images, 0.1);
+  const LatticeResult found = localResult("(LocalIntensityNoise 0.1)", images),
+                      naive = naiveResult("", images, 0.1);
   EXPECT_NEAR(found.value, naive.value, 1e-12);
   expectSameSlopes(found.slopes, naive.slopes, 1e-6, "more noise");
 }
@@ -58,7 +58,7 @@ TEST(LocalNormalizedCorrelationTest, SlopesMatchFiniteDifferences)
        {"(LocalWindowRadius 1)", "(LocalWindowRadius 2 1 3)", "(LocalWindowSigma 0.8)"})
     for (const double missing : {0.0, 0.2}) {
       LocalCorrelationCase images({7, 6, 5}, missing);
-      const std::vector<float> slopes = evaluateHere(window, images).slopes;
+      const std::vector<float> slopes = localResult(window, images).slopes;
       const double largest =
           std::abs(*std::ranges::max_element(slopes, {}, [](float s) { return std::abs(s); }));
       for (std::size_t i = 0; i < slopes.size(); ++i) {
@@ -68,9 +68,9 @@ TEST(LocalNormalizedCorrelationTest, SlopesMatchFiniteDifferences)
         }
         const float at = images.moving[i], above = at + 0.05f, below = at - 0.05f;
         images.moving[i] = above;
-        const double valueAbove = evaluateHere(window, images).value;
+        const double valueAbove = localResult(window, images).value;
         images.moving[i] = below;
-        const double valueBelow = evaluateHere(window, images).value;
+        const double valueBelow = localResult(window, images).value;
         images.moving[i] = at;
         EXPECT_NEAR(slopes[i], (valueAbove - valueBelow) / (static_cast<double>(above) - below),
                     1e-4 * largest)
@@ -83,7 +83,7 @@ TEST(LocalNormalizedCorrelationTest, WindowsWithoutContrastCountAsZero)
 {
   LocalCorrelationCase images({9, 8, 7});
   std::ranges::fill(images.moving, 40.0f);
-  const LocalCorrelationResult flat = evaluateHere("", images);
+  const LatticeResult flat = localResult("", images);
   EXPECT_NEAR(flat.value, 0, 1e-12);
   for (const float slope : flat.slopes)
     EXPECT_NEAR(slope, 0, 1e-12);
@@ -91,21 +91,21 @@ TEST(LocalNormalizedCorrelationTest, WindowsWithoutContrastCountAsZero)
   // Half of the image is noise of a tenth of the thousandth that counts: that half adds next to nothing.
   LocalCorrelationCase half({40, 8, 7});
   half.moving = half.fixed;
-  const double whole = evaluateHere("", half).value;
+  const double whole = localResult("", half).value;
   for (std::size_t i = 0; i < half.fixed.size(); ++i)
     if (i % 40 >= 20)
       half.fixed[i] = half.moving[i] = 50 + 1e-4f * half.fixed[i];
-  EXPECT_NEAR(evaluateHere("", half).value, 0.5 * whole, 0.1); // beside windows that reach over the border
-  EXPECT_GT(evaluateHere("", half).value, 0.7 * whole);
+  EXPECT_NEAR(localResult("", half).value, 0.5 * whole, 0.1); // beside windows that reach over the border
+  EXPECT_GT(localResult("", half).value, 0.7 * whole);
 }
 
 TEST(LocalNormalizedCorrelationTest, RepeatsItsBitsForAnyThreadCount)
 {
   for (const std::string window : {"(LocalWindowRadius 3)", "(LocalWindowSigma 1)"}) {
     const LocalCorrelationCase images({19, 70, 130}, 0.1);
-    const LocalCorrelationResult once = evaluateHere(window, images);
+    const LatticeResult once = localResult(window, images);
     for (const int threads : {2, 5}) {
-      const LocalCorrelationResult again = evaluateHere(window, images, threads);
+      const LatticeResult again = localResult(window, images, threads);
       EXPECT_EQ(again.value, once.value) << threads;
       EXPECT_EQ(again.slopes, once.slopes) << threads;
     }
@@ -115,7 +115,7 @@ TEST(LocalNormalizedCorrelationTest, RepeatsItsBitsForAnyThreadCount)
 TEST(LocalNormalizedCorrelationTest, AValueAloneIsTheSame)
 {
   const LocalCorrelationCase images({13, 12, 11}, 0.1);
-  EXPECT_EQ(evaluateHere("", images, 1, false).value, evaluateHere("", images).value);
+  EXPECT_EQ(localResult("", images, 1, false).value, localResult("", images).value);
 }
 
 TEST(LocalNormalizedCorrelationTest, EachLevelAndAxisHasItsOwnRadius)

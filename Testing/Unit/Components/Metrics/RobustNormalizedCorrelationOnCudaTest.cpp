@@ -1,53 +1,13 @@
 // needs: GPU
 #include "Components/Metrics/RobustNormalizedCorrelation.h"
 
-#include "Core/Compute/Memory/Buffer.h"
 #include "Testing/Support/Naive/NaiveRobustCorrelation.h"
-#include "Testing/Support/OnGpu/GpuTest.h"
-
-#include <utility>
+#include "Testing/Support/OnGpu/LatticeMetricOnGpu.h"
 
 namespace tessera {
 namespace {
 
 using namespace testing;
-
-struct ResultOnGpu : RobustCorrelationResult {
-  unsigned long long valid = 0;
-};
-
-ResultOnGpu evaluateOnGpu(const std::string& text, const RobustCorrelationCase& images)
-{
-  constexpr float untouched = -4321;
-  constexpr std::size_t guard = 67;
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
-  const std::size_t count = images.fixed.size();
-  Buffer<float> fixed, moving, slopes;
-  fixed.fromHost(context, images.fixed);
-  moving.fromHost(context, images.moving);
-  slopes.fromHost(context, std::vector<float>(count + guard, untouched));
-  Buffer<tessera::MetricResult> result(context, 1);
-  IntensityPairs lattice{std::as_const(fixed).span().data(), std::as_const(moving).span().data(), count};
-  for (int d = 0; d < 3; ++d)
-    lattice.size[d] = static_cast<int>(images.size[d]);
-
-  const std::unique_ptr<MetricOnCuda> onCuda = robustMetric(text).onCuda(context);
-  for (int time = 0; time < 2; ++time) { // the second evaluation must not know of the first
-    onCuda->begin(context);
-    onCuda->accumulate(context, lattice);
-    onCuda->finish(context, result.span().data());
-  }
-  onCuda->slopes(context, lattice, slopes.span().data());
-
-  ResultOnGpu found;
-  found.value = result.toHost(context)[0].value;
-  found.valid = result.toHost(context)[0].valid;
-  found.slopes = slopes.toHost(context);
-  for (std::size_t i = 0; i < guard; ++i)
-    EXPECT_EQ(found.slopes[count + i], untouched) << "wrote behind the slopes";
-  found.slopes.resize(count);
-  return found;
-}
 
 TEST(RobustNormalizedCorrelationOnCudaTest, IsThatOfTheCpuAndRepeatsItsBits)
 {
@@ -64,9 +24,10 @@ TEST(RobustNormalizedCorrelationOnCudaTest, IsThatOfTheCpuAndRepeatsItsBits)
         SCOPED_TRACE(::testing::Message() << size[0] << " x " << size[1] << " x " << size[2] << ", missing "
                                           << missing << ", " << text);
         const RobustCorrelationCase images(size, missing);
-        const RobustCorrelationResult expected = robustResult(text, images);
+        const LatticeResult expected = robustResult(text, images);
 
-        const ResultOnGpu found = evaluateOnGpu(text, images), again = evaluateOnGpu(text, images);
+        const LatticeResultOnGpu found = evaluateOnGpu(robustMetric(text), images),
+                                 again = evaluateOnGpu(robustMetric(text), images);
 
         EXPECT_EQ(found.valid, static_cast<unsigned long long>(std::ranges::count_if(
                                    images.moving, [](float m) { return !std::isnan(m); })));

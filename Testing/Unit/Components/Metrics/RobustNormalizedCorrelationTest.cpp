@@ -87,7 +87,7 @@ TEST(RobustNormalizedCorrelationTest, ImagesWithoutContrastHaveNoSlope)
 {
   RobustCorrelationCase images({9, 8, 7});
   std::ranges::fill(images.moving, 40.0f);
-  const RobustCorrelationResult flat = robustResult("(OutlierShare 1e6)", images);
+  const LatticeResult flat = robustResult("(OutlierShare 1e6)", images);
   EXPECT_NEAR(flat.value, 1, 1e-9);
   for (const float slope : flat.slopes)
     EXPECT_NEAR(slope, 0, 1e-12);
@@ -101,9 +101,9 @@ TEST(RobustNormalizedCorrelationTest, ImagesWithoutContrastHaveNoSlope)
 TEST(RobustNormalizedCorrelationTest, RepeatsItsBitsForAnyThreadCountAndAValueAlone)
 {
   const RobustCorrelationCase images({101, 83, 67}, 0.1);
-  const RobustCorrelationResult once = robustResult("", images);
+  const LatticeResult once = robustResult("", images);
   for (const int threads : {2, 5}) {
-    const RobustCorrelationResult again = robustResult("", images, threads);
+    const LatticeResult again = robustResult("", images, threads);
     EXPECT_EQ(again.value, once.value) << threads;
     EXPECT_EQ(again.slopes, once.slopes) << threads;
   }
