@@ -1,6 +1,6 @@
 #include "Components/ImagePyramids/GenericImagePyramid.h"
 
-#include "Components/ImagePyramids/ShrinkingImagePyramid.h"
+#include "Components/ImagePyramids/Shared/StepTakingVoxels.h"
 #include "Core/Image/Filters/Shrink.h"
 
 #include <algorithm>
@@ -89,7 +89,7 @@ std::vector<FilterStep<D>> GenericImagePyramid<D>::stepsOfLevel(const ImageGeome
     return smooths ? std::vector{FilterStep<D>::smoothing(original, sigma, AxisOrder::lastFirst)}
                    : std::vector<FilterStep<D>>{};
   FilterStep<D> step =
-      takesVoxels_ ? takingVoxels<D>(original, factors) : resamplingLinearly<D>(original, factors);
+      takesVoxels_ ? stepTakingVoxels<D>(original, factors) : resamplingLinearly<D>(original, factors);
   step.sigmaVoxels = sigma;
   step.order = AxisOrder::lastFirst;
   return {step};

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Components/ImagePyramids/Shared/PyramidSchedule.h"
-#include "Core/Image/Filters/Shrink.h"
 #include "Core/Registration/ImagePyramid.h"
 
 namespace tessera {
@@ -23,9 +22,5 @@ public:
 private:
   Schedule<D, std::size_t> factors_;
 };
-
-/// Takes the voxels firstVoxel + factor * i.
-template <int D>
-FilterStep<D> takingVoxels(const ImageGeometry<D>& original, const Size<D>& factors);
 
 }

@@ -1,7 +1,7 @@
 // needs: ITK
 #include "Core/Image/Filters/Shrink.h"
 
-#include "Components/ImagePyramids/ShrinkingImagePyramid.h"
+#include "Components/ImagePyramids/Shared/StepTakingVoxels.h"
 #include "Testing/Support/Files/ItkImages.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
@@ -26,7 +26,7 @@ void expectAsItk(const Image<D>& image, const Size<D>& factors)
   Context context;
 
   const ImagePointer<D> result = filteredImage<D>(context, std::make_shared<Image<D>>(image),
-                                                  {takingVoxels<D>(image.geometry, factors)});
+                                                  {stepTakingVoxels<D>(image.geometry, factors)});
 
   EXPECT_EQ(result->voxels, expected.voxels);
   expectSameGeometry<D>(result->geometry, expected.geometry);
