@@ -1,13 +1,13 @@
 #include "Components/FieldInterpolators/ThreadPerTile.h"
 
+#include "Components/FieldInterpolators/Shared/CubicTiles.h"
+
 namespace tessera {
 
 template <int D>
 std::string ThreadPerTile<D>::refusal(const AlignedField<D>& field) const
 {
-  if (field.order != 3)
-    return "a spline order of " + std::to_string(field.order) + ", not 3";
-  return refusalWithoutWholeTiles(field);
+  return refusalOfCubicTiles<D>(field);
 }
 
 template <int D>

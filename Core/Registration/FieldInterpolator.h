@@ -101,7 +101,7 @@ public:
 /// otherwise.
 int wholeTile(const FieldAxis&);
 
-/// The refusals of methods that need whole tiles, and of those that need a cubic spline.
+/// The refusal of a method that needs whole tiles; empty if the field has them.
 template <int D>
 std::string refusalWithoutWholeTiles(const AlignedField<D>&);
 
