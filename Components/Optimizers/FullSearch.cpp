@@ -17,9 +17,8 @@ constexpr double maxPoints = 1e9;
 Parameter<std::string> searchSpace(std::size_t level)
 {
   return textParameter("FullSearchSpace" + std::to_string(level), "", Arity::list,
-                       "axes of level " + std::to_string(level)
-                           + ", five values each: a name for the table, the number of the transform's "
-                             "parameter (from 0), its lowest and highest value, and the step");
+                       "axes of level i, 0 to 9, five values each: a name for the table, the number of the "
+                       "transform's parameter (from 0), its lowest and highest value, and the step");
 }
 
 const Parameter<bool>& writeOptimizationSurface()

@@ -8,9 +8,13 @@ namespace {
 namespace rows {
 const auto device =
     textParameter("Device", "auto", Arity::single, "where the registration runs: auto, cpu, cuda or cuda:N");
-const auto threads =
-    integerParameter("MaximumNumberOfThreads", 1, 1, Arity::single, "",
-                     "threads, unless -threads is given; without both, the processors this process may use");
+const auto threads = [] {
+  auto row = integerParameter(
+      "MaximumNumberOfThreads", 1, 1, Arity::single, "",
+      "threads, unless -threads is given; without both, the processors this process may use");
+  row.defaultText.clear(); // it depends on the machine
+  return row;
+}();
 const auto fixedDimension =
     integerParameter("FixedImageDimension", 3, 2, Arity::single, "",
                      "dimension of the fixed image; read from the image, and an error if it differs");

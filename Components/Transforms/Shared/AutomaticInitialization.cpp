@@ -62,7 +62,7 @@ const Parameter<std::int64_t>& gravitySamples()
 {
   static const auto parameter =
       integerParameter("NumberOfSamplesForCenteredTransformInitialization", 10000, 1, Arity::single, "",
-                       "grid samples of each image for its center of gravity, about");
+                       "grid samples of each image for its centre of gravity, about");
   return parameter;
 }
 
@@ -90,7 +90,7 @@ struct Gravity {
       throw Error(ExitCode::registrationFailed,
                   "CenterOfGravity: the intensities of the " + side + " image" + " add up to "
                       + std::to_string(mass)
-                      + ": it has no center of gravity. Allowed: (AutomaticTransformInitializationMethod "
+                      + ": it has no centre of gravity. Allowed: (AutomaticTransformInitializationMethod "
                         "\"GeometricalCenter\"), or a mask"
                         " with voxels that are not 0.");
     Vec<D> result;

@@ -34,9 +34,13 @@ const Parameter<double>& scalesParameter()
 
 const Parameter<std::int64_t>& centerOfRotation()
 {
-  static const auto parameter =
-      integerParameter("CenterOfRotation", 0, std::numeric_limits<std::int32_t>::min(), Arity::list, "voxels",
-                       "center of rotation as index of the fixed image; overrides CenterOfRotationPoint");
+  static const auto parameter = [] {
+    auto row = integerParameter(
+        "CenterOfRotation", 0, std::numeric_limits<std::int32_t>::min(), Arity::list, "voxels",
+        "centre of rotation as index of the fixed image; overrides CenterOfRotationPoint");
+    row.defaultText.clear(); // without it the centre is not voxel 0
+    return row;
+  }();
   return parameter;
 }
 
@@ -44,7 +48,7 @@ const Parameter<double>& centerOfRotationPoint()
 {
   static const auto parameter =
       realParameter("CenterOfRotationPoint", std::numeric_limits<double>::quiet_NaN(), Arity::list, "mm",
-                    "center of rotation; default: by AutomaticTransformInitializationMethod");
+                    "centre of rotation; default: by AutomaticTransformInitializationMethod");
   return parameter;
 }
 
@@ -92,7 +96,7 @@ bool LinearTransform<D>::centerFromSettings(const TransformStart<D>& start)
   }
   for (int d = 0; d < D; ++d)
     if (index[d] < -0.5 || index[d] > static_cast<double>(start.fixed->geometry.size[d]) - 0.5) {
-      settings_.warn(settings_.where(name) + ": the center of rotation is outside the fixed image.");
+      settings_.warn(settings_.where(name) + ": the centre of rotation is outside the fixed image.");
       break;
     }
   return true;
@@ -197,7 +201,7 @@ std::vector<double> LinearTransform<D>::restore(const Parameters& transformFile)
   if (hasCenter() && !readVector<D>(transformFile, centerOfRotationPoint(), centerMm_))
     throw Error(ExitCode::unreadableInput, transformFile.where(centerOfRotationPoint().name)
                                                + ": missing or incomplete. Allowed: the " + std::to_string(D)
-                                               + " coordinates of the center of rotation in mm.");
+                                               + " coordinates of the centre of rotation in mm.");
   return readTransformParameters(transformFile, parameterCount_,
                                  this->name() + " in " + std::to_string(D) + "D");
 }

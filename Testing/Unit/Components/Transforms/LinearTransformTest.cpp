@@ -274,7 +274,7 @@ TEST(LinearTransform, MissingCenterIsAnErrorThatNamesTheFile)
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::unreadableInput);
     EXPECT_EQ(std::string(error.what()), "text: (CenterOfRotationPoint): missing or incomplete. Allowed: the "
-                                         "2 coordinates of the center of rotation in mm.");
+                                         "2 coordinates of the centre of rotation in mm.");
   }
 }
 
