@@ -254,7 +254,7 @@ private:
     std::optional<RowRecord> record;
     const RowState state = cohort_.state(index, false, record);
     if (state == RowState::done)
-      tally_.addDoneElsewhere();
+      tally_.addSkipped();
     else if (state == RowState::failed)
       addFailure({index, record->exitCode, record->message, {}});
     return state != RowState::waiting;

@@ -14,8 +14,8 @@ class CohortTally {
 public:
   explicit CohortTally(std::size_t rows) : rows_(rows) {}
 
+  /// For a row that this run need not do, since it was done before or elsewhere.
   void addSkipped() { ++skipped_; }
-  void addDoneElsewhere() { ++skipped_; }
   void addDone();
   void addFailure(const std::string& id, const RowAnswer&);
 

@@ -50,7 +50,7 @@ std::string textOf(const Json& json)
 
 }
 
-RowWorker::RowWorker(const std::string& gpu, int lanes) : lanes_(lanes), usesGpu_(!gpu.empty())
+RowWorker::RowWorker(const std::string& gpu, int lanes) : lanes_(lanes)
 {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)

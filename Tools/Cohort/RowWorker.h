@@ -31,7 +31,6 @@ public:
 
   int socket() const { return socket_; }
   int lanes() const { return lanes_; }
-  bool usesGpu() const { return usesGpu_; }
   const std::vector<std::size_t>& rows() const { return rows_; } // that it works on
 
   /// Gives it a row, as the command line of `tessera`.
@@ -56,7 +55,7 @@ private:
 
   pid_t process_ = -1;
   int socket_ = -1, lanes_ = 1;
-  bool usesGpu_ = false, hasEnded_ = false;
+  bool hasEnded_ = false;
   std::string received_;
   std::vector<std::size_t> rows_;
 };

@@ -60,8 +60,9 @@ bool looksLikeOption(const std::string& token)
 std::string meantOption(const std::string& name, const std::vector<std::string>& names)
 {
   const auto begins = [&](const std::string& option) { return option.starts_with(name); };
-  return std::ranges::count_if(names, begins) == 1 ? *std::ranges::find_if(names, begins)
-                                                   : nearestName(name, names);
+  if (std::ranges::count_if(names, begins) == 1)
+    return *std::ranges::find_if(names, begins);
+  return name.size() == 1 ? "" : nearestName(name, names); // each name of one letter is near to any other
 }
 
 void failUnknown(const std::vector<OptionGroup>& groups, const std::string& token)
