@@ -43,8 +43,8 @@ private:
   Parameters parameters_;
   ImageTerm<D> information_;
   TransformRigidityPenalty<D> penalty_;
-  double weight_ = 1;                              // of the penalty, at this level
-  double informationValue_ = 0, penaltyValue_ = 0; // of the last evaluation with a gradient
+  double weight_ = 1;                              // the penalty's, at this level
+  double informationValue_ = 0, penaltyValue_ = 0; // at the last evaluation with a gradient
   Buffer<double> penaltyGradient_;
 };
 

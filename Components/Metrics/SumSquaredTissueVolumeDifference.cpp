@@ -55,7 +55,7 @@ TermTime SumSquaredTissueVolumeDifference<D>::timeOf(const TermSize& size) const
 {
   const double ofLattice = size.isLinear ? (D == 2 ? 18 : 31)
                            : D == 2      ? 75
-                                         : 196, // of a sample: the determinant
+                                         : 196, // ns a sample; most is the determinant
       ofDrawn = size.isLinear ? (D == 2 ? 41 : 66)
                 : D == 2      ? 90
                               : 224;

@@ -118,12 +118,12 @@ TermTime TransformBendingEnergyPenalty<D>::timeOf(const TermSize& size) const
     return {};
   constexpr double launches = 30e3;
   if (isExact_ || (size.isLattice && !size.hasMasks)) { // the closed form
-    constexpr double cpu = D == 2 ? 9 : 19, cuda = 0.4; // of a parameter
+    constexpr double cpu = D == 2 ? 9 : 19, cuda = 0.4; // ns a parameter
     return {.cpuNanoseconds = cpu * size.parameters,
             .cudaNanoseconds = cuda * size.parameters,
             .cudaLaunchNanoseconds = launches};
   }
-  constexpr double cpu = D == 2 ? 96 : 396, cuda = 3; // of a sample
+  constexpr double cpu = D == 2 ? 96 : 396, cuda = 3; // ns a sample
   return {.cpuNanoseconds = cpu * size.samples,
           .cudaNanoseconds = cuda * size.samples,
           .cudaLaunchNanoseconds = launches};

@@ -109,7 +109,7 @@ public:
   /// Takes all the memory of a CUDA device that evaluations on the expected samples need. On the context of a
   /// MemoryCount images and masks may come without voxels.
   virtual void prepareForLevel(Context&, const TermLevel<D>&) = 0;
-  /// Gives that back, images and masks too.
+  /// Releases what prepareForLevel took, and the images and masks.
   virtual void endLevel() = 0;
 
   /// Returns the value over `samples` for the `parameters` of the chain's last transform, and overwrites

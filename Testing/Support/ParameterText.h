@@ -8,7 +8,7 @@
 
 namespace tessera::testing {
 
-/// What a component labelled `label` sees of a parameter text.
+/// The parameters that a component labelled `label` sees of a text.
 inline Parameters parametersOf(const std::string& text, std::size_t dimension = 3, std::size_t levelCount = 1,
                                const std::string& label = "Optimizer0")
 {

@@ -90,8 +90,8 @@ public:
 
   void apply(std::string& bytes)
   {
-    constexpr std::size_t mostOfHeader = 400;
-    const std::size_t header = std::min(bytes.size(), mostOfHeader);
+    constexpr std::size_t maxOfHeader = 400;
+    const std::size_t header = std::min(bytes.size(), maxOfHeader);
     if (header == 0)
       return;
     switch (below(9)) {

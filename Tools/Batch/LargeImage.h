@@ -15,7 +15,7 @@ struct LargeImage {
   double movingBytes = 0; // host memory of the whole image; 0 if it is read straight to a CUDA device
   double resultBytes = 0; // host memory of the whole result
   const MemoryBudget& budget;
-  double wholeImageBytes = movingBytes; // the same as movingBytes if it were read to the host
+  double wholeImageBytes = movingBytes; // host memory of the whole image if it were read to the host
 
   int threadsForFiles(int threads) const
   {
@@ -23,8 +23,8 @@ struct LargeImage {
     return budget.threadsForFiles(threads, maxFileBytesPerByte * std::max(movingBytes, resultBytes));
   }
   std::string errorPrefix() const { return task.option + ": " + task.input + ": "; }
-  /// Throws Error(outOfMemory): "-in: brain.mha: `needed`, --max-memory gives 7 MB`wrong`. Allowed: at least
-  /// 20 MB`orElse`."
+  /// Throws Error(outOfMemory) with a text like "-in: brain.mha: NEEDED, --max-memory gives 7 MBWRONG.
+  /// Allowed: at least 20 MBORELSE.", where words in capitals stand for the arguments.
   [[noreturn]] void fail(const std::string& needed, const std::string& wrong, double enoughBytes,
                          const std::string& orElse = "") const;
 };

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-/// What decides how much memory of a CUDA device an image takes while it is resampled.
+/// The sizes that decide how much memory of a CUDA device an image takes while it is resampled.
 template <int D>
 struct SizeOnDevice {
   ImageGeometry<D> grid;

@@ -31,7 +31,7 @@ std::optional<GpuRates> storedGpuRates(const std::string& gpu);
 /// Why no file can be written at this path, whose folder is made; empty if one can.
 std::string whyNotStored(const std::string& path);
 
-/// What is known of a CUDA device of this machine.
+/// A CUDA device of this machine and its rates.
 struct KnownGpu {
   GpuRates rates;
   std::string name;   // by its driver

@@ -116,7 +116,8 @@ Failure defect(const std::string& text)
           "the program itself: " + text + ". This is a defect of the program; please report it."};
 }
 
-/// What the system refused, by its error code; whatever is not known here is a defect of the program.
+/// The failure of a call that the system refused, by its error code. A code that is not known here is a
+/// defect of the program.
 Failure failureOf(const std::system_error& error)
 {
   const auto fail = [&](ExitCode code, const std::string& allowed) {
@@ -154,8 +155,8 @@ Failure failureOf(const std::system_error& error)
 /// run. Libraries have such destructors.
 [[noreturn]] void endWithoutUnwinding() noexcept
 {
-  // another exception is on its way if a destructor ends the program, most often for want of memory or
-  // threads
+  // Another exception is on its way if a destructor ends the program, most often for want of memory or
+  // threads.
   bool lacksMemory = std::uncaught_exceptions() > 0;
   try {
     if (const std::exception_ptr exception = std::current_exception())

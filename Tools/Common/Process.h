@@ -51,7 +51,7 @@ struct Failure {
   std::string message;
 };
 
-/// What an exception means, whichever it is.
+/// The exit code and the message for any exception.
 Failure failureOf(const std::exception_ptr&);
 
 /// Runs the body of a program and turns an exception into a message and an exit code. The only such handler.

@@ -17,7 +17,7 @@ struct VolumeChange : OrderStatistics {
 
   /// One line for a log.
   std::string text() const;
-  /// What to do about folds, for a warning; empty if there are none.
+  /// A warning with the usual remedies against folds; empty if there are none.
   std::string warning() const;
 };
 

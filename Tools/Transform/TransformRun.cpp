@@ -372,7 +372,7 @@ void writeTransformFile(Run<D>& run)
 }
 
 template <int D>
-void tellDescription(Run<D>& run)
+void reportDescription(Run<D>& run)
 {
   Context cpu{Device{}, run.options.threads};
   const TransformDescription description =
@@ -397,7 +397,7 @@ int transformAll(const Registry& registry, const TransformOptions& options, cons
   if (options.nonlinear)
     linearDeterminant<D>(*run.file.chain); // throws now, before any work, if there is none
   if (options.description)
-    tellDescription(run);
+    reportDescription(run);
   if (!options.points.empty())
     mapPoints(run);
   if (options.field)

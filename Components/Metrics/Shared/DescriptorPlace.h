@@ -22,7 +22,7 @@ struct DescriptorPlace {
   static constexpr double nearVoxel = 0x1p-18;
   std::array<std::size_t, corners> voxel;
   std::array<float, corners> weight;
-  std::array<std::array<float, corners>, D> slope; // of the weights, by the index along each axis
+  std::array<std::array<float, corners>, D> slope; // the weights' derivatives by the index along each axis
 
   /// False: the place lies more than half a voxel beyond the image. Nearer ones have the border's values.
   template <class Sizes>

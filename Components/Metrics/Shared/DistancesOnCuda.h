@@ -16,7 +16,7 @@ public:
   /// Throws Error(device) if a transform of the chain has no CUDA form.
   DistancesOnCuda(const Context&, const TermLevel<D>&);
 
-  /// Takes the memory for the gradient at so many points. `enqueue` does it where nobody did.
+  /// Takes the memory for the gradient at so many points. `enqueue` takes it if this was not called.
   void reserve(const Context&, std::size_t points);
 
   /// These do the work of TermOnCuda, but accept any number of valid points.

@@ -15,7 +15,7 @@ template <int D>
 struct MovingSamples {
   PointBatch<D> points, mapped; // x and T(x)
   std::vector<float> fixed = std::vector<float>(MeanOverSamples<D>::samplesAtOnce), moving = fixed;
-  std::array<std::vector<float>, D> gradientPerMm; // of the moving image at T(x)
+  std::array<std::vector<float>, D> gradientPerMm; // the moving image's, at T(x)
 
   MovingSamples() { gradientPerMm.fill(fixed); }
 

@@ -34,14 +34,14 @@ struct PairUnits {
 struct RobustLine {
   double gain = 0, offset = 0;
   double inverseOutlier = 0; // 1 / S; 0: least squares
-  double variance = 0;       // of the fixed intensities that the line was begun with
+  double variance = 0;       // that of the fixed intensities which the line was begun with
   double lossFactor = 0;     // 1 / (pairs * variance), or 0 if there is no contrast
 };
 
 /// Sums over pairs of intensities for one step towards the line.
 struct RobustLineSums {
   double pairs = 0, loss = 0;
-  double curvature = 0, curvatureM = 0, curvatureMM = 0; // of the loss by offset and gain, halved
+  double curvature = 0, curvatureM = 0, curvatureMM = 0; // the loss' by offset and gain, halved
   double pull = 0, pullM = 0;                            // minus its derivatives by offset and gain, halved
 
   TESSERA_HOST_DEVICE void add(const RobustLineSums& others)

@@ -129,7 +129,7 @@ void ResamplingOnCuda<D>::holdSpline(Context& context)
   const TransformChain<D>& link = *oneSpline_->spline;
   const auto& grid = static_cast<const BSplineTransform<D>&>(*link.transform).grid();
   const AffineMap<D> gridIndex = compose(indexFromPoint<D>(grid.points.pointToIndex()),
-                                         compose(oneSpline_->asked, lattice_.pointFromIndex()));
+                                         compose(oneSpline_->toSpline, lattice_.pointFromIndex()));
   for (const double value : link.parameters)
     largestMm_ = std::max(largestMm_, value == value ? std::abs(value) : HUGE_VAL);
   if (grid.order != 3 || grid.cyclic || !(largestCoordinate<D>(gridIndex, lattice_.size) < largestWhole)) {

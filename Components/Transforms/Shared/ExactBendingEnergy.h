@@ -58,7 +58,7 @@ public:
   TESSERA_CUDA_ONLY void evaluateOnCuda(Context&, std::span<const double> coefficients,
                                         std::span<double> gradient, double* valueOnDevice);
 
-  /// Takes the memory that evaluateOnCuda needs. evaluateOnCuda does it where nobody did.
+  /// Takes the memory that evaluateOnCuda needs. evaluateOnCuda takes it if this was not called.
   void reserve(const Context&);
 
   const std::array<BendingBands, D>& bands() const { return bands_; }

@@ -39,7 +39,7 @@ std::optional<OneSplineChain<D>> asOneSpline(const TransformChain<D>& chain)
     return {};
   whole->spline = &chain;
   if (composed)
-    whole->asked = whole->linear;
+    whole->toSpline = whole->linear;
   return whole;
 }
 

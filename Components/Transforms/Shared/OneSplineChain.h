@@ -6,11 +6,11 @@
 
 namespace tessera {
 
-/// Any chain of linear transforms and at most one B-spline as T(x) = linear(x) + turn * u(asked(x)), with
+/// Any chain of linear transforms and at most one B-spline as T(x) = linear(x) + turn * u(toSpline(x)), with
 /// u(y) the displacement of the B-spline at y. All in mm.
 template <int D>
 struct OneSplineChain {
-  AffineMap<D> linear, asked;
+  AffineMap<D> linear, toSpline;
   Matrix<D> turn = identityMatrix<D>();
   const TransformChain<D>* spline = nullptr; // the link of the chain with the B-spline; null: T is linear
 };

@@ -3,8 +3,8 @@
 namespace tessera {
 
 /// The weights of the Order + 1 knots around a point as polynomials of t in [0, 1), padded to whole vectors:
-/// w_k = sum over j of value[j][k] t^j. They come from the recursion of uniform B-splines (de Boor), n w^n_k
-/// = (n - k + t) w^(n-1)_(k-1) + (k + 1 - t) w^(n-1)_k.
+/// w_k = sum over j of value[j][k] t^j. They come from the recursion of uniform B-splines (de Boor):
+/// n w^n_k = (n - k + t) w^(n-1)_(k-1) + (k + 1 - t) w^(n-1)_k.
 template <int Order, class Real>
 struct WeightPolynomials {
   static constexpr int lanes = Order < 4 ? 4 : 8;

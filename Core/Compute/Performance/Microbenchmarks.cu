@@ -207,12 +207,12 @@ private:
     rates_.sharedAtomics = rate(SharedAtomicRate{}, words);
   }
 
-  double readRate(std::size_t bytes, int rounds, int mostBlocks)
+  double readRate(std::size_t bytes, int rounds, int maxBlocks)
   {
     const auto* const from = reinterpret_cast<const uint4*>(memory_.span().data());
     constexpr std::size_t ofBlock = vectorThreads * vectorsAhead;
     const std::size_t vectors = std::min(std::max(bytes, ofBlock * sizeof(uint4)), bytes_) / sizeof(uint4),
-                      blocks = std::min<std::size_t>(static_cast<std::size_t>(mostBlocks), vectors / ofBlock),
+                      blocks = std::min<std::size_t>(static_cast<std::size_t>(maxBlocks), vectors / ofBlock),
                       count = vectors / (blocks * ofBlock) * (blocks * ofBlock);
     const double ms = median(5, [&] {
       return milliseconds([&] {
@@ -284,9 +284,9 @@ private:
   /// with 4.
   void measureExponent()
   {
-    constexpr int threads = 128, mostBlocks = 10;
+    constexpr int threads = 128, maxBlocks = 10;
     const std::size_t words = bytes_ / sizeof(unsigned),
-                      aRound = 2 * static_cast<std::size_t>(mostBlocks * threads * multiprocessors());
+                      aRound = 2 * static_cast<std::size_t>(maxBlocks * threads * multiprocessors());
     const int rounds = static_cast<int>(std::clamp<std::size_t>(words / aRound, 1, 64));
     const auto seconds = [&](int blocksAMultiprocessor) {
       const std::size_t shared = (static_cast<std::size_t>(properties_.sharedMemPerMultiprocessor)
@@ -311,7 +311,7 @@ private:
     context_.stream->fill(memory_.span().data(), 0, bytes_);
     const double alone = seconds(1);
     std::vector<double> exponents;
-    for (const int blocks : {2, 4, 6, 8, mostBlocks}) {
+    for (const int blocks : {2, 4, 6, 8, maxBlocks}) {
       const double bytes = 2.0 * sizeof(unsigned) * rounds * threads * blocks * multiprocessors(),
                    bandwidth = bytes / rates_.dramReadBytes, taken = seconds(blocks);
       const double smaller = std::min(alone, bandwidth), larger = std::max(alone, bandwidth);

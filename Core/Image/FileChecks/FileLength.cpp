@@ -73,9 +73,9 @@ bool hasEnding(const std::string& path, const std::string& lowerCaseEnding)
 
 std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count)
 {
-  constexpr std::uint64_t most = std::uint64_t(1) << 62;
+  constexpr std::uint64_t largest = std::uint64_t(1) << 62;
   std::uint64_t product = 0;
-  return __builtin_mul_overflow(bytes, count, &product) || product > most ? most : product;
+  return __builtin_mul_overflow(bytes, count, &product) || product > largest ? largest : product;
 }
 
 bool holdsBytes(const std::string& path, std::uint64_t byteCount)

@@ -199,11 +199,11 @@ bool checkNrrdFile(const std::string& path)
   const std::optional<NrrdHeader> header = readHeader(path);
   if (!header)
     return false;
-  constexpr std::int64_t mostOnAxis = std::numeric_limits<std::uint32_t>::max(); // ITK drops the bits above
+  constexpr std::int64_t maxOnAxis = std::numeric_limits<std::uint32_t>::max(); // ITK drops the bits above
   for (const std::string& size : wordsOf(header->field("sizes")))
-    if (const std::int64_t count = wholeNumber(size).value_or(0); count < 1 || count > mostOnAxis)
+    if (const std::int64_t count = wholeNumber(size).value_or(0); count < 1 || count > maxOnAxis)
       failToRead(path, "sizes: " + size + ": not a number of voxels on an axis",
-                 "whole numbers from 1 to " + std::to_string(mostOnAxis));
+                 "whole numbers from 1 to " + std::to_string(maxOnAxis));
   const std::string skip = header->field("byte skip") + header->field("byteskip");
   const std::optional<std::int64_t> skipped = skip.empty() ? 0 : wholeNumber(skip);
   if (!skipped)

@@ -23,7 +23,7 @@ public:
 
   struct Ended {}; // the other process has gone
 
-  /// What is put is sent by flush(), and before anything is received.
+  /// The bytes are sent by flush(), and before anything is received.
   void putBytes(const void* bytes, std::size_t count)
   {
     if (count < smallBytes) {

@@ -27,8 +27,8 @@ public:
 
   static bool isRunning();
 
-  /// What openImageHere() returns or throws in the other process, and Error(unreadableInput) if that process
-  /// ended without an answer.
+  /// Returns or throws what openImageHere() does in the other process. Throws Error(unreadableInput) if that
+  /// process ended without an answer.
   static std::unique_ptr<ImageSource> open(const std::string& path);
   /// Does for readItkTransformsHere() what open() does for openImageHere().
   static std::vector<ItkTransform> readTransforms(const std::string& path);

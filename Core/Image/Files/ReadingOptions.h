@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// What a user may say of image files that do not say it themselves. It holds for every image that the
-/// process reads, and is set before the first one.
+/// Facts about image files that the files do not hold and that a user may state. They hold for every image
+/// that the process reads, and are set before the first one.
 struct ReadingOptions {
   std::vector<std::string> dicomSeries; // UIDs or descriptions of the series to read from folders of several
   bool allowMissingSlices = false;      // of a DICOM folder; they are filled in from their neighbours

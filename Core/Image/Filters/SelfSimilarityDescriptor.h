@@ -8,10 +8,10 @@
 
 namespace tessera {
 
-/// A descriptor of some numbers a voxel that contrasts of other images keep: MIND with the self-similarity
-/// context (Heinrich et al., "Towards realtime multimodal fusion for image-guided interventions using
-/// self-similarities", MICCAI 2013). For the pairs (a, b) of neighbours that do not lie opposite, 12 in 3D
-/// and 4 in 2D,
+/// A descriptor of each voxel that changes little between images of different contrast, 12 numbers in 3D and
+/// 4 in 2D: MIND with the self-similarity context (Heinrich et al., "Towards realtime multimodal fusion for
+/// image-guided interventions using self-similarities", MICCAI 2013). For the pairs (a, b) of neighbours that
+/// do not lie opposite, 12 in 3D and 4 in 2D,
 ///
 ///   D_k = Gaussian(sigma 1) * (I(x + a) - I(x + b))^2,  D_k -= min_k D_k,  V = mean_k D_k,
 ///   number k = exp(-D_k / V), with V clamped to [0.001, 1000] times its mean over the image,
@@ -25,9 +25,9 @@ struct SelfSimilarityDescriptor {
   std::vector<std::uint8_t> values; // number k of voxel v at channels * v + k
 
   SelfSimilarityDescriptor() = default;
-  /// The neighbours lie one column of `steps` (in voxels) from x on either side, and the Gaussian is as wide.
-  /// Between voxels, intensities are interpolated linearly; beyond the image they are those of its border.
-  /// Throws Error(outOfMemory) if there is too little memory.
+  /// The neighbours of x are x + c and x - c for each column c of `steps` (in voxels), and the Gaussian has
+  /// sigma 1 in units of these columns. Between voxels, intensities are interpolated linearly; beyond the
+  /// image they are those of its border. Throws Error(outOfMemory) if there is too little memory.
   SelfSimilarityDescriptor(Context&, const Image<D>&, const Matrix<D>& steps = identityMatrix<D>());
 };
 

@@ -47,7 +47,10 @@ bool agrees(std::span<const Vec<3>> pointsMm, std::span<const Vec<3>> displaceme
   }
   for (std::size_t i = 0; i < neighbours; ++i)
     values[i] = distanceBetween<3>(displacementsMm[nearest[i].second], median);
-  return distanceBetween<3>(displacementsMm[point], median) <= toleranceMm + 0.5 * 1.4826 * medianOf(values);
+  // A median of absolute deviations, times 1.4826, is the standard deviation of normal errors.
+  constexpr double allowedDeviations = 0.5 * 1.4826;
+  return distanceBetween<3>(displacementsMm[point], median)
+         <= toleranceMm + allowedDeviations * medianOf(values);
 }
 
 }

@@ -21,7 +21,7 @@ public:
   /// transform is linear. Otherwise they lie on the device and must stay valid there.
   virtual void moveTo(const Context&, std::span<const double> parameters) = 0;
 
-  /// Takes the memory that addMoments or pullBack needs for so many samples. They do it where nobody did.
+  /// Takes the memory that addMoments or pullBack needs for so many samples. They take it if nobody did.
   virtual void reserve(const Context&, std::size_t samples) = 0;
 
   /// Takes each sample through the chain and the moving image. For each sample it reads 4 bytes (28 for a
@@ -33,7 +33,7 @@ public:
   virtual void addDisplacementsBefore(Context&, const SamplesOnCuda<D>&,
                                       const std::array<float*, D>& field) = 0;
 
-  /// field += T(x) - x at samples of either kind, where T is the whole chain.
+  /// field += T(x) - x at the samples of a lattice or a list, where T is the whole chain.
   virtual void addDisplacements(Context&, const SamplesOnCuda<D>&, const std::array<float*, D>& field) = 0;
 
   /// Adds the moments of the covectors about the centre of the last transform, which is linear. Each covector

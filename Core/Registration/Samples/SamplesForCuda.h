@@ -15,7 +15,7 @@ class SamplesForCuda {
 public:
   SamplesForCuda(const Context&, const ImagePointer<D>& fixed);
 
-  /// Takes the memory that `of` needs for a lattice. `of` does it where nobody did.
+  /// Takes the memory that `of` needs for a lattice. `of` takes it if this was not called.
   void reserve(const Context&, const VoxelLattice<D>&);
   /// The result is valid until the next call. Throws Error(usage) if a lattice has 2^32 voxels or more.
   SamplesOnCuda<D> of(const Context&, const SampleSet<D>&);

@@ -14,8 +14,8 @@ namespace tessera {
 namespace {
 
 /// The images of one side at this level, by the number of the term (or of the feature) that sees them; each
-/// pair of pyramid and image is computed once. An image that was
-/// computed on a CUDA device stays there until leaveDevice, for samplers and interpolators to use.
+/// pair of pyramid and image is computed once. An image that was computed on a CUDA device stays there until
+/// leaveDevice, for samplers and interpolators to use.
 template <int D>
 class LevelImages {
 public:
@@ -42,7 +42,7 @@ public:
   }
   void leaveDevice() { onCuda_.clear(); }
   HeldOnCuda releaseHeld() { return std::move(onCuda_); }
-  /// Holds, too, those that are originals, where they are there.
+  /// Also holds images of this level that are the original ones, if their voxels are on the device.
   void holdOnDevice()
   {
     for (const auto& [key, image] : made_)
@@ -133,7 +133,7 @@ Size<D> exactMetricStep(const Parameters& parameters, std::size_t level)
 
 namespace {
 
-/// What the optimizer and exact metric values ask of a term, as the cost evaluates it.
+/// The samples at which the optimizer and exact metric values will ask the cost to evaluate a term.
 template <int D>
 std::vector<ExpectedSamples<D>> expectedSamples(const Parameters& parameters, const Optimizer& optimizer,
                                                 std::size_t level, const CostPart<D>& part)

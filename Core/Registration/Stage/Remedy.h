@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-/// What may help a stage that ended because too few samples map into the moving image and its mask, from the
-/// shares and motions that were measured: why it ended and one remedy for that.
+/// For a stage that ended because too few samples map into the moving image and its mask: why it ended, from
+/// the shares and motions that were measured, and one remedy that may help.
 std::string remedyFor(const Motion&, double diagonalOfFixedMm);
 
 }

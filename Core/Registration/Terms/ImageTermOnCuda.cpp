@@ -37,8 +37,8 @@ bool isWhole(const TermLevel<D>& level, const ExpectedSamples<D>& samples)
          && !level.maskMayCrop;
 }
 
-/// Of samples whose fixed intensities stay where they are from one evaluation to the next; for a metric on
-/// lattices, of any.
+/// The largest number of samples whose fixed intensities stay where they are from one evaluation to the next;
+/// for a metric on lattices, the largest number of any samples.
 template <int D>
 std::size_t maxThatStay(const TermLevel<D>& level, bool onLattice)
 {

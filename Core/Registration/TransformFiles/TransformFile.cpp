@@ -70,7 +70,7 @@ bool isOfOtherProgram(const std::string& path)
   return transformFileKind(path) != TransformFileKind::parameters;
 }
 
-/// What a file that holds no transform should be.
+/// The files that are allowed in place of one that holds no transform.
 constexpr const char *allowedForStart = "a TransformParameters.N.txt, .tfm or .h5",
                      *allowedForOutput = "a transform file, such as TransformParameters.0.txt";
 

@@ -12,7 +12,7 @@
 
 namespace tessera::testing {
 
-/// What is under test: fills the target with the field of these coefficients.
+/// The function under test: fills the target with the field of these coefficients.
 template <int D>
 using FieldFunction =
     std::function<void(Context&, const AlignedField<D>&, const std::vector<double>&, const FieldTarget&)>;
@@ -37,7 +37,7 @@ std::vector<float> filled(const FieldFunction<D>& function, const AlignedField<D
   return values;
 }
 
-/// Of a value that was rounded to single once.
+/// The largest error of a value that was rounded to single precision once.
 inline double singleRounding(double value)
 {
   return std::abs(value) * 0x1p-24 + 0x1p-149;

@@ -10,7 +10,7 @@
 
 namespace tessera::testing {
 
-/// What an interpolator answers at some points of an image.
+/// The answers of an interpolator at some points of an image.
 template <int D>
 struct Interpolated {
   std::vector<Vec<D>> index; // continuous, as asked

@@ -20,7 +20,7 @@ namespace tessera::testing {
 
 constexpr float outsideValue = -4096; // no interpolated value is the same
 
-/// What can stand behind (ResampleInterpolator ...), with the orders of B-splines.
+/// The values of (ResampleInterpolator ...), and orders of B-splines.
 inline const std::vector<std::string> resampleInterpolators{"nearest", "linear", "labels", "0", "1",
                                                             "2",       "3",      "4",      "5"};
 

@@ -76,7 +76,7 @@ struct TermScene {
             parametersOf("(FinalGridSpacingInPhysicalUnits 12)", D, 1, "Transform0")),
         1.5);
   }
-  /// What is in use becomes T0.
+  /// The transform in use becomes T0.
   void useAsInitial(Combination combination)
   {
     auto next = std::make_shared<TransformChain<D>>();
@@ -186,7 +186,7 @@ void expectSameBitsForAnyThreadCount(CostTerm<D>& term, const SampleSet<D>& samp
   }
 }
 
-/// What a term found, on the host.
+/// The result of a term, on the host.
 struct TermEvaluation {
   TermValue term;
   std::vector<double> gradient;

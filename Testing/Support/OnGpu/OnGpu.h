@@ -6,7 +6,7 @@
 
 namespace tessera::testing {
 
-/// What is under test on CUDA: all pointers on the device of the context.
+/// The function under test on CUDA; all pointers lie on the device of the context.
 template <int D>
 using DeviceFieldFunction =
     std::function<void(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&)>;

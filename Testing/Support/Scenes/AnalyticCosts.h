@@ -140,7 +140,7 @@ inline double rosenbrock(std::span<const double> y, std::span<double> gradient)
   return value;
 }
 
-/// What a run did, row by row.
+/// The rows that a run reported, and where it was then.
 struct OptimizerRun {
   std::vector<IterationRow> rows;
   std::vector<std::vector<double>> positions; // reached at each row

@@ -14,7 +14,7 @@ void useBSpline(TermScene<D>& scene, int order, bool cyclic, double largestMm = 
   scene.use(std::make_shared<BSplineTransform<D>>(parametersOf(text, D, 1, "Transform0")), largestMm);
 }
 
-/// Of a small image whose sides differ.
+/// The size of a small image whose sides differ.
 template <int D>
 Size<D> unequalSize()
 {

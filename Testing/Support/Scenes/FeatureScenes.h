@@ -33,7 +33,7 @@ struct Features {
         "(BSplineInterpolationOrder " + std::to_string(interpolationOrder) + ")", D, 1, "Interpolator1"));
     ofMoving->prepareForLevel(context, moving, 0);
   }
-  /// As a FeatureTerm takes them.
+  /// The images in the form that a FeatureTerm takes.
   FeatureImages<D> images() const { return {{fixed}, {ofMoving.get()}}; }
 };
 

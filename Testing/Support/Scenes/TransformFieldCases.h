@@ -24,7 +24,7 @@ struct TransformFieldCase {
         text("order " + std::to_string(order) + ", spacing " + std::to_string(spacingVoxels[0]) + " voxels")
   {
   }
-  /// What the name means on a device.
+  /// The method that the name stands for on a device.
   std::optional<FieldMethod<D>> method(const std::string& name, DeviceKind device,
                                        FieldQuantity quantity) const
   {

@@ -42,7 +42,7 @@ TEST(KnownGpuOnCuda, IsMeasuredOnceAndStored)
     EXPECT_EQ(deviceRates(0).*rate.value, gpu.rates.*rate.value) << rate.name;
     RecordProperty(rate.name, std::to_string(gpu.rates.*rate.value / (told.*rate.value)));
   }
-  // What follows from attributes is near enough to choose by.
+  // The rates that follow from attributes are near enough to choose by.
   for (double GpuRates::*const rate :
        {&GpuRates::clockGHz, &GpuRates::fp32, &GpuRates::fp64, &GpuRates::special, &GpuRates::l2Bytes,
         &GpuRates::dramCopyBytes, &GpuRates::latencyDram, &GpuRates::blocksPerSecond})

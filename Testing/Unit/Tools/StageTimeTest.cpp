@@ -27,7 +27,7 @@ StageWork stageOf(double evaluations, const TermWork& term = {}, double paramete
   return work;
 }
 
-/// What so many evaluations take, without the start and the end of the stage.
+/// The time of so many evaluations, without the start and the end of the stage.
 double cpuOf(double evaluations, const TermWork& term, double parameters = 0)
 {
   return cpu(stageOf(2 * evaluations, term, parameters)) - cpu(stageOf(evaluations, term, parameters));

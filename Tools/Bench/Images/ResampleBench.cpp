@@ -164,18 +164,18 @@ private:
 
   void compareWithItk(std::size_t repeats, std::vector<BenchResult>& results, std::size_t first)
   {
-    using What = ItkResampling<D>;
-    What what;
-    what.moving = moving_;
-    what.transforms = itkTransformsOf<D>(*chain_);
-    what.compositeOfOne = compositeOfOne_;
-    what.interpolation = interpolatorName_ == "nearest"  ? What::Interpolation::nearest
-                         : interpolatorName_ == "linear" ? What::Interpolation::linear
-                                                         : What::Interpolation::bspline;
-    what.output = moving_->geometry;
-    what.outside = outsideValue;
-    what.threads = context_.threads;
-    ItkResample<D> itk(what);
+    using Resampling = ItkResampling<D>;
+    Resampling resampling;
+    resampling.moving = moving_;
+    resampling.transforms = itkTransformsOf<D>(*chain_);
+    resampling.compositeOfOne = compositeOfOne_;
+    resampling.interpolation = interpolatorName_ == "nearest"  ? Resampling::Interpolation::nearest
+                               : interpolatorName_ == "linear" ? Resampling::Interpolation::linear
+                                                               : Resampling::Interpolation::bspline;
+    resampling.output = moving_->geometry;
+    resampling.outside = outsideValue;
+    resampling.threads = context_.threads;
+    ItkResample<D> itk(resampling);
     const double ms = medianOfLongRuns(repeats, [&] {
       double took = 0;
       addMilliseconds(took, [&] { itk.run(); });

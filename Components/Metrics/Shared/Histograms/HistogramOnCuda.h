@@ -38,8 +38,8 @@ public:
   const Buffer<unsigned long long>& counts() const { return counts_; }
 
 protected:
-  static constexpr std::size_t doublesOfTerms = 2; // of a block's sums of entropies
-  static constexpr unsigned finishBlocks = 64; // of each step from counts to table, if there are many bins
+  static constexpr std::size_t doublesOfTerms = 2; // a block's sums of entropies
+  static constexpr unsigned finishBlocks = 64; // in each step from counts to table, if there are many bins
 
   std::size_t bins() const
   {

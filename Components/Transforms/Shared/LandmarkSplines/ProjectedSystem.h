@@ -41,8 +41,8 @@ public:
   bool factor(const Context&, double smoothing);
   /// Replaces d (rows x rightHandSides) by w, and returns a (unknowns x rightHandSides).
   std::vector<double> solve(const Context&, std::vector<double>& right, std::size_t rightHandSides) const;
-  /// The other half of a derivative: replaces the derivatives of a value by w (rows x rightHandSides) by
-  /// those by d, where `affine` are its derivatives by a.
+  /// Back-propagation through solve(): from the derivatives of a scalar by w (`right`, rows x rightHandSides)
+  /// and by a (`affine`), replaces `right` by its derivatives by d.
   void solveTransposed(const Context&, std::vector<double>& right, std::vector<double> affine,
                        std::size_t rightHandSides) const;
   /// Frees what factor() and crossValidation() need. Only the solvers may be called then.

@@ -73,9 +73,9 @@ std::string KernelForm<D>::whyNot(const TransformChain<D>& chain) const
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get(), ++links)
     if (!kernelFormOf(*link->transform))
       return "the transform \"" + link->transform->name() + "\"";
-  if (links > ChainOnCuda<D>::most)
+  if (links > ChainOnCuda<D>::maxLinks)
     return "a chain of " + std::to_string(links) + " transforms (at most "
-           + std::to_string(ChainOnCuda<D>::most) + ")";
+           + std::to_string(ChainOnCuda<D>::maxLinks) + ")";
   return "";
 }
 

@@ -32,7 +32,7 @@ protected:
   ~KernelForm() = default;
 };
 
-/// Null if the transform has no form of these kinds.
+/// The form of a transform that the kernels of this folder know, or null.
 template <int D>
 const KernelForm<D>* kernelFormOf(const Transform<D>& transform)
 {

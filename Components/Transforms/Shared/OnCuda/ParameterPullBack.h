@@ -13,8 +13,8 @@ public:
            const std::array<const float*, D>& covectors, const float* factors, std::span<double> gradient,
            const GradientUpdate&);
 
-  /// Takes the memory that `add` needs for this number of parameters and samples. `add` does it where nobody
-  /// did.
+  /// Takes the memory that `add` needs for this number of parameters and samples. `add` takes it if this
+  /// was not called.
   void reserve(const Context&, TransformKind last, std::size_t parameters, std::size_t samples);
 
 private:

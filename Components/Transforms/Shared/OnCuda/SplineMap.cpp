@@ -29,7 +29,7 @@ std::optional<SplineMapOfChain<D>> asSplineMap(const TransformChain<D>& chain)
   SplineMap<D>& map = result.map;
   map.linear = whole->linear;
   map.turn = whole->turn;
-  map.gridIndex = compose(grid.points.indexFromPoint(), whole->asked);
+  map.gridIndex = compose(grid.points.indexFromPoint(), whole->toSpline);
   for (double& offset : map.gridIndex.offset)
     offset -= firstKnotOffset<3>();
   std::ranges::copy(grid.points.size, map.points.begin());

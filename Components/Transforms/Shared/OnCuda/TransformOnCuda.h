@@ -60,9 +60,9 @@ struct TransformOnCuda {
 /// A chain of transforms, first to last.
 template <int D>
 struct ChainOnCuda {
-  static constexpr int most = 8;
+  static constexpr int maxLinks = 8;
   int count = 0;
-  TransformOnCuda<D> links[most];
+  TransformOnCuda<D> links[maxLinks];
 };
 
 }

@@ -290,7 +290,8 @@ TEST(PenaltiesOnCudaTest, DisplacementMagnitudesAgreeWithTheCpuInMasksAndChunks)
   expectTheCpusDisplacements<2>(chunks, "B-spline");
 }
 
-/// Of a moving image of rigidity alone, in whose space the B-spline displaces the control points.
+/// Parameters of a penalty with a rigidity image of the moving side alone, in whose space the B-spline
+/// displaces the control points.
 template <int D>
 std::string rigidityImageOf(const TermScene<D>& scene, const TemporaryFolder& folder)
 {

@@ -39,7 +39,7 @@ void expectTheChainsPoints(const TermScene<D>& scene, const OneSplineChain<D>& w
     Vec<D> pointMm;
     for (int d = 0; d < D; ++d)
       pointMm[d] = points.mm[d][i];
-    const Vec<D> expected = mapped<D>(*scene.chain, pointMm), askedMm = whole.asked(pointMm);
+    const Vec<D> expected = mapped<D>(*scene.chain, pointMm), askedMm = whole.toSpline(pointMm);
     Vec<D> result = whole.linear(pointMm), u{};
     if (whole.spline) {
       u = mappedBySpline<D>(whole, askedMm);
