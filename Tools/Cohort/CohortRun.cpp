@@ -5,6 +5,7 @@
 #include "Tools/Cohort/CohortTables.h"
 #include "Tools/Cohort/CohortTally.h"
 #include "Tools/Cohort/OpenCohort.h"
+#include "Tools/Common/Calibration.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/OutputNames.h"
 #include "Tools/Register/RegisterRun.h"
@@ -92,8 +93,8 @@ private:
     workers_.resize(gpuOfWorker_.size());
     planner_ = std::make_unique<RowWorker>("", 1);
     limit_ = std::isfinite(options_.maxMemory) ? options_.maxMemory : 0.8 * availableMemoryBytes();
-    log_.info("Workers: " + std::to_string(cpuJobs) + " on the CPU with " + std::to_string(threadsOfRow_)
-              + " threads each"
+    log_.info("Workers: " + std::to_string(cpuJobs) + " on the CPU with " + threadsText(threadsOfRow_)
+              + " each"
               + (ofCuda ? ", " + std::to_string(cohort_.gpus().size()) + " on GPUs with "
                               + std::to_string(lanes_) + " lanes each"
                         : std::string())

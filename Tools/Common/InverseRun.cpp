@@ -135,10 +135,11 @@ void logCounts(InverseCounts counts, std::size_t expected, const std::string& pl
            + " roots lie where the transform folds. " + std::to_string(counts.searchedAgain) + " of the "
            + places + " were searched from several starts.");
   if (counts.withoutRoot() > 0)
-    log.warning("--inverse: " + share(counts.withoutRoot(), expected) + " of " + std::to_string(expected)
+    log.warning("the inverse: " + share(counts.withoutRoot(), expected) + " of " + std::to_string(expected)
                 + " " + places + " have no root: " + std::to_string(counts.outside)
                 + " in gaps at the border of a transform's support, " + std::to_string(counts.insideFolds)
-                + " beside folds. They get the default value in images, and NaN elsewhere.");
+                + " beside folds. They get the default value in images, NaN in fields and points, and in "
+                  "transform files a displacement that leads out of any image.");
 }
 
 }

@@ -86,7 +86,7 @@ Context contextFor(const FindOptions& options, const TrackingScene<D>& scene, Ru
   const ContextChoice choice =
       chooseContext(options.device, "--device", options.threads, whyNoCuda<D>(options, scene),
                     [&](const Context& context) { return whyNotOnCuda<D>(options, scene, context); });
-  log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
+  log.info("Device: " + choice.reason + ", " + threadsText(options.threads) + ".");
   knowGpu(choice.context, log);
   return choice.context;
 }

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Tools/Common/Calibration.h"
 #include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
@@ -108,7 +109,7 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   Context context = contextOf(run, stage);
   run.summary.device = deviceName(context.device);
   run.summary.threads = context.threads;
-  log.info("Device: " + run.summary.deviceReason + ", " + std::to_string(context.threads) + " threads.");
+  log.info("Device: " + run.summary.deviceReason + ", " + threadsText(context.threads) + ".");
   knowGpu(context, log);
   StageOutputs<D> outputs(run.registry,
                           {context, number, run.folder, run.initialPath, inputs.fixed.front()->geometry,
@@ -220,8 +221,8 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   if (options.checkOnly) {
     summary.predicted =
         chooseStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
-    log.info("Checked " + std::to_string(stages.size())
-             + " parameter file(s) and the headers of all images: nothing stands in the way.");
+    log.info("Checked " + std::to_string(stages.size()) + " parameter file" + (stages.size() == 1 ? "" : "s")
+             + " and the headers of all images: nothing stands in the way.");
     return 0;
   }
 

@@ -2,6 +2,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/AsElastix.h"
+#include "Tools/Common/Calibration.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Register/ComponentPages.h"
 #include "Tools/Register/RegisterOptions.h"
@@ -48,7 +49,7 @@ int run(int count, char** words, RunLog& log)
   options.commandLine = commandLineText(words[0], tokens);
   options.threads = threadCount(arguments, options.threadSource);
   if (arguments.text("threads") == "0")
-    log.note(options.threadSource + ": " + std::to_string(options.threads) + " threads.");
+    log.note(options.threadSource + ": " + threadsText(options.threads) + ".");
   return runRegistration(registry, options, words[0], log);
 }
 

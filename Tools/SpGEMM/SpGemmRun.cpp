@@ -9,6 +9,7 @@
 #include "Core/Sparse/SpGemm.h"
 #include "Core/Sparse/SpGemmOnDevices.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
+#include "Tools/Common/Calibration.h"
 #include "Tools/SpGEMM/PlainProduct.h"
 #include "Tools/SpGEMM/ProductDevice.h"
 
@@ -119,7 +120,7 @@ private:
     for (const DeviceChoice& choice :
          chooseProductDevices(request, turned(left(), goesByTime && options_.transposeA),
                               turned(right(), goesByTime && options_.transposeB))) {
-      log_.info("Device: " + choice.reason + ", " + std::to_string(request.threads) + " threads.");
+      log_.info("Device: " + choice.reason + ", " + threadsText(request.threads) + ".");
       devices_.push_back(makeContext(choice.device, request.threads));
     }
     context_ = devices_.front();

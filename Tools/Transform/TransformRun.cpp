@@ -11,6 +11,7 @@
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Batch/ImageBatch.h"
+#include "Tools/Common/Calibration.h"
 #include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/InverseRun.h"
 #include "Tools/Common/Process.h"
@@ -135,7 +136,7 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   const double startSeconds = context.onCuda() ? secondsSince(start) : 0;
   if (!context.onCuda() || !options.write.empty() || options.description) // these two are done on the CPU
     prepareSearch<D>(cpu, *file.chain);
-  log.info("Device: " + device.choice.reason + ", " + std::to_string(options.threads) + " threads.");
+  log.info("Device: " + device.choice.reason + ", " + threadsText(options.threads) + ".");
   knowGpu(context, log);
   return {options,
           folder,

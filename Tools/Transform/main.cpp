@@ -1,6 +1,7 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/AsElastix.h"
+#include "Tools/Common/Calibration.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Transform/TransformOptions.h"
@@ -32,7 +33,7 @@ int run(int count, char** words, RunLog& log)
   options.commandLine = commandLineText(words[0], std::vector<std::string>(words + 1, words + count));
   options.threads = threadCount(arguments, options.threadSource);
   if (arguments.text("threads") == "0")
-    log.note(options.threadSource + ": " + std::to_string(options.threads) + " threads.");
+    log.note(options.threadSource + ": " + threadsText(options.threads) + ".");
   if (arguments.has("ipp"))
     log.warning("-ipp is an older name of -def; use -def.");
   Registry registry;
