@@ -371,7 +371,7 @@ int run(int count, char** words, RunLog& log)
     tokens.erase(tokens.begin());
   const Benchmark& benchmark = isCommand ? benchmarks[0] : benchmarkOf(tokens);
   const Arguments arguments = parseCommandLine(benchText().groups, tokens);
-  if (arguments.has("help"))
+  if (count == 1 || arguments.has("help"))
     return printText(helpText(benchText()));
   if (const std::string text = versionText(arguments, "tessera-bench"); !text.empty())
     return printText(text);
