@@ -67,7 +67,7 @@ StageSummary describe(const Registry& registry, const StageText& text, const Par
   return summary;
 }
 
-/// Also tells it to the log. A transform without spatial derivatives does not end the run.
+/// Writes the figures to the log, too. A transform without spatial derivatives does not end the run.
 template <int D>
 std::optional<VolumeChange> volumeChangeOf(Run<D>& run, const Context& context,
                                            const TransformChain<D>& chain, const LoadedInputs<D>& inputs)

@@ -6,8 +6,8 @@ namespace tessera {
 namespace {
 
 constexpr double clearlyFolded = 0.01; // share of the points
-/// No registration moves the points by so large a share of the fixed image's diagonal on average. Whatever
-/// has folded on such a way did so because of the steps.
+/// No registration moves the points by so large a share of the fixed image's diagonal on average. If they
+/// moved farther, too long steps are named as the cause, even if the transform has folded.
 constexpr double lostFrom = 0.25;
 
 std::string percent(double share)
