@@ -48,9 +48,10 @@ struct NearestOfPoints {
     std::int64_t stride = 1;
     for (int d = 0; d < D; ++d) {
       const auto voxels = static_cast<std::int32_t>(size[d]);
+      const double end = endOfVoxels(voxels);
       for (std::size_t i = 0; i < count; ++i) {
         const double index = map.along(d, points.at(begin + i));
-        const std::int32_t in = isInVoxels(index, voxels) ? 1 : 0;
+        const std::int32_t in = isBeforeEnd(index, end) ? 1 : 0;
         within[i] &= in;
         offset[i] += nearestVoxel(in ? index : 0.0, voxels, inFloat) * stride;
       }

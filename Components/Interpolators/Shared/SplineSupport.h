@@ -32,10 +32,10 @@ TESSERA_ALWAYS_INLINE void locateIndices(const SplineImage<D, Coefficient>& imag
   for (std::size_t i = 0; i < count; ++i)
     within[i] = safe[i] = 1;
   for (int d = 0; d < D; ++d) {
-    const auto size = static_cast<std::int32_t>(image.size[d]);
+    const double end = endOfVoxels(static_cast<std::int32_t>(image.size[d]));
     for (std::size_t i = 0; i < count; ++i) {
       const double at = indexAt(d, i);
-      const std::int32_t in = isInVoxels(at, size) ? 1 : 0;
+      const std::int32_t in = isBeforeEnd(at, end) ? 1 : 0;
       within[i] &= in;
       index[d][i] = in ? at : 0.0;
     }

@@ -21,10 +21,22 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE int flooredToInt(Real x)
 #endif
 }
 
-/// Whether the index lies in the voxels; false for NaN.
+/// The end of the voxels of an axis. A loop over indices computes it beforehand: with the conversion of
+/// `size` in the loop g++ 12 does not turn the loop into vectors.
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE double endOfVoxels(int size)
+{
+  return size - 0.5;
+}
+
+/// Whether the index lies in the voxels, whose end is endOfVoxels(size); false for NaN.
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE bool isBeforeEnd(double index, double end)
+{
+  return index >= -0.5 && index < end;
+}
+
 TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE bool isInVoxels(double index, int size)
 {
-  return index >= -0.5 && index < size - 0.5;
+  return isBeforeEnd(index, endOfVoxels(size));
 }
 
 /// The voxel nearest to an index that lies in the voxels. An index halfway between two belongs to the upper
