@@ -245,7 +245,7 @@ std::vector<double> WeightedCombinationTransform<D>::scales(Context& context, co
       scales[k] = products[k * P + k] > 0 ? products[k * P + k] : 1; // the identity has no gradient
     return scales;
   }
-  const std::vector<double> given = settings_.all(scalesParameter);
+  std::vector<double> given = settings_.all(scalesParameter);
   if (given.empty())
     return std::vector<double>(P, 1.0);
   if (given.size() != P || std::ranges::min(given) <= 0)

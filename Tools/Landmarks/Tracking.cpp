@@ -76,7 +76,7 @@ template <int D>
 TransformChain<D> smoothingSpline(Context& context, const PointPairs<D>& allPairs)
 {
   const PointPairs<D> pairs = thinned(allPairs, 2000), part = thinned(pairs, 500);
-  const TransformChain<D> ofPart = splineThrough<D>(context, part, "auto");
+  TransformChain<D> ofPart = splineThrough<D>(context, part, "auto");
   if (part.fixedMm.size() == pairs.fixedMm.size())
     return ofPart;
   char smoothing[40];

@@ -99,8 +99,9 @@ public:
   {
     constexpr int bins = scoreHistogramBins;
     return sumOver<Histogram>(Histogram(std::size_t{bins} * bins), [&](Histogram& counts, float a, float b) {
-      ++counts[static_cast<std::size_t>(bins * similarity::binOf(b, least[1], binsAValue[1], bins)
-                                        + similarity::binOf(a, least[0], binsAValue[0], bins))];
+      const int cell = bins * similarity::binOf(b, least[1], binsAValue[1], bins)
+                       + similarity::binOf(a, least[0], binsAValue[0], bins);
+      ++counts[static_cast<std::size_t>(cell)];
     });
   }
   std::optional<double> structuralSimilarity(double greyRange) const

@@ -139,7 +139,11 @@ public:
 private:
   static constexpr std::size_t blocks = SplineFieldPlan::superBlocks;
 
-  std::size_t perComponent() const { return static_cast<std::size_t>(nodes_ * nodes_ * nodes_); }
+  std::size_t perComponent() const
+  {
+    const auto n = static_cast<std::size_t>(nodes_);
+    return n * n * n;
+  }
   std::size_t numberOf(const std::array<int, 3>& block) const
   {
     const auto at = [&](std::size_t d) { return static_cast<std::size_t>(block[d]) / blocks; };
@@ -203,7 +207,8 @@ void computeAll(const Context& context, const SplineFieldPlan& plan, const Splin
 {
   const int rows = plan.blocks(0), slices = rows * plan.blocks(1);
   const SuperBlocks<Kernel> supers(context, plan, spline);
-  forEachChunk(context, static_cast<std::size_t>(slices * plan.blocks(2)), [&](std::size_t chunk) {
+  const std::size_t blockCount = static_cast<std::size_t>(slices) * static_cast<std::size_t>(plan.blocks(2));
+  forEachChunk(context, blockCount, [&](std::size_t chunk) {
     const int block = static_cast<int>(chunk);
     thread_local std::vector<double> shared;
     Nodes<Number> nodes(plan.pointFromIndex.matrix, plan.nodes, plan.nodePlaces);
