@@ -39,6 +39,9 @@ ProgramText benchText()
                 "model: threads of a block, 32 to 1024; may be repeated (default: up to six sizes)");
   block.repeatable = true;
   Option bins = ownOption("bins", "N", "cost: bins a side of joint histograms (default: 64)");
+  Option sigma = ownOption("sigma", "SAMPLES",
+                           "cost: standard deviation of Gaussian windows of LocalNormalizedCorrelation "
+                           "(default: box windows)");
   return {
       "tessera-bench",
       "tessera-bench --device cuda --tile 5",
@@ -56,7 +59,7 @@ ProgramText benchText()
       {{"What",
         {volume, transform, tile, method,
          ownOption("all-methods", "", "every method of the device (default: Separable alone)"), block,
-         ownOption("layouts", "", "interleaved and padded fields too"), metric, bins, matrix, pixels,
+         ownOption("layouts", "", "interleaved and padded fields too"), metric, bins, sigma, matrix, pixels,
          ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
          ownOption("no-itk", "", "resample and pyramid: without ITK's filters"),
          ownOption("counts", "",

@@ -99,6 +99,8 @@ CostSettings costSettings(const Arguments& arguments)
   if (cost.metrics.empty())
     cost.metrics = {"NormalizedMutualInformation", "LocalNormalizedCorrelation", "SelfSimilarity"};
   cost.bins = static_cast<int>(positiveNumber("--bins", arguments.text("bins", "64"), 4, 4096));
+  if (arguments.has("sigma"))
+    cost.sigma = positiveNumber("--sigma", arguments.text("sigma", ""), 1, 100);
   return cost;
 }
 

@@ -54,7 +54,7 @@ Parameters parametersFrom(const std::string& text, const std::string& label)
 class Scene {
 public:
   Scene(const Registry& registry, Context& context, const ImagePointer<3>& fixed,
-        const ImagePointer<3>& moving, const std::string& metric, double tile, int bins)
+        const ImagePointer<3>& moving, const std::string& metric, double tile, const CostSettings& settings)
       : context_(context), samples_(VoxelLattice<3>{fixed, nullptr, {}, {1, 1, 1}, fixed->geometry.size})
   {
     std::ostringstream spacing;
@@ -70,9 +70,11 @@ public:
     interpolator_ = registry.create<Interpolator<3>>("LinearInterpolator",
                                                      parametersFrom("", "Interpolator0"), "benchmark");
     interpolator_->prepareForLevel(context, moving, 0);
-    term_ = registry.create<CostTerm<3>>(
-        metric, parametersFrom("(NumberOfHistogramBins " + std::to_string(bins) + ")", "Metric0"),
-        "benchmark");
+    std::ostringstream ofMetric;
+    ofMetric << "(NumberOfHistogramBins " << settings.bins << ")\n";
+    if (settings.sigma > 0)
+      ofMetric << "(LocalWindowSigma " << settings.sigma << ")\n";
+    term_ = registry.create<CostTerm<3>>(metric, parametersFrom(ofMetric.str(), "Metric0"), "benchmark");
     TermLevel<3> level;
     level.fixed = fixed;
     level.moving = moving;
@@ -137,7 +139,7 @@ std::vector<BenchResult> costBench(const Registry& registry, Context& context, c
                             moving = imageOf(context, volume, content, 1);
       for (const double tile : settings.tiles)
         for (const std::string& metric : settings.metrics) {
-          Scene scene(registry, context, fixed, moving, metric, tile, settings.bins);
+          Scene scene(registry, context, fixed, moving, metric, tile, settings);
           std::ostringstream ofTile;
           ofTile << caseName << " tile " << tile;
           add(ofTile.str(), metric + " value", voxels, 8 * voxels, copyMs, [&] { scene.evaluate(false); });

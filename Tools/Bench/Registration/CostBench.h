@@ -14,6 +14,7 @@ struct CostSettings {
   std::vector<std::string> metrics;
   int bins = 64;
   std::size_t repeats = 11;
+  double sigma = 0; // of Gaussian windows, in samples; 0: box windows
 };
 
 /// Measures evaluations of a dense cost: all voxels of a fixed image, a cubic B-spline transform along its
