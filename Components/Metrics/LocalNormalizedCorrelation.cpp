@@ -125,7 +125,7 @@ PairTime LocalNormalizedCorrelation::pairTime(std::size_t level) const
   const auto [x, y, z] = window.radius; // positions on either side
   if (window.isBox())                   // its sums move along
     return {23 + 0.3 * (x + y + z), 0.015 + 0.0075 * (x + y + z)};
-  return {23 + 2.2 * (x + y) + 13 * z, 0.01 + 0.013 * (x + y) + 0.044 * z};
+  return {23 + 2.2 * (x + y) + 13 * z, 0.01 + 0.0032 * (x + y + z)};
 }
 
 void LocalNormalizedCorrelation::prepareForLevel(std::size_t level, const LevelFacts& facts)

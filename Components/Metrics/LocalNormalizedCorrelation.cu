@@ -1,6 +1,7 @@
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 
 #include "Components/Metrics/Shared/BlockSum.cuh"
+#include "Components/Metrics/Shared/LocalWindows/GaussianWindowSums.cuh"
 #include "Components/Metrics/Shared/LocalWindows/LocalCorrelationOnCuda.h"
 #include "Components/Metrics/Shared/LocalWindows/SmallWindowSums.cuh"
 #include "Components/Metrics/Shared/LocalWindows/WindowSums.cuh"
@@ -39,39 +40,48 @@ __device__ __forceinline__ int roundedProduct(float a, float b)
   return __float_as_int(fmaf(a, b, 12582912.0f)) - 0x4b400000;
 }
 
-/// 1, f, m, f f, m m and f m. As int they count in steps of 2^-bits, and then the intensities of an image are
-/// cut off half a range beyond its range, so that their sums fit.
-template <class N>
-struct PairQuantities {
-  using Number = N;
+/// 1, f, m, f f, m m and f m, in steps of 2^-bits. The intensities of an image are cut off half a range
+/// beyond its range, so that their sums fit.
+struct ExactPairQuantities {
+  using Number = int;
   static constexpr int quantities = 6;
   UnitPairs pairs;
   float steps; // 2^bits
 
-  __device__ void read(unsigned position, N (&values)[quantities], bool isThere = true) const
+  __device__ void read(unsigned position, int (&values)[quantities], bool isThere = true) const
   {
     float f, m;
     const bool counts = readPair(pairs, position, f, m, isThere);
-    if constexpr (std::is_same_v<N, int>) {
-      f = counts ? fminf(fmaxf(f, -1.0f), 1.0f) : 0; // in this order, NaN gives a number too
-      m = counts ? fminf(fmaxf(m, -1.0f), 1.0f) : 0;
-      values[0] = counts;
-      const float ofF = f * steps, ofM = m * steps;
-      values[1] = roundedProduct(f, steps);
-      values[2] = roundedProduct(m, steps);
-      values[3] = roundedProduct(f, ofF);
-      values[4] = roundedProduct(m, ofM);
-      values[5] = roundedProduct(f, ofM);
-    } else {
-      f = counts ? f : 0;
-      m = counts ? m : 0;
-      values[0] = counts ? 1 : 0;
-      values[1] = f;
-      values[2] = m;
-      values[3] = f * f;
-      values[4] = m * m;
-      values[5] = f * m;
-    }
+    f = counts ? fminf(fmaxf(f, -1.0f), 1.0f) : 0; // in this order, NaN gives a number too
+    m = counts ? fminf(fmaxf(m, -1.0f), 1.0f) : 0;
+    values[0] = counts;
+    const float ofF = f * steps, ofM = m * steps;
+    values[1] = roundedProduct(f, steps);
+    values[2] = roundedProduct(m, steps);
+    values[3] = roundedProduct(f, ofF);
+    values[4] = roundedProduct(m, ofM);
+    values[5] = roundedProduct(f, ofM);
+  }
+};
+
+/// 1, f, m, f f, m m and f m for sums over Gaussian windows.
+struct PairQuantities {
+  static constexpr int arrays = 2, quantities = 6;
+  static constexpr float outside = NAN;
+  UnitPairs pairs;
+
+  __device__ const float* array(int a) const { return a == 0 ? pairs.fixed : pairs.moving; }
+  __device__ void compute(const float (&read)[arrays], float (&values)[quantities]) const
+  {
+    const bool counts = read[0] == read[0] && read[1] == read[1];
+    const float f = counts ? fmaf(read[0], pairs.fixedScale, pairs.fixedOffset) : 0;
+    const float m = counts ? fmaf(read[1], pairs.movingScale, pairs.movingOffset) : 0;
+    values[0] = counts ? 1 : 0;
+    values[1] = f;
+    values[2] = m;
+    values[3] = f * f;
+    values[4] = m * m;
+    values[5] = f * m;
   }
 };
 
@@ -168,8 +178,16 @@ struct Correlate {
 
 struct ReadPulled {
   using Number = float;
-  static constexpr int quantities = 3;
+  static constexpr int arrays = 3, quantities = 3;
+  static constexpr float outside = 0;
   Pulled<const float> pulled;
+
+  __device__ const float* array(int a) const { return a == 0 ? pulled.p : a == 1 ? pulled.q : pulled.r; }
+  __device__ void compute(const float (&read)[arrays], float (&values)[quantities]) const
+  {
+    for (int q = 0; q < quantities; ++q)
+      values[q] = read[q];
+  }
 
   __device__ void read(unsigned position, float (&values)[quantities], bool isThere = true) const
   {
@@ -223,16 +241,16 @@ float stepsOf(const LocalWindow& window, const IntensityPairs& lattice)
   return static_cast<float>(steps);
 }
 
-int3 sizeOf(const IntensityPairs& lattice)
+int3 threeOf(const std::array<int, 3>& numbers)
 {
-  return {lattice.size[0], lattice.size[1], lattice.size[2]};
+  return {numbers[0], numbers[1], numbers[2]};
 }
 
 }
 
 void LocalCorrelationOnCuda::accumulate(Context& context, const IntensityPairs& lattice)
 {
-  const int3 size = sizeOf(lattice);
+  const int3 size = threeOf(lattice.size);
   units_.fixed = lattice.fixed;
   units_.moving = lattice.moving;
   Pulled<float> pulled;
@@ -242,22 +260,22 @@ void LocalCorrelationOnCuda::accumulate(Context& context, const IntensityPairs& 
     blocks_ = blocks.x * blocks.y * blocks.z;
     return grown(context, ofBlocks_, blocks_);
   };
+  if (!window_.isBox()) {
+    gaussianwindows::launch(context, size, window_, PairQuantities{units_}, [&](const dim3& blocks) {
+      return Correlate<float>{units_, 1, pulled, sumsOf(blocks)};
+    });
+    return;
+  }
   const float steps = stepsOf(window_, lattice);
-  const PairQuantities<int> exact{units_, steps};
+  const ExactPairQuantities source{units_, steps};
   const bool isSmall = smallwindows::ifSmall(window_, [&]<int Radius>() {
     const dim3 blocks = smallwindows::blocksOf<Radius, heightOfCorrelate>(size);
     smallwindows::launch<Radius, heightOfCorrelate, blocksOfCorrelate<Radius>>(
-        context, size, window_.radius[2], exact, Correlate<int>{units_, steps, pulled, sumsOf(blocks)});
+        context, size, window_.radius[2], source, Correlate<int>{units_, steps, pulled, sumsOf(blocks)});
   });
-  if (isSmall)
-    return;
-  const WindowOnCuda window(window_);
-  Correlations* const ofBlocks = sumsOf(windowsums::blocksOf(size));
-  if (window_.isBox())
-    windowsums::launch<true>(context, size, window, exact, Correlate<int>{units_, steps, pulled, ofBlocks});
-  else
-    windowsums::launch<false>(context, size, window, PairQuantities<float>{units_, 1},
-                              Correlate<float>{units_, 1, pulled, ofBlocks});
+  if (!isSmall)
+    windowsums::launch(context, size, threeOf(window_.radius), source,
+                       Correlate<int>{units_, steps, pulled, sumsOf(windowsums::blocksOf(size))});
 }
 
 void LocalCorrelationOnCuda::finish(Context& context, MetricResult* result)
@@ -271,17 +289,17 @@ void LocalCorrelationOnCuda::slopes(Context& context, const IntensityPairs& latt
 {
   const ReadPulled source{Pulled<const float>(pulled_.span().data(), lattice.count)};
   const WriteSlopes sink{units_, factor_.span().data(), slopes};
-  const int3 size = sizeOf(lattice);
+  const int3 size = threeOf(lattice.size);
+  if (!window_.isBox()) {
+    gaussianwindows::launch(context, size, window_, source, [&](const dim3&) { return sink; });
+    return;
+  }
   const bool isSmall = smallwindows::ifSmall(window_, [&]<int Radius>() {
     smallwindows::launch<Radius, heightOfSlopes, blocksOfSlopes<Radius>>(context, size, window_.radius[2],
                                                                          source, sink);
   });
-  if (isSmall)
-    return;
-  if (window_.isBox())
-    windowsums::launch<true>(context, size, WindowOnCuda(window_), source, sink);
-  else
-    windowsums::launch<false>(context, size, WindowOnCuda(window_), source, sink);
+  if (!isSmall)
+    windowsums::launch(context, size, threeOf(window_.radius), source, sink);
 }
 
 }

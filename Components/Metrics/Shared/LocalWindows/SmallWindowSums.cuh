@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Metrics/Shared/LocalWindows/LocalWindow.h"
 #include "Components/Metrics/Shared/LocalWindows/WindowSums.cuh"
 
 // The sums of WindowSums.cuh over boxes that reach equally few positions along x and y, by warps that share

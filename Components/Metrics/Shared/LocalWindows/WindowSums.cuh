@@ -1,37 +1,18 @@
 #pragma once
 
-#include "Components/Metrics/Shared/LocalWindows/LocalWindow.h"
 #include "Core/Compute/Cuda/Cuda.cuh"
 
-#include <algorithm>
-
-// Sums of several quantities over the window around each position of a lattice, in one kernel. The quantities
+// Sums of several quantities over the box around each position of a lattice, in one kernel. The quantities
 // are computed from what a source reads, and the sums go to a sink; none of them is stored in global memory.
 //
 // A block takes a tile of 64 x 16 positions through some slices. For each slice:
 //   1. each column of the tile and of its rim gets its sums along the last axis, in shared memory,
 //   2. these are summed along x,
 //   3. and then along y; each thread hands the sums around its positions to the sink.
-// Sums of a box run along each axis: what enters is added and what leaves is subtracted, so the work depends
-// little on the radius. Sums of float begin anew every 8 positions, which keeps the rounding of running sums
+// Sums run along each axis: what enters is added and what leaves is subtracted, so the work depends little on
+// the radius. Sums of float begin anew every 8 positions, which keeps the rounding of running sums
 // at that of plain ones; sums of int are exact.
-namespace tessera {
-
-struct WindowOnCuda {
-  int radius[3] = {};
-  float weights[3][2 * LocalWindow::maxRadiusOnCuda + 1] =
-      {}; // of offsets -radius to radius, unless it is a box
-
-  explicit WindowOnCuda(const LocalWindow& window)
-  {
-    for (int d = 0; d < 3; ++d) {
-      radius[d] = window.radius[d];
-      std::copy(window.weights[d].begin(), window.weights[d].end(), weights[d]);
-    }
-  }
-};
-
-namespace windowsums {
+namespace tessera::windowsums {
 
 constexpr int threads = 256, tileWidth = 64, tileHeight = 16;
 constexpr int slicesOfBlock = 32, run = 8; // positions of a running sum
@@ -43,8 +24,8 @@ struct Tile {
   int width, height, stride; // with the rim
   int columns, rows;         // numbers of a quantity
 
-  __host__ __device__ explicit Tile(const int (&radius)[3])
-      : width(tileWidth + 2 * radius[0]), height(tileHeight + 2 * radius[1]), stride(width | 1),
+  __host__ __device__ explicit Tile(const int3& radius)
+      : width(tileWidth + 2 * radius.x), height(tileHeight + 2 * radius.y), stride(width | 1),
         columns(stride * height), rows(rowStride * height)
   {
   }
@@ -57,9 +38,9 @@ struct Tile {
 /// Source: `Number`, `quantities`, and read(unsigned position, Number (&values)[quantities]).
 /// Sink: a `State` of each thread that begins as State{}, take(State&, unsigned position, const Number
 /// (&sums)[quantities]), and finish(State), which all threads of a block call.
-template <bool isBox, class Source, class Sink>
+template <class Source, class Sink>
 __global__ void __launch_bounds__(threads)
-    sumWindows(int3 size, const __grid_constant__ WindowOnCuda window, const __grid_constant__ Source source,
+    sumWindows(int3 size, int3 radius, const __grid_constant__ Source source,
                const __grid_constant__ Sink sink)
 {
   using Number = typename Source::Number;
@@ -67,19 +48,18 @@ __global__ void __launch_bounds__(threads)
   constexpr bool isExact = static_cast<Number>(0.5f) == 0; // int
   extern __shared__ float memory[];
   Number* const columns = reinterpret_cast<Number*>(memory);
-  const Tile tile(window.radius);
+  const Tile tile(radius);
   Number* const rows = columns + quantities * tile.columns;
-  const int left = blockIdx.x * tileWidth - window.radius[0],
-            top = blockIdx.y * tileHeight - window.radius[1];
+  const int left = blockIdx.x * tileWidth - radius.x, top = blockIdx.y * tileHeight - radius.y;
   const int firstSlice = blockIdx.z * slicesOfBlock, endSlice = min(firstSlice + slicesOfBlock, size.z);
-  const int runOfSlices = isExact ? slicesOfBlock : max(run, 2 * window.radius[2] + 1);
+  const int runOfSlices = isExact ? slicesOfBlock : max(run, 2 * radius.z + 1);
   const auto positionAt = [&](int x, int y, int z) {
     return (static_cast<unsigned>(z) * size.y + y) * size.x + x;
   };
   typename Sink::State state{};
 
   for (int z = firstSlice; z < endSlice; ++z) {
-    const bool anew = !isBox || (z - firstSlice) % runOfSlices == 0;
+    const bool anew = (z - firstSlice) % runOfSlices == 0;
     int x = threadIdx.x % tile.width, y = threadIdx.x / tile.width;
     for (int i = threadIdx.x; i < tile.width * tile.height; i += threads) {
       Number* const column = columns + y * tile.stride + x;
@@ -87,19 +67,18 @@ __global__ void __launch_bounds__(threads)
       const bool inside = atX >= 0 && atX < size.x && atY >= 0 && atY < size.y;
       Number sums[quantities] = {}, values[quantities];
       if (inside && anew) {
-        const int first = max(0, z - window.radius[2]), last = min(size.z - 1, z + window.radius[2]);
+        const int first = max(0, z - radius.z), last = min(size.z - 1, z + radius.z);
         for (int slice = first; slice <= last; ++slice) {
           source.read(positionAt(atX, atY, slice), values);
-          const float weight = isBox ? 1.0f : window.weights[2][slice - z + window.radius[2]];
 #pragma unroll
           for (int q = 0; q < quantities; ++q)
-            sums[q] += isBox ? values[q] : static_cast<Number>(weight * values[q]);
+            sums[q] += values[q];
         }
       } else if (inside) {
 #pragma unroll
         for (int q = 0; q < quantities; ++q)
           sums[q] = column[q * tile.columns];
-        const int enters = z + window.radius[2], leaves = z - window.radius[2] - 1;
+        const int enters = z + radius.z, leaves = z - radius.z - 1;
         if (enters < size.z) {
           source.read(positionAt(atX, atY, enters), values);
 #pragma unroll
@@ -127,31 +106,21 @@ __global__ void __launch_bounds__(threads)
                 q = rest / runsOfRow;
       const Number* const in = columns + q * tile.columns + row * tile.stride + first;
       Number* const out = rows + q * tile.rows + row * rowStride + first;
-      const int length = 2 * window.radius[0] + 1;
+      const int length = 2 * radius.x + 1;
       Number sum = 0;
-      if constexpr (isBox) {
-        for (int offset = 0; offset < length; ++offset)
-          sum += in[offset];
-        out[0] = sum;
+      for (int offset = 0; offset < length; ++offset)
+        sum += in[offset];
+      out[0] = sum;
 #pragma unroll
-        for (int r = 1; r < run; ++r) {
-          sum += in[r + length - 1] - in[r - 1];
-          out[r] = sum;
-        }
-      } else {
-#pragma unroll
-        for (int r = 0; r < run; ++r) {
-          sum = 0;
-          for (int offset = 0; offset < length; ++offset)
-            sum += window.weights[0][offset] * in[r + offset];
-          out[r] = sum;
-        }
+      for (int r = 1; r < run; ++r) {
+        sum += in[r + length - 1] - in[r - 1];
+        out[r] = sum;
       }
     }
     __syncthreads();
 
     const int column = threadIdx.x % tileWidth, firstRow = threadIdx.x / tileWidth * heightOfThread;
-    const int atX = blockIdx.x * tileWidth + column, length = 2 * window.radius[1] + 1;
+    const int atX = blockIdx.x * tileWidth + column, length = 2 * radius.y + 1;
     Number sums[quantities] = {};
 #pragma unroll
     for (int r = 0; r < heightOfThread; ++r) {
@@ -159,14 +128,13 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
       for (int q = 0; q < quantities; ++q) {
         const Number* const ofQ = in + q * tile.rows;
-        if (isBox && r > 0) {
+        if (r > 0) {
           sums[q] += ofQ[(length - 1) * rowStride] - ofQ[-rowStride];
           continue;
         }
         sums[q] = 0;
         for (int offset = 0; offset < length; ++offset)
-          sums[q] += isBox ? ofQ[offset * rowStride]
-                           : static_cast<Number>(window.weights[1][offset] * ofQ[offset * rowStride]);
+          sums[q] += ofQ[offset * rowStride];
       }
       const int atY = blockIdx.y * tileHeight + firstRow + r;
       if (atX < size.x && atY < size.y)
@@ -182,18 +150,17 @@ inline dim3 blocksOf(const int3& size)
   return dim3(ceilDiv(size.x, tileWidth), ceilDiv(size.y, tileHeight), ceilDiv(size.z, slicesOfBlock));
 }
 
-template <bool isBox, class Source, class Sink>
-void launch(const Context& context, const int3& size, const WindowOnCuda& window, const Source& source,
+template <class Source, class Sink>
+void launch(const Context& context, const int3& size, const int3& radius, const Source& source,
             const Sink& sink)
 {
-  const auto kernel = sumWindows<isBox, Source, Sink>;
-  const std::size_t bytes = Tile(window.radius).bytes(Source::quantities);
+  const auto kernel = sumWindows<Source, Sink>;
+  const std::size_t bytes = Tile(radius).bytes(Source::quantities);
   checkCuda(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
       "shared memory for sums over windows");
-  kernel<<<blocksOf(size), threads, bytes, cudaStreamOf(context)>>>(size, window, source, sink);
+  kernel<<<blocksOf(size), threads, bytes, cudaStreamOf(context)>>>(size, radius, source, sink);
   checkLaunch("sums over windows");
 }
 
-}
 }

@@ -45,6 +45,27 @@ TEST(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopAcrossTiles)
       expectTheNaiveResult(window, LocalCorrelationCase({131, 35, 70}, missing));
 }
 
+TEST(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopInGaussianWindowsOfEachWidth)
+{
+  TESSERA_NEEDS_GPU();
+  // Radii of 2, 3, 5, 6, 8, 9, 11, 12, 14 and 16: each kernel with the widest window that it takes, and with
+  // a narrower one.
+  for (const std::string sigma : {"0.6", "1", "1.5", "2", "2.5", "3", "3.5", "4", "4.6", "5.3"}) {
+    const std::string window = "(LocalWindowSigma " + sigma + ")\n(LocalIntensityNoise 0.01)";
+    expectTheNaiveResult(window, LocalCorrelationCase({35, 9, 19}, 0.2), 0.01);
+    expectTheNaiveResult(window, LocalCorrelationCase({70, 43, 1}, 0.2), 0.01);
+  }
+}
+
+TEST(LocalNormalizedCorrelationOnCudaTest, GaussianWindowsAgreeWithANaiveLoopAcrossBlocks)
+{
+  TESSERA_NEEDS_GPU();
+  // Blocks go through 16, 32 or 64 slices: these lattices have 4 x 4 x 5, 1 x 89 x 2 and 1 x 89 x 2 blocks.
+  for (const std::array<std::size_t, 3> size :
+       {std::array<std::size_t, 3>{102, 30, 70}, {2, 705, 61}, {2, 705, 65}})
+    expectTheNaiveResult("(LocalWindowSigma 1)", LocalCorrelationCase(size, 0.1));
+}
+
 TEST(LocalNormalizedCorrelationOnCudaTest, RepeatsItsBits)
 {
   TESSERA_NEEDS_GPU();
