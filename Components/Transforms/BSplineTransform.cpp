@@ -69,13 +69,6 @@ private:
   TransformOnCuda<D> onCuda_;
 };
 
-template <int D>
-PointBatch<D>& latticeStorage()
-{
-  thread_local PointBatch<D> storage;
-  return storage;
-}
-
 }
 
 template <int D>
@@ -228,21 +221,21 @@ template <int D>
 void BSplineTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double> parameters,
                               const PointsOut<D>& out) const
 {
-  field_.displace(asList(samples, latticeStorage<D>()), parameters.data(), true, out);
+  field_.displace(asList(samples), parameters.data(), true, out);
 }
 
 template <int D>
 void BSplineTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span<const double>,
                                    const Covectors<D>& covectors, std::span<double> gradient) const
 {
-  field_.pullBack(asList(samples, latticeStorage<D>()), covectors, gradient.data());
+  field_.pullBack(asList(samples), covectors, gradient.data());
 }
 
 template <int D>
 void BSplineTransform<D>::pushForward(Context&, const Samples<D>& samples, std::span<const double>,
                                       std::span<const double> step, const PointsOut<D>& out) const
 {
-  field_.displace(asList(samples, latticeStorage<D>()), step.data(), false, out);
+  field_.displace(asList(samples), step.data(), false, out);
 }
 
 template <int D>
@@ -258,7 +251,7 @@ void BSplineTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples
                                              std::span<const double> parameters, double* jacobian,
                                              double* hessian) const
 {
-  field_.derivatives(asList(samples, latticeStorage<D>()), parameters.data(), jacobian, hessian);
+  field_.derivatives(asList(samples), parameters.data(), jacobian, hessian);
 }
 
 template <int D>
@@ -267,7 +260,7 @@ void BSplineTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>&
                                                      const double* covHessian,
                                                      std::span<double> gradient) const
 {
-  field_.pullBackDerivatives(asList(samples, latticeStorage<D>()), covJacobian, covHessian, gradient.data());
+  field_.pullBackDerivatives(asList(samples), covJacobian, covHessian, gradient.data());
 }
 
 template <int D>

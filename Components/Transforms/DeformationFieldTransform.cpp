@@ -21,13 +21,6 @@ const Parameter<std::int64_t> deformationFieldInterpolationOrder = [] {
   return parameter;
 }();
 
-template <int D>
-PointBatch<D>& latticeStorage()
-{
-  thread_local PointBatch<D> storage;
-  return storage;
-}
-
 /// Objects that hold the same field share its voxels.
 template <int D>
 class HeldField final : public HeldTransformOnCuda<D> {
@@ -73,7 +66,7 @@ template <int D>
 void DeformationFieldTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double>,
                                        const PointsOut<D>& out) const
 {
-  const ListSamples<D> list = asList(samples, latticeStorage<D>());
+  const ListSamples<D> list = asList(samples);
   for (std::size_t i = 0; i < list.count; ++i) {
     const Vec<D> mappedMm = image_(list.point(i));
     for (int k = 0; k < D; ++k)
@@ -92,7 +85,7 @@ void DeformationFieldTransform<D>::spatialDerivatives(Context&, const Samples<D>
                 "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): the field jumps between "
                 "voxels, its "
                 "spatial Jacobian says nothing. Allowed: (DeformationFieldInterpolationOrder 1).");
-  const ListSamples<D> list = asList(samples, latticeStorage<D>());
+  const ListSamples<D> list = asList(samples);
   for (std::size_t i = 0; i < list.count; ++i) {
     double j[D][D], h[D][pairs];
     image_.derivatives(list.point(i), j, h);

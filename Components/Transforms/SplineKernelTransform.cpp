@@ -17,13 +17,6 @@
 namespace tessera {
 namespace {
 
-template <int D>
-PointBatch<D>& latticeStorage()
-{
-  thread_local PointBatch<D> storage;
-  return storage;
-}
-
 const std::string noSpline = "determine no spline";
 
 }
@@ -161,7 +154,7 @@ void SplineKernelTransform<D>::map(Context&, const Samples<D>& samples, std::spa
                                    const PointsOut<D>& out) const
 {
   const auto solved = solvedAt(parameters);
-  spline::map<D>(splineOf(solved->vectors), asList(samples, latticeStorage<D>()), out);
+  spline::map<D>(splineOf(solved->vectors), asList(samples), out);
 }
 
 template <int D>
@@ -170,7 +163,7 @@ void SplineKernelTransform<D>::pushForward(Context&, const Samples<D>& samples, 
 {
   std::vector<double> vectors(model_.vectors() * D, 0.0);
   solver_->addVectors(step, vectors);
-  spline::map<D>(splineOf(vectors), asList(samples, latticeStorage<D>()), out);
+  spline::map<D>(splineOf(vectors), asList(samples), out);
 }
 
 template <int D>
@@ -179,7 +172,7 @@ void SplineKernelTransform<D>::pullBack(Context&, const Samples<D>& samples, std
 {
   thread_local std::vector<double> sums; // derivatives of the value by the vectors
   sums.assign(model_.vectors() * D, 0.0);
-  spline::addCovectors<D>(model_, asList(samples, latticeStorage<D>()), covectors, sums);
+  spline::addCovectors<D>(model_, asList(samples), covectors, sums);
   solver_->addGradient(sums, gradient);
 }
 
@@ -189,7 +182,7 @@ void SplineKernelTransform<D>::spatialDerivatives(Context&, const Samples<D>& sa
                                                   double* hessian) const
 {
   constexpr int pairs = symmetricCount(D);
-  const ListSamples<D> list = asList(samples, latticeStorage<D>());
+  const ListSamples<D> list = asList(samples);
   if (list.count == 0) // landmarks that were only counted determine no spline
     return;
   const auto solved = solvedAt(parameters);
@@ -216,7 +209,7 @@ void SplineKernelTransform<D>::pullBackSpatialDerivatives(Context&, const Sample
 {
   thread_local std::vector<double> sums;
   sums.assign(model_.vectors() * D, 0.0);
-  spline::addSpatialCovectors<D>(model_, asList(samples, latticeStorage<D>()), covJacobian, covHessian, sums);
+  spline::addSpatialCovectors<D>(model_, asList(samples), covJacobian, covHessian, sums);
   solver_->addGradient(sums, gradient);
 }
 

@@ -214,6 +214,13 @@ ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage)
 }
 
 template <int D>
+ListSamples<D> asList(const Samples<D>& samples)
+{
+  thread_local PointBatch<D> storage;
+  return asList(samples, storage);
+}
+
+template <int D>
 VoxelBox<D> boundingBox(const Mask<D>& mask)
 {
   const Size<D>& size = mask.geometry.size;
@@ -346,6 +353,8 @@ template void writePoints<2>(const LatticeSamples<2>&, const PointsOut<2>&);
 template void writePoints<3>(const LatticeSamples<3>&, const PointsOut<3>&);
 template ListSamples<2> asList<2>(const Samples<2>&, PointBatch<2>&);
 template ListSamples<3> asList<3>(const Samples<3>&, PointBatch<3>&);
+template ListSamples<2> asList<2>(const Samples<2>&);
+template ListSamples<3> asList<3>(const Samples<3>&);
 template VoxelBox<2> boundingBox<2>(const Mask<2>&);
 template VoxelBox<3> boundingBox<3>(const Mask<3>&);
 template VoxelBox<2> regionOfLevel<2>(const ImageGeometry<2>&, const ImageGeometry<2>&);

@@ -162,6 +162,9 @@ void writePoints(const LatticeSamples<D>& lattice, const PointsOut<D>& out);
 /// fastest.
 template <int D>
 ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage);
+/// The same in storage of the calling thread. The list is valid until that thread's next call.
+template <int D>
+ListSamples<D> asList(const Samples<D>& samples);
 
 /// A box of voxels.
 template <int D>
