@@ -12,18 +12,13 @@ namespace {
 
 const std::vector<std::string> commands{"check", "run", "status", "table", "report", "slurm"};
 
-[[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
-{
-  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
-}
-
 int wholeNumber(const std::string& option, const std::string& text, int least, int most)
 {
   int value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    fail(option, "\"" + text + "\" is no number that it takes",
-         "whole numbers from " + std::to_string(least) + " to " + std::to_string(most));
+    failCommandLine(option, "\"" + text + "\" is no number that it takes",
+                    "whole numbers from " + std::to_string(least) + " to " + std::to_string(most));
   return value;
 }
 
@@ -31,8 +26,8 @@ int environmentNumber(const char* name)
 {
   const char* text = std::getenv(name);
   if (!text)
-    fail("--shard slurm", std::string(name) + " is not set",
-         "--shard slurm in a job array of Slurm; --shard I/N elsewhere");
+    failCommandLine("--shard slurm", std::string(name) + " is not set",
+                    "--shard slurm in a job array of Slurm; --shard I/N elsewhere");
   return wholeNumber(std::string("--shard slurm: ") + name, text, 0, 1'000'000'000);
 }
 
@@ -44,10 +39,11 @@ void setShardOfSlurm(CohortOptions& options)
             count = environmentNumber("SLURM_ARRAY_TASK_COUNT");
   const int index = (id - least) / step;
   if (id < least || (id - least) % step != 0 || index >= count)
-    fail("--shard slurm",
-         "the task " + std::to_string(id) + " is not one of " + std::to_string(count) + " from "
-             + std::to_string(least) + " in steps of " + std::to_string(step),
-         "an array of one range, such as --array=1-8; or none of --shard, since processes share a table");
+    failCommandLine(
+        "--shard slurm",
+        "the task " + std::to_string(id) + " is not one of " + std::to_string(count) + " from "
+            + std::to_string(least) + " in steps of " + std::to_string(step),
+        "an array of one range, such as --array=1-8; or none of --shard, since processes share a table");
   options.shard = static_cast<std::size_t>(index) + 1;
   options.shards = static_cast<std::size_t>(count);
 }
@@ -58,7 +54,7 @@ void setShard(CohortOptions& options, const std::string& text)
     return setShardOfSlurm(options);
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos)
-    fail("--shard", "\"" + text + "\" is no shard", "I/N such as 1/4, or slurm");
+    failCommandLine("--shard", "\"" + text + "\" is no shard", "I/N such as 1/4, or slurm");
   options.shards = static_cast<std::size_t>(wholeNumber("--shard", text.substr(slash + 1), 1, 1'000'000));
   options.shard = static_cast<std::size_t>(
       wholeNumber("--shard", text.substr(0, slash), 1, static_cast<int>(options.shards)));
@@ -132,28 +128,28 @@ CohortOptions cohortOptions(const std::vector<std::string>& tokens)
 {
   CohortOptions options;
   if (tokens.empty() || std::ranges::count(commands, tokens[0]) == 0)
-    fail(tokens.empty() ? "no command" : "\"" + tokens[0] + "\"",
-         tokens.empty() ? "nothing to do" : "no such command",
-         "check, run, status, table, report or slurm; --help tells more");
+    failCommandLine(tokens.empty() ? "no command" : "\"" + tokens[0] + "\"",
+                    tokens.empty() ? "nothing to do" : "no such command",
+                    "check, run, status, table, report or slurm; --help tells more");
   options.command = tokens[0];
   const bool isOfTable =
       options.command != "status" && options.command != "table" && options.command != "report";
   if (tokens.size() < 2 || tokens[1].starts_with('-'))
-    fail(options.command, isOfTable ? "no table given" : "no folder given",
-         "tessera-cohort " + options.command + (isOfTable ? " pairs.tsv" : " results"));
+    failCommandLine(options.command, isOfTable ? "no table given" : "no folder given",
+                    "tessera-cohort " + options.command + (isOfTable ? " pairs.tsv" : " results"));
   options.operand = tokens[1];
   const Arguments arguments = parseCommandLine(cohortText().groups, {tokens.begin() + 2, tokens.end()});
 
   options.outputFolder = arguments.text("out");
   if (options.outputFolder.empty() && (options.command == "run" || options.command == "slurm"))
-    fail("-out", "not given", "-out FOLDER");
+    failCommandLine("-out", "not given", "-out FOLDER");
   for (const std::string& name : columnOptions())
     if (name != "device" && arguments.has(name))
       options.defaults[name] = name == "inverse-too" ? std::vector<std::string>{"true"} : arguments.all(name);
   options.device = arguments.text("device", "auto");
   if (options.device != "auto" && options.device != "cpu" && options.device != "cuda")
-    fail("--device", "\"" + options.device + "\": no such device of a cohort",
-         "auto, cpu or cuda; CUDA_VISIBLE_DEVICES chooses among GPUs");
+    failCommandLine("--device", "\"" + options.device + "\": no such device of a cohort",
+                    "auto, cpu or cuda; CUDA_VISIBLE_DEVICES chooses among GPUs");
   options.strict = arguments.has("strict");
   if (options.strict)
     options.forRows.push_back("--strict");

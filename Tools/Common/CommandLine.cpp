@@ -196,6 +196,11 @@ std::string Arguments::text(const std::string& name, const std::string& absent) 
   return found == values_.end() || found->second.empty() ? absent : found->second.front();
 }
 
+void failCommandLine(const std::string& given, const std::string& wrong, const std::string& allowed)
+{
+  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
+}
+
 Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens)
 {
   std::map<std::string, Named> names;

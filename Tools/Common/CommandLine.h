@@ -56,6 +56,10 @@ private:
 /// with a gap in its indices.
 Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens);
 
+/// Throws Error(usage): "command line: given: wrong. Allowed: allowed."
+[[noreturn]] void failCommandLine(const std::string& given, const std::string& wrong,
+                                  const std::string& allowed);
+
 /// The command line as text for a shell. Words with special characters are quoted.
 std::string commandLineText(const std::string& program, const std::vector<std::string>& tokens);
 

@@ -10,16 +10,12 @@
 namespace tessera {
 namespace {
 
-[[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
-{
-  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
-}
-
 void needsBoth(const Arguments& arguments, const std::string& a, const std::string& b,
                const std::string& dashes)
 {
   if (arguments.has(a) != arguments.has(b))
-    fail(dashes + (arguments.has(a) ? a : b), "given without " + dashes + (arguments.has(a) ? b : a), "both");
+    failCommandLine(dashes + (arguments.has(a) ? a : b),
+                    "given without " + dashes + (arguments.has(a) ? b : a), "both");
 }
 
 template <class Number>
@@ -39,7 +35,8 @@ std::vector<std::size_t> voxelOf(const std::string& text)
     const std::size_t end = std::min(text.find(',', start), text.size());
     const auto index = numberOf<std::size_t>(text.substr(start, end - start));
     if (!index)
-      fail("--at " + text, "not understood", "a voxel from 0 for each axis, such as --at 100,80,60");
+      failCommandLine("--at " + text, "not understood",
+                      "a voxel from 0 for each axis, such as --at 100,80,60");
     voxel.push_back(*index);
     start = end + 1;
   }
@@ -96,19 +93,19 @@ CompareOptions compareOptions(const Arguments& arguments)
                          arguments.text("device", "auto"),
                          1};
   if (options.first.empty() && options.firstLabels.empty())
-    fail("-f and -m, --fLabels and --mLabels", "none given, so there is nothing to compare",
-         "two images or two label maps");
+    failCommandLine("-f and -m, --fLabels and --mLabels", "none given, so there is nothing to compare",
+                    "two images or two label maps");
   for (const char* name : {"fMask", "range", "pictures", "at", "device"})
     if (arguments.has(name) && options.first.empty()
         && !(name == std::string("device") && (options.device == "cpu" || options.device == "auto")))
-      fail(std::string(name) == "fMask" ? "-fMask" : std::string("--") + name, "given without -f and -m",
-           "two images with it");
+      failCommandLine(std::string(name) == "fMask" ? "-fMask" : std::string("--") + name,
+                      "given without -f and -m", "two images with it");
   if (arguments.has("at") && options.pictures.empty())
-    fail("--at", "given without --pictures", "--pictures FOLDER with it");
+    failCommandLine("--at", "given without --pictures", "--pictures FOLDER with it");
   if (arguments.has("range")) {
     options.greyRange = numberOf<double>(arguments.text("range"));
     if (!options.greyRange || !std::isfinite(*options.greyRange) || !(*options.greyRange > 0))
-      fail("--range " + arguments.text("range"), "no range", "a number above 0");
+      failCommandLine("--range " + arguments.text("range"), "no range", "a number above 0");
   }
   if (arguments.has("at"))
     options.voxel = voxelOf(arguments.text("at"));
@@ -125,7 +122,7 @@ CompareOptions compareOptions(const Arguments& arguments)
     outputs.push_back(options.pictures.empty() ? "" : options.pictures + "/" + name + ".png");
   for (const std::string& output : outputs)
     if (!output.empty() && inputs.at(output))
-      fail(output, "this file is an input", "another place for results");
+      failCommandLine(output, "this file is an input", "another place for results");
   return options;
 }
 

@@ -19,11 +19,6 @@ constexpr std::array<const char*, 5> semirings{"plus-times", "or-and", "min-plus
 constexpr std::array<const char*, 4> algorithms{"auto", "tiles", "rows", "tsparse"};
 constexpr std::array<const char*, 4> precisions{"f16", "f32", "f64", "int64"};
 
-[[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
-{
-  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
-}
-
 /// The position of an option's value in the list of names; `absent` if the option was not given. Throws for
 /// other values.
 template <class Names>
@@ -37,7 +32,7 @@ int chosen(const Arguments& arguments, const std::string& option, const Names& n
       return static_cast<int>(i);
     all += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + std::string(names[i]);
   }
-  fail("--" + option + " " + arguments.text(option), "no such name", all);
+  failCommandLine("--" + option + " " + arguments.text(option), "no such name", all);
 }
 
 std::optional<double> numberIn(const std::string& text)
@@ -53,7 +48,7 @@ double number(const Arguments& arguments, const std::string& option, const std::
 {
   const std::optional<double> value = numberIn(arguments.text(option));
   if (!value)
-    fail("--" + option + " " + arguments.text(option), "not a number", allowed);
+    failCommandLine("--" + option + " " + arguments.text(option), "not a number", allowed);
   return *value;
 }
 
@@ -63,8 +58,8 @@ int wholeNumber(const Arguments& arguments, const std::string& option, int least
   int value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    fail("--" + option + " " + text, "not a number that can be used",
-         "whole numbers from " + std::to_string(least) + " to " + std::to_string(most));
+    failCommandLine("--" + option + " " + text, "not a number that can be used",
+                    "whole numbers from " + std::to_string(least) + " to " + std::to_string(most));
   return value;
 }
 
@@ -111,16 +106,16 @@ void checkOperands(const SpGemmArguments& asked)
   const std::size_t count = asked.operands.size();
   const bool ofOneMatrix = asked.timesTransposed || asked.transposedTimes || asked.power > 0;
   if (asked.triple && count != 3)
-    fail("--triple", std::to_string(count) + " matrices", "three: R A P");
+    failCommandLine("--triple", std::to_string(count) + " matrices", "three: R A P");
   if (!asked.triple && (count == 0 || count > 2))
-    fail("operands", std::to_string(count) + " matrices", "A, or A and B");
+    failCommandLine("operands", std::to_string(count) + " matrices", "A, or A and B");
   if (ofOneMatrix && count != 1)
-    fail("--aat, --ata, --power", std::to_string(count) + " matrices", "one");
+    failCommandLine("--aat, --ata, --power", std::to_string(count) + " matrices", "one");
   if (asked.timesTransposed + asked.transposedTimes + asked.triple + (asked.power > 0) > 1)
-    fail("--aat, --ata, --power, --triple", "more than one of them", "one of them");
+    failCommandLine("--aat, --ata, --power, --triple", "more than one of them", "one of them");
   if ((ofOneMatrix || asked.triple) && (asked.transposeA || asked.transposeB))
-    fail("--transpose-a, --transpose-b", "beside --aat, --ata, --power or --triple",
-         "with A, or A and B, alone");
+    failCommandLine("--transpose-a, --transpose-b", "beside --aat, --ata, --power or --triple",
+                    "with A, or A and B, alone");
 }
 
 /// Checks the options of `generate`, which writes a benchmark matrix and multiplies nothing.
@@ -131,25 +126,26 @@ void checkGenerate(const Arguments& arguments, const std::string& output)
   for (std::size_t group = 0; group + 1 < groups.size(); ++group)
     for (const Option& option : groups[group].options)
       if (arguments.has(option.name) && option.name != "o" && option.name != "device")
-        fail("generate", "--" + option.name + " is about products", "generate NAME -o FILE");
+        failCommandLine("generate", "--" + option.name + " is about products", "generate NAME -o FILE");
   formatOfMatrix(output);
 }
 
 void checkOutput(const SpGemmArguments& asked)
 {
   if (asked.output.empty() && !asked.info && !asked.check && asked.repeats == 1 && !asked.json)
-    fail("-o", "not given",
-         "-o FILE, or -o - for standard output; --info, --check, --repeat and --json do without");
+    failCommandLine("-o", "not given",
+                    "-o FILE, or -o - for standard output; --info, --check, --repeat and --json do without");
   if (!asked.output.empty())
     formatOfMatrix(asked.output);
   if (asked.output == "-" && asked.json)
-    fail("-o - and --json", "both write to standard output", "one of them");
+    failCommandLine("-o - and --json", "both write to standard output", "one of them");
   if (asked.info && (!asked.output.empty() || asked.check || asked.repeats > 1))
-    fail("--info beside -o, --check or --repeat", "--info makes no product", "--info without them");
+    failCommandLine("--info beside -o, --check or --repeat", "--info makes no product",
+                    "--info without them");
   if (asked.check && asked.dropTolerance)
-    fail("--check and --drop-zeros", "what was dropped cannot be compared", "one of them");
+    failCommandLine("--check and --drop-zeros", "what was dropped cannot be compared", "one of them");
   if (asked.complement && asked.mask.empty())
-    fail("--complement", "without a mask", "--mask FILE --complement");
+    failCommandLine("--complement", "without a mask", "--mask FILE --complement");
 }
 
 /// Throws if C would overwrite a matrix that is read, even if the file is given by another name.
@@ -162,7 +158,8 @@ void checkInputsStay(const SpGemmArguments& asked)
   const std::optional<FilePlace> output = filePlace(asked.output);
   for (const std::string& input : inputs)
     if (output && !input.empty() && input != "-" && filePlace(input) == output)
-      fail("-o " + asked.output, "C would be written over the matrix " + input, "the name of another file");
+      failCommandLine("-o " + asked.output, "C would be written over the matrix " + input,
+                      "the name of another file");
 }
 
 }
@@ -233,7 +230,7 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
     return asked;
   if (!asked.operands.empty() && asked.operands[0] == "generate") {
     if (asked.operands.size() != 2 || asked.output.empty())
-      fail("generate", asked.output.empty() ? "no -o" : "not one name", "generate NAME -o FILE");
+      failCommandLine("generate", asked.output.empty() ? "no -o" : "not one name", "generate NAME -o FILE");
     checkGenerate(arguments, asked.output);
     asked.generate = asked.operands[1];
     return asked;

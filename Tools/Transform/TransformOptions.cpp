@@ -12,18 +12,13 @@
 namespace tessera {
 namespace {
 
-[[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
-{
-  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
-}
-
 bool wantsAll(const Arguments& arguments, const std::string& name)
 {
   if (!arguments.has(name))
     return false;
   if (arguments.text(name) != "all")
-    fail("-" + name + " " + arguments.text(name), "not understood",
-         "-" + name + " all" + (name == "jac" ? ", -jac nonlinear" : ""));
+    failCommandLine("-" + name + " " + arguments.text(name), "not understood",
+                    "-" + name + " all" + (name == "jac" ? ", -jac nonlinear" : ""));
   return true;
 }
 
@@ -43,27 +38,29 @@ void setInputs(const Arguments& arguments, TransformOptions& options)
   for (const std::string& part : partsOf(arguments.text("inverse-of"))) {
     const auto number = parseInteger(part);
     if (!number || *number < 1 || static_cast<std::size_t>(*number) > count)
-      fail("--inverse-of " + arguments.text("inverse-of"), "\"" + part + "\" is no number of a -tp",
-           "1 to " + std::to_string(count) + ", with commas between several");
+      failCommandLine("--inverse-of " + arguments.text("inverse-of"),
+                      "\"" + part + "\" is no number of a -tp",
+                      "1 to " + std::to_string(count) + ", with commas between several");
     options.inverseOf.insert(static_cast<std::size_t>(*number));
   }
   if (arguments.has("inverse-of") && options.inverseOf.empty())
-    fail("--inverse-of", "no number", "1 to " + std::to_string(count));
+    failCommandLine("--inverse-of", "no number", "1 to " + std::to_string(count));
   options.matrixFormat = arguments.text("tp-format");
   if (const std::string& name = options.matrixFormat;
       arguments.has("tp-format") && name != "fsl" && name != "greedy" && name != "niftyreg")
-    fail("--tp-format " + name, "not known", "fsl, greedy, niftyreg");
+    failCommandLine("--tp-format " + name, "not known", "fsl, greedy, niftyreg");
   if (options.matrixFormat == "fsl" && count > 1)
-    fail("--tp-format fsl", "given with several -tp", "one -tp, which --write can make an ITK transform of");
+    failCommandLine("--tp-format fsl", "given with several -tp",
+                    "one -tp, which --write can make an ITK transform of");
   for (const std::string& part : partsOf(arguments.text("spacing"))) {
     const auto spacing = parseReal(part);
     if (!spacing || !(*spacing > 0) || !std::isfinite(*spacing))
-      fail("--spacing " + arguments.text("spacing"), "\"" + part + "\" is no spacing",
-           "numbers of mm above 0, with commas between them");
+      failCommandLine("--spacing " + arguments.text("spacing"), "\"" + part + "\" is no spacing",
+                      "numbers of mm above 0, with commas between them");
     options.spacingMm.push_back(*spacing);
   }
   if (arguments.has("spacing") && options.spacingMm.empty())
-    fail("--spacing", "no number", "numbers of mm above 0, with commas between them");
+    failCommandLine("--spacing", "no number", "numbers of mm above 0, with commas between them");
   options.moving = arguments.text("moving");
 }
 
@@ -90,19 +87,20 @@ void setCrop(const Arguments& arguments, TransformOptions& options)
         colon == std::string::npos ? std::vector<std::size_t>{} : voxelOf(crop.substr(colon + 1));
     if (arguments.has("crop")
         && (options.cropFirst.empty() || options.cropFirst.size() != options.cropLast.size()))
-      fail("--crop " + crop, "neither a mask nor a box",
-           "the file of a mask, or two voxels with a colon between them, such as 10,20,5:60,80,40");
+      failCommandLine(
+          "--crop " + crop, "neither a mask nor a box",
+          "the file of a mask, or two voxels with a colon between them, such as 10,20,5:60,80,40");
   } else
     options.cropMask = crop;
   const auto marginMm = parseReal(margin);
   if (!marginMm || !(*marginMm >= 0) || !std::isfinite(*marginMm))
-    fail("--crop-margin " + margin, "not a length", "a number of mm of at least 0");
+    failCommandLine("--crop-margin " + margin, "not a length", "a number of mm of at least 0");
   if (arguments.has("crop-margin") && crop.empty())
-    fail("--crop-margin", "given without --crop", "--crop with it");
+    failCommandLine("--crop-margin", "given without --crop", "--crop with it");
   options.cropMarginMm = *marginMm;
   if (!crop.empty() && !needsGrid(options))
-    fail("--crop", "given without images or fields, so there is no grid to cut",
-         "-in, --labels, -def all, -jac, -jacmat, --describe-transform or --write with it");
+    failCommandLine("--crop", "given without images or fields, so there is no grid to cut",
+                    "-in, --labels, -def all, -jac, -jacmat, --describe-transform or --write with it");
 }
 
 }
@@ -214,10 +212,10 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
     if (!arguments.has(name)) {
       if (asElastix)
         failAsElastix(std::string("-") + name);
-      fail(std::string("-") + name, "not given", std::string("-") + name + " " + value);
+      failCommandLine(std::string("-") + name, "not given", std::string("-") + name + " " + value);
     }
   if (arguments.has("def") && arguments.has("ipp"))
-    fail("-def and -ipp", "two names of the same option", "-def");
+    failCommandLine("-def and -ipp", "two names of the same option", "-def");
 
   TransformOptions options;
   options.transformFiles = arguments.all("tp");
@@ -227,9 +225,9 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
   options.labels = arguments.all("labels");
   options.labelInterpolation = arguments.text("label-interpolation", "nearest");
   if (options.labelInterpolation != "nearest" && options.labelInterpolation != "majority")
-    fail("--label-interpolation " + options.labelInterpolation, "not known", "nearest, majority");
+    failCommandLine("--label-interpolation " + options.labelInterpolation, "not known", "nearest, majority");
   if (arguments.has("label-interpolation") && options.labels.empty())
-    fail("--label-interpolation", "given without --labels", "--labels FILE with it");
+    failCommandLine("--label-interpolation", "given without --labels", "--labels FILE with it");
   if (arguments.has("max-memory"))
     options.maxMemory = memorySize("--max-memory", arguments.text("max-memory"));
   if (arguments.has("max-device-memory"))
@@ -241,7 +239,7 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
   options.determinants = options.nonlinear || wantsAll(arguments, "jac");
   options.logarithm = arguments.has("log");
   if (options.logarithm && !options.determinants)
-    fail("--log", "given without -jac", "-jac all or -jac nonlinear with it");
+    failCommandLine("--log", "given without -jac", "-jac all or -jac nonlinear with it");
   options.description = arguments.has("describe-transform");
   options.matrices = wantsAll(arguments, "jacmat");
   options.grid = arguments.text("grid");
@@ -249,36 +247,36 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
   options.write = arguments.text("write");
   options.format = arguments.text("format");
   if (!options.format.empty() && options.write.empty())
-    fail("--format " + options.format, "given without --write", "--write FILE with it");
+    failCommandLine("--format " + options.format, "given without --write", "--write FILE with it");
   if (options.format.empty() || options.format == "itk")
     options.bidsName = bidsTransformName(options.write);
   const std::string inverseAs = arguments.text("inverse-as", "field");
   if (inverseAs != "field" && inverseAs != "bspline")
-    fail("--inverse-as " + inverseAs, "not known", "field, bspline");
+    failCommandLine("--inverse-as " + inverseAs, "not known", "field, bspline");
   if (arguments.has("inverse-as") && (options.write.empty() || !options.inverse))
-    fail("--inverse-as " + inverseAs,
-         std::string("given without ") + (options.write.empty() ? "--write" : "--inverse"),
-         "--inverse --write FILE with it");
+    failCommandLine("--inverse-as " + inverseAs,
+                    std::string("given without ") + (options.write.empty() ? "--write" : "--inverse"),
+                    "--inverse --write FILE with it");
   options.inverseAsSpline = inverseAs == "bspline";
   options.device = arguments.text("device", "auto");
   options.fieldInterpolator = arguments.text("field-interpolator");
   if (options.inverseOf.contains(1) && options.grid.empty())
-    fail("--inverse-of " + arguments.text("inverse-of"),
-         "given without --grid; the first -tp has the grid of the other side alone",
-         "--grid IMAGE, an image of the moving side of the first -tp");
+    failCommandLine("--inverse-of " + arguments.text("inverse-of"),
+                    "given without --grid; the first -tp has the grid of the other side alone",
+                    "--grid IMAGE, an image of the moving side of the first -tp");
   if (options.inverse && needsGrid(options) && options.grid.empty())
-    fail("--inverse",
-         "given for images or fields without --grid; the transform file has the grid of the fixed "
-         "image alone",
-         "--grid IMAGE, such as the moving image, or --inverse with -def FILE alone");
+    failCommandLine("--inverse",
+                    "given for images or fields without --grid; the transform file has the grid of the fixed "
+                    "image alone",
+                    "--grid IMAGE, such as the moving image, or --inverse with -def FILE alone");
   setCrop(arguments, options);
   const bool asksForNothing = !needsGrid(options) && options.points.empty();
   if (asksForNothing && asElastix)
     throw Error(ExitCode::usage, "At least one of the CommandLine options \"-in\", \"-def\", \"-jac\", or "
                                  "\"-jacmat\" should be given!");
   if (asksForNothing)
-    fail("-in, --labels, -def, -jac, -jacmat, --describe-transform, --write",
-         "none given, so there is nothing to do", "at least one of them");
+    failCommandLine("-in, --labels, -def, -jac, -jacmat, --describe-transform, --write",
+                    "none given, so there is nothing to do", "at least one of them");
   return options;
 }
 
