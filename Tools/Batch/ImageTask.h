@@ -2,10 +2,13 @@
 
 #include "Core/Image/Files/ImageHeader.h"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
 namespace tessera {
+
+constexpr std::size_t voxelsAChunk = std::size_t(1) << 16; // of a loop over all voxels of an image
 
 /// An image or a label map that a batch resamples, and the name of its result.
 struct ImageTask {

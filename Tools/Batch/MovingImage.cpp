@@ -11,8 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels of one task of a thread
-
 /// A voxel is valid only if all of its components are finite numbers.
 template <int D>
 void splitComponents(const VectorImage<D>& vectors, const std::string& path, int threads,
@@ -23,7 +21,7 @@ void splitComponents(const VectorImage<D>& vectors, const std::string& path, int
   std::vector<std::shared_ptr<Image<D>>> images;
   for (int c = 0; c < vectors.components; ++c)
     images.push_back(std::make_shared<Image<D>>(Image<D>{vectors.geometry, std::vector<float>(voxels)}));
-  forEachRange(Context{{}, threads}, voxels, rangeSize, [&](std::size_t first, std::size_t last) {
+  forEachRange(Context{{}, threads}, voxels, voxelsAChunk, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
       for (int c = 0; c < vectors.components; ++c) {
         const float value = vectors.voxels[i * vectors.components + c];

@@ -7,8 +7,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels of one task of a thread
-
 std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std::size_t voxels,
                                          PixelType type, int threads)
 {
@@ -16,7 +14,7 @@ std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std:
   auto pixels = std::make_unique_for_overwrite<std::byte[]>(voxels * count * pixelTypeSize(type));
   withPixelType(type, [&]<class T>(std::type_identity<T>) {
     T* const out = reinterpret_cast<T*>(pixels.get());
-    forEachRange(Context{{}, threads}, voxels, rangeSize, [&](std::size_t first, std::size_t last) {
+    forEachRange(Context{{}, threads}, voxels, voxelsAChunk, [&](std::size_t first, std::size_t last) {
       for (std::size_t c = 0; c < count; ++c) {
         const T* const in = reinterpret_cast<const T*>(components[c].get());
         for (std::size_t i = first; i < last; ++i)

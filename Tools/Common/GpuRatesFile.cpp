@@ -27,7 +27,7 @@ constexpr int version = 1;
 constexpr const char* measureAnew =
     "Allowed: a file that `tessera-bench calibrate --model` wrote; it measures the GPU and replaces the file";
 
-const ParameterEntry& required(const ParameterMap& map, const std::string& name)
+const ParameterEntry& requiredSingle(const ParameterMap& map, const std::string& name)
 {
   const ParameterEntry* entry = map.find(name);
   if (!entry)
@@ -53,12 +53,12 @@ std::string gpuRatesText(const GpuRates& rates)
 
 GpuRates gpuRatesOf(const ParameterMap& map)
 {
-  const ParameterEntry& entry = required(map, "GpuRatesVersion");
+  const ParameterEntry& entry = requiredSingle(map, "GpuRatesVersion");
   if (readValue<std::int64_t>(integerParameter(entry.name, 0, 0, Arity::single, "", ""), map, entry, 0, {})
       != version)
     failUsage(shownEntry(map, entry), "this program reads version " + std::to_string(version), measureAnew);
   GpuRates rates;
-  const ParameterEntry& gpu = required(map, "Gpu");
+  const ParameterEntry& gpu = requiredSingle(map, "Gpu");
   rates.gpu = readValue<std::string>(textParameter(gpu.name, "", Arity::single, ""), map, gpu, 0, {});
   std::vector<std::string> known{"GpuRatesVersion", "Gpu"};
   for (const GpuRateName& rate : gpuRateNames()) {
@@ -66,7 +66,7 @@ GpuRates gpuRatesOf(const ParameterMap& map)
     Parameter<double> row = realParameter(rate.name, 0, Arity::single, "", "");
     row.minimum = 0;
     row.maximum = largestOf(rate);
-    rates.*rate.value = readValue<double>(row, map, required(map, rate.name), 0, {});
+    rates.*rate.value = readValue<double>(row, map, requiredSingle(map, rate.name), 0, {});
   }
   for (const ParameterEntry& found : map.entries())
     if (std::find(known.begin(), known.end(), found.name) == known.end())

@@ -30,7 +30,6 @@ constexpr std::array<Stage, 3> stages<2>{
     {{6, {32, 2, 2}, 7, 10}, {3, {8, 1, 2}, 7, 10}, {3, {3, 1, 2}, 7, 40}}};
 
 constexpr double edgesPerDeviation = 2; // mm of an edge of the tree for one deviation of intensity
-constexpr std::size_t fewestKeypoints = 9;
 
 /// The displacements of a smoothing spline through landmarks, exactly and on a lattice of every third voxel.
 template <int D>
@@ -294,7 +293,7 @@ std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const Track
     if (stage.cubeVoxels != cubeVoxels) {
       cubeVoxels = stage.cubeVoxels;
       std::vector<Voxel> found = distinct.inCubes(context, cubeVoxels, scene.maxKeypoints);
-      requireKeypoints(found.size(), fewestKeypoints);
+      requireKeypoints(found.size());
       clock.done("keypoints");
       if (found != keypoints) { // large images have as many in both sizes of cubes
         keypoints = std::move(found);
@@ -337,7 +336,7 @@ std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const Track
         kept.fixedMm.push_back(splinePairs.fixedMm[i]);
         kept.movingMm.push_back(splinePairs.movingMm[i]);
       }
-    reportStage(kept.fixedMm.size(), points.size(), fewestKeypoints, log);
+    reportStage(kept.fixedMm.size(), points.size(), log);
     if (!isLast) {
       spline = std::make_unique<StageSpline<D>>(context, kept, grid);
       clock.done("spline");

@@ -8,8 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr int cubeVoxels = 6; // the distance of keypoints
-constexpr std::size_t fewestKeypoints = 9;
+constexpr int cubeVoxels = 6;    // the distance of keypoints
 constexpr int reachOfSecond = 4; // voxels, about where the spline through the first landmarks leads
 
 structuretensors::Window windowOf(const TrackingScene<3>& scene)
@@ -90,7 +89,7 @@ std::vector<TrackedPoint<3>> trackByStructureTensors(Context& context, const Tra
   const ImageGeometry<3>& grid = fixedImage->geometry;
   const std::vector<Voxel> keypoints =
       FoerstnerKeypoints(context, fixedImage, scene.working.mask).inCubes(context, cubeVoxels);
-  requireKeypoints(keypoints.size(), fewestKeypoints);
+  requireKeypoints(keypoints.size());
   clock.done("keypoints");
   const ImagePointer<3> movingImage =
       sampledOn<3>(context, grid, *smoothedFor(context, grid, scene.moving.image),
@@ -132,7 +131,7 @@ std::vector<TrackedPoint<3>> trackByStructureTensors(Context& context, const Tra
         kept.fixedMm.push_back(fixedMm[i]);
         kept.movingMm.push_back(all.movingMm[i]);
       }
-    reportStage(kept.fixedMm.size(), points.size(), fewestKeypoints, log);
+    reportStage(kept.fixedMm.size(), points.size(), log);
     if (isSecond) {
       warnOfFew(kept.fixedMm.size(), points.size(), log);
       break;

@@ -11,6 +11,7 @@
 namespace tessera {
 namespace {
 
+constexpr std::size_t minKeypoints = 9;
 constexpr double largestBackwardVoxels = 2;
 
 }
@@ -91,20 +92,20 @@ void PartClock::done(const std::string& part)
   start_ = std::chrono::steady_clock::now();
 }
 
-void requireKeypoints(std::size_t found, std::size_t fewest)
+void requireKeypoints(std::size_t found)
 {
-  if (found < fewest)
+  if (found < minKeypoints)
     throw Error(ExitCode::registrationFailed,
                 "-f: " + std::to_string(found)
                     + " keypoints were found. Allowed: an image with structure in its mask, for at least "
-                    + std::to_string(fewest) + ".");
+                    + std::to_string(minKeypoints) + ".");
 }
 
-void reportStage(std::size_t kept, std::size_t keypoints, std::size_t fewest, RunLog& log)
+void reportStage(std::size_t kept, std::size_t keypoints, RunLog& log)
 {
   log.info("Keypoints: " + std::to_string(keypoints) + ", of which " + std::to_string(kept)
            + " were found again.");
-  if (kept < fewest)
+  if (kept < minKeypoints)
     throw Error(ExitCode::registrationFailed, "-m: " + std::to_string(kept) + " of "
                                                   + std::to_string(keypoints)
                                                   + " keypoints were found again. Allowed: images that "

@@ -85,9 +85,9 @@ private:
 };
 
 /// Throws Error(registrationFailed) if there are too few keypoints.
-void requireKeypoints(std::size_t found, std::size_t fewest);
+void requireKeypoints(std::size_t found);
 /// Logs how many keypoints were found again; throws Error(registrationFailed) if they are too few.
-void reportStage(std::size_t kept, std::size_t keypoints, std::size_t fewest, RunLog&);
+void reportStage(std::size_t kept, std::size_t keypoints, RunLog&);
 
 /// Marks points that leave the moving image or its mask, that come back more than two voxels from themselves,
 /// or that move unlike their neighbours, in this order.

@@ -9,7 +9,7 @@
 namespace tessera {
 
 /// The number of rows and columns of a tile, and of rows in a group for which one method is chosen.
-constexpr std::size_t tileSide = 8;
+constexpr std::size_t tileSide = 8, numbersPerTile = tileSide * tileSide;
 /// Wider matrices are multiplied by rows, because finding tiles takes an array with an element for each
 /// column of tiles.
 constexpr std::size_t largestTiledColumns = std::size_t(1) << 27;

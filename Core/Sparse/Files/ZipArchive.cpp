@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t localMark = 0x04034b50, memberMark = 0x02014b50, endMark = 0x06054b50,
                         end64Mark = 0x06064b50, locatorMark = 0x07064b50;
-constexpr std::uint64_t endBytes = 22, locatorBytes = 20, memberBytes = 46, localBytes = 30,
+constexpr std::uint64_t endBytes = 22, locatorBytes = 20, entryBytes = 46, localBytes = 30,
                         longestComment = 65535;
 constexpr std::uint64_t in64 = 0xffffffff; // marks a length that stands in a 64-bit field
 constexpr std::uint32_t stored = 0, deflated = 8;
@@ -62,7 +62,7 @@ ZipReader::Member ZipReader::memberAt(std::uint64_t at) const
   member.compressed = number(at + 20, 4);
   member.bytes = number(at + 24, 4);
   member.start = number(at + 42, 4);
-  std::uint64_t extra = at + memberBytes + number(at + 28, 2);
+  std::uint64_t extra = at + entryBytes + number(at + 28, 2);
   const std::uint64_t extraEnd = extra + number(at + 30, 2);
   while (extra + 4 <= extraEnd) {
     std::uint64_t field = extra + 4;
@@ -104,9 +104,9 @@ void ZipReader::readDirectory()
       wrong();
     const std::uint64_t nameBytes = number(at + 28, 2), extraBytes = number(at + 30, 2),
                         commentBytes = number(at + 32, 2);
-    number(at + memberBytes + nameBytes + extraBytes + commentBytes, 0);
-    members_[std::string(text().substr(at + memberBytes, nameBytes))] = memberAt(at);
-    at += memberBytes + nameBytes + extraBytes + commentBytes;
+    number(at + entryBytes + nameBytes + extraBytes + commentBytes, 0);
+    members_[std::string(text().substr(at + entryBytes, nameBytes))] = memberAt(at);
+    at += entryBytes + nameBytes + extraBytes + commentBytes;
   }
 }
 

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t tileRowsPerChunk = 64, numbersPerTile = tileSide * tileSide;
+constexpr std::size_t tileRowsPerChunk = 64;
 
 std::uint8_t rowMaskOf(std::uint64_t bitmap)
 {

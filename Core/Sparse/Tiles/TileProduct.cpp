@@ -9,7 +9,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t numbersPerTile = tileSide * tileSide;
 constexpr std::uint32_t none = ~0u;
 
 template <class V>

@@ -14,8 +14,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t numbersPerTile = tileSide * tileSide;
-
 template <class Bits>
 TESSERA_ALWAYS_INLINE std::size_t
 packWithoutVectors(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
