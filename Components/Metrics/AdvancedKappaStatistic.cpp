@@ -1,15 +1,13 @@
 #include "Components/Metrics/AdvancedKappaStatistic.h"
 
 #include "Components/Metrics/Shared/MovingSamples.h"
+#include "Components/Metrics/Shared/SumsOnCuda.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 
-#include <algorithm>
 #include <atomic>
-#include <cmath>
 
 namespace tessera {
 namespace {
-
-constexpr double tolerance = 1e-3; // elastix's, of intensities
 
 const Parameter<bool>& useForegroundValue()
 {
@@ -38,7 +36,7 @@ const Parameter<bool>& useComplement()
 
 template <int D>
 AdvancedKappaStatistic<D>::AdvancedKappaStatistic(const Parameters& parameters)
-    : parameters_(parameters), validSampleRule_(parameters)
+    : TermOnImages<D>(parameters), parameters_(parameters)
 {
 }
 
@@ -63,41 +61,35 @@ const ComponentDescription& AdvancedKappaStatistic<D>::description()
 template <int D>
 TermTime AdvancedKappaStatistic<D>::timeOf(const TermSize& size) const
 {
-  const double cpu = D == 2 ? (size.isLattice ? 45 : 72) : (size.isLattice ? 65 : 115);
-  return {.points = size.samples, .cpuNanoseconds = cpu * size.samples};
+  const double cpu = D == 2 ? (size.isLattice ? 45 : 72) : (size.isLattice ? 65 : 115), cuda = 0.02;
+  return {.points = size.samples,
+          .cudaSamples = size.samples,
+          .cpuNanoseconds = cpu * size.samples,
+          .cudaNanoseconds = cuda * size.samples};
 }
 
 template <int D>
-void AdvancedKappaStatistic<D>::prepareForLevel(Context&, const TermLevel<D>& level)
+void AdvancedKappaStatistic<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
+  this->endLevel();
   level_ = level;
-  usesForegroundValue_ = parameters_.get(useForegroundValue(), level.level);
-  foregroundValue_ = parameters_.get(foregroundValue(), level.level);
-  isComplement_ = parameters_.get(useComplement(), level.level);
+  foreground_ = {parameters_.get(useForegroundValue(), level.level),
+                 parameters_.get(foregroundValue(), level.level)};
+  formula_ = KappaOfMemberships(parameters_.get(useComplement(), level.level));
+  if (context.onCuda())
+    prepareOnCuda(context);
 }
 
 template <int D>
-bool AdvancedKappaStatistic<D>::isForeground(float intensity) const
+void AdvancedKappaStatistic<D>::prepareOnCuda(Context& context)
 {
-  return usesForegroundValue_ ? std::abs(intensity - foregroundValue_) < tolerance : intensity > tolerance;
-}
-
-/// The difference of foregrounds beside a voxel of the moving image; 0 at the border.
-template <int D>
-double AdvancedKappaStatistic<D>::edgeAlong(int axis, const Size<D>& voxel) const
-{
-  const Size<D>& size = level_.moving->geometry.size;
-  if (voxel[axis] == 0 || voxel[axis] + 1 >= size[axis])
-    return 0;
-  std::size_t offset = 0, stride = 1, ofAxis = 1;
-  for (int d = 0; d < D; ++d) {
-    offset += stride * voxel[d];
-    ofAxis = d == axis ? stride : ofAxis;
-    stride *= size[d];
-  }
-  const std::vector<float>& voxels = level_.moving->voxels;
-  return static_cast<double>(isForeground(voxels[offset + ofAxis]))
-         - static_cast<double>(isForeground(voxels[offset - ofAxis]));
+  const MemoryPart part(context, "metric");
+  auto foregrounds = std::make_unique<ForegroundsOnCuda<D>>(foreground_, *level_.interpolator->onCuda(),
+                                                            level_.moving->geometry,
+                                                            voxelsOnCuda<D>(context, level_.moving));
+  auto kappa = std::make_unique<SumsOnCuda<KappaOfMemberships>>(context, formula_);
+  const MemoryPart ofSamples(context, "samples");
+  onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level_, std::move(foregrounds), std::move(kappa));
 }
 
 template <int D>
@@ -111,49 +103,46 @@ TermValue AdvancedKappaStatistic<D>::evaluateHere(Context& context, const Sample
   const auto evaluate = [&](std::span<double> into, const ImageBatchSum& batchSum) {
     return mean_.evaluate(context, samples, chain, level_.movingMask.get(), into, batchSum);
   };
+  const auto membership = [this](const MovingSamples<D>& s, std::size_t i) {
+    return KappaOfMemberships::membership(foreground_.contains(s.fixed[i]),
+                                          foreground_.contains(s.moving[i]));
+  };
 
   std::atomic<std::size_t> inFixed = 0, inMoving = 0, inBoth = 0;
   TermValue result = evaluate({}, [&](Context& oneThread, const TransformChain<D>& ofChain,
                                       const ListSamples<D>& points, const float* fixed, std::span<double>) {
     thread_local MovingSamples<D> s;
     s.gather(oneThread, ofChain, *level_.interpolator, points, fixed, false);
-    std::size_t ofFixed = 0, ofMoving = 0, ofBoth = 0;
-    for (std::size_t i = 0; i < s.points.count; ++i) {
-      const bool isFixed = isForeground(s.fixed[i]), isMoving = isForeground(s.moving[i]);
-      ofFixed += isFixed;
-      ofMoving += isMoving;
-      ofBoth += isFixed && isMoving;
-    }
-    inFixed += ofFixed;
-    inMoving += ofMoving;
-    inBoth += ofBoth;
+    KappaOfMemberships::Sums sums;
+    for (std::size_t i = 0; i < s.points.count; ++i)
+      formula_.accumulate(sums, s.fixed[i], membership(s, i));
+    inFixed += static_cast<std::size_t>(sums.fixed);
+    inMoving += static_cast<std::size_t>(sums.moving);
+    inBoth += static_cast<std::size_t>(sums.both);
     return ImageSum{0, s.points.count};
   });
-  validSampleRule_.check(level_.level, result.valid, result.asked);
+  this->checkValid(result.valid, result.asked);
 
-  const double sum = static_cast<double>(inFixed + inMoving), sign = isComplement_ ? 1 : -1;
-  const double overlap = sum > 0 ? 2 * static_cast<double>(inBoth) / sum : 0;
-  result.value = sum == 0 ? 0 : isComplement_ ? 1 - overlap : overlap;
+  const KappaOfMemberships::Table table = formula_.finish(
+      {static_cast<double>(inFixed), static_cast<double>(inMoving), static_cast<double>(inBoth)},
+      result.valid);
+  result.value = table.value;
   if (gradient.empty())
     return result;
-  // The mean over samples is taken of these.
-  const double all = sum > 0 ? sign * static_cast<double>(result.valid) * overlap / sum : 0,
-               ofForeground = sum > 0 ? -2 * sign * static_cast<double>(result.valid) / sum : 0;
+  const auto valid = static_cast<double>(result.valid); // the mean over samples is taken
   const PointToIndex<D> pointToIndex = level_.moving->geometry.pointToIndex();
+  const ForegroundEdges<D> edges(level_.moving->voxels.data(), level_.moving->geometry);
   evaluate(gradient, [&](Context& oneThread, const TransformChain<D>& ofChain, const ListSamples<D>& points,
                          const float* fixed, std::span<double> ofBatch) {
     thread_local MovingSamples<D> s;
     thread_local PointBatch<D> covectors;
     s.gather(oneThread, ofChain, *level_.interpolator, points, fixed, false);
     for (std::size_t i = 0; i < s.points.count; ++i) {
-      const double weight = all + (isForeground(s.fixed[i]) ? ofForeground : 0);
-      const Vec<D> index = pointToIndex(s.mapped.list().point(i));
-      Size<D> voxel;
+      const double weight =
+          valid * (table.ofAll + (foreground_.contains(s.fixed[i]) ? table.ofForeground : 0));
+      const Vec<D> edge = edges.at(pointToIndex(s.mapped.list().point(i)), foreground_);
       for (int d = 0; d < D; ++d)
-        voxel[d] = static_cast<std::size_t>(std::clamp(
-            std::floor(index[d] + 0.5), 0.0, static_cast<double>(level_.moving->geometry.size[d] - 1)));
-      for (int d = 0; d < D; ++d)
-        covectors.mm[d][i] = weight * edgeAlong(d, voxel);
+        covectors.mm[d][i] = weight * edge[d];
     }
     s.pullBack(oneThread, ofChain, covectors, ofBatch);
     return ImageSum{0, s.points.count};

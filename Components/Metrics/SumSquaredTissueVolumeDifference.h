@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Metrics/Shared/JetPenaltyOnCuda.h"
 #include "Components/Metrics/Shared/MeanOverSamples.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
 #include "Core/Registration/Terms/ValidSampleRule.h"
@@ -13,21 +14,25 @@ namespace tessera {
 ///
 ///   ((f - AirValue) - D (m - AirValue)) / (TissueValue - AirValue), squared; mean over the samples
 template <int D>
-class SumSquaredTissueVolumeDifference final : public CostTerm<D> {
+class SumSquaredTissueVolumeDifference final : public CostTerm<D>, private TermOnCuda<D> {
 public:
   explicit SumSquaredTissueVolumeDifference(const Parameters&);
 
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return true; }
-  std::string whyNotOnCuda() const override { return "the metric \"" + description().name + "\""; }
+  std::string whyNotOnCuda() const override { return ""; }
   TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  void endLevel() override {}
+  void endLevel() override { penaltyOnCuda_.reset(); }
+  TermOnCuda<D>* onCuda() override { return penaltyOnCuda_ ? this : nullptr; }
 
 private:
   TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
                          std::span<double> gradient) override;
+  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
+               std::span<double> gradient) override;
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
   typename MeanOverSamples<D>::ImageSum sumOfSquares(Context&, const TransformChain<D>&,
                                                      const ListSamples<D>&, const float* fixed,
                                                      std::span<double> gradient) const;
@@ -35,9 +40,10 @@ private:
   Parameters parameters_;
   ValidSampleRule validSampleRule_;
   TermLevel<D> level_;
-  double air_ = 0, tissueOverAir_ = 1; // intensities, at this level
+  TissueVolumes formula_; // at this level
   ChainAtParameters<D> chain_;
   MeanOverSamples<D> mean_;
+  std::optional<JetPenaltyOnCuda<D>> penaltyOnCuda_; // none: on the CPU
 };
 
 }

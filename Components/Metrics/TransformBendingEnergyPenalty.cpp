@@ -155,7 +155,8 @@ void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const T
   chainSpatialDerivatives<D>(context, *level.chain, {}, nullptr, nullptr);
   if (!context.onCuda())
     return;
-  onCuda_ = std::make_unique<JetPenaltyOnCuda<D>>(context, level, JetFormula::bendingEnergy);
+  onCuda_ =
+      std::make_unique<JetPenaltyOnCuda<D>>(context, level, JetFormula::bendingEnergy, JetSettings<D>{});
   for (const ExpectedSamples<D>& samples : level.expected)
     if (ExactBendingEnergy<D>* form = samples.lattice ? closedForm(*samples.lattice) : nullptr)
       form->reserve(context);

@@ -120,7 +120,9 @@ void TransformFoldingPenalty<D>::prepareForLevel(Context& context, const TermLev
   if (!context.onCuda())
     return;
   const MemoryPart part(context, "penalties");
-  onCuda_.emplace(context, level, JetFormula::folding, toleratedLogVolumes_[level.level]);
+  JetSettings<D> settings;
+  settings.tolerated = toleratedLogVolumes_[level.level];
+  onCuda_.emplace(context, level, JetFormula::folding, settings);
   for (const ExpectedSamples<D>& samples : level.expected)
     onCuda_->reserve(context, samples.lattice
                                   ? ExpectedSamples<D>(fewer(*samples.lattice), samples.withGradient)

@@ -66,6 +66,24 @@ TESSERA_HOST_DEVICE double foldingPenalty(const Jet<D, Derivatives>& jet, double
   return volumePenalty(determinantAndCofactors<D>(jet.jacobian, cofactors), tolerated).value;
 }
 
+/// The derivative by J1, the last transform's spatial Jacobian, from that by J = J1 J0.
+template <int D>
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void covectorOfLastJacobian(const double (&ofJacobian)[D][D],
+                                                                      const double (&before)[D][D],
+                                                                      double (&covector)[D][D])
+{
+  TESSERA_UNROLL
+  for (int k = 0; k < D; ++k) {
+    TESSERA_UNROLL
+    for (int l = 0; l < D; ++l) {
+      covector[k][l] = 0;
+      TESSERA_UNROLL
+      for (int a = 0; a < D; ++a)
+        covector[k][l] = fma(ofJacobian[k][a], before[l][a], covector[k][l]);
+    }
+  }
+}
+
 /// The derivative of the penalty by J1, the last transform's spatial Jacobian, where J = J1 J0.
 template <int D, int Derivatives>
 TESSERA_HOST_DEVICE void foldingCovectorOfJacobian(const Jet<D, Derivatives>& jet,
@@ -74,17 +92,10 @@ TESSERA_HOST_DEVICE void foldingCovectorOfJacobian(const Jet<D, Derivatives>& je
 {
   double cofactors[D][D];
   const double slope = volumePenalty(determinantAndCofactors<D>(jet.jacobian, cofactors), tolerated).slope;
+  covectorOfLastJacobian<D>(cofactors, before.jacobian, covector);
   TESSERA_UNROLL
-  for (int k = 0; k < D; ++k) {
-    TESSERA_UNROLL
-    for (int l = 0; l < D; ++l) {
-      double sum = 0;
-      TESSERA_UNROLL
-      for (int a = 0; a < D; ++a)
-        sum = fma(cofactors[k][a], before.jacobian[l][a], sum);
-      covector[k][l] = slope * sum;
-    }
-  }
+  for (int e = 0; e < D * D; ++e)
+    covector[e / D][e % D] *= slope;
 }
 
 /// The derivative of a penalty by the first derivatives g of indexDerivatives, for one component of a

@@ -24,37 +24,47 @@ constexpr int entriesOf = Formula == JetFormula::bendingEnergy ? D + symmetricCo
 template <int D, JetFormula Formula>
 using JetOf = Jet<D, Formula == JetFormula::bendingEnergy ? 2 : 1>;
 
+/// A formula at one sample.
 template <int D, JetFormula Formula>
-__device__ double penaltyOf(const JetOf<D, Formula>& jet, double tolerated)
-{
-  if constexpr (Formula == JetFormula::bendingEnergy)
-    return bendingEnergy<D>(jet);
-  else
-    return foldingPenalty<D>(jet, tolerated);
-}
+struct FormulaAt {
+  const JetSettings<D>& settings;
+  float fixed = 0, moving = 0; // of tissue volumes
 
-template <int D, JetFormula Formula>
-__device__ void covectorOfJacobian(const JetOf<D, Formula>& jet, const JetOf<D, Formula>& before,
-                                   double tolerated, double (&covector)[D][D])
-{
-  if constexpr (Formula == JetFormula::bendingEnergy)
-    bendingCovectorOfJacobian<D>(jet, before, covector);
-  else
-    foldingCovectorOfJacobian<D>(jet, before, tolerated, covector);
-}
+  __device__ double penalty(const JetOf<D, Formula>& jet) const
+  {
+    if constexpr (Formula == JetFormula::bendingEnergy)
+      return bendingEnergy<D>(jet);
+    else if constexpr (Formula == JetFormula::folding)
+      return foldingPenalty<D>(jet, settings.tolerated);
+    else
+      return settings.tissue.at(fixed, moving, jet.jacobian).penalty;
+  }
+
+  __device__ void covectorOfJacobian(const JetOf<D, Formula>& jet, const JetOf<D, Formula>& before,
+                                     double (&covector)[D][D]) const
+  {
+    if constexpr (Formula == JetFormula::bendingEnergy)
+      bendingCovectorOfJacobian<D>(jet, before, covector);
+    else if constexpr (Formula == JetFormula::folding)
+      foldingCovectorOfJacobian<D>(jet, before, settings.tolerated, covector);
+    else
+      covectorOfLastJacobian<D>(settings.tissue.at(fixed, moving, jet.jacobian).ofJacobian, before.jacobian,
+                                covector);
+  }
+};
 
 /// Writes the covectors of one sample into their arrays. Returns the bits of their largest absolute value;
 /// the bits of positive doubles are in the order of the numbers.
 template <int D, JetFormula Formula>
-__device__ unsigned long long writeCovectors(const TransformOnCuda<D>& last, bool throughJacobian,
-                                             const JetOf<D, Formula>& jet, const JetOf<D, Formula>& before,
-                                             double tolerated, std::size_t count, double* to)
+__device__ unsigned long long
+writeCovectors(const TransformOnCuda<D>& last, bool throughJacobian, const FormulaAt<D, Formula>& formula,
+               const JetOf<D, Formula>& jet, const JetOf<D, Formula>& before, std::size_t count, double* to)
 {
   constexpr int entries = entriesOf<D, Formula>;
   double axes[D][D], ofJacobian[D][D] = {};
   gridAxes<D>(last, axes);
   if (throughJacobian)
-    covectorOfJacobian<D, Formula>(jet, before, tolerated, ofJacobian);
+    formula.covectorOfJacobian(jet, before, ofJacobian);
   double most = 0;
   bool isNumber = true;
 #pragma unroll
@@ -87,8 +97,8 @@ template <int D, JetFormula Formula, JetGradient Gradient>
 __global__ void __launch_bounds__(threadsOfMany)
     addJets(const __grid_constant__ SamplesOnCuda<D> samples, const SampleChunk chunk,
             const __grid_constant__ ChainOnCuda<D> chain, const __grid_constant__ MaskOnCuda<D> movingMask,
-            const bool throughJacobian, const double tolerated, double* scratch, double* covectors,
-            JetSums<D>* result)
+            const bool throughJacobian, const __grid_constant__ JetSettings<D> settings, double* scratch,
+            double* covectors, JetSums<D>* result)
 {
   constexpr int sums = Gradient == JetGradient::ofLinear ? 3 + D * D : 3;
   double sum[sums] = {};
@@ -96,7 +106,14 @@ __global__ void __launch_bounds__(threadsOfMany)
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < chunk.count;
        i += static_cast<std::size_t>(gridDim.x) * blockDim.x) {
     const SampleOnCuda<D> sample = sampleAt(samples, chunk.first + i);
+    FormulaAt<D, Formula> formula{settings};
+    sum[2] += sample.asked;
     bool counts = sample.asked;
+    if constexpr (Formula == JetFormula::tissueVolume) {
+      formula.fixed = samples.fixed != nullptr ? samples.fixed[chunk.first + i] : samples.image[sample.voxel];
+      formula.moving = settings.moving[chunk.first + i];
+      counts = counts && !isnan(formula.fixed) && !isnan(formula.moving);
+    }
     JetOf<D, Formula> jet, before;
     if (counts) {
       jetOfChain<D>(chain, sample.pointMm, jet, before);
@@ -105,24 +122,32 @@ __global__ void __launch_bounds__(threadsOfMany)
       for (int d = 0; d < D; ++d)
         mappedMm[d] = jet.pointMm[d];
       counts = movingMask.contains(mappedMm);
-      sum[2] += 1;
     }
     if (counts) {
-      sum[0] += penaltyOf<D, Formula>(jet, tolerated);
+      sum[0] += formula.penalty(jet);
       sum[1] += 1;
+    }
+    if constexpr (Formula == JetFormula::tissueVolume && Gradient != JetGradient::none) {
+      const double ofMoving =
+          counts ? settings.tissue.at(formula.fixed, formula.moving, jet.jacobian).ofMoving : 0;
+#pragma unroll
+      for (int d = 0; d < D; ++d) {
+        float& slope = settings.gradientPerMm[d][chunk.first + i];
+        slope = counts ? static_cast<float>(ofMoving * slope) : 0;
+      }
     }
     if constexpr (Gradient == JetGradient::ofLinear) {
       if (counts) {
         double ofJacobian[D][D];
-        covectorOfJacobian<D, Formula>(jet, before, tolerated, ofJacobian);
+        formula.covectorOfJacobian(jet, before, ofJacobian);
 #pragma unroll
         for (int k = 0; k < D * D; ++k)
           sum[3 + k] += ofJacobian[k / D][k % D];
       }
     } else if constexpr (Gradient == JetGradient::byCovectors) {
       if (counts)
-        largest = max(largest, writeCovectors<D, Formula>(chain.links[chain.count - 1], throughJacobian, jet,
-                                                          before, tolerated, chunk.count, covectors + i));
+        largest = max(largest, writeCovectors<D, Formula>(chain.links[chain.count - 1], throughJacobian,
+                                                          formula, jet, before, chunk.count, covectors + i));
       else
 #pragma unroll
         for (int d = 0; d < D; ++d)
@@ -281,9 +306,10 @@ auto* scatterOf(int order)
 }
 
 template <int D>
-void jetPenaltyOnCuda(Context& context, JetFormula formula, double tolerated, const SamplesOnCuda<D>& samples,
-                      const SampleChunk& chunk, const ChainOnCuda<D>& chain, const MaskOnCuda<D>& movingMask,
-                      JetGradient gradient, double* scratch, double* covectors, JetSums<D>* result)
+void jetPenaltyOnCuda(Context& context, JetFormula formula, const JetSettings<D>& settings,
+                      const SamplesOnCuda<D>& samples, const SampleChunk& chunk, const ChainOnCuda<D>& chain,
+                      const MaskOnCuda<D>& movingMask, JetGradient gradient, double* scratch,
+                      double* covectors, JetSums<D>* result)
 {
   if (chunk.count == 0)
     return;
@@ -292,9 +318,10 @@ void jetPenaltyOnCuda(Context& context, JetFormula formula, double tolerated, co
   const std::size_t maxBlocks = maxJetWarps / (threads / 32);
   const auto blocks = static_cast<unsigned>(std::min(ceilDiv<std::size_t>(chunk.count, threads), maxBlocks));
   const auto kernel = formula == JetFormula::bendingEnergy ? kernelFor<D, JetFormula::bendingEnergy>(gradient)
-                                                           : kernelFor<D, JetFormula::folding>(gradient);
+                      : formula == JetFormula::folding     ? kernelFor<D, JetFormula::folding>(gradient)
+                                                           : kernelFor<D, JetFormula::tissueVolume>(gradient);
   kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chunk, chain, movingMask,
-                                                        isThroughJacobian(formula, chain), tolerated, scratch,
+                                                        isThroughJacobian(formula, chain), settings, scratch,
                                                         covectors, result);
   checkLaunch("penalty on spatial derivatives");
 }
@@ -325,7 +352,7 @@ void pullBackJetsOnCuda(Context& context, JetFormula formula, const SampleChunk&
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template void jetPenaltyOnCuda<D>(Context&, JetFormula, double, const SamplesOnCuda<D>&,                   \
+  template void jetPenaltyOnCuda<D>(Context&, JetFormula, const JetSettings<D>&, const SamplesOnCuda<D>&,    \
                                     const SampleChunk&, const ChainOnCuda<D>&, const MaskOnCuda<D>&,         \
                                     JetGradient, double*, double*, JetSums<D>*);                             \
   template void pullBackJetsOnCuda<D>(Context&, JetFormula, const SampleChunk&, const ChainOnCuda<D>&,       \

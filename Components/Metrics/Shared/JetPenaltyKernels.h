@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Metrics/Shared/TissueVolumes.h"
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Registration/Transform.h"
@@ -8,8 +9,20 @@
 // device.
 namespace tessera {
 
-/// The formula that is summed over samples: TransformBendingEnergyPenalty or TransformFoldingPenalty.
-enum class JetFormula { bendingEnergy, folding };
+/// The formula that is summed over samples: TransformBendingEnergyPenalty, TransformFoldingPenalty or
+/// SumSquaredTissueVolumeDifference.
+enum class JetFormula { bendingEnergy, folding, tissueVolume };
+
+/// What the formulas are given.
+template <int D>
+struct JetSettings {
+  double tolerated = 0; // volumePenalty's, of folds
+  // Of tissue volumes: the moving image at T(x) of all samples, NaN where a sample does not count. Its
+  // gradients (null: not needed) become the derivatives of the summands by T(x) through the moving image.
+  TissueVolumes tissue;
+  const float* moving = nullptr;
+  std::array<float*, D> gradientPerMm{};
+};
 
 /// Sums over all samples; all zero before the first chunk.
 template <int D>
@@ -19,6 +32,7 @@ struct JetSums {
   double sums[3 + D * D];
   unsigned long long largest; // the bits of the largest absolute value among all covectors
   unsigned blocksDone;
+  CovectorMoments<D> moments; // those of tissue volumes through the moving image, if it is linear
 
   double penalty() const { return sums[0]; }
   TESSERA_HOST_DEVICE const double* valid() const { return sums + 1; }
@@ -56,7 +70,7 @@ enum class JetGradient { none, ofLinear, byCovectors };
 template <int D>
 bool isThroughJacobian(JetFormula formula, const ChainOnCuda<D>& chain)
 {
-  if (formula == JetFormula::folding)
+  if (formula != JetFormula::bendingEnergy)
     return true;
   bool bends = false;
   for (int link = 0; link + 1 < chain.count; ++link)
@@ -65,12 +79,11 @@ bool isThroughJacobian(JetFormula formula, const ChainOnCuda<D>& chain)
 }
 
 /// Adds a chunk to the sums and writes `covectors`, which may be null unless the gradient is computed by
-/// covectors. `tolerated` is that of volumePenalty, for the formula of folds only. `scratch` holds
-/// jetScratch<D>() doubles. In 3D a sample takes about 1000 fused multiply-adds in double precision for each
-/// cubic B-spline, whose control points come from the caches. It reads 24 bytes if samples are a list, and
-/// writes 8 bytes for each of jetCovectors.
+/// covectors. `scratch` holds jetScratch<D>() doubles. In 3D a sample takes about 1000 fused multiply-adds in
+/// double precision for each cubic B-spline, whose control points come from the caches. It reads 24 bytes if
+/// samples are a list, and writes 8 bytes for each of jetCovectors.
 template <int D>
-TESSERA_CUDA_ONLY void jetPenaltyOnCuda(Context&, JetFormula, double tolerated, const SamplesOnCuda<D>&,
+TESSERA_CUDA_ONLY void jetPenaltyOnCuda(Context&, JetFormula, const JetSettings<D>&, const SamplesOnCuda<D>&,
                                         const SampleChunk&, const ChainOnCuda<D>&,
                                         const MaskOnCuda<D>& movingMask, JetGradient, double* scratch,
                                         double* covectors, JetSums<D>*);

@@ -13,10 +13,10 @@ constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // at most 240 MiB o
 
 template <int D>
 JetPenaltyOnCuda<D>::JetPenaltyOnCuda(const Context& context, const TermLevel<D>& level, JetFormula formula,
-                                      double toleratedLogVolume)
-    : level_(level), formula_(formula), toleratedLogVolume_(toleratedLogVolume),
-      chain_(context, *level.chain), samples_(context, level.fixed), result_(context, 1), found_(context, 1),
-      scratch_(context, jetScratch<D>())
+                                      const JetSettings<D>& settings)
+    : level_(level), formula_(formula), settings_(settings), chain_(context, *level.chain),
+      samples_(context, level.fixed), result_(context, 1), found_(context, 1),
+      scratch_(context, std::max(jetScratch<D>(), momentScratch<D>()))
 {
   if (level.movingMask) {
     movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
@@ -32,7 +32,7 @@ FoldingLatticeOnCuda<D>* JetPenaltyOnCuda<D>::onLattice(const Context& context,
     return nullptr;
   return onLattice_.of(lattice, [&](const auto& asked, auto& made) {
     if (const auto found = FoldingLatticeOnCuda<D>::latticeOf(asked, level_))
-      made.emplace(context, *found, toleratedLogVolume_);
+      made.emplace(context, *found, settings_.tolerated);
   });
 }
 
@@ -43,6 +43,13 @@ void JetPenaltyOnCuda<D>::reserve(const Context& context, const ExpectedSamples<
   const std::size_t parameters = last.parameterCount(), landmarks = parameters / D;
   if (samples.lattice)
     samples_.reserve(context, *samples.lattice);
+  if (formula_ == JetFormula::tissueVolume) {
+    grown(context, moving_, samples.positions);
+    if (samples.withGradient) {
+      grown(context, gradients_, D * samples.positions);
+      pullBack_.reserve(context, kernelFormOf(last)->kind(), parameters, samples.positions);
+    }
+  }
   if (onLattice(context, samples.lattice ? &*samples.lattice : nullptr) || last.linear()
       || !samples.withGradient)
     return;
@@ -76,20 +83,56 @@ void JetPenaltyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
     found_.copyLater(result);
     return;
   }
+  const bool seesImages = formula_ == JetFormula::tissueVolume;
+  if (seesImages)
+    gather(context, samples, chain, !gradient.empty());
   SampleChunk chunk;
   do {
     chunk.count = std::min(samplesAtOnce, samples.count - chunk.first);
     const bool isFirst = chunk.first == 0, isLast = chunk.first + chunk.count == samples.count;
-    jetPenaltyOnCuda<D>(context, formula_, toleratedLogVolume_, samples, chunk, chain, movingMask_, wanted,
-                        scratch_.span().data(), covectors, result);
+    jetPenaltyOnCuda<D>(context, formula_, settings_, samples, chunk, chain,
+                        seesImages ? MaskOnCuda<D>{} : movingMask_, wanted, scratch_.span().data(), covectors,
+                        result);
     if (covectors && spline)
       pullBackToSpline(context, chunk, chain, covectors, isLast, gradient);
     else if (covectors)
-      pullBackJetsOnCuda<D>(context, formula_, chunk, chain, covectors, result, isFirst, isLast,
-                            sums_.span().data(), gradient.data());
+      pullBackJetsOnCuda<D>(context, formula_, chunk, chain, covectors, result, isFirst,
+                            isLast && !seesImages, sums_.span().data(), gradient.data());
     chunk.first += chunk.count;
   } while (chunk.first < samples.count);
+  if (seesImages && !gradient.empty())
+    pullBackMoving(context, samples, chain, gradient);
   found_.copyLater(result);
+}
+
+/// The moving image at all mapped samples, for tissue volumes.
+template <int D>
+void JetPenaltyOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& samples,
+                                 const ChainOnCuda<D>& chain, bool withGradient)
+{
+  MovingOnCuda<D> moving;
+  moving.image = *level_.interpolator->onCuda();
+  moving.mask = movingMask_;
+  GatherTarget<D> target;
+  settings_.moving = target.moving = moving_.span().data();
+  for (int d = 0; d < D && withGradient; ++d)
+    target.gradientPerMm[d] = gradients_.span().data() + d * samples.count;
+  settings_.gradientPerMm = target.gradientPerMm;
+  gatherOnCuda<D>(context, samples, chain, moving, target);
+}
+
+/// Adds the derivatives through the moving image, and divides the whole by the number of valid samples.
+template <int D>
+void JetPenaltyOnCuda<D>::pullBackMoving(Context& context, const SamplesOnCuda<D>& samples,
+                                         const ChainOnCuda<D>& chain, std::span<double> gradient)
+{
+  JetSums<D>* result = result_.span().data();
+  std::array<const float*, D> covectors;
+  std::ranges::copy(settings_.gradientPerMm, covectors.begin());
+  if (level_.chain->transform->linear())
+    return momentsOnCuda<D>(context, samples, chain, covectors, nullptr, scratch_.span().data(),
+                            &result->moments);
+  pullBack_.add(context, samples, chain, covectors, nullptr, gradient, {false, result->valid()});
 }
 
 /// Adds the chunk's part to integer sums; after the last chunk they become the gradient.
@@ -105,7 +148,9 @@ void JetPenaltyOnCuda<D>::pullBackToSpline(Context& context, const SampleChunk& 
                                         isThroughJacobian(formula_, chain), splineScratch_.span().data(),
                                         sums, chunk.first == 0);
   if (isLast)
-    splineGradientOnCuda<D>(context, spline, sums, gradient.data(), {true, result_.span().data()->valid()});
+    splineGradientOnCuda<D>(
+        context, spline, sums, gradient.data(),
+        {true, formula_ == JetFormula::tissueVolume ? nullptr : result_.span().data()->valid()});
 }
 
 template <int D>
@@ -115,11 +160,12 @@ TermValue JetPenaltyOnCuda<D>::collect(std::span<const double> parameters, std::
   const Transform<D>& last = *level_.chain->transform;
   const double perSample = *found.valid() == 0 ? 0 : 1 / *found.valid();
   if (!gradient.empty() && last.linear()) {
-    // The moments of points are zero, because only the matrix changes spatial derivatives.
-    CovectorMoments<D> moments;
-    for (int row = 0; row < D; ++row)
+    CovectorMoments<D> moments = found.moments; // only the matrix changes spatial derivatives
+    for (int row = 0; row < D; ++row) {
+      moments.sum[row] *= perSample;
       for (int column = 0; column < D; ++column)
-        moments.outer[row][column] = perSample * found.ofMatrix(row, column);
+        moments.outer[row][column] = perSample * (moments.outer[row][column] + found.ofMatrix(row, column));
+    }
     std::ranges::fill(gradient, 0.0);
     last.linear()->pullBackMoments(parameters, moments, gradient);
   }

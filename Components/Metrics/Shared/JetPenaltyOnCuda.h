@@ -3,6 +3,7 @@
 #include "Components/Metrics/Shared/FoldingLattice/FoldingLatticeOnCuda.h"
 #include "Components/Metrics/Shared/JetPenaltyKernels.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/ParameterPullBack.h"
 #include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/Samples/MadeForLattice.h"
@@ -11,13 +12,13 @@
 namespace tessera {
 
 /// A penalty on the spatial derivatives of a transform on a CUDA device. Samples go in chunks, which need 8
-/// jetCovectors bytes a sample, or, for the formula of folds, as a FoldingLattice.
+/// jetCovectors bytes a sample, or, for the formula of folds, as a FoldingLattice. Tissue volumes need 4 + 4
+/// D bytes for each of all samples, too.
 template <int D>
 class JetPenaltyOnCuda {
 public:
-  /// `toleratedLogVolume` is of the formula of folds. Throws Error(device) if a transform of the chain has no
-  /// CUDA form.
-  JetPenaltyOnCuda(const Context&, const TermLevel<D>&, JetFormula, double toleratedLogVolume = 0);
+  /// Throws Error(device) if a transform of the chain has no CUDA form.
+  JetPenaltyOnCuda(const Context&, const TermLevel<D>&, JetFormula, const JetSettings<D>&);
 
   /// Takes the memory for samples. `enqueue` takes it if this was not called.
   void reserve(const Context&, const ExpectedSamples<D>&);
@@ -32,9 +33,12 @@ private:
   void pullBackToSpline(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double* covectors,
                         bool isLast, std::span<double> gradient);
 
+  void gather(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, bool withGradient);
+  void pullBackMoving(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, std::span<double> gradient);
+
   TermLevel<D> level_;
   JetFormula formula_;
-  double toleratedLogVolume_;
+  JetSettings<D> settings_;
   HeldChainOnCuda<D> chain_;
   SamplesForCuda<D> samples_;
   std::shared_ptr<const Buffer<std::uint8_t>> movingMaskVoxels_;
@@ -46,7 +50,9 @@ private:
   Buffer<JetSums<D>> result_;
   PinnedValues<JetSums<D>> found_;
   Buffer<double> scratch_, covectors_, splineScratch_, splineSums_;
-  Buffer<unsigned long long> sums_; // zeros between evaluations
+  Buffer<unsigned long long> sums_;  // zeros between evaluations
+  Buffer<float> moving_, gradients_; // of tissue volumes
+  ParameterPullBack<D> pullBack_;
 };
 
 }

@@ -1,6 +1,6 @@
 #include "Components/Metrics/AdvancedKappaStatistic.h"
 
-#include "Testing/Support/Scenes/BendingScenes.h"
+#include "Testing/Support/Scenes/LabelScene.h"
 
 #include <cmath>
 #include <functional>
@@ -9,30 +9,6 @@ namespace tessera {
 namespace {
 
 using namespace testing;
-
-constexpr float label = 7;
-
-/// The scene with labels in place of intensities: in the brighter half of the fixed image, and in the darker
-/// half of the moving one, which is drawn inverted.
-template <int D>
-struct LabelScene : TermScene<D> {
-  explicit LabelScene(const Size<D>& size) : TermScene<D>(1, size)
-  {
-    const auto labelled = [](const Image<D>& image, bool bright) {
-      Image<D> labels = image;
-      std::vector<float> sorted = image.voxels;
-      std::ranges::sort(sorted);
-      for (float& voxel : labels.voxels)
-        voxel = (voxel > sorted[sorted.size() / 2]) == bright ? label : 0;
-      return std::make_shared<const Image<D>>(std::move(labels));
-    };
-    this->level.fixed = this->fixed = labelled(*this->fixed, true);
-    this->level.moving = this->moving = labelled(*this->moving, false);
-    Context context;
-    this->interpolator->prepareForLevel(context, this->moving, 0);
-    this->useAffine();
-  }
-};
 
 /// Value and gradient by the formula, sample by sample. The gradient needs dT/dmu of each sample.
 template <int D>
@@ -116,7 +92,7 @@ void expectTheFormula(const std::string& text, const std::function<bool(float)>&
 
 bool isLabel(float intensity)
 {
-  return std::abs(intensity - label) < 1e-3;
+  return std::abs(intensity - labelOfScenes) < 1e-3;
 }
 
 bool isAboveZero(float intensity)

@@ -1,0 +1,93 @@
+// needs: GPU
+#include "Components/Metrics/AdvancedKappaStatistic.h"
+
+#include "Testing/Support/AllComponents.h"
+#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/LabelScene.h"
+
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+template <int D>
+TermEvaluation evaluateOn(Context context, const TermScene<D>& scene, const SampleSet<D>& samples,
+                          const std::string& text, bool withGradient = true)
+{
+  AdvancedKappaStatistic<D> metric(
+      parametersOf(text + "\n(RequiredRatioOfValidSamples 0.05)", D, 1, "Metric0"));
+  scene.interpolator->prepareForLevel(context, scene.moving, 0);
+  return evaluateTerm<D>(context, metric, scene, samples, withGradient);
+}
+
+/// The CPU's results; the same bits again, and without a gradient. A few samples within rounding of a
+/// foreground's edge, or of the nearest voxel's, may be counted otherwise.
+template <int D>
+void expectTheCpusResults(TermScene<D>& scene, const std::string& text, const std::string& what)
+{
+  scene.level.registry = &allComponents();
+  const Context onCuda = makeContext({DeviceKind::cuda, 0}, 1);
+  const std::pair<const char*, SampleSet<D>> sets[] = {{"points", scene.points(2500, 0)},
+                                                       {"every voxel", scene.lattice(1)},
+                                                       {"every second voxel", scene.lattice(2)}};
+  for (const auto& [name, samples] : sets) {
+    SCOPED_TRACE(what + ", " + name + ": " + text);
+    const TermEvaluation cpu = evaluateOn<D>(Context{}, scene, samples, text),
+                         cuda = evaluateOn<D>(onCuda, scene, samples, text),
+                         again = evaluateOn<D>(onCuda, scene, samples, text);
+
+    EXPECT_EQ(cuda.term.asked, cpu.term.asked);
+    const auto valid = static_cast<double>(cpu.term.valid);
+    EXPECT_NEAR(static_cast<double>(cuda.term.valid), valid, 1e-3 * valid);
+    EXPECT_NEAR(cuda.term.value, cpu.term.value, 3 / valid);
+    ASSERT_EQ(cuda.gradient.size(), cpu.gradient.size());
+    double largest = 0;
+    for (const double g : cpu.gradient)
+      largest = std::max(largest, std::abs(g));
+    ASSERT_GT(largest, 0);
+    for (std::size_t i = 0; i < cpu.gradient.size(); ++i)
+      ASSERT_NEAR(cuda.gradient[i], cpu.gradient[i], 1e-2 * largest) << i;
+    EXPECT_EQ(again.gradient, cuda.gradient);
+    EXPECT_EQ(again.term.value, cuda.term.value);
+    EXPECT_EQ(evaluateOn<D>(onCuda, scene, samples, text, false).term.value, cuda.term.value);
+  }
+}
+
+template <int D>
+void expectTheCpusResultsInAllChains(const std::string& text)
+{
+  LabelScene<D> scene(unequalSize<D>());
+  expectTheCpusResults<D>(scene, text, "affine");
+  for (const Combination combination : {Combination::compose, Combination::add}) {
+    scene.useAffine();
+    scene.useAsInitial(combination);
+    useBSpline<D>(scene, 3, false);
+    expectTheCpusResults<D>(scene, text, "B-spline with affine");
+    scene.level.chain = (scene.chain = std::make_shared<TransformChain<D>>()).get();
+  }
+}
+
+TEST(AdvancedKappaStatisticOnCudaTest, AgreesWithTheCpuThroughChains)
+{
+  TESSERA_NEEDS_GPU();
+  for (const std::string text : {"(ForegroundValue 7)", "(ForegroundValue 7)\n(UseComplement \"false\")",
+                                 "(UseForegroundValue \"false\")"}) {
+    expectTheCpusResultsInAllChains<2>(text);
+    expectTheCpusResultsInAllChains<3>(text);
+  }
+}
+
+TEST(AdvancedKappaStatisticOnCudaTest, WithoutForegroundItIsZero)
+{
+  TESSERA_NEEDS_GPU();
+  LabelScene<2> scene(unequalSize<2>());
+  const TermEvaluation found =
+      evaluateOn<2>(makeContext({DeviceKind::cuda, 0}, 1), scene, scene.points(50), "(ForegroundValue 3.3)");
+  EXPECT_EQ(found.term.value, 0);
+  EXPECT_EQ(found.gradient, std::vector<double>(found.gradient.size(), 0.0));
+}
+
+}
+}
