@@ -12,13 +12,15 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <numeric>
 #include <optional>
 
 namespace tessera {
 namespace {
 
 const gdcm::Tag seriesUid(0x0020, 0x000e), description(0x0008, 0x103e), modality(0x0008, 0x0060),
-    rows(0x0028, 0x0010), columns(0x0028, 0x0011), position(0x0020, 0x0032);
+    rows(0x0028, 0x0010), columns(0x0028, 0x0011), position(0x0020, 0x0032), orientation(0x0020, 0x0037);
 
 /// Silences ITK's warnings about problems that are reported as errors.
 class NoItkWarnings {
@@ -35,7 +37,7 @@ class Headers {
 public:
   explicit Headers(const std::vector<std::string>& files)
   {
-    for (const gdcm::Tag& tag : {seriesUid, description, modality, rows, columns, position})
+    for (const gdcm::Tag& tag : {seriesUid, description, modality, rows, columns, position, orientation})
       scanner_.AddTag(tag);
     scanner_.Scan(files);
   }
@@ -47,12 +49,21 @@ public:
     return value ? std::string(trimmed(value)) : "";
   }
 
-  std::optional<std::array<double, 3>> positionMm(const std::string& file) const
+  /// The numbers of an element; nothing if the file has fewer.
+  template <std::size_t Count>
+  std::optional<std::array<double, Count>> numbers(const std::string& file, const gdcm::Tag& tag) const
   {
-    std::array<double, 3> mm;
-    const bool isThere =
-        std::sscanf(text(file, position).c_str(), "%lf\\%lf\\%lf", &mm[0], &mm[1], &mm[2]) == 3;
-    return isThere ? std::optional(mm) : std::nullopt;
+    std::array<double, Count> found;
+    const std::string all = text(file, tag);
+    const char* at = all.c_str();
+    for (double& number : found) {
+      char* end = nullptr;
+      number = std::strtod(at, &end);
+      if (end == at || !std::isfinite(number))
+        return std::nullopt;
+      at = *end == '\\' ? end + 1 : end;
+    }
+    return found;
   }
 
 private:
@@ -133,74 +144,127 @@ std::string decimalText(double value)
   return text;
 }
 
-/// Distances of the slices from the first one along the line to the last one, in mm; empty if a slice does
-/// not say where it lies.
-std::vector<double> distancesMm(const std::vector<std::string>& files)
+/// Where a slice says that it lies.
+struct PlacedSlice {
+  std::string file;
+  std::array<double, 3> positionMm;
+  std::array<double, 6> axes; // direction cosines of its rows and columns
+  double alongMm = 0;         // from the first slice along the normal
+};
+
+/// Slices in the order of their places along the normal; empty if one does not say where it lies. Throws
+/// Error(unreadableInput) if they are no stack.
+std::vector<PlacedSlice> placedSlices(const std::string& folder, const std::vector<std::string>& files)
 {
+  const std::string oneVolume = "a folder with one volume, each of its slices once";
   const Headers headers(files);
-  std::vector<std::array<double, 3>> places;
+  std::vector<PlacedSlice> slices;
   for (const std::string& file : files) {
-    const std::optional<std::array<double, 3>> place = headers.positionMm(file);
-    if (!place)
+    const auto place = headers.numbers<3>(file, position);
+    const auto axes = headers.numbers<6>(file, orientation);
+    if (!place || !axes)
       return {};
-    places.push_back(*place);
+    slices.push_back({file, *place, *axes});
   }
-  std::array<double, 3> along{};
-  double length = 0;
-  for (int d = 0; d < 3; ++d) {
-    along[d] = places.back()[d] - places.front()[d];
-    length += along[d] * along[d];
-  }
-  length = std::sqrt(length);
-  if (!(length > 0))
-    return {};
-  std::vector<double> distances;
-  for (const std::array<double, 3>& place : places) {
-    double distance = 0;
+  const auto& [r0, r1, r2, c0, c1, c2] = slices.front().axes;
+  const std::array<double, 3> normal{r1 * c2 - r2 * c1, r2 * c0 - r0 * c2, r0 * c1 - r1 * c0};
+  for (PlacedSlice& slice : slices) {
+    constexpr double tolerated = 1e-3; // of cosines, which are decimal texts
+    for (std::size_t i = 0; i < slice.axes.size(); ++i)
+      if (std::abs(slice.axes[i] - slices.front().axes[i]) > tolerated)
+        failToRead(folder,
+                   slice.file + " is a slice of another direction (Image Orientation) than "
+                       + slices.front().file,
+                   oneVolume);
     for (int d = 0; d < 3; ++d)
-      distance += (place[d] - places.front()[d]) * along[d] / length;
-    distances.push_back(distance);
+      slice.alongMm += (slice.positionMm[d] - slices.front().positionMm[d]) * normal[d];
   }
-  return distances;
+  std::ranges::stable_sort(slices, {}, &PlacedSlice::alongMm);
+  const double firstMm = slices.front().alongMm;
+  for (PlacedSlice& slice : slices)
+    slice.alongMm -= firstMm;
+  for (std::size_t i = 1; i < slices.size(); ++i) {
+    constexpr double sameMm = 1e-4;
+    if (slices[i].alongMm - slices[i - 1].alongMm < sameMm)
+      failToRead(folder, "two slices lie at the same place: " + slices[i - 1].file + " and " + slices[i].file,
+                 oneVolume);
+  }
+  return slices;
 }
 
-/// The places of slices on a grid whose step is the median of their distances. A slice is missing where the
-/// distance is about a whole number of steps; slices that are otherwise uneven lie side by side.
-std::vector<std::size_t> placesOf(const std::string& folder, const std::vector<std::string>& files)
+/// The distance of neighbouring slices in mm. Where slices are missing, others are still that far apart: it
+/// is the mean of those distances that are about the smallest one.
+double stepOf(const std::vector<double>& distancesMm)
 {
-  std::vector<std::size_t> places(files.size());
-  for (std::size_t i = 0; i < places.size(); ++i)
-    places[i] = i;
-  if (files.size() < 3)
-    return places;
-  const std::vector<double> distances = distancesMm(files);
-  if (distances.empty())
-    return places;
-  std::vector<double> steps;
-  for (std::size_t i = 1; i < distances.size(); ++i)
-    steps.push_back(distances[i] - distances[i - 1]);
-  std::vector<double> sorted = steps;
-  std::ranges::nth_element(sorted, sorted.begin() + (sorted.size() - 1) / 2);
-  const double step = sorted[(sorted.size() - 1) / 2];
+  const double smallest = std::ranges::min(distancesMm);
+  double sum = 0;
+  std::size_t count = 0;
+  for (const double distance : distancesMm)
+    if (distance < 1.5 * smallest) {
+      sum += distance;
+      ++count;
+    }
+  return sum / static_cast<double>(count);
+}
+
+/// Slices lie on the line from the first to the last one, which is oblique if a gantry was tilted.
+void checkLine(const std::string& folder, const std::vector<PlacedSlice>& slices, double stepMm)
+{
+  const double toleratedMm = 0.1 * stepMm + 0.05; // positions are decimal texts
+  const auto &first = slices.front(), &last = slices.back();
+  for (const PlacedSlice& slice : slices) {
+    double squared = 0;
+    for (int d = 0; d < 3; ++d) {
+      const double onLine =
+          first.positionMm[d] + slice.alongMm / last.alongMm * (last.positionMm[d] - first.positionMm[d]);
+      squared += (slice.positionMm[d] - onLine) * (slice.positionMm[d] - onLine);
+    }
+    if (std::sqrt(squared) > toleratedMm)
+      failToRead(folder,
+                 slice.file + " lies " + decimalText(std::sqrt(squared))
+                     + " mm beside the line from the first slice to the last one, " + first.file + " and "
+                     + last.file,
+                 "a folder with one volume, whose slices lie one above the other");
+  }
+}
+
+/// Orders slices along their normal. A slice is missing where the distance is about a whole number of steps;
+/// slices that are otherwise uneven lie side by side.
+DicomSeries stackOf(const std::string& folder, const std::vector<std::string>& files)
+{
+  DicomSeries stack{files, std::vector<std::size_t>(files.size())};
+  std::iota(stack.places.begin(), stack.places.end(), std::size_t(0));
+  const std::vector<PlacedSlice> slices =
+      files.size() < 2 ? std::vector<PlacedSlice>() : placedSlices(folder, files);
+  if (slices.empty())
+    return stack;
+  std::vector<double> distancesMm;
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    stack.files[i] = slices[i].file;
+    if (i > 0)
+      distancesMm.push_back(slices[i].alongMm - slices[i - 1].alongMm);
+  }
+  const double stepMm = stepOf(distancesMm);
+  checkLine(folder, slices, stepMm);
   constexpr double tolerated = 0.1; // share of the step, beside a whole number of them
   std::string gaps;
   std::size_t missing = 0;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const double wholeSteps = std::round(steps[i] / step);
-    const bool isGap = step > 0 && wholeSteps >= 2 && std::abs(steps[i] / step - wholeSteps) <= tolerated;
+  for (std::size_t i = 0; i < distancesMm.size(); ++i) {
+    const double steps = distancesMm[i] / stepMm, wholeSteps = std::round(steps);
+    const bool isGap = wholeSteps >= 2 && std::abs(steps - wholeSteps) <= tolerated;
     const auto skipped = isGap ? static_cast<std::size_t>(wholeSteps) - 1 : 0;
-    places[i + 1] = places[i] + 1 + skipped;
+    stack.places[i + 1] = stack.places[i] + 1 + skipped;
     if (skipped > 0)
-      gaps += (gaps.empty() ? "" : "; ") + std::to_string(skipped) + " between " + files[i] + " and "
-              + files[i + 1] + ", which are " + decimalText(steps[i]) + " mm apart";
+      gaps += (gaps.empty() ? "" : "; ") + std::to_string(skipped) + " between " + stack.files[i] + " and "
+              + stack.files[i + 1] + ", which are " + decimalText(distancesMm[i]) + " mm apart";
     missing += skipped;
   }
   if (missing > 0 && !readingOptions().allowMissingSlices)
     failToRead(folder,
                std::to_string(missing) + " slice(s) of the series are missing, whose slices are "
-                   + decimalText(step) + " mm apart: " + gaps,
+                   + decimalText(stepMm) + " mm apart: " + gaps,
                "a complete series, or --allow-missing-slices, which fills them in from their neighbours");
-  return places;
+  return stack;
 }
 
 }
@@ -220,7 +284,7 @@ DicomSeries dicomSeriesOf(const std::string& folder)
   if (all.size() > 1)
     describe(all);
   const Series& series = all.size() == 1 ? all.front() : chosenSeries(folder, all);
-  return {series.files, placesOf(folder, series.files)};
+  return stackOf(folder, series.files);
 }
 
 }

@@ -27,8 +27,14 @@ std::string decimals(std::initializer_list<double> values)
   return text;
 }
 
-/// A slice of shorts `100 * value + voxel` whose rows run along -y and columns along z: a coronal plane.
-void writeSlice(const std::string& path, double yMm, int value, const std::string& series)
+struct SlicePlane {
+  double xMm = -20.5;
+  std::initializer_list<double> axes = {1, 0, 0, 0, 0, -1};
+};
+
+/// A slice of shorts `100 * value + voxel` whose rows run along x and columns along -z: a coronal plane.
+void writeSlice(const std::string& path, double yMm, int value, const std::string& series,
+                const SlicePlane& plane = {})
 {
   const itk::GDCMImageIO::Pointer io = itk::GDCMImageIO::New();
   auto& tags = io->GetMetaDataDictionary();
@@ -41,8 +47,8 @@ void writeSlice(const std::string& path, double yMm, int value, const std::strin
   set("0008|103e", "Thorax " + series);
   set("0020|000d", "1.2.826.0.1.3680043.2.1125.1");
   set("0020|000e", "1.2.826.0.1.3680043.2.1125.1." + series);
-  set("0020|0032", decimals({-20.5, yMm, 7.25}));
-  set("0020|0037", decimals({1, 0, 0, 0, 0, -1}));
+  set("0020|0032", decimals({plane.xMm, yMm, 7.25}));
+  set("0020|0037", decimals(plane.axes));
   set("0028|0030", decimals({1.5, 0.75})); // between rows, between columns
   std::vector<std::int16_t> voxels;
   for (int i = 0; i < width * height; ++i)
@@ -191,6 +197,52 @@ TEST_F(DicomFolder, MissingSlicesThatAreAllowedAreInterpolatedAndTheOthersLieInT
             std::vector<std::string>{folder.path()
                                      + ": 3 of 8 slices are missing; they are interpolated between their "
                                        "neighbours (--allow-missing-slices)"});
+}
+
+TEST_F(DicomFolder, MissingSlicesAreFoundWhereMostGapsAreDouble)
+{
+  for (const int place : {0, 1, 2, 3, 5, 7, 9, 11, 13})
+    writeSlice(folder / ("s" + std::to_string(place) + ".dcm"), place, place, "1");
+
+  EXPECT_TRUE(
+      testing::messageOf([&] {
+        readImageHeader(folder.path());
+      }).starts_with(folder.path() + ": 5 slice(s) of the series are missing, whose slices are 1 mm "));
+  setReadingOptions({{}, true, {}});
+  const Image<3> image = load().image;
+  ASSERT_EQ(image.geometry.size[2], 14u);
+  for (std::size_t place = 0; place < 14; ++place)
+    EXPECT_EQ(image.voxels[place * width * height], static_cast<float>(100 * place));
+}
+
+TEST_F(DicomFolder, TwoSlicesAtOnePlaceAreAnErrorThatNamesThem)
+{
+  for (const int place : {0, 1, 2, 3, 4, 5})
+    writeSlice(folder / ("s" + std::to_string(place) + ".dcm"), place, place, "1");
+  writeSlice(folder / "copy of s2.dcm", 2, 2, "1");
+
+  const std::string message = testing::messageOf([&] { readImageHeader(folder.path()); });
+
+  EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
+  EXPECT_TRUE(message.starts_with(folder.path() + ": two slices lie at the same place: ")) << message;
+  for (const char* name : {"copy of s2.dcm", "s2.dcm"})
+    EXPECT_NE(message.find(folder / name), std::string::npos) << message;
+}
+
+TEST_F(DicomFolder, ASliceOfAnotherDirectionOrBesideTheOthersIsAnErrorThatNamesIt)
+{
+  const auto messageWith = [&](const SlicePlane& plane) {
+    for (const int place : {0, 1, 2, 3, 4})
+      writeSlice(folder / ("s" + std::to_string(place) + ".dcm"), place, place, "1",
+                 place == 3 ? plane : SlicePlane{});
+    return testing::messageOf([&] { readImageHeader(folder.path()); });
+  };
+  EXPECT_EQ(messageWith({}), "no error");
+  EXPECT_TRUE(
+      messageWith({-20.5, {0.9659, 0, 0.2588, 0.2588, 0, -0.9659}})
+          .starts_with(folder.path() + ": " + (folder / "s3.dcm") + " is a slice of another direction"));
+  EXPECT_TRUE(messageWith({-15.5, {1, 0, 0, 0, 0, -1}})
+                  .starts_with(folder.path() + ": " + (folder / "s3.dcm") + " lies 5 mm beside the line"));
 }
 
 TEST_F(DicomFolder, OneFileIsAnImageOfOneSlice)
