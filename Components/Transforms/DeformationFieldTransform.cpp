@@ -5,6 +5,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/OptimizableTransform.h"
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 
 #include <algorithm>
 #include <utility>
@@ -104,10 +105,10 @@ std::vector<double> DeformationFieldTransform<D>::restore(const Parameters& file
   fileName_ = file.get(deformationFieldFileName);
   if (fileName_.empty())
     file.fail(deformationFieldFileName.name, "not given", "Allowed: the path of an image of displacements");
-  const std::string path = pathBesideTransformFile(file, deformationFieldFileName.name, fileName_);
-  VectorImage<D> field = readVectorImage<D>(path);
+  path_ = pathBesideTransformFile(file, deformationFieldFileName.name, fileName_);
+  VectorImage<D> field = readVectorImage<D>(path_);
   if (field.components != D)
-    throw Error(ExitCode::unreadableInput, file.where(deformationFieldFileName.name) + ": " + path + " has "
+    throw Error(ExitCode::unreadableInput, file.where(deformationFieldFileName.name) + ": " + path_ + " has "
                                                + std::to_string(field.components)
                                                + " components. Allowed: " + std::to_string(D)
                                                + ", a displacement in mm along each axis.");
@@ -133,6 +134,7 @@ std::vector<FileEntry> DeformationFieldTransform<D>::fileEntries() const
                 "parameter file cannot hold. Allowed: tessera-transform --write FILE.txt, which writes the "
                 "field beside it.");
   return {{deformationFieldFileName.name, {fileName_}, {}},
+          {deformationFieldDigest, {transformDigest(path_)}, {}},
           {deformationFieldInterpolationOrder.name, {}, {static_cast<double>(image_.order)}}};
 }
 

@@ -51,6 +51,7 @@ public:
 
 private:
   std::string fileName_; // as it stands in the transform file; empty: none
+  std::string path_;     // of the file that it led to
   std::shared_ptr<const VectorImage<D>> field_;
   DisplacementImage<D> image_; // points to the voxels of field_
 };

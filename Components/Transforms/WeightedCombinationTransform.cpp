@@ -4,6 +4,7 @@
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 
 #include <algorithm>
@@ -25,11 +26,12 @@ const Parameter<double> scalesParameter =
     realParameter("Scales", std::numeric_limits<double>::quiet_NaN(), Arity::list, "",
                   "scales of the weights, one for each; 1 if they are not given");
 
-/// A file may name a combination in which it occurs itself.
-constexpr int maxNested = 16;
-thread_local int nested = 0;
+/// A file may name a combination in which it occurs itself, and a few files name each other billions of
+/// times.
+constexpr int maxNested = 16, maxFiles = 1000;
+thread_local int nested = 0, filesRead = 0; // while one combination is read
 struct Nesting {
-  Nesting() { ++nested; }
+  Nesting() { filesRead = nested++ == 0 ? 0 : filesRead; }
   ~Nesting() { --nested; }
 };
 
@@ -119,11 +121,22 @@ WeightedCombinationTransform<D>::WeightedCombinationTransform(const Parameters& 
     parameters.fail(subTransforms.name, "no transforms to combine",
                     "Allowed: the files of one or more transforms");
   const Parameters::Warn warn = [&](const std::string& line) { parameters.warn(line); };
-  for (const std::string& file : files_)
-    withContext(parameters.where(subTransforms.name), [&] {
-      transforms_.push_back(readTransformChain<D>(
-          pathBesideTransformFile(parameters, subTransforms.name, file), registry, warn));
-    });
+  for (const std::string& file : files_) {
+    const auto read = [&] {
+      if (++filesRead > maxFiles)
+        throw Error(ExitCode::unreadableInput,
+                    parameters.where(subTransforms.name)
+                        + ": combinations within combinations, of too many files. Allowed: at most "
+                        + std::to_string(maxFiles) + " together, each as often as it is named.");
+      const std::string path = pathBesideTransformFile(parameters, subTransforms.name, file);
+      digests_.push_back(transformDigest(path));
+      transforms_.push_back(readTransformChain<D>(path, registry, warn));
+    };
+    if (nested == 1)
+      withContext(parameters.where(subTransforms.name), read);
+    else
+      read();
+  }
 }
 
 template <int D>
@@ -337,7 +350,8 @@ template <int D>
 std::vector<FileEntry> WeightedCombinationTransform<D>::fileEntries() const
 {
   return {{normalizeCombinationWeights.name, {normalizes_ ? "true" : "false"}, {}},
-          {subTransforms.name, files_, {}}};
+          {subTransforms.name, files_, {}},
+          {subTransformsDigest, digests_, {}}};
 }
 
 template <int D>

@@ -55,7 +55,8 @@ private:
   std::vector<double> meanProducts(Context&, const ListSamples<D>&, std::span<const double> weights) const;
 
   Parameters settings_;
-  std::vector<std::string> files_; // as the text names them
+  std::vector<std::string> files_;   // as the text names them
+  std::vector<std::string> digests_; // transformDigest of each
   std::vector<std::shared_ptr<const TransformChain<D>>> transforms_;
   bool normalizes_ = false;
 };

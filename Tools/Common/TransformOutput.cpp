@@ -9,6 +9,7 @@
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Tools/Common/ForeignOutput.h"
 #include "Tools/Common/InverseRun.h"
 #include "Tools/Common/InverseSpline.h"
@@ -167,6 +168,7 @@ std::vector<std::string> writeTextOfField(Context& context, const Registry& regi
   TransformChain<D> chain;
   chain.transform = registry.create<Transform<D>>(name, none, output.path);
   const std::vector<FileEntry> model{{"DeformationFieldFileName", {fs::path(image).filename().string()}, {}},
+                                     {deformationFieldDigest, {transformDigest(image)}, {}},
                                      {"DeformationFieldInterpolationOrder", {}, {1}}};
   writeText<D>(output, chain, &model, context.threads, log);
   return {output.path, image};

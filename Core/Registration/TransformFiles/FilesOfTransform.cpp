@@ -3,7 +3,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Parameters/TomlFile.h"
-#include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
 
 #include <algorithm>
@@ -16,6 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* listOfTransforms = "SubTransforms"; // the entry that names several files
+
 /// The lines of a parameter text that may name a file, without those that hold the many numbers of a
 /// transform.
 std::string linesOfPaths(const std::string& path)
@@ -27,7 +28,8 @@ std::string linesOfPaths(const std::string& path)
     if (line.size() < longest
         && (line.find("FileName") != std::string::npos
             || line.find("TransformParameters") != std::string::npos
-            || line.find(initialTransformDigest) != std::string::npos))
+            || line.find(listOfTransforms) != std::string::npos
+            || line.find("SHA256") != std::string::npos)) // which of the candidates is meant
       text += line + "\n";
   return text;
 }
@@ -41,9 +43,10 @@ std::vector<std::string> namedFiles(const std::string& path)
                                                       : parseParameterText(linesOfPaths(path), path, notes)),
       "", 0, 1);
   for (const ParameterEntry& entry : file.map().entries())
-    if (entry.values.size() == 1)
+    for (const std::string& value : entry.values)
       try {
-        files.push_back(pathBesideTransformFile(file, entry.name, entry.values.front()));
+        if (entry.values.size() == 1 || entry.name == listOfTransforms)
+          files.push_back(pathBesideTransformFile(file, entry.name, value));
       } catch (const Error&) {
       }
   return files;

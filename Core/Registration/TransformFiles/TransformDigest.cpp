@@ -5,11 +5,14 @@
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 
 namespace tessera {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// The name at the start of `(Name value ...)` or of `Name = value`.
 std::string_view nameOf(std::string_view line)
@@ -19,13 +22,53 @@ std::string_view nameOf(std::string_view line)
   return line.substr(0, line.find_first_of(" \t=)"));
 }
 
-void addLine(std::string_view line, Sha256& sha)
+/// The place of a comment in a line of TOML: behind a # that stands in no quotes.
+std::size_t tomlComment(std::string_view line)
 {
-  line = trimmed(line.substr(0, line.find("//")));
+  char quote = 0;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote == 0 && c == '#')
+      return i;
+    if (quote == 0 && (c == '"' || c == '\''))
+      quote = c;
+    else if (c == '\\' && quote == '"')
+      ++i;
+    else if (c == quote)
+      quote = 0;
+  }
+  return line.npos;
+}
+
+void addLine(std::string_view line, bool isToml, Sha256& sha)
+{
+  line = trimmed(line.substr(0, isToml ? tomlComment(line) : line.find("//")));
   if (line.empty() || isOutputEntry(nameOf(line)))
     return;
   sha.add(line);
   sha.add("\n");
+}
+
+/// Adds the content of the files in quotes that a line of a transform file names and that make the transform.
+void addNamedFiles(std::string_view line, const fs::path& transformFile, Sha256& sha)
+{
+  const std::string_view name = nameOf(trimmed(line));
+  if (name != "TransformFileName" && name != "DeformationFieldFileName" && name != "SubTransforms")
+    return;
+  constexpr const char* quotes = "\"'";
+  for (std::size_t at = line.find_first_of(quotes); at != line.npos; at = line.find_first_of(quotes, at)) {
+    const std::size_t end = line.find(line[at], at + 1);
+    if (end == line.npos)
+      return;
+    const fs::path given = line.substr(at + 1, end - at - 1), folder = transformFile.parent_path();
+    at = end + 1;
+    std::error_code ignored;
+    for (const fs::path& file : {folder / given.filename(), folder / given, given})
+      if (fs::is_regular_file(file, ignored)) {
+        sha.addFile(file.string());
+        break;
+      }
+  }
 }
 
 }
@@ -38,8 +81,10 @@ std::string transformDigest(const std::string& path)
     return sha.hexadecimal();
   }
   std::ifstream file(path, std::ios::binary);
-  for (std::string line; std::getline(file, line);)
-    addLine(line, sha);
+  for (std::string line; std::getline(file, line);) {
+    addLine(line, path.ends_with(".toml"), sha);
+    addNamedFiles(line, path, sha);
+  }
   if (!file.eof() || file.bad())
     throw Error(ExitCode::unreadableInput,
                 path + ": the file cannot be read. Allowed: a file that this user may read.");

@@ -7,12 +7,18 @@ namespace tessera {
 /// The entry that a transform parameter file has beside the path of its initial transform: transformDigest()
 /// of that file. Other programs pass over it.
 inline constexpr const char* initialTransformDigest = "InitialTransformSHA256";
+/// The same for the other files that it names: DeformationFieldFileName, TransformFileName, and those of
+/// SubTransforms in their order.
+inline constexpr const char *deformationFieldDigest = "DeformationFieldSHA256",
+                            *transformFileDigest = "TransformFileSHA256",
+                            *subTransformsDigest = "SubTransformsSHA256";
 
 /// Identifies a transform by 64 hexadecimal digits: SHA-256 (FIPS 180-4). In a transform
 /// parameter file (.txt, .toml) it covers the lines without comments, without blanks at their ends, and
 /// without entries that leave the transform as it is: the output grid, the settings of resampling, and the
-/// path of the initial transform, whose digest is an entry of its own. In any other file it covers all bytes.
-/// Throws Error(unreadableInput) if the file cannot be read.
+/// path of the initial transform, whose digest is an entry of its own. It also covers the fields, files of
+/// ITK and transforms that the file names. In any other file it covers all bytes. Throws
+/// Error(unreadableInput) if the file cannot be read.
 std::string transformDigest(const std::string& path);
 
 }

@@ -61,7 +61,9 @@ std::vector<std::string> allEntries()
 {
   std::vector<std::string> all = entriesOfTransform;
   all.insert(all.end(), entriesOfOutput.begin(), entriesOfOutput.end());
-  all.push_back(initialTransformDigest);
+  for (const char* digest :
+       {initialTransformDigest, deformationFieldDigest, transformFileDigest, subTransformsDigest})
+    all.push_back(digest);
   return all;
 }
 

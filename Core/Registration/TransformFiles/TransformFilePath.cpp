@@ -72,18 +72,43 @@ std::string list(const std::vector<std::string>& files)
                   + allowed + ".");
 }
 
-std::string withDigest(const Parameters& transformFile, const std::string& key, const std::string& digest,
+/// The digest that the transform file holds of the file that `path` names, with its entry's name.
+struct KnownDigest {
+  std::string entry, value; // empty: the file holds none
+};
+
+KnownDigest digestOf(const ParameterMap& map, const std::string& key, const std::string& path)
+{
+  const std::string name = key.starts_with("InitialTransform") ? initialTransformDigest
+                           : key == "DeformationFieldFileName" ? deformationFieldDigest
+                           : key == "TransformFileName"        ? transformFileDigest
+                           : key == "SubTransforms"            ? subTransformsDigest
+                                                               : "";
+  const ParameterEntry* const digests = map.find(name);
+  if (name.empty() || !digests || digests->values.empty())
+    return {};
+  const ParameterEntry* const paths = map.find(key);
+  std::size_t at = 0;
+  if (paths && digests->values.size() > 1)
+    at = static_cast<std::size_t>(std::ranges::find(paths->values, path) - paths->values.begin());
+  return at < digests->values.size() ? KnownDigest{name, digests->values[at]} : KnownDigest{};
+}
+
+std::string withDigest(const Parameters& transformFile, const std::string& key, const KnownDigest& digest,
                        const std::vector<std::string>& files)
 {
   for (const std::string& file : files)
-    if (transformDigest(file) == digest)
-      return file;
+    try {
+      if (transformDigest(file) == digest.value)
+        return file;
+    } catch (const Error&) { // a file that cannot be read is not the one
+    }
   throw Error(ExitCode::unreadableInput,
               transformFile.where(key) + ": " + list(files) + ": "
                   + (files.size() == 1 ? "this file does not hold" : "none of these files holds")
-                  + " the transform that the result was made with (" + initialTransformDigest + " \"" + digest
-                  + "\")" + allowed + " to a file with that transform; without the entry "
-                  + initialTransformDigest + " any transform is taken.");
+                  + " the transform that the result was made with (" + digest.entry + " \"" + digest.value
+                  + "\")" + allowed + " to a file with that transform; without the entry " + digest.entry
+                  + " any transform is taken.");
 }
 
 }
@@ -95,9 +120,8 @@ std::string pathBesideTransformFile(const Parameters& transformFile, const std::
   const std::vector<std::string>& files = candidates.files;
   if (files.empty())
     failMissing(transformFile, key, path);
-  const ParameterEntry* const digest = transformFile.map().find(initialTransformDigest);
-  if (key.starts_with("InitialTransform") && digest && !digest->values.empty())
-    return withDigest(transformFile, key, digest->values.front(), files);
+  if (const KnownDigest digest = digestOf(transformFile.map(), key, path); !digest.value.empty())
+    return withDigest(transformFile, key, digest, files);
   if (candidates.onlyMoved)
     transformFile.warn(transformFile.where(key) + ": there is no such file; " + files.front()
                        + " is taken, which lies beside the transform file.");

@@ -8,7 +8,7 @@ namespace tessera {
 
 /// The file that a path in a transform parameter file leads to. Candidates are the path from the working
 /// folder, the path from the transform file's folder, and the file of that name beside the transform file:
-/// the folder may have been moved. Of an initial transform whose digest the transform file holds
+/// the folder may have been moved. Where the transform file holds the digest of the file that it means
 /// (TransformDigest.h), the candidate with this digest is taken. Otherwise the first candidate is taken, as
 /// elastix does, with a warning if a later one has other bytes or if only the last one exists. Throws
 /// Error(unreadableInput) naming all candidates if there is none, or none with the digest.

@@ -43,6 +43,14 @@ TEST_F(FilesOfTransformTest, AreThoseOfTheChainAndWhatTheseName)
                                  path("numbers.dat"), path("second.txt"), path("voxels.raw")}));
 }
 
+TEST_F(FilesOfTransformTest, HaveAllThatAListNames)
+{
+  folder.write("a.txt", "(Transform \"TranslationTransform\")\n");
+  folder.write("b.txt", "(Transform \"TranslationTransform\")\n");
+  const std::string list = folder.write("list.txt", "(SubTransforms \"a.txt\" \"b.txt\" \"none.txt\")\n");
+  EXPECT_EQ(sorted(list), (Files{path("a.txt"), path("b.txt"), list}));
+}
+
 TEST_F(FilesOfTransformTest, NumbersAndFilesThatAreNotThereNameNothing)
 {
   const std::string numbers =

@@ -1,9 +1,12 @@
 #include "Components/Transforms/Shared/TransformFileReading.h"
 
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
+
+#include <filesystem>
 
 namespace tessera {
 namespace {
@@ -66,6 +69,37 @@ TEST(TransformFileReading, AFileOfAFolderThatWasMovedIsTakenWithAWarning)
   const std::string itself =
       errorText([&] { pathBesideTransformFile(file, "Initial", "old/t.txt"); }, ExitCode::unreadableInput);
   EXPECT_TRUE(itself.ends_with("the transform file's folder.")) << itself;
+}
+
+TEST(TransformFileReading, OfSeveralCandidatesTheOneWithTheDigestIsTaken)
+{
+  const TemporaryFolder folder;
+  const std::string inFolder = folder.path() + "/elsewhere/";
+  std::filesystem::create_directories(inFolder);
+  folder.write("u.mha", "another field");
+  folder.write("a.txt", "(Transform \"A\")\n");
+  folder.write("b.txt", "(Transform \"B\")\n");
+  folder.write("elsewhere/u.mha", "the field");
+  folder.write("elsewhere/b.txt", "(Transform \"C\")\n");
+  const auto fileWith = [&](const std::string& digests) {
+    return fileOf(folder.write("elsewhere/t.txt", "(DeformationFieldFileName \"" + (folder / "u.mha")
+                                                      + "\")\n(SubTransforms \"" + (folder / "a.txt")
+                                                      + "\" \"" + (folder / "b.txt") + "\")\n" + digests));
+  };
+  const std::string ofField = transformDigest(inFolder + "u.mha"), ofA = transformDigest(folder / "a.txt"),
+                    ofC = transformDigest(inFolder + "b.txt");
+  const Parameters file = fileWith("(DeformationFieldSHA256 \"" + ofField + "\")\n(SubTransformsSHA256 \""
+                                   + ofA + "\" \"" + ofC + "\")\n");
+
+  EXPECT_EQ(pathBesideTransformFile(file, "DeformationFieldFileName", folder / "u.mha"), inFolder + "u.mha");
+  EXPECT_EQ(pathBesideTransformFile(file, "SubTransforms", folder / "a.txt"), folder / "a.txt");
+  EXPECT_EQ(pathBesideTransformFile(file, "SubTransforms", folder / "b.txt"), inFolder + "b.txt");
+  const Parameters wrong = fileWith("(DeformationFieldSHA256 \"" + ofA + "\")\n");
+  EXPECT_TRUE(contains(
+      errorText([&] { pathBesideTransformFile(wrong, "DeformationFieldFileName", folder / "u.mha"); },
+                ExitCode::unreadableInput),
+      "none of these files holds the transform that the result was made with "
+      "(DeformationFieldSHA256"));
 }
 
 }

@@ -206,6 +206,20 @@ TEST(WeightedCombinationTransform, RefusesWhatCannotBeCombined)
   EXPECT_TRUE(contains(
       errorText([&] { readTransformChain<2>(itself, allComponents(), {}); }, ExitCode::unreadableInput),
       "contain itself"));
+  folder.write("v0.txt",
+               "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters 1 2)\n");
+  for (int i = 1; i <= 8; ++i) { // names 10^8 files
+    std::string names;
+    for (int k = 0; k < 10; ++k)
+      names += " \"v" + std::to_string(i - 1) + ".txt\"";
+    folder.write("v" + std::to_string(i) + ".txt",
+                 "(Transform \"WeightedCombinationTransform\")\n(TransformParameters 1 1 1 1 1 1 1 1 1 1)\n"
+                 "(SubTransforms"
+                     + names + ")\n");
+  }
+  EXPECT_TRUE(contains(errorText([&] { readTransformChain<2>(folder / "v8.txt", allComponents(), {}); },
+                                 ExitCode::unreadableInput),
+                       "of too many files"));
 }
 
 }
