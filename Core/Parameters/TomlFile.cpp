@@ -7,6 +7,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <sstream>
@@ -90,10 +91,40 @@ void checkCharacters(std::string_view text, const std::string& file)
   }
 }
 
+/// The text in ASCII, because toml++ 3 runs into undefined behaviour on other characters, too, where it looks
+/// for the end of a word. Each byte beyond, and each ~, becomes ~<HH> with its two hexadecimal digits.
+std::string inAscii(std::string_view text)
+{
+  constexpr std::string_view digits = "0123456789ABCDEF";
+  std::string ascii;
+  for (const char character : text)
+    if (isAscii(character) && character != '~')
+      ascii += character;
+    else
+      ascii += {'~', '<', digits[static_cast<unsigned char>(character) / 16],
+                digits[static_cast<unsigned char>(character) % 16], '>'};
+  return ascii;
+}
+
+/// Undoes inAscii.
+std::string fromAscii(const std::string& ascii)
+{
+  std::string text;
+  for (std::size_t at = 0; at < ascii.size(); ++at) {
+    unsigned byte = 0;
+    const char *const first = ascii.data() + at + 2, *const last = first + 2;
+    const bool isByte = at + 5 <= ascii.size() && ascii.compare(at, 2, "~<") == 0 && *last == '>'
+                        && std::from_chars(first, last, byte, 16).ptr == last;
+    text += isByte ? static_cast<char>(byte) : ascii[at];
+    at += isByte ? 4 : 0;
+  }
+  return text;
+}
+
 std::string valueText(const toml::node& node, const std::string& file, const std::string& name)
 {
   if (const auto* text = node.as_string())
-    return text->get();
+    return fromAscii(text->get());
   if (const auto* whole = node.as_integer())
     return std::to_string(whole->get());
   if (const auto* real = node.as_floating_point())
@@ -135,13 +166,15 @@ ParameterMap parseTomlText(std::string_view text, const std::string& name)
   checkCharacters(text, name);
   toml::table table;
   try {
-    table = toml::parse(text, name);
+    constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF";
+    table = toml::parse(inAscii(text.starts_with(byteOrderMark) ? text.substr(byteOrderMark.size()) : text),
+                        name);
   } catch (const toml::parse_error& error) {
-    failUsage(whereIn(name, error.source()), std::string(error.description()), allowed);
+    failUsage(whereIn(name, error.source()), fromAscii(std::string(error.description())), allowed);
   }
   std::vector<ParameterEntry> entries;
   for (const auto& [key, node] : table) {
-    ParameterEntry entry{std::string(key.str()), {}, key.source().begin.line};
+    ParameterEntry entry{fromAscii(std::string(key.str())), {}, key.source().begin.line};
     if (const toml::array* const values = node.as_array())
       for (const toml::node& value : *values)
         entry.values.push_back(valueText(value, name, entry.name));
