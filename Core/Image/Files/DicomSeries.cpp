@@ -1,9 +1,11 @@
 #include "Core/Image/Files/DicomSeries.h"
 
+#include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Parameters/ParameterText.h"
 
+#include <gdcmReader.h>
 #include <gdcmScanner.h>
 #include <gdcmTrace.h>
 #include <itkGDCMSeriesFileNames.h>
@@ -13,11 +15,15 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <numeric>
 #include <optional>
+#include <set>
 
 namespace tessera {
 namespace {
+
+namespace fs = std::filesystem;
 
 const gdcm::Tag seriesUid(0x0020, 0x000e), description(0x0008, 0x103e), modality(0x0008, 0x0060),
     rows(0x0028, 0x0010), columns(0x0028, 0x0011), position(0x0020, 0x0032), orientation(0x0020, 0x0037);
@@ -267,6 +273,29 @@ DicomSeries stackOf(const std::string& folder, const std::vector<std::string>& f
   return stack;
 }
 
+/// Throws if a file of the folder is damaged, so that it belongs to no series: it may be a slice of the one
+/// that is read.
+void checkOtherFiles(const std::string& folder, const std::vector<Series>& all)
+{
+  std::set<fs::path> known;
+  for (const Series& series : all)
+    for (const std::string& file : series.files)
+      known.insert(fs::path(file).filename());
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string path = entry.path().string();
+    constexpr std::streamoff preamble = 128;
+    if (known.contains(entry.path().filename()) || !entry.is_regular_file(ignored)
+        || (!hasEnding(path, ".dcm") && bytesOfFile(path, preamble, 4) != "DICM"))
+      continue;
+    gdcm::Reader reader;
+    reader.SetFileName(path.c_str());
+    if (!reader.Read())
+      failToRead(folder, path + " is a DICOM file that cannot be read, and may be a slice",
+                 "a folder without damaged files");
+  }
+}
+
 }
 
 void quietenGdcm()
@@ -281,6 +310,7 @@ DicomSeries dicomSeriesOf(const std::string& folder)
   if (all.empty())
     failToRead(folder, "the folder holds no DICOM images",
                "an image file, or a folder with one DICOM series");
+  checkOtherFiles(folder, all);
   if (all.size() > 1)
     describe(all);
   const Series& series = all.size() == 1 ? all.front() : chosenSeries(folder, all);

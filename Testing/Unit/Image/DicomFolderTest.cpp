@@ -245,6 +245,18 @@ TEST_F(DicomFolder, ASliceOfAnotherDirectionOrBesideTheOthersIsAnErrorThatNamesI
                   .starts_with(folder.path() + ": " + (folder / "s3.dcm") + " lies 5 mm beside the line"));
 }
 
+TEST_F(DicomFolder, ASliceThatIsCutOffIsNotLeftOutAtTheEnd)
+{
+  for (const int place : {0, 1, 2, 3})
+    writeSlice(folder / ("s" + std::to_string(place) + ".dcm"), place, place, "1");
+  const std::string whole = folder.read("s3.dcm");
+  for (const std::size_t kept : {std::size_t(0), std::size_t(100), whole.size() / 2}) {
+    folder.write("s3.dcm", whole.substr(0, kept));
+    const std::string message = testing::messageOf([&] { readImageHeader(folder.path()); });
+    EXPECT_NE(message.find(folder / "s3.dcm"), std::string::npos) << kept << ": " << message;
+  }
+}
+
 TEST_F(DicomFolder, OneFileIsAnImageOfOneSlice)
 {
   writeSlice(folder / "a.dcm", 5, 1, "1");
