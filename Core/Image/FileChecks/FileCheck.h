@@ -24,6 +24,9 @@ std::string bytesOfFile(const std::string& path, std::streamoff position, std::s
 /// Whether a file name ends so, in small or capital letters, as libraries compare endings.
 bool hasEnding(const std::string& path, const std::string& lowerCaseEnding);
 
+/// Deflate makes at most so many bytes of one (RFC 1951: 258 of two bits).
+constexpr std::uint64_t maxInflation = 1032;
+
 /// bytes * count, but at most 2^62: no file is longer.
 std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count);
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "Core/Image/Voxels/PixelType.h"
+
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -30,19 +32,26 @@ inline std::optional<std::int64_t> wholeNumber(const std::string& text)
   return failure == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// How many numbers a file holds from byte `from` on, one after the other as text. Counts up to `enough`.
-inline std::uint64_t countTextNumbers(const std::string& path, std::uint64_t from, std::uint64_t enough)
+/// A decimal number that is finite, without anything before or behind it.
+inline std::optional<double> finiteNumber(const std::string& text)
 {
-  std::ifstream stream(path, std::ios::binary);
-  stream.seekg(static_cast<std::streamoff>(from));
-  std::uint64_t count = 0;
-  for (std::string word; count < enough && stream >> word; ++count) {
-    char* end = nullptr;
-    std::strtod(word.c_str(), &end);
-    if (*end != '\0')
-      break;
-  }
-  return count;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const bool isDecimal = text.find_first_not_of("0123456789+-.eE") == std::string::npos;
+  return !text.empty() && *end == '\0' && isDecimal && std::isfinite(value) ? std::optional(value)
+                                                                            : std::nullopt;
 }
+
+/// Numbers of voxels that are text, in a file from byte `from` on.
+struct TextVoxels {
+  std::string path; // of the file that holds them
+  std::uint64_t from = 0, enough = 0;
+  PixelType type = PixelType::float32;
+  bool takesDecimals = false; // of whole numbers, such as 3.0, for voxels of whole numbers
+};
+
+/// How many numbers there are, up to `enough`. Throws Error(unreadableInput) for `image` at the first one
+/// that a voxel cannot hold: the libraries make another number of it, or zeros of all behind it.
+std::uint64_t countTextNumbers(const std::string& image, const TextVoxels&);
 
 }

@@ -31,6 +31,7 @@ struct MetaHeader {
   std::map<std::string, std::string> values;
   std::uint64_t bytes = 0; // length of the header with its last line
   std::string twice;       // a key that is there twice
+  std::string beforeAxes;  // a list of numbers that stands before NDims
 
   std::string value(const std::string& key) const
   {
@@ -38,6 +39,15 @@ struct MetaHeader {
     return found == values.end() ? "" : found->second;
   }
 };
+
+/// Keys with a list of numbers: its length is the number of axes to this power.
+const std::map<std::string, int>& numbersOfAxes()
+{
+  static const std::map<std::string, int> keys = {
+      {"DimSize", 1}, {"ElementSpacing", 1},   {"ElementSize", 1},     {"Offset", 1},   {"Position", 1},
+      {"Origin", 1},  {"CenterOfRotation", 1}, {"TransformMatrix", 2}, {"Rotation", 2}, {"Orientation", 2}};
+  return keys;
+}
 
 bool isNamedMetaImage(const std::string& path)
 {
@@ -67,6 +77,8 @@ std::optional<MetaHeader> readHeader(const std::string& path)
       return std::nullopt;
     if (!header.values.emplace(key, value).second)
       header.twice = key;
+    if (numbersOfAxes().contains(key) && !header.values.contains("NDims"))
+      header.beforeAxes = key;
     header.bytes = std::min(end + 1, text.size());
     if (key == "ElementDataFile")
       return header;
@@ -153,18 +165,34 @@ void requireDataFile(const std::string& path, const fs::path& dataPath)
                "a data file where ElementDataFile says");
 }
 
+/// Throws unless the lists of numbers are as long as the number of axes asks, which checkSizes knows to be
+/// one, and say one thing.
 void checkNumbers(const std::string& path, const MetaHeader& header)
 {
-  for (const char* key : {"ElementSpacing", "ElementSize", "Offset", "Position", "Origin", "TransformMatrix",
-                          "Rotation", "Orientation"}) {
-    std::istringstream numbers(header.value(key));
-    for (std::string number; numbers >> number;) {
-      char* end = nullptr;
-      const double value = std::strtod(number.c_str(), &end);
-      if (*end != '\0' || !std::isfinite(value))
-        failToRead(path,
-                   std::string(key) + " = " + header.value(key) + ": " + number + " is not a finite number",
-                   "finite numbers");
+  if (!header.beforeAxes.empty())
+    failToRead(path, "NDims stands behind " + header.beforeAxes, "NDims before every list of numbers");
+  const auto axes = static_cast<std::size_t>(wholeNumber(header.value("NDims")).value_or(0));
+  for (const auto& [key, exponent] : numbersOfAxes()) {
+    const std::vector<std::string> numbers = wordsOf(header.value(key));
+    const std::string line = key + " = " + header.value(key);
+    for (const std::string& number : numbers)
+      if (!finiteNumber(number))
+        failToRead(path, line + ": " + number + " is not a finite number", "finite numbers");
+    if (const std::size_t needed = exponent == 1 ? axes : axes * axes;
+        !numbers.empty() && numbers.size() != needed)
+      failToRead(path, line + ": " + std::to_string(numbers.size()) + " numbers",
+                 std::to_string(needed) + " for " + std::to_string(axes) + " axes");
+  }
+  for (const auto& names : {std::array{"Offset", "Position", "Origin"},
+                            std::array{"TransformMatrix", "Rotation", "Orientation"}}) {
+    std::string first;
+    for (const std::string key : names) {
+      if (header.value(key).empty())
+        continue;
+      if (first.empty())
+        first = key;
+      if (wordsOf(header.value(key)) != wordsOf(header.value(first)))
+        failToRead(path, first + " and " + key + " say two things", "one of them");
     }
   }
 }
@@ -228,8 +256,14 @@ std::vector<std::string> listedFiles(const std::string& path, const MetaHeader& 
   std::ifstream stream(path, std::ios::binary);
   stream.seekg(static_cast<std::streamoff>(header.bytes));
   std::vector<std::string> files;
+  bool isBehindBlank = false;
   for (std::string line; std::getline(stream, line);)
-    if (const std::string_view name = trimmed(line); !name.empty()) {
+    if (const std::string_view name = trimmed(line); name.empty()) {
+      isBehindBlank = true;
+    } else {
+      if (isBehindBlank) // on which its library crashes
+        failToRead(path, "an empty line stands before the data file " + std::string(name),
+                   "a name on each line");
       if (stream.eof())
         failToRead(path,
                    "the line of the data file " + std::string(name)
@@ -297,7 +331,9 @@ void checkDataFile(const std::string& path, const MetaHeader& header, const fs::
   if (isText(header)) {
     const std::uint64_t needed =
         voxelBytes(header) / pixelTypeSize(*pixelTypeOf(header.value("ElementType"))) / parts;
-    if (const std::uint64_t count = countTextNumbers(file.string(), start, needed); count < needed)
+    if (const std::uint64_t count = countTextNumbers(
+            path, {file.string(), start, needed, *pixelTypeOf(header.value("ElementType")), true});
+        count < needed)
       failToRead(path,
                  file.string() + " holds " + std::to_string(count) + " numbers of the "
                      + std::to_string(needed) + " that its header promises",
@@ -305,6 +341,11 @@ void checkDataFile(const std::string& path, const MetaHeader& header, const fs::
     return;
   }
   const std::uint64_t needed = start + storedBytes(header) / parts, length = fs::file_size(file);
+  if (isTrue(header.value("CompressedData")) && voxelBytes(header) > bytesTimes(length, maxInflation))
+    failToRead(path,
+               file.string() + " is too short for the " + std::to_string(voxelBytes(header))
+                   + " bytes that its header promises, even if it is compressed",
+               wholeFile);
   if (length < needed)
     failToRead(path,
                file.string() + " holds " + std::to_string(length) + " bytes of the " + std::to_string(needed)
@@ -336,14 +377,14 @@ bool checkMetaImageFile(const std::string& path)
   for (const char* key : {"ElementType", "ElementDataFile"})
     if (header->value(key).empty())
       failToRead(path, "its header has no " + std::string(key), "a whole header");
-  checkNumbers(path, *header);
   checkSizes(path, *header);
+  checkNumbers(path, *header);
   checkStorage(path, *header);
   const std::string name = header->value("ElementDataFile"), skips = header->value("HeaderSize");
   const auto skipped = static_cast<std::uint64_t>(std::max(std::int64_t(0), wholeNumber(skips).value_or(0)));
-  // The library then takes the last bytes of the file, which are others where it is cut.
-  if (isLocal(name) && wholeNumber(skips).value_or(0) < 0)
-    failToRead(path, "HeaderSize: voxels behind their header are not counted from the end of the file",
+  // The library counts bytes to skip from the start of the file, and takes the last bytes if they are -1.
+  if (isLocal(name) && !skips.empty() && skips != "0")
+    failToRead(path, "HeaderSize = " + skips + ": voxels behind their header need none",
                "a header without HeaderSize, or a data file of its own");
   if (isList(name))
     checkSlices(path, *header, skipped);

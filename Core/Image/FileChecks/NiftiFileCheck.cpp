@@ -24,6 +24,8 @@ using GzipFile = std::unique_ptr<gzFile_s, int (*)(gzFile)>;
 /// The 348 bytes of a NIfTI-1 or Analyze header in the file's byte order.
 class NiftiHeader {
 public:
+  static constexpr int maxAxes = 7;
+
   /// Reads the header of a file, compressed or not. False if the file does not begin with such a header.
   bool read(const std::string& path)
   {
@@ -102,6 +104,8 @@ public:
   /// The place of the voxels, for a file with one volume of scalars, or of vectors that are not scaled.
   std::optional<VoxelPlace> plainVoxels(const std::string& path) const
   {
+    if (!isOneFile() || axes() < 1 || axes() > maxAxes)
+      return std::nullopt;
     const std::optional<PixelType> type = pixelType();
     const ValueScaling scaling = valueScaling();
     const bool isField = intent() == displacementIntent;
@@ -111,7 +115,7 @@ public:
     for (int axis = 3; axis < axes(); ++axis)
       isOneVolume = isOneVolume && (size(axis) <= 1 || (axis == componentAxis && components > 1));
     const bool isNumberInMm = type == PixelType::float32 || type == PixelType::float64;
-    if (!isOneFile() || !type || !isOneVolume || (scaling.isScaled() && (isField || components > 1))
+    if (!type || !isOneVolume || (scaling.isScaled() && (isField || components > 1))
         || (isField && !isNumberInMm))
       return std::nullopt;
     VoxelPlace place;
@@ -282,7 +286,7 @@ bool checkNiftiFile(const std::string& path)
                "the magic word n+1 or ni1");
   if (!header.isNifti() && !pair)
     return false;
-  if (header.axes() < 1 || header.axes() > 7 || header.voxelBytes() == 0)
+  if (header.axes() < 1 || header.axes() > NiftiHeader::maxAxes || header.voxelBytes() == 0)
     failToRead(path,
                "its header has " + std::to_string(header.axes()) + " axes and voxels of type "
                    + std::to_string(header.voxelType()),

@@ -1,4 +1,5 @@
 #include "Core/Compute/LowerCase.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
@@ -176,6 +177,61 @@ std::vector<std::string> numberedFiles(const std::string& path, const std::strin
   return files;
 }
 
+/// Throws if the files cannot hold as many bytes or numbers as the header says, before memory is asked for.
+/// Unknown types and encodings are left to the library.
+void checkLength(const std::string& path, const NrrdHeader& header)
+{
+  const std::string encoding = lowerCase(header.field("encoding"));
+  const std::optional<PixelType> type = pixelTypeOf(header.field("type"));
+  const bool isText = encoding == "ascii" || encoding == "text" || encoding == "txt",
+             isHex = encoding == "hex", isRaw = encoding == "raw",
+             isGzip = encoding == "gzip" || encoding == "gz";
+  if (!type || !(isText || isHex || isRaw || isGzip))
+    return;
+  std::uint64_t numbers = 1, stored = 0;
+  std::vector<std::size_t> size;
+  for (const std::string& length : wordsOf(header.field("sizes"))) {
+    size.push_back(static_cast<std::size_t>(wholeNumber(length).value_or(0)));
+    numbers = bytesTimes(numbers, size.back());
+  }
+  const std::vector<std::string> apart = nrrdDataFiles(path);
+  std::error_code missing; // its library tells
+  for (const std::string& file : apart.empty() ? std::vector{path} : apart)
+    if (const auto length = fs::file_size(file, missing); !missing)
+      stored = std::min<std::uint64_t>(stored + length, std::uint64_t(1) << 62);
+    else
+      return;
+  if (apart.empty())
+    stored -= std::min<std::uint64_t>(stored, header.bytes);
+  const std::uint64_t bytes = bytesTimes(numbers, pixelTypeSize(*type)),
+                      most = isGzip   ? bytesTimes(stored, maxInflation)
+                             : isHex  ? stored / 2
+                             : isText ? (stored + 1) / 2
+                                      : stored;
+  if (most < (isText ? numbers : bytes))
+    failToRead(path, "the file is too short for the " + extentText(size) + " voxels of its header",
+               wholeFile);
+}
+
+/// Checks whole numbers that are text in one file: the library would cut what no voxel holds. Numbers that
+/// are not whole it reads as they are.
+void checkTextVoxels(const std::string& path, const NrrdHeader& header)
+{
+  const std::string encoding = lowerCase(header.field("encoding")), apart = dataFileField(header);
+  const std::optional<PixelType> type = pixelTypeOf(header.field("type"));
+  const bool skips = !(header.field("line skip") + header.field("lineskip") + header.field("byte skip")
+                       + header.field("byteskip"))
+                          .empty();
+  const bool isText = encoding == "ascii" || encoding == "text" || encoding == "txt";
+  if (!isText || skips || !apart.empty() || !header.hasEnd || !type || *type == PixelType::float32
+      || *type == PixelType::float64)
+    return;
+  std::uint64_t count = 1;
+  for (const std::string& size : wordsOf(header.field("sizes")))
+    count = bytesTimes(count, static_cast<std::uint64_t>(wholeNumber(size).value_or(0)));
+  countTextNumbers(path, {path, header.bytes, count, *type});
+}
+
 }
 
 std::vector<std::string> nrrdDataFiles(const std::string& path)
@@ -212,6 +268,8 @@ bool checkNrrdFile(const std::string& path)
   if (!isApart && *skipped < 0)
     failToRead(path, "byte skip: voxels behind their header are not counted from the end of the file",
                "\"byte skip\" of 0 or more, or a data file of its own");
+  checkLength(path, *header);
+  checkTextVoxels(path, *header);
   return true;
 }
 

@@ -50,12 +50,22 @@ private:
   std::uint64_t bytes_ = 0;
 };
 
-/// Whether all chunks of a PNG (RFC 2083, 3.2) up to the last one are there with the right checksums.
+/// The least bytes that the pixels of a PNG have before they are compressed, as if all were grey.
+std::uint64_t pngPixelBytes(FileNumbers& file)
+{
+  constexpr std::uint64_t widthAt = 16, heightAt = 20, depthAt = 24;
+  const std::uint64_t bitsOfRow = bytesTimes(file.at(widthAt, 4, true), file.at(depthAt, 1, true));
+  return bytesTimes(bitsOfRow / 8, file.at(heightAt, 4, true));
+}
+
+/// Whether all chunks of a PNG (RFC 2083, 3.2) up to the last one are there with the right checksums, and
+/// hold as many bytes as its pixels need.
 bool pngIsWhole(FileNumbers& file, const std::string& path)
 {
   constexpr std::uint64_t headBytes = 8, checksumBytes = 4;
   std::ifstream stream(path, std::ios::binary);
   std::vector<unsigned char> chunk;
+  std::uint64_t compressed = 0;
   for (std::uint64_t position = 8; position + headBytes + checksumBytes <= file.fileBytes();) {
     const std::uint64_t length = file.at(position, 4, true), end = position + headBytes + length;
     if (end + checksumBytes > file.fileBytes()
@@ -66,8 +76,10 @@ bool pngIsWhole(FileNumbers& file, const std::string& path)
     stream.read(reinterpret_cast<char*>(chunk.data()), static_cast<std::streamsize>(chunk.size()));
     if (crc32_z(0, chunk.data(), chunk.size()) != file.at(end, 4, true))
       return false;
-    if (file.at(position + 4, 4, true) == 0x49454e44) // IEND
-      return true;
+    const std::uint64_t name = file.at(position + 4, 4, true);
+    compressed += name == 0x49444154 ? length : 0; // IDAT
+    if (name == 0x49454e44)                        // IEND
+      return bytesTimes(compressed, maxInflation) >= pngPixelBytes(file);
     position = end + checksumBytes;
   }
   return false;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace tessera {
@@ -16,7 +17,7 @@ struct VtkHeader {
   bool isText = false;
   std::vector<std::size_t> size;
   std::uint64_t components = 0;  // numbers of a voxel in the file
-  std::uint64_t numberBytes = 0; // of each, in a binary file
+  std::optional<PixelType> type; // of each
   std::uint64_t bytes = 0;       // length of the header
 
   std::uint64_t numbers() const
@@ -28,15 +29,18 @@ struct VtkHeader {
   }
 };
 
-/// Bytes of a number of this type; 0 if the library knows none.
-std::uint64_t bytesOfType(const std::string& type)
+/// Nothing if the library knows no such type.
+std::optional<PixelType> typeOf(const std::string& name)
 {
-  static const std::map<std::string, std::uint64_t> types = {
-      {"char", 1},          {"unsigned_char", 1}, {"short", 2},        {"unsigned_short", 2},
-      {"int", 4},           {"unsigned_int", 4},  {"long", 8},         {"float", 4},
-      {"unsigned_long", 8}, {"double", 8},        {"vtktypeint64", 8}, {"vtktypeuint64", 8}};
-  const auto found = types.find(type);
-  return found == types.end() ? 0 : found->second;
+  static const std::map<std::string, PixelType> types = {
+      {"char", PixelType::int8},          {"unsigned_char", PixelType::uint8},
+      {"short", PixelType::int16},        {"unsigned_short", PixelType::uint16},
+      {"int", PixelType::int32},          {"unsigned_int", PixelType::uint32},
+      {"long", PixelType::int64},         {"unsigned_long", PixelType::uint64},
+      {"vtktypeint64", PixelType::int64}, {"vtktypeuint64", PixelType::uint64},
+      {"float", PixelType::float32},      {"double", PixelType::float64}};
+  const auto found = types.find(name);
+  return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// Reads lines as the library does, which passes over empty ones.
@@ -71,14 +75,14 @@ bool readAttribute(const std::vector<std::string>& words, VtkLines& lines, VtkHe
   if (words[0] == "color_scalars" && words.size() == 3) {
     header.components =
         static_cast<std::uint64_t>(std::max<std::int64_t>(0, wholeNumber(words[2]).value_or(0)));
-    header.numberBytes = 1;
+    header.type = PixelType::uint8;
   } else if ((words[0] == "vectors" || words[0] == "tensors") && words.size() == 3) {
     header.components = words[0] == "vectors" ? 3 : 9;
-    header.numberBytes = bytesOfType(words[2]);
+    header.type = typeOf(words[2]);
   } else if (words[0] == "scalars" && (words.size() == 3 || words.size() == 4)) {
     const std::int64_t count = words.size() == 4 ? wholeNumber(words[3]).value_or(0) : 1;
     header.components = static_cast<std::uint64_t>(std::max<std::int64_t>(0, count));
-    header.numberBytes = bytesOfType(words[2]);
+    header.type = typeOf(words[2]);
     const std::size_t before = lines.position();
     const std::vector<std::string> table = lines.next();
     if (table.empty() || table[0] != "lookup_table") {
@@ -90,12 +94,12 @@ bool readAttribute(const std::vector<std::string>& words, VtkLines& lines, VtkHe
     }
   }
   header.bytes = lines.position();
-  return header.components > 0 && header.numberBytes > 0;
+  return header.components > 0 && header.type;
 }
 
 /// Reads the header of a legacy VTK file of structured points up to the voxels. False if it has lines, or an
-/// order of lines, in which the library could see something else.
-bool readHeader(VtkLines& lines, VtkHeader& header)
+/// order of lines, in which the library could see something else. Throws if a number is none.
+bool readHeader(const std::string& path, VtkLines& lines, VtkHeader& header)
 {
   const std::vector<std::string> mark = lines.next();
   lines.next(); // title
@@ -119,6 +123,16 @@ bool readHeader(VtkLines& lines, VtkHeader& header)
       return readAttribute(words, lines, header);
     if (words.size() != (isPlace ? 4u : 2u) || !seen.insert(key).second)
       return false;
+    for (std::size_t i = 1; i < words.size() && isPlace; ++i)
+      if (!finiteNumber(words[i]))
+        failToRead(path, words[0] + ": " + words[i] + " is not a finite number", "three finite numbers");
+    std::uint64_t voxels = 1;
+    for (const std::size_t length : header.size)
+      voxels = bytesTimes(voxels, length);
+    if (!isPlace && wholeNumber(words[1]) != static_cast<std::int64_t>(voxels))
+      failToRead(path,
+                 "POINT_DATA " + words[1] + " beside DIMENSIONS of " + std::to_string(voxels) + " voxels",
+                 "their number");
   }
   return false;
 }
@@ -131,12 +145,13 @@ bool checkVtkFile(const std::string& path)
     return false;
   VtkLines lines(path);
   VtkHeader header;
-  if (!readHeader(lines, header))
+  if (!readHeader(path, lines, header))
     return false;
   const std::uint64_t needed = header.numbers();
-  const bool isWhole = header.isText ? countTextNumbers(path, header.bytes, needed) == needed
-                                     : std::filesystem::file_size(path)
-                                           >= header.bytes + bytesTimes(header.numberBytes, needed);
+  const bool isWhole = header.isText
+                           ? countTextNumbers(path, {path, header.bytes, needed, *header.type}) == needed
+                           : std::filesystem::file_size(path)
+                                 >= header.bytes + bytesTimes(pixelTypeSize(*header.type), needed);
   if (!isWhole)
     failToRead(path, "the file is too short for the " + extentText(header.size) + " voxels of its header",
                wholeFile);

@@ -126,8 +126,16 @@ TEST_F(FileChecks, MetaImagesThatCanBeUnderstoodInTwoWays)
                         "Name has 300 letters. Allowed: at most 250."));
   EXPECT_TRUE(complains(metaImage("BinaryData = False\nCompressedData = True\n"),
                         "its voxels are compressed, and text"));
-  EXPECT_TRUE(complains(metaImage("BinaryData = False\n", "1 2 3 4 5 6 7 x"),
+  EXPECT_TRUE(complains(metaImage("BinaryData = False\n", "1 2 3 4 5 6 7"),
                         folder / "a.mha" + " holds 7 numbers of the 8"));
+  EXPECT_TRUE(
+      complains(metaImage("HeaderSize = 4\n", "1234abcdefgh"), "HeaderSize = 4: voxels behind their "));
+  EXPECT_EQ(messageOf([&] { read(metaImage("Offset = 1 2 3\nPosition = 1 2 3\n")); }), "no error");
+  EXPECT_TRUE(complains(metaImage("Offset = 1 2 3\nOrigin = 1 2 4\n"), "Offset and Origin say two things."));
+  EXPECT_TRUE(complains(metaImage("ElementSpacing = 1 1\n"),
+                        "ElementSpacing = 1 1: 2 numbers. Allowed: 3 for 3 axes."));
+  EXPECT_TRUE(complains(metaImage("", "abcdefgh", "ElementSpacing = 1 1 1\n"),
+                        "NDims stands behind ElementSpacing."));
   const std::string readable = "Allowed: an image file that exists and may be read: ";
   for (const std::string& start :
        {std::string(300, 'k') + " = 1\n", "Modality = " + std::string(5000, 'v') + "\n",
@@ -145,6 +153,17 @@ TEST_F(FileChecks, MetaImagesWithoutALastLineEnd)
       complains(folder.write("a.mhd", head + "s%02d.raw 1 1 1"), "ElementDataFile names 1 files of 2."));
   EXPECT_TRUE(
       complains(folder.write("a.mhd", head + "s%02d.raw 1 1"), "ElementDataFile: no numbers of slices"));
+}
+
+TEST_F(FileChecks, AMetaImageWhoseListHasAnEmptyLine)
+{
+  folder.write("a.raw", "abcd");
+  folder.write("b.raw", "efgh");
+  const std::string head = "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementType = "
+                           "MET_UCHAR\nElementDataFile = LIST\n";
+  EXPECT_EQ(messageOf([&] { read(folder.write("a.mhd", head + "a.raw\nb.raw\n\n")); }), "no error");
+  EXPECT_TRUE(complains(folder.write("a.mhd", head + "a.raw\n\nb.raw\n"),
+                        "an empty line stands before the data file b.raw."));
 }
 
 TEST_F(FileChecks, NamesOfDataFilesTakeLittleMemory)
@@ -197,6 +216,91 @@ TEST_F(FileChecks, VtkWithOtherLinesThanItsLibraryExpects)
   for (const std::string line : {"SPACING 1 1 1\n", "FIELD scalars 1\n", "POINT_DATA 24\n", "ORIGIN 0 0\n"})
     EXPECT_TRUE(complains(folder.write("a.vtk", vtkHead + line + voxels), "its header is not understood."))
         << line;
+}
+
+TEST_F(FileChecks, VtkWithNumbersThatAreNone)
+{
+  const std::string voxels = "SCALARS a unsigned_char\nLOOKUP_TABLE default\n" + numbers(24);
+  const auto complainsOf = [&](const std::string& old, const std::string& line, const std::string& start) {
+    std::string head = vtkHead;
+    if (const std::size_t at = head.find(old); at != std::string::npos)
+      head.erase(at, head.find('\n', at) + 1 - at);
+    return complains(folder.write("a.vtk", head + line + voxels), start);
+  };
+  EXPECT_TRUE(complainsOf("ORIGIN", "ORIGIN 0,5 0 0\n", "origin: 0,5 is not a finite number."));
+  EXPECT_TRUE(complainsOf("SPACING", "SPACING 1 1 x\n", "spacing: x is not a finite number."));
+  EXPECT_TRUE(complainsOf("POINT_DATA", "POINT_DATA 9\n", "POINT_DATA 9 beside DIMENSIONS of 24 voxels."));
+}
+
+TEST_F(FileChecks, VoxelsOfTextThatTheirTypeDoesNotHold)
+{
+  const auto meta = [&](const std::string& type, const std::string& third) {
+    return folder.write("a.mha", "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nBinaryData = False\n"
+                                 "ElementType = MET_"
+                                     + type + "\nElementDataFile = LOCAL\n1 2 " + third + " 4 5 6 7 8\n");
+  };
+  const auto vtk = [&](const std::string& type, const std::string& third) {
+    return folder.write("a.vtk", "# vtk DataFile Version 3.0\nt\nASCII\nDATASET STRUCTURED_POINTS\n"
+                                 "DIMENSIONS 2 2 2\nSPACING 1 1 1\nORIGIN 0 0 0\nPOINT_DATA 8\nSCALARS a "
+                                     + type + " 1\nLOOKUP_TABLE default\n1 2 " + third + " 4 5 6 7 8\n");
+  };
+  const auto nrrd = [&](const std::string& type, const std::string& third) {
+    return folder.write("a.nrrd", "NRRD0004\ntype: " + type
+                                      + "\ndimension: 3\nsizes: 2 2 2\nencoding: ascii\n\n1 2 " + third
+                                      + " 4 5 6 7 8\n");
+  };
+  for (const std::string& good : {meta("FLOAT", "-3.5e0"), meta("SHORT", "3.0"), vtk("float", "3.25"),
+                                  vtk("short", "-3"), nrrd("uchar", "255"), nrrd("float", "3.5")})
+    EXPECT_EQ(messageOf([&] { read(good); }), "no error") << good;
+  for (const std::string wrong : {"nan", "inf", "1e60", "0x10", "3,5"}) {
+    const std::string start =
+        "voxel 3 is \"" + wrong + "\", which is no number that a voxel of its type holds.";
+    EXPECT_TRUE(complains(meta("FLOAT", wrong), start));
+    EXPECT_TRUE(complains(vtk("float", wrong), start));
+  }
+  EXPECT_TRUE(complains(meta("SHORT", "40000"), "voxel 3 is \"40000\""));
+  EXPECT_TRUE(complains(meta("UINT", "-9"), "voxel 3 is \"-9\""));
+  EXPECT_TRUE(complains(meta("SHORT", "3.5"), "voxel 3 is \"3.5\""));
+  EXPECT_TRUE(complains(vtk("unsigned_char", "260"),
+                        "voxel 3 is \"260\", which is no number that a voxel of its type holds. Allowed: "
+                        "whole numbers from 0 to 255."));
+  EXPECT_TRUE(complains(vtk("short", "3.0"), "voxel 3 is \"3.0\"")); // its library reads 3 and then 0
+  EXPECT_TRUE(complains(nrrd("uchar", "260"), "voxel 3 is \"260\""));
+  EXPECT_TRUE(complains(nrrd("short", "2.5"), "voxel 3 is \"2.5\""));
+}
+
+TEST_F(FileChecks, SizesThatTheFileCannotHoldAreRefusedWithTheHeader)
+{
+  const std::string size = "dimension: 3\nsizes: 1000 1000 600\nencoding: ", few = "1 2 3 4";
+  for (const std::string encoding : {"raw", "gzip", "ascii", "hex"}) {
+    const std::string path =
+        folder.write("a.nrrd", "NRRD0004\ntype: uchar\n" + size + encoding + "\n\n" + few);
+    EXPECT_TRUE(
+        messageOf([&] { readImageHeader(path); })
+            .ends_with("the file is too short for the 1000 x 1000 x 600 voxels of its header. Allowed: a "
+                       "whole file; it may have been cut off while it was copied."))
+        << encoding << messageOf([&] { readImageHeader(path); });
+  }
+  const std::string meta =
+      folder.write("a.mha", "ObjectType = Image\nNDims = 3\nDimSize = 1000 1000 600\nCompressedData = True\n"
+                            "CompressedDataSize = 7\nElementType = MET_UCHAR\nElementDataFile = LOCAL\n"
+                                + few);
+  EXPECT_TRUE(testing::contains(messageOf([&] { readImageHeader(meta); }), "even if it is compressed"));
+  const std::string header{"\0\0\x75\x30\0\0\x75\x30\x08\0\0\0\0", 13}; // 30000 x 30000 grey voxels
+  std::string png = "\x89PNG\r\n\x1a\n";
+  for (const auto& [name, data] : {std::pair<std::string, std::string>{"IHDR", header},
+                                   {"IDAT", std::string("\x78\x9c\x63\x60\x80\x01\0\0\x0a\0\x01", 11)},
+                                   {"IEND", ""}}) {
+    const std::string checked = name + data;
+    const auto number = [](std::uint32_t value) {
+      return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16),
+                         static_cast<char>(value >> 8), static_cast<char>(value)};
+    };
+    png += number(static_cast<std::uint32_t>(data.size())) + checked
+           + number(static_cast<std::uint32_t>(
+               crc32_z(0, reinterpret_cast<const unsigned char*>(checked.data()), checked.size())));
+  }
+  EXPECT_TRUE(complains(folder.write("a.png", png), "the picture is cut off or damaged."));
 }
 
 TEST_F(FileChecks, TheFirstBytesOfAJpeg)

@@ -188,6 +188,14 @@ TEST_F(VoxelPlaceTest, AScaleThatIsNoNumberIsNone)
   }
 }
 
+TEST_F(VoxelPlaceTest, ANiftiOfMoreAxesThanItsHeaderHoldsHasNoPlace)
+{
+  writeByItk<float>(folder / "a.nii", image.geometry, 1, image.voxels, false);
+  std::string bytes = folder.read("a.nii");
+  bytes[40] = '\x9c'; // its sizes would lie behind the header
+  EXPECT_FALSE(niftiVoxels(folder.write("b.nii", bytes)));
+}
+
 /// The values that readImage returns.
 template <class T>
 std::vector<float> numbersOfItk(const std::string& path)
