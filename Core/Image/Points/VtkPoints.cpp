@@ -3,7 +3,9 @@
 #include "Core/Image/Files/TextWords.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -26,9 +28,11 @@ double readCoordinate(TextWords& words, bool binary, bool isFloat)
 {
   if (!binary)
     return words.nextNumber("a coordinate");
-  if (isFloat)
-    return std::bit_cast<float>(readBigEndian<std::uint32_t>(words, "a coordinate"));
-  return std::bit_cast<double>(readBigEndian<std::uint64_t>(words, "a coordinate"));
+  const double number = isFloat ? std::bit_cast<float>(readBigEndian<std::uint32_t>(words, "a coordinate"))
+                                : std::bit_cast<double>(readBigEndian<std::uint64_t>(words, "a coordinate"));
+  if (!std::isfinite(number))
+    words.fail("a coordinate is not a finite number");
+  return number;
 }
 
 constexpr const char* blanks = " \t\r\n";
@@ -65,6 +69,57 @@ bool hasTwoCoordinates(std::string_view rest, std::size_t count, bool binary, st
              || std::string_view(keywords).find(after[next]) != std::string_view::npos);
 }
 
+bool isKindOfCells(std::string_view word)
+{
+  return word == "VERTICES" || word == "LINES" || word == "POLYGONS" || word == "TRIANGLE_STRIPS";
+}
+
+/// Reads `NAME type` and that many whole numbers.
+std::vector<std::uint64_t> arrayOfCells(TextWords& words, const std::string& name, std::size_t count,
+                                        bool binary)
+{
+  if (words.next(name) != name)
+    words.fail(name + " should stand there");
+  const bool isLong = words.next("a type of whole numbers") == "vtktypeint64";
+  words.restOfLine();
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t i = 0; i < count; ++i)
+    numbers.push_back(!binary  ? words.nextCount("a number of a cell")
+                      : isLong ? readBigEndian<std::uint64_t>(words, "a number of a cell")
+                               : readBigEndian<std::uint32_t>(words, "a number of a cell"));
+  return numbers;
+}
+
+/// Reads the cells of version 5 of the format, `KIND offsets corners` followed by both arrays, as those of
+/// the versions before, `KIND cells numbers`, in ASCII. Stops before other data.
+std::string newerCells(TextWords& words, bool binary)
+{
+  std::string text;
+  for (;;) {
+    while (words.peek() == "METADATA") // up to an empty line
+      while (!words.restOfLine().empty() && !words.rest().empty())
+        ;
+    if (!isKindOfCells(words.peek()))
+      return text;
+    const std::string kind(words.next(""));
+    const std::size_t count = words.nextCount("the number of offsets of " + kind),
+                      corners = words.nextCount("the number of corners of " + kind);
+    const std::vector<std::uint64_t> offsets = arrayOfCells(words, "OFFSETS", count, binary),
+                                     points = arrayOfCells(words, "CONNECTIVITY", corners, binary);
+    if (count == 0)
+      continue;
+    text += kind + " " + std::to_string(count - 1) + " " + std::to_string(count - 1 + corners) + "\n";
+    for (std::size_t cell = 0; cell + 1 < count; ++cell) {
+      if (offsets[cell] > offsets[cell + 1] || offsets[cell + 1] > corners)
+        words.fail("the offsets of " + kind + " do not grow up to the number of corners");
+      text += std::to_string(offsets[cell + 1] - offsets[cell]);
+      for (std::uint64_t i = offsets[cell]; i < offsets[cell + 1]; ++i)
+        text += " " + std::to_string(points[i]);
+      text += "\n";
+    }
+  }
+}
+
 /// Reads the cells of a binary file, `KIND cells numbers` followed by 32-bit numbers, as ASCII. Stops before
 /// other data.
 std::string binaryCells(TextWords& words)
@@ -72,7 +127,7 @@ std::string binaryCells(TextWords& words)
   std::string text;
   for (;;) {
     const std::string kind(words.peek());
-    if (kind != "VERTICES" && kind != "LINES" && kind != "POLYGONS" && kind != "TRIANGLE_STRIPS")
+    if (!isKindOfCells(kind))
       return text;
     words.next("");
     const std::size_t cells = words.nextCount("the number of " + kind),
@@ -95,8 +150,10 @@ VtkPoints readVtkPoints(const std::string& path)
   TextWords words(path, readWholeFile(path),
                   "legacy VTK polydata (\"# vtk DataFile Version\", ASCII or BINARY, DATASET POLYDATA, "
                   "POINTS n float or double)");
-  if (!words.restOfLine().starts_with("# vtk DataFile"))
+  const std::string start(words.restOfLine());
+  if (!start.starts_with("# vtk DataFile"))
     words.fail("the file does not begin with \"# vtk DataFile\"");
+  const bool isNewer = start.find("Version 5") != std::string::npos;
   words.restOfLine(); // a title
   const std::string kind(words.next("ASCII or BINARY"));
   if (kind != "ASCII" && kind != "BINARY")
@@ -122,7 +179,12 @@ VtkPoints readVtkPoints(const std::string& path)
       point[d] = readCoordinate(words, binary, type == "float");
     result.points.push_back(point);
   }
-  if (binary) {
+  if (!binary && !words.peek().empty()
+      && std::string_view("+-.0123456789").find(words.peek()[0]) != std::string_view::npos)
+    words.fail("more than " + std::to_string(count) + " points");
+  if (isNewer) {
+    result.cells = newerCells(words, binary);
+  } else if (binary) {
     result.cells = binaryCells(words);
   } else if (!words.peek().empty()) {
     result.cells = words.rest();

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <limits>
 
 namespace tessera {
 namespace {
@@ -107,6 +108,34 @@ TEST_F(PointsFile, VtkIsReadInBothEncodings)
   EXPECT_EQ(readPoints<3>(doubles).cells, "POLYGONS 2 5\n2 0 1\n1 0\n");
 }
 
+TEST_F(PointsFile, CellsOfVtk5AreReadAsThoseOfEarlierVersions)
+{
+  const std::string head = "# vtk DataFile Version 5.1\nvtk output\n",
+                    set = "\nDATASET POLYDATA\nPOINTS 3 float\n", metadata = "\nMETADATA\nINFORMATION 0\n\n",
+                    cells = "POLYGONS 3 5\nOFFSETS vtktypeint64\n";
+  const std::string ascii =
+      folder.write("a.vtk", head + "ASCII" + set + "0 0 0 1 0 0 0 1 0\n" + metadata + cells
+                                + "0 3 5\nCONNECTIVITY vtktypeint64\n0 1 2 2 0\nPOINT_DATA 3\n");
+  const std::string binary =
+      folder.write("b.vtk", head + "BINARY" + set + bigEndian<float>({0, 0, 0, 1, 0, 0, 0, 1, 0}) + metadata
+                                + cells + bigEndian<std::int64_t>({0, 3, 5}) + "\nCONNECTIVITY vtktypeint64\n"
+                                + bigEndian<std::int64_t>({0, 1, 2, 2, 0}) + "\n");
+  for (const std::string& path : {ascii, binary})
+    EXPECT_EQ(readPoints<3>(path).cells, "POLYGONS 2 7\n3 0 1 2\n2 2 0\n") << path;
+  EXPECT_TRUE(testing::contains(complaint("w.vtk", "# vtk DataFile Version 5.1\nt\nASCII" + set
+                                                       + "0 0 0 1 0 0 0 1 0\n" + cells
+                                                       + "0 3 6\nCONNECTIVITY vtktypeint64\n0 1 2 2 0\n"),
+                                "the offsets of POLYGONS do not grow up to the number of corners"));
+  EXPECT_TRUE(testing::contains(
+      complaint("w.vtk", "# vtk DataFile Version 3.0\nt\nASCII" + set + "0 0 0 1 0 0 0 1 0\n1 1 1\n"),
+      "more than 3 points"));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(
+      testing::contains(complaint("w.vtk", "# vtk DataFile Version 3.0\nt\nBINARY" + set
+                                               + bigEndian<float>({0, 0, nan, 1, 0, 0, 0, 1, 0}) + "\n"),
+                        "a coordinate is not a finite number"));
+}
+
 TEST_F(PointsFile, VtkOf2DImagesMayHaveTwoCoordinatesAPoint)
 {
   const std::vector<Vec<2>> expected{{1.5, 2.5}, {-7.25, 1}, {0.125, -3e38}};
@@ -179,7 +208,8 @@ TEST_F(PointsFile, OutputPointsAreWrittenAsTransformixWritesThem)
             "-535 -1047 6 ]\t; OutputPoint = [ 1183.446789 -1893.475000 24.400000 ]\t; Deformation = [ "
             "183.446793 107.025002 7.400000 "
             "]\t; OutputIndexMoving = [ -535 -1047 6 ]\n");
-  EXPECT_EQ(outputPointsText<3>({input, output, &grid, &grid, nullptr}).find("OutputIndexMoving"), std::string::npos);
+  EXPECT_EQ(outputPointsText<3>({input, output, &grid, &grid, nullptr}).find("OutputIndexMoving"),
+            std::string::npos);
 }
 
 TEST_F(PointsFile, VtkOutputReadsBackToTheLastBit)
