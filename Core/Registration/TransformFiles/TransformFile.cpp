@@ -8,6 +8,7 @@
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/OtherTransformFiles.h"
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr const char* noInitial = "NoInitialTransform";
 const Parameter<std::string> transformName = textParameter("Transform", "", Arity::single, "the transform");
 const Parameter<std::string> transformFileName =
     textParameter("TransformFileName", "", Arity::single, "file of ITK transforms");
@@ -122,17 +124,35 @@ std::shared_ptr<const ParameterMap> readMap(const std::string& path, const std::
   return map;
 }
 
+/// The key that names the initial transform, where the file has both. Tessera writes one value for both, and
+/// programs edit the key that they know: mostly the older one alone. A file with a digest had an initial
+/// transform, one without had none; so the value that is not as it was is the edited one.
+const Parameter<std::string>& keyOfInitial(const Parameters& file, const std::string& newest,
+                                           const std::string& old)
+{
+  if (newest.empty() || old.empty())
+    return newest.empty() ? initialOld : initialNew;
+  if (newest == old)
+    return initialNew;
+  const bool hadInitial = file.has(initialTransformDigest),
+             isEdited = newest == noInitial || old == noInitial;
+  const bool takesOld = isEdited ? (old == noInitial) == hadInitial : hadInitial;
+  file.warn(file.where(initialNew.name) + ": " + initialOld.name + " says \"" + old + "\"; "
+            + (takesOld   ? "that one is used, which was edited."
+               : isEdited ? "it is not used, because this one was edited."
+                          : "the newer key is used, as elastix does."));
+  return takesOld ? initialOld : initialNew;
+}
+
 /// The path of the initial transform; empty if there is none.
 std::string initialPath(const Parameters& file)
 {
   const std::string newest = file.get(initialNew), old = file.get(initialOld);
-  if (!newest.empty() && !old.empty() && newest != old)
-    file.warn(file.where(initialNew.name) + ": " + initialOld.name + " says \"" + old
-              + "\"; the newer key is used, as elastix does.");
-  const std::string& path = newest.empty() ? old : newest;
-  if (path.empty() || path == "NoInitialTransform")
+  const Parameter<std::string>& key = keyOfInitial(file, newest, old);
+  const std::string& path = &key == &initialNew ? newest : old;
+  if (path.empty() || path == noInitial)
     return "";
-  return pathBesideTransformFile(file, newest.empty() ? initialOld.name : initialNew.name, path);
+  return pathBesideTransformFile(file, key.name, path);
 }
 
 void checkDimensions(const Parameters& file, std::size_t dimension)

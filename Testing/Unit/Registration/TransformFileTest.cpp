@@ -1,4 +1,5 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 
 #include "Components/Transforms/AffineTransform.h"
 #include "Components/Transforms/EulerTransform.h"
@@ -224,6 +225,28 @@ TEST_F(TransformFile, NewerInitialKeyWinsWithAWarning)
   EXPECT_EQ(mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {0, 0}), (Vec<2>{2, 0}));
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("one.txt"), std::string::npos);
+}
+
+TEST_F(TransformFile, OfTwoInitialKeysTheOneThatAProgramEditedIsUsed)
+{
+  const std::string one = write("one.txt", translation("1 0")), copy = write("copy.txt", translation("1 0")),
+                    digest = "(InitialTransformSHA256 \"" + transformDigest(one) + "\")\n";
+  const auto xWith = [&](const std::string& old, const std::string& newer, const std::string& more) {
+    const std::string path =
+        write("t.txt", translation("10 0", "(InitialTransformParametersFileName \"" + old
+                                               + "\")\n(InitialTransformParameterFileName \"" + newer
+                                               + "\")\n" + more));
+    return mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {0, 0})[0];
+  };
+  const std::string none = "NoInitialTransform";
+  EXPECT_EQ(xWith(none, "one.txt", digest), 10); // front ends of elastix up to 5.1 edit the old key alone
+  EXPECT_EQ(xWith("one.txt", none, digest), 10);
+  EXPECT_EQ(xWith("one.txt", none, ""), 11); // there was none before
+  EXPECT_EQ(xWith(none, "one.txt", ""), 11);
+  EXPECT_EQ(xWith(copy, "one.txt", digest), 11);
+  EXPECT_EQ(warnings.size(), 5u);
+  write("copy.txt", translation("2 0"));
+  EXPECT_THROW(xWith(copy, "one.txt", digest), Error); // another transform than the result was made with
 }
 
 TEST_F(TransformFile, InitialPathIsSeenFromTheWorkingFolderBeforeTheFilesOwn)
