@@ -64,8 +64,13 @@ FullSearch::FullSearch(const Parameters& parameters) : parameters_(parameters)
   if (parameters.levelCount() > maxLevels)
     parameters.fail("NumberOfResolutions", "too many levels for the optimizer FullSearch",
                     "Allowed: at most " + std::to_string(maxLevels));
-  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
+    const auto window = integerParameter("ConvergenceWindow", 0, 0, Arity::perLevel, "", "");
+    if (parameters.get(window, level) > 0) // the order of a grid is no descent
+      parameters.fail(window.name, "the optimizer FullSearch searches its whole grid",
+                      "Allowed: 0, or no such entry");
     axes_.push_back(readAxes(level));
+  }
 }
 
 std::vector<FullSearch::Axis> FullSearch::readAxes(std::size_t level) const

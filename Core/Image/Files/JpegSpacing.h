@@ -4,8 +4,8 @@
 
 namespace tessera {
 
-/// A line for the user if the spacing of the image comes from the dots per inch that a JPEG names; else
-/// empty.
+/// A line for the user if the spacing of the image comes from the dots per inch that a JPEG or TIFF
+/// names; else empty.
 std::string noteOnJpegSpacing(const ImageHeader&);
 
 }

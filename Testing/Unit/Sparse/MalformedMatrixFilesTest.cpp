@@ -245,6 +245,23 @@ TEST_F(MalformedMatrixFilesTest, AColumnOutsideIsToldAlsoWhereAnEarlierRowHasOne
   }
 }
 
+TEST_F(MalformedMatrixFilesTest, TheNameOfAFileIsNoMessageAboutIt)
+{
+  std::string bytes;
+  ZipWriter zip([&](std::string_view piece) { bytes += piece; });
+  addNumpy<std::int64_t>(zip, "indices", "<i8", {0, 1});
+  addNumpy<std::int64_t>(zip, "indptr", "<i8", {0, 1000000000000, 2});
+  addNumpy<std::array<char, 3>>(zip, "format", "|S3", {{'c', 's', 'r'}});
+  addNumpy<std::int64_t>(zip, "shape", "<i8", {2, 2});
+  addNumpy<double>(zip, "data", "<f8", {1, 2});
+  zip.finish();
+
+  const std::string found = complaint("is there twice.npz", bytes);
+
+  EXPECT_EQ(found, complaint("a.npz", bytes));
+  EXPECT_EQ(found.find("column"), std::string::npos) << found;
+}
+
 TEST_F(MalformedMatrixFilesTest, DamagedArchivesAreTold)
 {
   writeMatrix(context, folder / "whole.npz", testing::randomMatrix(20, 20, 5, 1));

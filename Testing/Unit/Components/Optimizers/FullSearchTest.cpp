@@ -100,6 +100,8 @@ TEST(FullSearch, RefusesSpacesThatCannotBeSearched)
   EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 2.0 1.0 1.0)"), "has no points"));
   EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 0.0 1.0 1e-12)"), "points"));
   EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 0.0 1.0 1.0 \"y\" 0 0.0 1.0 1.0)"), "two axes"));
+  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 0.0 1.0 1.0)\n(ConvergenceWindow 5)"),
+                       "searches its whole grid"));
   const std::string fourAxes = "(FullSearchSpace0 \"a\" 0 0 1 1 \"b\" 1 0 1 1 \"c\" 2 0 1 1 \"d\" 3 0 1 1)";
   EXPECT_TRUE(contains(refusal(fourAxes + "\n(WriteOptimizationSurfaceEachResolution \"true\")"), "4 axes"));
   FullSearch search{parametersOf(fourAxes)};
