@@ -3,8 +3,11 @@
 #include "Components/Metrics/Shared/MovingSamples.h"
 #include "Components/Metrics/Shared/SumsOnCuda.h"
 #include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Parameters/ParameterText.h"
 
+#include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -76,6 +79,15 @@ void AdvancedKappaStatistic<D>::prepareForLevel(Context& context, const TermLeve
   foreground_ = {parameters_.get(useForegroundValue(), level.level),
                  parameters_.get(foregroundValue(), level.level)};
   formula_ = KappaOfMemberships(parameters_.get(useComplement(), level.level));
+  for (const auto& [image, name] : {std::pair{level.fixed, "fixed"}, std::pair{level.moving, "moving"}})
+    if (!image->voxels.empty()
+        && std::ranges::none_of(image->voxels, [this](float v) { return foreground_.contains(v); }))
+      parameters_.warn("AdvancedKappaStatistic: level " + std::to_string(level.level) + ": no voxel of the "
+                       + name + " image is foreground, which is "
+                       + (foreground_.hasValue ? "(ForegroundValue " + realText(foreground_.value) + ")"
+                                               : "any intensity above 0")
+                       + ". It finds nothing. Allowed: the ForegroundValue of the images, or "
+                         "(UseForegroundValue \"false\").");
   if (context.onCuda())
     prepareOnCuda(context);
 }

@@ -105,7 +105,7 @@ const Parameter<std::string>& resultImageName()
 std::string resultNameOf(const Parameters& parameters)
 {
   const std::string name = parameters.get(resultImageName());
-  if (name.empty() || name.find('/') != std::string::npos)
+  if (name.empty() || name.find_first_of("/\"\r\n") != std::string::npos) // no transform file can hold quotes
     parameters.fail(resultImageName().name, "not a file name",
                     "Allowed: a name without folders and without an ending");
   return name;

@@ -1,5 +1,8 @@
 #include "Tools/Register/OutputNames.h"
 
+#include "Core/Compute/Error.h"
+#include "Core/Registration/TransformFiles/FilesOfTransform.h"
+#include "Core/Registration/TransformFiles/TransformFilePath.h"
 #include "Tools/Register/StageOutputs.h"
 #include "Tools/Report/RunPage.h"
 
@@ -7,6 +10,7 @@
 #include <cctype>
 #include <charconv>
 #include <filesystem>
+#include <memory>
 
 namespace tessera {
 namespace {
@@ -113,13 +117,49 @@ bool holdsWord(const std::string& text, const std::string& word)
   return false;
 }
 
+/// A file that an entry of a parameter file names.
+struct NamedFile {
+  std::string entry, path;
+  bool isTransform;
+};
+
+/// Those that exist; what cannot be read is reported when it is.
+std::vector<NamedFile> filesNamedIn(const std::string& parameterFile)
+{
+  std::vector<NamedFile> files;
+  if (std::error_code ignored; !std::filesystem::is_regular_file(parameterFile, ignored))
+    return files; // a pipe is read once
+  try {
+    std::vector<std::string> notes;
+    const Parameters parameters(std::make_shared<ParameterMap>(readParameterFile(parameterFile, notes)), "",
+                                0, 1);
+    for (const ParameterEntry& entry : parameters.map().entries()) {
+      const bool isImage = entry.name.ends_with("RigidityImageName"),
+                 isTransform = entry.name == "SubTransforms";
+      for (const std::string& path : entry.values)
+        if (isTransform)
+          files.push_back({entry.name, pathBesideTransformFile(parameters, entry.name, path), true});
+        else if (std::error_code ignored; isImage && std::filesystem::exists(path, ignored))
+          files.push_back({entry.name, path, false});
+    }
+  } catch (const Error&) {
+  }
+  return files;
+}
+
 }
 
 InputFiles inputFilesOf(const RegisterOptions& options)
 {
   InputFiles inputs;
-  for (const std::string& path : options.parameterFiles)
+  for (const std::string& path : options.parameterFiles) {
     inputs.add(path, "the parameter file " + path);
+    for (const NamedFile& named : filesNamedIn(path))
+      if (named.isTransform)
+        inputs.addTransform(named.path, "the transform " + named.path);
+      else
+        inputs.addImage(named.path, "the image " + named.path);
+  }
   for (const auto* images : {&options.fixed, &options.moving})
     for (const std::string& path : *images)
       inputs.addImage(path, "the image " + path);
@@ -166,8 +206,13 @@ runInputsOf(const RegisterOptions& options,
       input.files.push_back(file.path);
     inputs.push_back(std::move(input));
   }
-  for (std::size_t i = 0; i < options.parameterFiles.size(); ++i)
-    inputs.push_back({"p" + std::to_string(i), options.parameterFiles[i], {options.parameterFiles[i]}, true});
+  for (std::size_t i = 0; i < options.parameterFiles.size(); ++i) {
+    const std::string role = "p" + std::to_string(i), path = options.parameterFiles[i];
+    inputs.push_back({role, path, {path}, true});
+    for (const NamedFile& named : filesNamedIn(path)) // they are inputs, too
+      inputs.push_back({role + ":" + named.entry, named.path,
+                        named.isTransform ? filesOfTransform(named.path) : filesOf(named.path)});
+  }
   return inputs;
 }
 
