@@ -100,6 +100,11 @@ BSplineGrid<D> readGrid(const Parameters& file)
   const std::vector<double> spacing = axisValues<D>(file, gridSpacing, true);
   const std::vector<double> origin = axisValues<D>(file, gridOrigin, true);
 
+  std::int64_t points = 1;
+  for (const std::int64_t count : size)
+    if (constexpr std::int64_t most = std::int64_t(1) << 40; // their product must not overflow
+        __builtin_mul_overflow(points, count, &points) || points > most)
+      file.fail(gridSize.name, "more control points than memory holds", "Allowed: a grid of fewer");
   BSplineGrid<D> grid;
   grid.points.direction = readDirection<D>(file);
   Vec<D> firstFromOriginMm{};

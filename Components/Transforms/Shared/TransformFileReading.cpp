@@ -2,6 +2,9 @@
 
 #include "Core/Compute/Error.h"
 
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -21,8 +24,10 @@ std::vector<double> readDoubles(const std::string& path, std::size_t expected, c
                                 const std::string& because)
 {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const auto bytes = file ? static_cast<std::size_t>(file.tellg()) : 0;
-  if (!file || bytes != expected * sizeof(double))
+  std::error_code ignored;
+  const bool isFile = file && std::filesystem::is_regular_file(path, ignored);
+  const auto bytes = isFile ? static_cast<std::size_t>(file.tellg()) : 0;
+  if (!isFile || bytes != expected * sizeof(double))
     throw Error(ExitCode::unreadableInput, where + ": " + path + " has " + std::to_string(bytes)
                                                + " bytes, not 8 times " + std::to_string(expected)
                                                + " parameters (" + because
@@ -30,6 +35,9 @@ std::vector<double> readDoubles(const std::string& path, std::size_t expected, c
   std::vector<double> values(expected);
   file.seekg(0);
   file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(bytes));
+  if (std::ranges::any_of(values, [](double value) { return !std::isfinite(value); }))
+    throw Error(ExitCode::unreadableInput,
+                where + ": " + path + " holds numbers that are not finite. Allowed: finite numbers.");
   return values;
 }
 
