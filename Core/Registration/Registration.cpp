@@ -10,6 +10,7 @@
 #include "Core/Registration/Stage/LevelTimes.h"
 #include "Core/Registration/Stage/PreparedStage.h"
 #include "Core/Registration/Stage/Remedy.h"
+#include "Core/Registration/Terms/ValidSampleRule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -244,7 +245,8 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   memory.addTo(summary);
   watch.addTo(cost, std::as_const(position).span(), summary);
   const std::string diverged = level + 1 == stage.parameters.levelCount()
-                                   ? whyDiverged<D>(cost, stage.input, startChain(stage), stage.chain)
+                                   ? whyDiverged<D>(cost, stage.input, startChain(stage), stage.chain,
+                                                    ValidSampleRule::requiredShare(stage.parameters, level))
                                    : "";
   endLevel(components);
   reporter.levelFinished(summary, stage.chain);

@@ -46,10 +46,11 @@ std::string format(const char* format, double a, double b, double c)
 
 template <int D>
 std::string whyDiverged(Cost<D>& cost, const StageInput<D>& input, const TransformChain<D>& start,
-                        const TransformChain<D>& end)
+                        const TransformChain<D>& end, double requiredShare)
 {
   const Motion motion = motionBetween(input, start, end);
-  if (!(motion.insideAtEnd >= fewInside) && motion.insideAtEnd < motion.insideAtStart / 2)
+  if (!(motion.insideAtEnd >= std::min(fewInside, requiredShare))
+      && motion.insideAtEnd < motion.insideAtStart / 2)
     return format(
         "the samples have left the moving image: %.1f %% of the points of the fixed image (and mask) "
         "map into it, at the start of the stage it was %.1f %%; they moved %.1f mm on average",
@@ -68,8 +69,8 @@ std::string whyDiverged(Cost<D>& cost, const StageInput<D>& input, const Transfo
 }
 
 template std::string whyDiverged(Cost<2>&, const StageInput<2>&, const TransformChain<2>&,
-                                 const TransformChain<2>&);
+                                 const TransformChain<2>&, double);
 template std::string whyDiverged(Cost<3>&, const StageInput<3>&, const TransformChain<3>&,
-                                 const TransformChain<3>&);
+                                 const TransformChain<3>&, double);
 
 }

@@ -28,10 +28,14 @@ const Parameter<double>& requiredRatioOfValidSamples()
 
 ValidSampleRule::ValidSampleRule(const Parameters& parameters) : label_(parameters.label())
 {
-  for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
-    const double ratio = parameters.get(requiredRatioOfValidSamples(), level);
-    requiredRatio_.push_back(parameters.get(checkNumberOfSamples(), level) ? ratio : 0);
-  }
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+    requiredRatio_.push_back(parameters.get(checkNumberOfSamples(), level) ? requiredShare(parameters, level)
+                                                                           : 0);
+}
+
+double ValidSampleRule::requiredShare(const Parameters& parameters, std::size_t level)
+{
+  return parameters.get(requiredRatioOfValidSamples(), level);
 }
 
 void ValidSampleRule::check(std::size_t level, std::size_t valid, std::size_t asked) const

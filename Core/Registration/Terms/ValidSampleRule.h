@@ -19,6 +19,8 @@ public:
   void check(std::size_t level, std::size_t valid, std::size_t asked) const;
 
   static std::vector<ParameterInfo> parameters();
+  /// RequiredRatioOfValidSamples of a level, whether it is checked or not.
+  static double requiredShare(const Parameters&, std::size_t level);
 
 private:
   std::string label_;
