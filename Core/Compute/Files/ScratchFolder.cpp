@@ -33,9 +33,11 @@ Folders& folders()
 }
 
 /// Never throws: destructors call it. Without memory, which the standard library tells in two ways, it tries
-/// a second time.
+/// a second time. An empty folder needs not be opened.
 void removeWhole(const std::string& path) noexcept
 {
+  if (rmdir(path.c_str()) == 0)
+    return;
   for (int attempt = 0; attempt < 2; ++attempt)
     try {
       std::error_code failure;
@@ -75,10 +77,10 @@ ScratchFolder::ScratchFolder(const std::string& prefix)
 ScratchFolder::~ScratchFolder()
 {
   const std::lock_guard lock(folders().mutex);
+  if (lock_ >= 0)
+    close(lock_); // first, because a folder is opened to be emptied, and no more files may be allowed
   removeWhole(path_);
   folders().paths.erase(path_);
-  if (lock_ >= 0)
-    close(lock_);
 }
 
 void ScratchFolder::removeAbandoned(const std::string& parent, const std::string& prefix)
