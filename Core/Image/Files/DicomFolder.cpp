@@ -66,7 +66,7 @@ class SeriesSource final : public ImageSource {
 public:
   SeriesSource(const std::string& folder, DicomSeries series)
       : ImageSource(headerOfSeries(folder, series)), slices_(std::move(series.files)),
-        places_(std::move(series.places))
+        places_(std::move(series.places)), note_(std::move(series.note))
   {
   }
 
@@ -74,6 +74,8 @@ public:
 
   void read(std::byte* buffer, int, std::vector<std::string>& notes) override
   {
+    if (!note_.empty())
+      notes.push_back(note_);
     const auto lock = lockItkFiles();
     const std::size_t gridSlices = places_.back() + 1, sliceBytes = byteCount() / gridSlices;
     double largestMm = 0;
@@ -138,6 +140,7 @@ private:
 
   std::vector<std::string> slices_;
   std::vector<std::size_t> places_; // of each on the grid
+  std::string note_;
 };
 
 }

@@ -238,7 +238,7 @@ void checkLine(const std::string& folder, const std::vector<PlacedSlice>& slices
 /// slices that are otherwise uneven lie side by side.
 DicomSeries stackOf(const std::string& folder, const std::vector<std::string>& files)
 {
-  DicomSeries stack{files, std::vector<std::size_t>(files.size())};
+  DicomSeries stack{files, std::vector<std::size_t>(files.size()), ""};
   std::iota(stack.places.begin(), stack.places.end(), std::size_t(0));
   const std::vector<PlacedSlice> slices =
       files.size() < 2 ? std::vector<PlacedSlice>() : placedSlices(folder, files);
@@ -311,10 +311,15 @@ DicomSeries dicomSeriesOf(const std::string& folder)
     failToRead(folder, "the folder holds no DICOM images",
                "an image file, or a folder with one DICOM series");
   checkOtherFiles(folder, all);
-  if (all.size() > 1)
+  const std::vector<std::string>& names = readingOptions().dicomSeries;
+  if (all.size() > 1 || !names.empty())
     describe(all);
   const Series& series = all.size() == 1 ? all.front() : chosenSeries(folder, all);
-  return stackOf(folder, series.files);
+  DicomSeries stack = stackOf(folder, series.files);
+  if (!names.empty()
+      && std::ranges::none_of(names, [&](const std::string& name) { return series.isCalled(name); }))
+    stack.note = folder + ": its only series is none of --series: " + series.shown;
+  return stack;
 }
 
 }

@@ -10,6 +10,7 @@ namespace tessera {
 struct DicomSeries {
   std::vector<std::string> files;
   std::vector<std::size_t> places; // 0, 1, 2, ... unless slices are missing
+  std::string note;                // for the user; mostly empty
 };
 
 /// The series in a folder that has one, or that ReadingOptions::dicomSeries names. Throws

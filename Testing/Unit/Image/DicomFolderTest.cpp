@@ -257,6 +257,20 @@ TEST_F(DicomFolder, ASliceThatIsCutOffIsNotLeftOutAtTheEnd)
   }
 }
 
+TEST_F(DicomFolder, TheOnlySeriesIsToldIfAnotherWasAskedFor)
+{
+  writeSlice(folder / "a.dcm", 0, 1, "1");
+  writeSlice(folder / "b.dcm", 3, 2, "1");
+  setReadingOptions({{"Thorax 1"}, false, {}});
+  load();
+  EXPECT_TRUE(notes.empty());
+  setReadingOptions({{"Thorax 2"}, false, {}});
+  load();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes[0].starts_with(folder.path() + ": its only series is none of --series: \"Thorax 1\""))
+      << notes[0];
+}
+
 TEST_F(DicomFolder, OneFileIsAnImageOfOneSlice)
 {
   writeSlice(folder / "a.dcm", 5, 1, "1");
