@@ -1,7 +1,9 @@
 #include "Tools/Common/RunRecord.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Image/Files/Sha256.h"
+#include "Core/Parameters/ParameterText.h"
 #include "Tools/Common/CommandLine.h"
 
 #include <nlohmann/json.hpp>
@@ -127,6 +129,13 @@ std::string runKey(const std::vector<InputDigest>& inputs, const std::string& de
       return "";
     sha.add(input.role + " " + input.sha256 + "\n");
   }
+  const ReadingOptions& reading = readingOptions();
+  for (const std::string& series : reading.dicomSeries)
+    sha.add("series " + series + "\n");
+  for (const double mm : reading.pixelSpacingMm)
+    sha.add("pixel spacing " + realText(mm) + "\n");
+  if (reading.allowMissingSlices)
+    sha.add("missing slices\n");
   return sha.hexadecimal();
 }
 
