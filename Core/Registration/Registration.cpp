@@ -179,7 +179,8 @@ OptimizerReport withRemedy(const Stage<D>& stage, const Cost<D>& cost, Minimize&
       throw;
     const Motion motion = motionBetween<D>(stage.input, startChain(stage), cost.lastChain());
     throw Error(error.code(), text.substr(0, usual + 2)
-                                  + remedyFor(motion, diagonalMm<D>(stage.input.fixed.front()->geometry))
+                                  + remedyFor(motion, diagonalMm<D>(stage.input.fixed.front()->geometry),
+                                              !stage.chain.initial && stage.chain.transform->linear())
                                   + ".");
   }
 }

@@ -26,19 +26,23 @@ std::string millimetres(double mm)
 
 }
 
-std::string remedyFor(const Motion& motion, double diagonalOfFixedMm)
+std::string remedyFor(const Motion& motion, double diagonalOfFixedMm, bool canCentre)
 {
   const std::string points = " of the points of the fixed image (and mask)";
   if (motion.insideAtStart < fewInside)
     return "The images hardly overlap at the start of the stage: " + percent(motion.insideAtStart) + points
            + " map into the moving image. Remedy: "
-           + (motion.insideIfCentred >= fewInside ? "(AutomaticTransformInitialization \"true\"), which puts "
-                                                    "the images' centres together; then it is "
-                                                        + percent(motion.insideIfCentred)
-                                                  : "-t0 with a start that is nearer, or images of the same "
-                                                    "part: with the images' centres put "
-                                                    "together (AutomaticTransformInitialization) it is "
-                                                        + percent(motion.insideIfCentred));
+           + (motion.insideIfCentred >= fewInside
+                  ? std::string(canCentre ? ""
+                                          : "a first stage of a linear "
+                                            "transform, without -t0, with ")
+                        + "(AutomaticTransformInitialization \"true\"), which puts "
+                          "the images' centres together; then it is "
+                        + percent(motion.insideIfCentred)
+                  : "-t0 with a start that is nearer, or images of the same "
+                    "part: with the images' centres put "
+                    "together (AutomaticTransformInitialization) it is "
+                        + percent(motion.insideIfCentred));
   if (motion.inMaskAtStart < fewInside)
     return "The moving mask is too small: at the start of the stage " + percent(motion.insideAtStart) + points
            + " map into the moving image, " + percent(motion.inMaskAtStart)

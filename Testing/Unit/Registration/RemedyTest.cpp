@@ -19,6 +19,12 @@ TEST(Remedy, IsTheOneForWhatWasMeasured)
             "The images hardly overlap at the start of the stage: 10.0 % of the points of the fixed "
             "image (and mask) map into the moving image. Remedy: (AutomaticTransformInitialization "
             "\"true\"), which puts the images' centres together; then it is 90.0 %");
+  EXPECT_EQ(
+      remedyFor(motion, 100, false),
+      "The images hardly overlap at the start of the stage: 10.0 % of the points of the fixed "
+      "image (and mask) map into the moving image. Remedy: a first stage of a linear transform, without "
+      "-t0, with (AutomaticTransformInitialization \"true\"), which puts the images' centres together; "
+      "then it is 90.0 %");
   motion.insideIfCentred = 0.2;
   EXPECT_EQ(remedy(motion),
             "The images hardly overlap at the start of the stage: 10.0 % of the points of the fixed "
