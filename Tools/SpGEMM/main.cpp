@@ -4,6 +4,7 @@
 #include "Tools/SpGEMM/SpGemmArguments.h"
 #include "Tools/SpGEMM/SpGemmRun.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstring>
 
@@ -26,6 +27,9 @@ extern "C" void endOnTruncatedFile(int signal, siginfo_t* info, void*)
     std::signal(signal, SIG_DFL); // the instruction is tried again and ends the program
     return;
   }
+  static std::atomic_flag isTold; // several threads may read there
+  while (isTold.test_and_set())
+    pause();
   put("ERROR: ");
   put(path);
   put(": the file was cut off while it was read. Allowed: files that stay as they are during the run.\n");
