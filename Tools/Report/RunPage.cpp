@@ -18,7 +18,7 @@ constexpr const char* cohortStart = "<!--cohort-->";
 constexpr const char* cohortEnd = "<!--/cohort-->";
 constexpr std::size_t maxRecordBytes = 200'000; // a longer run.json is not repeated in the page
 
-constexpr const char* style = R"(
+constexpr const char* runStyle = R"(
 h2{margin:1.4em 0 .4em;font-size:1.15em}h3{font-size:1em;font-weight:600}code{overflow-wrap:anywhere}
 summary{cursor:pointer}.curves{display:flex;flex-wrap:wrap;gap:.5em 1.5em}.curves figure{margin:0;max-width:300px}
 svg.c polyline{fill:none;stroke:var(--link);stroke-width:1.5}svg.c circle{fill:var(--link)}svg.c .x{stroke:var(--line)}
@@ -27,7 +27,7 @@ svg.c polyline{fill:none;stroke:var(--link);stroke-width:1.5}svg.c circle{fill:v
 
 // Keys: digits choose what the slices show, f goes from the fixed to the warped image and back, j and k go to
 // the next and the previous page of a cohort.
-constexpr const char* script = R"(
+constexpr const char* runScript = R"(
 document.addEventListener('keydown',e=>{if(e.ctrlKey||e.altKey||e.metaKey)return;
 const views=[...document.querySelectorAll('input[name=view]')],by=i=>document.getElementById(i);
 const pick=v=>{if(v){v.checked=true;v.focus({preventScroll:true})}};
@@ -258,7 +258,7 @@ std::string runPage(const Json& run, const RunPictures* pictures, const std::vec
 {
   const std::string fixed = fileName(run, "fixed"), moving = fileName(run, "moving");
   std::string html = pageHead(fixed.empty() ? "A registration" : moving + " registered to " + fixed,
-                              std::string(viewsStyle) + style, script, "data:");
+                              std::string(viewsStyle) + runStyle, runScript, "data:");
   html += verdictHtml(run) + cohortStart + cohortEnd + "\n";
   if (pictures) {
     html += "<h2>Slices</h2>\n" + viewsHtml(*pictures);
@@ -282,7 +282,7 @@ std::string runPage(const Json& run, const RunPictures* pictures, const std::vec
     html += "<h2>Metric</h2>\n" + curvesHtml(curves) + levelsHtml(run) + "<h2>Parameters</h2>\n"
             + parametersHtml(run);
   html += "<h2>Time</h2>\n" + timesHtml(run) + "<h2>Provenance</h2>\n" + provenanceHtml(run);
-  return html + recordHtml(run) + "<script>" + script + "</script></body></html>\n";
+  return html + recordHtml(run) + "<script>" + runScript + "</script></body></html>\n";
 }
 
 std::string withCohortPart(const std::string& page, const std::string& html)
