@@ -216,6 +216,7 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   checkMasks<D>(headers);
   PointPairs<D> points = loadPoints<D>(options, headers, log);
   const std::shared_ptr<const TransformChain<D>> initial = readInitial<D>(registry, options, log);
+  checkItkFiles<D>(stages, initial.get());
   Run<D> run{registry, options, folder, log, {}, initial, initial, options.initialTransform, summary};
   const std::size_t pointPairs = points.fixedMm.size();
   if (options.checkOnly) {

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/ImageFormat.h"
+#include "Core/Image/TransformFiles/ItkTransformCheck.h"
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Tools/Register/InverseResults.h"
 #include "Tools/Register/OutputNames.h"
@@ -99,15 +100,28 @@ NeededPoints checkPoints(const StageComponents<D>& components, const Parameters&
   return needed;
 }
 
-void checkComposite(const StageSettings& settings, const Parameters& parameters,
-                    const RegisterOptions& options, std::size_t stage)
+/// Why ITK's files cannot hold a transform, whose grid may not be known yet; empty: they can.
+template <int D>
+std::string whyNotInItkFiles(const Transform<D>& transform, std::span<const double> parameters)
 {
-  const bool hasInitial = stage > 0 || !options.initialTransform.empty();
-  if (settings.writeItkComposite() && hasInitial
-      && parameters.get(stageparameters::howToCombineTransforms()) == "Add")
-    parameters.fail("WriteITKCompositeTransform", "an ITK composite transform cannot add transforms",
-                    "Allowed: \"false\", or (HowToCombineTransforms \"Compose\")");
+  try {
+    const std::string className = transform.itkTransform(parameters).className;
+    return isItkTransformClass(className) ? "" : "ITK's transform files hold no " + className;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::unwritableOutput)
+      throw;
+    const std::string text = error.what();
+    return text.substr(0, text.find(". Allowed"));
+  }
 }
+
+/// A transform in the chain of a run that has stages yet to come.
+template <int D>
+struct Link {
+  const Transform<D>* transform;
+  std::span<const double> parameters; // empty: not known yet
+  bool adds;                          // to what the transforms before it do
+};
 
 }
 
@@ -136,7 +150,6 @@ CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& opti
   const StageSettings settings(parameters);
   settings.checkDimension(headers.fixed.front().dimension, headers.moving.front().dimension);
   checkUnread(registry, text, options.strict, log);
-  checkComposite(settings, parameters, options, number);
 
   CheckedStage<D> stage{text, number, settings, prepareStage<D>(registry, parameters)};
   checkImageCounts(stage.prepared.components, parameters, options, log);
@@ -162,6 +175,36 @@ CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& opti
   return stage;
 }
 
+template <int D>
+void checkItkFiles(std::span<const CheckedStage<D>> stages, const TransformChain<D>* initial)
+{
+  std::vector<Link<D>> chain;
+  for (const TransformChain<D>* link = initial; link; link = link->initial.get())
+    chain.push_back(
+        {link->transform.get(), link->parameters, link->initial && link->combination == Combination::add});
+  for (const CheckedStage<D>& stage : stages) {
+    const Parameters& parameters = stage.prepared.parameters;
+    const Transform<D>& transform = *stage.prepared.components.transform;
+    chain.push_back({&transform, {}, !chain.empty() && combinationOf(parameters) == Combination::add});
+    const std::string extension = stage.settings.itkExtension();
+    if (extension.empty())
+      continue;
+    if (extension != "txt") // a .txt is the transform parameter file
+      if (const std::string why = whyNotInItkFiles<D>(transform, {}); !why.empty())
+        parameters.fail("ITKTransformOutputFileNameExtension", why, "Allowed: no such entry");
+    if (!stage.settings.writeItkComposite())
+      continue;
+    if (std::ranges::any_of(chain, &Link<D>::adds))
+      parameters.fail("WriteITKCompositeTransform", "an ITK composite transform cannot add transforms",
+                      "Allowed: \"false\", or (HowToCombineTransforms \"Compose\")");
+    for (const Link<D>& link : chain)
+      if (const std::string why = whyNotInItkFiles<D>(*link.transform, link.parameters); !why.empty())
+        parameters.fail("WriteITKCompositeTransform", why, "Allowed: \"false\"");
+  }
+}
+
+template void checkItkFiles<2>(std::span<const CheckedStage<2>>, const TransformChain<2>*);
+template void checkItkFiles<3>(std::span<const CheckedStage<3>>, const TransformChain<3>*);
 template CheckedStage<2> checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t,
                                        const InputHeaders&, const InputFiles&, RunLog&);
 template CheckedStage<3> checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t,

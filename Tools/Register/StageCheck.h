@@ -10,6 +10,7 @@
 #include "Tools/Register/StageSettings.h"
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,5 +52,10 @@ struct CheckedStage {
 template <int D>
 CheckedStage<D> checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t number,
                            const InputHeaders&, const InputFiles&, RunLog&);
+
+/// Throws Error(usage) if a stage is to write a transform to a file of ITK that cannot hold it. `initial` is
+/// the transform of -t0; null: none.
+template <int D>
+void checkItkFiles(std::span<const CheckedStage<D>> stages, const TransformChain<D>* initial);
 
 }

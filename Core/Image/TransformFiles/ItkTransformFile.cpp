@@ -64,14 +64,21 @@ Container toItk(const std::vector<double>& values)
   return container;
 }
 
+/// A new transform of a class; null if ITK has no such class.
+ItkBase::Pointer makeItkTransform(const std::string& className)
+{
+  const itk::LightObject::Pointer object = itk::ObjectFactoryBase::CreateInstance(className.c_str());
+  const ItkBase::Pointer made = dynamic_cast<ItkBase*>(object.GetPointer());
+  if (made)
+    made->UnRegister(); // CreateInstance returns an additional reference
+  return made;
+}
+
 ItkBase::Pointer makeItkTransform(const ItkTransform& transform)
 {
-  const itk::LightObject::Pointer object =
-      itk::ObjectFactoryBase::CreateInstance(transform.className.c_str());
-  const ItkBase::Pointer made = dynamic_cast<ItkBase*>(object.GetPointer());
+  const ItkBase::Pointer made = makeItkTransform(transform.className);
   if (!made)
     throw std::runtime_error("ITK has no transform \"" + transform.className + "\"");
-  made->UnRegister(); // CreateInstance returns an additional reference
   made->SetFixedParameters(toItk<ItkBase::FixedParametersType>(transform.fixedParameters));
   const auto count = transform.parameters.size();
   if (made->GetNumberOfParameters() != count && !transform.className.starts_with("DisplacementField"))
@@ -115,6 +122,12 @@ bool readsBack(const std::string& path, const std::vector<ItkTransform>& expecte
   }
 }
 
+}
+
+bool isItkTransformClass(const std::string& className)
+{
+  itk::TransformFactoryBase::RegisterDefaultTransforms();
+  return makeItkTransform(className).IsNotNull();
 }
 
 std::vector<ItkTransform> readItkTransforms(const std::string& path)
