@@ -1,7 +1,9 @@
 #include "Components/Optimizers/FullSearch.h"
 
+#include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Vectors/VectorOps.h"
+#include "Core/Image/Files/ImageFormat.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
@@ -105,12 +107,25 @@ std::vector<FullSearch::Axis> FullSearch::readAxes(std::size_t level) const
       fail("parameter " + std::to_string(axis.parameter) + " has two axes", "one for each parameter");
     axes.push_back(axis);
   }
-  if (parameters_.get(writeOptimizationSurface(), level) && axes.size() > maxAxesOfSurface)
-    parameters_.fail(writeOptimizationSurface().name,
-                     "a search along " + std::to_string(axes.size()) + " axes at level "
-                         + std::to_string(level),
-                     "Allowed: \"false\", or at most " + std::to_string(maxAxesOfSurface) + " axes");
+  if (parameters_.get(writeOptimizationSurface(), level))
+    checkSurface(level, axes.size());
   return axes;
+}
+
+void FullSearch::checkSurface(std::size_t level, std::size_t axes) const
+{
+  const std::string& name = writeOptimizationSurface().name;
+  if (axes > maxAxesOfSurface)
+    parameters_.fail(name,
+                     "a search along " + std::to_string(axes) + " axes at level " + std::to_string(level),
+                     "Allowed: \"false\", or at most " + std::to_string(maxAxesOfSurface) + " axes");
+  const auto format = parameters_.find(textParameter("ResultImageFormat", "", Arity::single, ""));
+  try {
+    if (format) // its default holds every surface
+      checkWritable(*format, axes > 2 ? 3 : 2, PixelType::float32);
+  } catch (const Error& error) {
+    throw Error(ExitCode::usage, parameters_.where(name) + ": " + error.what());
+  }
 }
 
 std::vector<std::string> FullSearch::columns() const

@@ -33,6 +33,8 @@ private:
   };
   /// The axes of a level in the order of the file.
   std::vector<Axis> readAxes(std::size_t level) const;
+  /// Throws Error(usage) if no image, or none of ResultImageFormat, holds the surface of a level.
+  void checkSurface(std::size_t level, std::size_t axes) const;
 
   Parameters parameters_;
   std::vector<std::vector<Axis>> axes_; // of each level

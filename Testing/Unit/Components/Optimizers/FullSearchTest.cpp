@@ -104,6 +104,9 @@ TEST(FullSearch, RefusesSpacesThatCannotBeSearched)
                        "searches its whole grid"));
   const std::string fourAxes = "(FullSearchSpace0 \"a\" 0 0 1 1 \"b\" 1 0 1 1 \"c\" 2 0 1 1 \"d\" 3 0 1 1)";
   EXPECT_TRUE(contains(refusal(fourAxes + "\n(WriteOptimizationSurfaceEachResolution \"true\")"), "4 axes"));
+  EXPECT_TRUE(contains(
+      refusal(twoAxes + "(WriteOptimizationSurfaceEachResolution \"true\")\n(ResultImageFormat \"png\")"),
+      "(WriteOptimizationSurfaceEachResolution \"true\"): image format \"png\": cannot hold pixels"));
   FullSearch search{parametersOf(fourAxes)};
   EXPECT_TRUE(contains(errorText([&] { search.prepareForLevel(Context{}, 0, 3); }), "no parameter 3"));
 }
