@@ -18,7 +18,9 @@
 #include "Tools/Register/StageReporter.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <future>
+#include <system_error>
 
 namespace tessera {
 namespace {
@@ -362,7 +364,12 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
     checkRegistration(registry, options, log);
     return 0;
   }
-  checkBeforeReading(options);
+  try {
+    checkBeforeReading(options);
+  } catch (const Error&) {
+    replaceRecord(options, failureOf(std::current_exception()));
+    throw;
+  }
   const InputFiles files = inputFilesOf(options);
   const std::string folder = prepareOutputFolder(options.outputFolder);
   checkInputsStay(files, folder, options.report);
@@ -381,6 +388,18 @@ void recordFailure(const RegisterOptions& options, const Failure& failure, const
   summary.failure = failure;
   summary.failedInput = inputNamedIn(failure.message, inputFilesOf(options));
   writeSummary(folder, summary);
+}
+
+void replaceRecord(const RegisterOptions& options, const Failure& failure)
+{
+  std::error_code ignored;
+  if (options.outputFolder.empty()
+      || !std::filesystem::exists(std::filesystem::path(options.outputFolder) / summaryName, ignored))
+    return;
+  try {
+    recordFailure(options, failure);
+  } catch (const Error&) { // the run's own error is reported, not this one
+  }
 }
 
 }

@@ -1,4 +1,5 @@
 #include "Components/RegisterComponents.h"
+#include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/AsElastix.h"
@@ -20,10 +21,27 @@ int writePages(const Registry& registry, const std::string& path)
   return 0;
 }
 
+/// Calls `read`, which reads the command line. If that is wrong, a record in its output folder tells so.
+template <class Read>
+auto orRecorded(const std::string& commandLine, const std::vector<std::string>& tokens, const Read& read)
+{
+  try {
+    return read();
+  } catch (const Error&) {
+    RegisterOptions options;
+    options.commandLine = commandLine;
+    options.outputFolder = outputFolderIn(tokens);
+    replaceRecord(options, failureOf(std::current_exception()));
+    throw;
+  }
+}
+
 int run(int count, char** words, RunLog& log)
 {
   const std::vector<std::string> tokens(words + 1, words + count);
-  const Arguments arguments = parseCommandLine(registerText().groups, tokens);
+  const std::string commandLine = commandLineText(words[0], tokens);
+  const Arguments arguments =
+      orRecorded(commandLine, tokens, [&] { return parseCommandLine(registerText().groups, tokens); });
   const std::string name = programName(words[0]);
   const bool asElastix = isElastixName(name);
   if (count == 1 && asElastix)
@@ -42,12 +60,15 @@ int run(int count, char** words, RunLog& log)
   if (arguments.has("reference-pages"))
     return writePages(registry, arguments.text("reference-pages"));
 
-  setVerbosity(arguments, log);
-  setPriority(arguments, log);
-  setReadingOptions(arguments);
-  RegisterOptions options = registerOptions(arguments, asElastix);
-  options.commandLine = commandLineText(words[0], tokens);
-  options.threads = threadCount(arguments, options.threadSource);
+  const RegisterOptions options = orRecorded(commandLine, tokens, [&] {
+    setVerbosity(arguments, log);
+    setPriority(arguments, log);
+    setReadingOptions(arguments);
+    RegisterOptions given = registerOptions(arguments, asElastix);
+    given.commandLine = commandLine;
+    given.threads = threadCount(arguments, given.threadSource);
+    return given;
+  });
   if (arguments.text("threads") == "0")
     log.note(options.threadSource + ": " + threadsText(options.threads) + ".");
   return runRegistration(registry, options, words[0], log);
