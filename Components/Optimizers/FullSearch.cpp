@@ -32,6 +32,23 @@ const Parameter<bool>& writeOptimizationSurface()
   return p;
 }
 
+/// Calls `evaluate`. An error about too few samples in the moving image then tells the place in the grid, and
+/// the remedy, which is not one for steps.
+template <class Evaluate, class Place>
+double withRemedyOfSearch(const Evaluate& evaluate, const std::string& space, const Place& place)
+{
+  try {
+    return evaluate();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    const std::size_t usual = text.find(". Usual remedies");
+    if (text.find("map outside moving image buffer") == std::string::npos || usual == std::string::npos)
+      throw;
+    throw Error(error.code(), text.substr(0, usual) + ". The search is at " + place()
+                                  + ". Remedy: narrower ranges in (" + space + " ...).");
+  }
+}
+
 std::string listed(const std::vector<std::string>& values)
 {
   std::string text = "[";
@@ -190,7 +207,16 @@ OptimizerReport FullSearch::minimize(CostFunction& cost, std::size_t level, Buff
     if (point > 0 && cost.newSamplesEveryIteration())
       cost.drawSamples(iteration, 0);
     moveTo(point);
-    const double value = evaluateWithAttempts(cost, iteration, attempts, std::as_const(position).span(), {});
+    const auto valueHere = [&] {
+      return evaluateWithAttempts(cost, iteration, attempts, std::as_const(position).span(), {});
+    };
+    const double value = withRemedyOfSearch(valueHere, searchSpace(level).name, [&] {
+      std::string place;
+      for (const Axis& axis : axes)
+        place += (place.empty() ? "" : ", ") + axis.name + " = "
+                 + realText(axis.at(indexAlong(point, axis.parameter)));
+      return place;
+    });
     requireFinite("FullSearch", level, point, value, 0);
     if (point == 0 || value < report.value) {
       best = point;
