@@ -120,11 +120,6 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
 
   checkMaskCount("fMask", options.fixedMasks.size(), options.fixed.size());
   checkMaskCount("mMask", options.movingMasks.size(), options.moving.size());
-  if (options.fixed.size() != options.moving.size() && options.fixed.size() != 1
-      && options.moving.size() != 1)
-    throw Error(ExitCode::usage, "command line: -f and -m: " + std::to_string(options.fixed.size())
-                                     + " fixed and " + std::to_string(options.moving.size())
-                                     + " moving images. Allowed: as many of one as of the other, or one.");
   return options;
 }
 
