@@ -139,7 +139,12 @@ const Series& chosenSeries(const std::string& folder, const std::vector<Series>&
                    + (readingOptions().dicomSeries.empty()
                           ? ""
                           : ", --series names " + std::to_string(matching) + " of them"),
-               "--series with the UID or the description of one of them. The series are:" + list);
+               "--series with the UID or the description of one of them"
+                   + std::string(matching > 1
+                                     ? "; for two series of one folder, a folder for each with links "
+                                       "to its files"
+                                     : "")
+                   + ". The series are:" + list);
   return *chosen;
 }
 

@@ -156,10 +156,12 @@ TEST_F(DicomFolder, ASeriesIsChosenByItsDescriptionOrItsUid)
   for (const std::vector<std::string>& names :
        std::vector<std::vector<std::string>>{{"Thorax 3"}, {"Thorax 1", "Thorax 2"}}) {
     setReadingOptions({names, false, {}});
-    EXPECT_NE(testing::messageOf([&] {
-                load();
-              }).find(", --series names " + std::string(names.size() == 1 ? "0" : "2") + " of them"),
+    const std::string message = testing::messageOf([&] { load(); });
+    EXPECT_NE(message.find(", --series names " + std::string(names.size() == 1 ? "0" : "2") + " of them"),
               std::string::npos);
+    EXPECT_EQ(message.find("a folder for each with links to its files") != std::string::npos,
+              names.size() == 2)
+        << message;
   }
 }
 
