@@ -224,7 +224,7 @@ void DefaultResampler<D>::warnOfPixelType() const
                     where = parameters_.where(resultImagePixelType().name);
   if (namedType(parameters_) != resultImage_.pixelType)
     parameters_.warn(where + ": files of format \"" + resultImage_.format + "\" hold no such voxels; \""
-                     + stored + "\" is written, values are rounded.");
+                     + stored + "\" is written, values are rounded and clamped to its range.");
   else if (text == "uchar" || text == "ushort" || text == "uint" || text == "ulong")
     parameters_.warn(where + ": it is read as \"" + stored
                      + "\"; elastix does not know this name and writes another type or no image.");
