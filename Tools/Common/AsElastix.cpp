@@ -32,9 +32,10 @@ std::string elastixHint(const std::string& program)
   return "Use \"" + program + " --help\" for information about " + program + "-usage.\n";
 }
 
-std::string elastixHelpHead(const std::string& program)
+std::string elastixHelp(const std::string& program, ProgramText text)
 {
-  return program + " version: 5.3.1 (Tessera " + projectVersion() + ")\n\n";
+  text.example.replace(0, text.example.find(' '), program);
+  return program + " version: 5.3.1 (Tessera " + projectVersion() + ")\n\n" + helpText(text);
 }
 
 void failAsElastix(const std::string& missingOption)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Tools/Common/CommandLine.h"
+
 #include <string>
 
 namespace tessera {
@@ -21,8 +23,8 @@ std::string elastixVersionText(const std::string& program, const std::string& bu
 /// The text without arguments.
 std::string elastixHint(const std::string& program);
 
-/// The first line of the help.
-std::string elastixHelpHead(const std::string& program);
+/// The help, with the version first and an example that begins with this name.
+std::string elastixHelp(const std::string& program, ProgramText);
 
 /// Throws Error(usage) with elastix's text for an option that must be given, such as "-tp".
 [[noreturn]] void failAsElastix(const std::string& missingOption);

@@ -47,7 +47,7 @@ int run(int count, char** words, RunLog& log)
   if (count == 1 && asElastix)
     return printText(elastixHint(name));
   if (count == 1 || arguments.has("help"))
-    return printText((asElastix ? elastixHelpHead(name) : "") + helpText(registerText()));
+    return printText(asElastix ? elastixHelp(name, registerText()) : helpText(registerText()));
   if (const std::string text = versionText(arguments, asElastix ? name : "tessera"); !text.empty())
     return printText(text);
 

@@ -22,7 +22,7 @@ int run(int count, char** words, RunLog& log)
   if (count == 1 && asElastix)
     return printText(elastixHint(name));
   if (count == 1 || arguments.has("help"))
-    return printText((asElastix ? elastixHelpHead(name) : "") + helpText(program));
+    return printText(asElastix ? elastixHelp(name, program) : helpText(program));
   if (const std::string text = versionText(arguments, asElastix ? name : "tessera-transform"); !text.empty())
     return printText(text);
 
