@@ -123,7 +123,8 @@ struct NamedFile {
   bool isTransform;
 };
 
-/// Those that exist; what cannot be read is reported when it is.
+/// Returns the named files that exist. A parameter file that cannot be read names none here; the run reports
+/// it when it reads that file.
 std::vector<NamedFile> filesNamedIn(const std::string& parameterFile)
 {
   std::vector<NamedFile> files;

@@ -13,11 +13,11 @@ namespace tessera {
 /// SumSquaredTissueVolumeDifference.
 enum class JetFormula { bendingEnergy, folding, tissueVolume };
 
-/// What the formulas are given.
+/// The settings of the formulas, and the images that tissue volumes compare.
 template <int D>
 struct JetSettings {
   double tolerated = 0; // volumePenalty's, of folds
-  // Of tissue volumes: the moving image at T(x) of all samples, NaN where a sample does not count. Its
+  // Tissue volumes read the moving image at T(x) of all samples, NaN where a sample does not count. Its
   // gradients (null: not needed) become the derivatives of the summands by T(x) through the moving image.
   TissueVolumes tissue;
   const float* moving = nullptr;

@@ -162,7 +162,8 @@ void writePoints(const LatticeSamples<D>& lattice, const PointsOut<D>& out);
 /// fastest.
 template <int D>
 ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage);
-/// The same in storage of the calling thread. The list is valid until that thread's next call.
+/// Returns the points as a list whose storage belongs to the calling thread. The list is valid until that
+/// thread calls this function again.
 template <int D>
 ListSamples<D> asList(const Samples<D>& samples);
 

@@ -7,8 +7,8 @@ namespace tessera {
 /// The entry that a transform parameter file has beside the path of its initial transform: transformDigest()
 /// of that file. Other programs pass over it.
 inline constexpr const char* initialTransformDigest = "InitialTransformSHA256";
-/// The same for the other files that it names: DeformationFieldFileName, TransformFileName, and those of
-/// SubTransforms in their order.
+/// Entries with the digests of the other files that a transform file names: DeformationFieldFileName,
+/// TransformFileName, and the files of SubTransforms in their order.
 inline constexpr const char *deformationFieldDigest = "DeformationFieldSHA256",
                             *transformFileDigest = "TransformFileSHA256",
                             *subTransformsDigest = "SubTransformsSHA256";
