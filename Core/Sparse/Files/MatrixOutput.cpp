@@ -47,14 +47,12 @@ MatrixOutput::MatrixOutput(const Context& context, const std::string& path)
 {
   if (path == "-")
     return;
-  file_ = std::make_unique<AtomicFile>(path);
   AtomicFile::removeAbandoned(folderOf(path));
   descriptor_ = openNameless(path);
   nameless_ = descriptor_ >= 0;
-  if (nameless_) {
-    file_.reset(); // a killed program would leave the temporary folder behind
+  if (nameless_)
     return;
-  }
+  file_ = std::make_unique<AtomicFile>(path);
   descriptor_ = open(file_->temporaryPath().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0)
     file_->fail("cannot be written (" + std::string(std::strerror(errno)) + ")");
