@@ -138,3 +138,13 @@ exist() {
     [ -s "$_file" ] || fails "$_file is missing or empty"
   done
 }
+
+# waits_for COMMAND...: until it succeeds, for at most a minute.
+waits_for() {
+  _tries=0
+  until "$@" >/dev/null 2>&1; do
+    _tries=$((_tries + 1))
+    [ $_tries -lt 1200 ] || fails "a minute was not enough for: $*"
+    sleep 0.05
+  done
+}
