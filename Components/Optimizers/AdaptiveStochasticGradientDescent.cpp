@@ -278,13 +278,15 @@ OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, 
   if (settings.iterations == 0)
     return reportOfNoIteration(cost, position.span());
 
+  OptimizerReport report;
   const auto [steps, usesRandomRegion] = stepSizes(settings, cost, position.span());
+  if ((report.wasStopped = cost.isStopAsked()))
+    return report;
   const bool adaptive = settings.adaptive && !usesRandomRegion;
   if (settings.adaptive && !adaptive)
     cost.log("UseAdaptiveStepSizes is turned off, because UseRandomSampleRegion is set to \"true\".");
   const DecayingGain gain{steps.a, settings.estimation.A, steps.alpha};
 
-  OptimizerReport report;
   report.settings = settingsAsRun(steps, gain.A);
   Buffer<double>&gradient = vectors_.at(0), &previousGradient = vectors_.at(1);
   double time = settings.initialTime;

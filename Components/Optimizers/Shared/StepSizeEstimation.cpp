@@ -128,7 +128,7 @@ GradientPower measureGradients(CostFunction& cost, std::span<const double> posit
     power.usesRandomRegion = cost.setRandomRegion(false);
 
   Buffer<double>&perturbed = vectors[0], &exact = vectors[1], &sampled = vectors[2];
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = 0; i < count && !cost.isStopAsked(); ++i) {
     Draw draw = cost.draw();
     draw.iteration = perturbationDraws + i;
     perturbed.fromHost(context, standardNormalVector(draw, position.size()));

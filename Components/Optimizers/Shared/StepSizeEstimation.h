@@ -49,6 +49,7 @@ struct GradientPower {
 /// Measures gradients at `count` positions drawn from N(position, perturbation^2 I). The error is 0 unless
 /// each iteration draws new samples. Afterwards the samples are those of iteration 0. The first three of
 /// `vectors` are overwritten; they must be as long as the position and lie where the cost has its vectors.
+/// Once the cost's isStopAsked is true no further gradient is measured, and the result means nothing.
 GradientPower measureGradients(CostFunction&, std::span<const double> position, double perturbation,
                                std::size_t count, std::size_t exactGradientSamples,
                                std::span<Buffer<double>> vectors);

@@ -60,6 +60,36 @@ TEST(StageStop, EveryOptimizerEndsAfterTheIterationAtHand)
   }
 }
 
+/// Asks for a stop once gradients are measured to estimate step sizes.
+class StoppingEstimation final : public QuietReporter<2> {
+public:
+  std::atomic<bool> stop{false};
+  std::size_t iterations = 0;
+
+  void info(const std::string& line) override
+  {
+    if (line.find("Sampling gradients") != std::string::npos)
+      stop = true;
+  }
+  void iterationDone(std::size_t, const IterationRecord&, const ReachedChain&) override { ++iterations; }
+};
+
+TEST(StageStop, StepSizesAreNotEstimatedToTheEnd)
+{
+  Context host;
+  StoppingEstimation reporter;
+  DrawnStage<2> input = stageInput<2>({40, 30}, "(NumberOfResolutions 1) (MaximumNumberOfIterations 5) "
+                                                "(NumberOfGradientMeasurements 20000) "
+                                                "(Optimizer \"AdaptiveStochasticGradientDescent\")");
+  input.stop = &reporter.stop;
+
+  const StageResult<2> result = input.run(host, reporter);
+
+  EXPECT_TRUE(result.wasStopped);
+  EXPECT_TRUE(result.levels.empty());
+  EXPECT_EQ(reporter.iterations, 0u);
+}
+
 TEST(StageStop, AStageThatNobodyStopsRunsAllLevels)
 {
   Context host;
