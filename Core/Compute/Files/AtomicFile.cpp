@@ -32,6 +32,16 @@ int syncToDisk(const std::string& path)
   return failure;
 }
 
+/// Whether the limit of open files is reached, which libraries that write do not tell apart.
+bool noFileCanBeOpened()
+{
+  const int file = open("/", O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return errno == EMFILE || errno == ENFILE;
+  close(file);
+  return false;
+}
+
 }
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(path).parent_path().string())
@@ -98,6 +108,9 @@ void AtomicFile::checkRoom(std::size_t byteCount) const
 
 void AtomicFile::fail(const std::string& wrong) const
 {
+  if (noFileCanBeOpened())
+    throw Error(ExitCode::outOfMemory,
+                path_ + ": " + wrong + ". Allowed: a higher limit of open files (ulimit -n).");
   std::error_code failure;
   const fs::space_info space = fs::space(folder_, failure);
   const std::string room =

@@ -36,7 +36,7 @@ public:
   /// Throws Error(unwritableOutput) unless a file of `byteCount` bytes has room.
   void checkRoom(std::size_t byteCount) const;
 
-  /// Throws Error(unwritableOutput) `path: <wrong>. Allowed: ...`, with the room that is left.
+  /// Throws Error(unwritableOutput) `path: <wrong>. Allowed: ...`, or outOfMemory if no file can be opened.
   [[noreturn]] void fail(const std::string& wrong) const;
 
 private:

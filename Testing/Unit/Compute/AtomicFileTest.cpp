@@ -91,6 +91,22 @@ TEST_F(AtomicFileTest, AFullDiskIsAnErrorAndLeavesNothing)
   EXPECT_EQ(folder.entryCount(), 0u);
 }
 
+TEST_F(AtomicFileTest, TheLimitOfOpenFilesIsNoFaultOfThePlace)
+{
+  const std::string path = folder / "a.txt";
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{0, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  const std::string text = testing::errorText([&] { writeTextFile(path, "today\n"); }, ExitCode::outOfMemory);
+  setrlimit(RLIMIT_NOFILE, &before);
+
+  EXPECT_EQ(text, path
+                      + ": cannot be written whole (Too many open files). Allowed: a higher limit of open "
+                        "files (ulimit -n).");
+  EXPECT_EQ(folder.entryCount(), 0u);
+}
+
 TEST_F(AtomicFileTest, AHeaderIsAwayWhileItsDataAreReplaced)
 {
   folder.write("a.mhd", "old header");
