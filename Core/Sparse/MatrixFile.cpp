@@ -38,13 +38,13 @@ MatrixFile readMatrix(const Context& context, const std::string& path)
   case MatrixFormat::binary:
     return readBinaryCsr(context, path);
   case MatrixFormat::metis:
-    return readMetis(context, readText(path));
+    return readMetis(context, readText(path, mostBytesOfMetis));
   case MatrixFormat::edgeList:
     return readEdgeList(context, readText(path));
   case MatrixFormat::matrixMarket:
     break;
   }
-  return readMatrixMarket(context, readText(path));
+  return readMatrixMarket(context, readText(path, mostBytesOfMatrixMarket));
 }
 
 void writeMatrix(const Context& context, const std::string& path, const AnyCsrMatrix& matrix, bool pattern)

@@ -96,19 +96,32 @@ bool isGzip(std::string_view bytes)
   return bytes.starts_with("\x1f\x8b");
 }
 
-Array<char> inflatedGzip(std::string_view bytes, const std::string& where)
+Array<char> inflatedGzip(std::string_view bytes, const std::string& where, const TextLimit& limit)
 {
+  constexpr std::size_t firstBytes = 1 << 20;
   Inflater inflater(bytes, gzipWindow, where);
-  Array<char> result(std::max(statedBytes(bytes), 2 * bytes.size()) + 1);
+  std::optional<double> most;
+  Array<char> result(firstBytes);
   std::size_t size = 0;
   while (true) {
     size += inflater.fill(result.data() + size, result.size() - size);
+    if (!most)
+      most = limit({result.data(), size});
+    const double allowed = most.value_or(freeTextBytes);
+    if (static_cast<double>(size) > allowed)
+      throw Error(ExitCode::unreadableInput,
+                  where + ": it inflates to more than " + std::to_string(size - 1)
+                      + " bytes, and no matrix of its size takes so many. Allowed: at most "
+                      + std::to_string(static_cast<std::size_t>(freeTextBytes) >> 20)
+                      + " MiB of comments and blank lines.");
     if (size < result.size())
       break;
-    requireMemory(2.0 * static_cast<double>(size),
+    const std::size_t wanted = std::max(2 * size, most ? statedBytes(bytes) + 1 : 0);
+    const auto room = static_cast<std::size_t>(std::min(static_cast<double>(wanted), allowed + 1));
+    requireMemory(static_cast<double>(room),
                   where + ": inflated to more than " + std::to_string(size >> 20) + " MiB",
                   "a file that holds less, or more memory");
-    Array<char> larger(2 * size);
+    Array<char> larger(room);
     std::memcpy(larger.data(), result.data(), size);
     result = larger;
   }

@@ -1,3 +1,4 @@
+#include "Core/Sparse/Files/Deflate.h"
 #include "Core/Sparse/Files/MatrixFormats.h"
 #include "Core/Sparse/Files/Triplets.h"
 
@@ -157,7 +158,8 @@ void checkBothNodesAgree(const Context& context, const TextInput& input, const M
   }
 }
 
-MetisHead readMetisHead(const TextInput& input)
+/// Empty if the text ends before the line of sizes.
+std::optional<MetisHead> findMetisHead(const TextInput& input)
 {
   MetisHead head;
   try {
@@ -172,7 +174,7 @@ MetisHead readMetisHead(const TextInput& input)
   } catch (const LineError& error) {
     input.failAt(error.at, error.wrong, error.allowed);
   }
-  input.fail("it ends before the line of sizes", "a line with the numbers of nodes and edges");
+  return std::nullopt;
 }
 
 /// The edges in one piece of an edge list.
@@ -200,7 +202,10 @@ void parseEdge(LineWords& words, Edges& block)
 
 MatrixFile readMetis(const Context& context, const TextInput& input)
 {
-  const MetisHead head = readMetisHead(input);
+  const std::optional<MetisHead> found = findMetisHead(input);
+  if (!found)
+    input.fail("it ends before the line of sizes", "a line with the numbers of nodes and edges");
+  const MetisHead& head = *found;
   const auto blocks = parseNodes(context, input, head);
   std::uint64_t named = 0;
   for (const auto& block : blocks)
@@ -218,6 +223,16 @@ MatrixFile readMetis(const Context& context, const TextInput& input)
   if (head.nodeWeights || head.sizes)
     file.notes.push_back("weights of nodes are no part of a matrix and are left out");
   return file;
+}
+
+std::optional<double> mostBytesOfMetis(const TextInput& firstLines)
+{
+  const std::optional<MetisHead> head = findMetisHead(firstLines);
+  if (!head)
+    return std::nullopt;
+  const double weightsOfNodes = static_cast<double>(head->nodes * (1 + head->nodeWeights + head->sizes));
+  const double neighbours = 2 * static_cast<double>(head->edges) * (1 + head->edgeWeights);
+  return freeTextBytes + textBytesANumber * (weightsOfNodes + neighbours);
 }
 
 MatrixFile readEdgeList(const Context& context, const TextInput& input)

@@ -4,6 +4,7 @@
 #include "Core/Sparse/MatrixFile.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,8 @@ using ByteSink = std::function<void(std::string_view)>;
 /// All are read as general matrices, and general matrices are written. Source: R. F. Boisvert, R. Pozo, K.
 /// Remington: The Matrix Market Exchange Formats, NISTIR 5935, 1996.
 MatrixFile readMatrixMarket(const Context&, const TextInput&);
+/// See BytesByHead; so for METIS graphs.
+std::optional<double> mostBytesOfMatrixMarket(const TextInput& firstLines);
 void writeMatrixMarket(const Context&, const AnyCsrMatrix&, bool pattern, const ByteSink&);
 /// The two parts of such a file, for writing it in ranges of rows: the banner with the line of sizes, and the
 /// entries of some rows, of which the first has number `firstRow` (from 0).
@@ -30,6 +33,7 @@ void writeMatrixMarketRows(const Context&, const AnyCsrMatrix&, bool pattern, st
 /// first line announces weights. Row i of the matrix is node i. Source: G. Karypis: METIS 5 manual, section
 /// 4.1.1.
 MatrixFile readMetis(const Context&, const TextInput&);
+std::optional<double> mostBytesOfMetis(const TextInput& firstLines);
 /// Throws Error(usage) unless the matrix is symmetric, has no entry on the diagonal and, without `pattern`,
 /// only whole values above zero.
 void writeMetis(const Context&, const AnyCsrMatrix&, bool pattern, const std::string& path, const ByteSink&);

@@ -1,3 +1,4 @@
+#include "Core/Sparse/Files/Deflate.h"
 #include "Core/Sparse/Files/MatrixFormats.h"
 #include "Core/Sparse/Files/Triplets.h"
 
@@ -72,7 +73,8 @@ void parseSize(const TextInput& input, std::string_view line, Head& head)
                  "as many rows as columns");
 }
 
-Head parseHead(const TextInput& input)
+/// Empty if the text ends before the line of sizes.
+std::optional<Head> findHead(const TextInput& input)
 {
   const std::string_view text = input.text();
   Head head;
@@ -85,7 +87,7 @@ Head parseHead(const TextInput& input)
       return head;
     }
   }
-  input.fail("it ends before the line of sizes", "a line with the numbers of rows, columns and entries");
+  return std::nullopt;
 }
 
 template <class V>
@@ -157,9 +159,22 @@ MatrixFile readEntries(const Context& context, const TextInput& input, const Hea
 
 MatrixFile readMatrixMarket(const Context& context, const TextInput& input)
 {
-  const Head head = parseHead(input);
-  return head.integer ? readEntries<std::int64_t>(context, input, head)
-                      : readEntries<double>(context, input, head);
+  const std::optional<Head> head = findHead(input);
+  if (!head)
+    input.fail("it ends before the line of sizes", "a line with the numbers of rows, columns and entries");
+  return head->integer ? readEntries<std::int64_t>(context, input, *head)
+                       : readEntries<double>(context, input, *head);
+}
+
+std::optional<double> mostBytesOfMatrixMarket(const TextInput& firstLines)
+{
+  constexpr double numbersAnEntry = 3;
+  if (firstLines.bytes.empty())
+    return std::nullopt;
+  const std::optional<Head> head = findHead(firstLines);
+  if (!head)
+    return std::nullopt;
+  return freeTextBytes + numbersAnEntry * textBytesANumber * static_cast<double>(head->stored);
 }
 
 }

@@ -43,13 +43,13 @@ std::size_t lettersOf(const std::string& type)
   return failure == std::errc() && end == last && count <= most ? count : 0;
 }
 
-NumpyArray readArray(const ZipReader& zip, const std::string& name)
+/// An array of at most `mostNumbers` numbers.
+NumpyArray readArray(const ZipReader& zip, const std::string& name, double mostNumbers)
 {
+  constexpr double mostHeadBytes = 1 << 20, mostBytesANumber = 16;
   const std::string member = name + ".npy";
-  if (!zip.has(member))
-    zip.fail("no member " + member, "what scipy.sparse.save_npz writes");
   NumpyArray array;
-  array.bytes = zip.read(member);
+  array.bytes = zip.read(member, mostHeadBytes + mostBytesANumber * mostNumbers);
   const auto wrong = [&](const std::string& text) {
     zip.fail("member " + member + ": " + text, "a one-dimensional array of numpy");
   };
@@ -118,11 +118,11 @@ void visitNumbers(const ZipReader& zip, const std::string& name, const NumpyArra
              "integers of up to 64 bits, float32, float64 and bool");
 }
 
-/// Reads whole numbers that are not negative: counts and indices.
+/// Reads at most `most` whole numbers that are not negative: counts and indices.
 template <class To>
-Array<To> readIndices(const ZipReader& zip, const std::string& name)
+Array<To> readIndices(const ZipReader& zip, const std::string& name, double most)
 {
-  const NumpyArray array = readArray(zip, name);
+  const NumpyArray array = readArray(zip, name, most);
   Array<To> result(array.count);
   visitNumbers(zip, name, array, [&]<class T>(const T* numbers) {
     for (std::size_t i = 0; i < array.count; ++i) {
@@ -155,7 +155,7 @@ Array<V> readValues(const ZipReader& zip, const NumpyArray& array)
 
 std::string formatName(const ZipReader& zip)
 {
-  const NumpyArray array = readArray(zip, "format"); // bytes, or UTF-32 in files by old versions of SciPy
+  const NumpyArray array = readArray(zip, "format", 0); // bytes, or UTF-32 in files by old versions of SciPy
   const std::size_t step = array.type[1] == 'U' ? 4 : 1, length = lettersOf(array.type);
   std::string name;
   for (std::size_t i = 0; i < length && array.count > 0 && array.data()[i * step] != '\0'; ++i)
@@ -163,12 +163,56 @@ std::string formatName(const ZipReader& zip)
   return name;
 }
 
+void requireMembers(const ZipReader& zip, std::initializer_list<const char*> names)
+{
+  for (const char* name : names)
+    if (!zip.has(std::string(name) + ".npy"))
+      zip.fail("no member " + std::string(name) + ".npy", "what scipy.sparse.save_npz writes");
+}
+
+/// Where the entries are, for any type of values. Each array is read once the arrays before it tell how long
+/// it can be: a few bytes inflate to a thousand times as many.
+struct Places {
+  std::string format;
+  std::size_t rows = 0, columns = 0; // of csc those of the transposed matrix
+  Array<std::uint64_t> rowStart;     // not of coo
+  Array<std::uint32_t> row, column;  // rows of coo alone
+};
+
+Places readPlaces(const ZipReader& zip)
+{
+  requireMembers(zip, {"data", "shape", "format"});
+  const Array<std::uint32_t> shape = readIndices<std::uint32_t>(zip, "shape", 2);
+  if (shape.size() != 2)
+    zip.fail("member shape.npy: " + std::to_string(shape.size()) + " lengths", "two: rows and columns");
+  Places places;
+  places.format = formatName(zip);
+  if (places.format != "csr" && places.format != "csc" && places.format != "coo")
+    zip.fail("the format \"" + places.format + "\" is not read",
+             "csr, csc or coo; tocsr() of SciPy makes the first of all others");
+  const bool byColumns = places.format == "csc";
+  places.rows = shape[byColumns ? 1 : 0];
+  places.columns = shape[byColumns ? 0 : 1];
+  if (places.format == "coo") {
+    requireMembers(zip, {"row", "col"});
+    const auto most = static_cast<double>(
+        std::min({zip.bytesOf("row.npy"), zip.bytesOf("col.npy"), zip.bytesOf("data.npy")}));
+    places.row = readIndices<std::uint32_t>(zip, "row", most);
+    places.column = readIndices<std::uint32_t>(zip, "col", most);
+    return places;
+  }
+  requireMembers(zip, {"indptr", "indices"});
+  places.rowStart = readIndices<std::uint64_t>(zip, "indptr", static_cast<double>(places.rows) + 1);
+  const double entries = places.rowStart.empty() ? 0 : static_cast<double>(*(places.rowStart.end() - 1));
+  places.column = readIndices<std::uint32_t>(zip, "indices", entries);
+  return places;
+}
+
 template <class V>
 MatrixFile fromCoordinates(const Context& context, const ZipReader& zip, const std::string& path,
-                           std::size_t rows, std::size_t columns, const Array<V>& values)
+                           const Places& places, const Array<V>& values)
 {
-  const Array<std::uint32_t> row = readIndices<std::uint32_t>(zip, "row"),
-                             column = readIndices<std::uint32_t>(zip, "col");
+  const auto& [format, rows, columns, rowStart, row, column] = places;
   if (row.size() != column.size() || row.size() != values.size())
     zip.fail(std::to_string(row.size()) + " rows, " + std::to_string(column.size()) + " columns and "
                  + std::to_string(values.size()) + " values",
@@ -198,14 +242,14 @@ void checkColumns(const ZipReader& zip, const MatrixPattern& matrix)
 /// Builds a matrix from the arrays of csr. SciPy allows rows that have a column twice; their values are
 /// added.
 template <class V>
-MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::string& path, std::size_t rows,
-                    std::size_t columns, const Array<V>& values)
+MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::string& path,
+                    const Places& places, const Array<V>& values)
 {
   CsrMatrix<V> matrix;
-  matrix.rows = rows;
-  matrix.columns = columns;
-  matrix.rowStart = readIndices<std::uint64_t>(zip, "indptr");
-  matrix.column = readIndices<std::uint32_t>(zip, "indices");
+  matrix.rows = places.rows;
+  matrix.columns = places.columns;
+  matrix.rowStart = places.rowStart;
+  matrix.column = places.column;
   matrix.value = values;
   try {
     return {checkMatrix(context, matrix, path) ? matrix : withSortedRows(context, matrix)};
@@ -217,31 +261,25 @@ MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::str
   }
   checkColumns(zip, matrix);
   TripletBlock<V> block{{}, matrix.column.toVector(), matrix.value.toVector()};
-  for (std::size_t row = 0; row < rows; ++row)
+  for (std::size_t row = 0; row < places.rows; ++row)
     block.row.insert(block.row.end(), matrix.rowEntries(row), static_cast<std::uint32_t>(row));
-  auto [joined, duplicates] = matrixFromTriplets<V>(context, rows, columns, {std::move(block)}, path);
+  auto [joined, duplicates] =
+      matrixFromTriplets<V>(context, places.rows, places.columns, {std::move(block)}, path);
   return {std::move(joined), false, duplicates};
 }
 
 template <class V>
-MatrixFile readAs(const Context& context, const ZipReader& zip, const std::string& path,
+MatrixFile readAs(const Context& context, const ZipReader& zip, const std::string& path, const Places& places,
                   const NumpyArray& data)
 {
-  const Array<std::uint32_t> shape = readIndices<std::uint32_t>(zip, "shape");
-  if (shape.size() != 2)
-    zip.fail("member shape.npy: " + std::to_string(shape.size()) + " lengths", "two: rows and columns");
-  const std::string format = formatName(zip);
-  if (format == "csr")
-    return fromRows<V>(context, zip, path, shape[0], shape[1], readValues<V>(zip, data));
-  if (format == "coo")
-    return fromCoordinates<V>(context, zip, path, shape[0], shape[1], readValues<V>(zip, data));
-  if (format != "csc")
-    zip.fail("the format \"" + format + "\" is not read",
-             "csr, csc or coo; tocsr() of SciPy makes the first of all others");
-  MatrixFile columns = fromRows<V>(context, zip, path, shape[1], shape[0], readValues<V>(zip, data));
-  columns.matrix = transposed(context, std::get<CsrMatrix<V>>(columns.matrix));
-  columns.notes.push_back("the format csc (by columns) was turned into rows");
-  return columns;
+  if (places.format == "coo")
+    return fromCoordinates<V>(context, zip, path, places, readValues<V>(zip, data));
+  MatrixFile read = fromRows<V>(context, zip, path, places, readValues<V>(zip, data));
+  if (places.format == "csr")
+    return read;
+  read.matrix = transposed(context, std::get<CsrMatrix<V>>(read.matrix));
+  read.notes.push_back("the format csc (by columns) was turned into rows");
+  return read;
 }
 
 std::string arrayHead(const std::string& type, const std::string& shape)
@@ -267,14 +305,15 @@ void addArray(ZipWriter& zip, const std::string& name, const std::string& type, 
 MatrixFile readNpz(const Context& context, const std::string& path)
 {
   const ZipReader zip(path);
-  const NumpyArray data = readArray(zip, "data");
+  const Places places = readPlaces(zip);
+  const NumpyArray data = readArray(zip, "data", static_cast<double>(places.column.size()));
   const char kind = data.type[1];
   if (kind == 'c')
     zip.fail("its numbers are complex", "real numbers and integers");
   if (kind == 'f' && data.type.substr(2) == "4")
-    return readAs<float>(context, zip, path, data);
-  return kind == 'f' ? readAs<double>(context, zip, path, data)
-                     : readAs<std::int64_t>(context, zip, path, data);
+    return readAs<float>(context, zip, path, places, data);
+  return kind == 'f' ? readAs<double>(context, zip, path, places, data)
+                     : readAs<std::int64_t>(context, zip, path, places, data);
 }
 
 void writeNpz(const AnyCsrMatrix& any, const ByteSink& sink)

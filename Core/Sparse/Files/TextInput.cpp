@@ -67,7 +67,7 @@ void TextInput::fail(const std::string& wrong, const std::string& allowed) const
   throw Error(ExitCode::unreadableInput, path + ": " + wrong + ". Allowed: " + allowed + ".");
 }
 
-TextInput readText(const std::string& path)
+TextInput readText(const std::string& path, const BytesByHead& mostBytes)
 {
   TextInput input;
   input.path = path == "-" ? "stdin" : path;
@@ -79,8 +79,15 @@ TextInput readText(const std::string& path)
   }
   if (input.bytes.empty())
     input.fail("there is nothing in it", "a matrix");
-  if (isGzip(input.text()))
-    input.bytes = inflatedGzip(input.text(), input.path);
+  if (!isGzip(input.text()))
+    return input;
+  input.bytes = inflatedGzip(input.text(), input.path, [&](std::string_view first) -> std::optional<double> {
+    constexpr double largestRatio = 64; // lines that all differ are compressed to no less than a tenth
+    if (!mostBytes)
+      return freeTextBytes + largestRatio * static_cast<double>(input.bytes.size());
+    first = first.substr(0, first.rfind('\n') + 1);
+    return mostBytes({input.path, std::vector<char>(first.begin(), first.end())});
+  });
   return input;
 }
 

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,8 +26,16 @@ struct TextInput {
   [[noreturn]] void fail(const std::string& wrong, const std::string& allowed) const;
 };
 
-/// Maps a file or, for "-", reads standard input, and inflates gzip data. Throws Error(unreadableInput).
-TextInput readText(const std::string& path);
+/// The most bytes that a text may have whose first lines are given; empty if these do not tell it yet.
+/// Throws Error(unreadableInput) for lines that are wrong.
+using BytesByHead = std::function<std::optional<double>(const TextInput& firstLines)>;
+/// More than a number takes in a text, with the blanks around it.
+constexpr double textBytesANumber = 64;
+
+/// Maps a file or, for "-", reads standard input, and inflates gzip data. Throws Error(unreadableInput), also
+/// for gzip data that inflate to more than their head tells or, without `mostBytes`, to far more than such
+/// texts do.
+TextInput readText(const std::string& path, const BytesByHead& mostBytes = {});
 
 /// An error in the line that `at` points into. forEachPiece and parseLines turn it into an Error.
 struct LineError {

@@ -110,9 +110,12 @@ void ZipReader::readDirectory()
   }
 }
 
-Array<char> ZipReader::read(const std::string& name) const
+Array<char> ZipReader::read(const std::string& name, double most) const
 {
   const Member& member = members_.at(name);
+  if (static_cast<double>(member.bytes) > most)
+    fail("member " + name + " has " + std::to_string(member.bytes) + " bytes",
+         "at most " + std::to_string(static_cast<std::uint64_t>(most)) + " beside the other members");
   if (number(member.start, 4) != localMark)
     fail("member " + name + " is not where the directory says", "a whole zip file");
   const std::uint64_t start =

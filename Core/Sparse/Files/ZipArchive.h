@@ -19,9 +19,11 @@ public:
   explicit ZipReader(const std::string& path);
 
   bool has(const std::string& name) const { return members_.count(name) > 0; }
-  /// The inflated bytes of a member. Throws Error(unreadableInput) if the CRC-32 is another or the member is
-  /// cut off.
-  Array<char> read(const std::string& name) const;
+  /// The length of a member, inflated, as the directory tells it.
+  std::uint64_t bytesOf(const std::string& name) const { return members_.at(name).bytes; }
+  /// The inflated bytes of a member. Throws Error(unreadableInput) if there are more of them than `most`, the
+  /// CRC-32 is another or the member is cut off.
+  Array<char> read(const std::string& name, double most) const;
   [[noreturn]] void fail(const std::string& wrong, const std::string& allowed) const;
 
 private:

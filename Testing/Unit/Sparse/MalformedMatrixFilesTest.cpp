@@ -262,6 +262,35 @@ TEST_F(MalformedMatrixFilesTest, TheNameOfAFileIsNoMessageAboutIt)
   EXPECT_EQ(found.find("column"), std::string::npos) << found;
 }
 
+/// A .npz archive whose data have more bytes than its other members give room for.
+std::string archiveWithLongData(const char* format, bool withPlaces)
+{
+  const std::vector<std::int8_t> large(2 << 20);
+  std::string bytes;
+  ZipWriter zip([&](std::string_view piece) { bytes += piece; });
+  addNumpy<std::array<char, 3>>(zip, "format", "|S3", {{format[0], format[1], format[2]}});
+  addNumpy<std::int64_t>(zip, "shape", "<i8", {1, 1});
+  for (const char* name : {"indices", "row", "col"})
+    if (withPlaces)
+      addNumpy<std::int64_t>(zip, name, "<i8", {0});
+  if (withPlaces)
+    addNumpy<std::int64_t>(zip, "indptr", "<i8", {0, 1});
+  addNumpy(zip, "data", "|i1", large);
+  zip.finish();
+  return bytes;
+}
+
+TEST_F(MalformedMatrixFilesTest, NoMemberIsInflatedThatIsTooLongForTheOthers)
+{
+  for (const char* format : {"csr", "csc", "coo"}) {
+    EXPECT_TRUE(testing::contains(complaint("a.npz", archiveWithLongData(format, true)),
+                                  ": member data.npy has 2097"))
+        << format;
+    EXPECT_TRUE(testing::contains(complaint("a.npz", archiveWithLongData(format, false)), ": no member "))
+        << format;
+  }
+}
+
 TEST_F(MalformedMatrixFilesTest, DamagedArchivesAreTold)
 {
   writeMatrix(context, folder / "whole.npz", testing::randomMatrix(20, 20, 5, 1));
