@@ -219,6 +219,8 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   PointPairs<D> points = loadPoints<D>(options, headers, log);
   const std::shared_ptr<const TransformChain<D>> initial = readInitial<D>(registry, options, log);
   checkItkFiles<D>(stages, initial.get());
+  if (!options.outputFolder.empty())
+    checkDiskRoom<D>(stages, options.outputFolder, headers, log);
   Run<D> run{registry, options, folder, log, {}, initial, initial, options.initialTransform, summary};
   const std::size_t pointPairs = points.fixedMm.size();
   if (options.checkOnly) {

@@ -1,12 +1,16 @@
 #include "Tools/Register/StageCheck.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/DiskRoom.h"
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/Memory/Memory.h"
+#include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/TransformFiles/ItkTransformCheck.h"
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Tools/Register/InverseResults.h"
 #include "Tools/Register/OutputNames.h"
+#include "Tools/Register/StageOutputs.h"
 
 #include <algorithm>
 
@@ -176,6 +180,30 @@ CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& opti
 }
 
 template <int D>
+void checkDiskRoom(std::span<const CheckedStage<D>> stages, const std::string& folder,
+                   const InputHeaders& headers, RunLog& log)
+{
+  const double voxels = extentCount(headers.fixed.front().size);
+  std::vector<ResultToWrite> results;
+  for (const CheckedStage<D>& stage : stages) {
+    const ResultImageSettings& result = stage.resampler->resultImage();
+    const auto add = [&](const std::string& suffix) {
+      const std::string name =
+          folder + "/" + result.name + "." + std::to_string(stage.number) + suffix + "." + result.format;
+      results.push_back({filesOfResult(name), voxels * static_cast<double>(pixelTypeSize(result.pixelType)),
+                         formatCompresses(result.format, result.compress)});
+    };
+    for (std::size_t level = 0; level < stage.prepared.parameters.levelCount(); ++level)
+      if (stage.resampler->writesResultAfterLevel(level))
+        add(levelSuffix(level));
+    if (stage.resampler->writesFinalResult())
+      add("");
+  }
+  if (const std::string warning = requireDiskRoom("-out: " + folder, folder, results); !warning.empty())
+    log.warning(warning);
+}
+
+template <int D>
 void checkItkFiles(std::span<const CheckedStage<D>> stages, const TransformChain<D>* initial)
 {
   std::vector<Link<D>> chain;
@@ -203,6 +231,10 @@ void checkItkFiles(std::span<const CheckedStage<D>> stages, const TransformChain
   }
 }
 
+template void checkDiskRoom<2>(std::span<const CheckedStage<2>>, const std::string&, const InputHeaders&,
+                               RunLog&);
+template void checkDiskRoom<3>(std::span<const CheckedStage<3>>, const std::string&, const InputHeaders&,
+                               RunLog&);
 template void checkItkFiles<2>(std::span<const CheckedStage<2>>, const TransformChain<2>*);
 template void checkItkFiles<3>(std::span<const CheckedStage<3>>, const TransformChain<3>*);
 template CheckedStage<2> checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t,

@@ -53,6 +53,12 @@ template <int D>
 CheckedStage<D> checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t number,
                            const InputHeaders&, const InputFiles&, RunLog&);
 
+/// Throws Error(unwritableOutput) if the result images of the stages surely take more than what is free where
+/// `folder` is or will be; warns if they may.
+template <int D>
+void checkDiskRoom(std::span<const CheckedStage<D>> stages, const std::string& folder, const InputHeaders&,
+                   RunLog&);
+
 /// Throws Error(usage) if a stage is to write a transform to a file of ITK that cannot hold it. `initial` is
 /// the transform of -t0; null: none.
 template <int D>

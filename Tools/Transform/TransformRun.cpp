@@ -19,6 +19,7 @@
 #include "Tools/Transform/Determinants.h"
 #include "Tools/Transform/NamedImages.h"
 #include "Tools/Transform/OutputFields.h"
+#include "Tools/Transform/ResultCheck.h"
 #include "Tools/Transform/TransformDescription.h"
 #include "Tools/Transform/TransformDevice.h"
 #include "Tools/Transform/TransformInputs.h"
@@ -205,30 +206,6 @@ void checkMethods(const Run<D>& run)
                     + ": not used, fields are evaluated by points: " + run.methods.whyByPoints() + ".");
 }
 
-/// Checks before any work that the format of the results can hold them.
-template <int D>
-void checkFormats(const Run<D>& run)
-{
-  const std::string format = run.result().format;
-  if (!run.options.images.empty())
-    run.resampler->warnOfPixelType();
-  try {
-    if (!run.options.images.empty())
-      checkWritable(format, D, run.result().pixelType);
-    if (run.options.field)
-      checkWritable(format, D, PixelType::float32, D);
-    if (run.options.determinants)
-      checkWritable(format, D, PixelType::float32);
-    if (run.options.matrices)
-      checkWritable(format, D, PixelType::float32, D * D);
-  } catch (const Error& error) {
-    throw Error(ExitCode::usage, run.parameters.where("ResultImageFormat") + ": " + error.what());
-  }
-  if (const std::string lost = geometryLostBy(format, D); !lost.empty())
-    run.log.warning(run.parameters.where("ResultImageFormat") + ": this format does not keep the " + lost
-                    + " of an image.");
-}
-
 template <int D>
 void logRootsOnGrid(const Run<D>& run)
 {
@@ -392,7 +369,7 @@ int transformAll(const Registry& registry, const TransformOptions& options, cons
 {
   Run<D> run = prepare<D>(registry, options, folder, std::move(inputs), record, log);
   checkMethods(run);
-  checkFormats(run);
+  checkResults<D>({options, *run.resampler, run.parameters, run.file.output, folder, run.tasks}, log);
   if (!options.write.empty())
     checkOutput(outputOf(run));
   if (options.nonlinear)

@@ -132,6 +132,15 @@ void checkWritable(const std::string& format, int dimension, PixelType type, int
   }
 }
 
+bool formatCompresses(const std::string& format, bool asked)
+{
+  const auto isOneOf = [&](std::initializer_list<const char*> names) {
+    return std::ranges::find(names, format) != names.end();
+  };
+  return isOneOf({"nii.gz", "gipl.gz", "png", "jpg", "jpeg", "dcm"})
+         || (asked && !isOneOf({"nii", "hdr", "img", "gipl", "bmp"}));
+}
+
 bool formatHolds(const std::string& format, PixelType type)
 {
   const Format* known = find(format);

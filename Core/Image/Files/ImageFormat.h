@@ -25,6 +25,9 @@ void checkWritable(const std::string& format, int dimension, PixelType type, int
 /// Whether files of this format can hold voxels of this type.
 bool formatHolds(const std::string& format, PixelType type);
 
+/// Whether files of this format are smaller than their voxels: always, or if the user asks for compression.
+bool formatCompresses(const std::string& format, bool asked);
+
 /// Text for a warning: the part of an image's geometry that the format does not store, such as "origin and
 /// direction". Empty if it stores all.
 std::string geometryLostBy(const std::string& format, int dimension);
