@@ -1,9 +1,9 @@
 #include "Tools/Batch/ImageTask.h"
 
+#include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"
 
 #include <filesystem>
-#include <system_error>
 
 namespace tessera {
 
@@ -24,7 +24,7 @@ std::string imageStem(const std::string& path)
   const std::string format = formatOf(name);
   if (!format.empty())
     name.resize(name.size() - format.size() - 1);
-  else if (std::error_code ignored; !fs::is_directory(whole, ignored))
+  else if (!dicomPlace(whole))
     name = fs::path(name).stem().string();
   return name;
 }

@@ -21,8 +21,8 @@ struct ImageTask {
 /// The header of the task's image, read at the first call. Throws as readImageHeader.
 const ImageHeader& headerOf(ImageTask&);
 
-/// The file name without folder and format: "a/b.c/brain.1.nii.gz" gives "brain.1". For a folder its own
-/// name.
+/// The file name without folder and format: "a/b.c/brain.1.nii.gz" gives "brain.1". For a folder and for
+/// a DICOM series in one its whole name.
 std::string imageStem(const std::string& path);
 
 }

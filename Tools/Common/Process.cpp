@@ -241,7 +241,7 @@ std::vector<Option> readingOptionsOfImages()
   Option series =
       ownOption("series", "NAME",
                 "UID or description of the DICOM series to read from a folder with several; may be "
-                "repeated, for several folders");
+                "repeated, for several folders; FOLDER/NAME in place of the folder names it for one image");
   series.repeatable = true;
   return {
       series,

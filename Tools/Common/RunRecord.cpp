@@ -1,6 +1,7 @@
 #include "Tools/Common/RunRecord.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Image/Files/Sha256.h"
 #include "Core/Parameters/ParameterText.h"
@@ -114,6 +115,11 @@ InputDigest digestOf(const RunInput& input, const FileDigest& digestOfOne)
       digest.sha256 = digestOfOne(input.files.front());
     else if (!input.files.empty())
       digest.sha256 = digestOfSeveral(input.files, digestOfOne);
+    if (const auto dicom = dicomPlace(input.path); dicom && !dicom->series.empty()) {
+      Sha256 sha; // the folder may hold other series
+      sha.add(digest.sha256 + " series " + dicom->series + "\n");
+      digest.sha256 = sha.hexadecimal();
+    }
   } catch (const Error&) { // the run itself tells what is wrong with this input
     digest.sha256.clear();
   }

@@ -1,6 +1,7 @@
 #include "Core/Image/Files/DicomSeries.h"
 
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Parameters/ParameterText.h"
@@ -119,32 +120,30 @@ void describe(std::vector<Series>& all)
   }
 }
 
-/// The one that the user named among several.
-const Series& chosenSeries(const std::string& folder, const std::vector<Series>& all)
+/// The one that the user named among several, in the path or by --series.
+const Series& chosenSeries(const std::string& path, const DicomPlace& place, const std::vector<Series>& all)
 {
+  const std::vector<std::string>& options = readingOptions().dicomSeries;
+  const std::vector<std::string> names = place.series.empty() ? options : std::vector{place.series};
   const Series* chosen = nullptr;
   std::size_t matching = 0;
   std::string list;
   for (const Series& series : all) {
     list += "\n  " + series.shown;
-    if (std::ranges::any_of(readingOptions().dicomSeries,
-                            [&](const std::string& name) { return series.isCalled(name); })) {
+    if (std::ranges::any_of(names, [&](const std::string& name) { return series.isCalled(name); })) {
       chosen = &series;
       ++matching;
     }
   }
   if (matching != 1)
-    failToRead(folder,
-               "the folder holds " + std::to_string(all.size()) + " DICOM series"
-                   + (readingOptions().dicomSeries.empty()
-                          ? ""
-                          : ", --series names " + std::to_string(matching) + " of them"),
-               "--series with the UID or the description of one of them"
-                   + std::string(matching > 1
-                                     ? "; for two series of one folder, a folder for each with links "
-                                       "to its files"
-                                     : "")
-                   + ". The series are:" + list);
+    failToRead(path,
+               (place.series.empty() ? "the" : "there is no such file, and its")
+                   + std::string(" folder holds ") + std::to_string(all.size()) + " DICOM series"
+                   + (names.empty() ? ""
+                                    : (place.series.empty() ? ", --series names " : ", the name is that of ")
+                                          + std::to_string(matching) + " of them"),
+               "--series with the UID or the description of one of them, or " + place.folder
+                   + "/ and that name in place of the folder, for this image alone. The series are:" + list);
   return *chosen;
 }
 
@@ -289,9 +288,7 @@ void checkOtherFiles(const std::string& folder, const std::vector<Series>& all)
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const std::string path = entry.path().string();
-    constexpr std::streamoff preamble = 128;
-    if (known.contains(entry.path().filename()) || !entry.is_regular_file(ignored)
-        || (!hasEnding(path, ".dcm") && bytesOfFile(path, preamble, 4) != "DICM"))
+    if (known.contains(entry.path().filename()) || !entry.is_regular_file(ignored) || !mayBeDicom(path))
       continue;
     gdcm::Reader reader;
     reader.SetFileName(path.c_str());
@@ -309,19 +306,22 @@ void quietenGdcm()
   gdcm::Trace::ErrorOff();
 }
 
-DicomSeries dicomSeriesOf(const std::string& folder)
+DicomSeries dicomSeriesOf(const std::string& path)
 {
+  const DicomPlace place = dicomPlace(path).value_or(DicomPlace{path, ""});
+  const std::string& folder = place.folder;
   std::vector<Series> all = seriesIn(folder);
   if (all.empty())
     failToRead(folder, "the folder holds no DICOM images",
                "an image file, or a folder with one DICOM series");
   checkOtherFiles(folder, all);
   const std::vector<std::string>& names = readingOptions().dicomSeries;
-  if (all.size() > 1 || !names.empty())
+  const bool isNamed = !place.series.empty();
+  if (all.size() > 1 || !names.empty() || isNamed)
     describe(all);
-  const Series& series = all.size() == 1 ? all.front() : chosenSeries(folder, all);
+  const Series& series = all.size() == 1 && !isNamed ? all.front() : chosenSeries(path, place, all);
   DicomSeries stack = stackOf(folder, series.files);
-  if (!names.empty()
+  if (!names.empty() && !isNamed
       && std::ranges::none_of(names, [&](const std::string& name) { return series.isCalled(name); }))
     stack.note = folder + ": its only series is none of --series: " + series.shown;
   return stack;

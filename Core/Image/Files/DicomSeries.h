@@ -13,10 +13,10 @@ struct DicomSeries {
   std::string note;                // for the user; mostly empty
 };
 
-/// The series in a folder that has one, or that ReadingOptions::dicomSeries names. Throws
-/// Error(unreadableInput): no series, several of which none is named, or slices that are missing, unless
+/// The series that is meant by a path for which there is a dicomPlace. Throws Error(unreadableInput): no
+/// series, several of which none is named, or slices that are missing, unless
 /// ReadingOptions::allowMissingSlices.
-DicomSeries dicomSeriesOf(const std::string& folder);
+DicomSeries dicomSeriesOf(const std::string& path);
 
 /// Turns off the lines that GDCM writes to the terminal about files that it reads.
 void quietenGdcm();

@@ -3,6 +3,7 @@
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/ImageFormat.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -17,17 +18,41 @@ std::vector<std::string> slicesIn(const std::string& folder)
   std::vector<std::string> files;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
-    if (hasEnding(entry.path().string(), ".dcm"))
+    if (entry.is_regular_file(ignored) && mayBeDicom(entry.path().string()))
       files.push_back(entry.path().string());
   return files;
 }
 
 }
 
+bool mayBeDicom(const std::string& path)
+{
+  constexpr std::streamoff preamble = 128;
+  return hasEnding(path, ".dcm") || bytesOfFile(path, preamble, 4) == "DICM";
+}
+
+std::optional<DicomPlace> dicomPlace(const std::string& path)
+{
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored))
+    return DicomPlace{path, ""};
+  const fs::path folder = fs::path(path).parent_path(), name = fs::path(path).filename();
+  if (folder.empty() || name.empty() || fs::exists(fs::symlink_status(path, ignored))
+      || !fs::is_directory(folder, ignored))
+    return std::nullopt;
+  const fs::directory_iterator entries(folder, ignored);
+  if (std::none_of(begin(entries), end(entries), [](const fs::directory_entry& entry) {
+        std::error_code unreadable;
+        return entry.is_regular_file(unreadable) && mayBeDicom(entry.path().string());
+      }))
+    return std::nullopt;
+  return DicomPlace{folder.string(), name.string()};
+}
+
 std::vector<std::string> filesOfImage(const std::string& path)
 {
-  if (std::error_code ignored; fs::is_directory(path, ignored))
-    return slicesIn(path);
+  if (const std::optional<DicomPlace> dicom = dicomPlace(path))
+    return slicesIn(dicom->folder);
   std::vector<std::string> files{path};
   if (std::error_code ignored;
       !fs::is_regular_file(path, ignored)) // opening a pipe would wait for its writer

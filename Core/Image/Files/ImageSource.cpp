@@ -4,6 +4,7 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Files/ImageProcess.h"
@@ -364,8 +365,7 @@ std::unique_ptr<ImageSource> openImageHere(const std::string& path)
   std::error_code ignored;
   if (fs::is_fifo(path, ignored) || fs::is_socket(path, ignored) || fs::is_character_file(path, ignored))
     failToRead(path, "this is no file but a pipe, which cannot be read at any place", "an image file");
-  std::unique_ptr<ImageSource> source =
-      fs::is_directory(path, ignored) ? openDicomFolder(path) : openFile(path);
+  std::unique_ptr<ImageSource> source = dicomPlace(path) ? openDicomFolder(path) : openFile(path);
   checkGeometry(source->header());
   return source;
 }

@@ -132,10 +132,11 @@ TEST_F(DicomFolder, SeveralSeriesAreRefusedAndListed)
   const std::string message = testing::messageOf([&] { load(); });
 
   EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
-  EXPECT_TRUE(
-      message.starts_with(folder.path()
-                          + ": the folder holds 2 DICOM series. Allowed: --series with the UID or the "
-                            "description of one of them. The series are:"))
+  EXPECT_TRUE(message.starts_with(
+      folder.path()
+      + ": the folder holds 2 DICOM series. Allowed: --series with the UID or the "
+        "description of one of them, or "
+      + folder.path() + "/ and that name in place of the folder, for this image alone. The series are:"))
       << message;
   for (const char* line : {"\n  \"Thorax 1\", CT, 4 x 3 x 2 voxels, series 1.2.826.0.1.3680043.2.1125.1.1",
                            "\n  \"Thorax 2\", CT, 4 x 3 x 1 voxels, series 1.2.826.0.1.3680043.2.1125.1.2"})
@@ -159,10 +160,37 @@ TEST_F(DicomFolder, ASeriesIsChosenByItsDescriptionOrItsUid)
     const std::string message = testing::messageOf([&] { load(); });
     EXPECT_NE(message.find(", --series names " + std::string(names.size() == 1 ? "0" : "2") + " of them"),
               std::string::npos);
-    EXPECT_EQ(message.find("a folder for each with links to its files") != std::string::npos,
-              names.size() == 2)
-        << message;
   }
+}
+
+TEST_F(DicomFolder, APathNamesASeriesForOneImage)
+{
+  writeSlice(folder / "a.dcm", 0, 1, "1");
+  writeSlice(folder / "b.dcm", 3, 2, "1");
+  writeSlice(folder / "c.dcm", 0, 3, "2");
+  setReadingOptions({{"Thorax 1"}, false, {}}); // holds for folders alone
+  const std::string uid = "1.2.826.0.1.3680043.2.1125.1.2";
+
+  EXPECT_EQ(readImage<3>(folder / "Thorax 1", notes).image.geometry.size[2], 2u);
+  EXPECT_EQ(readImage<3>(folder / "Thorax 2", notes).image.voxels[0], 300);
+  EXPECT_EQ(readImage<3>(folder / uid, notes).image.voxels[0], 300);
+  EXPECT_EQ(readImage<3>(folder / "c.dcm", notes).image.voxels[0], 300); // a file is that file
+  EXPECT_TRUE(notes.empty());
+
+  const std::string wrong = folder / "Thorax 3";
+  EXPECT_TRUE(testing::messageOf([&] { readImage<3>(wrong, notes); })
+                  .starts_with(wrong
+                               + ": there is no such file, and its folder holds 2 DICOM series, the name is "
+                                 "that of 0 of them. Allowed: --series"));
+}
+
+TEST_F(DicomFolder, TheOnlySeriesIsNotTakenForAnother)
+{
+  writeSlice(folder / "a.dcm", 0, 1, "1");
+
+  EXPECT_EQ(readImage<3>(folder / "Thorax 1", notes).image.voxels[0], 100);
+  EXPECT_EQ(testing::exitCodeOf([&] { readImage<3>(folder / "Thorax 2", notes); }),
+            ExitCode::unreadableInput);
 }
 
 TEST_F(DicomFolder, AMissingSliceIsAnErrorThatNamesTheGap)
