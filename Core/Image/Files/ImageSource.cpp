@@ -178,9 +178,15 @@ bool isPicture(const itk::ImageIOBase& io)
 ImageHeader withGivenSpacing(ImageHeader header, const itk::ImageIOBase& io)
 {
   const std::vector<double>& given = readingOptions().pixelSpacingMm;
-  if (!given.empty() && isPicture(io))
+  if (!given.empty() && isPicture(io)) {
+    if (given.size() > 1 && given.size() != header.spacingMm.size())
+      failToRead(header.path,
+                 "it has " + std::to_string(header.spacingMm.size()) + " axes, and --pixel-spacing "
+                     + std::to_string(given.size()) + " numbers",
+                 "one number for all axes, or one for each");
     for (std::size_t axis = 0; axis < header.spacingMm.size(); ++axis)
-      header.spacingMm[axis] = given[std::min(axis, given.size() - 1)];
+      header.spacingMm[axis] = given[given.size() == 1 ? 0 : axis];
+  }
   return header;
 }
 
