@@ -88,14 +88,17 @@ public:
                                       : "";
   }
 
-  /// The position of the voxels in their file, before compression. They follow the header if the stated
-  /// position lies inside it or is not a number.
+  float statedOffset() const { return floatAt(108); }
+  /// Whether the voxels are said to begin inside the header of their own file. The standard has them begin at
+  /// byte 352 then, and the library takes them from byte 348 on.
+  bool beginsInsideHeader() const
+  {
+    return isOneFile() && !(statedOffset() >= static_cast<float>(byteCount));
+  }
+  /// The position of the voxels in their file, before compression. Only if not beginsInsideHeader().
   std::uint64_t firstVoxel() const
   {
-    const float offset = floatAt(108);
-    const std::uint64_t least = isOneFile() ? byteCount : 0;
-    return offset > static_cast<float>(least) ? static_cast<std::uint64_t>(std::min(offset, farOffset))
-                                              : least;
+    return statedOffset() > 0 ? static_cast<std::uint64_t>(std::min(statedOffset(), farOffset)) : 0;
   }
 
   /// Length of the file that holds the voxels, before compression.
@@ -104,7 +107,7 @@ public:
   /// The place of the voxels, for a file with one volume of scalars, or of vectors that are not scaled.
   std::optional<VoxelPlace> plainVoxels(const std::string& path) const
   {
-    if (!isOneFile() || axes() < 1 || axes() > maxAxes)
+    if (!isOneFile() || beginsInsideHeader() || axes() < 1 || axes() > maxAxes)
       return std::nullopt;
     const std::optional<PixelType> type = pixelType();
     const ValueScaling scaling = valueScaling();
@@ -294,6 +297,11 @@ bool checkNiftiFile(const std::string& path)
   if (header.isCompressed() && !hasEnding(headerPath.string(), ".gz"))
     failToRead(path, "it is compressed, which its library sees only by a name that ends in .gz",
                "such a name");
+  if (header.beginsInsideHeader())
+    failToRead(path,
+               "its voxels are said to begin at byte " + shortText(header.statedOffset())
+                   + " (vox_offset), inside its header",
+               "byte 352 or one behind it, as in files that nibabel or ITK writes");
   for (int axis = 0; axis < std::min(3, header.axes()); ++axis)
     if (header.size(axis) > 1)
       checkSpacing(path, axis, header.spacingMm(axis));

@@ -182,6 +182,16 @@ TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
       complaint(folder.write("image.nii", bytes)).ends_with(" bytes that its header promises" + cutOff));
 }
 
+TEST_F(ImageFileErrors, NiftiVoxelsThatBeginInsideTheHeader)
+{
+  for (const float offset : {0.0f, -5.0f, 347.0f, std::numeric_limits<float>::quiet_NaN()}) {
+    const std::string text = complaint(nifti(108, offset));
+    EXPECT_TRUE(text.starts_with("its voxels are said to begin at byte ")) << text;
+    EXPECT_TRUE(text.find("Allowed: byte 352 or one behind it") != std::string::npos) << text;
+  }
+  EXPECT_EQ(messageOf([&] { read3(nifti(108, 352)); }), "no error");
+}
+
 TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
 {
   writeImage(folder / "a.vtk", byteNoise(), PixelType::uint8, false);

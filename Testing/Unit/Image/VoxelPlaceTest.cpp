@@ -159,18 +159,6 @@ TEST_F(VoxelPlaceTest, AnExtensionBetweenHeaderAndVoxelsIsSkipped)
   EXPECT_EQ(load(folder / "c.nii.gz") == image.voxels, true);
 }
 
-TEST_F(VoxelPlaceTest, VoxelsThatBeginBeforeTheEndOfTheHeaderBeginBehindIt)
-{
-  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
-  std::string bytes = folder.read("a.nii");
-  for (const float offset : {0.0f, -5.0f, 347.0f, std::numeric_limits<float>::quiet_NaN()}) {
-    std::memcpy(bytes.data() + 108, &offset, sizeof offset);
-    folder.write("b.nii", bytes);
-    const std::vector<short> itks = testing::readByItk<short>(folder / "b.nii");
-    EXPECT_EQ(load(folder / "b.nii") == std::vector<float>(itks.begin(), itks.end()), true) << offset;
-  }
-}
-
 TEST_F(VoxelPlaceTest, AScaleThatIsNoNumberIsNone)
 {
   constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
