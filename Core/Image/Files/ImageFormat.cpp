@@ -54,6 +54,7 @@ constexpr Format formats[] = {
     {"jpeg", true, false, false, bit(uint8), "origin and direction"},
     {"bmp", true, false, false, bit(uint8), "origin and direction"},
     {"h5", true, true, true, everyType, ""},
+    {"hdf5", true, true, true, everyType, ""},
     {"dcm", true, true, false, bits({uint8, int16, uint16}), ""}, // a plane as a volume of one slice
 };
 
@@ -93,7 +94,7 @@ std::string readableFormats()
 {
   return "NIfTI and Analyze (.nii, .nii.gz, .hdr, .img), MetaImage (.mhd, .mha), NRRD (.nrrd, .nhdr), GIPL, "
          "VTK, TIFF, PNG, JPEG, "
-         "BMP, HDF5 (.h5), DICOM (a file, or a folder with one series)";
+         "BMP, HDF5 (.h5, .hdf5), DICOM (a file, or a folder with one series)";
 }
 
 std::string formatOf(const std::string& path)

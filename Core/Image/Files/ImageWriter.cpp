@@ -53,7 +53,7 @@ itk::ImageIOBase::Pointer writerFor(const std::string& format)
     return make<itk::JPEGImageIO>();
   if (format == "bmp")
     return make<itk::BMPImageIO>();
-  if (format == "h5")
+  if (format == "h5" || format == "hdf5")
     return make<itk::HDF5ImageIO>();
   if (format == "dcm")
     return make<itk::GDCMImageIO>();
@@ -203,7 +203,7 @@ void writeVoxels(const std::string& path, const ImageHeader& header, const void*
     return;
   }
   AtomicFile file(path);
-  if (format == "jpg" || format == "jpeg" || format == "dcm" || format == "h5")
+  if (format == "jpg" || format == "jpeg" || format == "dcm" || format == "h5" || format == "hdf5")
     file.checkRoom(bytesOf(header)
                    + headerRoom); // GDCM, HDF5, and libjpeg in ITK, end the program if the disk is full
   try {
