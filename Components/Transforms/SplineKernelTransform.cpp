@@ -48,8 +48,14 @@ std::vector<double> SplineKernelTransform<D>::initialize(Context& context, const
                    "Allowed: with -fp FILE, and -mp FILE if they start elsewhere");
   const PointPairs<D>& pairs = *start.points;
   model_.landmarksMm = pairs.fixedMm;
-  if (onlyCountsMemory(context))
+  const auto fail = [&](const std::string& wrong) {
+    settings_.fail("Transform", "the points of -fp " + wrong, landmarksNeeded<D>());
+  };
+  if (onlyCountsMemory(context)) {
+    if (model_.landmarksMm.size() <= D)
+      fail(whyNoSpline<D>(model_.landmarksMm));
     return std::vector<double>(parameterCount());
+  }
   if (start.initial && settings_.get(stageparameters::howToCombineTransforms()) == "Compose")
     for (Vec<D>& landmarkMm : model_.landmarksMm) {
       ListSamples<D> point;
@@ -64,9 +70,6 @@ std::vector<double> SplineKernelTransform<D>::initialize(Context& context, const
   requireMemory(3 * sizeof(double) * columns * columns,
                 "a spline of " + std::to_string(model_.landmarksMm.size()) + " landmarks",
                 "fewer points of -fp");
-  const auto fail = [&](const std::string& wrong) {
-    settings_.fail("Transform", "the points of -fp " + wrong, landmarksNeeded<D>());
-  };
   if (const std::string wrong = whyNoSpline<D>(model_.landmarksMm); !wrong.empty())
     fail(wrong);
   influence_.clear();

@@ -3,6 +3,7 @@
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
+#include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Registration/Stage/DeviceSupport.h"
 #include "Tools/Common/Process.h"
 
@@ -54,6 +55,28 @@ StageInput<D> inputOf(const InputHeaders& headers, const StageSettings& settings
   input.points.movingMm.resize(pointPairs);
   input.hasPoints = pointPairs > 0;
   return input;
+}
+
+/// Prepares the samplers for the sizes of their levels, without voxels: throws Error(usage) for parameters
+/// that do not fit these sizes.
+template <int D>
+void checkSamplers(const PreparedStage<D>& prepared, const StageInput<D>& input)
+{
+  const StageComponents<D>& components = prepared.components;
+  if (components.samplers.empty() || components.fixedPyramids.empty())
+    return;
+  MemoryCount count;
+  for (std::size_t level = 0; level < prepared.parameters.levelCount(); ++level)
+    for (std::size_t term = 0; term < components.terms.size(); ++term)
+      if (components.terms[term]->needsSampler()) {
+        const ImageGeometry<D> geometry =
+            components.fixedPyramids[std::min(term, components.fixedPyramids.size() - 1)]->geometryOfLevel(
+                input.fixed[std::min(term, input.fixed.size() - 1)]->geometry, level);
+        ImageSampler<D>& sampler = *components.samplers[components.samplerOf(term)];
+        sampler.prepareForLevel(count.context(), std::make_shared<Image<D>>(Image<D>{geometry, {}}), nullptr,
+                                level);
+        sampler.endLevel();
+      }
 }
 
 /// Plans a stage's levels on the CUDA device that it was given. Where one does not fit, the stage goes to the
@@ -249,6 +272,7 @@ PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions&
   for (CheckedStage<D>& stage : stages) {
     StageInput<D> input = inputOf<D>(headers, stage.settings, pointPairs);
     input.initial = before;
+    checkSamplers<D>(stage.prepared, input);
     const DeviceRequest request = requestOf(options, stage.settings);
     stage.wanted =
         request.text == "auto" && faster.isCpu
