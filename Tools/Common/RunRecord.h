@@ -49,4 +49,8 @@ nlohmann::ordered_json json(const std::vector<InputDigest>&);
 /// {path, bytes, sha256} of each file that exists.
 nlohmann::ordered_json jsonOfOutputs(const std::vector<std::string>& paths);
 
+/// The value of -out in a command line that may be wrong elsewhere. Empty if there is none or more than one,
+/// or if the line asks for --check, which writes nothing.
+std::string outputFolderIn(const std::vector<std::string>& tokens);
+
 }

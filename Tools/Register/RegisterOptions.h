@@ -35,8 +35,4 @@ ProgramText registerText();
 /// name) and for options that contradict each other.
 RegisterOptions registerOptions(const Arguments&, bool asElastix);
 
-/// The value of -out in a command line that may be wrong elsewhere. Empty if there is none or more than one,
-/// or if the line asks for --check, which writes nothing.
-std::string outputFolderIn(const std::vector<std::string>& tokens);
-
 }

@@ -5,6 +5,7 @@
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Calibration.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/RunRecord.h"
 #include "Tools/Register/ComponentPages.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/RegisterRun.h"

@@ -56,6 +56,20 @@ void TransformRecord::checkStay(const InputFiles& inputs, const std::string& fol
     failWrittenOver("-out", "the record " + folder + name, *input);
 }
 
+void TransformRecord::replace(const std::string& folder, const std::string& commandLine,
+                              const Failure& failure)
+{
+  std::error_code ignored;
+  if (folder.empty() || !std::filesystem::exists(std::filesystem::path(folder) / name, ignored))
+    return;
+  TransformOptions options;
+  options.commandLine = commandLine;
+  try {
+    TransformRecord(options, {}, folder + "/").write(failure, {});
+  } catch (const std::exception&) { // the run's own error is reported, not this one
+  }
+}
+
 TransformRecord::TransformRecord(const TransformOptions& options, std::vector<ImageTask> images,
                                  std::string folder)
     : options_(options), images_(std::move(images)), folder_(std::move(folder)), started_(currentTime())

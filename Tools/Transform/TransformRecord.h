@@ -22,6 +22,10 @@ public:
   /// Throws Error(usage) if the record would be written over an input.
   static void checkStay(const InputFiles&, const std::string& folder);
 
+  /// Replaces the record of an earlier run in a folder, if there is one, for a run that failed before it
+  /// could have its own. Throws nothing.
+  static void replace(const std::string& folder, const std::string& commandLine, const Failure&);
+
   /// Removes the record of an earlier run in the folder.
   TransformRecord(const TransformOptions&, std::vector<ImageTask>, std::string folder);
   ~TransformRecord();

@@ -401,7 +401,13 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
   if (options.maxMemory > 0)
     giveFreedMemoryBack();
   const std::string folder = prepareOutputFolder(options.outputFolder);
-  Inputs inputs{namedImages(options), {}};
+  Inputs inputs;
+  try {
+    inputs.images = namedImages(options);
+  } catch (const Error&) {
+    TransformRecord::replace(folder, options.commandLine, failureOf(std::current_exception()));
+    throw;
+  }
   inputs.files = inputFilesOf(options, inputs.images);
   inputs.files.checkStayBesideLog(folder + "transformix.log");
   TransformRecord::checkStay(inputs.files, folder);

@@ -1,8 +1,10 @@
 #include "Components/RegisterComponents.h"
+#include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Calibration.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/RunRecord.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Transform/TransformOptions.h"
 #include "Tools/Transform/TransformRecord.h"
@@ -12,13 +14,26 @@ using namespace tessera;
 
 namespace {
 
+/// Calls `read`, which reads the command line. If that is wrong, a record in its output folder tells so.
+template <class Read>
+auto orRecorded(const std::string& commandLine, const std::vector<std::string>& tokens, const Read& read)
+{
+  try {
+    return read();
+  } catch (const Error&) {
+    TransformRecord::replace(outputFolderIn(tokens), commandLine, failureOf(std::current_exception()));
+    throw;
+  }
+}
+
 int run(int count, char** words, RunLog& log)
 {
-  const std::string name = programName(words[0]);
+  const std::vector<std::string> tokens(words + 1, words + count);
+  const std::string name = programName(words[0]), commandLine = commandLineText(words[0], tokens);
   const bool asElastix = isElastixName(name);
   const ProgramText program = transformText(asElastix);
   const Arguments arguments =
-      parseCommandLine(program.groups, std::vector<std::string>(words + 1, words + count));
+      orRecorded(commandLine, tokens, [&] { return parseCommandLine(program.groups, tokens); });
   if (count == 1 && asElastix)
     return printText(elastixHint(name));
   if (count == 1 || arguments.has("help"))
@@ -26,12 +41,15 @@ int run(int count, char** words, RunLog& log)
   if (const std::string text = versionText(arguments, asElastix ? name : "tessera-transform"); !text.empty())
     return printText(text);
 
-  setVerbosity(arguments, log);
-  setPriority(arguments, log);
-  setReadingOptions(arguments);
-  TransformOptions options = transformOptions(arguments, asElastix);
-  options.commandLine = commandLineText(words[0], std::vector<std::string>(words + 1, words + count));
-  options.threads = threadCount(arguments, options.threadSource);
+  const TransformOptions options = orRecorded(commandLine, tokens, [&] {
+    setVerbosity(arguments, log);
+    setPriority(arguments, log);
+    setReadingOptions(arguments);
+    TransformOptions given = transformOptions(arguments, asElastix);
+    given.commandLine = commandLine;
+    given.threads = threadCount(arguments, given.threadSource);
+    return given;
+  });
   if (arguments.text("threads") == "0")
     log.note(options.threadSource + ": " + threadsText(options.threads) + ".");
   if (arguments.has("ipp"))
