@@ -252,11 +252,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   endLevel(components);
   reporter.levelFinished(summary, stage.chain);
   if (!diverged.empty())
-    throw Error(
-        ExitCode::registrationFailed,
-        "stage " + std::to_string(stage.input.stage) + ": " + diverged
-            + ". No result is written. Usual remedies: a better start (AutomaticTransformInitialization "
-              "or -t0), a larger mask or none, smaller steps (MaximumStepLength, SP_a), more samples.");
+    throw Error(ExitCode::registrationFailed, "stage " + std::to_string(stage.input.stage) + ": " + diverged);
   return summary;
 }
 

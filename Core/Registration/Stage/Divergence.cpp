@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Stage/Motion.h"
+#include "Core/Registration/Stage/Remedy.h"
 
 #include <algorithm>
 #include <cmath>
@@ -49,13 +50,16 @@ std::string whyDiverged(Cost<D>& cost, const StageInput<D>& input, const Transfo
                         const TransformChain<D>& end, double requiredShare)
 {
   const Motion motion = motionBetween(input, start, end);
+  const double diagonalOfFixedMm = diagonalMm(input.fixed.front()->geometry);
+  const std::string remedy = ". No result is written. " + remedyOfDivergence(motion, diagonalOfFixedMm) + ".";
   if (!(motion.insideAtEnd >= std::min(fewInside, requiredShare))
       && motion.insideAtEnd < motion.insideAtStart / 2)
     return format(
-        "the samples have left the moving image: %.1f %% of the points of the fixed image (and mask) "
-        "map into it, at the start of the stage it was %.1f %%; they moved %.1f mm on average",
-        100 * motion.insideAtEnd, 100 * motion.insideAtStart, motion.meanMm);
-  const bool movedFar = motion.meanMm > farAway * diagonalMm(input.fixed.front()->geometry);
+               "the samples have left the moving image: %.1f %% of the points of the fixed image (and mask) "
+               "map into it, at the start of the stage it was %.1f %%; they moved %.1f mm on average",
+               100 * motion.insideAtEnd, 100 * motion.insideAtStart, motion.meanMm)
+           + remedy;
+  const bool movedFar = motion.meanMm > farAway * diagonalOfFixedMm;
   if (!movedFar || motion.insideAtEnd > motion.insideAtStart + farAway)
     return "";
   const double atEnd = valueAt(cost, end);
@@ -63,9 +67,10 @@ std::string whyDiverged(Cost<D>& cost, const StageInput<D>& input, const Transfo
   if (!atStart || !(atEnd - *atStart > clearlyWorse * std::max(std::abs(atEnd), std::abs(*atStart))))
     return "";
   return format(
-      "the result is worse than the start of the stage: the metric is %.6g, at the start it was %.6g "
-      "on the same samples, and points moved %.1f mm on average",
-      atEnd, *atStart, motion.meanMm);
+             "the result is worse than the start of the stage: the metric is %.6g, at the start it was %.6g "
+             "on the same samples, and points moved %.1f mm on average",
+             atEnd, *atStart, motion.meanMm)
+         + remedy;
 }
 
 template std::string whyDiverged(Cost<2>&, const StageInput<2>&, const TransformChain<2>&,

@@ -12,7 +12,8 @@ namespace tessera {
 /// costs are of the samples that the last level has drawn. Points have left if fewer than `requiredShare`,
 /// and at most a quarter, are inside. A small motion is never a reason: a start that is already right can be
 /// left a little. Neither is a worse cost where points have come into the moving image, since other points
-/// are compared then. Throws Error(registrationFailed) if too few samples are valid at the end.
+/// are compared then. The text ends with one remedy. Throws Error(registrationFailed) if too few samples are
+/// valid at the end.
 template <int D>
 std::string whyDiverged(Cost<D>&, const StageInput<D>&, const TransformChain<D>& start,
                         const TransformChain<D>& end, double requiredShare);

@@ -24,6 +24,15 @@ std::string millimetres(double mm)
   return text;
 }
 
+constexpr const char* noFolds = "a coarser grid (FinalGridSpacingInPhysicalUnits) or a penalty on bending";
+constexpr const char* shorterSteps = "a smaller MaximumStepLength, or SP_a of an optimizer that has none";
+
+/// Whether folds are the cause, and not steps that are too long.
+bool hasFolded(const Motion& motion, double diagonalOfFixedMm)
+{
+  return motion.foldedAtEnd > clearlyFolded && motion.meanMm <= lostFrom * diagonalOfFixedMm;
+}
+
 }
 
 std::string remedyFor(const Motion& motion, double diagonalOfFixedMm, bool canCentre)
@@ -49,17 +58,27 @@ std::string remedyFor(const Motion& motion, double diagonalOfFixedMm, bool canCe
            + " into its mask. Remedy: a larger moving mask or none, or a mask of the same part of the fixed "
              "image";
   const bool isFolded = motion.foldedAtEnd > clearlyFolded;
-  if (isFolded && motion.meanMm <= lostFrom * diagonalOfFixedMm)
-    return "The transform has folded at " + percent(motion.foldedAtEnd) + points
-           + ". Remedy: a coarser grid (FinalGridSpacingInPhysicalUnits) or a penalty on bending";
+  if (hasFolded(motion, diagonalOfFixedMm))
+    return "The transform has folded at " + percent(motion.foldedAtEnd) + points + ". Remedy: " + noFolds;
   if (motion.meanMm > farAway * diagonalOfFixedMm)
     return "The steps are too long: the points moved " + millimetres(motion.meanMm)
            + " on average since the start of the stage, where " + percent(motion.inMaskAtStart)
            + " were inside" + (isFolded ? ", and the transform has folded" : "")
-           + ". Remedy: a smaller MaximumStepLength, or SP_a of an optimizer that has none";
+           + ". Remedy: " + shorterSteps;
   return "The points hardly moved (" + millimetres(motion.meanMm)
          + " on average): " + percent(motion.inMaskAtStart) + " were inside at the start of the stage, "
          + percent(motion.inMaskAtEnd) + " are now. Remedy: a smaller RequiredRatioOfValidSamples";
+}
+
+std::string remedyOfDivergence(const Motion& motion, double diagonalOfFixedMm)
+{
+  if (hasFolded(motion, diagonalOfFixedMm))
+    return "The transform has folded at " + percent(motion.foldedAtEnd)
+           + " of the points. Remedy: " + noFolds;
+  if (motion.insideAtEnd < motion.insideAtStart / 2)
+    return std::string("Remedy: ") + shorterSteps
+           + "; or, if the images share so small a part, a RequiredRatioOfValidSamples below it";
+  return std::string("Remedy: ") + shorterSteps + "; or a narrower range of an optimizer that searches one";
 }
 
 }

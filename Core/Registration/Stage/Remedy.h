@@ -11,4 +11,7 @@ namespace tessera {
 /// stage reads AutomaticTransformInitialization: it has no start, and its transform is linear.
 std::string remedyFor(const Motion&, double diagonalOfFixedMm, bool canCentre = true);
 
+/// For a stage whose end is worse than its start, or far outside: one remedy that may help.
+std::string remedyOfDivergence(const Motion&, double diagonalOfFixedMm);
+
 }

@@ -60,5 +60,25 @@ TEST(Remedy, IsTheOneForWhatWasMeasured)
             "20.0 % are now. Remedy: a smaller RequiredRatioOfValidSamples");
 }
 
+TEST(Remedy, OfADivergenceIsTheOneForWhatWasMeasured)
+{
+  Motion motion;
+  motion.meanMm = 20;
+  motion.insideAtStart = motion.insideAtEnd = 0.9;
+  EXPECT_EQ(remedyOfDivergence(motion, 100),
+            "Remedy: a smaller MaximumStepLength, or SP_a of an optimizer that has none; or a narrower range "
+            "of an optimizer that searches one");
+  motion.insideAtEnd = 0.2;
+  EXPECT_EQ(remedyOfDivergence(motion, 100),
+            "Remedy: a smaller MaximumStepLength, or SP_a of an optimizer that has none; or, if the images "
+            "share so small a part, a RequiredRatioOfValidSamples below it");
+  motion.foldedAtEnd = 0.05;
+  EXPECT_EQ(remedyOfDivergence(motion, 100),
+            "The transform has folded at 5.0 % of the points. Remedy: a coarser grid "
+            "(FinalGridSpacingInPhysicalUnits) or a penalty on bending");
+  EXPECT_TRUE(remedyOfDivergence(motion, 70).starts_with("Remedy: a smaller MaximumStepLength"))
+      << "points that moved so far were lost before the transform folded";
+}
+
 }
 }
