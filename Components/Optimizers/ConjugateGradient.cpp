@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -33,7 +34,9 @@ struct Rows {
     return row;
   }();
   Parameter<double> valueTolerance =
-      notNegative("ValueTolerance", 1e-5, "stop when the value changes by less than this share of itself");
+      notNegative("ValueTolerance", 1e-5,
+                  "stop when the value changes by less than this share of itself: MoreThuente in 11 "
+                  "iterations running, the others in one along the steepest descent");
 };
 
 const Rows& rows()
@@ -54,7 +57,8 @@ const ComponentDescription& ConjugateGradient::description()
       {},
       "nonlinear conjugate gradients, with More and Thuente's line search or with steps of bounded length",
       {r.iterations, r.type, r.lineSearch, l.iterations, l.stepLength, r.maximumStep, l.valueTolerance,
-       l.gradientTolerance, r.valueTolerance, l.gradientMagnitude, l.stopIfWolfe, l.rows}};
+       l.gradientTolerance, r.valueTolerance, l.gradientMagnitude, l.stopIfWolfe, l.rows,
+       stageparameters::newSamplesEveryIteration()}};
   return description;
 }
 
@@ -102,19 +106,22 @@ std::vector<std::string> ConjugateGradient::columns() const
 ///
 ///   g_0 = gradient at y_0, d_0 = -g_0
 ///   for k = 0, 1, ..., MaximumNumberOfIterations - 1:
-///     if g_k . d_k >= 0: d_k = -g_k                       not a direction of descent, so begin again
 ///     step = line search along d_k                        searchWolfe or searchBounded
-///     y_(k+1) = y_k + step d_k
+///     y_(k+1) = y_k + step d_k, g_(k+1) = gradient there, over new samples with NewSamplesEveryIteration
 ///     if the value changes by little, or the gradient vanishes: stop
-///     if the value changed by little along d_k, not -g_k, with bounded steps: beta = 0 instead of stopping
 ///     beta = one of these, with z = g_(k+1) - g_k:
 ///       FletcherReeves    g_(k+1) . g_(k+1) / (g_k . g_k)
-///       PolakRibiere      max(0, g_(k+1) . z / (g_k . g_k))          Gilbert and Nocedal 1992
+///       PolakRibiere      g_(k+1) . z / (g_k . g_k)
 ///       DaiYuan           g_(k+1) . g_(k+1) / (d_k . z)
 ///       HestenesStiefel   g_(k+1) . z / (d_k . z)
 ///       DaiYuanHestenesStiefel   max(0, min(DaiYuan, HestenesStiefel))
 ///       SteepestDescent   0
 ///     d_(k+1) = -g_(k+1) + beta d_k
+///
+/// MoreThuente goes the way of elastix: where a divisor of beta is not positive, or the Wolfe conditions do
+/// not hold, it stops. With bounded steps the search begins again along -g instead: where d_k is no direction
+/// of descent, where beta is not finite, and where the value changed by little along another direction. Their
+/// PolakRibiere is max(0, ...) (Gilbert and Nocedal 1992).
 class ConjugateGradient::Run {
 public:
   Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
@@ -127,43 +134,53 @@ public:
 
   OptimizerReport minimize()
   {
-    report_.value = cost_.evaluate(position_.span(), gradient_.span());
-    gradientNorm_ = norm(context_, gradient_.span());
-    requireFinite(name, level_, 0, report_.value, gradientNorm_);
-    scaleInto(context_, -1, gradient_.span(), direction_.span());
-    if (gradientHasVanished())
+    evaluate();
+    if (!settings_.boundedStep && settings_.iterations == 1) {
+      cost_.log("ConjugateGradient: (MaximumNumberOfIterations 1): no iteration is made, as in elastix.");
+      report_.stopCondition = maximumIterationsReached;
+    } else if (gradientHasVanished())
       report_.stopCondition = gradientVanished;
-    while (report_.stopCondition.empty()) {
+    while (report_.stopCondition.empty() && turnDirection()) {
       double slope = dot(context_, gradient_.span(), direction_.span());
-      if (!(slope < 0)) { // not a direction of descent, so begin again
+      if (settings_.boundedStep && !(slope < 0)) { // not a direction of descent, so begin again
         scaleInto(context_, -1, gradient_.span(), direction_.span());
         isSteepest_ = true;
         slope = -gradientNorm_ * gradientNorm_;
       }
-      directionNorm_ = norm(context_, direction_.span());
       const double before = report_.value;
+      directionNorm_ = norm(context_, direction_.span());
       if (!search({0, before, slope}))
         break;
       const double newNorm = norm(context_, trialGradient_.span());
       requireFinite(name, level_, report_.iterations, line_.point.value, newNorm);
       // Where a conjugate direction leads to no lower value, or hardly to one, the steepest one may.
-      const bool beginsAgain = settings_.boundedStep && !isSteepest_
-                               && (line_.point.step == 0 || changesLittle(before, line_.point.value));
-      turnDirection(newNorm, beginsAgain);
+      beginsAgain_ = settings_.boundedStep && !isSteepest_
+                     && (line_.point.step == 0 || changesLittle(before, line_.point.value));
       std::swap(position_, trial_);
       std::swap(gradient_, trialGradient_);
-      gradientNorm_ = newNorm;
+      lastGradientNorm_ = std::exchange(gradientNorm_, newNorm);
       report_.value = line_.point.value;
-      row("Main", stopText_, std::to_string(line_.iteration));
+      row("Main", stopText_, std::to_string(line_.iteration), gradientNorm_);
       ++report_.iterations;
       if ((report_.wasStopped = cost_.isStopAsked()))
         break;
-      report_.stopCondition = stopAfter(before, beginsAgain);
+      if (cost_.newSamplesEveryIteration()) {
+        cost_.drawSamples(static_cast<std::uint32_t>(report_.iterations), 0);
+        evaluate();
+      }
+      report_.stopCondition = settings_.boundedStep ? stopAfterBounded(before) : stopAfterWolfe(before);
     }
     return report_;
   }
 
 private:
+  void evaluate()
+  {
+    report_.value = cost_.evaluate(position_.span(), gradient_.span());
+    gradientNorm_ = norm(context_, gradient_.span());
+    requireFinite(name, level_, report_.iterations, report_.value, gradientNorm_);
+  }
+
   bool gradientHasVanished() const
   {
     return gradientNorm_ <= settings_.gradientMagnitudeTolerance
@@ -176,23 +193,36 @@ private:
            <= settings_.valueTolerance * (std::abs(after) + std::abs(before) + 1e-20);
   }
 
-  std::string stopAfter(double before, bool beginsAgain) const
+  bool isLastIteration() const
   {
-    const double after = report_.value;
-    if (!beginsAgain && line_.point.step < std::numeric_limits<double>::epsilon())
-      return "The last step size was (nearly) zero.";
-    if (report_.iterations >= static_cast<std::size_t>(settings_.iterations))
+    return report_.iterations >= static_cast<std::size_t>(settings_.iterations);
+  }
+
+  std::string stopAfterWolfe(double before)
+  {
+    littleChanges_ = changesLittle(before, report_.value) ? littleChanges_ + 1 : 0;
+    if (littleChanges_ > 10) // as in elastix
+      return "Almost no decrease in function value anymore.";
+    if (isLastIteration())
       return maximumIterationsReached;
-    if (beginsAgain)
-      return {};
-    if (changesLittle(before, after))
-      return "The value changes by less than ValueTolerance.";
     if (gradientHasVanished())
       return gradientVanished;
-    if (!settings_.boundedStep && settings_.stopIfWolfeNotSatisfied
-        && !(line_.sufficientDecrease && line_.curvature))
+    if (settings_.stopIfWolfeNotSatisfied && !(line_.sufficientDecrease && line_.curvature))
       return "Wolfe conditions are not satisfied.";
     return {};
+  }
+
+  std::string stopAfterBounded(double before) const
+  {
+    if (!beginsAgain_ && line_.point.step < std::numeric_limits<double>::epsilon())
+      return "The last step size was (nearly) zero.";
+    if (isLastIteration())
+      return maximumIterationsReached;
+    if (beginsAgain_)
+      return {};
+    if (changesLittle(before, report_.value))
+      return "The value changes by less than ValueTolerance.";
+    return gradientHasVanished() ? gradientVanished : "";
   }
 
   double evaluateAt(double step, std::span<double> gradient)
@@ -211,22 +241,24 @@ private:
     } catch (const Error& error) {
       if (error.code() != ExitCode::registrationFailed)
         throw;
-      cost_.log(std::string(error.what()) + "\nThe error is ignored and convergence is assumed.");
+      cost_.log(std::string(error.what()) + "\nThe error is ignored and convergence is assumed. A smaller "
+                + (settings_.boundedStep ? "MaximumStepLength" : "StepLength") + " may help.");
       report_.stopCondition = "Error in LineSearch.";
       return false;
     }
   }
 
-  /// The line search of More and Thuente (MoreThuenteLineSearch.h).
+  /// The line search of More and Thuente (MoreThuenteLineSearch.h). It begins with the step of the last one.
   bool searchWolfe(const LinePoint& start)
   {
     copyInto(context_, position_.span(), trial_.span());
     copyInto(context_, gradient_.span(), trialGradient_.span());
+    line_ = {};
+    line_.point = start;
+    lineRow("start", gradient_);
     LineSearchSettings line = settings_.line;
-    if (report_.iterations == 0)
-      line.firstStep /= directionNorm_;
-    else
-      line.firstStep = lastStep_ * lastSlope_ / start.slope;
+    if (report_.iterations > 0)
+      line.firstStep = lastStep_;
     line_ = searchLine(
         line, start,
         [&](double step) {
@@ -235,11 +267,10 @@ private:
         },
         [&](const LineSearchState& state) {
           line_ = state;
-          lineRow();
+          lineRow(std::to_string(line_.iteration), trialGradient_);
         });
     stopText_ = nameOf(line_.stop);
     lastStep_ = line_.point.step;
-    lastSlope_ = start.slope;
     return true;
   }
 
@@ -295,7 +326,7 @@ private:
       } else {
         step *= shorter;
       }
-      lineRow();
+      lineRow(std::to_string(line_.iteration), gradient_);
     }
     return taken;
   }
@@ -308,7 +339,7 @@ private:
     constexpr double beside = 0.2, farthest = 4, nearest = 0.1, smallest = 0.01;
     const auto tried = [&](double at) {
       const bool lower = lowers(start, at);
-      lineRow();
+      lineRow(std::to_string(line_.iteration), gradient_);
       ++line_.iteration;
       return lower;
     };
@@ -326,24 +357,32 @@ private:
     return line_.point.step;
   }
 
-  /// direction = -g' + beta direction, where g' is the gradient at the new point and `newNorm` its norm.
-  /// beta = 0 if the search begins again.
-  void turnDirection(double newNorm, bool beginsAgain)
+  /// direction = -g' + beta direction, where g' is gradient_; the gradient before it is in trialGradient_.
+  /// Returns false if the level ends because beta has a divisor that is not positive.
+  bool turnDirection()
   {
-    const double gg = gradientNorm_ * gradientNorm_, newGg = newNorm * newNorm;
-    const double across = dot(context_, trialGradient_.span(), gradient_.span());
-    const double along = dot(context_, direction_.span(), trialGradient_.span())
-                         - dot(context_, direction_.span(), gradient_.span());
+    if (report_.iterations == 0) {
+      scaleInto(context_, -1, gradient_.span(), direction_.span());
+      return true;
+    }
+    const double gg = lastGradientNorm_ * lastGradientNorm_, newGg = gradientNorm_ * gradientNorm_;
+    const double across = dot(context_, gradient_.span(), trialGradient_.span());
+    const double along = dot(context_, direction_.span(), gradient_.span())
+                         - dot(context_, direction_.span(), trialGradient_.span());
     const double daiYuan = newGg / along, hestenesStiefel = (newGg - across) / along;
-    double beta = 0;
+    double beta = 0, divisor = along;
     switch (settings_.beta) {
     case Beta::steepestDescent:
+      divisor = 1;
       break;
     case Beta::fletcherReeves:
+      divisor = gg;
       beta = newGg / gg;
       break;
     case Beta::polakRibiere:
-      beta = std::max(0.0, (newGg - across) / gg);
+      divisor = gg;
+      beta = (newGg - across) / gg;
+      beta = settings_.boundedStep ? std::max(0.0, beta) : beta;
       break;
     case Beta::daiYuan:
       beta = daiYuan;
@@ -355,22 +394,27 @@ private:
       beta = std::max(0.0, std::min(daiYuan, hestenesStiefel));
       break;
     }
-    if (!std::isfinite(beta) || beginsAgain)
+    if (!settings_.boundedStep && divisor <= std::numeric_limits<double>::epsilon()) {
+      report_.stopCondition = "The beta factor became infinite.";
+      return false;
+    }
+    if (settings_.boundedStep && (!std::isfinite(beta) || beginsAgain_))
       beta = 0;
     isSteepest_ = beta == 0;
     scaleInto(context_, beta, direction_.span(), direction_.span());
-    axpy(context_, -1, trialGradient_.span(), direction_.span());
+    axpy(context_, -1, gradient_.span(), direction_.span());
+    return true;
   }
 
-  void lineRow()
+  void lineRow(const std::string& lineIteration, const Buffer<double>& gradient)
   {
     if (settings_.rowsOfLineSearch)
-      row("LineOptimizing", "---", std::to_string(line_.iteration));
+      row("LineOptimizing", "---", lineIteration, norm(context_, gradient.span()));
   }
 
-  void row(const char* phase, const std::string& stop, const std::string& lineIteration)
+  void row(const char* phase, const std::string& stop, const std::string& lineIteration, double gradientNorm)
   {
-    sink_(lineSearchRow(rowCount_++, line_, gradientNorm_, directionNorm_, report_.iterations, lineIteration,
+    sink_(lineSearchRow(rowCount_++, line_, gradientNorm, directionNorm_, report_.iterations, lineIteration,
                         phase, stop),
           std::as_const(position_).span());
   }
@@ -384,8 +428,10 @@ private:
   Buffer<double>&gradient_, &direction_, &trial_, &trialGradient_;
   LineSearchState line_;
   std::string stopText_;
-  bool isSteepest_ = true; // direction_ is that of the steepest descent
-  double gradientNorm_ = 0, directionNorm_ = 0, lastStep_ = 1, lastSlope_ = -1;
+  bool isSteepest_ = true;        // direction_ is that of the steepest descent
+  bool beginsAgain_ = false;      // the next direction of a bounded search is that of the steepest descent
+  std::size_t littleChanges_ = 0; // iterations running that changed the value by little
+  double gradientNorm_ = 0, lastGradientNorm_ = 0, directionNorm_ = 0, lastStep_ = 1;
   /// The largest change of a parameter that the last bounded search took.
   double lastTaken_ = 0, lastTried_ = 0; // a change of a parameter; a value
   std::size_t rowCount_ = 0;

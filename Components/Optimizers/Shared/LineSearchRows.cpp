@@ -14,7 +14,10 @@ const LineSearchParameters& lineSearchParameters()
   static const LineSearchParameters parameters{
       integerParameter("MaximumNumberOfLineSearchIterations", 20, 1, Arity::perLevel, "",
                        "evaluations of one line search"),
-      notNegative("StepLength", 1, "first step of a line search, in lengths of the search direction"),
+      notNegative(
+          "StepLength", 1,
+          "first step of a line search, in lengths of the search direction; ConjugateGradient: of the "
+          "first MoreThuente search of a level, the others begin with the last step"),
       notNegative("LineSearchValueTolerance", 1e-4, "first Wolfe condition: share of the expected decrease"),
       notNegative("LineSearchGradientTolerance", 0.9,
                   "second Wolfe condition: share of the slope that may remain"),

@@ -82,7 +82,7 @@ TEST(Convergence, EndsALevelOfEveryOptimizerAndTheNextOneRuns)
         {40, 30},
         std::string("(NumberOfResolutions 2) (MaximumNumberOfIterations 200) (ConvergenceWindow 4 0) "
                     "(ConvergenceThreshold 0.9) (MinimumStepLength 1e-30) (GradientMagnitudeTolerance 0) "
-                    "(ValueTolerance 0) (StopIfWolfeNotSatisfied \"false\") (Optimizer \"")
+                    "(ValueTolerance 0) (StopIfWolfeNotSatisfied \"false\") (StepLength 1e-3) (Optimizer \"")
             + optimizer + "\")");
 
     const StageResult<2> result = input.run(host, reporter);

@@ -36,8 +36,9 @@ private:
 
 DrawnStage<2> twoLevels(const std::string& optimizer)
 {
-  return stageInput<2>({40, 30}, "(NumberOfResolutions 2) (MaximumNumberOfIterations 5) (Optimizer \""
-                                     + optimizer + "\")");
+  return stageInput<2>({40, 30},
+                       "(NumberOfResolutions 2) (MaximumNumberOfIterations 5) (StepLength 1e-3) (Optimizer \""
+                           + optimizer + "\")");
 }
 
 TEST(StageStop, EveryOptimizerEndsAfterTheIterationAtHand)

@@ -203,8 +203,81 @@ TEST(ConjugateGradientTest, StopsWhereTheGradientVanishesAndWhereTheValueStays)
   EXPECT_EQ(minimize(there, "", {1, 1}).report.stopCondition,
             "The gradient magnitude has (nearly) vanished.");
   AnalyticCost slow(2, rosenbrock);
-  EXPECT_EQ(minimize(slow, "(ValueTolerance 0.9)", {-1.2, 1}).report.stopCondition,
-            "The value changes by less than ValueTolerance.");
+  EXPECT_EQ(
+      minimize(slow, "(ValueTolerance 0.9)\n(LineSearch \"BoundedStep\")", {-1.2, 1}).report.stopCondition,
+      "The value changes by less than ValueTolerance.");
+}
+
+TEST(ConjugateGradientTest, AsInElastixElevenLittleChangesRunningAreAnEnd)
+{
+  AnalyticCost cost(2, rosenbrock);
+  // No change is as large as twice the sum of the values.
+  const Minimum found = minimize(cost, "(ValueTolerance 2)", {-1.2, 1});
+  EXPECT_EQ(found.report.stopCondition, "Almost no decrease in function value anymore.");
+  EXPECT_EQ(found.report.iterations, 11u);
+}
+
+TEST(ConjugateGradientTest, AsInElastixALineSearchBeginsWithStepLengthAndLaterOnesWithTheLastStep)
+{
+  AnalyticCost cost(2, bowl({1, 3}));
+  const std::vector<double> start{5, -3}; // its gradient is {4, -12}
+  const Minimum found = minimize(
+      cost, "(StepLength 0.125)\n(GenerateLineSearchIterations \"true\")\n(MaximumNumberOfIterations 3)",
+      start);
+
+  EXPECT_EQ(cost.evaluated[1], (std::vector<double>{5 - 0.125 * 4, -3 + 0.125 * 12}));
+  double lastStep = 0;
+  for (std::size_t i = 0; i + 1 < found.rows.size(); ++i) {
+    const auto& [lineIteration, phase] =
+        std::pair(found.rows[i].textColumns[1], found.rows[i].textColumns[2]);
+    if (phase == "Main")
+      lastStep = found.rows[i].columns[0];
+    else if (lineIteration == "start" && i > 0)
+      EXPECT_EQ(found.rows[i + 1].columns[0], lastStep) << i;
+  }
+  EXPECT_GT(lastStep, 0);
+}
+
+TEST(ConjugateGradientTest, AsInElastixOneIterationIsNoneAndTwoAreTwo)
+{
+  for (const std::size_t iterations : {1u, 2u}) {
+    AnalyticCost cost(2, rosenbrock);
+    const Minimum found =
+        minimize(cost, "(MaximumNumberOfIterations " + std::to_string(iterations) + ")", {-1.2, 1});
+    EXPECT_EQ(found.report.stopCondition, "Maximum number of iterations has been reached.");
+    EXPECT_EQ(found.rows.size(), iterations == 1 ? 0u : 2u);
+  }
+}
+
+TEST(ConjugateGradientTest, AsInElastixADivisorOfBetaThatIsNotPositiveIsAnEnd)
+{
+  // A straight slope: the gradient stays, so that d . (g' - g) is 0.
+  AnalyticCost cost(1, [](std::span<const double> at, std::span<double> gradient) {
+    if (!gradient.empty())
+      gradient[0] = 1;
+    return at[0];
+  });
+  const Minimum found =
+      minimize(cost, "(StopIfWolfeNotSatisfied \"false\")\n(MaximumNumberOfLineSearchIterations 3)", {0});
+  EXPECT_EQ(found.report.stopCondition, "The beta factor became infinite.");
+  EXPECT_EQ(found.report.iterations, 1u);
+}
+
+TEST(ConjugateGradientTest, NewSamplesAreDrawnAfterEachIterationAndTheValueAndGradientComeFromThem)
+{
+  for (const std::string lineSearch : {"MoreThuente", "BoundedStep"}) {
+    const std::string text =
+        "(LineSearch \"" + lineSearch + "\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)";
+    AnalyticCost same(2, rosenbrock), other(2, rosenbrock);
+    other.newSamples = true;
+    const Minimum without = minimize(same, text, {-1.2, 1}), with = minimize(other, text, {-1.2, 1});
+
+    EXPECT_TRUE(same.draws.empty());
+    EXPECT_EQ(other.draws, (std::vector<AnalyticCost::DrawKey>{{1, 0}, {2, 0}, {3, 0}})) << lineSearch;
+    EXPECT_EQ(other.evaluated.size(), same.evaluated.size() + 3) << lineSearch;
+    EXPECT_EQ(with.position, without.position) << lineSearch; // this cost is the same over all samples
+    EXPECT_EQ(other.evaluated.back(), with.position) << lineSearch;
+  }
 }
 
 TEST(ConjugateGradientTest, ItsRowsHaveAsManyValuesAsItsColumns)
