@@ -36,7 +36,7 @@ template <int D>
 struct StageInput {
   std::size_t stage = 0;                      // its number within the run, which its random numbers depend on
   std::vector<ImagePointer<D>> fixed, moving; // at least one of each
-  std::vector<MaskPointer<D>> fixedMasks, movingMasks; // none, one for all images, or one for each image
+  std::vector<MaskPointer<D>> fixedMasks, movingMasks; // none, that of the first image, or one for each
   std::shared_ptr<const TransformChain<D>> initial;    // null: none
   PointPairs<D> points;                                // -fp, -mp; empty: none
   bool hasPoints = false;

@@ -19,9 +19,10 @@ void require(const Arguments& arguments, bool asElastix, const std::string& name
 void checkMaskCount(const std::string& option, std::size_t masks, std::size_t images)
 {
   if (masks > 1 && masks != images)
-    throw Error(ExitCode::usage, "command line: -" + option + ": " + std::to_string(masks) + " masks for "
-                                     + std::to_string(images)
-                                     + " images. Allowed: none, one for all images, or one for each.");
+    throw Error(ExitCode::usage,
+                "command line: -" + option + ": " + std::to_string(masks) + " masks for "
+                    + std::to_string(images)
+                    + " images. Allowed: none, one (for the first image), or one for each image.");
 }
 
 }

@@ -55,6 +55,16 @@ void checkImageCount(const Parameters& parameters, const std::string& option, st
               images + things + ". Allowed: one image for all " + things + ", or one for each.");
 }
 
+/// `option` is -fMask or -mMask.
+void warnOfOneMask(const std::string& option, std::size_t masks, std::size_t images, RunLog& log)
+{
+  if (masks == 1 && images > 1)
+    log.warning(option + ": one mask for " + std::to_string(images)
+                + " images: it limits the metric of the first image alone, as in elastix. Give the file once "
+                  "for each image to limit all metrics: "
+                + option + "0 FILE " + option + "1 FILE ...");
+}
+
 template <int D>
 void checkImageCounts(const StageComponents<D>& components, const Parameters& parameters,
                       const RegisterOptions& options, RunLog& log)
@@ -64,6 +74,11 @@ void checkImageCounts(const StageComponents<D>& components, const Parameters& pa
                   features ? "FixedImagePyramid" : "", log);
   checkImageCount(parameters, "-m", options.moving.size(), components.movingImages,
                   features ? "MovingImagePyramid" : "", log);
+  if (components.terms.size() == 1)
+    return;
+  if (components.samplers.size() > 1) // else the samples of the first metric are those of all
+    warnOfOneMask("-fMask", options.fixedMasks.size(), options.fixed.size(), log);
+  warnOfOneMask("-mMask", options.movingMasks.size(), options.moving.size(), log);
 }
 
 template <int D>

@@ -89,10 +89,9 @@ template <int D>
 void checkGridsOverlap(const std::string& option, const std::vector<ImageHeader>& images,
                        const std::vector<ImageHeader>& masks)
 {
-  for (std::size_t i = 0; i < images.size() && !masks.empty(); ++i) {
-    const ImageHeader& mask = masks[masks.size() == 1 ? 0 : i];
-    checkOverlap<D>(option + ": " + mask.path, geometryOf<D>(images[i]), Mask<D>(geometryOf<D>(mask), {}));
-  }
+  for (std::size_t i = 0; i < masks.size(); ++i)
+    checkOverlap<D>(option + ": " + masks[i].path, geometryOf<D>(images[i]),
+                    Mask<D>(geometryOf<D>(masks[i]), {}));
 }
 
 /// Returns where the voxels of the first image are numbers; null: everywhere.
@@ -117,16 +116,13 @@ MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string
     finite.push_back(loaded.finiteVoxels);
     anyNotFinite = anyNotFinite || loaded.finiteVoxels;
   }
-  for (std::size_t i = 0; i < images.size() && !masks.empty(); ++i) {
-    const std::size_t mask = masks.size() == 1 ? 0 : i;
-    checkOverlap<D>(option + "Mask: " + maskPaths[mask], images[i]->geometry, *masks[mask]);
-  }
+  for (std::size_t i = 0; i < masks.size(); ++i)
+    checkOverlap<D>(option + "Mask: " + maskPaths[i], images[i]->geometry, *masks[i]);
   if (!anyNotFinite)
     return nullptr;
   std::vector<MaskPointer<D>> combined;
   for (std::size_t i = 0; i < images.size(); ++i)
-    combined.push_back(
-        withoutVoxels<D>(masks.empty() ? nullptr : masks[masks.size() == 1 ? 0 : i], finite[i]));
+    combined.push_back(withoutVoxels<D>(i < masks.size() ? masks[i] : nullptr, finite[i]));
   masks = std::move(combined);
   return finite.front();
 }

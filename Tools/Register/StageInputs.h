@@ -27,7 +27,7 @@ void checkMasks(const InputHeaders&);
 template <int D>
 struct LoadedInputs {
   std::vector<ImagePointer<D>> fixed, moving;
-  std::vector<MaskPointer<D>> fixedMasks, movingMasks; // none, one, or one an image; may hold null
+  std::vector<MaskPointer<D>> fixedMasks, movingMasks; // none, the first one, or all; may hold null
   MaskPointer<D> validMoving; // voxels of the first moving image that are numbers; null: all
   PointPairs<D> points;
   bool hasPoints = false;

@@ -85,13 +85,15 @@ std::vector<Interpolator<D>*> prepareInterpolators(Context& context, const Stage
   return ofImages;
 }
 
+/// The mask of a term's image on one side. One mask beside several images belongs to the first of them alone,
+/// as in elastix.
 template <int D>
-MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks,
+MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks, std::size_t images,
                       const Parameters& parameters,
                       const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids, ImageSide side,
                       std::size_t term, std::size_t level)
 {
-  if (masks.empty())
+  if (masks.empty() || (masks.size() == 1 && images > 1 && term > 0))
     return nullptr;
   const std::size_t index = indexFor(masks, term);
   const MaskPointer<D>& mask = masks[index];
@@ -192,10 +194,10 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     termLevel.level = level;
     termLevel.fixed = data.fixed[t];
     termLevel.moving = data.moving[t];
-    termLevel.fixedMask =
-        maskOf(context, input.fixedMasks, parameters, components.fixedPyramids, ImageSide::fixed, t, level);
-    termLevel.movingMask = maskOf(context, input.movingMasks, parameters, components.movingPyramids,
-                                  ImageSide::moving, t, level);
+    termLevel.fixedMask = maskOf(context, input.fixedMasks, input.fixed.size(), parameters,
+                                 components.fixedPyramids, ImageSide::fixed, t, level);
+    termLevel.movingMask = maskOf(context, input.movingMasks, input.moving.size(), parameters,
+                                  components.movingPyramids, ImageSide::moving, t, level);
     termLevel.chain = &chain;
     termLevel.points = input.hasPoints ? &input.points : nullptr;
     termLevel.registry = &registry;
