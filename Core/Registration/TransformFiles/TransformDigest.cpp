@@ -4,15 +4,13 @@
 #include "Core/Image/Files/Sha256.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Core/Registration/TransformFiles/TransformFilePath.h"
 
-#include <filesystem>
 #include <fstream>
 #include <string_view>
 
 namespace tessera {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// The name at the start of `(Name value ...)` or of `Name = value`.
 std::string_view nameOf(std::string_view line)
@@ -49,28 +47,26 @@ void addLine(std::string_view line, bool isToml, Sha256& sha)
   sha.add("\n");
 }
 
-/// Adds the content of the files in quotes that a line of a transform file names and that make the transform.
-void addNamedFiles(std::string_view line, const fs::path& transformFile, Sha256& sha)
+/// Adds the content of the files that an entry of a transform file names, unless they have digests there.
+void addNamedFiles(const std::string& entry, const std::string& path, Sha256& sha)
 {
-  const std::string_view name = nameOf(trimmed(line));
-  if (name != "TransformFileName" && name != "DeformationFieldFileName" && name != "SubTransforms")
+  const Parameters file(std::make_shared<ParameterMap>(entriesWithPaths(path)), "", 0, 1);
+  const ParameterEntry* const names = file.map().find(entry);
+  if (!names || file.has(digestEntryOf(entry)))
     return;
-  constexpr const char* quotes = "\"'";
-  for (std::size_t at = line.find_first_of(quotes); at != line.npos; at = line.find_first_of(quotes, at)) {
-    const std::size_t end = line.find(line[at], at + 1);
-    if (end == line.npos)
-      return;
-    const fs::path given = line.substr(at + 1, end - at - 1), folder = transformFile.parent_path();
-    at = end + 1;
-    std::error_code ignored;
-    for (const fs::path& file : {folder / given.filename(), folder / given, given})
-      if (fs::is_regular_file(file, ignored)) {
-        sha.addFile(file.string());
-        break;
-      }
-  }
+  for (const std::string& name : names->values)
+    sha.addFile(pathBesideTransformFile(file, entry, name));
 }
 
+}
+
+std::string digestEntryOf(std::string_view entry)
+{
+  return entry.starts_with("InitialTransform") ? initialTransformDigest
+         : entry == "DeformationFieldFileName" ? deformationFieldDigest
+         : entry == "TransformFileName"        ? transformFileDigest
+         : entry == "SubTransforms"            ? subTransformsDigest
+                                               : "";
 }
 
 std::string transformDigest(const std::string& path)
@@ -83,7 +79,9 @@ std::string transformDigest(const std::string& path)
   std::ifstream file(path, std::ios::binary);
   for (std::string line; std::getline(file, line);) {
     addLine(line, path.ends_with(".toml"), sha);
-    addNamedFiles(line, path, sha);
+    const std::string entry(nameOf(trimmed(line)));
+    if (const std::string digest = digestEntryOf(entry); !digest.empty() && digest != initialTransformDigest)
+      addNamedFiles(entry, path, sha);
   }
   if (!file.eof() || file.bad())
     throw Error(ExitCode::unreadableInput,

@@ -1,9 +1,11 @@
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Parameters/TomlFile.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -44,6 +46,21 @@ private:
   }
 };
 
+/// The lines of a transform file that may name a file or hold its digest, without those that hold the many
+/// numbers of a transform.
+std::string linesWithPaths(const std::string& path)
+{
+  constexpr std::size_t longest = std::size_t(1) << 16;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  for (std::string line; std::getline(file, line);)
+    if (line.size() < longest
+        && std::ranges::any_of(std::array{"FileName", "TransformParameters", "SubTransforms", "SHA256"},
+                               [&](const char* part) { return line.find(part) != line.npos; }))
+      text += line + "\n";
+  return text;
+}
+
 bool haveSameBytes(const std::string& a, const std::string& b)
 {
   std::error_code ignored;
@@ -79,11 +96,7 @@ struct KnownDigest {
 
 KnownDigest digestOf(const ParameterMap& map, const std::string& key, const std::string& path)
 {
-  const std::string name = key.starts_with("InitialTransform") ? initialTransformDigest
-                           : key == "DeformationFieldFileName" ? deformationFieldDigest
-                           : key == "TransformFileName"        ? transformFileDigest
-                           : key == "SubTransforms"            ? subTransformsDigest
-                                                               : "";
+  const std::string name = digestEntryOf(key);
   const ParameterEntry* const digests = map.find(name);
   if (name.empty() || !digests || digests->values.empty())
     return {};
@@ -111,6 +124,13 @@ std::string withDigest(const Parameters& transformFile, const std::string& key, 
                   + " any transform is taken.");
 }
 
+}
+
+ParameterMap entriesWithPaths(const std::string& path)
+{
+  std::vector<std::string> notes;
+  return isTomlFile(path) ? readParameterFile(path, notes)
+                          : parseParameterText(linesWithPaths(path), path, notes);
 }
 
 std::string pathBesideTransformFile(const Parameters& transformFile, const std::string& key,

@@ -15,4 +15,8 @@ namespace tessera {
 std::string pathBesideTransformFile(const Parameters& transformFile, const std::string& key,
                                     const std::string& path);
 
+/// The entries of a transform parameter file that may name a file, with the digests of these files. Throws
+/// Error(usage) for wrong grammar.
+ParameterMap entriesWithPaths(const std::string& path);
+
 }

@@ -103,4 +103,19 @@ TEST(TransformFileReading, OfSeveralCandidatesTheOneWithTheDigestIsTaken)
 }
 
 }
+
+TEST(TransformFileReading, ADigestCoversNamedFilesByTheirEntriesOrElseByTheirBytes)
+{
+  const TemporaryFolder folder;
+  const auto digestWith = [&](const std::string& field, const std::string& more) {
+    folder.write("u.mha", field);
+    return transformDigest(folder.write("t.txt", "(DeformationFieldFileName \"old/u.mha\")\n" + more));
+  };
+  const std::string entry = "(DeformationFieldSHA256 \"0123\")\n";
+  EXPECT_EQ(digestWith("a field", entry), digestWith("another field", entry));
+  EXPECT_NE(digestWith("a field", entry), digestWith("a field", "(DeformationFieldSHA256 \"4567\")\n"));
+  EXPECT_EQ(digestWith("a field", ""), digestWith("a field", ""));
+  EXPECT_NE(digestWith("a field", ""), digestWith("another field", ""));
+}
+
 }
