@@ -1,7 +1,7 @@
 #include "Tools/Bench/BenchClock.h"
 
 #include "Core/Compute/Threads/Parallel.h"
-#include "Tools/Common/Calibration.h"
+#include "Tools/Common/Process.h"
 
 #include <chrono>
 #include <cstring>

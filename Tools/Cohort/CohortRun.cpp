@@ -5,7 +5,7 @@
 #include "Tools/Cohort/CohortTables.h"
 #include "Tools/Cohort/CohortTally.h"
 #include "Tools/Cohort/OpenCohort.h"
-#include "Tools/Common/Calibration.h"
+#include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/OutputNames.h"
 #include "Tools/Register/RegisterRun.h"

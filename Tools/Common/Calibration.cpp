@@ -302,11 +302,6 @@ double Calibration::cudaScale() const
   return mean.value();
 }
 
-std::string threadsText(int threads)
-{
-  return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
-}
-
 std::string timeText(double seconds)
 {
   constexpr double minute = 60, hour = 3600;

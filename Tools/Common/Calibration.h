@@ -102,8 +102,6 @@ struct Calibration {
 
 /// Predicted seconds for messages: three digits at most, in minutes from two minutes on, and in hours.
 std::string timeText(double seconds);
-/// "1 thread", "2 threads"
-std::string threadsText(int threads);
 
 /// The built-in calibration, measured on an NVIDIA H200 and 16 threads.
 const Calibration& shippedCalibration();

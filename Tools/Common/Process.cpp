@@ -191,6 +191,11 @@ int threadCount(const Arguments& arguments, std::string& source)
   return threads;
 }
 
+std::string threadsText(int threads)
+{
+  return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+}
+
 double memorySize(const std::string& option, const std::string& text)
 {
   double number = 0;

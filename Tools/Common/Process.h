@@ -14,6 +14,8 @@ namespace tessera {
 /// receives the name of the one that decides. Throws Error(usage) if its value is not a positive whole
 /// number.
 int threadCount(const Arguments&, std::string& source);
+/// "1 thread", "2 threads"
+std::string threadsText(int threads);
 
 /// The whole bytes of a text such as 20kB, 500MB or 2.5GB. Throws Error(usage) with the option.
 double memorySize(const std::string& option, const std::string& text);

@@ -3,7 +3,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
-#include "Tools/Common/Calibration.h"
 #include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"

@@ -3,7 +3,6 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/AsElastix.h"
-#include "Tools/Common/Calibration.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/RunRecord.h"
 #include "Tools/Register/ComponentPages.h"

@@ -3,8 +3,8 @@
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
+#include "Tools/Common/Process.h"
 #include "Tools/Common/ProductTime.h"
-#include "Tools/Common/RunLog.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #include "Core/Sparse/SpGemm.h"
 #include "Core/Sparse/SpGemmOnDevices.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
-#include "Tools/Common/Calibration.h"
+#include "Tools/Common/Process.h"
 #include "Tools/SpGEMM/PlainProduct.h"
 #include "Tools/SpGEMM/ProductDevice.h"
 

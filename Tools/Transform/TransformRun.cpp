@@ -11,7 +11,6 @@
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Batch/ImageBatch.h"
-#include "Tools/Common/Calibration.h"
 #include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/InverseRun.h"
 #include "Tools/Common/Process.h"

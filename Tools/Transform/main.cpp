@@ -2,7 +2,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/AsElastix.h"
-#include "Tools/Common/Calibration.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/RunRecord.h"
 #include "Tools/Common/Signals.h"
