@@ -22,10 +22,10 @@ struct Named {
   std::optional<std::size_t> index;
 };
 
-[[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
+[[noreturn]] void failWithAdvice(const std::string& given, const std::string& wrong,
+                                 const std::string& advice)
 {
-  throw Error(ExitCode::usage,
-              "command line: " + given + ": " + wrong + ". " + allowed + (allowed.ends_with('.') ? "" : "."));
+  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". " + advice + ".");
 }
 
 Named findOption(const std::vector<OptionGroup>& groups, const std::string& name)
@@ -68,8 +68,8 @@ std::string meantOption(const std::string& name, const std::vector<std::string>&
 void failUnknown(const std::vector<OptionGroup>& groups, const std::string& token)
 {
   if (!looksLikeOption(token))
-    fail("\"" + token + "\"", "a value without an option",
-         "Every value follows its option; --help lists them");
+    failWithAdvice("\"" + token + "\"", "a value without an option",
+                   "Every value follows its option; --help lists them");
   std::vector<std::string> names;
   for (const OptionGroup& group : groups)
     for (const Option& option : group.options)
@@ -77,8 +77,8 @@ void failUnknown(const std::vector<OptionGroup>& groups, const std::string& toke
   std::string nearest = meantOption(nameOf(token), names);
   if (!nearest.empty())
     nearest = findOption(groups, nearest).option->dashes + nearest;
-  fail(token, "no such option",
-       (nearest.empty() ? "" : "Did you mean " + nearest + "? ") + std::string("--help lists all"));
+  failWithAdvice(token, "no such option",
+                 (nearest.empty() ? "" : "Did you mean " + nearest + "? ") + std::string("--help lists all"));
 }
 
 /// The tokens in Boost's long style: "--name" followed by its value. Adds every name, with its index, to
@@ -97,8 +97,8 @@ std::vector<std::string> normalized(const std::vector<OptionGroup>& groups,
     names[name] = named;
     const std::size_t equals = token.find('=');
     const auto refuseEmpty = [&](const std::string& given) {
-      fail(given, "an empty value",
-           "Allowed: " + std::string(named.option->dashes) + name + " " + named.option->value);
+      failCommandLine(given, "an empty value",
+                      std::string(named.option->dashes) + name + " " + named.option->value);
     };
     if (!named.option->value.empty() && equals + 1 == token.size())
       refuseEmpty(token);
@@ -109,7 +109,7 @@ std::vector<std::string> normalized(const std::vector<OptionGroup>& groups,
         i + 1 < tokens.size()
         && !(looksLikeOption(tokens[i + 1]) && findOption(groups, nameOf(tokens[i + 1])).option);
     if (!valueFollows)
-      fail(token, "no value given", "Allowed: " + token + " " + named.option->value);
+      failCommandLine(token, "no value given", token + " " + named.option->value);
     result.push_back(tokens[++i]);
     if (tokens[i].empty())
       refuseEmpty(token + " \"\"");
@@ -138,9 +138,9 @@ po::variables_map parsed(const std::vector<std::string>& tokens, const std::map<
               map);
   } catch (const po::multiple_occurrences& error) {
     const std::string name = error.get_option_name();
-    fail(name.substr(name.find_first_not_of('-') - 1), "given more than once", "Allowed: once");
+    failCommandLine(name.substr(name.find_first_not_of('-') - 1), "given more than once", "once");
   } catch (const po::error& error) {
-    fail("options", error.what(), "--help lists what is allowed");
+    failWithAdvice("options", error.what(), "--help lists what is allowed");
   }
   return map;
 }
@@ -153,12 +153,13 @@ std::map<std::size_t, std::string> indexedValues(const std::string& stem, const 
   for (const auto& [name, named] : names)
     if (named.option->name == stem
         && !values.emplace(named.index.value_or(0), map[name].as<std::string>()).second)
-      fail("-" + stem + " and -" + stem + "0", "the same image given twice", "Allowed: one of them");
+      failCommandLine("-" + stem + " and -" + stem + "0", "the same image given twice", "one of them");
   std::size_t expected = 0;
   for (const auto& [index, value] : values)
     if (index != expected++)
-      fail("-" + stem + std::to_string(index), "-" + stem + std::to_string(expected - 1) + " is missing",
-           "Indices run from 0 without a gap");
+      failWithAdvice("-" + stem + std::to_string(index),
+                     "-" + stem + std::to_string(expected - 1) + " is missing",
+                     "Indices run from 0 without a gap");
   return values;
 }
 
@@ -198,7 +199,7 @@ std::string Arguments::text(const std::string& name, const std::string& absent) 
 
 void failCommandLine(const std::string& given, const std::string& wrong, const std::string& allowed)
 {
-  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
+  failWithAdvice(given, wrong, "Allowed: " + allowed);
 }
 
 Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens)
