@@ -84,10 +84,9 @@ TermValue DisplacementMagnitudePenalty<D>::evaluateHere(Context& context, const 
                                                         std::span<const double> parameters,
                                                         std::span<double> gradient)
 {
-  const TermValue result = mean_.evaluate(context, samples, chain_(*level_.chain, parameters),
-                                          level_.movingMask.get(), gradient, sumOfSquaredDisplacements<D>);
-  validSampleRule_.check(level_.level, result.valid, result.asked);
-  return result;
+  return validSampleRule_.checked(
+      level_.level, mean_.evaluate(context, samples, chain_(*level_.chain, parameters),
+                                   level_.movingMask.get(), gradient, sumOfSquaredDisplacements<D>));
 }
 
 template <int D>
@@ -101,9 +100,7 @@ template <int D>
 TermValue DisplacementMagnitudePenalty<D>::collect(std::span<const double> parameters,
                                                    std::span<double> gradient)
 {
-  const TermValue result = distances_->collect(parameters, gradient);
-  validSampleRule_.check(level_.level, result.valid, result.asked);
-  return result;
+  return validSampleRule_.checked(level_.level, distances_->collect(parameters, gradient));
 }
 
 template class DisplacementMagnitudePenalty<2>;

@@ -126,10 +126,9 @@ TermValue SumSquaredTissueVolumeDifference<D>::evaluateHere(Context& context, co
       [&](Context& oneThread, const TransformChain<D>& chain, const ListSamples<D>& points,
           const float* fixed,
           std::span<double> ofBatch) { return sumOfSquares(oneThread, chain, points, fixed, ofBatch); };
-  const TermValue result = mean_.evaluate(context, samples, chain_(*level_.chain, parameters),
-                                          level_.movingMask.get(), gradient, batchSum);
-  validSampleRule_.check(level_.level, result.valid, result.asked);
-  return result;
+  return validSampleRule_.checked(level_.level,
+                                  mean_.evaluate(context, samples, chain_(*level_.chain, parameters),
+                                                 level_.movingMask.get(), gradient, batchSum));
 }
 
 template <int D>
@@ -144,9 +143,7 @@ template <int D>
 TermValue SumSquaredTissueVolumeDifference<D>::collect(std::span<const double> parameters,
                                                        std::span<double> gradient)
 {
-  const TermValue result = penaltyOnCuda_->collect(parameters, gradient);
-  validSampleRule_.check(level_.level, result.valid, result.asked);
-  return result;
+  return validSampleRule_.checked(level_.level, penaltyOnCuda_->collect(parameters, gradient));
 }
 
 template class SumSquaredTissueVolumeDifference<2>;

@@ -238,9 +238,9 @@ TermValue TransformBendingEnergyPenalty<D>::evaluateHere(Context& context, const
     fill(vectorContext<D>(context, *level_.chain->transform), 0, gradient);
     return {};
   }
-  TermValue result = mean_.evaluate(context, samples, chain_(*level_.chain, parameters),
-                                    level_.movingMask.get(), gradient, sumOfEnergies<D>);
-  validSampleRule_.check(level_.level, result.valid, result.asked);
+  TermValue result = validSampleRule_.checked(
+      level_.level, mean_.evaluate(context, samples, chain_(*level_.chain, parameters),
+                                   level_.movingMask.get(), gradient, sumOfEnergies<D>));
   result.value *= squareMmOfUnit_;
   toUnit(context, gradient);
   return result;
@@ -269,8 +269,7 @@ TermValue TransformBendingEnergyPenalty<D>::collect(std::span<const double> para
 {
   if (closedPositions_)
     return {squareMmOfUnit_ * closedValueFound_[0], *closedPositions_, *closedPositions_};
-  TermValue result = onCuda_->collect(parameters, gradient);
-  validSampleRule_.check(level_.level, result.valid, result.asked);
+  TermValue result = validSampleRule_.checked(level_.level, onCuda_->collect(parameters, gradient));
   result.value *= squareMmOfUnit_;
   if (level_.chain->transform->linear()) // its gradient lies on the host
     toUnit(Context(), gradient);

@@ -164,15 +164,14 @@ TermValue TransformFoldingPenalty<D>::evaluateHere(Context& context, const Sampl
 {
   const SampleSet<D>& used = fewer(samples);
   FoldingLatticeOnCpu<D>* const onLattice = this->onLattice(context, used);
-  const TermValue result =
+  return validSampleRule_.checked(
+      level_.level,
       onLattice ? onLattice->evaluate(context, parameters, gradient)
                 : mean_.evaluate(context, used, chain_(*level_.chain, parameters), level_.movingMask.get(),
                                  gradient, [&](auto& c, const auto& chain, const auto& points, auto sum) {
                                    return sumOfVolumePenalties<D>(c, chain, points,
                                                                   toleratedLogVolumes_[level_.level], sum);
-                                 });
-  validSampleRule_.check(level_.level, result.valid, result.asked);
-  return result;
+                                 }));
 }
 
 template <int D>
@@ -185,9 +184,7 @@ void TransformFoldingPenalty<D>::enqueue(Context& context, const SampleSet<D>& s
 template <int D>
 TermValue TransformFoldingPenalty<D>::collect(std::span<const double> parameters, std::span<double> gradient)
 {
-  const TermValue result = onCuda_->collect(parameters, gradient);
-  validSampleRule_.check(level_.level, result.valid, result.asked);
-  return result;
+  return validSampleRule_.checked(level_.level, onCuda_->collect(parameters, gradient));
 }
 
 template class TransformFoldingPenalty<2>;

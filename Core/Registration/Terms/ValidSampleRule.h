@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Parameters/Parameters.h"
+#include "Core/Registration/CostTerm.h"
 
 #include <cstddef>
 #include <string>
@@ -17,6 +18,8 @@ public:
   /// Throws Error(registrationFailed) if no sample was asked for or is valid, or if the valid share is below
   /// the required one.
   void check(std::size_t level, std::size_t valid, std::size_t asked) const;
+  /// Returns the value after check() of its samples.
+  TermValue checked(std::size_t level, const TermValue&) const;
 
   static std::vector<ParameterInfo> parameters();
   /// RequiredRatioOfValidSamples of a level, whether it is checked or not.
