@@ -1,5 +1,6 @@
 #include "Tools/Bench/BenchClock.h"
 
+#include "Core/Compute/Math/Median.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Tools/Common/Process.h"
 

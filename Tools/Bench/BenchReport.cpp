@@ -95,11 +95,4 @@ std::string jsonText(const std::string& machine, const std::vector<BenchResult>&
   return report.dump(2) + "\n";
 }
 
-double median(std::vector<double> values)
-{
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 }

@@ -32,6 +32,4 @@ std::string tableText(const std::string& machine, const std::vector<BenchResult>
 /// JSON: {"machine": ..., "results": [{"case", "method", "device", "ms", "bytes", "share", ...}]}
 std::string jsonText(const std::string& machine, const std::vector<BenchResult>&);
 
-double median(std::vector<double> values);
-
 }

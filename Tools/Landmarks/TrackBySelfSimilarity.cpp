@@ -204,7 +204,8 @@ std::vector<Displacement> displacements(const Context& context, const DescribedI
 
 namespace {
 
-float median(std::vector<float> values)
+/// The value in the middle, of an even number of values the greater of both.
+float upperMedian(std::vector<float> values)
 {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
@@ -229,7 +230,7 @@ void dropUnlike(const Context& context, const DescribedImage<D>& fixed, const De
   };
   const std::vector<float> ofPartners = costs();
   std::ranges::rotate(partners, partners.begin() + static_cast<std::ptrdiff_t>(partners.size() / 2));
-  const double random = median(costs());
+  const double random = upperMedian(costs());
   std::size_t alike = 0, unlike = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
     points[i].difference = random > 0 ? ofPartners[i] / random : 0;

@@ -1,5 +1,6 @@
 #include "Tools/Report/CohortVerdicts.h"
 
+#include "Core/Compute/Math/Median.h"
 #include "Tools/Report/Html.h"
 
 #include <nlohmann/json.hpp>
@@ -28,13 +29,6 @@ std::optional<double> numberAt(const Json& json, const char* name)
   if (!json.is_object() || !json.contains(name) || !json[name].is_number())
     return {};
   return json[name].get<double>();
-}
-
-double medianOf(std::vector<double> values)
-{
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 }
@@ -88,11 +82,11 @@ CohortSpread spreadOf(const std::vector<Figures>& rows)
         values.push_back(*row[f]);
     if (values.size() < fewestRows)
       continue;
-    const double median = medianOf(values);
+    const double middle = median(values);
     for (double& value : values)
-      value = std::abs(value - median);
-    const double least = std::max(infos[f].leastSpread, infos[f].leastSpreadShareOfMedian * std::abs(median));
-    spread.of[f] = {median, std::max(medianOf(values), least)};
+      value = std::abs(value - middle);
+    const double least = std::max(infos[f].leastSpread, infos[f].leastSpreadShareOfMedian * std::abs(middle));
+    spread.of[f] = {middle, std::max(median(values), least)};
   }
   return spread;
 }

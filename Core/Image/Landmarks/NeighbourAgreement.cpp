@@ -1,5 +1,6 @@
 #include "Core/Image/Landmarks/NeighbourAgreement.h"
 
+#include "Core/Compute/Math/Median.h"
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Compute/Threads/Parallel.h"
 
@@ -13,12 +14,6 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t neighbours = 8;
-
-double medianOf(std::array<double, neighbours> values)
-{
-  std::ranges::sort(values);
-  return (values[neighbours / 2 - 1] + values[neighbours / 2]) / 2;
-}
 
 bool agrees(std::span<const Vec<3>> pointsMm, std::span<const Vec<3>> displacementsMm,
             const std::vector<std::uint8_t>& mayVote, std::size_t point, double toleranceMm)
@@ -38,19 +33,19 @@ bool agrees(std::span<const Vec<3>> pointsMm, std::span<const Vec<3>> displaceme
   }
   if (nearest.back().second == pointsMm.size())
     return true;
-  Vec<3> median;
-  std::array<double, neighbours> values;
+  Vec<3> middle;
+  std::vector<double> values(neighbours);
   for (std::size_t d = 0; d < 3; ++d) {
     for (std::size_t i = 0; i < neighbours; ++i)
       values[i] = displacementsMm[nearest[i].second][d];
-    median[d] = medianOf(values);
+    middle[d] = median(values);
   }
   for (std::size_t i = 0; i < neighbours; ++i)
-    values[i] = distanceBetween<3>(displacementsMm[nearest[i].second], median);
+    values[i] = distanceBetween<3>(displacementsMm[nearest[i].second], middle);
   // A median of absolute deviations, times 1.4826, is the standard deviation of normal errors.
   constexpr double allowedDeviations = 0.5 * 1.4826;
-  return distanceBetween<3>(displacementsMm[point], median)
-         <= toleranceMm + allowedDeviations * medianOf(values);
+  return distanceBetween<3>(displacementsMm[point], middle)
+         <= toleranceMm + allowedDeviations * median(values);
 }
 
 }

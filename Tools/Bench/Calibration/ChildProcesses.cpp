@@ -1,7 +1,7 @@
 #include "Tools/Bench/Calibration/ChildProcesses.h"
 
 #include "Core/Compute/Error.h"
-#include "Tools/Bench/BenchReport.h"
+#include "Core/Compute/Math/Median.h"
 
 #include <cerrno>
 #include <cstring>

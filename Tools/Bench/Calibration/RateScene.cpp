@@ -1,11 +1,11 @@
 #include "Tools/Bench/Calibration/RateScene.h"
 
+#include "Core/Compute/Math/Median.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/OptimizableTransform.h"
-#include "Tools/Bench/BenchReport.h"
 #include "Tools/Bench/Images/ResampleCases.h"
 
 #include <algorithm>

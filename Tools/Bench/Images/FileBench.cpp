@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/ScratchFolder.h"
+#include "Core/Compute/Math/Median.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Tools/Bench/BenchClock.h"

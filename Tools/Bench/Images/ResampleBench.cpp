@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/Median.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Compute/Memory/PinnedRange.h"
 #include "Core/Compute/Memory/Transfers.h"

@@ -1,5 +1,6 @@
 #include "Tools/Bench/Model/ModelBench.h"
 
+#include "Core/Compute/Math/Median.h"
 #include "Core/Compute/Performance/BlockThreads.h"
 #include "Core/Compute/Performance/KernelCostNames.h"
 #include "Tools/Bench/BenchClock.h"
