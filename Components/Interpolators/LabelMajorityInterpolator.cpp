@@ -36,7 +36,7 @@ void LabelMajorityInterpolator<D>::evaluate(Context&, const ListSamples<D>& poin
   for (std::size_t begin = 0; begin < points.count; begin += splineBlockSize) {
     const std::size_t count = std::min(splineBlockSize, points.count - begin);
     locate<D, 1>(voxels_, points, begin, count, located);
-    Support<D, 1, 2, float> support(voxels_);
+    SplineSupport<D, 1, 2, float> support(voxels_);
     for (std::size_t i = 0; i < count; ++i) {
       const bool isInside = located.place[i] != Located<D, double>::outside;
       inside[begin + i] = isInside ? 1 : 0;

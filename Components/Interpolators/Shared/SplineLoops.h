@@ -13,18 +13,18 @@ namespace tessera {
 /// derivative of beta_n there.
 template <int D, int Order, bool WithGradient, class Real>
 TESSERA_ALWAYS_INLINE void
-evaluatePoint(const Support<D, Order, SplineKernel<Order, Real>::lanes, Real>& support,
+evaluatePoint(const SplineSupport<D, Order, SupportRow<Order, Real>::lanes, Real>& support,
               const Located<D, Real>& located, std::size_t i, Real& value, Real (&slope)[D])
 {
-  using K = SplineKernel<Order, Real>;
-  using Vector = typename K::Vector;
+  using Row = SupportRow<Order, Real>;
+  using Vector = typename Row::Vector;
   Vector weight[D], derivative[D];
-  Real w[D][K::lanes], dw[D][K::lanes];
+  Real w[D][Row::lanes], dw[D][Row::lanes];
   for (int d = 0; d < D; ++d) {
-    weight[d] = K::horner(K::polynomials.value, located.t[d][i]);
+    weight[d] = Row::horner(Row::polynomials.value, located.t[d][i]);
     std::memcpy(w[d], &weight[d], sizeof weight[d]);
     if constexpr (WithGradient) {
-      derivative[d] = K::horner(K::polynomials.slope, located.t[d][i]);
+      derivative[d] = Row::horner(Row::polynomials.slope, located.t[d][i]);
       std::memcpy(dw[d], &derivative[d], sizeof derivative[d]);
     }
   }
@@ -33,7 +33,7 @@ evaluatePoint(const Support<D, Order, SplineKernel<Order, Real>::lanes, Real>& s
     const Real* const plane = support.rows + static_cast<std::size_t>(z) * support.planeStride;
     Vector rows{}, rowsY{};
     for (int y = 0; y <= Order; ++y) {
-      const Vector row = K::load(plane + static_cast<std::size_t>(y) * support.rowStride);
+      const Vector row = Row::load(plane + static_cast<std::size_t>(y) * support.rowStride);
       rows += w[1][y] * row;
       if constexpr (WithGradient)
         rowsY += dw[1][y] * row;
@@ -49,12 +49,12 @@ evaluatePoint(const Support<D, Order, SplineKernel<Order, Real>::lanes, Real>& s
       }
     }
   }
-  value = K::sum(all * weight[0]);
+  value = Row::sum(all * weight[0]);
   if constexpr (WithGradient) {
-    slope[0] = K::sum(all * derivative[0]);
-    slope[1] = K::sum(alongY * weight[0]);
+    slope[0] = Row::sum(all * derivative[0]);
+    slope[1] = Row::sum(alongY * weight[0]);
     if constexpr (D == 3)
-      slope[2] = K::sum(alongZ * weight[0]);
+      slope[2] = Row::sum(alongZ * weight[0]);
   }
 }
 
@@ -64,7 +64,7 @@ TESSERA_ALWAYS_INLINE void evaluateBlock(const SplineImage<D, Coefficient>& imag
                                          const Located<D, Real>& located, std::size_t count, float* values,
                                          Real (&slopes)[D][splineBlockSize])
 {
-  Support<D, Order, SplineKernel<Order, Real>::lanes, Coefficient> support(image);
+  SplineSupport<D, Order, SupportRow<Order, Real>::lanes, Coefficient> support(image);
   for (std::size_t i = 0; i < count; ++i) {
     if (i + splinePrefetchDistance < count)
       support.prefetch(image, located, i + splinePrefetchDistance);

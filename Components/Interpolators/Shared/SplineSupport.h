@@ -105,12 +105,12 @@ __attribute__((noinline)) void copySupport(const SplineImage<D, Coefficient>& im
 
 /// The offset of the support of point i, and its rows; near the border the rows are in `copy`.
 template <int D, int Order, int Lanes, class Coefficient>
-struct Support {
+struct SplineSupport {
   const Coefficient* rows;
   std::size_t rowStride, planeStride;
   alignas(32) Coefficient copy[(D == 3 ? Order + 1 : 1) * (Order + 1) * Lanes] = {};
 
-  explicit Support(const SplineImage<D, Coefficient>& image)
+  explicit SplineSupport(const SplineImage<D, Coefficient>& image)
       : rows(nullptr), rowStride(image.size[0]), planeStride(image.size[0] * image.size[1])
   {
   }

@@ -12,9 +12,9 @@ struct VectorOf {
   typedef Real type __attribute__((vector_size(Lanes * sizeof(Real))));
 };
 
-/// Sums over a support, in the type `Real`.
+/// A row of coefficients of a support, in one vector of numbers of the type `Real`.
 template <int Order, class Real>
-struct SplineKernel {
+struct SupportRow {
   static constexpr int lanes = WeightPolynomials<Order, Real>::lanes;
   using Vector = typename VectorOf<Real, lanes>::type;
   static constexpr WeightPolynomials<Order, Real> polynomials{};
