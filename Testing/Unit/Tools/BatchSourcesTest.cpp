@@ -25,6 +25,15 @@ long allocationsLeft = -1; // before all fail; negative: none does
     return memory;
   throw std::bad_alloc();
 }
+// Without this, memory of the address sanitizer's own form would go to the delete below.
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept
+{
+  try {
+    return operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept
 {
   std::free(memory);
