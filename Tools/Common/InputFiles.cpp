@@ -46,18 +46,26 @@ void InputFiles::addTransform(const std::string& path, const std::string& what)
       add(file, what);
 }
 
-const std::string* InputFiles::at(const std::string& path) const
+const InputFiles::Input* InputFiles::inputAt(const std::string& path) const
 {
   const std::optional<FilePlace> place = filePlace(path);
   const auto input = place ? files_.find(*place) : files_.end();
-  return input == files_.end() ? nullptr : &input->second.what;
+  return input == files_.end() ? nullptr : &input->second;
+}
+
+const std::string* InputFiles::at(const std::string& path) const
+{
+  const Input* const input = inputAt(path);
+  return input ? &input->what : nullptr;
 }
 
 void InputFiles::checkStay(const std::string& given, const std::string& path) const
 {
   for (const std::string& file : filesOfResult(path))
-    if (const std::string* const input = at(file))
-      failWrittenOver(given, "its result", *input);
+    if (const Input* const input = inputAt(file))
+      failWrittenOver(given, "its result",
+                      input->what.ends_with(input->path) ? input->what
+                                                         : input->path + ", which belongs to " + input->what);
 }
 
 void InputFiles::checkStayBesideLog(const std::string& path) const
@@ -71,7 +79,8 @@ void InputFiles::checkStayBesideLog(const std::string& path) const
 void failWrittenOver(const std::string& given, const std::string& written, const std::string& what)
 {
   throw Error(ExitCode::usage, given + ": " + written + " would be written over " + what
-                                   + ". Allowed: another folder for -out.");
+                                   + ". Allowed: another "
+                                   + (given == "--write" ? "name for --write." : "folder for -out."));
 }
 
 }

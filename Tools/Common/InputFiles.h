@@ -25,6 +25,10 @@ std::optional<FilePlace> filePlace(const std::string& path);
 /// The input files of a run by their places. No output may be written over one of them.
 class InputFiles {
 public:
+  struct Input {
+    std::string path, what;
+  };
+
   /// Adds a file. Messages call it `what`, such as "the points a.txt". An empty path adds nothing.
   void add(const std::string& path, const std::string& what);
   /// Adds an image with all files that its header names.
@@ -42,12 +46,11 @@ public:
   /// count too.
   void checkStayBesideLog(const std::string& path) const;
 
-  struct Input {
-    std::string path, what;
-  };
   const std::map<FilePlace, Input>& files() const { return files_; }
 
 private:
+  const Input* inputAt(const std::string& path) const;
+
   std::map<FilePlace, Input> files_;
 };
 

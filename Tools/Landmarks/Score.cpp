@@ -100,8 +100,7 @@ std::string tableText(const std::vector<CaseScore>& cases, bool isRounded)
                       : ".\n";
     }
     if (c.volumes)
-      text += c.id + ": " + std::to_string(c.volumes->folded) + " of " + std::to_string(c.volumes->voxels)
-              + " voxels fold. " + c.volumes->text() + "\n";
+      text += c.id + ": " + c.volumes->text() + "\n";
     if (c.determinant)
       text += c.id + ": " + (*c.determinant > 0 ? "no voxel folds" : "all voxels fold")
               + ". The transform is linear; the determinant of its spatial Jacobian is "

@@ -49,8 +49,10 @@ void checkImageCount(const Parameters& parameters, const std::string& option, st
                     images = option + ": " + std::to_string(given) + " images, but " + parameters.where(role)
                              + " names " + std::to_string(wanted) + " ";
   if (given > wanted && pyramids.empty())
-    return log.warning(images + "metric(s): of the images the first " + std::to_string(wanted)
-                       + " are used, as elastix does.");
+    return log.warning(images
+                       + (wanted == 1 ? "metric: the first image is"
+                                      : "metrics: the first " + std::to_string(wanted) + " images are")
+                       + " used, as elastix does.");
   throw Error(ExitCode::usage,
               images + things + ". Allowed: one image for all " + things + ", or one for each.");
 }

@@ -181,7 +181,7 @@ std::string wordsOf(const Part<D>& part, const Vec<D>& middleMm, Json& json)
   if (const auto* inverse = dynamic_cast<const InverseTransform<D>*>(part.alone.transform.get())) {
     const std::size_t count = partsOf<D>(inverse->inverted()).size();
     json["inverted"] = count;
-    return "the inverse of " + std::to_string(count) + " transform(s)";
+    return "the inverse of " + std::to_string(count) + (count == 1 ? " transform" : " transforms");
   }
   if (const auto* added = dynamic_cast<const AddedTransforms<D>*>(part.alone.transform.get())) {
     const std::size_t count = partsOf<D>(added->chain()).size();
