@@ -11,23 +11,6 @@
 namespace tessera {
 namespace {
 
-template <int D>
-ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, PixelType type,
-                     int components)
-{
-  ImageHeader header;
-  header.path = path;
-  header.dimension = D;
-  header.size.assign(geometry.size.begin(), geometry.size.end());
-  header.spacingMm.assign(geometry.spacingMm.begin(), geometry.spacingMm.end());
-  header.originMm.assign(geometry.originMm.begin(), geometry.originMm.end());
-  for (const auto& row : geometry.direction)
-    header.direction.emplace_back(row.begin(), row.end());
-  header.components = components;
-  header.componentType = type;
-  return header;
-}
-
 // Bytes of pixels that are converted before they are written: enough for many threads that compress, or few
 // enough for the cache if the file is not compressed.
 constexpr std::size_t compressedBytes = std::size_t(32) << 20, plainBytes = std::size_t(4) << 20;

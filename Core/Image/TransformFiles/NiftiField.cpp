@@ -46,17 +46,7 @@ void setMeaning(std::string& head, NiftiVectors meaning)
 void writeNiftiVectors(const std::string& path, const VectorImage<3>& image, NiftiVectors meaning,
                        int threads)
 {
-  ImageHeader header;
-  header.path = path;
-  header.dimension = 3;
-  const ImageGeometry<3>& geometry = image.geometry;
-  header.size.assign(geometry.size.begin(), geometry.size.end());
-  header.spacingMm.assign(geometry.spacingMm.begin(), geometry.spacingMm.end());
-  header.originMm.assign(geometry.originMm.begin(), geometry.originMm.end());
-  for (const auto& row : geometry.direction)
-    header.direction.emplace_back(row.begin(), row.end());
-  header.components = 3;
-  header.componentType = PixelType::float32;
+  const ImageHeader header = headerOf(path, image.geometry, PixelType::float32, 3);
   ImageStream stream(path, header, true, threads, [&](std::string& head) { setMeaning(head, meaning); });
   stream.writeAll(reinterpret_cast<const std::byte*>(image.voxels.data()));
   stream.commit();
