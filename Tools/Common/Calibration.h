@@ -98,6 +98,9 @@ struct Calibration {
   /// How much more time this GPU takes than the shipped one: the geometric mean over all kernels of
   /// resampling in 3D.
   double cudaScale() const;
+  /// The rates of sparse products for another number of threads, of a CPU and of a GPU that take so many
+  /// times as long.
+  ProductRates scaledProducts(int threads, double ofCpu, double ofCuda) const;
 };
 
 /// Predicted seconds for messages: three digits at most, in minutes from two minutes on, and in hours.
