@@ -103,8 +103,8 @@ SimilarityTransform<D>::derivatives(std::span<const double> parameters) const
     d[0].matrix = {{{c, -s}, {s, c}}};
     d[1].matrix = {{{-scale * s, -scale * c}, {scale * c, -scale * s}}};
   } else {
-    const Quaternion q =
-        unitQuaternion(parameters); // w follows the vector part: dw = -(x dx + y dy + z dz) / w
+    // The scalar part follows the vector part: dw = -(x dx + y dy + z dz) / w.
+    const Quaternion q = unitQuaternion(parameters);
     d[0].matrix = scaled<3>(scale, rotationDerivative(q, {1, 0, 0, -q.x / q.w}));
     d[1].matrix = scaled<3>(scale, rotationDerivative(q, {0, 1, 0, -q.y / q.w}));
     d[2].matrix = scaled<3>(scale, rotationDerivative(q, {0, 0, 1, -q.z / q.w}));

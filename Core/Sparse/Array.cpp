@@ -80,8 +80,8 @@ class KeptBlocks {
 public:
   static KeptBlocks& instance()
   {
-    static KeptBlocks* const kept =
-        new KeptBlocks; // never destroyed: arrays with static storage may outlive every other object
+    // It is never destroyed, because arrays with static storage may outlive every other object.
+    static KeptBlocks* const kept = new KeptBlocks;
     return *kept;
   }
 

@@ -200,8 +200,7 @@ TileValues PreparedProduct<V>::tileValues() const
 template <class V>
 void PreparedProduct<V>::makeTiles()
 {
-  std::vector<std::uint8_t> wanted(
-      tilesOfB().groups()); // 1 for the rows of tiles of B that the product needs
+  std::vector<std::uint8_t> wanted(tilesOfB().groups()); // 1: the product needs this row of tiles of B
   for (std::size_t group = 0; group < groups(); ++group)
     if (tiled_[group])
       for (const std::uint32_t tile : tilesOfA_.columns(group))

@@ -98,8 +98,8 @@ private:
     for (int c = block_.firstComponent; c < block_.firstComponent + block_.components; ++c) {
       std::array<int, largestTaps> lineHeld;
       lineHeld.fill(-1);
-      for (int y = block_.firstRow; y < block_.lastRow;
-           ++y) { // a row may write values behind its end, where the next one begins
+      // A row may write values behind its end, where the next one begins.
+      for (int y = block_.firstRow; y < block_.lastRow; ++y) {
         const int start = lattice_.y.starts[y];
         for (int y0 = start; y0 < start + lattice_.tapsY && start != AxisRun::noSupport; ++y0)
           if (lineHeld[y0 % lattice_.tapsY] != y0) {

@@ -62,8 +62,8 @@ TESSERA_MULTIVERSION_TO_V4 void lineOfTaps(const AxisTable& axis, const double* 
       continue;
     }
     const double* const carriers = points + run.start;
-    for (int i = run.firstVoxel; i < run.firstVoxel + run.voxels;
-         i += rowVector) { // values written behind the run are overwritten by the next one
+    // Values that are written behind the run are overwritten by the next one.
+    for (int i = run.firstVoxel; i < run.firstVoxel + run.voxels; i += rowVector) {
       Lanes sum = load(weights + i) * carriers[0];
       for (int k = 1; k < Taps; ++k)
         sum += load(weights + k * axis.stride + i) * carriers[k];

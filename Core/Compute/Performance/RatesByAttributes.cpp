@@ -65,8 +65,8 @@ GpuRates ratesByAttributes(const GpuAttributes& gpu, std::vector<std::string>& a
   rates.fp32 *= lanes->fp32 / h100Lanes.fp32;
   rates.fp64 *= lanes->fp64 / h100Lanes.fp64;
   rates.integer *= lanes->integer / h100Lanes.integer;
-  rates.latencyFp64 =
-      std::max(rates.latencyFp64, 32 / lanes->fp64); // the lanes of one warp, one after the other
+  // The threads of a warp take turns at the lanes.
+  rates.latencyFp64 = std::max(rates.latencyFp64, 32 / lanes->fp64);
 
   const double clock = rates.clockGHz / h100.clockGHz,
                share = rates.multiprocessors / h100.multiprocessors * clock;

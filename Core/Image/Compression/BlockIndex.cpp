@@ -59,8 +59,8 @@ std::size_t gzipBlockBytes(std::uint64_t byteCount)
 std::string gzipHeader(const BlockIndex& index)
 {
   const std::string lengths = lengthsText(index);
-  std::string text("\x1f\x8b\x08\x04\0\0\0\0\0\x03",
-                   fixedHeaderBytes); // deflate, an extra field, no time, Unix
+  // Deflate, an extra field, no time, Unix.
+  std::string text("\x1f\x8b\x08\x04\0\0\0\0\0\x03", fixedHeaderBytes);
   append(text, subfieldHeadBytes + lengths.size(), lengthBytes);
   text += "TS";
   append(text, lengths.size(), 2);

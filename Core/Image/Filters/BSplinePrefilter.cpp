@@ -197,8 +197,8 @@ std::unique_ptr<double[]> bsplineCoefficientsInDouble(Context& context, const Im
 {
   requireCoefficientMemory(image, sizeof(double));
   const std::size_t count = image.voxels.size();
-  auto coefficients = largeArray<double>(
-      count + coefficientPadding); // the threads that filter the first axis touch its pages first
+  // The threads that filter the first axis touch its pages first.
+  auto coefficients = largeArray<double>(count + coefficientPadding);
   std::fill_n(coefficients.get() + count, coefficientPadding, 0.0);
   if (polesOf(order).empty())
     std::copy(image.voxels.begin(), image.voxels.end(), coefficients.get());

@@ -217,8 +217,8 @@ Image<D> applyTaps(Context& context, const Image<D>& image, const std::array<Axi
   Image<D> result{geometry, {}};
   const std::vector<float>* from = &image.voxels;
   Size<D> size = image.geometry.size;
-  for (int axis = D - 1; axis >= 0;
-       --axis) { // slowest axis first: later axes do not read the rows that it drops
+  // The slowest axis is first, so that later axes do not read the rows that it drops.
+  for (int axis = D - 1; axis >= 0; --axis) {
     if (taps[axis].isIdentity() && taps[axis].count == size[axis])
       continue;
     std::size_t inner = 1, outer = taps[axis].count;

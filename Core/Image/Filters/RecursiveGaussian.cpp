@@ -80,8 +80,8 @@ public:
   }
 
 private:
-  static constexpr std::size_t vectors =
-      2; // filtered together: enough to hide the latency, few enough to stay in registers
+  // So many are filtered together: enough to hide the latency, few enough to stay in registers.
+  static constexpr std::size_t vectors = 2;
 
   static TESSERA_ALWAYS_INLINE Double4 widen(const float* from)
   {

@@ -150,8 +150,8 @@ template <int D>
 bool SliceReader<D>::needsCounts() const
 {
   return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
-    const bool roundingIsReported =
-        !isLuminance() && imageCount_ == 1 && !scaling().isScaled(); // the same decision as in readImage
+    // readImage decides the same.
+    const bool roundingIsReported = !isLuminance() && imageCount_ == 1 && !scaling().isScaled();
     return mayBeNonFinite() || (sizeof(T) >= sizeof(float) && roundingIsReported);
   });
 }

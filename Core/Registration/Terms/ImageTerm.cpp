@@ -44,8 +44,8 @@ const Parameter<std::string>& gradientSummation()
 
 GradientSummation readGradientSummation(const Parameters& parameters, std::size_t level)
 {
-  constexpr const char* names[] = {"FusedMultiplyAdd", "Kahan", "Pichat",
-                                   "Double"}; // in the enumeration's order
+  // In the order of the enumeration.
+  constexpr const char* names[] = {"FusedMultiplyAdd", "Kahan", "Pichat", "Double"};
   const std::string name = parameters.get(gradientSummation(), level);
   const auto found = std::ranges::find(names, name);
   if (found == std::end(names))

@@ -29,8 +29,8 @@ TileLists listTiles(const Context& context, const MatrixPattern& matrix)
   TileLists lists;
   lists.start.resize(groups + 1);
   lists.columnsOfChunk.resize((groups + groupsPerChunk - 1) / groupsPerChunk);
-  using Stamps =
-      std::vector<std::uint32_t>; // for each column of tiles: the last group (from 1) with an entry there
+  // For each column of tiles, the last group (from 1) with an entry there.
+  using Stamps = std::vector<std::uint32_t>;
   Workspaces<Stamps> workspaces;
   forEachRange(context, groups, groupsPerChunk, [&](std::size_t first, std::size_t last) {
     auto stamps = workspaces.borrow([&] { return std::make_unique<Stamps>(matrix.columns / tileSide + 1); });

@@ -14,8 +14,8 @@ namespace tessera {
 struct BenchmarkMatrix {
   const char* name;
   const char* structure;
-  std::uint64_t rows, entries, products,
-      entriesOfSquare; // rows and entries of A; products and entries of A A
+  std::uint64_t rows, entries;             // of A
+  std::uint64_t products, entriesOfSquare; // of A A
 };
 
 /// All benchmark matrices, in the order of reports.
