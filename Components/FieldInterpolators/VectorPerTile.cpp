@@ -31,8 +31,8 @@ struct RowOfVoxels {
   TESSERA_ALWAYS_INLINE void interpolate(const float* row, const float* nextRow, Edge* pairs) const
   {
     const auto edge = [](const Voxels& from, const Voxels& to) { return Edge{from, to - from}; };
-    pairs[0] = edge(linear(row[0], row[1], low), linear(nextRow[0], nextRow[1], low));
-    pairs[1] = edge(linear(row[2], row[3], high), linear(nextRow[2], nextRow[3], high));
+    pairs[0] = edge(mix(row[0], row[1], low), mix(nextRow[0], nextRow[1], low));
+    pairs[1] = edge(mix(row[2], row[3], high), mix(nextRow[2], nextRow[3], high));
   }
 };
 
@@ -48,11 +48,11 @@ TESSERA_ALWAYS_INLINE void computeRows(const CubicTile& tile, const Edge (&edges
     const float low = tile.y->low[y], high = tile.y->high[y], betweenY = tile.y->between[y];
     Voxels slices[SlicePairs];
     for (int p = 0; p < SlicePairs; ++p) {
-      const Voxels lower = linear(edges[0][p][0].at(low), edges[0][p][1].at(low), betweenX);
-      const Voxels upper = linear(edges[1][p][0].at(high), edges[1][p][1].at(high), betweenX);
-      slices[p] = linear(lower, upper, betweenY);
+      const Voxels lower = mix(edges[0][p][0].at(low), edges[0][p][1].at(low), betweenX);
+      const Voxels upper = mix(edges[1][p][0].at(high), edges[1][p][1].at(high), betweenX);
+      slices[p] = mix(lower, upper, betweenY);
     }
-    const Voxels result = SlicePairs == 1 ? slices[0] : linear(slices[0], slices[SlicePairs - 1], betweenZ);
+    const Voxels result = SlicePairs == 1 ? slices[0] : mix(slices[0], slices[SlicePairs - 1], betweenZ);
     std::memcpy(values, &result, sizeof(result));
   }
 }
@@ -65,7 +65,7 @@ TESSERA_ALWAYS_INLINE void interpolateSlices(const CubicTile& tile, int z, float
   for (int j = 0; j < 4; ++j)
     for (int p = 0; p < 2; ++p) {
       const float* row = tile.points + j * tile.pointRow + 2 * p * tile.pointSlice;
-      const Lanes<4> between = linear(loadLanes<4>(row), loadLanes<4>(row + tile.pointSlice), fraction[p]);
+      const Lanes<4> between = mix(loadLanes<4>(row), loadLanes<4>(row + tile.pointSlice), fraction[p]);
       std::memcpy(points[j][p], &between, sizeof(between));
     }
 }

@@ -55,23 +55,23 @@ TESSERA_ALWAYS_INLINE Lanes<N> corners(const CubicTile& tile, int x, int y, int 
 /// first voxel, then those of the second.
 TESSERA_ALWAYS_INLINE Lanes<8> joinSlices(const Lanes<8>& a, const Lanes<8>& b, float betweenZ)
 {
-  return linear(__builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11),
-                __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15), betweenZ);
+  return mix(__builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11),
+             __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15), betweenZ);
 }
 
 /// Interpolates along y: the result has lanes x of the first voxels of a and b, then those of their second
 /// ones.
 TESSERA_ALWAYS_INLINE Lanes<8> joinRows(const Lanes<8>& a, const Lanes<8>& b, float betweenY)
 {
-  return linear(__builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13),
-                __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15), betweenY);
+  return mix(__builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13),
+             __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15), betweenY);
 }
 
 /// Interpolates along x: the result has one lane a voxel.
 TESSERA_ALWAYS_INLINE Lanes<8> joinColumns(const Lanes<8>& a, const Lanes<8>& b, const Lanes<8>& betweenX)
 {
-  return linear(__builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14),
-                __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15), betweenX);
+  return mix(__builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14),
+             __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15), betweenX);
 }
 
 /// The last trilinear interpolation of eight voxels, where results[i] belongs to voxel i. If the voxels are
@@ -134,15 +134,15 @@ TESSERA_MULTIVERSION_TO_V4 void computeVolumeTile(const CubicTile& tile)
     Lanes<8> edge[2][2];
     for (int y = 0; y < 2; ++y)
       for (int x = 0; x < 2; ++x)
-        edge[y][x] = linear(corner[0][y][x], corner[1][y][x], alongZ);
+        edge[y][x] = mix(corner[0][y][x], corner[1][y][x], alongZ);
     for (int y = 0; y < tile.runY.voxels; ++y, row += tile.valueRow) {
-      const Lanes<8> left = linear(edge[0][0], edge[1][0], along.y[y]),
-                     right = linear(edge[0][1], edge[1][1], along.y[y]);
+      const Lanes<8> left = mix(edge[0][0], edge[1][0], along.y[y]),
+                     right = mix(edge[0][1], edge[1][1], along.y[y]);
       const float betweenY = tile.y->between[tile.runY.firstVoxel + y];
       for (int x = 0; x < tile.runX.voxels; x += width) {
         Lanes<8> results[width];
         for (int i = 0; i < width; ++i)
-          results[i] = linear(left, right, along.x[x + i]);
+          results[i] = mix(left, right, along.x[x + i]);
         const Lanes<8> values = trilinear(results, betweenAlongRow(tile, x), betweenY, betweenZ);
         std::memcpy(row + x, &values, sizeof(values));
       }
@@ -160,13 +160,13 @@ TESSERA_MULTIVERSION_TO_V4 void computePlaneTile(const CubicTile& tile)
   float* row = tile.values;
   for (int y = 0; y < tile.runY.voxels; ++y, row += tile.valueRow) {
     const Lanes<4> alongY = half(along.y[y]);
-    const Lanes<4> left = linear(corner[0][0], corner[1][0], alongY),
-                   right = linear(corner[0][1], corner[1][1], alongY);
+    const Lanes<4> left = mix(corner[0][0], corner[1][0], alongY),
+                   right = mix(corner[0][1], corner[1][1], alongY);
     for (int x = 0; x < tile.runX.voxels; x += width) {
       Lanes<8> results[width / 2];
       for (int i = 0; i < width / 2; ++i) {
-        const Lanes<4> first = linear(left, right, half(along.x[x + i])),
-                       second = linear(left, right, half(along.x[x + i + 4]));
+        const Lanes<4> first = mix(left, right, half(along.x[x + i])),
+                       second = mix(left, right, half(along.x[x + i + 4]));
         results[i] = __builtin_shufflevector(first, second, 0, 1, 2, 3, 4, 5, 6, 7);
       }
       const Lanes<8> values =

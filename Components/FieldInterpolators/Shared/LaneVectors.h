@@ -28,9 +28,9 @@ TESSERA_ALWAYS_INLINE Lanes<N> loadLanes(const float* from)
   return lanes;
 }
 
-/// a + fraction * (b - a); each argument may be a vector or a scalar.
+/// The mix of LinearMix.h where each argument may be a vector or a scalar.
 template <class Value, class Fraction>
-TESSERA_ALWAYS_INLINE auto linear(const Value& a, const Value& b, const Fraction& fraction)
+TESSERA_ALWAYS_INLINE auto mix(const Value& a, const Value& b, const Fraction& fraction)
 {
   return a + fraction * (b - a);
 }
