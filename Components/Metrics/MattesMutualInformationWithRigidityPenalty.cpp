@@ -43,11 +43,12 @@ const ComponentDescription& MattesMutualInformationWithRigidityPenalty<D>::descr
       "elastix 3.5 to 4.0",
       [] {
         std::vector<ParameterInfo> rows = AdvancedMattesMutualInformation::description().parameters;
-        const std::vector<ParameterInfo> ofPenalty = TransformRigidityPenalty<D>::description().parameters;
+        const std::vector<ParameterInfo> penaltyParameters =
+            TransformRigidityPenalty<D>::description().parameters;
         rows.push_back(rigidityPenaltyWeight());
         rows.push_back(useImage("Fixed"));
         rows.push_back(useImage("Moving"));
-        rows.insert(rows.end(), ofPenalty.begin(), ofPenalty.end());
+        rows.insert(rows.end(), penaltyParameters.begin(), penaltyParameters.end());
         return rows;
       }()};
   return description;

@@ -73,13 +73,14 @@ TESSERA_MULTIVERSION_TO_V4 void writeSlopes(const RobustLine& line, const PairUn
 RobustLineSums sumsOf(const Context& context, const RobustLine& line, LineCurvature kind,
                       const PairUnits& units, const float* fixed, const float* moving, std::size_t count)
 {
-  std::vector<RobustLineSums> ofChunks((count + pairsOfChunk - 1) / pairsOfChunk);
+  std::vector<RobustLineSums> sumsOfChunks((count + pairsOfChunk - 1) / pairsOfChunk);
   forEachRange(context, count, pairsOfChunk, [&](std::size_t first, std::size_t last) {
-    addPairs(line, kind, units, fixed + first, moving + first, last - first, ofChunks[first / pairsOfChunk]);
+    addPairs(line, kind, units, fixed + first, moving + first, last - first,
+             sumsOfChunks[first / pairsOfChunk]);
   });
   RobustLineSums all;
-  for (const RobustLineSums& ofChunk : ofChunks)
-    all.add(ofChunk);
+  for (const RobustLineSums& sumsOfChunk : sumsOfChunks)
+    all.add(sumsOfChunk);
   return all;
 }
 
@@ -127,12 +128,12 @@ double RobustNormalizedCorrelation::evaluate(const Context& context, const Latti
 {
   const std::size_t stride = RobustLineSearch::strideOfPart(images.size), positions = images.positions();
   const float *fixed = images.fixed, *moving = images.moving;
-  std::size_t ofPart = positions;
+  std::size_t pairsOfPart = positions;
   if (stride > 1) {
-    ofPart = (positions + stride - 1) / stride;
-    fixedOfPart_.resize(ofPart);
-    movingOfPart_.resize(ofPart);
-    for (std::size_t i = 0; i < ofPart; ++i) {
+    pairsOfPart = (positions + stride - 1) / stride;
+    fixedOfPart_.resize(pairsOfPart);
+    movingOfPart_.resize(pairsOfPart);
+    for (std::size_t i = 0; i < pairsOfPart; ++i) {
       fixedOfPart_[i] = images.fixed[i * stride];
       movingOfPart_[i] = images.moving[i * stride];
     }
@@ -141,8 +142,8 @@ double RobustNormalizedCorrelation::evaluate(const Context& context, const Latti
   }
   RobustLine line;
   for (int step = 0; step < RobustLineSearch::stepsOfPart; ++step)
-    search_.beginNext(line, sumsOf(context, line, LineCurvature::reweighted, units_, fixed, moving, ofPart),
-                      step);
+    search_.beginNext(
+        line, sumsOf(context, line, LineCurvature::reweighted, units_, fixed, moving, pairsOfPart), step);
   const auto sumsOfAll = [&](LineCurvature kind) {
     return sumsOf(context, line, kind, units_, images.fixed, images.moving, positions);
   };

@@ -94,10 +94,10 @@ void SelfSimilarity<D>::prepareOnCuda(Context& context, const Matrix<D>& movingS
     const auto voxels = voxelsOnCuda<D>(context, image);
     return selfSimilaritiesOnCuda<D>(context, voxels->span().data(), image->geometry.size, steps);
   };
-  auto ofFixed = numbersOfImage(level_.fixed, identityMatrix<D>()),
-       ofMoving = numbersOfImage(level_.moving, movingSteps);
-  auto comparison = std::make_unique<SelfSimilarityOnCuda<D>>(level_.fixed->geometry, std::move(ofFixed),
-                                                              level_.moving->geometry, std::move(ofMoving));
+  auto fixedNumbers = numbersOfImage(level_.fixed, identityMatrix<D>()),
+       movingNumbers = numbersOfImage(level_.moving, movingSteps);
+  auto comparison = std::make_unique<SelfSimilarityOnCuda<D>>(
+      level_.fixed->geometry, std::move(fixedNumbers), level_.moving->geometry, std::move(movingNumbers));
   auto mean = std::make_unique<SumsOnCuda<MeanOfSecond>>(context, MeanOfSecond());
   const MemoryPart ofSamples(context, "samples");
   onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level_, std::move(comparison), std::move(mean));

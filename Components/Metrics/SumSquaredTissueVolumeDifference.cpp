@@ -53,16 +53,16 @@ const ComponentDescription& SumSquaredTissueVolumeDifference<D>::description()
 template <int D>
 TermTime SumSquaredTissueVolumeDifference<D>::timeOf(const TermSize& size) const
 {
-  const double ofLattice = size.isLinear ? (D == 2 ? 18 : 31)
-                           : D == 2      ? 75
-                                         : 196, // ns a sample; most is the determinant
-      ofDrawn = size.isLinear ? (D == 2 ? 41 : 66)
-                : D == 2      ? 90
-                              : 224;
+  const double latticeNanoseconds = size.isLinear ? (D == 2 ? 18 : 31)
+                                    : D == 2      ? 75
+                                                  : 196, // ns a sample; most is the determinant
+      drawnNanoseconds = size.isLinear ? (D == 2 ? 41 : 66)
+                         : D == 2      ? 90
+                                       : 224;
   const double cuda = size.isLinear ? 0.4 : (D == 2 ? 0.8 : 1.7); // as of folds point by point
   return {.points = size.samples,
           .cudaSamples = size.samples,
-          .cpuNanoseconds = (size.isLattice ? ofLattice : ofDrawn) * size.samples,
+          .cpuNanoseconds = (size.isLattice ? latticeNanoseconds : drawnNanoseconds) * size.samples,
           .cudaNanoseconds = cuda * size.samples,
           .cudaLaunchNanoseconds = 40e3};
 }
@@ -124,8 +124,9 @@ TermValue SumSquaredTissueVolumeDifference<D>::evaluateHere(Context& context, co
 {
   const typename MeanOverSamples<D>::ImageBatchSum batchSum =
       [&](Context& oneThread, const TransformChain<D>& chain, const ListSamples<D>& points,
-          const float* fixed,
-          std::span<double> ofBatch) { return sumOfSquares(oneThread, chain, points, fixed, ofBatch); };
+          const float* fixed, std::span<double> gradientOfBatch) {
+        return sumOfSquares(oneThread, chain, points, fixed, gradientOfBatch);
+      };
   return validSampleRule_.checked(level_.level,
                                   mean_.evaluate(context, samples, chain_(*level_.chain, parameters),
                                                  level_.movingMask.get(), gradient, batchSum));

@@ -39,8 +39,8 @@ Parameter<bool> useOf(std::size_t term)
 std::optional<double> levelValue(const Parameters& parameters, const Parameter<double>& parameter,
                                  std::size_t level)
 {
-  const auto ofLevel = parameters.find(parameter, level);
-  return ofLevel ? ofLevel : parameters.find(parameter, 0);
+  const auto valueOfLevel = parameters.find(parameter, level);
+  return valueOfLevel ? valueOfLevel : parameters.find(parameter, 0);
 }
 
 }

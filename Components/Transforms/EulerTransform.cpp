@@ -114,8 +114,8 @@ std::vector<double> EulerTransform<D>::rotationParameters(const Matrix<D>& r) co
     const double sine = std::clamp(computeZyx_ ? -r[2][0] : r[2][1], -1.0, 1.0);
     parameters[middle] = std::asin(sine);
     const bool isLocked = 1 - std::abs(sine) < 1e-12;
-    const double ofFirst = computeZyx_ ? r[2][1] : -r[2][0];
-    parameters[first] = isLocked ? 0 : std::atan2(ofFirst, r[2][2]);
+    const double sineOfFirst = computeZyx_ ? r[2][1] : -r[2][0];
+    parameters[first] = isLocked ? 0 : std::atan2(sineOfFirst, r[2][2]);
     if (isLocked)
       parameters[2] = computeZyx_ ? std::atan2(-r[0][1], r[1][1]) : std::atan2(r[1][0], r[0][0]);
     else

@@ -69,9 +69,9 @@ CsrOnCuda<V> PreparedPlanOnCuda<V>::product(const Array<V>& a, const Array<V>& b
   const bool same = a.data() == b.data() && !b_;
   if (!same)
     bringToCuda(context_, numbersOfB_, b);
-  const V* const ofA = a_.value.span().data();
+  const V* const valuesOfA = a_.value.span().data();
   CsrOnCuda<V> c = copyOfPattern(context_, plan_.pattern());
-  c.value = plan_.execute(ofA, same ? ofA : numbersOfB_.span().data());
+  c.value = plan_.execute(valuesOfA, same ? valuesOfA : numbersOfB_.span().data());
   RowEpilogueOnCuda<V> epilogue;
   if (options_.mask)
     epilogue.mask = PatternView{c.rows, c.columns, maskStart_.span().data(), maskColumn_.span().data()};

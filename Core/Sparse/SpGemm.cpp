@@ -145,12 +145,12 @@ CsrMatrix<V> SpGemmPlan<V>::execute(const Array<V>& a, const Array<V>& b)
   CsrMatrix<V> c;
   static_cast<MatrixPattern&>(c) = c_;
   const bool same = a.data() == b.data() && orderOfA_ == orderOfB_;
-  const Array<V> ofA = inOrder(a, orderOfA_), ofB = same ? ofA : inOrder(b, orderOfB_);
+  const Array<V> valuesOfA = inOrder(a, orderOfA_), valuesOfB = same ? valuesOfA : inOrder(b, orderOfB_);
   if (onCuda_) {
-    c.value = onCuda_->execute(ofA, ofB);
+    c.value = onCuda_->execute(valuesOfA, valuesOfB);
     return c;
   }
-  product_->replaceNumbers(ofA, ofB);
+  product_->replaceNumbers(valuesOfA, valuesOfB);
   c.value = product_->valuesFor(c_);
   return c;
 }

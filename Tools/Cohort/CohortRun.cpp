@@ -72,32 +72,32 @@ private:
 
   void startWorkers()
   {
-    std::size_t ofCpu = 0, ofCuda = 0;
+    std::size_t cpuRows = 0, cudaRows = 0;
     for (const std::size_t index : waiting_)
-      ++(cohort_.kindOf(index) == "cuda" ? ofCuda : ofCpu);
-    if (ofCuda > 0) {
+      ++(cohort_.kindOf(index) == "cuda" ? cudaRows : cpuRows);
+    if (cudaRows > 0) {
       const std::vector<std::string>& gpus = cohort_.gpus();
       if (gpus.empty())
         throw Error(ExitCode::device,
-                    "--device: " + std::to_string(ofCuda)
+                    "--device: " + std::to_string(cudaRows)
                         + " rows are to run on cuda, and this machine has no GPU that can be "
                           "used. Allowed: a machine with one, or a cohort of --device cpu.");
       lanes_ = options_.jobs > 0 ? std::max(1, options_.jobs / static_cast<int>(gpus.size())) : lanesOfGpu;
       gpuOfWorker_ = gpus;
     }
-    const int threadsOfGpus = ofCuda > 0 ? lanesOfGpu * static_cast<int>(cohort_.gpus().size()) : 0;
+    const int threadsOfGpus = cudaRows > 0 ? lanesOfGpu * static_cast<int>(cohort_.gpus().size()) : 0;
     const int jobs = options_.jobs > 0 ? options_.jobs : std::max(1, options_.threads - threadsOfGpus);
-    const int cpuJobs = ofCpu == 0 ? 0 : static_cast<int>(std::min<std::size_t>(ofCpu, jobs));
-    threadsOfRow_ = std::max(1, options_.threads / std::max(1, cpuJobs + (ofCuda ? lanes_ : 0)));
+    const int cpuJobs = cpuRows == 0 ? 0 : static_cast<int>(std::min<std::size_t>(cpuRows, jobs));
+    threadsOfRow_ = std::max(1, options_.threads / std::max(1, cpuJobs + (cudaRows ? lanes_ : 0)));
     gpuOfWorker_.insert(gpuOfWorker_.end(), cpuJobs, "");
     workers_.resize(gpuOfWorker_.size());
     planner_ = std::make_unique<RowWorker>("", 1);
     limit_ = std::isfinite(options_.maxMemory) ? options_.maxMemory : 0.8 * availableMemoryBytes();
     log_.info("Workers: " + std::to_string(cpuJobs) + " on the CPU with " + threadsText(threadsOfRow_)
               + " each"
-              + (ofCuda ? ", " + std::to_string(cohort_.gpus().size()) + " on GPUs with "
-                              + std::to_string(lanes_) + " lanes each"
-                        : std::string())
+              + (cudaRows ? ", " + std::to_string(cohort_.gpus().size()) + " on GPUs with "
+                                + std::to_string(lanes_) + " lanes each"
+                          : std::string())
               + ".");
   }
 

@@ -78,18 +78,18 @@ double ThreadRate::nanoseconds(int measuredThreads, int threads) const
   return oneThread - shared + shared / threads;
 }
 
-ProductRates Calibration::scaledProducts(int wanted, double ofCpu, double ofCuda) const
+ProductRates Calibration::scaledProducts(int wanted, double cpuFactor, double cudaFactor) const
 {
   ProductRates scaled = products;
   const auto scale = [&](ThreadRate& rate, double factor) {
     rate = {factor * rate.oneThread, factor * rate.nanoseconds(threads, wanted)};
   };
   for (ThreadRate* rate : {&scaled.row, &scaled.product, &scaled.entry, &scaled.tilePair})
-    scale(*rate, ofCpu);
+    scale(*rate, cpuFactor);
   for (ThreadRate* rate : {&scaled.upload, &scaled.download})
     scale(*rate, 1);
-  scaled.cudaProduct *= ofCuda;
-  scaled.cudaTilePair *= ofCuda;
+  scaled.cudaProduct *= cudaFactor;
+  scaled.cudaTilePair *= cudaFactor;
   return scaled;
 }
 

@@ -149,9 +149,9 @@ Calibration calibrationOf(const ParameterMap& map)
   calibration.source = map.fileName();
   const ParameterEntry &processor = required(map, "Processor"), &threads = required(map, "Threads");
   calibration.processor = single(map, processor, textParameter(processor.name, "", Arity::single, ""));
-  Parameter<std::int64_t> ofThreads = integerParameter(threads.name, 1, 1, Arity::single, "", "");
-  ofThreads.maximum = maxThreads;
-  calibration.threads = static_cast<int>(single(map, threads, ofThreads));
+  Parameter<std::int64_t> threadsRow = integerParameter(threads.name, 1, 1, Arity::single, "", "");
+  threadsRow.maximum = maxThreads;
+  calibration.threads = static_cast<int>(single(map, threads, threadsRow));
   if (const ParameterEntry* gpu = map.find("Gpu"))
     calibration.gpu = single(map, *gpu, textParameter(gpu->name, "", Arity::single, ""));
   // Files of earlier programs have a rate of its own for a B-spline along the axes on CUDA; it is not used.

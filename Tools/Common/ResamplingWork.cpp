@@ -72,10 +72,10 @@ bool isPlainCubic(const TransformChain<D>& link)
 constexpr double shareOfLandmarks = 0.02;
 
 /// Adds the work of T(x) for `points` points, transform by transform. A B-spline along the lattice's axes is
-/// work of the kind `aligned`. The work of a spline of many landmarks is multiplied by `ofLandmarks`. A root
-/// of an inverse counts as `mapsOfRoot` values of the inverted chain.
+/// work of the kind `aligned`. The work of a spline of many landmarks is multiplied by `landmarkFactor`. A
+/// root of an inverse counts as `mapsOfRoot` values of the inverted chain.
 template <int D>
-void addPoints(WorkItems& items, Work aligned, double ofLandmarks, const TransformChain<D>& chain,
+void addPoints(WorkItems& items, Work aligned, double landmarkFactor, const TransformChain<D>& chain,
                const ImageGeometry<D>& lattice, double points, double mapsOfRoot)
 {
   if (const InverseTransform<D>* inverse = asInverse(chain))
@@ -88,7 +88,7 @@ void addPoints(WorkItems& items, Work aligned, double ofLandmarks, const Transfo
       break;
     case TransformKind::kernelSpline: {
       const double pairs = points * static_cast<double>(link->transform->parameterCount()) / D;
-      items.add(Work::pointLandmark, pairs < fewestPairsOfField ? pairs : pairs * ofLandmarks);
+      items.add(Work::pointLandmark, pairs < fewestPairsOfField ? pairs : pairs * landmarkFactor);
     } break;
     case TransformKind::displacementImage:
       items.add(Work::pointLinear, points * D);

@@ -62,11 +62,11 @@ std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& op
     const ImageHeader header = readImageHeader(c.get(option));
     if (const std::string note = noteOnJpegSpacing(header); !note.empty())
       log.warning("-" + option + ": " + note);
-    const ImageGeometry<D> ofImage = geometryOf<D>(header);
-    if (grid && grid->size != ofImage.size)
+    const ImageGeometry<D> gridOfImage = geometryOf<D>(header);
+    if (grid && grid->size != gridOfImage.size)
       fail(c.get(option) + ": its size is not that of DIR-Lab's " + c.get("dirlab"),
            "the images of the case, or -f and -m without --dirlab");
-    return ofImage;
+    return gridOfImage;
   });
 }
 

@@ -228,12 +228,12 @@ void dropUnlike(const Context& context, const DescribedImage<D>& fixed, const De
   const auto costs = [&] {
     return searchCosts<D>(context, fixed, moving, keypoints, partners, {0, 1, D}, patchRadius);
   };
-  const std::vector<float> ofPartners = costs();
+  const std::vector<float> costsOfPartners = costs();
   std::ranges::rotate(partners, partners.begin() + static_cast<std::ptrdiff_t>(partners.size() / 2));
   const double random = upperMedian(costs());
   std::size_t alike = 0, unlike = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    points[i].difference = random > 0 ? ofPartners[i] / random : 0;
+    points[i].difference = random > 0 ? costsOfPartners[i] / random : 0;
     if (!points[i].dropped.empty())
       continue;
     const bool isUnlike = points[i].difference > largest;

@@ -77,12 +77,12 @@ template <int D>
 TransformChain<D> smoothingSpline(Context& context, const PointPairs<D>& allPairs)
 {
   const PointPairs<D> pairs = thinned(allPairs, 2000), part = thinned(pairs, 500);
-  TransformChain<D> ofPart = splineThrough<D>(context, part, "auto");
+  TransformChain<D> splineOfPart = splineThrough<D>(context, part, "auto");
   if (part.fixedMm.size() == pairs.fixedMm.size())
-    return ofPart;
+    return splineOfPart;
   char smoothing[40];
   std::snprintf(smoothing, sizeof smoothing, "%.17g",
-                dynamic_cast<const SplineKernelTransform<D>&>(*ofPart.transform).smoothing().value());
+                dynamic_cast<const SplineKernelTransform<D>&>(*splineOfPart.transform).smoothing().value());
   return splineThrough<D>(context, pairs, smoothing);
 }
 

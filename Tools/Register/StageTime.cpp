@@ -289,7 +289,7 @@ double cpuSeconds(const Calibration& calibration, const StageWork& work, int thr
   const double alone = speedOf(calibration, 1);
   double ns = cpuStage / alone + work.imageVoxels * cpuPreparation / speedOf(calibration, threads);
   for (const LevelWork& level : work.levels) {
-    double ofOne =
+    double oneEvaluation =
                (rates.evaluation + level.parameters * cpuParameter * static_cast<double>(level.terms.size()))
                / alone,
            atEnd = 0;
@@ -299,11 +299,11 @@ double cpuSeconds(const Calibration& calibration, const StageWork& work, int thr
                             + rates.farCoefficients * farShare(level.parameters, farParameters),
                    shared = term.samples * sample + term.voxels * rates.voxel + term.points * rates.point
                             + term.cpuNanoseconds;
-      ofOne += shared / speedOf(calibration, sharing) + rates.thread * (sharing - 1) / alone;
+      oneEvaluation += shared / speedOf(calibration, sharing) + rates.thread * (sharing - 1) / alone;
       if (work.isLinear && term.voxels > 0)
         atEnd += shared / alone * std::min(1.0, voxelsAtEnd / term.voxels);
     }
-    ns += level.evaluations * ofOne + (atEnd > 0 ? atEnd : evaluationsAtEnd * ofOne);
+    ns += level.evaluations * oneEvaluation + (atEnd > 0 ? atEnd : evaluationsAtEnd * oneEvaluation);
   }
   const double result =
       cpuSeconds(calibration, work.dimension, work.result, threads) - calibration.cpuStartSeconds;
@@ -316,16 +316,17 @@ double cudaSeconds(const Calibration& calibration, const StageWork& work, int th
   // The time of an evaluation beside its samples is that of launches, which is the same on all GPUs.
   double ns = work.imageVoxels * cudaPreparation + cudaStage, first = 0;
   for (const LevelWork& level : work.levels) {
-    double ofOne = rates.evaluation + level.parameters * rates.parameter, withGradient = 0, valueOnly = 0;
+    double oneEvaluation = rates.evaluation + level.parameters * rates.parameter, withGradient = 0,
+           valueOnly = 0;
     for (const TermWork& term : level.terms) {
       const double samples = term.samples + term.cudaSamples, voxels = term.voxels + term.cudaVoxels;
-      ofOne += term.cudaLaunchNanoseconds;
+      oneEvaluation += term.cudaLaunchNanoseconds;
       withGradient += samples * rates.sample + voxels * rates.voxel + term.cudaNanoseconds;
       valueOnly += samples * rates.sample + voxels * rates.valueVoxel
                    + (voxels > 0 ? valueShare : 1) * term.cudaNanoseconds;
       first = std::max(first, voxels > 0 ? cudaFirstLattice : samples > 0 ? cudaFirstSamples : 0);
     }
-    ns += level.evaluations * ofOne
+    ns += level.evaluations * oneEvaluation
           + calibration.cudaScale()
                 * (level.gradients * withGradient + (level.evaluations - level.gradients) * valueOnly);
   }

@@ -104,16 +104,16 @@ std::vector<std::string> takeOperands(std::vector<std::string>& tokens)
 void checkOperands(const SpGemmArguments& asked)
 {
   const std::size_t count = asked.operands.size();
-  const bool ofOneMatrix = asked.timesTransposed || asked.transposedTimes || asked.power > 0;
+  const bool takesOneMatrix = asked.timesTransposed || asked.transposedTimes || asked.power > 0;
   if (asked.triple && count != 3)
     failCommandLine("--triple", std::to_string(count) + " matrices", "three: R A P");
   if (!asked.triple && (count == 0 || count > 2))
     failCommandLine("operands", std::to_string(count) + " matrices", "A, or A and B");
-  if (ofOneMatrix && count != 1)
+  if (takesOneMatrix && count != 1)
     failCommandLine("--aat, --ata, --power", std::to_string(count) + " matrices", "one");
   if (asked.timesTransposed + asked.transposedTimes + asked.triple + (asked.power > 0) > 1)
     failCommandLine("--aat, --ata, --power, --triple", "more than one of them", "one of them");
-  if ((ofOneMatrix || asked.triple) && (asked.transposeA || asked.transposeB))
+  if ((takesOneMatrix || asked.triple) && (asked.transposeA || asked.transposeB))
     failCommandLine("--transpose-a, --transpose-b", "beside --aat, --ata, --power or --triple",
                     "with A, or A and B, alone");
 }

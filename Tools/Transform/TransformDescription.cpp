@@ -92,21 +92,21 @@ std::vector<Movement> movements(const Context& context, const std::vector<Part<D
                                 const ImageGeometry<D>& lattice)
 {
   const std::size_t voxels = lattice.voxelCount(), ranges = (voxels + batchCapacity - 1) / batchCapacity;
-  std::vector<std::vector<Movement>> ofRange(ranges, std::vector<Movement>(parts.size() + 1));
+  std::vector<std::vector<Movement>> movementsOfRange(ranges, std::vector<Movement>(parts.size() + 1));
   const AffineMap<D> pointFromIndex = lattice.pointFromIndex();
   forEachRange(context, voxels, batchCapacity, [&](std::size_t first, std::size_t last) {
     Context host{Device{}, 1};
     PointBatch<D> fixed;
     fillVoxelPoints<D>(lattice.size, pointFromIndex, first, last - first, fixed);
     PointBatch<D> points = fixed;
-    std::vector<Movement>& sums = ofRange[first / batchCapacity];
+    std::vector<Movement>& sums = movementsOfRange[first / batchCapacity];
     for (std::size_t p = 0; p < parts.size(); ++p)
       sums[p] = apply<D>(host, parts[p], fixed, points);
     for (std::size_t i = 0; i < points.count; ++i)
       sums.back().add(distanceBetween<D>(points.list().point(i), fixed.list().point(i)));
   });
   std::vector<Movement> all(parts.size() + 1);
-  for (const std::vector<Movement>& range : ofRange)
+  for (const std::vector<Movement>& range : movementsOfRange)
     for (std::size_t p = 0; p < all.size(); ++p)
       all[p].add(range[p]);
   return all;

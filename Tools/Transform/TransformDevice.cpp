@@ -32,12 +32,12 @@ double uploadedBytes(const ImageHeader& header, std::size_t components)
 template <int D>
 KnownImages<D> knownImages(const TransformDeviceRequest<D>& request)
 {
-  const PixelType ofImages = request.resampler.resultImage().pixelType;
+  const PixelType typeOfImages = request.resampler.resultImage().pixelType;
   KnownImages<D> known;
   for (ImageTask& task : request.tasks)
     try {
       const ImageHeader& header = headerOf(task);
-      const SizeOnDevice<D> size = sizeOnDevice<D>(header, task.isLabels, ofImages);
+      const SizeOnDevice<D> size = sizeOnDevice<D>(header, task.isLabels, typeOfImages);
       (task.isLabels ? known.labels : known.images)
           .push_back({static_cast<double>(size.grid.voxelCount()), static_cast<double>(size.components),
                       static_cast<double>(pixelTypeSize(size.type)), uploadedBytes(header, size.components)});
@@ -98,13 +98,13 @@ std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D
 
 template <int D>
 std::string withoutCuda(const TransformOptions& options, const TransformChain<D>& chain,
-                        const Interpolator<D>& ofImages, const std::string& interpolatorName,
+                        const Interpolator<D>& interpolator, const std::string& interpolatorName,
                         const FieldMethods<D>& methods)
 {
   const InverseTransform<D>* inverse = asInverse(chain);
   const std::string whyNotChain = whyNotOnCuda<D>(inverse ? inverse->inverted() : chain);
   std::string whyNotImages = hasImages(options) ? whyNotChain : "";
-  if (whyNotImages.empty() && !options.images.empty() && !ofImages.onCuda())
+  if (whyNotImages.empty() && !options.images.empty() && !interpolator.onCuda())
     whyNotImages = "the interpolator \"" + interpolatorName + "\"";
   if (!whyNotImages.empty())
     return "resampling an image (-in) has no CUDA form here: " + whyNotImages;

@@ -37,8 +37,9 @@ struct TransformDeviceRequest {
 
 /// The reason why CUDA cannot do the work that the options ask for; empty if it can.
 template <int D>
-std::string withoutCuda(const TransformOptions&, const TransformChain<D>&, const Interpolator<D>& ofImages,
-                        const std::string& interpolatorName, const FieldMethods<D>&);
+std::string withoutCuda(const TransformOptions&, const TransformChain<D>&,
+                        const Interpolator<D>& interpolator, const std::string& interpolatorName,
+                        const FieldMethods<D>&);
 
 /// The device that --device names. For "auto" the one that the stored calibration predicts to be faster for
 /// images of these sizes; the CUDA driver is only started if that may be a CUDA device. Throws as

@@ -282,11 +282,11 @@ void writeDeterminants(Run<D>& run)
   const auto start = Clock::now();
   Image<D> image = evaluated(run, FieldQuantity::derivatives, outputFieldOf<D, RootQuantity::determinants>);
   if (run.options.nonlinear) {
-    const double ofLinear = linearDeterminant<D>(*run.file.chain);
+    const double linear = linearDeterminant<D>(*run.file.chain);
     run.log.info("  Determinant of the linear transforms, by which the others are divided: "
-                 + decimals(ofLinear, 6) + ".");
+                 + decimals(linear, 6) + ".");
     for (float& value : image.voxels)
-      value = static_cast<float>(value / ofLinear);
+      value = static_cast<float>(value / linear);
   }
   const DeterminantFigures figures = figuresOf<D>(image);
   run.log.info("  Determinants from " + decimals(figures.least, 6) + " to " + decimals(figures.largest, 6)

@@ -81,8 +81,8 @@ public:
   double* plane(int slice, int component, int kind) const
   {
     const std::size_t slot = static_cast<std::size_t>(slice % lattice_.taps);
-    const std::size_t ofBlock = static_cast<std::size_t>(component - block_.firstComponent);
-    return planes_ + ((slot * block_.components + ofBlock) * lattice_.kinds + kind) * planeStride_;
+    const std::size_t componentOfBlock = static_cast<std::size_t>(component - block_.firstComponent);
+    return planes_ + ((slot * block_.components + componentOfBlock) * lattice_.kinds + kind) * planeStride_;
   }
 
 private:

@@ -338,8 +338,8 @@ std::vector<double> fitBSpline(const Context& context, const BSplineGrid<D>& gri
       const Vec<D> pointMm = pointFromIndex(index);
       values[voxel] = beyond(pointMm)[d] - pointMm[d];
     }
-    const std::vector<double> ofComponent = fit.coefficients(values);
-    coefficients.insert(coefficients.end(), ofComponent.begin(), ofComponent.end());
+    const std::vector<double> coefficientsOfComponent = fit.coefficients(values);
+    coefficients.insert(coefficients.end(), coefficientsOfComponent.begin(), coefficientsOfComponent.end());
   }
   return coefficients;
 }

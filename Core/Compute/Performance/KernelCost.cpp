@@ -22,11 +22,11 @@ KernelCost& KernelCost::add(double times, const KernelCost& part)
 
 KernelCost sharedTasks(double tasks, int threads, const KernelCost& head, const KernelCost& task)
 {
-  const double ofWarp = std::ceil(tasks / 32) / std::ceil(threads / 32.0);
+  const double turnsAWarp = std::ceil(tasks / 32) / std::ceil(threads / 32.0);
   KernelCost work = task;
   for (ChainLink& link : work.chain)
-    link.operations *= std::ceil(tasks / threads) / ofWarp;
-  return KernelCost(head).add(ofWarp, work);
+    link.operations *= std::ceil(tasks / threads) / turnsAWarp;
+  return KernelCost(head).add(turnsAWarp, work);
 }
 
 KernelCost KernelLaunch::cost() const

@@ -206,8 +206,8 @@ Prediction predictByHongAndKim(const GpuRates& rates, const KernelLaunch& launch
                latency = rates.latencyDram + (coalesced ? 0 : (transactions - 1) * departureOne);
   const double memory = latency * warp.global;
   const double bytesAWarp = coalesced ? transactionBytes : transactions * sectorBytes;
-  const double ofBandwidth = rates.dramReadBytes / (perSecond * bytesAWarp / latency * multiprocessors);
-  const double mwp = std::max(1.0, std::min({latency / departure, ofBandwidth, n})),
+  const double warpsOfBandwidth = rates.dramReadBytes / (perSecond * bytesAWarp / latency * multiprocessors);
+  const double mwp = std::max(1.0, std::min({latency / departure, warpsOfBandwidth, n})),
                cwp = std::min((memory + computing) / std::max(computing, 1e-9), n),
                perAccess = computing / warp.global;
   double cycles = 0;

@@ -54,12 +54,12 @@ SelfSimilarityDescriptor<D>::SelfSimilarityDescriptor(Context& context, const Im
   std::vector<double> sums((count + voxelsOfChunk - 1) / voxelsOfChunk, 0.0);
   forEachRange(context, count, voxelsOfChunk, [&](std::size_t first, std::size_t last) {
     for (std::size_t v = first; v < last; ++v) {
-      Channels<D> ofVoxel;
+      Channels<D> channelsOfVoxel;
       for (std::size_t k = 0; k < channels; ++k)
-        ofVoxel[k] = differences[k][v];
-      mean[v] = takeLeast<D>(ofVoxel);
+        channelsOfVoxel[k] = differences[k][v];
+      mean[v] = takeLeast<D>(channelsOfVoxel);
       for (std::size_t k = 0; k < channels; ++k)
-        differences[k][v] = ofVoxel[k];
+        differences[k][v] = channelsOfVoxel[k];
       sums[first / voxelsOfChunk] += mean[v];
     }
   });

@@ -28,12 +28,12 @@ Buffer<std::uint8_t> selfSimilaritiesOnCuda(Context& context, const float* voxel
   const auto pairs = neighbourPairs<D>(steps);
   const Vec<D> sigmaVoxels = sigmaOf<D>(steps);
   for (std::size_t k = 0; k < channels; ++k) {
-    float* const ofPair = differences.span().data() + k * count;
-    squaredDifferences<D>(context, voxels, sizes, pairs[k], ofPair);
+    float* const differencesOfPair = differences.span().data() + k * count;
+    squaredDifferences<D>(context, voxels, sizes, pairs[k], differencesOfPair);
     for (int d = 0; d < D; ++d)
       if (sigmaVoxels[d] > 0)
         filterLinesOnCuda(context, gaussianFilter(sigmaVoxels[d]), LineEnds::constant,
-                          LinesOnCuda::along(size, d), ofPair, ofPair);
+                          LinesOnCuda::along(size, d), differencesOfPair, differencesOfPair);
   }
   Buffer<double> scratch(context, meanScratch);
   Buffer<MeanVariance> mean(context, 1);

@@ -123,16 +123,16 @@ std::map<int, LabelScore> labelScores(const Context& context, const Image<D>& a,
   std::map<int, Box<D>> boxes;
   Size<D> index{};
   for (std::size_t i = 0; i < a.voxels.size(); ++i, advance<D>(index, a.geometry.size)) {
-    const int ofA = static_cast<int>(a.voxels[i]), ofB = static_cast<int>(b.voxels[i]);
-    if (ofA != 0) {
-      ++scores[ofA].voxelsA;
-      boxes[ofA].add(index);
+    const int labelA = static_cast<int>(a.voxels[i]), labelB = static_cast<int>(b.voxels[i]);
+    if (labelA != 0) {
+      ++scores[labelA].voxelsA;
+      boxes[labelA].add(index);
     }
-    if (ofB != 0) {
-      LabelScore& score = scores[ofB];
+    if (labelB != 0) {
+      LabelScore& score = scores[labelB];
       ++score.voxelsB;
-      score.voxelsOfBoth += ofA == ofB;
-      boxes[ofB].add(index);
+      score.voxelsOfBoth += labelA == labelB;
+      boxes[labelB].add(index);
     }
   }
   for (auto& [label, score] : scores) {

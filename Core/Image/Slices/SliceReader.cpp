@@ -238,9 +238,9 @@ template <int D>
 void SliceReader<D>::read(std::size_t firstSlice, std::size_t sliceCount, std::span<float* const> images,
                           std::uint8_t* finite, int threads)
 {
-  const std::size_t ofSlice = voxelCount() / geometry_.size[D - 1];
+  const std::size_t voxelsOfSlice = voxelCount() / geometry_.size[D - 1];
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
-    forEachStage<T>(firstSlice * ofSlice, (firstSlice + sliceCount) * ofSlice, threads,
+    forEachStage<T>(firstSlice * voxelsOfSlice, (firstSlice + sliceCount) * voxelsOfSlice, threads,
                     [&](const StoredVoxels<T>& stored, std::size_t before, std::size_t length) {
                       forEachRange(Context{{}, threads}, length, convertedAtOnce,
                                    [&](std::size_t first, std::size_t last) {

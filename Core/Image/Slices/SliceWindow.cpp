@@ -35,11 +35,11 @@ template <int D>
 double SliceWindow<D>::sliceBytes(const SliceReader<D>& reader)
 {
   const ImageGeometry<D>& geometry = reader.geometry();
-  const std::size_t ofVoxel = reader.imageCount() * sizeof(float)
-                              + (reader.nonFiniteVoxels() > 0 ? sizeof(std::uint8_t) : 0)
-                              + (reader.isNumbered() ? labelBytes(reader) + reader.numberingBytes() : 0);
+  const std::size_t bytesOfVoxel = reader.imageCount() * sizeof(float)
+                                   + (reader.nonFiniteVoxels() > 0 ? sizeof(std::uint8_t) : 0)
+                                   + (reader.isNumbered() ? labelBytes(reader) + reader.numberingBytes() : 0);
   return static_cast<double>(geometry.voxelCount()) / static_cast<double>(geometry.size[D - 1])
-         * static_cast<double>(ofVoxel);
+         * static_cast<double>(bytesOfVoxel);
 }
 
 /// Reads slices into the window, from its slice number `place` on.

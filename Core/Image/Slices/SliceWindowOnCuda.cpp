@@ -20,10 +20,10 @@ SliceWindowOnCuda<D>::SliceWindowOnCuda(const ImageGeometry<D>& geometry, std::s
 template <int D>
 SliceWindowOnCuda<D>::SliceWindowOnCuda(const ImagePointer<D>& image, std::size_t maxSlices)
     : SliceWindowOnCuda(image->geometry, maxSlices,
-                        [image, ofSlice = image->voxels.size() / image->geometry.size[D - 1]](
+                        [image, voxelsOfSlice = image->voxels.size() / image->geometry.size[D - 1]](
                             const Context& context, std::size_t first, std::size_t count, float* voxels) {
-                          copyLargeToDevice(context, voxels, image->voxels.data() + first * ofSlice,
-                                            count * ofSlice * sizeof(float));
+                          copyLargeToDevice(context, voxels, image->voxels.data() + first * voxelsOfSlice,
+                                            count * voxelsOfSlice * sizeof(float));
                         })
 {
 }

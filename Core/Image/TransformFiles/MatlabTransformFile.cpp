@@ -17,7 +17,7 @@ namespace {
 
 const std::string allowed = "a 0GenericAffine.mat of ANTs or ITK: a transform and its fixed parameters";
 constexpr std::size_t longestFile = std::size_t(1) << 20, longestName = 256;
-constexpr std::int32_t ofDoubles = 0, ofFloats = 10; // the types of matrices
+constexpr std::int32_t doublesType = 0, floatsType = 10; // the types of matrices
 
 struct MatrixHead {
   std::int32_t type, rows, columns, imaginary, nameBytes;
@@ -33,7 +33,7 @@ bool isPlausible(const MatrixHead& head)
   const auto isSize = [](std::int32_t size) {
     return size >= 0 && static_cast<std::size_t>(size) < longestFile;
   };
-  return (head.type == ofDoubles || head.type == ofFloats) && isSize(head.rows) && isSize(head.columns)
+  return (head.type == doublesType || head.type == floatsType) && isSize(head.rows) && isSize(head.columns)
          && head.imaginary == 0 && head.nameBytes > 1
          && static_cast<std::size_t>(head.nameBytes) <= longestName;
 }
@@ -54,7 +54,7 @@ std::optional<NamedColumn> columnAt(const std::string& bytes, std::size_t& posit
   if (!head)
     return std::nullopt;
   const std::size_t count = static_cast<std::size_t>(head->rows) * static_cast<std::size_t>(head->columns),
-                    width = head->type == ofDoubles ? sizeof(double) : sizeof(float),
+                    width = head->type == doublesType ? sizeof(double) : sizeof(float),
                     nameBytes = static_cast<std::size_t>(head->nameBytes), start = position + sizeof *head;
   if (bytes.size() < start + nameBytes + count * width)
     return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<NamedColumn> columnAt(const std::string& bytes, std::size_t& posit
 
 void addColumn(std::string& bytes, const std::string& name, const std::vector<double>& values)
 {
-  const MatrixHead head{ofDoubles, static_cast<std::int32_t>(values.size()), 1, 0,
+  const MatrixHead head{doublesType, static_cast<std::int32_t>(values.size()), 1, 0,
                         static_cast<std::int32_t>(name.size() + 1)};
   bytes.append(reinterpret_cast<const char*>(&head), sizeof head);
   bytes.append(name.c_str(), name.size() + 1);

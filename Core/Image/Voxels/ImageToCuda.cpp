@@ -15,9 +15,9 @@ std::size_t bytesAVoxel(const ImageHeader& header)
 std::size_t bytesAtOnce(const ImageHeader& header)
 {
   constexpr std::size_t shortest = std::size_t(1) << 20;
-  const std::size_t voxels = header.voxelCount(), ofVoxel = bytesAVoxel(header),
-                    bytes = std::clamp(voxels * ofVoxel / 4, shortest, CopiesToHost::usualBytes);
-  return std::min(std::max<std::size_t>(bytes / ofVoxel, 1), voxels) * ofVoxel;
+  const std::size_t voxels = header.voxelCount(), bytesOfVoxel = bytesAVoxel(header),
+                    bytes = std::clamp(voxels * bytesOfVoxel / 4, shortest, CopiesToHost::usualBytes);
+  return std::min(std::max<std::size_t>(bytes / bytesOfVoxel, 1), voxels) * bytesOfVoxel;
 }
 
 }
@@ -85,11 +85,11 @@ void VoxelsToCuda<D>::readComponents(std::span<float* const> images, std::uint8_
     const auto read = [&](std::size_t at, std::size_t length, std::byte* piece) {
       reader_.readComponent(c, at, length, piece, context_.threads);
     };
-    VoxelCounts* const ofAll = c + 1 == images.size() ? counts : nullptr;
+    VoxelCounts* const countsOfAll = c + 1 == images.size() ? counts : nullptr;
     inPieces(pixelTypeSize(ofOne.type), 0, reader_.header().voxelCount(), read,
              [&](std::size_t at, std::size_t length, const std::byte* stored) {
                storedToFloatsOnCuda(context_, stored, ofOne, 0, length, images[c] + at,
-                                    finite ? finite + at : nullptr, ofAll, c > 0);
+                                    finite ? finite + at : nullptr, countsOfAll, c > 0);
              });
   }
 }

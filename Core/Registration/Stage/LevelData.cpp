@@ -73,16 +73,16 @@ std::vector<Interpolator<D>*> prepareInterpolators(Context& context, const Stage
 {
   const MemoryPart part(context, "images");
   std::map<std::pair<std::size_t, const Image<D>*>, Interpolator<D>*> prepared;
-  std::vector<Interpolator<D>*> ofImages;
+  std::vector<Interpolator<D>*> interpolatorsOfImages;
   for (std::size_t i = 0; i < moving.size(); ++i) {
     Interpolator<D>*& interpolator = prepared[{components.interpolatorOfImage[i], moving[i].get()}];
     if (!interpolator) {
       interpolator = components.interpolators[i].get();
       interpolator->prepareForLevel(context, moving[i], level);
     }
-    ofImages.push_back(interpolator);
+    interpolatorsOfImages.push_back(interpolator);
   }
-  return ofImages;
+  return interpolatorsOfImages;
 }
 
 /// The mask of a term's image on one side. One mask beside several images belongs to the first of them alone,
@@ -115,11 +115,12 @@ MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks
 
 bool erodesMask(const Parameters& parameters, ImageSide side, std::size_t mask, std::size_t level)
 {
-  const Parameter<bool> ofSide = erosionOf(side), ofMask = stageparameters::erodeMaskOf(ofSide.name, mask);
-  if (parameters.has(ofMask.name))
-    return parameters.get(ofMask, level);
-  if (parameters.has(ofSide.name))
-    return parameters.get(ofSide, level);
+  const Parameter<bool> erosionOfSide = erosionOf(side),
+                        erosionOfMask = stageparameters::erodeMaskOf(erosionOfSide.name, mask);
+  if (parameters.has(erosionOfMask.name))
+    return parameters.get(erosionOfMask, level);
+  if (parameters.has(erosionOfSide.name))
+    return parameters.get(erosionOfSide, level);
   return parameters.get(stageparameters::erodeMask(), level);
 }
 

@@ -108,7 +108,7 @@ std::vector<Phase> DenseImageTerm<D>::timePhases(Context& context, const Target&
                                                  std::span<double> gradient)
 {
   const bool withGradient = !gradient.empty();
-  double values = 0, pulledBack = 0, field = 0, interpolation = 0, ofSlopes = 0;
+  double values = 0, pulledBack = 0, field = 0, interpolation = 0, metricSlopes = 0;
   addMilliseconds(values, [&] { metric_.finish(accumulate(context, target, withGradient).valid); });
   if (withGradient)
     addMilliseconds(pulledBack, [&] { pullBack(context, target, gradient); });
@@ -117,15 +117,15 @@ std::vector<Phase> DenseImageTerm<D>::timePhases(Context& context, const Target&
     addMilliseconds(field, [&] { warped_.begin(context, target, part); });
     addMilliseconds(interpolation, [&] { warped_.warp(context, part, withGradient); });
     if (withGradient)
-      addMilliseconds(ofSlopes, [&] { slopes(context, part); });
+      addMilliseconds(metricSlopes, [&] { slopes(context, part); });
   }
   const double warped = field + interpolation;
   const int warps = withGradient && warped_.slabs() > 1 ? 2 : 1;
   std::vector<Phase> phases{{"transform", warps * field},
                             {"interpolation", warps * interpolation},
-                            {"metric", std::max(0.0, values - warped) + ofSlopes}};
+                            {"metric", std::max(0.0, values - warped) + metricSlopes}};
   if (withGradient)
-    phases.push_back({"pull-back", std::max(0.0, pulledBack - ofSlopes - (warps - 1) * warped)});
+    phases.push_back({"pull-back", std::max(0.0, pulledBack - metricSlopes - (warps - 1) * warped)});
   return phases;
 }
 

@@ -146,7 +146,7 @@ std::vector<Phase> PointImageTerm<D>::timePhases(Context&, const Target& target,
   std::vector<double> gradient(gradientOfAll.size());
   ValidSampleArrays<D> arrays;
   arrays.grow(batchCapacity);
-  double transform = 0, gathering = 0, metric = 0, ofSlopes = 0, pullBack = 0, finish = 0;
+  double transform = 0, gathering = 0, metric = 0, metricSlopes = 0, pullBack = 0, finish = 0;
 
   const auto gather = [&](std::size_t first, bool gradients, bool counts) {
     const std::size_t last = std::min(first + batchCapacity, positions);
@@ -174,7 +174,7 @@ std::vector<Phase> PointImageTerm<D>::timePhases(Context&, const Target& target,
       break;
     const std::size_t valid = gather(first, true, !keeps);
     const ValidSamples<D> batch = arrays.at(0, true);
-    addMilliseconds(ofSlopes, [&] { metric_.slopes(batch.fixed, batch.moving, valid, slopes.data()); });
+    addMilliseconds(metricSlopes, [&] { metric_.slopes(batch.fixed, batch.moving, valid, slopes.data()); });
     addMilliseconds(pullBack, [&] { pullBackBatch(batch, valid, chain, gradient); });
   }
 
@@ -183,9 +183,9 @@ std::vector<Phase> PointImageTerm<D>::timePhases(Context&, const Target& target,
             / static_cast<double>(std::max<std::size_t>(1, batches.size()));
   std::vector<Phase> phases{{"transform", transform},
                             {"interpolation", std::max(0.0, gathering - transform)},
-                            {"metric", metric + finish + ofSlopes}};
+                            {"metric", metric + finish + metricSlopes}};
   if (withGradient)
-    phases.push_back({"pull-back", std::max(0.0, pullBack - ofSlopes)});
+    phases.push_back({"pull-back", std::max(0.0, pullBack - metricSlopes)});
   return phases;
 }
 

@@ -249,7 +249,7 @@ void WarpedLattice<D>::pullBackByPoints(Context& context, const Target& target, 
   gradientOfSlab_.resize(gradient.size());
   stripedGradient_.begin(gradientOfSlab_, plan.stripes);
   forEachChunk(context, plan.stripes, [&](std::size_t stripe) {
-    const std::span<double> ofStripe = stripedGradient_.clearedStripe(stripe);
+    const std::span<double> gradientOfStripe = stripedGradient_.clearedStripe(stripe);
     PointBatch<D>& points = Batch::ofThisThread().points;
     Context oneThread;
     for (std::size_t first = plan.first(stripe); first < plan.last(stripe); first += batchCapacity) {
@@ -260,7 +260,7 @@ void WarpedLattice<D>::pullBackByPoints(Context& context, const Target& target, 
       std::array<const float*, D> gradients;
       for (int d = 0; d < D; ++d)
         gradients[d] = gradientsOfMoving[d] + first;
-      pullBackSlopes<D>(chain, points.list(), slopes + first, gradients, ofStripe);
+      pullBackSlopes<D>(chain, points.list(), slopes + first, gradients, gradientOfStripe);
     }
   });
   stripedGradient_.sum(context, 1);

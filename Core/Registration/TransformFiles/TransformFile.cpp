@@ -344,10 +344,10 @@ TransformFileContent<D> readTransformFile(const std::string& path, const Registr
   return asInput([&] {
     TransformFileContent<D> content;
     if (isOfOtherProgram(path)) {
-      std::optional<ImageGeometry<D>> ofField;
+      std::optional<ImageGeometry<D>> gridOfField;
       if (!grid && transformFileKind(path) == TransformFileKind::field)
-        ofField = geometryOf<D>(readImageHeader(path));
-      content = contentWithoutSettings<D>(path, ofField ? &*ofField : grid);
+        gridOfField = geometryOf<D>(readImageHeader(path));
+      content = contentWithoutSettings<D>(path, gridOfField ? &*gridOfField : grid);
       content.chain = readTransformChain<D>(path, registry, warn);
       return content;
     }

@@ -43,14 +43,14 @@ private:
   /// Adds an entry with numbers, of which there may be a million.
   void addNumbers(const FileEntry& entry)
   {
-    constexpr std::size_t ofPiece = 4096;
+    constexpr std::size_t numbersOfPiece = 4096;
     const std::vector<double>& numbers = entry.numbers;
     for (const double number : numbers)
       requireFinite(entry.name, number);
-    std::vector<std::string> pieces((numbers.size() + ofPiece - 1) / ofPiece);
-    forEachRange(context_, numbers.size(), ofPiece, [&](std::size_t first, std::size_t last) {
+    std::vector<std::string> pieces((numbers.size() + numbersOfPiece - 1) / numbersOfPiece);
+    forEachRange(context_, numbers.size(), numbersOfPiece, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i)
-        pieces[first / ofPiece] += " " + realText(numbers[i]);
+        pieces[first / numbersOfPiece] += " " + realText(numbers[i]);
     });
     for (const std::string& piece : pieces)
       text_ += piece;

@@ -94,13 +94,13 @@ double bytesOf(std::size_t rows, double entries, std::size_t valueBytes)
 double productCount(const Context& context, const MatrixPattern& a, const MatrixPattern& b)
 {
   checkFactors(a.rows, a.columns, b.rows, b.columns);
-  std::vector<double> ofChunks((a.rows + rowsAChunk - 1) / rowsAChunk);
+  std::vector<double> sumsOfChunks((a.rows + rowsAChunk - 1) / rowsAChunk);
   forEachRange(context, a.rows, rowsAChunk, [&](std::size_t first, std::size_t last) {
-    double& sum = ofChunks[first / rowsAChunk];
+    double& sum = sumsOfChunks[first / rowsAChunk];
     for (std::uint64_t i = a.rowStart[first]; i < a.rowStart[last]; ++i)
       sum += static_cast<double>(b.rowEntries(a.column[i]));
   });
-  return std::accumulate(ofChunks.begin(), ofChunks.end(), 0.0);
+  return std::accumulate(sumsOfChunks.begin(), sumsOfChunks.end(), 0.0);
 }
 
 ProductWork productWork(const Context& context, const MatrixPattern& a, const MatrixPattern& b,
@@ -122,9 +122,9 @@ ProductWork productWork(const Context& context, const MatrixPattern& a, const Ma
     work.tilePairs = sums.tilePairs * scale;
     work.entries = sums.entries * scale;
   }
-  const auto ofB = static_cast<double>(b.entries());
+  const auto entriesOfB = static_cast<double>(b.entries());
   work.factorBytes = bytesOf(a.rows, static_cast<double>(a.entries()), valueBytes)
-                     + (a.isSame(b) ? 0 : bytesOf(b.rows, ofB, valueBytes));
+                     + (a.isSame(b) ? 0 : bytesOf(b.rows, entriesOfB, valueBytes));
   work.productBytes = bytesOf(a.rows, work.entries, valueBytes);
   return work;
 }

@@ -55,16 +55,17 @@ struct CpuRates {
     const auto byRows = [&](const Square& square) {
       return square.nanoseconds(context, SpGemmAlgorithm::rows);
     };
-    const double ofDense = byRows(dense), ofScattered = byRows(scattered), ofThin = byRows(thin);
+    const double nsOfDense = byRows(dense), nsOfScattered = byRows(scattered), nsOfThin = byRows(thin);
     row = entry = product = 0;
     // Each time is that of all three; a few rounds find the rates, none of which is negative.
     constexpr int rounds = 50;
     for (int round = 0; round < rounds; ++round) {
       product =
-          std::max(0.0, ofDense - entry * dense.work.entries - row * dense.work.rows) / dense.work.products;
-      entry = std::max(0.0, ofScattered - product * scattered.work.products - row * scattered.work.rows)
+          std::max(0.0, nsOfDense - entry * dense.work.entries - row * dense.work.rows) / dense.work.products;
+      entry = std::max(0.0, nsOfScattered - product * scattered.work.products - row * scattered.work.rows)
               / scattered.work.entries;
-      row = std::max(0.0, ofThin - product * thin.work.products - entry * thin.work.entries) / thin.work.rows;
+      row =
+          std::max(0.0, nsOfThin - product * thin.work.products - entry * thin.work.entries) / thin.work.rows;
     }
     tilePair = std::max(0.0, dense.nanoseconds(context, SpGemmAlgorithm::tiles) - entry * dense.work.entries
                                  - row * dense.work.rows)

@@ -82,11 +82,11 @@ Work splineFieldCase(Context& context, const Volume& volume)
     for (int y = 0; y < plan->blocks(1); ++y)
       for (int x = 0; x < plan->blocks(0); ++x) {
         const splinefield::Block block(*plan, {x, y, z});
-        double ofBlock = 0;
+        double nearBlock = 0;
         for (int i = 0; i < landmarks; ++i)
-          ofBlock += distanceBetween<3>(spline.landmarkMm(i), block.middleMm) < plan->farMm;
-        near += ofBlock;
-        maxNear = std::max(maxNear, ofBlock);
+          nearBlock += distanceBetween<3>(spline.landmarkMm(i), block.middleMm) < plan->farMm;
+        near += nearBlock;
+        maxNear = std::max(maxNear, nearBlock);
       }
   const double meanNear = near / (1.0 * plan->blocks(0) * plan->blocks(1) * plan->blocks(2));
   struct Scene {

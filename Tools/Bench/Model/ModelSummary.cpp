@@ -129,13 +129,13 @@ double rankCorrelation(const std::vector<double>& a, const std::vector<double>& 
 {
   const std::vector<double> x = ranksOf(a), y = ranksOf(b);
   const double mean = (static_cast<double>(a.size()) - 1) / 2;
-  double both = 0, ofX = 0, ofY = 0;
+  double both = 0, squaresOfX = 0, squaresOfY = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     both += (x[i] - mean) * (y[i] - mean);
-    ofX += (x[i] - mean) * (x[i] - mean);
-    ofY += (y[i] - mean) * (y[i] - mean);
+    squaresOfX += (x[i] - mean) * (x[i] - mean);
+    squaresOfY += (y[i] - mean) * (y[i] - mean);
   }
-  return ofX > 0 && ofY > 0 ? both / std::sqrt(ofX * ofY) : 0;
+  return squaresOfX > 0 && squaresOfY > 0 ? both / std::sqrt(squaresOfX * squaresOfY) : 0;
 }
 
 std::string modelTable(const std::vector<ModelRow>& rows)

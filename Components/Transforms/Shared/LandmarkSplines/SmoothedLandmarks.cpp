@@ -69,15 +69,15 @@ std::optional<double> bestSmoothing(const Context& context, const SplineModel<D>
   if (step > 1) {
     SplineModel<D> part = model;
     part.landmarksMm.clear();
-    std::vector<double> ofPart;
+    std::vector<double> rightOfPart;
     for (std::size_t i = 0; i < n; i += step) {
       part.landmarksMm.push_back(model.landmarksMm[i]);
-      ofPart.insert(ofPart.end(), right.begin() + static_cast<std::ptrdiff_t>(i * D),
-                    right.begin() + static_cast<std::ptrdiff_t>(i * D + D));
+      rightOfPart.insert(rightOfPart.end(), right.begin() + static_cast<std::ptrdiff_t>(i * D),
+                         right.begin() + static_cast<std::ptrdiff_t>(i * D + D));
     }
     ProjectedSystem partSystem = projectedSystem<D>(context, part, factors.thinned(step));
     if (partSystem.isDetermined())
-      power = bestPower(context, partSystem, ofPart, rightHandSides);
+      power = bestPower(context, partSystem, rightOfPart, rightHandSides);
   }
   if (!power)
     power = bestPower(context, system, right, rightHandSides);

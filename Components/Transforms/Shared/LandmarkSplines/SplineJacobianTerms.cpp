@@ -1,5 +1,5 @@
-#include "Components/Transforms/Shared/LinearKernels.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
+#include "Components/Transforms/Shared/LinearKernels.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
@@ -103,14 +103,15 @@ void sizesOf(const Jacobians<D>& jacobians, std::size_t sample, const std::vecto
   const std::size_t block = jacobians.block, columns = jacobians.columns;
   Matrix<D> jj{}, jcj{};
   for (std::size_t component = 0; component < D / block; ++component) {
-    const double* ofComponent = q.data() + component * columns;
+    const double* componentScales = q.data() + component * columns;
     for (std::size_t b = 0; b < block; ++b) {
       const double* right = jacobians.row(sample, b);
       for (std::size_t row = 0; row < columns; ++row) {
         double product = 0;
         for (std::size_t column = 0; column < columns; ++column)
-          product += c[row * columns + column] * right[column] * (ofComponent[column] * ofComponent[column]);
-        const double squared = ofComponent[row] * ofComponent[row];
+          product +=
+              c[row * columns + column] * right[column] * (componentScales[column] * componentScales[column]);
+        const double squared = componentScales[row] * componentScales[row];
         for (std::size_t a = 0; a < block; ++a) {
           const double left = jacobians.row(sample, a)[row] * squared;
           jj[component + a][component + b] += left * right[row];
