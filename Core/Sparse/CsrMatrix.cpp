@@ -48,9 +48,10 @@ void checkRowStarts(const MatrixPattern& matrix, const std::string& where)
          + std::to_string(matrix.column.size()) + " columns");
 }
 
-/// Returns true if the columns rise. Throws if a column is outside the matrix or there twice.
+/// Returns true if the columns rise. Throws if a column is outside the matrix, or there twice and that is
+/// refused.
 bool checkRow(const std::uint32_t* column, std::size_t count, std::size_t columns, std::size_t row,
-              const std::string& where)
+              const std::string& where, RepeatedColumns repeated)
 {
   bool rises = true;
   for (std::size_t i = 1; i < count; ++i)
@@ -59,8 +60,8 @@ bool checkRow(const std::uint32_t* column, std::size_t count, std::size_t column
     failRow(where, row,
             "column " + std::to_string(*std::max_element(column, column + count)) + " is outside the matrix",
             "columns from 0 to " + std::to_string(columns) + " - 1");
-  if (rises)
-    return true;
+  if (rises || repeated == RepeatedColumns::allowed)
+    return rises;
   std::vector<std::uint32_t> sorted(column, column + count);
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
@@ -118,7 +119,8 @@ CsrMatrix<V> emptyMatrix(std::size_t rows, std::size_t columns)
   return matrix;
 }
 
-bool checkPattern(const Context& context, const MatrixPattern& matrix, const std::string& where)
+bool checkPattern(const Context& context, const MatrixPattern& matrix, const std::string& where,
+                  RepeatedColumns repeated)
 {
   checkRowStarts(matrix, where);
   std::atomic<bool> sorted = true;
@@ -126,7 +128,7 @@ bool checkPattern(const Context& context, const MatrixPattern& matrix, const std
     bool rise = true;
     for (std::size_t row = first; row < last; ++row)
       rise &= checkRow(matrix.column.data() + matrix.rowStart[row], matrix.rowEntries(row), matrix.columns,
-                       row, where);
+                       row, where, repeated);
     if (!rise)
       sorted.store(false, std::memory_order_relaxed);
   });
@@ -134,13 +136,14 @@ bool checkPattern(const Context& context, const MatrixPattern& matrix, const std
 }
 
 template <class V>
-bool checkMatrix(const Context& context, const CsrMatrix<V>& matrix, const std::string& where)
+bool checkMatrix(const Context& context, const CsrMatrix<V>& matrix, const std::string& where,
+                 RepeatedColumns repeated)
 {
   if (matrix.value.size() != matrix.column.size())
     throw Error(ExitCode::unreadableInput, where + ": " + std::to_string(matrix.column.size())
                                                + " columns and " + std::to_string(matrix.value.size())
                                                + " values. Allowed: as many of each.");
-  return checkPattern(context, matrix, where);
+  return checkPattern(context, matrix, where, repeated);
 }
 
 template <class V>
@@ -246,7 +249,7 @@ std::string sizeText(const AnyCsrMatrix& matrix)
 
 #define TESSERA_FOR_VALUE(V)                                                                                 \
   template CsrMatrix<V> emptyMatrix<V>(std::size_t, std::size_t);                                            \
-  template bool checkMatrix<V>(const Context&, const CsrMatrix<V>&, const std::string&);                     \
+  template bool checkMatrix<V>(const Context&, const CsrMatrix<V>&, const std::string&, RepeatedColumns);    \
   template CsrMatrix<V> withSortedRows<V>(const Context&, const CsrMatrix<V>&);                              \
   template CsrMatrix<V> transposed<V>(const Context&, const CsrMatrix<V>&);                                  \
   template CsrMatrix<V> converted<V>(const Context&, const CsrMatrix<double>&);                              \

@@ -48,13 +48,18 @@ using AnyCsrMatrix = std::variant<CsrMatrix<double>, CsrMatrix<float>, CsrMatrix
 template <class V>
 CsrMatrix<V> emptyMatrix(std::size_t rows, std::size_t columns);
 
+/// Whether a row may have a column twice.
+enum class RepeatedColumns { refused, allowed };
+
 /// Checks that row starts rise from 0 to the number of entries, and that each row's columns lie inside the
-/// matrix with none twice; throws Error(unreadableInput) `where: row 3: ...` otherwise. Returns true if the
-/// columns of every row rise.
-bool checkPattern(const Context&, const MatrixPattern&, const std::string& where);
+/// matrix, none twice unless that is allowed; throws Error(unreadableInput) `where: row 3: ...` otherwise.
+/// Returns true if the columns of every row rise, so that none is there twice.
+bool checkPattern(const Context&, const MatrixPattern&, const std::string& where,
+                  RepeatedColumns = RepeatedColumns::refused);
 /// Checks the pattern likewise, and that there is one value for each entry.
 template <class V>
-bool checkMatrix(const Context&, const CsrMatrix<V>&, const std::string& where);
+bool checkMatrix(const Context&, const CsrMatrix<V>&, const std::string& where,
+                 RepeatedColumns = RepeatedColumns::refused);
 
 /// The same matrix with the columns of each row in rising order. Entries of the same place keep their order.
 template <class V>

@@ -2,8 +2,6 @@
 #include "Core/Sparse/Files/Triplets.h"
 #include "Core/Sparse/Files/ZipArchive.h"
 
-#include "Core/Compute/Error.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -227,18 +225,6 @@ MatrixFile fromCoordinates(const Context& context, const ZipReader& zip, const s
   return {std::move(matrix), false, duplicates};
 }
 
-/// Throws if a column lies outside the matrix. Rows that have a column twice need this check, because
-/// checkMatrix() stops at them before it has seen all columns.
-void checkColumns(const ZipReader& zip, const MatrixPattern& matrix)
-{
-  for (std::size_t row = 0; row < matrix.rows; ++row)
-    for (std::uint64_t i = matrix.rowStart[row]; i < matrix.rowStart[row + 1]; ++i)
-      if (matrix.column[i] >= matrix.columns)
-        zip.fail("row " + std::to_string(row) + " (from 0): column " + std::to_string(matrix.column[i])
-                     + " is outside the matrix",
-                 "columns from 0 to " + std::to_string(matrix.columns) + " - 1");
-}
-
 /// Builds a matrix from the arrays of csr. SciPy allows rows that have a column twice; their values are
 /// added.
 template <class V>
@@ -251,15 +237,11 @@ MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::str
   matrix.rowStart = places.rowStart;
   matrix.column = places.column;
   matrix.value = values;
-  try {
-    return {checkMatrix(context, matrix, path) ? matrix : withSortedRows(context, matrix)};
-  } catch (const Error& error) {
-    const std::string_view message = error.what(); // the path may hold these words
-    if (message.substr(std::min(path.size(), message.size())).find("is there twice")
-        == std::string_view::npos)
-      throw;
-  }
-  checkColumns(zip, matrix);
+  if (checkMatrix(context, matrix, path, RepeatedColumns::allowed))
+    return {std::move(matrix)};
+  matrix = withSortedRows(context, matrix);
+  if (checkPattern(context, matrix, path, RepeatedColumns::allowed))
+    return {std::move(matrix)};
   TripletBlock<V> block{{}, matrix.column.toVector(), matrix.value.toVector()};
   for (std::size_t row = 0; row < places.rows; ++row)
     block.row.insert(block.row.end(), matrix.rowEntries(row), static_cast<std::uint32_t>(row));
