@@ -1,5 +1,5 @@
 // Transform files of ITK: text, and HDF5.
-#include "Core/Image/TransformFiles/ItkTransformFile.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformFile.h"
 #include "Testing/Fuzz/Fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count)

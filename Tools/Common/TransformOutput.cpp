@@ -4,7 +4,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/TransformFiles/ItkDisplacementFile.h"
+#include "Core/Image/ItkTransformFiles/ItkDisplacementFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/InverseTransform.h"

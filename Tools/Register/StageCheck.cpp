@@ -6,7 +6,7 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"
-#include "Core/Image/TransformFiles/ItkTransformCheck.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Tools/Register/InverseResults.h"
 #include "Tools/Register/OutputNames.h"

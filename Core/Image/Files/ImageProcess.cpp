@@ -5,7 +5,7 @@
 #include "Core/Image/Files/Channel.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ReadingOptions.h"
-#include "Core/Image/TransformFiles/ItkTransformReader.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformReader.h"
 
 #include <cerrno>
 #include <csignal>

@@ -2,7 +2,7 @@
 
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
-#include "Core/Image/TransformFiles/NiftiField.h"
+#include "Core/Image/ItkTransformFiles/NiftiField.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 
 #include <string>

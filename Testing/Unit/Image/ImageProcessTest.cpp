@@ -2,7 +2,7 @@
 #include "Core/Image/Files/ImageProcess.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ReadingOptions.h"
-#include "Core/Image/TransformFiles/ItkTransformFile.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformFile.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/NoiseImage.h"

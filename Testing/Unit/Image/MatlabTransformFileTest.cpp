@@ -1,4 +1,4 @@
-#include "Core/Image/TransformFiles/MatlabTransformFile.h"
+#include "Core/Image/ItkTransformFiles/MatlabTransformFile.h"
 
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Image/TransformFiles/ItkTransformFile.h"
 #include "Core/Image/Image.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformFile.h"
 
 #include <vector>
 

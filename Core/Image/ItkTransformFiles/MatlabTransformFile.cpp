@@ -1,4 +1,4 @@
-#include "Core/Image/TransformFiles/MatlabTransformFile.h"
+#include "Core/Image/ItkTransformFiles/MatlabTransformFile.h"
 
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/FileChecks/FileCheck.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Image/TransformFiles/ItkTransformFile.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformFile.h"
 
 namespace tessera {
 

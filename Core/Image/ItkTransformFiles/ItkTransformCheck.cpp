@@ -1,4 +1,4 @@
-#include "Core/Image/TransformFiles/ItkTransformCheck.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
 
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/InputError.h"

@@ -1,4 +1,4 @@
-#include "Core/Image/TransformFiles/ItkDisplacementFile.h"
+#include "Core/Image/ItkTransformFiles/ItkDisplacementFile.h"
 
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/ItkSupport.h"

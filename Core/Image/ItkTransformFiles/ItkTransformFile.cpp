@@ -1,4 +1,4 @@
-#include "Core/Image/TransformFiles/ItkTransformFile.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformFile.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
@@ -6,8 +6,8 @@
 #include "Core/Image/Files/ImageProcess.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
-#include "Core/Image/TransformFiles/ItkTransformCheck.h"
-#include "Core/Image/TransformFiles/ItkTransformReader.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformReader.h"
 
 #include <itkCompositeTransform.h>
 #include <itkHDF5TransformIO.h>

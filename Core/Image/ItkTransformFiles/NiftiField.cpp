@@ -1,4 +1,4 @@
-#include "Core/Image/TransformFiles/NiftiField.h"
+#include "Core/Image/ItkTransformFiles/NiftiField.h"
 
 #include "Core/Image/Files/ImageStream.h"
 
