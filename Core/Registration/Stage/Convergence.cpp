@@ -1,19 +1,21 @@
 #include "Core/Registration/Stage/Convergence.h"
 
-#include "Core/Parameters/ParameterText.h"
-
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 
 namespace tessera {
 namespace {
 
 constexpr std::int64_t fewestIterations = 3; // two values lie on a line whatever noise they have
+constexpr double rounding = 1e-12;           // share of the values that is no gain
 
 const Parameter<std::int64_t>& convergenceWindow()
 {
   static const auto parameter = integerParameter(
       "ConvergenceWindow", 0, 0, Arity::perLevel, "iterations",
-      "a level ends when this many iterations gain too little (ConvergenceThreshold); 0: it does not");
+      "0, or at least 3: a level ends when this many iterations gain too little (ConvergenceThreshold), or, "
+      "with random samples, when ten times as many gain nothing that exceeds their noise; 0: it does not");
   return parameter;
 }
 
@@ -23,11 +25,18 @@ const Parameter<double>& convergenceThreshold()
     auto row = realParameter(
         "ConvergenceThreshold", 0.01, Arity::perLevel, "",
         "the share of the level's gain so far that the last ConvergenceWindow iterations must exceed "
-        "for the level to go on");
+        "for the level to go on; below 1");
     row.minimum = 0;
     return row;
   }();
   return parameter;
+}
+
+std::string shortText(double value)
+{
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", value);
+  return text;
 }
 
 }
@@ -39,6 +48,9 @@ Convergence::Convergence(const Parameters& parameters, std::size_t level)
   if (window_ > 0 && window_ < static_cast<std::size_t>(fewestIterations))
     parameters.fail(convergenceWindow().name, std::to_string(window_) + " iterations",
                     "Allowed: 0 (off), or at least " + std::to_string(fewestIterations));
+  if (threshold_ >= 1)
+    parameters.fail(convergenceThreshold().name, "no window gains more than its level",
+                    "Allowed: a number from 0 to below 1");
 }
 
 std::vector<ParameterInfo> Convergence::parameters()
@@ -46,41 +58,86 @@ std::vector<ParameterInfo> Convergence::parameters()
   return {convergenceWindow(), convergenceThreshold()};
 }
 
+void Convergence::check(const Parameters& parameters)
+{
+  const auto most = integerParameter("MaximumNumberOfIterations", 0, 0, Arity::perLevel, "", "");
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
+    const Convergence ofLevel(parameters, level);
+    const std::int64_t window = parameters.get(convergenceWindow(), level);
+    if (window > 0 && parameters.has(most.name) && window >= parameters.get(most, level))
+      parameters.warn(parameters.where(convergenceWindow().name) + ": level " + std::to_string(level)
+                      + ": a window of " + std::to_string(window)
+                      + " iterations never ends a level of at most "
+                      + std::to_string(parameters.get(most, level)) + " (MaximumNumberOfIterations).");
+  }
+}
+
+/// Least squares over the positions -half, ..., half.
+Convergence::Line Convergence::lineThroughLast(std::size_t count) const
+{
+  const auto value = [&](std::size_t i) {
+    return values_[(oldest_ + values_.size() - count + i) % values_.size()];
+  };
+  const double half = static_cast<double>(count - 1) / 2;
+  double sum = 0, moment = 0, squares = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double position = static_cast<double>(i) - half;
+    sum += value(i);
+    moment += position * value(i);
+    squares += position * position;
+  }
+  const double middle = sum / static_cast<double>(count), slope = moment / squares;
+  double residuals = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    residuals += std::pow(value(i) - middle - slope * (static_cast<double>(i) - half), 2);
+  return {middle - slope * half, middle + slope * half,
+          2 * half * std::sqrt(residuals / static_cast<double>(count - 2) / squares)};
+}
+
 void Convergence::add(double value)
 {
   if (window_ == 0)
     return;
-  if (values_.size() < window_) {
+  if (values_.size() < windowsOfNoise * window_) {
     values_.push_back(value);
   } else {
     values_[oldest_] = value;
-    oldest_ = (oldest_ + 1) % window_;
+    oldest_ = (oldest_ + 1) % values_.size();
   }
   if (values_.size() < window_)
     return;
 
-  // Least squares over positions -half, ..., half.
-  const double half = static_cast<double>(window_ - 1) / 2;
-  double sum = 0, moment = 0, squares = 0;
-  for (std::size_t i = 0; i < window_; ++i) {
-    const double position = static_cast<double>(i) - half, v = values_[(oldest_ + i) % window_];
-    sum += v;
-    moment += position * v;
-    squares += position * position;
+  line_ = lineThroughLast(window_);
+  lineLength_ = window_;
+  if (!hasFirst_) {
+    firstValue_ = line_.begin;
+    hasFirst_ = true;
+    return;
   }
-  const double middle = sum / static_cast<double>(window_), slope = moment / squares;
-  if (!hasFirst_)
-    firstValue_ = middle - slope * half;
-  gainOfWindow_ = -slope * 2 * half;
-  gainOfLevel_ = firstValue_ - (middle + slope * half);
-  isReached_ = hasFirst_ && gainOfWindow_ <= threshold_ * std::max(0.0, gainOfLevel_);
-  hasFirst_ = true;
+  gainOfLevel_ = firstValue_ - line_.end;
+  const double most = threshold_ * std::max(0.0, gainOfLevel_) + rounding * std::abs(line_.end);
+  const bool isNoise = line_.standardError > std::max(most, -line_.gain() / 10);
+  isReached_ = !isNoise && line_.gain() <= most;
+  if (isReached_ || values_.size() < windowsOfNoise * window_)
+    return;
+  const Line longer = lineThroughLast(values_.size());
+  if (longer.gain() > longer.standardError)
+    return;
+  line_ = longer;
+  lineLength_ = values_.size();
+  isReached_ = true;
 }
 
 std::string Convergence::stopCondition() const
 {
-  return "Converged: the last " + std::to_string(window_) + " iterations gained " + realText(gainOfWindow_)
-         + " of the level's gain of " + realText(gainOfLevel_) + ".";
+  const std::string start = "Converged: the last " + std::to_string(lineLength_) + " iterations gained ";
+  if (lineLength_ > window_)
+    return start + "nothing that exceeds the noise of the samples (" + shortText(line_.gain()) + " +- "
+           + shortText(line_.standardError) + ").";
+  if (line_.gain() <= rounding * std::abs(line_.end))
+    return start + "nothing.";
+  return start + shortText(100 * line_.gain() / gainOfLevel_) + " % of what the level gained ("
+         + shortText(line_.gain()) + " of " + shortText(gainOfLevel_) + ").";
 }
 
 }

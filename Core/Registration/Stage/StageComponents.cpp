@@ -233,6 +233,7 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
                     "Allowed: such a transform in the file of -t0, and here one with parameters, such as "
                     "\"BSplineTransform\"");
   made.optimizer = create(std::type_identity<Optimizer>{}, names("Optimizer"), 0);
+  Convergence::check(parameters);
 
   const std::vector<std::string> metrics = names("Metric"), samplers = names("ImageSampler"),
                                  interpolators = names("Interpolator");

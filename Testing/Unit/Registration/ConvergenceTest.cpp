@@ -62,9 +62,83 @@ TEST(Convergence, ValuesThatDoNotFallHaveConvergedAfterTheSecondWindow)
   EXPECT_EQ(iterationsUntilConverged(convergenceOf(text), 50, [](double k) { return k; }), 5u);
 }
 
+/// Numbers that scatter about 0 with a standard deviation of 1.
+double noise(double k)
+{
+  double sum = 0; // of 12 uniform numbers
+  for (int i = 0; i < 12; ++i) {
+    const double x = std::sin(12.9898 * (12 * k + i) + 78.233) * 43758.5453;
+    sum += x - std::floor(x);
+  }
+  return sum - 6;
+}
+
+TEST(Convergence, NoiseDoesNotEndALevelThatStillGains)
+{
+  // In ten windows the line falls by 10 of the noise's standard deviations, in one by as much as the noise.
+  const auto fall = [](double k) { return noise(k) - 0.05 * k; };
+  EXPECT_EQ(iterationsUntilConverged(convergenceOf("(ConvergenceWindow 20)"), 1000, fall), 0u);
+  const auto decay = [](double k) { return noise(k) + 20 * std::exp(-k / 100); };
+  const std::size_t found = iterationsUntilConverged(convergenceOf("(ConvergenceWindow 20)"), 1000, decay);
+  EXPECT_GT(found, 300u); // 5 % of the gain are left
+  EXPECT_LT(found, 700u);
+}
+
+TEST(Convergence, ALevelOfNoiseThatGainsNothingEnds)
+{
+  Convergence convergence = convergenceOf("(ConvergenceWindow 20)");
+  std::size_t count = 0;
+  while (count < 1000 && !convergence.isReached())
+    convergence.add(noise(static_cast<double>(count++)));
+  EXPECT_GE(count, 200u);
+  EXPECT_LT(count, 300u);
+  EXPECT_EQ(
+      convergence.stopCondition().rfind("Converged: the last 200 iterations gained nothing that exceeds the "
+                                        "noise of the samples (",
+                                        0),
+      0u)
+      << convergence.stopCondition();
+}
+
+TEST(Convergence, TellsSharesAndWhereNothingWasGained)
+{
+  Convergence fell = convergenceOf("(ConvergenceWindow 5)\n(ConvergenceThreshold 0.25)"),
+              rose = convergenceOf("(ConvergenceWindow 4)");
+  for (int k = 0; !fell.isReached(); ++k)
+    fell.add(100 - k);
+  EXPECT_EQ(fell.stopCondition(),
+            "Converged: the last 5 iterations gained 25 % of what the level gained (4 of 16).");
+  for (int k = 0; !rose.isReached(); ++k)
+    rose.add(k);
+  EXPECT_EQ(rose.stopCondition(), "Converged: the last 4 iterations gained nothing.");
+}
+
 TEST(Convergence, WithoutAWindowALevelGoesOn)
 {
   EXPECT_EQ(iterationsUntilConverged(convergenceOf(""), 1000, [](double) { return 7; }), 0u);
+}
+
+TEST(Convergence, WarnsOfAWindowThatNeverEndsItsLevel)
+{
+  std::vector<std::string> warnings;
+  const auto check = [&](const std::string& text) {
+    warnings.clear();
+    std::vector<std::string> unused;
+    const auto map = std::make_shared<ParameterMap>(parseParameterText(text, "p.txt", unused));
+    Convergence::check(Parameters(map, "", 2, 2, [&](const std::string& line) { warnings.push_back(line); }));
+  };
+  check("(ConvergenceWindow 400 20)\n(MaximumNumberOfIterations 300)");
+  EXPECT_EQ(warnings,
+            std::vector<std::string>{
+                "p.txt:1: (ConvergenceWindow 400 20): level 0: a window of 400 iterations never ends a "
+                "level of at most 300 (MaximumNumberOfIterations)."});
+  check("(ConvergenceWindow 200)\n(MaximumNumberOfIterations 300)");
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST(Convergence, AThresholdOfOneIsRefused)
+{
+  EXPECT_EQ(exitCodeOf([] { convergenceOf("(ConvergenceThreshold 1)"); }), ExitCode::usage);
 }
 
 TEST(Convergence, AWindowThatHoldsNoLineIsRefused)
