@@ -287,8 +287,7 @@ private:
     const double taken =
         settings_.parabola ? takeByParabola(start, step, bound) : takeByHalving(start, step, bound);
     lastTaken_ = taken * perStep;
-    stopText_ = taken > 0 ? "StepTooSmall" : "NoImprovement";
-    line_.sufficientDecrease = taken > 0;
+    stopText_ = taken > 0 ? "StepTaken" : "NoImprovement";
     line_.point.value = evaluateAt(taken, trialGradient_.span());
     line_.point.slope = dot(context_, trialGradient_.span(), direction_.span());
     return true;
@@ -415,7 +414,7 @@ private:
   void row(const char* phase, const std::string& stop, const std::string& lineIteration, double gradientNorm)
   {
     sink_(lineSearchRow(rowCount_++, line_, gradientNorm, directionNorm_, report_.iterations, lineIteration,
-                        phase, stop),
+                        phase, stop, !settings_.boundedStep),
           std::as_const(position_).span());
   }
 

@@ -52,9 +52,11 @@ std::vector<std::string> lineSearchColumns()
 
 IterationRow lineSearchRow(std::size_t row, const LineSearchState& state, double gradientNorm,
                            double directionNorm, std::size_t direction, const std::string& lineIteration,
-                           const std::string& phase, const std::string& stop)
+                           const std::string& phase, const std::string& stop, bool hasWolfeConditions)
 {
-  const auto trueOrFalse = [](bool value) { return std::string(value ? "true" : "false"); };
+  const auto trueOrFalse = [&](bool value) {
+    return std::string(!hasWolfeConditions ? "-" : value ? "true" : "false");
+  };
   return {row,
           state.point.value,
           {state.point.step, gradientNorm, directionNorm, state.point.slope},

@@ -26,10 +26,11 @@ LineSearchSettings readLineSearch(const Parameters&, std::size_t level);
 
 std::vector<std::string> lineSearchColumns();
 
-/// A row with these columns. `gradientNorm` is the norm of the gradient at the state's point.
+/// A row with these columns. `gradientNorm` is the norm of the gradient at the state's point. Without Wolfe
+/// conditions their columns have a dash.
 IterationRow lineSearchRow(std::size_t row, const LineSearchState&, double gradientNorm, double directionNorm,
                            std::size_t direction, const std::string& lineIteration, const std::string& phase,
-                           const std::string& stop);
+                           const std::string& stop, bool hasWolfeConditions = true);
 
 constexpr const char* gradientVanished = "The gradient magnitude has (nearly) vanished.";
 
