@@ -11,7 +11,8 @@ const Parameter<std::int64_t>& localWindowRadius()
   static const auto parameter = [] {
     auto p = integerParameter("LocalWindowRadius", 2, 1, Arity::perLevelAndDimension, "samples",
                               "how far a box window reaches on either side of its centre: voxels of the "
-                              "level with the sampler \"Full\", points of the grid with \"Grid\"");
+                              "level with the sampler \"Full\", points of the grid with \"Grid\"; one value, "
+                              "one a level, or one for each axis of each level");
     p.maximum = 1 << 20;
     return p;
   }();
@@ -33,6 +34,28 @@ const Parameter<double>& localWindowSigma()
 
 }
 
+namespace {
+
+/// The entry of LocalWindowRadius for an axis of a level.
+std::size_t entryOfRadius(const Parameters& parameters, std::size_t level, std::size_t axis)
+{
+  const std::size_t levels = parameters.levelCount(), dimension = parameters.dimension(),
+                    values = parameters.all(localWindowRadius()).size();
+  if (values <= 1)
+    return 0;
+  if (values == levels)
+    return level;
+  if (values == levels * dimension)
+    return level * dimension + axis;
+  parameters.fail(localWindowRadius().name,
+                  std::to_string(values) + " values for " + std::to_string(levels) + " levels of "
+                      + std::to_string(dimension) + " axes",
+                  "Allowed: 1, " + std::to_string(levels) + " or " + std::to_string(levels * dimension)
+                      + " values");
+}
+
+}
+
 LocalWindow LocalWindow::read(const Parameters& parameters, std::size_t level)
 {
   const bool isGaussian = parameters.has(localWindowSigma().name);
@@ -44,7 +67,8 @@ LocalWindow LocalWindow::read(const Parameters& parameters, std::size_t level)
     return gaussian(parameters.get(localWindowSigma(), level), dimension);
   LocalWindow window;
   for (std::size_t d = 0; d < dimension; ++d)
-    window.radius[d] = static_cast<int>(parameters.get(localWindowRadius(), level * dimension + d));
+    window.radius[d] =
+        static_cast<int>(parameters.get(localWindowRadius(), entryOfRadius(parameters, level, d)));
   return window;
 }
 

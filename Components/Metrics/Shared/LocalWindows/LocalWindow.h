@@ -19,7 +19,8 @@ struct LocalWindow {
 
   bool isBox() const { return weights[0].empty(); }
 
-  /// Reads LocalWindowRadius and LocalWindowSigma of a level. Throws Error(usage) if both are given.
+  /// Reads LocalWindowRadius and LocalWindowSigma of a level. Throws Error(usage) if both are given,
+  /// or another number of radii than one, one a level, or one for each axis of each level.
   static LocalWindow read(const Parameters&, std::size_t level);
   static std::vector<ParameterInfo> parameters();
 

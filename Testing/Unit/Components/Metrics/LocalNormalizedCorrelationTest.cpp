@@ -128,6 +128,26 @@ TEST(LocalNormalizedCorrelationTest, EachLevelAndAxisHasItsOwnRadius)
             (std::array{5, 5, 5}));
 }
 
+TEST(LocalNormalizedCorrelationTest, OneRadiusALevelIsThatOfAllItsAxes)
+{
+  const Parameters parameters = parametersOf("(LocalWindowRadius 4 3 2)", 2, 3, "Metric0");
+  for (const std::size_t level : {0, 1, 2})
+    EXPECT_EQ(LocalWindow::read(parameters, level).radius,
+              (std::array{4 - static_cast<int>(level), 4 - static_cast<int>(level), 0}));
+  EXPECT_EQ(LocalWindow::read(parametersOf("(LocalWindowRadius 4 3)", 2, 1, "Metric0"), 0).radius,
+            (std::array{4, 3, 0}));
+}
+
+TEST(LocalNormalizedCorrelationTest, AnotherNumberOfRadiiIsRefused)
+{
+  for (const std::string values : {"4 3", "4 3 2 1", "4 3 2 1 1 1 1"}) {
+    const std::string message = messageOf(
+        [&] { LocalWindow::read(parametersOf("(LocalWindowRadius " + values + ")", 2, 3, "Metric0"), 0); });
+    EXPECT_NE(message.find(" values for 3 levels of 2 axes. Allowed: 1, 3 or 6 values."), std::string::npos)
+        << message;
+  }
+}
+
 TEST(LocalNormalizedCorrelationTest, TwoKindsOfWindowAtOnceAreRefused)
 {
   const std::string message = messageOf([] {
