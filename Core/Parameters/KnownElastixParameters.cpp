@@ -66,6 +66,12 @@ constexpr std::array<ElastixParameterGroup, 18> groups{{
      "PrintErrorMessages ReleaseMemoryBeforeResampling"},
 }};
 
+constexpr std::string_view unknownToElastix =
+    "AutomaticTransformInitializationSearchAngle BendingEnergyIntegration BendingEnergyUnit "
+    "ConvergenceThreshold ConvergenceWindow FoldingSampleGridSpacing GradientSummation LineSearch "
+    "LocalIntensityNoise LocalWindowRadius LocalWindowSigma OutlierDifference OutlierShare PointErrorInMm "
+    "SplineSmoothing ToleratedVolumeFactor";
+
 bool isDigit(char c)
 {
   return c >= '0' && c <= '9';
@@ -118,6 +124,12 @@ const ElastixParameterGroup* findElastixParameter(std::string_view name)
   };
   const auto found = std::ranges::find_if(groups, lists);
   return found == groups.end() ? nullptr : &*found;
+}
+
+bool isUnknownToElastix(std::string_view name, std::string_view role)
+{
+  const std::string_view unlabelled = afterLabel(name, role);
+  return anyWord(unknownToElastix, [&](std::string_view own) { return own == name || own == unlabelled; });
 }
 
 std::vector<std::string> elastixParameterNames()

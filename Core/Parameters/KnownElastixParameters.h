@@ -18,6 +18,9 @@ struct ElastixParameterGroup {
 /// components read are not listed.
 const ElastixParameterGroup* findElastixParameter(std::string_view name);
 
+/// Whether a parameter of this name, after a label, is one that Tessera has and elastix has not.
+bool isUnknownToElastix(std::string_view name, std::string_view role);
+
 /// Every listed name that has no #.
 std::vector<std::string> elastixParameterNames();
 

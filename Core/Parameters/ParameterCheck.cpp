@@ -127,8 +127,13 @@ private:
 
   void checkUnread(const ParameterEntry& entry)
   {
-    if (isReadByAnother(entry.name)) {
-      unneeded_.add(entry, "of components that are not chosen");
+    if (const ComponentDescription* reader = readerNotChosen(entry.name)) {
+      if (isUnknownToElastix(entry.name, reader->role))
+        report_.warnings.push_back(shownEntry(map_, entry) + ": " + reader->name
+                                   + " reads it, which is not chosen. Allowed: (" + reader->role + " \""
+                                   + reader->name + "\"), or no such entry.");
+      else
+        unneeded_.add(entry, "of components that are not chosen");
       return;
     }
     if (const ElastixParameterGroup* group = findElastixParameter(entry.name))
@@ -138,7 +143,8 @@ private:
                                  + didYouMean(entry.name, candidates_));
   }
 
-  bool isReadByAnother(const std::string& name) const
+  /// A component that would read a parameter that no chosen one reads; null: none would.
+  const ComponentDescription* readerNotChosen(const std::string& name) const
   {
     const auto reads = [&](const ComponentDescription* description) {
       const std::string_view unlabelled = afterLabel(name, description->role);
@@ -146,7 +152,8 @@ private:
         return row.name == name || row.name == unlabelled;
       });
     };
-    return std::ranges::any_of(known_, reads);
+    const auto found = std::ranges::find_if(known_, reads);
+    return found == known_.end() ? nullptr : *found;
   }
 
   void reportReplaced(const ParameterEntry& entry)

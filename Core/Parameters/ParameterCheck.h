@@ -17,12 +17,12 @@ struct ChosenComponent {
 };
 
 struct CheckReport {
-  /// `file:line: (Name value): ...`: parameters that no component reads, with the nearest known name, and
-  /// blanks inside quotes.
+  /// `file:line: (Name value): ...`: parameters that no component reads, with the nearest known name, those
+  /// that elastix has not and only a component reads that was not chosen, and blanks inside quotes.
   std::vector<std::string> warnings;
 
-  /// More values than are read, replaced components, and one line for all parameters of components that were
-  /// not chosen and for those of elastix that are not needed here.
+  /// More values than are read, replaced components, and one line for all parameters of elastix that belong
+  /// to components that were not chosen, or are not needed here.
   std::vector<std::string> notes;
 };
 

@@ -55,8 +55,15 @@ const ComponentDescription otherOptimizer{"Optimizer",
                                           "descent",
                                           {realParameter("SP_A", 20, Arity::perLevel, "", "A")}};
 
-const std::vector<const ComponentDescription*> known{&metric,    &sampler, &pyramid,
-                                                     &transform, &stage,   &otherOptimizer};
+const ComponentDescription otherMetric{
+    "Metric",
+    "LocalNormalizedCorrelation",
+    {},
+    "local correlation",
+    {integerParameter("LocalWindowRadius", 4, 1, Arity::perLevel, "voxels", "radius")}};
+
+const std::vector<const ComponentDescription*> known{&metric, &sampler,        &pyramid,    &transform,
+                                                     &stage,  &otherOptimizer, &otherMetric};
 
 CheckReport check(const std::string& text)
 {
@@ -116,6 +123,17 @@ TEST(ParameterCheck, CollectsWhatIsNotNeededInOneNote)
                                 "not chosen); NumEigenValues, Metric0Combination, ImpactModelsPath0, "
                                 "Interpolator1PreParameters (of components "
                                 "that Tessera does not have); FinalGridSpacing (obsolete in elastix)."});
+}
+
+TEST(ParameterCheck, WarnsOfAParameterOfTesseraThatNoChosenComponentReads)
+{
+  const CheckReport report = check("(LocalWindowRadius 1)\n(Metric1LocalWindowRadius 2)\n");
+
+  const std::string why = "LocalNormalizedCorrelation reads it, which is not chosen. Allowed: (Metric "
+                          "\"LocalNormalizedCorrelation\"), or no such entry.";
+  EXPECT_EQ(report.warnings, (Lines{"Rigid.txt:1: (LocalWindowRadius 1): " + why,
+                                    "Rigid.txt:2: (Metric1LocalWindowRadius 2): " + why}));
+  EXPECT_EQ(report.notes, Lines{});
 }
 
 TEST(ParameterCheck, ThrowsOnAValueOfTheWrongType)
