@@ -168,7 +168,8 @@ TransformChain<D> startChain(const Stage<D>& stage)
 
 /// Calls minimize(). An error about too few valid samples then names the remedy for this case.
 template <int D, class Minimize>
-OptimizerReport withRemedy(const Stage<D>& stage, const Cost<D>& cost, Minimize&& minimize)
+OptimizerReport withRemedy(const Stage<D>& stage, const MotionMasks<D>& masksOfLevel, const Cost<D>& cost,
+                           Minimize&& minimize)
 {
   try {
     return minimize();
@@ -177,11 +178,17 @@ OptimizerReport withRemedy(const Stage<D>& stage, const Cost<D>& cost, Minimize&
     const std::size_t usual = text.find(". Usual remedies");
     if (text.find("map outside moving image buffer") == std::string::npos || usual == std::string::npos)
       throw;
-    const Motion motion = motionBetween<D>(stage.input, startChain(stage), cost.lastChain());
-    throw Error(error.code(), text.substr(0, usual + 2)
-                                  + remedyFor(motion, diagonalMm<D>(stage.input.fixed.front()->geometry),
-                                              !stage.chain.initial && stage.chain.transform->linear())
-                                  + ".");
+    const auto motion = [&](const MotionMasks<D>& masks) {
+      return motionBetween<D>(stage.input, masks, startChain(stage), cost.lastChain());
+    };
+    FewSamples few{.asGiven = motion(masksAsGiven(stage.input)),
+                   .atLevel = motion(masksOfLevel),
+                   .diagonalOfFixedMm = diagonalMm<D>(stage.input.fixed.front()->geometry),
+                   .anyIsValid = text.find(": 0 of ") == std::string::npos,
+                   .canCentre = !stage.chain.initial && stage.chain.transform->linear()};
+    if (const std::string inVoxels = "FinalGridSpacingInVoxels"; stage.parameters.has(inVoxels))
+      few.gridSpacing = inVoxels;
+    throw Error(error.code(), text.substr(0, usual + 2) + remedyFor(few) + ".");
   }
 }
 
@@ -203,6 +210,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
                                    *chain, level, memory.keepsOriginals() ? &stage.originals : nullptr);
   prepareTerms(stage.context, components, data, memory.slabs());
   watch.report([&] { reporter.pyramidImages(level, data.fixed, data.moving); });
+  const MotionMasks<D> masksOfLevel{data.terms.front().fixedMask, data.terms.front().movingMask};
   Convergence convergence(stage.parameters, level);
   Cost<D> cost = makeCost(stage, std::move(data), std::move(chain), level, convergence);
   watch.preparationEnds(cost);
@@ -229,7 +237,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
     if (!row.isTrial)
       convergence.add(row.value);
   };
-  const OptimizerReport report = withRemedy(stage, cost, [&] {
+  const OptimizerReport report = withRemedy(stage, masksOfLevel, cost, [&] {
     return watch.minimize(cost, [&] { return components.optimizer->minimize(cost, level, position, sink); });
   });
   if (report.wasStopped && !convergence.isReached())

@@ -49,7 +49,7 @@ template <int D>
 std::string whyDiverged(Cost<D>& cost, const StageInput<D>& input, const TransformChain<D>& start,
                         const TransformChain<D>& end, double requiredShare)
 {
-  const Motion motion = motionBetween(input, start, end);
+  const Motion motion = motionBetween(input, masksAsGiven(input), start, end);
   const double diagonalOfFixedMm = diagonalMm(input.fixed.front()->geometry);
   const std::string remedy = ". No result is written. " + remedyOfDivergence(motion, diagonalOfFixedMm) + ".";
   if (!(motion.insideAtEnd >= std::min(fewInside, requiredShare))

@@ -57,16 +57,22 @@ PointBatch<D> mapped(const TransformChain<D>& chain, PointBatch<D> batch, int ax
 }
 
 template <int D>
-Motion motionBetween(const StageInput<D>& input, const TransformChain<D>& start, const TransformChain<D>& end)
+MotionMasks<D> masksAsGiven(const StageInput<D>& input)
+{
+  return {input.fixedMasks.empty() ? nullptr : input.fixedMasks.front(),
+          input.movingMasks.empty() ? nullptr : input.movingMasks.front()};
+}
+
+template <int D>
+Motion motionBetween(const StageInput<D>& input, const MotionMasks<D>& masks, const TransformChain<D>& start,
+                     const TransformChain<D>& end)
 {
   const ImageGeometry<D>&fixed = input.fixed.front()->geometry, &moving = input.moving.front()->geometry;
   const PointToIndex<D> pointToIndex = moving.pointToIndex();
-  const MaskPointer<D> mask = input.fixedMasks.empty() ? nullptr : input.fixedMasks.front(),
-                       movingMask = input.movingMasks.empty() ? nullptr : input.movingMasks.front();
-  const SampleSet<D> points = gridOfAbout<D>(pointsToMap, input.fixed.front(), mask);
+  const SampleSet<D> points = gridOfAbout<D>(pointsToMap, input.fixed.front(), masks.fixed);
   const Vec<D> fixedCentre = centreMm<D>(fixed), movingCentre = centreMm<D>(moving);
   const double stepMm = *std::min_element(fixed.spacingMm.begin(), fixed.spacingMm.end()) / 2;
-  const auto inMask = [&](const Vec<D>& pointMm) { return !movingMask || movingMask->contains(pointMm); };
+  const auto inMask = [&](const Vec<D>& pointMm) { return !masks.moving || masks.moving->contains(pointMm); };
   Motion motion;
   std::size_t count = 0;
   std::array<float, batchCapacity> unused;
@@ -115,8 +121,12 @@ double diagonalMm(const ImageGeometry<D>& geometry)
   return std::sqrt(squared);
 }
 
-template Motion motionBetween(const StageInput<2>&, const TransformChain<2>&, const TransformChain<2>&);
-template Motion motionBetween(const StageInput<3>&, const TransformChain<3>&, const TransformChain<3>&);
+template MotionMasks<2> masksAsGiven(const StageInput<2>&);
+template MotionMasks<3> masksAsGiven(const StageInput<3>&);
+template Motion motionBetween(const StageInput<2>&, const MotionMasks<2>&, const TransformChain<2>&,
+                              const TransformChain<2>&);
+template Motion motionBetween(const StageInput<3>&, const MotionMasks<3>&, const TransformChain<3>&,
+                              const TransformChain<3>&);
 template double diagonalMm(const ImageGeometry<2>&);
 template double diagonalMm(const ImageGeometry<3>&);
 

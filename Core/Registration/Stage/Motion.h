@@ -13,8 +13,18 @@ struct Motion {
   double insideIfCentred = 0; // share that maps into the moving image if the images' centres are put together
 };
 
+/// The masks by which a motion is measured; null: none.
 template <int D>
-Motion motionBetween(const StageInput<D>&, const TransformChain<D>& start, const TransformChain<D>& end);
+struct MotionMasks {
+  MaskPointer<D> fixed, moving;
+};
+/// Those of the first pair of images, as they were given.
+template <int D>
+MotionMasks<D> masksAsGiven(const StageInput<D>&);
+
+template <int D>
+Motion motionBetween(const StageInput<D>&, const MotionMasks<D>&, const TransformChain<D>& start,
+                     const TransformChain<D>& end);
 
 template <int D>
 double diagonalMm(const ImageGeometry<D>& geometry);

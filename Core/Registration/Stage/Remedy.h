@@ -6,10 +6,18 @@
 
 namespace tessera {
 
-/// For a stage that ended because too few samples map into the moving image and its mask: why it ended, from
-/// the shares and motions that were measured, and one remedy that may help. `canCentre` tells whether the
-/// stage reads AutomaticTransformInitialization: it has no start, and its transform is linear.
-std::string remedyFor(const Motion&, double diagonalOfFixedMm, bool canCentre = true);
+/// What is known of a stage that ended because too few samples map into the moving image and its mask.
+struct FewSamples {
+  Motion asGiven; // by the masks as they were given
+  Motion atLevel; // by those of the level, which may be eroded
+  double diagonalOfFixedMm = 0;
+  bool anyIsValid = true; // of the samples
+  bool canCentre = true;  // by AutomaticTransformInitialization: its transform is linear, without start
+  std::string gridSpacing = "FinalGridSpacingInPhysicalUnits"; // the name that the stage's parameters have
+};
+
+/// Why the stage ended, and one remedy that may help.
+std::string remedyFor(const FewSamples&);
 
 /// For a stage whose end is worse than its start, or far outside: one remedy that may help.
 std::string remedyOfDivergence(const Motion&, double diagonalOfFixedMm);

@@ -7,7 +7,7 @@ namespace {
 
 std::string remedy(const Motion& motion)
 {
-  return remedyFor(motion, 100);
+  return remedyFor({.asGiven = motion, .atLevel = motion, .diagonalOfFixedMm = 100});
 }
 
 TEST(Remedy, IsTheOneForWhatWasMeasured)
@@ -20,7 +20,7 @@ TEST(Remedy, IsTheOneForWhatWasMeasured)
             "image (and mask) map into the moving image. Remedy: (AutomaticTransformInitialization "
             "\"true\"), which puts the images' centres together; then it is 90.0 %");
   EXPECT_EQ(
-      remedyFor(motion, 100, false),
+      remedyFor({.asGiven = motion, .atLevel = motion, .diagonalOfFixedMm = 100, .canCentre = false}),
       "The images hardly overlap at the start of the stage: 10.0 % of the points of the fixed "
       "image (and mask) map into the moving image. Remedy: a first stage of a linear transform, without "
       "-t0, with (AutomaticTransformInitialization \"true\"), which puts the images' centres together; "
@@ -78,6 +78,37 @@ TEST(Remedy, OfADivergenceIsTheOneForWhatWasMeasured)
             "(FinalGridSpacingInPhysicalUnits) or a penalty on bending");
   EXPECT_TRUE(remedyOfDivergence(motion, 70).starts_with("Remedy: a smaller MaximumStepLength"))
       << "points that moved so far were lost before the transform folded";
+}
+
+TEST(Remedy, OfAnEmptyLevelIsTheErosionOrTheMask)
+{
+  Motion asGiven, atLevel;
+  asGiven.insideAtStart = atLevel.insideAtStart = 1;
+  asGiven.inMaskAtStart = 0.42;
+  atLevel.inMaskAtStart = 0.2;
+  EXPECT_EQ(
+      remedyFor({.asGiven = asGiven, .atLevel = atLevel, .diagonalOfFixedMm = 100}),
+      "The erosion of the moving mask for this level takes the samples: at the start of the stage 42.0 % "
+      "of the points of the fixed image (and mask) map into the mask as it was given, 20.0 % into that "
+      "of the level. Remedy: (ErodeMovingMask \"false\"), or a larger mask");
+  atLevel = asGiven;
+  EXPECT_EQ(
+      remedyFor({.asGiven = asGiven, .atLevel = atLevel, .diagonalOfFixedMm = 100, .anyIsValid = false}),
+      "The points hardly moved (0.0 mm on average): 42.0 % were inside at the start of the stage, 0.0 % are "
+      "now. Remedy: larger masks or none, or more samples (NumberOfSpatialSamples)");
+}
+
+TEST(Remedy, NamesTheSpacingThatTheFileHas)
+{
+  Motion motion;
+  motion.insideAtStart = motion.inMaskAtStart = 1;
+  motion.foldedAtEnd = 0.3;
+  EXPECT_NE(remedyFor({.asGiven = motion,
+                       .atLevel = motion,
+                       .diagonalOfFixedMm = 100,
+                       .gridSpacing = "FinalGridSpacingInVoxels"})
+                .find("a coarser grid (FinalGridSpacingInVoxels)"),
+            std::string::npos);
 }
 
 }
