@@ -72,8 +72,10 @@ StageSummary describe(const Registry& registry, const StageText& text, const Par
 /// Writes the figures to the log, too. A transform without spatial derivatives does not end the run.
 template <int D>
 std::optional<VolumeChange> volumeChangeOf(Run<D>& run, const Context& context,
-                                           const TransformChain<D>& chain, const LoadedInputs<D>& inputs)
+                                           const TransformChain<D>& chain, const LoadedInputs<D>& inputs,
+                                           const Parameters& parameters)
 {
+  const std::string inVoxels = "FinalGridSpacingInVoxels";
   try {
     const MaskPointer<D> mask = inputs.fixedMasks.empty() ? nullptr : inputs.fixedMasks.front();
     const std::optional<VolumeChange> change =
@@ -81,7 +83,9 @@ std::optional<VolumeChange> volumeChangeOf(Run<D>& run, const Context& context,
     if (change)
       run.log.info(change->text());
     if (change && change->folded > 0)
-      run.log.warning(change->warning());
+      run.log.warning(
+          change->warning(componentNames(parameters, "Metric"),
+                          parameters.has(inVoxels) ? inVoxels : "FinalGridSpacingInPhysicalUnits"));
     return change;
   } catch (const Error& error) {
     run.log.note(std::string("no determinants of the spatial Jacobian: ") + error.what());
@@ -134,7 +138,7 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
 
   const auto writing = Clock::now();
   outputs.writeFinal(*result.chain);
-  summary.volumeChange = volumeChangeOf<D>(run, context, *result.chain, inputs);
+  summary.volumeChange = volumeChangeOf<D>(run, context, *result.chain, inputs, parameters);
   if (number + 1 == run.options.parameterFiles.size())
     judgeResult<D>({run.registry, run.options, inputs, asRead.fixed.front()->geometry.direction,
                     run.asGiven.get(), result.chain.get(), context.threads},

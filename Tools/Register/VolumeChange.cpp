@@ -31,25 +31,34 @@ void keepInMask(const Mask<D>& mask, Image<D>& image)
 
 }
 
-std::string VolumeChange::text() const
+std::string VolumeChange::whichVoxels() const
 {
-  const std::string where =
-      voxelStep == 1 ? "all voxels" : "one of " + std::to_string(voxelStep) + " voxels along each axis";
-  return "Determinant of the spatial Jacobian at " + where + " of the fixed image (" + std::to_string(voxels)
-         + "): least " + decimals(least, 4) + ", percentile 1 " + decimals(percentile1, 4) + ", median "
-         + decimals(median, 4) + ", percentile 99 " + decimals(percentile99, 4) + ", largest "
-         + decimals(largest, 4) + "; folded voxels: " + std::to_string(folded) + ".";
+  const std::string count = std::to_string(voxels) + " voxels of the fixed image (and mask)";
+  return voxelStep == 1 ? "all " + count
+                        : count + ", one of " + std::to_string(voxelStep) + " along each axis";
 }
 
-std::string VolumeChange::warning() const
+std::string VolumeChange::text() const
+{
+  return "Determinant of the spatial Jacobian at " + whichVoxels() + ": least " + decimals(least, 4)
+         + ", percentile 1 " + decimals(percentile1, 4) + ", median " + decimals(median, 4)
+         + ", percentile 99 " + decimals(percentile99, 4) + ", largest " + decimals(largest, 4)
+         + "; folded voxels: " + std::to_string(folded) + ".";
+}
+
+std::string VolumeChange::warning(const std::vector<std::string>& metrics,
+                                  const std::string& gridSpacing) const
 {
   if (folded == 0)
     return "";
-  return "the transform folds at " + std::to_string(folded) + " of " + std::to_string(voxels)
-         + " voxels: its spatial Jacobian has a determinant of 0 or less there, down to " + decimals(least, 3)
-         + ". Usual remedies: (Metric \"TransformFoldingPenalty\") beside the image metric, a larger weight "
-           "of "
-           "\"TransformBendingEnergyPenalty\", or a larger (FinalGridSpacingInPhysicalUnits).";
+  const bool hasPenalty = std::ranges::count(metrics, "TransformFoldingPenalty") > 0;
+  return "the transform folds at " + std::to_string(folded) + " of " + whichVoxels()
+         + ": its spatial Jacobian has a determinant of 0 or less there, down to " + decimals(least, 3)
+         + ". Usual remedies: "
+         + (hasPenalty
+                ? "a larger weight of \"TransformFoldingPenalty\", a smaller (FoldingSampleGridSpacing)"
+                : "(Metric \"TransformFoldingPenalty\") beside the image metric")
+         + ", a larger weight of \"TransformBendingEnergyPenalty\", or a larger (" + gridSpacing + ").";
 }
 
 template <int D>

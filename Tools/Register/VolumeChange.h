@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -17,8 +18,12 @@ struct VolumeChange : OrderStatistics {
 
   /// One line for a log.
   std::string text() const;
-  /// A warning with the usual remedies against folds; empty if there are none.
-  std::string warning() const;
+  /// A warning with the usual remedies against folds; empty if there are none. `metrics` are those of the
+  /// stage, `gridSpacing` is the name by which its parameters give the spacing of the transform's grid.
+  std::string warning(const std::vector<std::string>& metrics, const std::string& gridSpacing) const;
+
+private:
+  std::string whichVoxels() const;
 };
 
 /// The determinants at the voxels of the fixed image that lie in the mask. Of an image of more than some 300
