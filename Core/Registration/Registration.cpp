@@ -257,8 +257,13 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
                                    ? whyDiverged<D>(cost, stage.input, startChain(stage), stage.chain,
                                                     ValidSampleRule::requiredShare(stage.parameters, level))
                                    : "";
+  const std::string worse = level + 1 == stage.parameters.levelCount() && diverged.empty()
+                                ? whyWorse<D>(cost, startChain(stage), stage.chain, report.iterations)
+                                : "";
   endLevel(components);
   reporter.levelFinished(summary, stage.chain);
+  if (!worse.empty())
+    reporter.warning("stage " + std::to_string(stage.input.stage) + ": " + worse + ".");
   if (!diverged.empty())
     throw Error(ExitCode::registrationFailed, "stage " + std::to_string(stage.input.stage) + ": " + diverged);
   return summary;

@@ -1,5 +1,7 @@
 #include "Tools/Register/RunJudgement.h"
 
+#include <cmath>
+
 namespace tessera {
 namespace {
 
@@ -12,6 +14,20 @@ RunPictures picturesOf(const RunResult<D>& run, const ImagePointer<D>& fixedLabe
   return runPictures<D>({Device{}, run.threads}, run.registry,
                         {inputs.fixed.front(), inputs.moving.front(), mask, run.headerDirection, run.given,
                          run.chain, fixedLabels, movingLabels});
+}
+
+/// Images that were nearly alike must not become less so. Of others, such as MR and CT, a correlation tells
+/// little.
+void warnOfLessCorrelation(const RunQuality& quality, RunLog& log)
+{
+  constexpr double nearlyAlike = 0.9, clearly = 0.002;
+  if (!quality.correlation || !quality.correlationBefore)
+    return;
+  const double before = std::abs(*quality.correlationBefore), after = std::abs(*quality.correlation);
+  if (before >= nearlyAlike && after < before - clearly)
+    log.warning("the intensities of the images correlate less than before the registration: "
+                + decimals(after, 4) + ", before " + decimals(before, 4)
+                + ". Usual remedies: another metric, a stiffer transform.");
 }
 
 }
@@ -30,6 +46,7 @@ void judgeResult(const RunResult<D>& run, RunSummary& summary, RunLog& log)
   }
   for (const std::string& line : quality.lines())
     log.info(line);
+  warnOfLessCorrelation(quality, log);
   summary.quality = std::move(quality);
   if (!options.report)
     return;

@@ -25,10 +25,10 @@ double valueAt(Cost<D>& cost, const TransformChain<D>& chain)
 
 /// Nothing if too few samples are valid there.
 template <int D>
-std::optional<double> valueAtStart(Cost<D>& cost, const TransformChain<D>& start)
+std::optional<double> valueIfValid(Cost<D>& cost, const TransformChain<D>& chain)
 {
   try {
-    return valueAt(cost, start);
+    return valueAt(cost, chain);
   } catch (const Error& error) {
     if (error.code() != ExitCode::registrationFailed)
       throw;
@@ -63,7 +63,7 @@ std::string whyDiverged(Cost<D>& cost, const StageInput<D>& input, const Transfo
   if (!movedFar || motion.insideAtEnd > motion.insideAtStart + farAway)
     return "";
   const double atEnd = valueAt(cost, end);
-  const std::optional<double> atStart = valueAtStart(cost, start);
+  const std::optional<double> atStart = valueIfValid(cost, start);
   if (!atStart || !(atEnd - *atStart > clearlyWorse * std::max(std::abs(atEnd), std::abs(*atStart))))
     return "";
   return format(
@@ -73,6 +73,35 @@ std::string whyDiverged(Cost<D>& cost, const StageInput<D>& input, const Transfo
          + remedy;
 }
 
+template <int D>
+std::string whyWorse(Cost<D>& cost, const TransformChain<D>& start, const TransformChain<D>& end,
+                     std::size_t iteration)
+{
+  constexpr int draws = 10;
+  constexpr double negligible = 1e-4, standardErrors = 3; // a share of the value
+  const int count = cost.samplesAreRandom() ? draws : 1;
+  double atStart = 0, atEnd = 0, squares = 0;
+  for (int draw = 0; draw < count; ++draw) {
+    if (count > 1)
+      cost.drawSamples(static_cast<std::uint32_t>(iteration + draw), 0);
+    const std::optional<double> before = valueIfValid(cost, start), after = valueIfValid(cost, end);
+    if (!before || !after)
+      return "";
+    atStart += *before / count;
+    atEnd += *after / count;
+    squares += (*after - *before) * (*after - *before) / count;
+  }
+  const double worse = atEnd - atStart,
+               error = count > 1 ? std::sqrt(std::max(0.0, squares - worse * worse) / (count - 1)) : 0;
+  if (!(worse > standardErrors * error + negligible * std::abs(atStart)))
+    return "";
+  return format("the metric of the last level is worse at the end of the stage (%.6g) than at its start "
+                "(%.6g), on the same samples; the difference is known to %.2g",
+                atEnd, atStart, error);
+}
+
+template std::string whyWorse(Cost<2>&, const TransformChain<2>&, const TransformChain<2>&, std::size_t);
+template std::string whyWorse(Cost<3>&, const TransformChain<3>&, const TransformChain<3>&, std::size_t);
 template std::string whyDiverged(Cost<2>&, const StageInput<2>&, const TransformChain<2>&,
                                  const TransformChain<2>&, double);
 template std::string whyDiverged(Cost<3>&, const StageInput<3>&, const TransformChain<3>&,

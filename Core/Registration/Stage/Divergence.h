@@ -18,4 +18,11 @@ template <int D>
 std::string whyDiverged(Cost<D>&, const StageInput<D>&, const TransformChain<D>& start,
                         const TransformChain<D>& end, double requiredShare);
 
+/// For a warning: that the cost at the end of a stage is worse than at its start, on the same samples of the
+/// last level, or empty. Random samples are drawn ten times, from those of `iteration` on; the mean must be
+/// worse by more than three of its standard errors.
+template <int D>
+std::string whyWorse(Cost<D>&, const TransformChain<D>& start, const TransformChain<D>& end,
+                     std::size_t iteration);
+
 }

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Registration/FeatureTerm.h"
 #include "Core/Registration/Stage/Convergence.h"
+#include "Core/Registration/Terms/TermOnImages.h"
 
 #include <array>
 
@@ -214,6 +215,38 @@ Combination combinationOf(const Parameters& parameters)
                                                                             : Combination::compose;
 }
 
+namespace {
+
+/// Warns of weights that turn the registration around or leave it without images.
+template <int D>
+void checkWeights(const Parameters& parameters, const StageComponents<D>& made)
+{
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
+    const TermCombination combination = made.registration->combination(level, made.terms.size());
+    const auto weightOf = [&](std::size_t term) {
+      return "Metric" + std::to_string(term) + (combination.relative ? "RelativeWeight" : "Weight");
+    };
+    std::size_t ofImages = 0, withoutWeight = 0, lastWithoutWeight = 0;
+    for (std::size_t t = 0; t < made.terms.size(); ++t) {
+      if (combination.weights[t] < 0)
+        parameters.warn(parameters.where(weightOf(t))
+                        + ": a negative weight rewards what the metric punishes.");
+      if (!dynamic_cast<const TermOnImages<D>*>(made.terms[t].get()))
+        continue;
+      ++ofImages;
+      if (combination.weights[t] == 0) {
+        ++withoutWeight;
+        lastWithoutWeight = t;
+      }
+    }
+    if (ofImages > 0 && withoutWeight == ofImages)
+      parameters.warn(parameters.where(weightOf(lastWithoutWeight)) + ": level " + std::to_string(level)
+                      + ": every metric that compares the images has a weight of 0.");
+  }
+}
+
+}
+
 template <int D>
 StageComponents<D> createComponents(const Registry& registry, const Parameters& parameters)
 {
@@ -277,6 +310,7 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   for (std::size_t i = 0; i < names("MovingImagePyramid").size(); ++i)
     made.movingPyramids.push_back(std::move(
         create(std::type_identity<MovingImagePyramid<D>>{}, names("MovingImagePyramid"), i)->pyramid));
+  checkWeights<D>(parameters, made);
   return made;
 }
 
