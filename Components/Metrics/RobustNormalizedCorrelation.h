@@ -29,7 +29,7 @@ public:
   std::string whyNotOnCuda() const override { return ""; }
   std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const override;
   double evaluate(const Context&, const LatticeIntensities&, float* slopes) override;
-  std::size_t bytesAPosition() const override { return 0; }
+  std::size_t bytesAPosition() const override { return sizeof(float); } // of every second one, both images
 
 private:
   std::vector<double> outlierShares_; // one a level

@@ -69,8 +69,23 @@ TermTime SelfSimilarity<D>::timeOf(const TermSize& size) const
 }
 
 template <int D>
+double SelfSimilarity<D>::hostBytes(const TermExtent& extent) const
+{
+  return Descriptor::channels * (extent.fixedVoxels + extent.movingVoxels)
+         + stripeBytes(extent.positions, extent.parameters);
+}
+
+template <int D>
+double SelfSimilarity<D>::hostBytesWhilePrepared(const TermExtent& extent) const
+{
+  constexpr double held = Descriptor::channels, computed = held * (1 + sizeof(float)) + 2 * sizeof(float);
+  return std::max(computed * extent.fixedVoxels, held * extent.fixedVoxels + computed * extent.movingVoxels);
+}
+
+template <int D>
 void SelfSimilarity<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
+  endLevel();
   level_ = level;
   fixedIndexFromPoint_ = level.fixed->geometry.indexFromPoint();
   movingIndexFromPoint_ = level.moving->geometry.indexFromPoint();
@@ -79,7 +94,6 @@ void SelfSimilarity<D>::prepareForLevel(Context& context, const TermLevel<D>& le
     const Matrix<D> fixedVoxelMm = level.fixed->geometry.pointFromIndex().matrix;
     return multiply<D>(movingIndexFromPoint_.matrix, multiply<D>(meanJacobian<D>(host, level), fixedVoxelMm));
   };
-  endLevel();
   if (context.onCuda())
     return prepareOnCuda(context, onlyCountsMemory(context) ? identityMatrix<D>() : movingSteps());
   fixed_ = Descriptor(context, *level.fixed);
@@ -106,8 +120,9 @@ void SelfSimilarity<D>::prepareOnCuda(Context& context, const Matrix<D>& movingS
 template <int D>
 void SelfSimilarity<D>::endLevel()
 {
-  fixed_ = moving_ = {};
   TermOnImages<D>::endLevel();
+  fixed_ = moving_ = {};
+  level_ = {};
 }
 
 template <int D>

@@ -130,6 +130,13 @@ TermTime TransformBendingEnergyPenalty<D>::timeOf(const TermSize& size) const
 }
 
 template <int D>
+double TransformBendingEnergyPenalty<D>::hostBytes(const TermExtent& extent) const
+{
+  const bool isClosed = isExact_ || (extent.isLattice && !extent.goesByPoints && !extent.hasMasks);
+  return isClosed ? 0 : stripeBytes(extent.positions, extent.parameters);
+}
+
+template <int D>
 void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   level_ = level;

@@ -6,6 +6,7 @@
 #include "Core/Compute/Memory/PinnedValues.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
+#include "Core/Registration/TermMemory.h"
 #include "Core/Registration/Terms/ValidSampleRule.h"
 
 #include <optional>
@@ -28,7 +29,9 @@ namespace tessera {
 /// of the fixed level's image, as far as the region lies in the grid's valid region. If the B-spline is
 /// composed with a transform before it, the mean is over the whole valid region.
 template <int D>
-class TransformBendingEnergyPenalty final : public CostTerm<D>, private TermOnCuda<D> {
+class TransformBendingEnergyPenalty final : public CostTerm<D>,
+                                            public TermTellsMemory,
+                                            private TermOnCuda<D> {
 public:
   explicit TransformBendingEnergyPenalty(const Parameters&);
 
@@ -38,6 +41,7 @@ public:
   void checkTransform(const Transform<D>&) const override;
   std::string whyNotOnCuda() const override { return ""; }
   TermTime timeOf(const TermSize&) const override;
+  double hostBytes(const TermExtent&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;
   TermOnCuda<D>* onCuda() override;

@@ -111,6 +111,20 @@ TermTime TransformFoldingPenalty<D>::timeOf(const TermSize& size) const
 }
 
 template <int D>
+double TransformFoldingPenalty<D>::hostBytes(const TermExtent& extent) const
+{
+  const double step = extent.isLattice ? static_cast<double>(steps_.at(extent.level)) : 1,
+               samples = static_cast<double>(extent.positions) / std::pow(step, D),
+               before = extent.goesByPoints ? D * D * sizeof(float) * samples : 0,
+               stripes = stripeBytes(static_cast<std::size_t>(samples), extent.parameters);
+  if (!extent.isLattice)
+    return before + stripes;
+  // A stripe of a lattice has a slice at least.
+  const double slices = std::ceil(std::pow(samples, 1.0 / D));
+  return before + std::min(stripes, slices * sizeof(double) * static_cast<double>(extent.parameters));
+}
+
+template <int D>
 void TransformFoldingPenalty<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   endLevel();

@@ -5,6 +5,7 @@
 #include "Components/Metrics/Shared/MeanOverSamples.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
 #include "Core/Registration/Samples/MadeForLattice.h"
+#include "Core/Registration/TermMemory.h"
 #include "Core/Registration/Terms/ValidSampleRule.h"
 
 namespace tessera {
@@ -19,7 +20,7 @@ namespace tessera {
 /// little within a cell of a B-spline's grid. Samples that map outside the moving mask are left out; the
 /// extent of the moving image does not matter.
 template <int D>
-class TransformFoldingPenalty final : public CostTerm<D>, private TermOnCuda<D> {
+class TransformFoldingPenalty final : public CostTerm<D>, public TermTellsMemory, private TermOnCuda<D> {
 public:
   explicit TransformFoldingPenalty(const Parameters&);
 
@@ -28,6 +29,7 @@ public:
   bool needsSampler() const override { return true; }
   std::string whyNotOnCuda() const override { return ""; }
   TermTime timeOf(const TermSize&) const override;
+  double hostBytes(const TermExtent&) const override;
   /// Throws Error(usage) if a transform of the chain has no spatial derivatives.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;

@@ -5,8 +5,8 @@
 #include "Tools/Cohort/CohortRows.h"
 #include "Tools/Cohort/CohortRun.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Register/HostNeed.h"
 #include "Tools/Register/RegisterRun.h"
-#include "Tools/Register/StageDevice.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -106,7 +106,7 @@ int checkCohort(const CohortOptions& options, RunLog& log)
       if (!predicted.onCuda)
         largestOnCpu = std::max(largestOnCpu, predicted.seconds);
       mayEndEarly |= predicted.mayEndEarly;
-      good.emplace_back(hostNeed(readHeaders(run), readStages(run.parameterFiles, ofRow)).bytes(), &row);
+      good.emplace_back(hostNeed(registry, run).bytes(), &row);
     } catch (...) {
       const Failure failure = failureOf(std::current_exception());
       log.error(manifest.path + ":" + std::to_string(row.line) + ": " + row.id + ": " + failure.message);
@@ -117,7 +117,7 @@ int checkCohort(const CohortOptions& options, RunLog& log)
   std::ranges::sort(good);
   log.info(counted(manifest.rows.size(), "row") + ": " + std::to_string(good.size()) + " can begin, "
            + std::to_string(failed) + " would fail. The largest takes about "
-           + memoryText(good.empty() ? 0 : good.back().first + processBytes) + " of memory.");
+           + memoryText(good.empty() ? programBytes : good.back().first) + " of memory.");
   if (!good.empty())
     log.info("Time: " + std::string(mayEndEarly ? "at most " : "about ")
              + timeText(std::max(cpu.seconds(onCpu, largestOnCpu), onCuda)) + " for all rows"

@@ -7,6 +7,7 @@
 #include "Tools/Cohort/OpenCohort.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
+#include "Tools/Register/HostNeed.h"
 #include "Tools/Register/OutputNames.h"
 #include "Tools/Register/RegisterRun.h"
 
@@ -160,7 +161,7 @@ private:
       planner_->end();
       planner_ = std::make_unique<RowWorker>("", 1);
     }
-    return bytes + processBytes;
+    return bytes + programBytes;
   }
 
   bool worksAtAll() const { return !running_.empty(); }

@@ -5,9 +5,6 @@
 
 namespace tessera {
 
-/// Host memory of the process of a row, beside its images.
-constexpr double processBytes = 60e6;
-
 /// Checks all rows of a table without registering: `tessera-cohort check`. Returns 0, or 2 if a row would
 /// fail.
 int checkCohort(const CohortOptions&, RunLog&);

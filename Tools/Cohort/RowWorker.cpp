@@ -7,8 +7,8 @@
 #include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
+#include "Tools/Register/HostNeed.h"
 #include "Tools/Register/RegisterRun.h"
-#include "Tools/Register/StageDevice.h"
 
 #include <nlohmann/json.hpp>
 
@@ -230,8 +230,7 @@ private:
   {
     try {
       const RegisterOptions options = optionsOf(tokens);
-      RunLog unused(LogLevel::off);
-      return hostNeed(readHeaders(options), readStages(options.parameterFiles, unused)).bytes();
+      return hostNeed(registry_, options).bytesBesideProgram();
     } catch (const std::exception&) { // the row itself will tell
       return 0;
     }

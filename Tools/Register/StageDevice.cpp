@@ -7,6 +7,7 @@
 #include "Core/Registration/Stage/DeviceSupport.h"
 #include "Tools/Common/Process.h"
 
+#include "Tools/Register/HostNeed.h"
 #include <algorithm>
 #include <cmath>
 
@@ -31,30 +32,6 @@ std::string misfit(const std::vector<LevelPlan>& plans, const std::string& devic
     if (!plans[level].fits())
       return planText(plans[level], level, device);
   return "";
-}
-
-/// The input of a stage, with images and masks without voxels, and points that all lie at the origin.
-template <int D>
-StageInput<D> inputOf(const InputHeaders& headers, const StageSettings& settings, std::size_t pointPairs)
-{
-  const bool turned = !settings.useDirectionCosines();
-  const auto geometry = [&](const ImageHeader& header) {
-    const ImageGeometry<D> asWritten = geometryOf<D>(header);
-    return turned ? withIdentityDirection<D>(asWritten) : asWritten;
-  };
-  StageInput<D> input;
-  for (const auto& [from, to] :
-       {std::pair{&headers.fixed, &input.fixed}, std::pair{&headers.moving, &input.moving}})
-    for (const ImageHeader& header : *from)
-      to->push_back(std::make_shared<Image<D>>(Image<D>{geometry(header), {}}));
-  for (const auto& [from, to] : {std::pair{&headers.fixedMasks, &input.fixedMasks},
-                                 std::pair{&headers.movingMasks, &input.movingMasks}})
-    for (const ImageHeader& header : *from)
-      to->push_back(std::make_shared<Mask<D>>(geometry(header), std::vector<std::uint8_t>{}));
-  input.points.fixedMm.resize(pointPairs);
-  input.points.movingMm.resize(pointPairs);
-  input.hasPoints = pointPairs > 0;
-  return input;
 }
 
 /// Prepares the samplers for the sizes of their levels, without voxels: throws Error(usage) for parameters
@@ -126,55 +103,15 @@ void logNeed(const Registry& registry, const RegisterOptions& options, const Che
              + (plans[level].fits() ? "." : ": it does not fit."));
 }
 
-double voxelsOf(const std::vector<ImageHeader>& images)
-{
-  double count = 0;
-  for (const ImageHeader& header : images)
-    count += static_cast<double>(header.voxelCount());
-  return count;
-}
-
-bool takesAllVoxels(const StageText& stage)
-{
-  const ParameterEntry* sampler = stage.map->find("ImageSampler");
-  return sampler && std::ranges::count(sampler->values, "Full") > 0;
-}
-
-}
-
-HostNeed hostNeed(const InputHeaders& headers, const std::vector<StageText>& stages)
-{
-  HostNeed need;
-  need.images = sizeof(float) * (voxelsOf(headers.fixed) + voxelsOf(headers.moving))
-                + voxelsOf(headers.fixedMasks) + voxelsOf(headers.movingMasks);
-  need.coefficients = sizeof(float) * voxelsOf(headers.moving);
-  if (std::ranges::any_of(stages, takesAllVoxels)) // a covector for each voxel
-    need.samples =
-        sizeof(float) * headers.dimension() * static_cast<double>(headers.fixed.front().voxelCount());
-  return need;
-}
-
-namespace {
-
 void logHostNeed(const HostNeed& need, RunLog& log)
 {
   const double available = availableMemoryBytes();
-  log.info("Memory of this machine: about " + memoryText(need.bytes()) + " at most (images and masks "
-           + memoryText(need.images) + ", as much for those of a level, " + memoryText(need.coefficients)
-           + " for interpolation"
-           + (need.samples > 0 ? ", " + memoryText(need.samples) + " for samples" : std::string()) + ")"
+  log.info("Memory of this machine: about " + memoryText(need.bytes()) + " at most (the program "
+           + memoryText(programBytes) + ", images and masks " + memoryText(need.images) + ", "
+           + memoryText(need.work) + " for " + need.largest + ")"
            + (std::isfinite(available) ? "; free are " + memoryText(available) : "") + ".");
   if (need.bytes() > available)
     log.warning("memory: this run may need more than is free.");
-}
-
-template <int D>
-std::vector<StageText> textsOf(const std::vector<CheckedStage<D>>& stages)
-{
-  std::vector<StageText> texts;
-  for (const CheckedStage<D>& stage : stages)
-    texts.push_back(stage.text);
-  return texts;
 }
 
 }
@@ -229,10 +166,11 @@ void logTime(const std::vector<StageWork>& works, const RegisterOptions& options
 {
   const Prediction all(calibration, works, options);
   log.info("Time: " + std::string(run.mayEndEarly ? "at most " : "about ") + timeText(run.seconds) + " on "
-           + (run.onCuda ? "CUDA" : "the CPU") + ", reading and writing not counted. The CPU with "
-           + threadsText(options.threads) + " takes " + timeText(all.onCpu) + ", an " + calibration.gpu + " "
-           + timeText(all.onCuda) + ", of which " + timeText(all.start) + " to start it ("
-           + calibration.source + ").");
+           + (run.onCuda ? "CUDA" : "the CPU with " + threads) + ", reading and writing not counted. "
+           + (run.onCuda ? "The CPU with " + threads + " takes " + timeText(all.onCpu) + ", an " : "An ")
+           + calibration.gpu + " takes " + timeText(all.onCuda) + ", of which " + timeText(all.start)
+           + " to start it" + (builtWithCuda ? "" : "; this build has no CUDA") + ". They go by "
+           + calibration.source + " (tessera-bench calibrate measures this machine).");
   log.detail("Predicted seconds: " + decimals(run.seconds, 6) + "; on the CPU " + decimals(all.onCpu, 6)
              + ", on CUDA " + decimals(all.onCuda, 6) + ", of which " + decimals(all.start, 6)
              + " to start it."); // for Testing/Benchmarks
@@ -256,7 +194,7 @@ PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions&
     calibration = storedCalibration();
     std::shared_ptr<const TransformChain<D>> before = initial;
     for (const CheckedStage<D>& stage : stages) {
-      StageInput<D> input = inputOf<D>(headers, stage.settings, pointPairs);
+      StageInput<D> input = inputWithoutVoxels<D>(headers, stage.settings.useDirectionCosines(), pointPairs);
       input.initial = before;
       before = chainAfter<D>(stage.prepared, input);
       works.push_back(workOf<D>(registry, stage, input, before));
@@ -266,11 +204,11 @@ PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions&
   }
   const FasterDevice faster = goesByTime ? fasterDevice(ofAuto, options, calibration) : FasterDevice{};
   if (options.checkOnly)
-    logHostNeed(hostNeed(headers, textsOf<D>(stages)), log);
+    logHostNeed(hostNeed<D>(registry, options, stages, headers, pointPairs), log);
   PredictedRun run;
   std::shared_ptr<const TransformChain<D>> before = initial;
   for (CheckedStage<D>& stage : stages) {
-    StageInput<D> input = inputOf<D>(headers, stage.settings, pointPairs);
+    StageInput<D> input = inputWithoutVoxels<D>(headers, stage.settings.useDirectionCosines(), pointPairs);
     input.initial = before;
     checkSamplers<D>(stage.prepared, input);
     const DeviceRequest request = requestOf(options, stage.settings);

@@ -27,14 +27,4 @@ PredictedRun chooseStageDevices(const Registry&, const RegisterOptions&, std::ve
 template <int D>
 void planAsRead(const Registry&, const RegisterOptions&, CheckedStage<D>&, const StageInput<D>&);
 
-/// About how many bytes of host memory a run takes at most, whatever its device is.
-struct HostNeed {
-  double images = 0;       // and masks, in full size; those of a level take as much again
-  double coefficients = 0; // for interpolation
-  double samples = 0;      // of stages that take all voxels
-
-  double bytes() const { return 2 * images + coefficients + samples; }
-};
-HostNeed hostNeed(const InputHeaders&, const std::vector<StageText>&);
-
 }

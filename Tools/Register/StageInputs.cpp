@@ -244,6 +244,29 @@ LoadedInputs<D> loadInputs(const RegisterOptions& options, PointPairs<D> points,
 }
 
 template <int D>
+StageInput<D> inputWithoutVoxels(const InputHeaders& headers, bool useDirectionCosines,
+                                 std::size_t pointPairs)
+{
+  const auto geometry = [&](const ImageHeader& header) {
+    const ImageGeometry<D> asWritten = geometryOf<D>(header);
+    return useDirectionCosines ? asWritten : withIdentityDirection<D>(asWritten);
+  };
+  StageInput<D> input;
+  for (const auto& [from, to] :
+       {std::pair{&headers.fixed, &input.fixed}, std::pair{&headers.moving, &input.moving}})
+    for (const ImageHeader& header : *from)
+      to->push_back(std::make_shared<Image<D>>(Image<D>{geometry(header), {}}));
+  for (const auto& [from, to] : {std::pair{&headers.fixedMasks, &input.fixedMasks},
+                                 std::pair{&headers.movingMasks, &input.movingMasks}})
+    for (const ImageHeader& header : *from)
+      to->push_back(std::make_shared<Mask<D>>(geometry(header), std::vector<std::uint8_t>{}));
+  input.points.fixedMm.resize(pointPairs);
+  input.points.movingMm.resize(pointPairs);
+  input.hasPoints = pointPairs > 0;
+  return input;
+}
+
+template <int D>
 LoadedInputs<D> withIdentityDirections(const LoadedInputs<D>& inputs)
 {
   const auto turned = [](const MaskPointer<D>& mask) {
@@ -268,6 +291,8 @@ template PointPairs<2> loadPoints(const RegisterOptions&, const InputHeaders&, R
 template PointPairs<3> loadPoints(const RegisterOptions&, const InputHeaders&, RunLog&);
 template LoadedInputs<2> loadInputs(const RegisterOptions&, PointPairs<2>, RunLog&);
 template LoadedInputs<3> loadInputs(const RegisterOptions&, PointPairs<3>, RunLog&);
+template StageInput<2> inputWithoutVoxels(const InputHeaders&, bool, std::size_t);
+template StageInput<3> inputWithoutVoxels(const InputHeaders&, bool, std::size_t);
 template LoadedInputs<2> withIdentityDirections(const LoadedInputs<2>&);
 template LoadedInputs<3> withIdentityDirections(const LoadedInputs<3>&);
 

@@ -43,6 +43,11 @@ PointPairs<D> loadPoints(const RegisterOptions&, const InputHeaders&, RunLog&);
 template <int D>
 LoadedInputs<D> loadInputs(const RegisterOptions&, PointPairs<D>, RunLog&);
 
+/// The input of a stage by the headers alone: images and masks without voxels, and points that all lie at the
+/// origin.
+template <int D>
+StageInput<D> inputWithoutVoxels(const InputHeaders&, bool useDirectionCosines, std::size_t pointPairs);
+
 /// The same inputs with all axes along the coordinates, for (UseDirectionCosines "false").
 template <int D>
 LoadedInputs<D> withIdentityDirections(const LoadedInputs<D>&);

@@ -88,6 +88,7 @@ ImageTerm<D>::ImageTerm(const Parameters& parameters, std::unique_ptr<Metric> me
 template <int D>
 void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
+  endLevel();
   level_ = level;
   const auto turned = gradientMatrix<D>(parameters_, level.moving->geometry);
   IntensityRange fixed, moving;
@@ -96,11 +97,6 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
     moving = intensityRange<D>(context, *level.moving, level.movingMask.get(), "moving image");
   }
   metric_->prepareForLevel(level.level, {fixed.lowest, fixed.highest, moving.lowest, moving.highest});
-  onCuda_.reset();
-  fields_.reset();
-  dense_.reset();
-  points_.reset();
-  onLattice_.reset();
   const MemoryPart part(context, "samples");
   if (context.onCuda())
     onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned,
@@ -114,6 +110,34 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
       points_.emplace(level, turned, *pairMetric_);
     }
   }
+}
+
+template <int D>
+void ImageTerm<D>::endLevel()
+{
+  TermOnImages<D>::endLevel();
+  fields_.reset();
+  dense_.reset();
+  points_.reset();
+  onLattice_.reset();
+  level_ = {};
+}
+
+template <int D>
+double ImageTerm<D>::hostBytes(const TermExtent& extent) const
+{
+  using Warped = WarpedLattice<D>;
+  constexpr double bytesAPoint = 64; // of a drawn point, with its intensities and gradient
+  const double stripes = extent.goesByPoints ? stripeBytes(extent.positions, extent.parameters) : 0,
+               all = static_cast<double>(extent.positions);
+  if (latticeMetric_)
+    return stripes + Warped::bytesOf(extent.positions, Warped::Keeps::everything, extent.hasMasks)
+           + all
+                 * static_cast<double>(latticeMetric_->bytesAPosition()
+                                       + (extent.hasMasks ? 2 : 1) * sizeof(float));
+  if (extent.isLattice && !extent.goesByPoints)
+    return Warped::bytesOf(extent.positions, Warped::Keeps::slab, extent.hasMasks);
+  return stripes + (extent.isLattice ? 0 : bytesAPoint * all);
 }
 
 template <int D>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Registration/Metric.h"
+#include "Core/Registration/TermMemory.h"
 #include "Core/Registration/Terms/DenseImageTerm.h"
 #include "Core/Registration/Terms/LatticeImageTerm.h"
 #include "Core/Registration/Terms/PointImageTerm.h"
@@ -19,7 +20,7 @@ namespace tessera {
 /// composed with the ones before (T0), and at x if it is added to them. Pass 1 gives the metric all
 /// intensities, pass 2 takes its slopes back to the parameters.
 template <int D>
-class ImageTerm final : public TermOnImages<D> {
+class ImageTerm final : public TermOnImages<D>, public TermTellsMemory {
 public:
   ImageTerm(const Parameters&, std::unique_ptr<Metric>);
 
@@ -32,7 +33,9 @@ public:
             .cpuNanoseconds = size.samples * ofPair.cpuNanoseconds,
             .cudaNanoseconds = size.samples * ofPair.cudaNanoseconds};
   }
+  double hostBytes(const TermExtent&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
+  void endLevel() override;
 
 private:
   using TermOnImages<D>::level_;

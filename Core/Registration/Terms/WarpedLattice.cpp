@@ -72,6 +72,14 @@ void WarpedLattice<D>::prepare(Context& context, const VoxelLattice<D>& lattice,
 }
 
 template <int D>
+double WarpedLattice<D>::bytesOf(std::size_t positions, Keeps keeps, bool hasMask, std::size_t maxBytes)
+{
+  const double all = static_cast<double>(positions), ofSlab = static_cast<double>(maxBytes) / (D + 1),
+               values = std::min(sizeof(float) * all, ofSlab);
+  return D * values + (keeps == Keeps::everything ? sizeof(float) * all : values) + (hasMask ? all : 0);
+}
+
+template <int D>
 void WarpedLattice<D>::findAsked(Context& context)
 {
   asked_.assign(lattice_->mask ? lattice_->positions() : 0, 1);

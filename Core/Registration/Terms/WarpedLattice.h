@@ -56,6 +56,8 @@ public:
   /// Cuts the lattice into slabs and allocates the arrays; does nothing if the lattice is that of the last
   /// call. The caller is going to allocate `bytesBeside` for each position. Throws Error(outOfMemory).
   void prepare(Context&, const VoxelLattice<D>&, std::size_t bytesBeside = 0);
+  /// About the bytes that prepare() takes for a lattice of so many positions, without `bytesBeside`.
+  static double bytesOf(std::size_t positions, Keeps, bool hasMask, std::size_t maxBytes = usualBytes);
   std::size_t slabs() const { return slabs_; }
   Slab slab(std::size_t number) const;
 
