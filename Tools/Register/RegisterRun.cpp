@@ -245,7 +245,7 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
     summary.predicted =
         chooseStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
     log.info("Checked " + std::to_string(stages.size()) + " parameter file" + (stages.size() == 1 ? "" : "s")
-             + " and the headers of all images: nothing stands in the way.");
+             + " and the headers of all images: nothing in them stands in the way.");
     return 0;
   }
 

@@ -5,9 +5,10 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Registration/Stage/DeviceSupport.h"
+#include "Core/Registration/Stage/Motion.h"
 #include "Tools/Common/Process.h"
-
 #include "Tools/Register/HostNeed.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -165,6 +166,7 @@ void logTime(const std::vector<StageWork>& works, const RegisterOptions& options
              const Calibration& calibration, const PredictedRun& run, RunLog& log)
 {
   const Prediction all(calibration, works, options);
+  const std::string threads = threadsText(options.threads);
   log.info("Time: " + std::string(run.mayEndEarly ? "at most " : "about ") + timeText(run.seconds) + " on "
            + (run.onCuda ? "CUDA" : "the CPU with " + threads) + ", reading and writing not counted. "
            + (run.onCuda ? "The CPU with " + threads + " takes " + timeText(all.onCpu) + ", an " : "An ")
@@ -174,6 +176,62 @@ void logTime(const std::vector<StageWork>& works, const RegisterOptions& options
   log.detail("Predicted seconds: " + decimals(run.seconds, 6) + "; on the CPU " + decimals(all.onCpu, 6)
              + ", on CUDA " + decimals(all.onCuda, 6) + ", of which " + decimals(all.start, 6)
              + " to start it."); // for Testing/Benchmarks
+}
+
+}
+
+namespace {
+
+/// What a stage does, in one line.
+template <int D>
+void logStage(const CheckedStage<D>& stage, RunLog& log)
+{
+  const Parameters& parameters = stage.prepared.parameters;
+  const auto named = [&](const char* role) {
+    std::string all;
+    for (const std::string& name : componentNames(parameters, role))
+      all += (all.empty() ? "" : " + ") + name;
+    return all;
+  };
+  const std::size_t levels = parameters.levelCount();
+  log.info("Stage " + std::to_string(stage.number) + ", " + stage.text.path + ": " + named("Transform") + ", "
+           + std::to_string(levels) + (levels == 1 ? " level" : " levels") + ", " + named("Metric")
+           + (named("ImageSampler").empty() ? "" : ", samples by " + named("ImageSampler")) + ", "
+           + named("Optimizer") + ", on " + deviceName(stage.prepared.choice.device) + ".");
+}
+
+/// An image of the same extent with at most 32 voxels along each axis, all 0.
+template <int D>
+ImagePointer<D> coarseImage(const ImageGeometry<D>& fine)
+{
+  ImageGeometry<D> coarse = fine;
+  Vec<D> firstIndex;
+  for (int d = 0; d < D; ++d) {
+    coarse.size[d] = std::min<std::size_t>(fine.size[d], 32);
+    const double step = static_cast<double>(fine.size[d]) / static_cast<double>(coarse.size[d]);
+    coarse.spacingMm[d] *= step;
+    firstIndex[d] = (step - 1) / 2;
+  }
+  coarse.originMm = fine.pointFromIndex()(firstIndex);
+  return std::make_shared<Image<D>>(Image<D>{coarse, std::vector<float>(coarse.voxelCount(), 0)});
+}
+
+/// A start that an error would end as soon as the run has begun.
+template <int D>
+void warnOfFarImages(const CheckedStage<D>& stage, const StageInput<D>& input, RunLog& log)
+{
+  const auto centres = booleanParameter("AutomaticTransformInitialization", false, Arity::single, "");
+  const Parameters& parameters = stage.prepared.parameters;
+  if (stage.number > 0 || parameters.withLabel("Transform0").get(centres) || input.hasPoints)
+    return;
+  const std::shared_ptr<const TransformChain<D>> start = chainAfter<D>(stage.prepared, input);
+  StageInput<D> coarse = input;
+  coarse.fixed = {coarseImage<D>(input.fixed.front()->geometry)};
+  const double inside = motionBetween<D>(coarse, {}, *start, *start).insideAtStart;
+  if (inside < fewInside)
+    log.warning("by their headers the images hardly overlap at the start: " + decimals(100 * inside, 1)
+                + " % of the fixed image map into the moving one. Usual remedies: a first stage with "
+                  "(AutomaticTransformInitialization \"true\"), or -t0.");
 }
 
 }
@@ -219,8 +277,11 @@ PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions&
     if (request.text == "auto" && stage.wanted.device.kind == DeviceKind::cuda && !faster.text.empty())
       stage.wanted.reason += ": " + faster.text;
     fitStage<D>(registry, options, stage, input, stage.wanted);
-    if (options.checkOnly)
+    if (options.checkOnly) {
+      logStage<D>(stage, log);
+      warnOfFarImages<D>(stage, input, log);
       logNeed<D>(registry, options, stage, input, log);
+    }
     if (stage.number + 1 < stages.size() && request.text != "cpu")
       before = chainAfter<D>(stage.prepared, input);
     if (!options.checkOnly)
