@@ -11,6 +11,7 @@
 #include "Core/Image/Pictures/PngFile.h"
 #include "Core/Image/Scores/ImageScores.h"
 #include "Core/Image/Scores/LabelScores.h"
+#include "Core/Image/Voxels/LabelPair.h"
 #include "Tools/Common/Calibration.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/StandardOutput.h"
@@ -60,18 +61,6 @@ LoadedImage<D> loaded(const std::string& option, const std::string& path, int th
       log.warning(option + ": " + note);
     return image;
   });
-}
-
-template <int D>
-Image<D> labelsOf(const std::string& option, const std::string& path, int threads, RunLog& log)
-{
-  constexpr float largest = 1 << 24; // larger whole numbers are not exact in float
-  LoadedImage<D> labels = loaded<D>(option, path, threads, log);
-  for (const float value : labels.image.voxels)
-    if (value != std::floor(value) || std::abs(value) > largest)
-      failToRead(option + ": " + path, shortText(value) + " is no label",
-                 "a map of whole numbers up to 16777216");
-  return std::move(labels.image);
 }
 
 /// Marks the voxels of the mask at which both images are finite. Empty if all voxels count.
@@ -225,15 +214,16 @@ void compareIntensities(const CompareOptions& options, Comparisons& result, RunL
 }
 
 template <int D>
-void compareLabels(const CompareOptions& options, Comparisons& result, RunLog& log)
+void compareLabels(const CompareOptions& options, Comparisons& result)
 {
-  const Image<D> a = labelsOf<D>("--fLabels", options.firstLabels, options.threads, log),
-                 b = labelsOf<D>("--mLabels", options.secondLabels, options.threads, log);
-  requireOneGrid<D>("--fLabels and --mLabels", a.geometry, b.geometry);
-  const auto scores = labelScores<D>(Context{Device{}, options.threads}, a, b);
+  const LabelPair<D> pair = readLabelPair<D>({"--fLabels", options.firstLabels},
+                                             {"--mLabels", options.secondLabels}, options.threads);
+  requireOneGrid<D>("--fLabels and --mLabels", pair.first->geometry, pair.second->geometry);
+  const auto scores = labelScores<D>(Context{Device{}, options.threads}, *pair.first, *pair.second);
   Json list = Json::array();
   double mean = 0;
-  for (const auto& [label, s] : scores) {
+  for (const auto& [number, s] : scores) {
+    const std::int64_t label = pair.label(number);
     list.push_back({{"label", label},
                     {"voxelsFirst", s.voxelsA},
                     {"voxelsSecond", s.voxelsB},
@@ -261,7 +251,7 @@ int compareAll(const CompareOptions& options, RunLog& log)
   if (!options.first.empty())
     compareIntensities<D>(options, result, log);
   if (!options.firstLabels.empty())
-    compareLabels<D>(options, result, log);
+    compareLabels<D>(options, result);
   putStandardOutput(result.text);
   if (!options.json.empty())
     writeTextFile(options.json, result.json.dump(2) + "\n");

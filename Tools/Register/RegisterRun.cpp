@@ -195,19 +195,6 @@ void checkPointsAreUsed(const RegisterOptions& options, const NeededPoints& need
                 "\"CorrespondingPointsEuclideanDistanceMetric\") does.");
 }
 
-/// Label maps are compared after the registration. Those whose type may hold other numbers are read before it
-/// once, so that it is not in vain.
-template <int D>
-void checkLabels(const RegisterOptions& options, const InputHeaders& headers)
-{
-  if (options.movingLabels.empty())
-    return;
-  const std::array<const char*, 2> names{"--fLabels", "--mLabels"};
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (const ImageHeader& labels = headers.labels.at(i); pixelTypeSize(labels.componentType) > 2)
-      readLabels<D>(names[i], labels.path, options.threads);
-}
-
 template <int D>
 void tryToShowStart(Run<D>& run)
 {
@@ -233,7 +220,9 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   }
   checkPointsAreUsed(options, needed, log);
   checkMasks<D>(headers);
-  checkLabels<D>(options, headers);
+  const auto mayHoldOthers = [](const ImageHeader& labels) { return pixelTypeSize(labels.componentType) > 2; };
+  if (std::ranges::any_of(headers.labels, mayHoldOthers))
+    checkLabels<D>(options);
   PointPairs<D> points = loadPoints<D>(options, headers, log);
   const std::shared_ptr<const TransformChain<D>> initial = readInitial<D>(registry, options, log);
   checkItkFiles<D>(stages, initial.get());

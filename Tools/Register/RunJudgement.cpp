@@ -30,6 +30,24 @@ void warnOfLessCorrelation(const RunQuality& quality, RunLog& log)
                 + ". Usual remedies: another metric, a stiffer transform.");
 }
 
+bool comparesLabels(const RegisterOptions& options)
+{
+  return !options.movingLabels.empty();
+}
+
+template <int D>
+LabelPair<D> labelsOf(const RegisterOptions& options, int threads)
+{
+  return readLabelPair<D>({"--fLabels", options.fixedLabels}, {"--mLabels", options.movingLabels}, threads);
+}
+
+}
+
+template <int D>
+void checkLabels(const RegisterOptions& options)
+{
+  if (comparesLabels(options))
+    labelsOf<D>(options, options.threads);
 }
 
 template <int D>
@@ -38,11 +56,10 @@ void judgeResult(const RunResult<D>& run, RunSummary& summary, RunLog& log)
   const Context host{Device{}, run.threads};
   const RegisterOptions& options = run.options;
   RunQuality quality = runQuality<D>(host, run.registry, run.inputs, run.given, *run.chain);
-  ImagePointer<D> fixedLabels, movingLabels;
-  if (!options.movingLabels.empty()) {
-    fixedLabels = readLabels<D>("--fLabels", options.fixedLabels, run.threads);
-    movingLabels = readLabels<D>("--mLabels", options.movingLabels, run.threads);
-    quality.labels = labelQuality<D>(host, run.registry, fixedLabels, movingLabels, *run.chain);
+  LabelPair<D> labels;
+  if (comparesLabels(options)) {
+    labels = labelsOf<D>(options, run.threads);
+    quality.labels = labelQuality<D>(host, run.registry, labels, *run.chain);
   }
   for (const std::string& line : quality.lines())
     log.info(line);
@@ -51,7 +68,7 @@ void judgeResult(const RunResult<D>& run, RunSummary& summary, RunLog& log)
   if (!options.report)
     return;
   const auto start = std::chrono::steady_clock::now();
-  summary.pictures = picturesOf<D>(run, fixedLabels, movingLabels);
+  summary.pictures = picturesOf<D>(run, labels.first, labels.second);
   log.info("Pictures of " + std::to_string(summary.pictures->slices.size()) + " slices took "
            + decimals(secondsSince(start), 3) + " s.");
 }
@@ -64,6 +81,7 @@ void showStart(const RunResult<D>& run, RunSummary& summary)
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
+  template void checkLabels<D>(const RegisterOptions&);                                                      \
   template void judgeResult<D>(const RunResult<D>&, RunSummary&, RunLog&);                                   \
   template void showStart<D>(const RunResult<D>&, RunSummary&);
 TESSERA_INSTANTIATE(2)

@@ -17,6 +17,11 @@ struct RunResult {
   int threads = 1;
 };
 
+/// Reads the label maps that are to be compared after the run. Throws Error(unreadableInput) if a voxel of
+/// them is no label.
+template <int D>
+void checkLabels(const RegisterOptions&);
+
 /// Sets the quality of a run, which it also tells to the log, and the pictures of its page if there will be
 /// one.
 template <int D>

@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/VectorLength.h"
-#include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Tools/Common/HostInterpolator.h"
@@ -17,7 +16,6 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t wantedPoints = 100'000;
-constexpr float largestLabel = 1 << 24; // larger whole numbers are not exact in float
 
 /// Sums over the points that map into the moving image, for a correlation.
 struct Moments {
@@ -220,23 +218,10 @@ RunQuality runQuality(const Context& context, const Registry& registry, const Lo
 }
 
 template <int D>
-ImagePointer<D> readLabels(const std::string& option, const std::string& path, int threads)
-{
-  std::vector<std::string> notes;
-  auto image = std::make_shared<Image<D>>(readImage<D>(path, notes, threads).image);
-  for (const float value : image->voxels)
-    if (!(std::abs(value) <= largestLabel && value == std::floor(value)))
-      throw Error(ExitCode::unreadableInput, option + ": " + path
-                                                 + ": a voxel is no label: " + std::to_string(value)
-                                                 + ". Allowed: whole numbers from -16777216 to 16777216.");
-  return image;
-}
-
-template <int D>
-RunQuality::Labels labelQuality(const Context& context, const Registry& registry,
-                                const ImagePointer<D>& fixed, const ImagePointer<D>& moving,
+RunQuality::Labels labelQuality(const Context& context, const Registry& registry, const LabelPair<D>& pair,
                                 const TransformChain<D>& result)
 {
+  const ImagePointer<D> fixed = pair.first, moving = pair.second;
   const auto nearest = hostInterpolator<D>(registry, "NearestNeighborInterpolator", moving, context.threads);
   const AffineMap<D> pointFromIndex = fixed->geometry.pointFromIndex();
   constexpr std::size_t voxelsAtOnce = 64 * batchCapacity;
@@ -284,11 +269,11 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
 
   RunQuality::Labels quality;
   const double fixedVoxel = voxelVolume<D>(fixed->geometry), movingVoxel = voxelVolume<D>(moving->geometry);
-  for (const auto& [label, sums] : all) {
-    RunQuality::Label& found = quality.byLabel[label];
+  for (const auto& [number, sums] : all) {
+    RunQuality::Label& found = quality.byLabel[pair.label(number)];
     found.dice = 2.0 * static_cast<double>(sums.both) / static_cast<double>(sums.fixed + sums.warped);
     found.fixedVolume = fixedVoxel * static_cast<double>(sums.fixed);
-    found.movingVolume = movingVoxel * static_cast<double>(movingVoxels[label]);
+    found.movingVolume = movingVoxel * static_cast<double>(movingVoxels[number]);
     found.logJacobianIntegral = fixedVoxel * sums.logJacobian;
     if (sums.fixed > sums.folded)
       found.meanLogJacobian = sums.logJacobian / static_cast<double>(sums.fixed - sums.folded);
@@ -301,9 +286,8 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template RunQuality runQuality<D>(const Context&, const Registry&, const LoadedInputs<D>&,                 \
                                     const TransformChain<D>*, const TransformChain<D>&);                     \
-  template ImagePointer<D> readLabels<D>(const std::string&, const std::string&, int);                       \
-  template RunQuality::Labels labelQuality<D>(const Context&, const Registry&, const ImagePointer<D>&,       \
-                                              const ImagePointer<D>&, const TransformChain<D>&);
+  template RunQuality::Labels labelQuality<D>(const Context&, const Registry&, const LabelPair<D>&,          \
+                                              const TransformChain<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/Voxels/LabelPair.h"
 #include "Core/Registration/Registration.h"
 #include "Tools/Register/StageInputs.h"
 
@@ -31,7 +32,7 @@ struct RunQuality {
     std::size_t foldedVoxels = 0;
   };
   struct Labels {
-    std::map<int, Label> byLabel; // 0 is not one
+    std::map<std::int64_t, Label> byLabel; // 0 is not one
     double meanDice = 0;
   };
   std::optional<Labels> labels; // of --fLabels and the warped --mLabels, at all voxels of the fixed ones
@@ -45,14 +46,10 @@ template <int D>
 RunQuality runQuality(const Context&, const Registry&, const LoadedInputs<D>&,
                       const TransformChain<D>* before, const TransformChain<D>& result);
 
-/// Throws Error naming the option if the file cannot be read, is not of dimension D, or has voxels that are
-/// no whole numbers.
+/// Compares the label maps of the fixed image (first) and the moving one (second). Throws Error(usage) if a
+/// transform of the chain has no derivatives.
 template <int D>
-ImagePointer<D> readLabels(const std::string& option, const std::string& path, int threads);
-
-/// Throws Error(usage) if a transform of the chain has no derivatives.
-template <int D>
-RunQuality::Labels labelQuality(const Context&, const Registry&, const ImagePointer<D>& fixed,
-                                const ImagePointer<D>& moving, const TransformChain<D>& result);
+RunQuality::Labels labelQuality(const Context&, const Registry&, const LabelPair<D>&,
+                                const TransformChain<D>& result);
 
 }
