@@ -4,6 +4,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
+#include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 
@@ -112,6 +113,7 @@ std::vector<double> DeformationFieldTransform<D>::restore(const Parameters& file
                                                + std::to_string(field.components)
                                                + " components. Allowed: " + std::to_string(D)
                                                + ", a displacement in mm along each axis.");
+  field.geometry = geometryInUse<D>(field.geometry, file);
   setDisplacements(std::make_shared<const VectorImage<D>>(std::move(field)));
   image_.order = static_cast<int>(file.get(deformationFieldInterpolationOrder));
   return {};

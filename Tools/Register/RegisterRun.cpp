@@ -34,7 +34,8 @@ struct Run {
   const RegisterOptions& options;
   std::string folder;
   RunLog& log;
-  LoadedInputs<D> inputs;
+  ReadInputs<D> asRead;
+  bool usesDirectionCosines = true;                 // in the stage that runs, or ran last
   std::shared_ptr<const TransformChain<D>> initial; // of the next stage; null: none
   std::shared_ptr<const TransformChain<D>> asGiven; // by -t0; null: none
   std::string initialPath;
@@ -108,8 +109,9 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
 
   const Parameters parameters = stage.prepared.parameters;
   const StageSettings& settings = stage.settings;
-  const LoadedInputs<D>& asRead = run.inputs;
-  const LoadedInputs<D> inputs = settings.useDirectionCosines() ? asRead : withIdentityDirections<D>(asRead);
+  const ImageGeometry<D>& fixedInFile = run.asRead.fixed.images.front()->geometry;
+  run.usesDirectionCosines = settings.useDirectionCosines();
+  const LoadedInputs<D> inputs = inputsOfStage<D>(run.asRead, run.usesDirectionCosines);
   const StageInput<D> input = stageInput<D>(run, number, inputs);
   planAsRead<D>(run.registry, run.options, stage, input);
   Context context = contextOf(run, stage);
@@ -119,9 +121,8 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   knowGpu(context, log);
   StageOutputs<D> outputs(run.registry,
                           {context, number, run.folder, run.initialPath, inputs.fixed.front()->geometry,
-                           asRead.fixed.front()->geometry.direction, inputs.moving.front(),
-                           inputs.validMoving, parameters, settings, *stage.resampler,
-                           *stage.resampleInterpolator},
+                           fixedInFile.direction, inputs.moving.front(), inputs.validMoving, parameters,
+                           settings, *stage.resampler, *stage.resampleInterpolator},
                           log);
   StageSummary summary = describe(run.registry, text, parameters);
   summary.device = run.summary.device;
@@ -140,7 +141,7 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   outputs.writeFinal(*result.chain);
   summary.volumeChange = volumeChangeOf<D>(run, context, *result.chain, inputs, parameters);
   if (number + 1 == run.options.parameterFiles.size())
-    judgeResult<D>({run.registry, run.options, inputs, asRead.fixed.front()->geometry.direction,
+    judgeResult<D>({run.registry, run.options, inputs, run.usesDirectionCosines, fixedInFile.direction,
                     run.asGiven.get(), result.chain.get(), context.threads},
                    run.summary, log);
   summary.writingSeconds = secondsSince(writing);
@@ -153,8 +154,8 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
     const auto files =
         writeInverseResults<D>(run.registry,
                                {run.options, run.folder, result.chain, inputs.moving.front()->geometry,
-                                asRead.moving.front()->geometry, text.map, *stage.resampler,
-                                settings.useDirectionCosines(), context.threads},
+                                run.asRead.moving.images.front()->geometry, text.map, *stage.resampler,
+                                run.usesDirectionCosines, context.threads},
                                log);
     summary.files.insert(summary.files.end(), files.begin(), files.end());
   }
@@ -199,11 +200,25 @@ template <int D>
 void tryToShowStart(Run<D>& run)
 {
   try {
-    showStart<D>({run.registry, run.options, run.inputs, run.inputs.fixed.front()->geometry.direction,
-                  run.asGiven.get(), nullptr, run.options.threads},
+    const LoadedInputs<D> inputs = inputsOfStage<D>(run.asRead, run.usesDirectionCosines);
+    showStart<D>({run.registry, run.options, inputs, run.usesDirectionCosines,
+                  run.asRead.fixed.images.front()->geometry.direction, run.asGiven.get(), nullptr,
+                  run.options.threads},
                  run.summary);
   } catch (const Error&) { // the run's own error is reported, not this one
   }
+}
+
+/// Whether the stages use the directions of the headers: true, false, or both.
+template <int D>
+std::vector<bool> directionsInUse(const std::vector<CheckedStage<D>>& stages)
+{
+  std::vector<bool> values;
+  for (const bool uses : {true, false})
+    if (std::ranges::any_of(
+            stages, [uses](const CheckedStage<D>& s) { return s.settings.useDirectionCosines() == uses; }))
+      values.push_back(uses);
+  return values;
 }
 
 template <int D>
@@ -219,17 +234,21 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
     needed.landmarks |= stages.back().needed.landmarks;
   }
   checkPointsAreUsed(options, needed, log);
-  checkMasks<D>(headers);
+  const std::vector<bool> directions = directionsInUse<D>(stages);
+  ReadPoints<D> points = loadPoints<D>(options);
+  for (const bool uses : directions) {
+    checkMasks<D>(headers, uses);
+    warnOfPointsOutside<D>(options, headers, points, uses, log);
+  }
   const auto mayHoldOthers = [](const ImageHeader& labels) { return pixelTypeSize(labels.componentType) > 2; };
   if (std::ranges::any_of(headers.labels, mayHoldOthers))
     checkLabels<D>(options);
-  PointPairs<D> points = loadPoints<D>(options, headers, log);
   const std::shared_ptr<const TransformChain<D>> initial = readInitial<D>(registry, options, log);
   checkItkFiles<D>(stages, initial.get());
   if (!options.outputFolder.empty())
     checkDiskRoom<D>(stages, options.outputFolder, headers, log);
-  Run<D> run{registry, options, folder, log, {}, initial, initial, options.initialTransform, summary};
-  const std::size_t pointPairs = points.fixedMm.size();
+  Run<D> run{registry, options, folder, log, {}, true, initial, initial, options.initialTransform, summary};
+  const std::size_t pointPairs = points.fixed.values.size();
   if (options.checkOnly) {
     summary.predicted =
         chooseStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
@@ -246,7 +265,9 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
     devices.get();
   const auto reading = Clock::now();
   log.info("\nReading images...");
-  run.inputs = loadInputs<D>(options, std::move(points), log);
+  run.asRead = loadInputs<D>(options, std::move(points), log);
+  for (const bool uses : directions)
+    checkMaskedVoxels<D>(options, run.asRead, uses);
   run.summary.readingSeconds = secondsSince(reading);
   log.info("Reading images took " + decimals(run.summary.readingSeconds * 1000, 0) + " ms.\n");
   if (devices.valid())

@@ -1,5 +1,7 @@
 #include "Tools/Register/RunJudgement.h"
 
+#include "Core/Registration/GeometryInUse.h"
+
 #include <cmath>
 
 namespace tessera {
@@ -59,6 +61,8 @@ void judgeResult(const RunResult<D>& run, RunSummary& summary, RunLog& log)
   LabelPair<D> labels;
   if (comparesLabels(options)) {
     labels = labelsOf<D>(options, run.threads);
+    for (const std::shared_ptr<Image<D>>& map : {labels.first, labels.second})
+      map->geometry = geometryInUse<D>(map->geometry, run.usesDirectionCosines);
     quality.labels = labelQuality<D>(host, run.registry, labels, *run.chain);
   }
   for (const std::string& line : quality.lines())

@@ -11,6 +11,7 @@ struct RunResult {
   const Registry& registry;
   const RegisterOptions& options;
   const LoadedInputs<D>& inputs;
+  bool usesDirectionCosines;      // as the inputs
   Matrix<D> headerDirection;      // of the first fixed image
   const TransformChain<D>* given; // by -t0; null: none
   const TransformChain<D>* chain; // null: the run failed

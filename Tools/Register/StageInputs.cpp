@@ -8,6 +8,7 @@
 #include "Core/Image/Points/PointsFile.h"
 #include "Core/Image/Points/PointsOutside.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/GeometryInUse.h"
 
 #include <algorithm>
 #include <numeric>
@@ -87,44 +88,73 @@ void checkOverlap(const std::string& where, const ImageGeometry<D>& image, const
 /// Checks that the grids overlap. The voxels are not read.
 template <int D>
 void checkGridsOverlap(const std::string& option, const std::vector<ImageHeader>& images,
-                       const std::vector<ImageHeader>& masks)
+                       const std::vector<ImageHeader>& masks, bool usesDirectionCosines)
 {
+  const auto grid = [usesDirectionCosines](const ImageHeader& header) {
+    return geometryInUse<D>(geometryOf<D>(header), usesDirectionCosines);
+  };
   for (std::size_t i = 0; i < masks.size(); ++i)
-    checkOverlap<D>(option + ": " + masks[i].path, geometryOf<D>(images[i]),
-                    Mask<D>(geometryOf<D>(masks[i]), {}));
+    checkOverlap<D>(option + ": " + masks[i].path, grid(images[i]), Mask<D>(grid(masks[i]), {}));
 }
 
-/// Returns where the voxels of the first image are numbers; null: everywhere.
 template <int D>
-MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string>& paths,
-                        const std::vector<std::string>& maskPaths, const RegisterOptions& options,
-                        std::vector<ImagePointer<D>>& images, std::vector<MaskPointer<D>>& masks, RunLog& log)
+MaskPointer<D> placed(const MaskPointer<D>& mask, bool usesDirectionCosines)
+{
+  if (!mask || usesDirectionCosines)
+    return mask;
+  return std::make_shared<Mask<D>>(geometryInUse<D>(mask->geometry, usesDirectionCosines), mask->voxels);
+}
+
+/// The images and masks of a side where a stage takes them.
+template <int D>
+void placeSide(const ReadSide<D>& side, bool usesDirectionCosines, std::vector<ImagePointer<D>>& images,
+               std::vector<MaskPointer<D>>& masks)
+{
+  images = side.images;
+  for (ImagePointer<D>& image : images)
+    if (!usesDirectionCosines)
+      image = std::make_shared<Image<D>>(
+          Image<D>{geometryInUse<D>(image->geometry, usesDirectionCosines), image->voxels});
+  for (const MaskPointer<D>& mask : side.masks)
+    masks.push_back(placed<D>(mask, usesDirectionCosines));
+  if (std::ranges::none_of(side.finite, [](const MaskPointer<D>& finite) { return finite != nullptr; }))
+    return;
+  std::vector<MaskPointer<D>> combined;
+  for (std::size_t i = 0; i < images.size(); ++i)
+    combined.push_back(withoutVoxels<D>(i < masks.size() ? masks[i] : nullptr,
+                                        placed<D>(side.finite[i], usesDirectionCosines)));
+  masks = std::move(combined);
+}
+
+template <int D>
+ReadSide<D> loadSide(const std::string& option, const std::vector<std::string>& paths,
+                     const std::vector<std::string>& maskPaths, const RegisterOptions& options, RunLog& log)
 {
   const int threads = options.threads;
+  ReadSide<D> side;
   for (const std::string& path : maskPaths)
-    masks.push_back(
+    side.masks.push_back(
         withContext(option + "Mask", [&] { return std::make_shared<Mask<D>>(readMask<D>(path, threads)); }));
-  std::vector<MaskPointer<D>> finite;
-  bool anyNotFinite = false;
   for (const std::string& path : paths) {
     std::vector<std::string> notes;
     LoadedImage<D> loaded = withContext(option, [&] { return readImage<D>(path, notes, threads); });
     for (const std::string& note : notes)
       log.note(option + ": " + note);
     checkVoxels<D>(option + ": " + path, loaded, options.refusesConstantImages, log);
-    images.push_back(std::make_shared<Image<D>>(std::move(loaded.image)));
-    finite.push_back(loaded.finiteVoxels);
-    anyNotFinite = anyNotFinite || loaded.finiteVoxels;
+    side.images.push_back(std::make_shared<Image<D>>(std::move(loaded.image)));
+    side.finite.push_back(loaded.finiteVoxels);
   }
-  for (std::size_t i = 0; i < masks.size(); ++i)
-    checkOverlap<D>(option + "Mask: " + maskPaths[i], images[i]->geometry, *masks[i]);
-  if (!anyNotFinite)
-    return nullptr;
-  std::vector<MaskPointer<D>> combined;
-  for (std::size_t i = 0; i < images.size(); ++i)
-    combined.push_back(withoutVoxels<D>(i < masks.size() ? masks[i] : nullptr, finite[i]));
-  masks = std::move(combined);
-  return finite.front();
+  return side;
+}
+
+template <int D>
+void checkSide(const std::string& option, const std::vector<std::string>& maskPaths, const ReadSide<D>& side,
+               bool usesDirectionCosines)
+{
+  for (std::size_t i = 0; i < side.masks.size(); ++i)
+    checkOverlap<D>(option + "Mask: " + maskPaths[i],
+                    geometryInUse<D>(side.images[i]->geometry, usesDirectionCosines),
+                    *placed<D>(side.masks[i], usesDirectionCosines));
 }
 
 }
@@ -156,19 +186,19 @@ InputHeaders readHeaders(const RegisterOptions& options)
 }
 
 template <int D>
-void checkMasks(const InputHeaders& headers)
+void checkMasks(const InputHeaders& headers, bool usesDirectionCosines)
 {
-  checkGridsOverlap<D>("-fMask", headers.fixed, headers.fixedMasks);
-  checkGridsOverlap<D>("-mMask", headers.moving, headers.movingMasks);
+  checkGridsOverlap<D>("-fMask", headers.fixed, headers.fixedMasks, usesDirectionCosines);
+  checkGridsOverlap<D>("-mMask", headers.moving, headers.movingMasks, usesDirectionCosines);
 }
 
 /// Reads a weight for each pair or, row by row, the upper triangle of the covariance of its error. The weight
 /// of a covariance is the inverse of its mean variance. Weights are divided by their mean.
 template <int D>
-void readWeights(const std::string& path, PointPairs<D>& pairs)
+void readWeights(const std::string& path, ReadPoints<D>& pairs)
 {
   constexpr std::size_t entries = D * (D + 1) / 2;
-  const std::size_t count = pairs.fixedMm.size();
+  const std::size_t count = pairs.fixed.values.size();
   const std::string text = readWholeFile(path), allowed = "for each of the " + std::to_string(count)
                                                           + " points of -fp a number above 0, or the entries "
                                                           + (D == 2 ? "xx xy yy" : "xx xy xz yy yz zz")
@@ -204,27 +234,19 @@ void readWeights(const std::string& path, PointPairs<D>& pairs)
 }
 
 template <int D>
-PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& headers, RunLog& log)
+ReadPoints<D> loadPoints(const RegisterOptions& options)
 {
+  ReadPoints<D> pairs;
   if (options.fixedPoints.empty())
-    return {};
-  const auto read = [&log](const std::string& option, const std::string& path, const ImageHeader& image) {
-    return withContext(option, [&] {
-      const ImageGeometry<D> geometry = geometryOf<D>(image);
-      std::vector<Vec<D>> pointsMm = pointsInMm<D>(readPoints<D>(path), geometry);
-      if (const std::string outside = pointsOutside<D>(pointsMm, geometry); !outside.empty())
-        log.warning(option + ": " + path + ": " + outside + ".");
-      return pointsMm;
-    });
-  };
-  PointPairs<D> pairs{read("-fp", options.fixedPoints, headers.fixed.front()), {}};
+    return pairs;
+  pairs.fixed = withContext("-fp", [&] { return readPoints<D>(options.fixedPoints); });
   if (options.movingPoints.empty())
     return pairs;
-  pairs.movingMm = read("-mp", options.movingPoints, headers.moving.front());
-  if (pairs.fixedMm.size() != pairs.movingMm.size())
+  pairs.moving = withContext("-mp", [&] { return readPoints<D>(options.movingPoints); });
+  if (pairs.fixed.values.size() != pairs.moving.values.size())
     throw Error(ExitCode::unreadableInput,
-                "-fp and -mp: " + std::to_string(pairs.fixedMm.size()) + " fixed and "
-                    + std::to_string(pairs.movingMm.size())
+                "-fp and -mp: " + std::to_string(pairs.fixed.values.size()) + " fixed and "
+                    + std::to_string(pairs.moving.values.size())
                     + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
   if (!options.pointWeights.empty())
     withContext("--point-weights", [&] { readWeights<D>(options.pointWeights, pairs); });
@@ -232,24 +254,37 @@ PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& hea
 }
 
 template <int D>
-LoadedInputs<D> loadInputs(const RegisterOptions& options, PointPairs<D> points, RunLog& log)
+void warnOfPointsOutside(const RegisterOptions& options, const InputHeaders& headers,
+                         const ReadPoints<D>& points, bool usesDirectionCosines, RunLog& log)
 {
-  LoadedInputs<D> inputs;
-  loadSide<D>("-f", options.fixed, options.fixedMasks, options, inputs.fixed, inputs.fixedMasks, log);
-  inputs.validMoving =
-      loadSide<D>("-m", options.moving, options.movingMasks, options, inputs.moving, inputs.movingMasks, log);
+  const auto look = [&](const std::string& option, const std::string& path, const InputPoints<D>& read,
+                        const ImageHeader& image) {
+    const ImageGeometry<D> geometry = geometryInUse<D>(geometryOf<D>(image), usesDirectionCosines);
+    const std::string outside = pointsOutside<D>(pointsInMm<D>(read, geometry), geometry);
+    if (!outside.empty())
+      log.warning(option + ": " + path + ": " + outside + ".");
+  };
+  look("-fp", options.fixedPoints, points.fixed, headers.fixed.front());
+  look("-mp", options.movingPoints, points.moving, headers.moving.front());
+}
+
+template <int D>
+ReadInputs<D> loadInputs(const RegisterOptions& options, ReadPoints<D> points, RunLog& log)
+{
+  ReadInputs<D> inputs;
+  inputs.fixed = loadSide<D>("-f", options.fixed, options.fixedMasks, options, log);
+  inputs.moving = loadSide<D>("-m", options.moving, options.movingMasks, options, log);
   inputs.hasPoints = !options.fixedPoints.empty();
   inputs.points = std::move(points);
   return inputs;
 }
 
 template <int D>
-StageInput<D> inputWithoutVoxels(const InputHeaders& headers, bool useDirectionCosines,
+StageInput<D> inputWithoutVoxels(const InputHeaders& headers, bool usesDirectionCosines,
                                  std::size_t pointPairs)
 {
-  const auto geometry = [&](const ImageHeader& header) {
-    const ImageGeometry<D> asWritten = geometryOf<D>(header);
-    return useDirectionCosines ? asWritten : withIdentityDirection<D>(asWritten);
+  const auto geometry = [usesDirectionCosines](const ImageHeader& header) {
+    return geometryInUse<D>(geometryOf<D>(header), usesDirectionCosines);
   };
   StageInput<D> input;
   for (const auto& [from, to] :
@@ -267,33 +302,37 @@ StageInput<D> inputWithoutVoxels(const InputHeaders& headers, bool useDirectionC
 }
 
 template <int D>
-LoadedInputs<D> withIdentityDirections(const LoadedInputs<D>& inputs)
+void checkMaskedVoxels(const RegisterOptions& options, const ReadInputs<D>& inputs, bool usesDirectionCosines)
 {
-  const auto turned = [](const MaskPointer<D>& mask) {
-    return std::make_shared<Mask<D>>(withIdentityDirection<D>(mask->geometry), mask->voxels);
-  };
-  LoadedInputs<D> result = inputs;
-  for (auto* images : {&result.fixed, &result.moving})
-    for (ImagePointer<D>& image : *images)
-      image = std::make_shared<Image<D>>(Image<D>{withIdentityDirection<D>(image->geometry), image->voxels});
-  for (auto* masks : {&result.fixedMasks, &result.movingMasks})
-    for (MaskPointer<D>& mask : *masks)
-      if (mask)
-        mask = turned(mask);
-  if (result.validMoving)
-    result.validMoving = turned(result.validMoving);
-  return result;
+  checkSide<D>("-f", options.fixedMasks, inputs.fixed, usesDirectionCosines);
+  checkSide<D>("-m", options.movingMasks, inputs.moving, usesDirectionCosines);
 }
 
-template void checkMasks<2>(const InputHeaders&);
-template void checkMasks<3>(const InputHeaders&);
-template PointPairs<2> loadPoints(const RegisterOptions&, const InputHeaders&, RunLog&);
-template PointPairs<3> loadPoints(const RegisterOptions&, const InputHeaders&, RunLog&);
-template LoadedInputs<2> loadInputs(const RegisterOptions&, PointPairs<2>, RunLog&);
-template LoadedInputs<3> loadInputs(const RegisterOptions&, PointPairs<3>, RunLog&);
-template StageInput<2> inputWithoutVoxels(const InputHeaders&, bool, std::size_t);
-template StageInput<3> inputWithoutVoxels(const InputHeaders&, bool, std::size_t);
-template LoadedInputs<2> withIdentityDirections(const LoadedInputs<2>&);
-template LoadedInputs<3> withIdentityDirections(const LoadedInputs<3>&);
+template <int D>
+LoadedInputs<D> inputsOfStage(const ReadInputs<D>& read, bool usesDirectionCosines)
+{
+  LoadedInputs<D> inputs;
+  placeSide<D>(read.fixed, usesDirectionCosines, inputs.fixed, inputs.fixedMasks);
+  placeSide<D>(read.moving, usesDirectionCosines, inputs.moving, inputs.movingMasks);
+  inputs.validMoving = placed<D>(read.moving.finite.front(), usesDirectionCosines);
+  inputs.points = {pointsInMm<D>(read.points.fixed, inputs.fixed.front()->geometry),
+                   pointsInMm<D>(read.points.moving, inputs.moving.front()->geometry), read.points.weights,
+                   read.points.covariances};
+  inputs.hasPoints = read.hasPoints;
+  return inputs;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template StageInput<D> inputWithoutVoxels<D>(const InputHeaders&, bool, std::size_t);                      \
+  template void checkMasks<D>(const InputHeaders&, bool);                                                    \
+  template ReadPoints<D> loadPoints<D>(const RegisterOptions&);                                              \
+  template void warnOfPointsOutside<D>(const RegisterOptions&, const InputHeaders&, const ReadPoints<D>&,    \
+                                       bool, RunLog&);                                                       \
+  template ReadInputs<D> loadInputs<D>(const RegisterOptions&, ReadPoints<D>, RunLog&);                      \
+  template void checkMaskedVoxels<D>(const RegisterOptions&, const ReadInputs<D>&, bool);                    \
+  template LoadedInputs<D> inputsOfStage<D>(const ReadInputs<D>&, bool);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
 
 }

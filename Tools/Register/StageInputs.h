@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Image/Files/ImageHeader.h"
+#include "Core/Image/Points/PointsFile.h"
 #include "Core/Registration/Registration.h"
 #include "Tools/Common/RunLog.h"
 #include "Tools/Register/RegisterOptions.h"
@@ -18,12 +19,54 @@ struct InputHeaders {
 /// Throws Error naming the option and file: unreadable, or of another dimension than the first fixed image.
 InputHeaders readHeaders(const RegisterOptions&);
 
-/// Throws Error(unreadableInput) if the grid of a mask lies wholly outside its image. The voxels are not
-/// read.
+/// Throws Error(unreadableInput) if the grid of a mask lies wholly outside its image, both as a stage takes
+/// them. The voxels are not read.
 template <int D>
-void checkMasks(const InputHeaders&);
+void checkMasks(const InputHeaders&, bool usesDirectionCosines);
 
-/// Images and masks at full resolution, with the directions of their headers.
+/// The points of -fp and -mp as their files have them: where indices lie depends on the stage.
+template <int D>
+struct ReadPoints {
+  InputPoints<D> fixed, moving;
+  std::vector<double> weights;        // of --point-weights; none: all are equal
+  std::vector<Matrix<D>> covariances; // of their errors; none: errors have no direction
+};
+
+/// The points of -fp and -mp. None if they are not given. Throws Error(unreadableInput) for files that are no
+/// points or do not form pairs.
+template <int D>
+ReadPoints<D> loadPoints(const RegisterOptions&);
+
+/// Warns of points that lie outside of their image, as a stage takes both.
+template <int D>
+void warnOfPointsOutside(const RegisterOptions&, const InputHeaders&, const ReadPoints<D>&,
+                         bool usesDirectionCosines, RunLog&);
+
+/// The images of one side at full resolution, with the geometries of their files.
+template <int D>
+struct ReadSide {
+  std::vector<ImagePointer<D>> images; // 0 for voxels that are not a number
+  std::vector<MaskPointer<D>> masks;   // as given: none, one, or one an image
+  std::vector<MaskPointer<D>> finite;  // where the voxels of each image are numbers; null: everywhere
+};
+
+/// What a run reads for all of its stages.
+template <int D>
+struct ReadInputs {
+  ReadSide<D> fixed, moving;
+  ReadPoints<D> points;
+  bool hasPoints = false;
+};
+
+/// Reads all images and masks.
+template <int D>
+ReadInputs<D> loadInputs(const RegisterOptions&, ReadPoints<D>, RunLog&);
+
+/// Throws Error(unreadableInput) if no voxel of an image lies in its mask, both as a stage takes them.
+template <int D>
+void checkMaskedVoxels(const RegisterOptions&, const ReadInputs<D>&, bool usesDirectionCosines);
+
+/// Images, masks and points where a stage takes them.
 template <int D>
 struct LoadedInputs {
   std::vector<ImagePointer<D>> fixed, moving;
@@ -33,23 +76,14 @@ struct LoadedInputs {
   bool hasPoints = false;
 };
 
-/// The points of -fp and -mp in mm; indices are those of the first images. None if they are not given.
-/// Points outside of their image are warned of. Throws Error(unreadableInput) for files that are no points or
-/// do not form pairs.
+/// All inputs by geometryInUse(). Voxels that are not a number become outside of their image's mask; points
+/// that are indices are those of the first images.
 template <int D>
-PointPairs<D> loadPoints(const RegisterOptions&, const InputHeaders&, RunLog&);
-
-/// Reads all images and masks. Voxels that are not a number become outside of their image's mask.
-template <int D>
-LoadedInputs<D> loadInputs(const RegisterOptions&, PointPairs<D>, RunLog&);
+LoadedInputs<D> inputsOfStage(const ReadInputs<D>&, bool usesDirectionCosines);
 
 /// The input of a stage by the headers alone: images and masks without voxels, and points that all lie at the
 /// origin.
 template <int D>
-StageInput<D> inputWithoutVoxels(const InputHeaders&, bool useDirectionCosines, std::size_t pointPairs);
-
-/// The same inputs with all axes along the coordinates, for (UseDirectionCosines "false").
-template <int D>
-LoadedInputs<D> withIdentityDirections(const LoadedInputs<D>&);
+StageInput<D> inputWithoutVoxels(const InputHeaders&, bool usesDirectionCosines, std::size_t pointPairs);
 
 }

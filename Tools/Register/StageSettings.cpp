@@ -1,6 +1,7 @@
 #include "Tools/Register/StageSettings.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Registration/GeometryInUse.h"
 
 namespace tessera {
 namespace {
@@ -28,9 +29,6 @@ const auto fixedPixelType = textParameter("FixedInternalImagePixelType", "float"
 const auto movingPixelType =
     textParameter("MovingInternalImagePixelType", "float", Arity::single,
                   "accepted without effect: the computation is in float", pixelTypes);
-const auto useDirectionCosines =
-    booleanParameter("UseDirectionCosines", true, Arity::single,
-                     "false: images are taken as if their axes lay along the coordinates");
 const auto writeIterationInfo =
     booleanParameter("WriteIterationInfo", true, Arity::single, "write IterationInfo.<stage>.R<level>.txt");
 const auto writeFinalTransform = booleanParameter("WriteFinalTransformParameters", true, Arity::single,
@@ -81,9 +79,9 @@ const ComponentDescription& StageSettings::description()
       {},
       "Parameters that the program itself reads: device, dimensions, and which files are written.",
       {rows::device, rows::threads, rows::fixedDimension, rows::movingDimension, rows::fixedPixelType,
-       rows::movingPixelType, rows::useDirectionCosines, rows::writeIterationInfo, rows::writeFinalTransform,
-       rows::writeTransformLevel, rows::writeTransformIteration, rows::writePyramids, rows::itkExtension,
-       rows::itkComposite, rows::transformFormat}};
+       rows::movingPixelType, tessera::useDirectionCosines(), rows::writeIterationInfo,
+       rows::writeFinalTransform, rows::writeTransformLevel, rows::writeTransformIteration,
+       rows::writePyramids, rows::itkExtension, rows::itkComposite, rows::transformFormat}};
   return description;
 }
 
@@ -114,7 +112,7 @@ std::string StageSettings::movingPixelType() const
 
 bool StageSettings::useDirectionCosines() const
 {
-  return parameters_.get(rows::useDirectionCosines);
+  return parameters_.get(tessera::useDirectionCosines());
 }
 
 bool StageSettings::writeIterationInfo() const

@@ -5,6 +5,7 @@
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/OtherTransformFiles.h"
@@ -53,8 +54,6 @@ const Parameter<double> originRow =
     realParameter("Origin", none, Arity::list, "mm", "point of the index 0 of the output");
 const Parameter<double> directionRow = realParameter(
     "Direction", none, Arity::list, "", "unit vectors of the output's axes, one after the other");
-const Parameter<bool> useDirectionCosines = booleanParameter(
-    "UseDirectionCosines", true, Arity::single, "false: images are taken as if their axes were the world's");
 
 /// Reports every error in a transform file as one of the input.
 template <class Read>
@@ -360,7 +359,7 @@ TransformFileContent<D> readTransformFile(const std::string& path, const Registr
     if (!grid || file.has(sizeRow.name))
       content.fixed = readGeometry<D>(file);
     content.output = grid ? *grid : *content.fixed;
-    content.useDirectionCosines = file.get(useDirectionCosines);
+    content.useDirectionCosines = file.get(useDirectionCosines());
     return content;
   });
 }

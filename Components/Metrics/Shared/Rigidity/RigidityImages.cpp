@@ -3,6 +3,7 @@
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Samples/Samples.h"
 
 #include <algorithm>
@@ -57,7 +58,8 @@ template <int D>
 ImagePointer<D> read(const Parameters& parameters, const std::string& side, const std::string& path)
 {
   std::vector<std::string> notes;
-  auto image = std::make_shared<const Image<D>>(std::move(readImage<D>(path, notes).image));
+  auto image = std::make_shared<Image<D>>(std::move(readImage<D>(path, notes).image));
+  image->geometry = geometryInUse<D>(image->geometry, parameters);
   for (const std::string& note : notes)
     parameters.warn(note);
   if (std::ranges::min(image->voxels) < 0)

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "Core/Image/ImageGeometry.h"
+#include "Core/Parameters/Parameters.h"
+
+namespace tessera {
+
+/// (UseDirectionCosines ...) of a parameter file or a transform parameter file.
+const Parameter<bool>& useDirectionCosines();
+
+/// The grid on which a stage, or a transform of a file, takes whatever lies on a grid of a file: images,
+/// masks, label maps, rigidity images, fields, and points that are indices. The axes run along the
+/// coordinates unless the directions of the headers are used; size, spacing and origin stay.
+template <int D>
+ImageGeometry<D> geometryInUse(ImageGeometry<D> inFile, bool usesDirectionCosines)
+{
+  if (!usesDirectionCosines)
+    inFile.direction = identityMatrix<D>();
+  return inFile;
+}
+
+/// The same for a component, whose parameters say whether directions are used.
+template <int D>
+ImageGeometry<D> geometryInUse(ImageGeometry<D> inFile, const Parameters& parameters)
+{
+  return geometryInUse<D>(inFile, parameters.withLabel("").get(useDirectionCosines()));
+}
+
+}
