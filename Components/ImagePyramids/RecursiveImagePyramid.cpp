@@ -75,7 +75,8 @@ const ComponentDescription& RecursiveImagePyramid<D>::description(ImageSide side
 {
   return descriptionOf(side, [](ImageSide s) {
     return factorPyramidDescription(s, "RecursiveImagePyramid",
-                                    "Each level smooths and shrinks the next finer one (discrete Gaussian).");
+                                    "Each level smooths and shrinks the next finer one (discrete Gaussian). "
+                                        + std::string(shiftOfEvenSizes));
   });
 }
 

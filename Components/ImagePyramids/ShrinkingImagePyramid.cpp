@@ -27,7 +27,8 @@ const ComponentDescription& ShrinkingImagePyramid<D>::description(ImageSide side
 {
   return descriptionOf(side, [](ImageSide s) {
     return factorPyramidDescription(s, "ShrinkingImagePyramid",
-                                    "Every f-th voxel of the full image, no smoothing.");
+                                    "Every f-th voxel of the full image, no smoothing. "
+                                        + std::string(shiftOfEvenSizes));
   });
 }
 

@@ -6,13 +6,16 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"
+#include "Core/Image/Filters/ContentShift.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
 #include "Core/Registration/Fields/FieldMethods.h"
+#include "Core/Registration/GeometryInUse.h"
 #include "Tools/Register/InverseResults.h"
 #include "Tools/Register/OutputNames.h"
 #include "Tools/Register/StageOutputs.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera {
 namespace {
@@ -104,6 +107,34 @@ void checkResultFormat(const Resampler<D>& resampler, const Parameters& paramete
     log.warning(where + ": this format does not keep the " + lost + " of the result image.");
 }
 
+/// Warns of the first pyramid of a side whose last level, which makes the result, lies beside the image.
+template <int D>
+void checkShifts(const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids,
+                 const std::vector<ImageHeader>& images, const std::string& role, const StageText& text,
+                 const Parameters& parameters, RunLog& log)
+{
+  const std::vector<std::string> names = componentNames(parameters, role);
+  for (std::size_t i = 0; i < pyramids.size(); ++i) {
+    const ImageGeometry<D> geometry =
+        geometryInUse<D>(geometryOf<D>(images[i < images.size() ? i : 0]), parameters);
+    const Vec<D> shiftMm =
+        contentShiftMm<D>(geometry, pyramids[i]->stepsOfLevel(geometry, parameters.levelCount() - 1));
+    std::string mm;
+    bool isShifted = false;
+    for (int d = 0; d < D; ++d) {
+      mm += (d > 0 ? " " : "") + decimals(shiftMm[d], 3);
+      isShifted = isShifted || std::abs(shiftMm[d]) > 0.01 * geometry.spacingMm[d];
+    }
+    if (isShifted)
+      return log.warning(
+          text.path + ": " + names[i] + ": its last level is shrunk, and its content lies " + mm
+          + " mm beside its place along the axes of the image, because of sizes that the factors do "
+            "not suit, as in elastix. The result is shifted as much, unless both images are alike in "
+            "this. Usual remedies: factors of 1 for the last level, or "
+          + role.substr(0, role.find("Image")) + "GenericImagePyramid.");
+  }
+}
+
 template <int D>
 NeededPoints checkPoints(const StageComponents<D>& components, const Parameters& parameters,
                          const RegisterOptions& options)
@@ -174,6 +205,10 @@ CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& opti
 
   CheckedStage<D> stage{text, number, settings, prepareStage<D>(registry, parameters)};
   checkImageCounts(stage.prepared.components, parameters, options, log);
+  checkShifts<D>(stage.prepared.components.fixedPyramids, headers.fixed, "FixedImagePyramid", text,
+                 parameters, log);
+  checkShifts<D>(stage.prepared.components.movingPyramids, headers.moving, "MovingImagePyramid", text,
+                 parameters, log);
   if (const FieldForm<D>* field = stage.prepared.components.transform->field())
     requireFieldInterpolator(registry, field->fieldInterpolator(), parameters.where("FieldInterpolator"));
   stage.needed = checkPoints<D>(stage.prepared.components, parameters, options);

@@ -46,7 +46,7 @@ void warnOfPointsOutside(const RegisterOptions&, const InputHeaders&, const Read
 template <int D>
 struct ReadSide {
   std::vector<ImagePointer<D>> images; // 0 for voxels that are not a number
-  std::vector<MaskPointer<D>> masks;   // as given: none, one, or one an image
+  std::vector<MaskPointer<D>> masks;   // as given: none, that of the first image, or one an image
   std::vector<MaskPointer<D>> finite;  // where the voxels of each image are numbers; null: everywhere
 };
 

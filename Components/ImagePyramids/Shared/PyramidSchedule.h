@@ -21,6 +21,11 @@ std::string sideName(ImageSide);
 ComponentDescription pyramidDescription(ImageSide, const std::string& name, const std::string& summary,
                                         std::vector<ParameterInfo>);
 
+/// A sentence for pyramids that shrink as itk::ShrinkImageFilter does.
+inline constexpr const char* shiftOfEvenSizes = "Where a size is even and the factor is, too, a level lies "
+                                                "half a voxel of the finer one beside its place, "
+                                                "as in elastix (decision 0007).";
+
 /// The result of describe(side), computed once.
 template <class Describe>
 const ComponentDescription& descriptionOf(ImageSide side, Describe describe)

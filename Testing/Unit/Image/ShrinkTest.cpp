@@ -2,6 +2,7 @@
 #include "Core/Image/Filters/Shrink.h"
 
 #include "Components/ImagePyramids/Shared/StepTakingVoxels.h"
+#include "Core/Image/Filters/ContentShift.h"
 #include "Testing/Support/Files/ItkImages.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
@@ -74,4 +75,30 @@ TEST(ShrinkTest, StartsHalfTheFactorInForDivisibleSizes)
               1e-12); // roundings of coordinates around 10 mm
   EXPECT_NEAR(grid.geometry.originMm[1], geometry.originMm[1] + 1.5 * 2, 1e-12);
   expectSameGeometry<2>(rescaledGeometry<2>(geometry, {2, 4}), grid.geometry);
+}
+
+TEST(ShrinkTest, TellsHowFarTheContentIsShifted)
+{
+  bool anyShift = false;
+  for (const Size<2>& size : {Size<2>{12, 20}, {13, 20}, {13, 21}, {12, 21}})
+    for (const std::size_t second : {1, 2}) {
+      Image<2> ramp{centredGeometry<2>(size, {1.5, 2}), {}};
+      std::vector<FilterStep<2>> steps{stepTakingVoxels<2>(ramp.geometry, {2, 3})};
+      steps.push_back(stepTakingVoxels<2>(steps.back().geometry, {second, 1}));
+      const Vec<2> shiftMm = contentShiftMm<2>(ramp.geometry, steps);
+      for (std::size_t d = 0; d < 2; ++d) { // intensities are the places of the voxels
+        ramp.voxels.clear();
+        for (std::size_t y = 0; y < size[1]; ++y)
+          for (std::size_t x = 0; x < size[0]; ++x)
+            ramp.voxels.push_back(static_cast<float>(
+                ramp.geometry.pointFromIndex()({static_cast<double>(x), static_cast<double>(y)})[d]));
+        Context context;
+        const ImagePointer<2> level = filteredImage<2>(context, std::make_shared<Image<2>>(ramp), steps);
+        EXPECT_NEAR(level->geometry.originMm[d] - level->voxels[0], shiftMm[d], 1e-5) << size[0] << d;
+      }
+      anyShift = anyShift || shiftMm[0] != 0;
+      if (size[0] % 2 == 1 && second == 1)
+        EXPECT_NEAR(shiftMm[0], 0, 1e-12);
+    }
+  EXPECT_TRUE(anyShift);
 }
