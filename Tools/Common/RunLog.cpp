@@ -1,6 +1,7 @@
 #include "Tools/Common/RunLog.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/FolderLock.h"
 #include "Tools/Common/StandardOutput.h"
 
 #include <algorithm>
@@ -11,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -66,22 +69,44 @@ RunLog::~RunLog()
     close(file_);
 }
 
-void RunLog::openFile(const std::string& path)
+void RunLog::failToOpen(const std::string& wrong) const
+{
+  throw Error(ExitCode::unwritableOutput, path_ + ": the log cannot be written" + wrong
+                                              + ". Allowed: an output folder that is writable.");
+}
+
+void RunLog::openFile(const std::string& path, FolderUse use)
 {
   std::signal(SIGPIPE, SIG_IGN); // results are still written if nobody reads standard output any more
   path_ = path;
-  const auto fail = [&](const std::string& wrong) {
-    throw Error(ExitCode::unwritableOutput, path + ": the log cannot be written" + wrong
-                                                + ". Allowed: an output folder that is writable.");
-  };
   if (file_ >= 0)
     close(file_);
-  file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
   struct stat status {};
   if (file_ < 0)
-    fail(errno == ELOOP ? " through a link" : " (" + std::string(std::strerror(errno)) + ")");
+    failToOpen(errno == ELOOP ? " through a link" : " (" + std::string(std::strerror(errno)) + ")");
   if (fstat(file_, &status) != 0 || (!S_ISREG(status.st_mode) && !S_ISCHR(status.st_mode)))
-    fail(" to something that is no file");
+    failToOpen(" to something that is no file");
+  if (S_ISREG(status.st_mode))
+    lockFile(use);
+}
+
+void RunLog::lockFile(FolderUse use)
+{
+  const bool isShared = use == FolderUse::shared;
+  LockResult lock =
+      lockDescriptor(file_, LockKind::exclusive, isShared ? std::chrono::milliseconds{0} : lockPatience);
+  if (lock != LockResult::busy && ftruncate(file_, 0) != 0)
+    failToOpen(" (" + std::string(std::strerror(errno)) + ")");
+  if (isShared && lock != LockResult::unsupported)
+    lock = lockDescriptor(file_, LockKind::shared);
+  if (lock == LockResult::busy) {
+    close(std::exchange(file_, -1)); // the other run's log
+    failBusyFolder(std::filesystem::path(path_).parent_path().string());
+  }
+  if (lock == LockResult::unsupported)
+    note(path_
+         + ": this file system has no locks; nothing stops a second run from writing to the same folder.");
 }
 
 void RunLog::info(const std::string& line)

@@ -10,6 +10,9 @@ namespace tessera {
 
 enum class LogLevel { off, error, warning, info };
 
+/// Whether other runs may write to the folder of the log at the same time.
+enum class FolderUse { alone, shared };
+
 /// The level of the text off, error, warning or info. Throws Error(usage) for any other.
 LogLevel logLevelOf(const std::string& text);
 
@@ -22,10 +25,11 @@ public:
 
   void setConsoleLevel(LogLevel level) { level_ = level; }
   void setVerbose(bool verbose) { verbose_ = verbose; }
-  /// Creates or replaces the log file. A link or a pipe of that name is refused. From then on the program
-  /// goes on if the reader of its standard output ends, so that results are still written. Throws
-  /// Error(unwritableOutput).
-  void openFile(const std::string& path);
+  /// Creates or replaces the log file, and locks it until the run ends. A link or a pipe of that name is
+  /// refused. From then on the program goes on if the reader of its standard output ends, so that results are
+  /// still written. A folder that is shared has one log of all runs that write at the same time. Throws
+  /// Error(unwritableOutput), also if another run has the lock; then nothing has changed.
+  void openFile(const std::string& path, FolderUse = FolderUse::alone);
 
   void info(const std::string& line);
   /// Logs a line that the terminal shows only with -v.
@@ -42,6 +46,8 @@ public:
   const std::vector<std::string>& warnings() const { return warnings_; }
 
 private:
+  void lockFile(FolderUse);
+  [[noreturn]] void failToOpen(const std::string& wrong) const;
   void write(LogLevel level, const std::string& line, bool toConsole = true);
   void writeToFile(std::string_view bytes);
   void clearProgress();

@@ -5,6 +5,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Files/FolderLock.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Landmarks/Keypoints.h"
@@ -203,6 +204,7 @@ int trackIn(const FindOptions& options, RunLog& log)
   scene.reachVoxels = options.reachVoxels;
   scene.maxKeypoints = options.maxKeypoints.value_or(scene.maxKeypoints);
   prepareOutputFolder(options.output);
+  const FolderLock lock(options.output);
   clock.done("reading");
   // A CUDA driver takes 0.2 s to start; the fixed image is put on the working grid meanwhile.
   auto device = std::async(std::launch::async, [&] { return contextFor(options, scene, log); });

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
@@ -38,7 +39,7 @@ struct Run {
   bool usesDirectionCosines = true;                 // in the stage that runs, or ran last
   std::shared_ptr<const TransformChain<D>> initial; // of the next stage; null: none
   std::shared_ptr<const TransformChain<D>> asGiven; // by -t0; null: none
-  std::string initialPath;
+  std::string initialPath, initialDigest;           // digest empty: there is no such file
   RunSummary& summary;
 };
 
@@ -120,9 +121,10 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   log.info("Device: " + run.summary.deviceReason + ", " + threadsText(context.threads) + ".");
   knowGpu(context, log);
   StageOutputs<D> outputs(run.registry,
-                          {context, number, run.folder, run.initialPath, inputs.fixed.front()->geometry,
-                           fixedInFile.direction, inputs.moving.front(), inputs.validMoving, parameters,
-                           settings, *stage.resampler, *stage.resampleInterpolator},
+                          {context, number, run.folder, run.initialPath, run.initialDigest,
+                           inputs.fixed.front()->geometry, fixedInFile.direction, inputs.moving.front(),
+                           inputs.validMoving, parameters, settings, *stage.resampler,
+                           *stage.resampleInterpolator},
                           log);
   StageSummary summary = describe(run.registry, text, parameters);
   summary.device = run.summary.device;
@@ -165,6 +167,7 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
 
   run.initial = result.chain;
   run.initialPath = outputs.transformPath();
+  run.initialDigest = outputs.digest();
   run.summary.stages.push_back(std::move(summary));
   if (stopAsked()) // while the results were written
     throw Interrupted{};
@@ -181,6 +184,12 @@ std::shared_ptr<const TransformChain<D>> readInitial(const Registry& registry, c
                 + ": transformix 5.0.1 cannot read the results that start from it.");
   const auto warn = [&log](const std::string& line) { log.warning(line); };
   return withContext("-t0", [&] { return readTransformChain<D>(options.initialTransform, registry, warn); });
+}
+
+std::string digestOfInitial(const RegisterOptions& options)
+{
+  return options.initialTransform.empty() || options.checkOnly ? ""
+                                                               : transformDigest(options.initialTransform);
 }
 
 void checkPointsAreUsed(const RegisterOptions& options, const NeededPoints& needed, RunLog& log)
@@ -240,14 +249,18 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
     checkMasks<D>(headers, uses);
     warnOfPointsOutside<D>(options, headers, points, uses, log);
   }
-  const auto mayHoldOthers = [](const ImageHeader& labels) { return pixelTypeSize(labels.componentType) > 2; };
+  const auto mayHoldOthers = [](const ImageHeader& labels) {
+    return pixelTypeSize(labels.componentType) > 2;
+  };
   if (std::ranges::any_of(headers.labels, mayHoldOthers))
     checkLabels<D>(options);
   const std::shared_ptr<const TransformChain<D>> initial = readInitial<D>(registry, options, log);
   checkItkFiles<D>(stages, initial.get());
   if (!options.outputFolder.empty())
     checkDiskRoom<D>(stages, options.outputFolder, headers, log);
-  Run<D> run{registry, options, folder, log, {}, true, initial, initial, options.initialTransform, summary};
+  Run<D> run{registry, options, folder, log, {}, true, initial, initial, options.initialTransform,
+             {},       summary};
+  run.initialDigest = digestOfInitial(options);
   const std::size_t pointPairs = points.fixed.values.size();
   if (options.checkOnly) {
     summary.predicted =
@@ -403,9 +416,9 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
   const InputFiles files = inputFilesOf(options);
   const std::string folder = prepareOutputFolder(options.outputFolder);
   checkInputsStay(files, folder, options.report);
+  log.openFile(folder + logName);
   for (const std::string& name : namesOfRecord(options.report)) // they stand for another run
     std::remove((folder + name).c_str());
-  log.openFile(folder + logName);
   logStart(log, command, "elastix");
   return runWithSummary(registry, options, folder, files, digestOfOne, log);
 }

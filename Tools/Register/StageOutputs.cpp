@@ -1,5 +1,6 @@
 #include "Tools/Register/StageOutputs.h"
 
+#include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Checksum.h"
 #include "Core/Image/Files/ImageFile.h"
@@ -33,8 +34,6 @@ StageOutputs<D>::StageOutputs(const Registry& registry, StageOutputContext<D> st
     : registry_(registry), stage_(std::move(stage)), log_(log)
 {
   interpolatorName_ = componentNames(stage_.parameters, "ResampleInterpolator").front();
-  if (std::error_code ignored; std::filesystem::is_regular_file(stage_.initialTransform, ignored))
-    initialDigest_ = transformDigest(stage_.initialTransform); // a stage may have written no file
 }
 
 template <int D>
@@ -89,8 +88,10 @@ void StageOutputs<D>::writeAfterLevel(const LevelSummary& summary, const std::st
   }
   if (!summary.surface.size.empty())
     writeSurface(level, summary.surface);
-  if (stage_.settings.writeTransformAfterLevel(level))
+  if (stage_.settings.writeTransformAfterLevel(level)) {
+    checkInitialIsAsWritten();
     writeTransform(levelSuffix(level), chain);
+  }
   if (stage_.resampler.writesResultAfterLevel(level))
     writeResult(levelSuffix(level), chain);
 }
@@ -98,8 +99,10 @@ void StageOutputs<D>::writeAfterLevel(const LevelSummary& summary, const std::st
 template <int D>
 void StageOutputs<D>::writeFinal(const TransformChain<D>& chain)
 {
-  if (stage_.settings.writeFinalTransform())
-    writeTransform("", chain);
+  if (stage_.settings.writeFinalTransform()) {
+    checkInitialIsAsWritten();
+    digest_ = transformDigest(writeTransform("", chain));
+  }
   writeItkFiles(chain);
   log_.info("\nRegistration result checksum: " + std::to_string(resultChecksum(chain.parameters)));
   if (stage_.resampler.writesFinalResult()) {
@@ -108,6 +111,24 @@ void StageOutputs<D>::writeFinal(const TransformChain<D>& chain)
     writeResult("", chain);
     log_.info("  Applying final transform took " + decimals(secondsSince(start), 2) + "s");
   }
+}
+
+/// The file of the stage before is named by that of this stage, which stands for nothing without it.
+template <int D>
+void StageOutputs<D>::checkInitialIsAsWritten() const
+{
+  const std::string& path = stage_.initialTransform;
+  std::error_code ignored;
+  if (stage_.stage == 0 || stage_.initialDigest.empty())
+    return;
+  if (!std::filesystem::is_regular_file(path, ignored) || transformDigest(path) != stage_.initialDigest)
+    throw Error(
+        ExitCode::unwritableOutput,
+        path
+            + ": this run wrote it, and since then something has replaced, changed or removed it. "
+              "The transform of stage "
+            + std::to_string(stage_.stage + 1)
+            + " names it and was not written. Allowed: an output folder that nothing else writes to.");
 }
 
 /// The lines of a transform file from which a later program makes the same interpolator.
@@ -135,7 +156,7 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   source.model = model;
   if (!stage_.initialTransform.empty())
     source.initialPath = stage_.initialTransform;
-  source.initialDigest = initialDigest_;
+  source.initialDigest = stage_.initialDigest;
   source.fixed = stage_.fixedGeometry;
   source.fixed.direction = stage_.writtenDirection;
   source.useDirectionCosines = stage_.settings.useDirectionCosines();

@@ -23,6 +23,7 @@ struct StageOutputContext {
   std::size_t stage = 0;
   std::string folder;             // the path that was given, with a slash at its end
   std::string initialTransform;   // path to name in transform files; empty: none
+  std::string initialDigest;      // transformDigest() of it; empty: no such file
   ImageGeometry<D> fixedGeometry; // with the direction that the stage works with
   Matrix<D> writtenDirection;     // the direction in the header, which files get
   ImagePointer<D> moving;
@@ -51,6 +52,8 @@ public:
   std::string writeTransform(const std::string& suffix, const TransformChain<D>&,
                              const std::vector<FileEntry>* model = nullptr);
 
+  /// transformDigest() of TransformParameters.<stage>.txt as it was written; empty: it was not.
+  const std::string& digest() const { return digest_; }
   /// Path of TransformParameters.<stage>.txt.
   std::string transformPath() const
   {
@@ -66,11 +69,12 @@ private:
   void writeImageFile(const std::string& path, Image<D>);
   void writeSurface(std::size_t level, const OptimizationSurface&);
   void writeItkFiles(const TransformChain<D>&);
+  void checkInitialIsAsWritten() const;
   std::vector<FileEntry> interpolatorEntries() const;
 
   const Registry& registry_;
   StageOutputContext<D> stage_;
-  std::string interpolatorName_, initialDigest_;
+  std::string interpolatorName_, digest_;
   std::vector<std::string> files_;
   std::set<std::string> reported_; // warnings, each once
   RunLog& log_;

@@ -55,6 +55,13 @@ inline bool needsGrid(const TransformOptions& options)
          || options.description || !options.write.empty();
 }
 
+/// Whether the run writes no file in its output folder but the log and the record.
+inline bool writesNamedFilesAlone(const TransformOptions& options)
+{
+  return !options.write.empty() && !hasImages(options) && options.points.empty() && !options.field
+         && !options.determinants && !options.matrices && !options.description;
+}
+
 /// The text of --help.
 ProgramText transformText(bool asElastix);
 

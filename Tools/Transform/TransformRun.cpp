@@ -264,7 +264,8 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
   const InputFiles inputs = inputFilesOf(options, images);
   inputs.checkStayBesideLog(folder + "transformix.log");
   TransformRecord::checkStay(inputs, folder);
-  log.openFile(folder + "transformix.log");
+  log.openFile(folder + "transformix.log",
+               writesNamedFilesAlone(options) ? FolderUse::shared : FolderUse::alone);
   logStart(log, command, "transformix");
   log.info("Running transformix with parameter file \"" + joined(options.transformFiles) + "\".\n");
   TransformRecord record(options, images, folder);

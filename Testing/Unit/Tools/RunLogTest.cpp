@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -16,7 +17,22 @@
 #include <sstream>
 #include <system_error>
 
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+bool fileSystemHasLocks = true;
+}
+
+extern "C" int flock(int descriptor, int operation) // instead of the system's
+{
+  if (fileSystemHasLocks)
+    return static_cast<int>(syscall(SYS_flock, descriptor, operation));
+  errno = ENOLCK;
+  return -1;
+}
 
 namespace tessera {
 namespace {
@@ -187,6 +203,62 @@ TEST_F(RunLogTest, ALogIsWrittenToNoLinkAndNoPipe)
   std::filesystem::remove(path);
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   EXPECT_THROW(RunLog().openFile(path), Error); // and does not wait for a reader
+}
+
+TEST_F(RunLogTest, ASecondRunCannotTakeTheLogOfOneThatGoesOn)
+{
+  RunLog second(LogLevel::off), third(LogLevel::off);
+  {
+    RunLog first(LogLevel::off);
+    first.openFile(path);
+    first.info("a");
+    EXPECT_EQ(testing::errorText([&] { second.openFile(path); }, ExitCode::unwritableOutput),
+              "-out: \"" + folder.string()
+                  + "\": another run writes to this folder now. Allowed: a folder for each run, or to start "
+                    "this one when the other has ended.");
+    second.error("goes to no file");
+    first.info("b");
+    EXPECT_EQ(fileText(), "a\nb\n");
+  }
+  third.openFile(path);
+  EXPECT_EQ(fileText(), "");
+}
+
+TEST_F(RunLogTest, RunsThatShareAFolderShareItsLog)
+{
+  RunLog first(LogLevel::off), second(LogLevel::off), third(LogLevel::off);
+  first.openFile(path, FolderUse::shared);
+  first.info("a");
+  second.openFile(path, FolderUse::shared);
+  second.info("b");
+  first.info("c");
+
+  EXPECT_EQ(fileText(), "a\nb\nc\n");
+  EXPECT_THROW(third.openFile(path), Error);
+}
+
+TEST_F(RunLogTest, ALogThatSomethingEmptiesHasNoHole)
+{
+  RunLog log(LogLevel::off);
+  log.openFile(path);
+  log.info("a");
+  std::filesystem::resize_file(path, 0);
+  log.info("b");
+
+  EXPECT_EQ(fileText(), "b\n");
+}
+
+TEST_F(RunLogTest, AFileSystemWithoutLocksStopsNoRun)
+{
+  fileSystemHasLocks = false;
+  RunLog first(LogLevel::off), second(LogLevel::off);
+  first.openFile(path);
+  second.openFile(path);
+  fileSystemHasLocks = true;
+
+  EXPECT_EQ(fileText(), "NOTE: " + path
+                            + ": this file system has no locks; nothing stops a second run from writing to "
+                              "the same folder.\n");
 }
 
 TEST(RunProgram, WhatTheSystemRefusesHasTheCodeOfItsKind)
