@@ -69,7 +69,7 @@ void checkHeader(const std::string& where, const std::vector<std::string>& colum
 std::vector<ScoreCase> readTable(const std::string& path, const ScoreCase& defaults)
 {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::istringstream lines(readWholeFile(path));
+  std::istringstream lines(readPlainText(path));
   std::vector<std::string> columns;
   std::vector<ScoreCase> cases;
   std::set<std::string> ids;

@@ -199,7 +199,7 @@ void readWeights(const std::string& path, ReadPoints<D>& pairs)
 {
   constexpr std::size_t entries = D * (D + 1) / 2;
   const std::size_t count = pairs.fixed.values.size();
-  const std::string text = readWholeFile(path), allowed = "for each of the " + std::to_string(count)
+  const std::string text = readPlainText(path), allowed = "for each of the " + std::to_string(count)
                                                           + " points of -fp a number above 0, or the entries "
                                                           + (D == 2 ? "xx xy yy" : "xx xy xz yy yz zz")
                                                           + " of the covariance of its error";

@@ -58,7 +58,7 @@ int wordsOfNextLine(TextWords& words)
 
 Landmarks<3> readDirLab(const std::string& path)
 {
-  TextWords words(path, readWholeFile(path), allowedDirLab);
+  TextWords words(path, readPlainText(path), allowedDirLab);
   if (const int count = wordsOfNextLine(words); count != 3 && count != 0)
     words.fail(std::to_string(count) + " words in the first line");
   Landmarks<3> landmarks;
@@ -194,7 +194,7 @@ int dimensionOfLandmarks(const std::string& path, LandmarkFormat format)
   default:
     break;
   }
-  TextWords words(path, readWholeFile(path), "\"index\" or \"point\", the number of points, then the points");
+  TextWords words(path, readPlainText(path), "\"index\" or \"point\", the number of points, then the points");
   if (words.peek() == "point" || words.peek() == "index")
     words.next("");
   words.nextCount("the number of points");

@@ -14,7 +14,8 @@ namespace tessera {
 namespace {
 
 const std::string allowedText =
-    "\"index\" or \"point\", the number of points, and one number an axis for each point";
+    "\"index\" or \"point\", the number of points, and one number an axis for each point, all with blanks or "
+    "line breaks between them";
 
 std::size_t countWords(std::string_view text)
 {
@@ -29,21 +30,23 @@ std::size_t countWords(std::string_view text)
 }
 
 /// Fails if as many numbers as the first point's line has, for each point, make the whole file, and these are
-/// not D.
+/// not D. With commas or semicolons they are no numbers, which the next one to be read tells.
 template <int D>
 void checkCoordinates(TextWords& words, std::size_t points)
 {
   words.peek(); // moves on to the line of the first point
   const std::string_view rest = words.rest();
-  const std::size_t coordinates = countWords(rest.substr(0, rest.find('\n')));
-  if (coordinates != D && coordinates > 0 && coordinates * points == countWords(rest))
+  const std::string_view first = rest.substr(0, rest.find('\n'));
+  const std::size_t coordinates = countWords(first);
+  if (first.find_first_of(",;") == std::string_view::npos && coordinates != D && coordinates > 0
+      && coordinates * points == countWords(rest))
     words.fail(std::to_string(coordinates) + " coordinates a point, the transform has " + std::to_string(D));
 }
 
 template <int D>
 InputPoints<D> readText(const std::string& path)
 {
-  TextWords words(path, readWholeFile(path), allowedText);
+  TextWords words(path, readPlainText(path), allowedText);
   InputPoints<D> points;
   points.areIndices = true;
   if (words.peek() == "point" || words.peek() == "index")

@@ -64,8 +64,9 @@ TEST_F(PointsFile, IndicesAreRoundedHalfUpBeforeTheyArePoints)
 
 TEST_F(PointsFile, WrongTextsAreRefusedWithFileAndLine)
 {
-  const std::string allowed =
-      ". Allowed: \"index\" or \"point\", the number of points, and one number an axis for each point.";
+  const std::string allowed = ". Allowed: \"index\" or \"point\", the number of points, and one number an "
+                              "axis for each point, all with "
+                              "blanks or line breaks between them.";
   EXPECT_EQ(complaint("p.txt", "point\n3\n1 2 3\n4 5 6\n"), "5: the file ends after 2 of 3 points" + allowed);
   EXPECT_EQ(complaint("p.txt", "point\n2\n1 2 3\n4 5"),
             "4: the file ends where a coordinate should stand" + allowed);
