@@ -28,7 +28,8 @@ double spacingAlong(const ImageGeometry<D>& grid, const Vec<D>& direction)
 
 /// A grid over the lattice whose control points are as near to each other as those of the finest B-spline.
 template <int D>
-BSplineGrid<D> gridLike(const TransformChain<D>& of, const ImageGeometry<D>& lattice)
+BSplineGrid<D> gridLike(const TransformChain<D>& of, const ImageGeometry<D>& lattice,
+                        std::optional<int> givenOrder)
 {
   Vec<D> spacingMm;
   spacingMm.fill(std::numeric_limits<double>::infinity());
@@ -47,7 +48,7 @@ BSplineGrid<D> gridLike(const TransformChain<D>& of, const ImageGeometry<D>& lat
     throw Error(ExitCode::usage, "--inverse-as bspline: no transform here is a BSplineTransform, whose "
                                  "spacing of control points the inverse would have. Allowed: --inverse-as "
                                  "field.");
-  return gridOver<D>(lattice, spacingMm, order, false);
+  return gridOver<D>(lattice, spacingMm, givenOrder.value_or(order), false);
 }
 
 }
@@ -68,12 +69,12 @@ std::string InverseSpline<D>::text() const
 
 template <int D>
 InverseSpline<D> fitInverse(Context& context, const Registry& registry, const TransformChain<D>& of,
-                            const VectorImage<D>& fieldMm)
+                            const VectorImage<D>& fieldMm, std::optional<int> order)
 {
-  const BSplineGrid<D> grid = gridLike<D>(of, fieldMm.geometry);
+  const BSplineGrid<D> grid = gridLike<D>(of, fieldMm.geometry, order);
   const std::string dimension = std::to_string(D),
-                    order = grid.order == 3 ? "" : "_" + std::to_string(grid.order);
-  ItkTransform itk{"BSplineTransform_double_" + dimension + "_" + dimension + order, {}, {}};
+                    ofOrder = grid.order == 3 ? "" : "_" + std::to_string(grid.order);
+  ItkTransform itk{"BSplineTransform_double_" + dimension + "_" + dimension + ofOrder, {}, {}};
   for (const std::size_t size : grid.points.size)
     itk.fixedParameters.push_back(static_cast<double>(size));
   const auto add = [&](const auto& values) {
@@ -105,7 +106,7 @@ InverseSpline<D> fitInverse(Context& context, const Registry& registry, const Tr
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template struct InverseSpline<D>;                                                                          \
   template InverseSpline<D> fitInverse(Context&, const Registry&, const TransformChain<D>&,                  \
-                                       const VectorImage<D>&);
+                                       const VectorImage<D>&, std::optional<int>);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

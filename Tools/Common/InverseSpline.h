@@ -6,6 +6,7 @@
 #include "Tools/Common/RunLog.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace tessera {
@@ -20,11 +21,11 @@ struct InverseSpline {
 };
 
 /// Fits a B-spline to an inverse by least squares at the voxels of a lattice. Its control points run along
-/// the lattice; their spacing is that of the finest B-spline in `of`, the chain that was inverted.
-/// `fieldMm` is the inverse's field on the lattice, T^-1(y) - y, and NaN where there is no root. Throws
-/// Error(usage) if the chain has no B-spline.
+/// the lattice; their spacing is that of the finest B-spline in `of`, the chain that was inverted. Its order
+/// is the highest of those of `of` unless one is given. `fieldMm` is the inverse's field on the lattice,
+/// T^-1(y) - y, and NaN where there is no root. Throws Error(usage) if the chain has no B-spline.
 template <int D>
 InverseSpline<D> fitInverse(Context&, const Registry&, const TransformChain<D>& of,
-                            const VectorImage<D>& fieldMm);
+                            const VectorImage<D>& fieldMm, std::optional<int> order = {});
 
 }

@@ -5,6 +5,7 @@
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/ItkTransformFiles/ItkDisplacementFile.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
@@ -85,6 +86,8 @@ std::vector<ItkTransform> itkParts(const TransformChain<D>& chain)
       return {};
     try {
       transforms.push_back(part->transform->itkTransform(part->parameters));
+      if (!isItkTransformClass(transforms.back().className)) // B-splines of order 1 and 2
+        return {};
     } catch (const Error& error) {
       if (error.code() != ExitCode::unwritableOutput && error.code() != ExitCode::usage)
         throw;
@@ -142,7 +145,8 @@ void writeText(const TransformOutput<D>& output, const TransformChain<D>& chain,
     source.sections.push_back({note, {}});
   source.threads = threads;
   std::vector<std::string> warnings;
-  writeTextFile(output.path, transformFileText<D>(source, warnings));
+  writeTextFile(output.path, endingOf(output.path) == ".toml" ? transformFileToml<D>(source)
+                                                              : transformFileText<D>(source, warnings));
   for (const std::string& warning : warnings)
     log.warning(output.path + ": " + warning);
 }
@@ -180,7 +184,9 @@ void writeSpline(Context& context, const Registry& registry, const TransformOutp
 {
   VectorImage<D> field = outputField<D>(context, registry, output, *output.chain, log);
   field.geometry = output.lattice;
-  const InverseSpline<D> fit = fitInverse<D>(context, registry, *output.invertsTo, field);
+  const InverseSpline<D> fit =
+      fitInverse<D>(context, registry, *output.invertsTo, field,
+                    output.format == TransformFormat::itk ? std::optional(3) : std::nullopt);
   log.info("  The inverse is written as " + fit.text() + ".");
   if (output.format == TransformFormat::elastix)
     writeText<D>(output, *fit.chain, nullptr, context.threads, log,
@@ -211,7 +217,7 @@ TransformFormat transformFormat(const std::string& name, const std::string& path
     throw Error(ExitCode::usage,
                 "--format " + name + ": not known. Allowed: " + transformFormatNames() + ".");
   const std::string ending = endingOf(path);
-  if (ending == ".txt")
+  if (ending == ".txt" || ending == ".toml")
     return TransformFormat::elastix;
   if (ending == ".tfm" || isHdf5(path))
     return TransformFormat::itk;
@@ -221,7 +227,8 @@ TransformFormat transformFormat(const std::string& name, const std::string& path
     fail(path, "several programs have files of this ending", "--format ants, fsl or greedy with it");
   if (formatOf(path).empty())
     fail(path, "the ending says no format",
-         "a path that ends with .txt, .h5, .tfm, .lta or as an image does, such as .nii.gz, or --format with "
+         "a path that ends with .txt, .toml, .h5, .tfm, .lta or as an image does, such as .nii.gz, or "
+         "--format with "
              + transformFormatNames());
   return TransformFormat::field;
 }
@@ -251,7 +258,7 @@ void checkOutput(const TransformOutput<D>& output)
       throw Error(ExitCode::usage,
                   "--inverse-as bspline: given without --inverse. Allowed: --inverse with it.");
     if (format != TransformFormat::elastix && format != TransformFormat::itk)
-      fail(path, "no such file holds a B-spline", ".txt, .h5 and .tfm");
+      fail(path, "no such file holds a B-spline", ".txt, .toml, .h5 and .tfm");
   }
   if (!output.useDirectionCosines && format != TransformFormat::elastix
       && output.output.direction != identityMatrix<D>())
@@ -261,7 +268,7 @@ void checkOutput(const TransformOutput<D>& output)
          "--format elastix");
   switch (format) {
   case TransformFormat::elastix:
-    return requireEnding(path, {".txt"}, "elastix");
+    return requireEnding(path, {".txt", ".toml"}, "elastix");
   case TransformFormat::itk:
     requireEnding(path, {".h5", ".hdf5", ".tfm"}, "ITK");
     if (const auto parts = itkParts<D>(chain);

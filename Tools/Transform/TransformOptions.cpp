@@ -145,11 +145,12 @@ ProgramText transformText(bool asElastix)
              "describe-transform", "",
              "tell what each transform does (turn, shift, scale, shear, control points, displacements) and "
              "whether the chain folds, in the log and in transform.json"),
-         ownOption("write", "FILE",
-                   "the transform (with --inverse its inverse) as one file without a chain, by its ending: a "
-                   "transform parameter file (.txt), ITK transforms (.h5, .tfm), an image of displacements "
-                   "in mm, or a matrix of FreeSurfer (.lta). sub-X_from-A_to-B_mode-image_xfm.h5, a name of "
-                   "BIDS, gets its JSON file beside it"),
+         ownOption(
+             "write", "FILE",
+             "the transform (with --inverse its inverse) as one file without a chain, by its ending: a "
+             "transform parameter file (.txt, .toml), ITK transforms (.h5, .tfm), an image of displacements "
+             "in mm, or a matrix of FreeSurfer (.lta). sub-X_from-A_to-B_mode-image_xfm.h5, a name of "
+             "BIDS, gets its JSON file beside it"),
          ownOption(
              "format", "NAME",
              "with --write: whose file it is: " + transformFormatNames()
