@@ -132,10 +132,18 @@ void warnOfClampedDefault(const Parameters& parameters, double value, PixelType 
     using Held = std::conditional_t<std::is_floating_point_v<T>, float, T>; // intensities are floats
     const auto lowest = static_cast<double>(std::numeric_limits<Held>::lowest()),
                highest = static_cast<double>(std::numeric_limits<Held>::max());
+    const auto text = [](Held limit) {
+      if constexpr (std::is_floating_point_v<Held>)
+        return realText(limit);
+      else
+        return std::to_string(limit); // a double holds no 64-bit limit
+    };
+    const std::string least = text(std::numeric_limits<Held>::lowest()),
+                      most = text(std::numeric_limits<Held>::max());
     if (value < lowest || value > highest)
       parameters.warn(parameters.where(defaultPixelValue().name) + ": voxels of type \"" + pixelTypeName(type)
-                      + "\" hold " + realText(lowest) + " to " + realText(highest) + "; "
-                      + realText(std::clamp(value, lowest, highest)) + " is written instead.");
+                      + "\" hold " + least + " to " + most + "; " + (value < lowest ? least : most)
+                      + " is written instead.");
   });
 }
 
@@ -219,13 +227,14 @@ DefaultResampler<D>::DefaultResampler(const Parameters& parameters)
 template <int D>
 void DefaultResampler<D>::warnOfPixelType() const
 {
-  const std::string text = parameters_.get(resultImagePixelType()),
-                    stored = pixelTypeName(resultImage_.pixelType),
+  std::string name = parameters_.get(resultImagePixelType());
+  std::ranges::replace(name, '_', ' '); // elastix does the same
+  const std::string stored = pixelTypeName(resultImage_.pixelType),
                     where = parameters_.where(resultImagePixelType().name);
   if (namedType(parameters_) != resultImage_.pixelType)
     parameters_.warn(where + ": files of format \"" + resultImage_.format + "\" hold no such voxels; \""
                      + stored + "\" is written, values are rounded and clamped to its range.");
-  else if (text == "uchar" || text == "ushort" || text == "uint" || text == "ulong")
+  else if (name != stored)
     parameters_.warn(where + ": it is read as \"" + stored
                      + "\"; elastix does not know this name and writes another type or no image.");
   warnOfClampedDefault(parameters_, defaultPixelValue_, resultImage_.pixelType);

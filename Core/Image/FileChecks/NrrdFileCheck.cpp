@@ -186,6 +186,8 @@ void checkLength(const std::string& path, const NrrdHeader& header)
   const bool isText = encoding == "ascii" || encoding == "text" || encoding == "txt",
              isHex = encoding == "hex", isRaw = encoding == "raw",
              isGzip = encoding == "gzip" || encoding == "gz";
+  if (encoding == "bzip2" || encoding == "bz2")
+    failToRead(path, "its voxels are compressed by bzip2", "(encoding:) gzip, raw, ascii and hex");
   if (!type || !(isText || isHex || isRaw || isGzip))
     return;
   std::uint64_t numbers = 1, stored = 0;
