@@ -1,11 +1,11 @@
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/FileNumbers.h"
+#include "Core/Image/FileChecks/TiffFile.h"
 #include "Core/Image/Files/InputError.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <new>
 #include <optional>
@@ -17,38 +17,6 @@
 
 namespace tessera {
 namespace {
-
-/// Reads numbers at any position of a file; beyond its end they are 0.
-class FileNumbers {
-public:
-  explicit FileNumbers(const std::string& path)
-  {
-    stream_.rdbuf()->pubsetbuf(nullptr, 0); // without a buffer: the numbers lie far from each other
-    stream_.open(path, std::ios::binary);
-    std::error_code failure;
-    const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
-    bytes_ = failure ? 0 : bytes;
-  }
-
-  std::uint64_t fileBytes() const { return bytes_; }
-
-  std::uint64_t at(std::uint64_t position, std::size_t byteCount, bool largestFirst)
-  {
-    if (position > bytes_ || bytes_ - position < byteCount)
-      return 0;
-    std::array<unsigned char, 8> bytes{};
-    stream_.seekg(static_cast<std::streamoff>(position));
-    stream_.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(byteCount));
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < byteCount; ++i)
-      value |= static_cast<std::uint64_t>(bytes[i]) << 8 * (largestFirst ? byteCount - 1 - i : i);
-    return value;
-  }
-
-private:
-  std::ifstream stream_;
-  std::uint64_t bytes_ = 0;
-};
 
 /// The least bytes that the pixels of a PNG have before they are compressed, as if all were grey.
 std::uint64_t pngPixelBytes(FileNumbers& file)
@@ -230,78 +198,13 @@ std::uint64_t bitmapBytes(FileNumbers& file)
   return start + lineBytes * static_cast<std::uint64_t>(std::abs(std::int64_t(height)));
 }
 
-/// The directories of a TIFF file, one a slice, and the pixels to which they point (TIFF 6.0, section 2;
-/// BigTIFF with longer numbers).
-class TiffDirectories {
-public:
-  explicit TiffDirectories(FileNumbers& file)
-      : file_(file), largestFirst_(file.at(0, 1, false) == 'M'), isBig_(number(2, 2) == 43)
-  {
-  }
-
-  /// Whether all directories and their pixels lie in the file.
-  bool areWhole()
-  {
-    std::uint64_t position = isBig_ ? number(8, 8) : number(4, 4);
-    for (std::uint64_t left = file_.fileBytes() / 6; position != 0;
-         --left) { // a directory has 6 bytes or more
-      const std::uint64_t countBytes = isBig_ ? 8 : 2, offsetBytes = isBig_ ? 8 : 4,
-                          entryBytes = isBig_ ? 20 : 12;
-      const std::uint64_t count = number(position, countBytes),
-                          next = position + countBytes + count * entryBytes;
-      if (left == 0 || count == 0 || count > file_.fileBytes() / entryBytes
-          || next + offsetBytes > file_.fileBytes())
-        return false;
-      if (!holdsPixels(position + countBytes, count, entryBytes))
-        return false;
-      position = number(next, offsetBytes);
-    }
-    return true;
-  }
-
-private:
-  struct Values {
-    std::uint64_t position = 0, count = 0;
-    std::size_t bytes = 0; // bytes of each value
-  };
-
-  std::uint64_t number(std::uint64_t position, std::size_t bytes)
-  {
-    return file_.at(position, bytes, largestFirst_);
-  }
-
-  Values valuesOf(std::uint64_t entry)
-  {
-    const std::uint64_t type = number(entry + 2, 2), place = entry + (isBig_ ? 12 : 8), room = isBig_ ? 8 : 4;
-    Values values{place, number(entry + 4, isBig_ ? 8 : 4), type == 3 ? 2u : type == 16 ? 8u : 4u};
-    if (values.count > room / values.bytes)
-      values.position = number(place, room);
-    return values;
-  }
-
-  /// Whether all strips or tiles of a directory lie in the file.
-  bool holdsPixels(std::uint64_t entry, std::uint64_t entryCount, std::uint64_t entryBytes)
-  {
-    Values offsets, lengths;
-    for (std::uint64_t i = 0; i < entryCount; ++i, entry += entryBytes) {
-      const std::uint64_t tag = number(entry, 2);
-      if (tag == 273 || tag == 324)
-        offsets = valuesOf(entry);
-      else if (tag == 279 || tag == 325)
-        lengths = valuesOf(entry);
-    }
-    for (std::uint64_t i = 0; i < std::min(offsets.count, lengths.count); ++i) {
-      const std::uint64_t start = number(offsets.position + i * offsets.bytes, offsets.bytes);
-      const std::uint64_t length = number(lengths.position + i * lengths.bytes, lengths.bytes);
-      if (start == 0 || start > file_.fileBytes() || length > file_.fileBytes() - start)
-        return false;
-    }
-    return true;
-  }
-
-  FileNumbers& file_;
-  bool largestFirst_, isBig_;
-};
+/// Throws for 32 bits a pixel, whose bytes ITK 5.2 takes for those of other pixels.
+void refuseMisreadBitmap(FileNumbers& file, const std::string& path)
+{
+  if (file.at(28, 2, false) == 32)
+    failToRead(path, "32 bits a pixel in BMP are not read",
+               "8 or 24 bits a pixel, or another format: magick in.bmp out.png");
+}
 
 }
 
@@ -316,13 +219,17 @@ void checkPictureFile(const std::string& path)
   const bool isPng = start == 0x89504e47;
   const bool isWhole =
       isDicom    ? DicomElements(file, path).holdPixels() // first: some DICOM files begin as a TIFF as well
-      : isTiff   ? TiffDirectories(file).areWhole()
+      : isTiff   ? TiffFile(path).isWhole()
       : isJpeg   ? jpegIsWhole(path)
       : isPng    ? pngIsWhole(file, path)
       : isBitmap ? file.fileBytes() >= bitmapBytes(file)
                  : true;
   if (!isWhole)
-    failToRead(path, "the picture is cut off or damaged", wholeFile);
+    failToRead(path, damagedPicture, wholeFile);
+  if (isTiff && !isDicom)
+    refuseMisreadTiff(path);
+  if (isBitmap && !isDicom)
+    refuseMisreadBitmap(file, path);
 }
 
 }

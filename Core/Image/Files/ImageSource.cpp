@@ -4,6 +4,7 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/TiffFile.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageFormat.h"
@@ -288,10 +289,41 @@ private:
   itk::ImageIOBase::Pointer io_;
 };
 
+/// A TIFF file whose pixels ITK would read as others.
+class TiffSource final : public ImageSource {
+public:
+  explicit TiffSource(ImageHeader header) : ImageSource(std::move(header)) {}
+
+  using ImageSource::read;
+
+  void read(std::byte* buffer, int, std::vector<std::string>& notes) override
+  {
+    if (const std::string note = noteOnJpegSpacing(header()); !note.empty())
+      notes.push_back(note);
+    readTiffPixels(header().path, buffer);
+  }
+};
+
+/// `header` is ITK's, of which the geometry is right.
+std::unique_ptr<ImageSource> openTiff(ImageHeader header, const TiffPixels& pixels)
+{
+  const std::uint64_t slices = header.dimension == 3 ? header.size[2] : 1;
+  if (header.dimension > 3 || header.size[0] != pixels.width || header.size[1] != pixels.height
+      || slices != pixels.slices)
+    failToRead(header.path, "its slices are not understood", "slices of one size and type of pixels");
+  header.components = 1;
+  header.meaning = PixelMeaning::scalar;
+  header.componentType = header.typeInFile = pixels.type;
+  return std::make_unique<TiffSource>(std::move(header));
+}
+
 std::unique_ptr<ImageSource> openFile(const std::string& path)
 {
   auto place = std::make_unique<OwnFolder>(path);
   const itk::ImageIOBase::Pointer io = openItk(path, place->path());
+  if (dynamic_cast<const itk::TIFFImageIO*>(io.GetPointer()))
+    if (const std::optional<TiffPixels> pixels = tiffPixels(path))
+      return openTiff(withGivenSpacing(headerFromItk(*io, path), *io), *pixels);
   const std::optional<VoxelPlace> voxels = placeOfVoxels(*io, path);
   ImageHeader header = withGivenSpacing(headerOf(*io, path, voxels), *io);
   const std::uint64_t values = static_cast<std::uint64_t>(extentCount(header.size)) * header.components;

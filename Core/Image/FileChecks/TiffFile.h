@@ -1,0 +1,82 @@
+#pragma once
+
+#include "Core/Image/FileChecks/FileNumbers.h"
+#include "Core/Image/Voxels/PixelType.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The numbers of a tag of a TIFF file.
+struct TiffValues {
+  std::uint64_t position = 0, count = 0;
+  std::size_t bytes = 0; // bytes of each value
+};
+
+/// The tags of a picture in a TIFF file (TIFF 6.0), with their defaults.
+struct TiffPicture {
+  std::uint64_t subfile = 0, width = 0, height = 0, bits = 1, compression = 1, photometric = 1, samples = 1;
+  std::uint64_t orientation = 1, rowsOfStrip = 0xffffffff, planes = 1, predictor = 1, format = 1;
+  std::uint64_t tileWidth = 0, tileHeight = 0; // 0: strips
+  TiffValues offsets, lengths;                 // of strips or tiles
+
+  bool isTiled() const { return tileWidth > 0; }
+  /// Whether it is a smaller copy of another picture, or a mask.
+  bool isAside() const { return (subfile & 5) != 0; }
+};
+
+/// The directories of a TIFF file, one a slice, and the pixels to which they point (TIFF 6.0, section 2;
+/// BigTIFF with longer numbers).
+class TiffFile {
+public:
+  explicit TiffFile(const std::string& path);
+
+  /// Whether all directories and their pixels lie in the file.
+  bool isWhole() const { return isWhole_; }
+  bool largestFirst() const { return largestFirst_; }
+  /// The slices in their order.
+  const std::vector<TiffPicture>& pictures() const { return pictures_; }
+  /// Value `i` of a tag.
+  std::uint64_t value(const TiffValues& values, std::uint64_t i)
+  {
+    return number(values.position + i * values.bytes, values.bytes);
+  }
+
+private:
+  std::uint64_t number(std::uint64_t position, std::size_t bytes)
+  {
+    return file_.at(position, bytes, largestFirst_);
+  }
+  bool readDirectories();
+  TiffValues valuesOf(std::uint64_t entry);
+  TiffPicture pictureOf(std::uint64_t entry, std::uint64_t entryCount, std::uint64_t entryBytes);
+  bool holdsPixels(const TiffPicture&);
+
+  FileNumbers file_;
+  bool largestFirst_, isBig_;
+  std::vector<TiffPicture> pictures_;
+  bool isWhole_;
+};
+
+/// Throws Error(unreadableInput) for pixels that ITK 5.2 reads as others and that readTiffPixels() cannot
+/// read.
+void refuseMisreadTiff(const std::string& path);
+
+/// The pixels of a TIFF file that readTiffPixels() has to read, because ITK 5.2 reads them as others.
+struct TiffPixels {
+  PixelType type;
+  std::uint64_t width, height, slices;
+};
+
+/// Nothing if ITK has to read them.
+std::optional<TiffPixels> tiffPixels(const std::string& path);
+
+/// Reads all slices, x fastest: grey pixels in strips or tiles that are not compressed or deflated. Throws
+/// Error(unreadableInput).
+void readTiffPixels(const std::string& path, std::byte* pixels);
+
+}
