@@ -27,7 +27,8 @@ namespace {
 namespace fs = std::filesystem;
 
 const gdcm::Tag seriesUid(0x0020, 0x000e), description(0x0008, 0x103e), modality(0x0008, 0x0060),
-    rows(0x0028, 0x0010), columns(0x0028, 0x0011), position(0x0020, 0x0032), orientation(0x0020, 0x0037);
+    rows(0x0028, 0x0010), columns(0x0028, 0x0011), position(0x0020, 0x0032), orientation(0x0020, 0x0037),
+    pixelSpacing(0x0028, 0x0030);
 
 /// Silences ITK's warnings about problems that are reported as errors.
 class NoItkWarnings {
@@ -44,7 +45,8 @@ class Headers {
 public:
   explicit Headers(const std::vector<std::string>& files)
   {
-    for (const gdcm::Tag& tag : {seriesUid, description, modality, rows, columns, position, orientation})
+    for (const gdcm::Tag& tag :
+         {seriesUid, description, modality, rows, columns, position, orientation, pixelSpacing})
       scanner_.AddTag(tag);
     scanner_.Scan(files);
   }
@@ -162,20 +164,51 @@ struct PlacedSlice {
   double alongMm = 0;         // from the first slice along the normal
 };
 
-/// Slices in the order of their places along the normal; empty if one does not say where it lies. Throws
+/// Throws unless the pixels of all slices have the size of those of the first one.
+void checkPixelSpacing(const std::string& folder, const std::vector<std::string>& files,
+                       const Headers& headers, const std::string& allowed)
+{
+  constexpr double tolerated = 1e-4; // share of the spacing: it is a decimal text
+  const auto first = headers.numbers<2>(files.front(), pixelSpacing);
+  for (const std::string& file : files) {
+    const auto other = headers.numbers<2>(file, pixelSpacing);
+    bool isEqual = first.has_value() == other.has_value();
+    for (std::size_t i = 0; i < 2 && isEqual && first; ++i)
+      isEqual = std::abs((*other)[i] - (*first)[i]) <= tolerated * std::abs((*first)[i]);
+    if (!isEqual)
+      failToRead(folder,
+                 file + " is a slice with pixels of another size (Pixel Spacing \""
+                     + headers.text(file, pixelSpacing) + "\") than " + files.front() + " (\""
+                     + headers.text(files.front(), pixelSpacing) + "\")",
+                 allowed);
+  }
+}
+
+/// Slices in the order of their places along the normal; empty if none says where it lies. Throws
 /// Error(unreadableInput) if they are no stack.
 std::vector<PlacedSlice> placedSlices(const std::string& folder, const std::vector<std::string>& files)
 {
   const std::string oneVolume = "a folder with one volume, each of its slices once";
   const Headers headers(files);
+  checkPixelSpacing(folder, files, headers, oneVolume);
   std::vector<PlacedSlice> slices;
+  std::string unplaced;
   for (const std::string& file : files) {
     const auto place = headers.numbers<3>(file, position);
     const auto axes = headers.numbers<6>(file, orientation);
-    if (!place || !axes)
-      return {};
-    slices.push_back({file, *place, *axes});
+    if (place && axes)
+      slices.push_back({file, *place, *axes});
+    else if (unplaced.empty())
+      unplaced = file;
   }
+  if (slices.empty())
+    return {};
+  if (!unplaced.empty())
+    failToRead(
+        folder,
+        unplaced
+            + " is a slice that does not say where it lies (Image Position and Orientation), as others do",
+        oneVolume);
   const auto& [r0, r1, r2, c0, c1, c2] = slices.front().axes;
   const std::array<double, 3> normal{r1 * c2 - r2 * c1, r2 * c0 - r0 * c2, r0 * c1 - r1 * c0};
   for (PlacedSlice& slice : slices) {

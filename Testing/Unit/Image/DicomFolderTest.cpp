@@ -30,6 +30,7 @@ std::string decimals(std::initializer_list<double> values)
 struct SlicePlane {
   double xMm = -20.5;
   std::initializer_list<double> axes = {1, 0, 0, 0, 0, -1};
+  double betweenRowsMm = 1.5, zMm = 7.25;
 };
 
 /// A slice of shorts `100 * value + voxel` whose rows run along x and columns along -z: a coronal plane.
@@ -47,9 +48,9 @@ void writeSlice(const std::string& path, double yMm, int value, const std::strin
   set("0008|103e", "Thorax " + series);
   set("0020|000d", "1.2.826.0.1.3680043.2.1125.1");
   set("0020|000e", "1.2.826.0.1.3680043.2.1125.1." + series);
-  set("0020|0032", decimals({plane.xMm, yMm, 7.25}));
+  set("0020|0032", decimals({plane.xMm, yMm, plane.zMm}));
   set("0020|0037", decimals(plane.axes));
-  set("0028|0030", decimals({1.5, 0.75})); // between rows, between columns
+  set("0028|0030", decimals({plane.betweenRowsMm, 0.75})); // between rows, between columns
   std::vector<std::int16_t> voxels;
   for (int i = 0; i < width * height; ++i)
     voxels.push_back(static_cast<std::int16_t>(100 * value + i));
@@ -63,10 +64,10 @@ void writeSlice(const std::string& path, double yMm, int value, const std::strin
     region.SetSize(axis, size[axis]);
   }
   io->SetSpacing(0, 0.75);
-  io->SetSpacing(1, 1.5);
+  io->SetSpacing(1, plane.betweenRowsMm);
   io->SetOrigin(0, -20.5);
   io->SetOrigin(1, yMm);
-  io->SetOrigin(2, 7.25);
+  io->SetOrigin(2, plane.zMm);
   io->SetDirection(0, std::vector<double>{1, 0, 0});
   io->SetDirection(1, std::vector<double>{0, 0, -1});
   io->SetDirection(2, std::vector<double>{0, 1, 0});
@@ -273,6 +274,32 @@ TEST_F(DicomFolder, ASliceOfAnotherDirectionOrBesideTheOthersIsAnErrorThatNamesI
           .starts_with(folder.path() + ": " + (folder / "s3.dcm") + " is a slice of another direction"));
   EXPECT_TRUE(messageWith({-15.5, {1, 0, 0, 0, 0, -1}})
                   .starts_with(folder.path() + ": " + (folder / "s3.dcm") + " lies 5 mm beside the line"));
+}
+
+TEST_F(DicomFolder, ASliceWithPixelsOfAnotherSizeIsAnErrorThatNamesIt)
+{
+  for (int slice = 0; slice < 4; ++slice)
+    writeSlice(folder / (std::to_string(slice) + ".dcm"), 2.0 * slice, slice, "7",
+               {.betweenRowsMm = slice == 2 ? 1.4 : 1.5});
+  EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
+  const std::string message = testing::messageOf([&] { load(); });
+  EXPECT_TRUE(message.find("2.dcm is a slice with pixels of another size (Pixel Spacing \"1.4")
+              != std::string::npos)
+      << message;
+}
+
+TEST_F(DicomFolder, ASliceWithoutAPlaceIsAnErrorThatNamesIt)
+{
+  for (int slice = 0; slice < 4; ++slice)
+    writeSlice(folder / (std::to_string(slice) + ".dcm"), 2.0 * slice, slice, "7");
+  std::string bytes = folder.read("2.dcm");
+  const std::string position("\x20\0\x32\0", 4);
+  ASSERT_NE(bytes.find(position), std::string::npos);
+  bytes[bytes.find(position) + 2] = '\x33'; // a tag that nobody knows
+  folder.write("2.dcm", bytes);
+  const std::string message = testing::messageOf([&] { load(); });
+  EXPECT_TRUE(message.find("2.dcm is a slice that does not say where it lies") != std::string::npos)
+      << message;
 }
 
 TEST_F(DicomFolder, ASliceThatIsCutOffIsNotLeftOutAtTheEnd)
