@@ -6,6 +6,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/ItkTransformFiles/ItkDisplacementFile.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
+#include "Core/Image/ShearedGrid.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
@@ -165,8 +166,13 @@ template <int D>
 std::vector<std::string> writeTextOfField(Context& context, const Registry& registry,
                                           const TransformOutput<D>& output, RunLog& log)
 {
-  const std::string image = fs::path(output.path).replace_extension(".nii.gz").string();
-  writeVectorImage<D>(image, fieldOf(context, registry, output, log), true, context.threads);
+  const VectorImage<D> field = fieldOf(context, registry, output, log);
+  const char* const ending = isSheared(field.geometry) ? ".mha" : ".nii.gz";
+  const std::string image = fs::path(output.path).replace_extension(ending).string();
+  if (isSheared(field.geometry))
+    log.note("The field is written as " + image
+             + ": NIfTI files cannot hold its grid, whose axes are not perpendicular.");
+  writeVectorImage<D>(image, field, true, context.threads);
   const std::string name = "DeformationFieldTransform";
   const Parameters none(std::make_shared<ParameterMap>(output.path), "", D, 1);
   TransformChain<D> chain;
@@ -266,6 +272,17 @@ void checkOutput(const TransformOutput<D>& output)
          "(UseDirectionCosines \"false\"): its points are not those of other programs, which follow the "
          "images' axes",
          "--format elastix");
+  const bool isNiftiField = !isLinear
+                            && (format == TransformFormat::ants || format == TransformFormat::fsl
+                                || format == TransformFormat::niftyreg || format == TransformFormat::greedy);
+  if (isNiftiField && isSheared(output.output))
+    fail(
+        path,
+        "the field of this program is a NIfTI file, which cannot hold a grid whose axes are not "
+        "perpendicular, "
+        "such as that of a CT with gantry tilt",
+        "--format elastix, itk or field (mha, mhd, nrrd, nhdr, h5), or a grid of an image with perpendicular "
+        "axes");
   switch (format) {
   case TransformFormat::elastix:
     return requireEnding(path, {".txt", ".toml"}, "elastix");
@@ -282,6 +299,7 @@ void checkOutput(const TransformOutput<D>& output)
       fail(path, "the ending says no format of images", "an ending such as .nii.gz");
     try {
       checkWritable(formatOf(path), D, PixelType::float32, D);
+      checkHoldsGrid(formatOf(path), output.output);
     } catch (const Error& error) {
       throw Error(ExitCode::usage, "--write " + path + ": " + error.what());
     }

@@ -44,7 +44,7 @@ void checkOutput(const TransformOutput<D>&);
 
 /// Writes a transform. Chains of linear transforms are written exactly, as one linear transform. Others:
 /// - elastix (.txt): exactly if the chain is one transform with parameters; else the file names a field of
-///   displacements beside it, <stem>.nii.gz.
+///   displacements beside it, <stem>.nii.gz, or .mha where its axes are not perpendicular.
 /// - itk: a composite of all transforms if ITK has each of them and they are composed; else of one field of
 ///   displacements in single precision (.h5 alone). .tfm and .h5.
 /// - field: T(x) - x in mm (LPS), D floats a voxel; any image format. As NIfTI, ITK, ANTs and greedy read it.

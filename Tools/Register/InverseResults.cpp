@@ -49,7 +49,8 @@ std::vector<std::string> namesOfInverse(const RegisterOptions& options, const st
 {
   if (!options.inverseToo)
     return {};
-  return {stemOf(options) + ".txt", stemOf(options) + ".nii.gz", inverseLabelsStem + ("." + resultFormat)};
+  return {stemOf(options) + ".txt", stemOf(options) + ".nii.gz", stemOf(options) + ".mha",
+          inverseLabelsStem + ("." + resultFormat)};
 }
 
 template <int D>

@@ -8,6 +8,7 @@
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Filters/ContentShift.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
+#include "Core/Image/ShearedGrid.h"
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Tools/Register/InverseResults.h"
@@ -86,24 +87,32 @@ void checkImageCounts(const StageComponents<D>& components, const Parameters& pa
   warnOfOneMask("-mMask", options.movingMasks.size(), options.moving.size(), log);
 }
 
+/// `inverseLabels`: the labels are carried to the grid of the moving image, in the same format.
 template <int D>
-void checkResultFormat(const Resampler<D>& resampler, const Parameters& parameters, RunLog& log)
+void checkResultFormat(const Resampler<D>& resampler, const Parameters& parameters,
+                       const InputHeaders& headers, bool inverseLabels, RunLog& log)
 {
   bool writes = resampler.writesFinalResult();
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
     writes =
         writes || resampler.writesResultAfterLevel(level) || resampler.writesResultAfterIterations(level);
-  if (!writes)
+  if (!writes && !inverseLabels)
     return;
-  resampler.warnOfPixelType();
   const ResultImageSettings& result = resampler.resultImage();
   const std::string where = parameters.where("ResultImageFormat");
+  const ImageGeometry<D> fixed = geometryOf<D>(headers.fixed.front());
   try {
+    if (inverseLabels)
+      checkHoldsGrid(result.format, geometryOf<D>(headers.moving.front()));
+    if (!writes)
+      return;
+    resampler.warnOfPixelType();
     checkWritable(result.format, D, result.pixelType);
+    checkHoldsGrid(result.format, fixed);
   } catch (const Error& error) {
     throw Error(ExitCode::usage, where + ": " + error.what());
   }
-  if (const std::string lost = geometryLostBy(result.format, D); !lost.empty())
+  if (const std::string lost = gridLostBy(result.format, fixed); !lost.empty())
     log.warning(where + ": this format does not keep the " + lost + " of the result image.");
 }
 
@@ -221,13 +230,14 @@ CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& opti
                                            parameters.withLabel("ResampleInterpolator0"),
                                            parameters.where("ResampleInterpolator"))
           ->interpolator);
-  checkResultFormat<D>(*stage.resampler, parameters, log);
+  const bool isLast = number + 1 == options.parameterFiles.size();
+  checkResultFormat<D>(*stage.resampler, parameters, headers,
+                       isLast && options.inverseToo && !options.fixedLabels.empty(), log);
   if (!options.outputFolder.empty())
     checkInputsStay<D>(inputs, options.outputFolder,
                        {"-p " + text.path, number, parameters.levelCount(), settings, *stage.resampler,
-                        number + 1 == options.parameterFiles.size()
-                            ? namesOfInverse(options, stage.resampler->resultImage().format)
-                            : std::vector<std::string>{}});
+                        isLast ? namesOfInverse(options, stage.resampler->resultImage().format)
+                               : std::vector<std::string>{}});
   return stage;
 }
 

@@ -5,6 +5,7 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"
+#include "Core/Image/ShearedGrid.h"
 
 namespace tessera {
 namespace {
@@ -25,10 +26,12 @@ void checkFormat(const ResultsAsked<D>& asked, RunLog& log)
       checkWritable(result.format, D, PixelType::float32);
     if (options.matrices)
       checkWritable(result.format, D, PixelType::float32, D * D);
+    if (options.field || options.determinants || options.matrices || !asked.tasks.empty())
+      checkHoldsGrid(result.format, asked.grid);
   } catch (const Error& error) {
     throw Error(ExitCode::usage, asked.parameters.where("ResultImageFormat") + ": " + error.what());
   }
-  if (const std::string lost = geometryLostBy(result.format, D); !lost.empty())
+  if (const std::string lost = gridLostBy(result.format, asked.grid); !lost.empty())
     log.warning(asked.parameters.where("ResultImageFormat") + ": this format does not keep the " + lost
                 + " of an image.");
 }

@@ -3,6 +3,7 @@
 #include "Core/Image/Files/ImageSource.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
+#include "Core/Image/ShearedGrid.h"
 
 #include <itkGDCMImageIO.h>
 
@@ -76,6 +77,11 @@ public:
   {
     if (!note_.empty())
       notes.push_back(note_);
+    if (header().dimension == 3 && isSheared(geometryOf<3>(header())))
+      notes.push_back(
+          header().path
+          + ": the slices are shifted against each other (gantry tilt), so the axes of the image are "
+            "not perpendicular");
     const auto lock = lockItkFiles();
     const std::size_t gridSlices = places_.back() + 1, sliceBytes = byteCount() / gridSlices;
     double largestMm = 0;

@@ -3,6 +3,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageStream.h"
 #include "Core/Image/Files/ImageWriter.h"
+#include "Core/Image/ShearedGrid.h"
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 
@@ -38,6 +39,7 @@ ImageFileSlabs<D>::ImageFileSlabs(const std::string& path, const ImageGeometry<D
     : type_(type), threads_(threads)
 {
   checkWritable(formatOf(path), D, type, components);
+  checkHoldsGrid(formatOf(path), geometry);
   if (!writes(path, geometry, components))
     throw Error(ExitCode::unwritableOutput,
                 path
@@ -91,6 +93,7 @@ void writeComponents(const std::string& path, const ImageGeometry<D>& geometry, 
     file.commit();
     return;
   }
+  checkHoldsGrid(formatOf(path), geometry);
   const ImageHeader header = headerOf(path, geometry, type, components);
   if (type == PixelType::float32) {
     writeVoxels(path, header, values.data(), compress, threads);
@@ -120,6 +123,7 @@ template <int D>
 void writeStoredImage(const std::string& path, const ImageGeometry<D>& geometry, PixelType type,
                       int components, std::span<const std::byte> voxels, bool compress, int threads)
 {
+  checkHoldsGrid(formatOf(path), geometry);
   writeVoxels(path, headerOf(path, geometry, type, components), voxels.data(), compress, threads);
 }
 

@@ -1,6 +1,8 @@
 #include "Core/Image/ItkTransformFiles/NiftiField.h"
 
+#include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Files/ImageStream.h"
+#include "Core/Image/ShearedGrid.h"
 
 #include <zlib.h>
 
@@ -46,6 +48,7 @@ void setMeaning(std::string& head, NiftiVectors meaning)
 void writeNiftiVectors(const std::string& path, const VectorImage<3>& image, NiftiVectors meaning,
                        int threads)
 {
+  checkHoldsGrid(formatOf(path), image.geometry);
   const ImageHeader header = headerOf(path, image.geometry, PixelType::float32, 3);
   ImageStream stream(path, header, true, threads, [&](std::string& head) { setMeaning(head, meaning); });
   stream.writeAll(reinterpret_cast<const std::byte*>(image.voxels.data()));

@@ -302,6 +302,19 @@ TEST_F(DicomFolder, ASliceWithoutAPlaceIsAnErrorThatNamesIt)
       << message;
 }
 
+TEST_F(DicomFolder, ATiltedGantryIsTold)
+{
+  for (int slice = 0; slice < 4; ++slice)
+    writeSlice(folder / (std::to_string(slice) + ".dcm"), 2.0 * slice, slice, "7",
+               {.zMm = 7.25 + 0.5 * slice});
+  const auto loaded = load();
+  EXPECT_NEAR(loaded.image.geometry.direction[2][2], 0.5 / std::hypot(2, 0.5), 1e-6);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes.front().find("the slices are shifted against each other (gantry tilt)")
+              != std::string::npos)
+      << notes.front();
+}
+
 TEST_F(DicomFolder, ASliceThatIsCutOffIsNotLeftOutAtTheEnd)
 {
   for (const int place : {0, 1, 2, 3})
