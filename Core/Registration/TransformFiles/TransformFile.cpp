@@ -4,6 +4,7 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/ImageHeader.h"
+#include "Core/Image/ShearedGrid.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Stage/StageComponents.h"
@@ -328,7 +329,7 @@ TransformFileContent<D> contentWithoutSettings(const std::string& path, const Im
                       "(TransformFileName \""
                     + path + "\").");
   ParameterMap settings(path);
-  settings.add({"ResultImageFormat", {"nii.gz"}, 0});
+  settings.add({"ResultImageFormat", {isSheared(*grid) ? "mha" : "nii.gz"}, 0});
   settings.add({"ResultImagePixelType", {"float"}, 0});
   TransformFileContent<D> content;
   content.output = *grid;

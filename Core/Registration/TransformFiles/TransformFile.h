@@ -57,7 +57,8 @@ struct TransformFileContent {
 /// wrong grammar, an unknown transform, counts that differ, a missing Size, and a cycle.
 ///
 /// With `grid` the output has this grid, and the file needs none: it may also be an ITK transform file. The
-/// results of that are .nii.gz files of floats, because it has no settings of resampling.
+/// results of that are .nii.gz files of floats (.mha where the axes of its grid are not perpendicular),
+/// because it has no settings of resampling.
 template <int D>
 TransformFileContent<D> readTransformFile(const std::string& path, const Registry&,
                                           const Parameters::Warn& warn,
