@@ -315,6 +315,14 @@ TEST_F(DicomFolder, ATiltedGantryIsTold)
       << notes.front();
 }
 
+TEST_F(DicomFolder, FilesThatMacOsPutsBesideOthersAreNoSlices)
+{
+  for (int slice = 0; slice < 3; ++slice)
+    writeSlice(folder / (std::to_string(slice) + ".dcm"), 2.0 * slice, slice, "7");
+  folder.write("._0.dcm", std::string("\x00\x05\x16\x07", 4) + std::string(200, '\0'));
+  EXPECT_EQ(load().image.geometry.size[2], 3u);
+}
+
 TEST_F(DicomFolder, ASliceThatIsCutOffIsNotLeftOutAtTheEnd)
 {
   for (const int place : {0, 1, 2, 3})
