@@ -123,6 +123,13 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
     io->ReadImageInformation();
     return io;
   } catch (const itk::ExceptionObject& exception) {
+    if (isKnownNifti && itkMessage(exception).find("orthonormal") != std::string::npos)
+      failToRead(
+          path,
+          "the axes of its sform are not perpendicular, and it has no qform: the NIfTI library takes no "
+          "such grid",
+          "a file whose axes are perpendicular: the image resampled in the program that made it, or the "
+          "original series, as mha or nrrd");
     failToRead(path, "the image's header cannot be read: " + itkMessage(exception),
                "a whole and valid header");
   }

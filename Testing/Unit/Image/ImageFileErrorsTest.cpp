@@ -91,6 +91,15 @@ TEST_F(ImageFileErrors, AxesOfANiftiThatAreNoNumbers)
           << offset;
 }
 
+TEST_F(ImageFileErrors, NiftiWithShearedSformAlone)
+{
+  nifti(284, 0.5F); // srow_x[1]
+  std::string bytes = folder.read("image.nii");
+  bytes[252] = 0; // qform_code
+  EXPECT_TRUE(complaint(folder.write("image.nii", bytes))
+                  .starts_with("the axes of its sform are not perpendicular, and it has no qform"));
+}
+
 TEST_F(ImageFileErrors, SingularDirection)
 {
   EXPECT_EQ(complaint(metaImage("TransformMatrix", "1 0 0 1 0 0 0 0 1")),
