@@ -228,8 +228,8 @@ MatrixFile fromCoordinates(const Context& context, const ZipReader& zip, const s
 /// Builds a matrix from the arrays of csr. SciPy allows rows that have a column twice; their values are
 /// added.
 template <class V>
-MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::string& path,
-                    const Places& places, const Array<V>& values)
+MatrixFile fromRows(const Context& context, const std::string& path, const Places& places,
+                    const Array<V>& values)
 {
   CsrMatrix<V> matrix;
   matrix.rows = places.rows;
@@ -256,7 +256,7 @@ MatrixFile readAs(const Context& context, const ZipReader& zip, const std::strin
 {
   if (places.format == "coo")
     return fromCoordinates<V>(context, zip, path, places, readValues<V>(zip, data));
-  MatrixFile read = fromRows<V>(context, zip, path, places, readValues<V>(zip, data));
+  MatrixFile read = fromRows<V>(context, path, places, readValues<V>(zip, data));
   if (places.format == "csr")
     return read;
   read.matrix = transposed(context, std::get<CsrMatrix<V>>(read.matrix));
