@@ -19,7 +19,7 @@ ImageGeometry<D> geometryInUse(ImageGeometry<D> inFile, bool usesDirectionCosine
   return inFile;
 }
 
-/// The same for a component, whose parameters say whether directions are used.
+/// Returns the grid on which a component takes `inFile`: its stage's UseDirectionCosines decides.
 template <int D>
 ImageGeometry<D> geometryInUse(ImageGeometry<D> inFile, const Parameters& parameters)
 {

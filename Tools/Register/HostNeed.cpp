@@ -102,8 +102,8 @@ public:
   }
 
 private:
-  /// What small arrays of earlier levels leave in the heap. Step sizes for random samples are estimated with
-  /// many of them.
+  /// Bytes of the heap that small arrays of earlier levels have taken and that stay with the process. The
+  /// estimation of step sizes for random samples makes many of them.
   double leftBehind() const
   {
     const auto draws = [](const auto& sampler) { return !sampler->givesLattice(); };

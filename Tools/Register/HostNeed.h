@@ -27,7 +27,8 @@ template <int D>
 HostNeed hostNeed(const Registry&, const RegisterOptions&, const std::vector<CheckedStage<D>>&,
                   const InputHeaders&, std::size_t pointPairs);
 
-/// The same for a command line. Throws the errors of reading headers and of checkStage.
+/// Reads the headers and parameter files of a command line, and returns the need of its run. Throws the
+/// errors of reading headers and of checkStage.
 HostNeed hostNeed(const Registry&, const RegisterOptions&);
 
 }

@@ -17,7 +17,7 @@
 #include "Tools/Register/StageLog.h"
 #include "Tools/Register/StageReporter.h"
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <future>

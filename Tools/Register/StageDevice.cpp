@@ -182,7 +182,7 @@ void logTime(const std::vector<StageWork>& works, const RegisterOptions& options
 
 namespace {
 
-/// What a stage does, in one line.
+/// Tells the log in one line which components a stage has and where it runs.
 template <int D>
 void logStage(const CheckedStage<D>& stage, RunLog& log)
 {
@@ -216,7 +216,7 @@ ImagePointer<D> coarseImage(const ImageGeometry<D>& fine)
   return std::make_shared<Image<D>>(Image<D>{coarse, std::vector<float>(coarse.voxelCount(), 0)});
 }
 
-/// A start that an error would end as soon as the run has begun.
+/// Warns if the images lie so far apart that the run would end with an error as soon as it has begun.
 template <int D>
 void warnOfFarImages(const CheckedStage<D>& stage, const StageInput<D>& input, RunLog& log)
 {

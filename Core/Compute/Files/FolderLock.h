@@ -7,8 +7,8 @@ namespace tessera {
 
 enum class LockKind { exclusive, shared };
 
-/// What came of a try to lock: nobody else has the lock now; somebody else has it; the file system has no
-/// locks.
+/// The outcome of lockDescriptor(). `busy`: another process has the lock. `unsupported`: the file system has
+/// no locks.
 enum class LockResult { locked, busy, unsupported };
 
 /// How long a lock may be waited for: a process that was killed holds its locks until its memory is freed.

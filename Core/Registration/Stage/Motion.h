@@ -18,7 +18,7 @@ template <int D>
 struct MotionMasks {
   MaskPointer<D> fixed, moving;
 };
-/// Those of the first pair of images, as they were given.
+/// Returns the masks of the first pair of images as they were given, which a level may erode.
 template <int D>
 MotionMasks<D> masksAsGiven(const StageInput<D>&);
 

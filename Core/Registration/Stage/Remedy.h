@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// What is known of a stage that ended because too few samples map into the moving image and its mask.
+/// The measurements of a stage that ended because too few samples map into the moving image and its mask.
 struct FewSamples {
   Motion asGiven; // by the masks as they were given
   Motion atLevel; // by those of the level, which may be eroded
