@@ -3,7 +3,7 @@
 #include "Components/Metrics/Shared/MeanOverSamples.h"
 #include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
-#include "Core/Registration/TermPreparation.h"
+#include "Core/Registration/TermMemory.h"
 #include "Core/Registration/Terms/TermOnImages.h"
 
 namespace tessera {
@@ -22,7 +22,7 @@ namespace tessera {
 /// difference and its gradient take the place of the moving image's intensity and gradient in
 /// ImageTermOnCuda, and the metric is their mean.
 template <int D>
-class SelfSimilarity final : public TermOnImages<D>, public TermTellsMemory, public TermTellsPreparation {
+class SelfSimilarity final : public TermOnImages<D>, public TermTellsMemory {
 public:
   explicit SelfSimilarity(const Parameters& parameters) : TermOnImages<D>(parameters) {}
 

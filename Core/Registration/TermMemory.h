@@ -29,6 +29,9 @@ class TermTellsMemory {
 public:
   /// Bytes of the host's memory that the term takes at a level on the CPU, beside the level's images.
   virtual double hostBytes(const TermExtent&) const = 0;
+  /// Bytes of the host's memory while a level on the CPU is prepared, beside the level's images, for a term
+  /// that takes more then than it holds afterwards.
+  virtual double hostBytesWhilePrepared(const TermExtent&) const { return 0; }
 
 protected:
   ~TermTellsMemory() = default;

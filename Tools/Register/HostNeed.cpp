@@ -1,7 +1,7 @@
 #include "Tools/Register/HostNeed.h"
 
 #include "Core/Registration/Stage/StageMemory.h"
-#include "Core/Registration/TermPreparation.h"
+#include "Core/Registration/TermMemory.h"
 #include "Tools/Common/ResamplingWork.h"
 #include "Tools/Register/OutputNames.h"
 
@@ -76,10 +76,12 @@ public:
     for (std::size_t t = 0; t < components_.terms.size(); ++t) {
       const TermExtent extent = extentOf(t, level);
       const CostTerm<D>& term = *components_.terms[t];
-      const auto* const own = dynamic_cast<const TermTellsMemory*>(&term);
-      held += own ? own->hostBytes(extent) : stripeBytes(extent.positions, extent.parameters);
-      if (const auto* const tells = dynamic_cast<const TermTellsPreparation*>(&term))
-        prepared = std::max(prepared, tells->hostBytesWhilePrepared(extent));
+      if (const auto* const own = dynamic_cast<const TermTellsMemory*>(&term)) {
+        held += own->hostBytes(extent);
+        prepared = std::max(prepared, own->hostBytesWhilePrepared(extent));
+      } else {
+        held += stripeBytes(extent.positions, extent.parameters);
+      }
     }
     const ImagesOfLevel<D> images = imagesOf(level);
     const double before = level > 0 ? imagesOf(level - 1).bytes : 0; // samplers hold them meanwhile
