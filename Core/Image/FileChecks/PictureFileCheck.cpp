@@ -217,17 +217,19 @@ void checkPictureFile(const std::string& path)
   const bool isJpeg = firstTwo == 0xffd8, isBitmap = firstTwo == 0x424d && hasEnding(path, ".bmp");
   const bool isDicom = file.at(128, 4, true) == 0x4449434d;
   const bool isPng = start == 0x89504e47;
-  const bool isWhole =
-      isDicom    ? DicomElements(file, path).holdPixels() // first: some DICOM files begin as a TIFF as well
-      : isTiff   ? TiffFile(path).isWhole()
-      : isJpeg   ? jpegIsWhole(path)
-      : isPng    ? pngIsWhole(file, path)
-      : isBitmap ? file.fileBytes() >= bitmapBytes(file)
-                 : true;
+  std::optional<TiffFile> tiff;
+  if (isTiff && !isDicom) // some DICOM files begin as a TIFF as well
+    tiff.emplace(path);
+  const bool isWhole = isDicom    ? DicomElements(file, path).holdPixels()
+                       : tiff     ? tiff->isWhole()
+                       : isJpeg   ? jpegIsWhole(path)
+                       : isPng    ? pngIsWhole(file, path)
+                       : isBitmap ? file.fileBytes() >= bitmapBytes(file)
+                                  : true;
   if (!isWhole)
     failToRead(path, damagedPicture, wholeFile);
-  if (isTiff && !isDicom)
-    refuseMisreadTiff(path);
+  if (tiff)
+    refuseMisreadTiff(*tiff, path);
   if (isBitmap && !isDicom)
     refuseMisreadBitmap(file, path);
 }

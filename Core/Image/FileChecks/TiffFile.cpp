@@ -271,18 +271,16 @@ bool TiffFile::holdsPixels(const TiffPicture& picture)
   return true;
 }
 
-void refuseMisreadTiff(const std::string& path)
+void refuseMisreadTiff(const TiffFile& file, const std::string& path)
 {
-  const TiffFile file(path);
   const std::vector<TiffPicture>& pictures = file.pictures();
   const auto misread = std::ranges::find_if(pictures, isMisread);
-  if (misread != pictures.end() && !tiffPixels(path))
+  if (misread != pictures.end() && !tiffPixels(file))
     failAsMisread(path, *misread);
 }
 
-std::optional<TiffPixels> tiffPixels(const std::string& path)
+std::optional<TiffPixels> tiffPixels(const TiffFile& file)
 {
-  const TiffFile file(path);
   const std::vector<TiffPicture>& pictures = file.pictures();
   if (!file.isWhole() || pictures.empty())
     return std::nullopt;
@@ -294,9 +292,8 @@ std::optional<TiffPixels> tiffPixels(const std::string& path)
   return TiffPixels{*typeOf(first), first.width, first.height, pictures.size()};
 }
 
-void readTiffPixels(const std::string& path, std::byte* pixels)
+void readTiffPixels(TiffFile& file, const std::string& path, std::byte* pixels)
 {
-  TiffFile file(path);
   withPixelType(*typeOf(file.pictures().front()), [&]<class T>(std::type_identity<T>) {
     PixelReader<T> reader(path, file);
     T* to = reinterpret_cast<T*>(pixels);

@@ -63,8 +63,8 @@ private:
 };
 
 /// Throws Error(unreadableInput) for pixels that ITK 5.2 reads as others and that readTiffPixels() cannot
-/// read.
-void refuseMisreadTiff(const std::string& path);
+/// read. `path` is that of the file.
+void refuseMisreadTiff(const TiffFile&, const std::string& path);
 
 /// The pixels of a TIFF file that readTiffPixels() has to read, because ITK 5.2 reads them as others.
 struct TiffPixels {
@@ -73,10 +73,10 @@ struct TiffPixels {
 };
 
 /// Nothing if ITK has to read them.
-std::optional<TiffPixels> tiffPixels(const std::string& path);
+std::optional<TiffPixels> tiffPixels(const TiffFile&);
 
 /// Reads all slices, x fastest: grey pixels in strips or tiles that are not compressed or deflated. Throws
 /// Error(unreadableInput).
-void readTiffPixels(const std::string& path, std::byte* pixels);
+void readTiffPixels(TiffFile&, const std::string& path, std::byte* pixels);
 
 }

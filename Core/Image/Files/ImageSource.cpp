@@ -299,7 +299,10 @@ private:
 /// A TIFF file whose pixels ITK would read as others.
 class TiffSource final : public ImageSource {
 public:
-  explicit TiffSource(ImageHeader header) : ImageSource(std::move(header)) {}
+  TiffSource(ImageHeader header, std::unique_ptr<TiffFile> file)
+      : ImageSource(std::move(header)), file_(std::move(file))
+  {
+  }
 
   using ImageSource::read;
 
@@ -307,12 +310,16 @@ public:
   {
     if (const std::string note = noteOnJpegSpacing(header()); !note.empty())
       notes.push_back(note);
-    readTiffPixels(header().path, buffer);
+    readTiffPixels(*file_, header().path, buffer);
   }
+
+private:
+  std::unique_ptr<TiffFile> file_;
 };
 
 /// `header` is ITK's, of which the geometry is right.
-std::unique_ptr<ImageSource> openTiff(ImageHeader header, const TiffPixels& pixels)
+std::unique_ptr<ImageSource> openTiff(ImageHeader header, std::unique_ptr<TiffFile> file,
+                                      const TiffPixels& pixels)
 {
   const std::uint64_t slices = header.dimension == 3 ? header.size[2] : 1;
   if (header.dimension > 3 || header.size[0] != pixels.width || header.size[1] != pixels.height
@@ -321,16 +328,18 @@ std::unique_ptr<ImageSource> openTiff(ImageHeader header, const TiffPixels& pixe
   header.components = 1;
   header.meaning = PixelMeaning::scalar;
   header.componentType = header.typeInFile = pixels.type;
-  return std::make_unique<TiffSource>(std::move(header));
+  return std::make_unique<TiffSource>(std::move(header), std::move(file));
 }
 
 std::unique_ptr<ImageSource> openFile(const std::string& path)
 {
   auto place = std::make_unique<OwnFolder>(path);
   const itk::ImageIOBase::Pointer io = openItk(path, place->path());
-  if (dynamic_cast<const itk::TIFFImageIO*>(io.GetPointer()))
-    if (const std::optional<TiffPixels> pixels = tiffPixels(path))
-      return openTiff(withGivenSpacing(headerFromItk(*io, path), *io), *pixels);
+  if (dynamic_cast<const itk::TIFFImageIO*>(io.GetPointer())) {
+    auto tiff = std::make_unique<TiffFile>(path);
+    if (const std::optional<TiffPixels> pixels = tiffPixels(*tiff))
+      return openTiff(withGivenSpacing(headerFromItk(*io, path), *io), std::move(tiff), *pixels);
+  }
   const std::optional<VoxelPlace> voxels = placeOfVoxels(*io, path);
   ImageHeader header = withGivenSpacing(headerOf(*io, path, voxels), *io);
   const std::uint64_t values = static_cast<std::uint64_t>(extentCount(header.size)) * header.components;
