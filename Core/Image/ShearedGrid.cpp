@@ -7,15 +7,6 @@
 #include <cmath>
 
 namespace tessera {
-namespace {
-
-/// Whether files of this format hold perpendicular axes alone: NIfTI and Analyze.
-bool needsPerpendicularAxes(const std::string& format)
-{
-  return format == "nii" || format == "nii.gz" || format == "hdr" || format == "img";
-}
-
-}
 
 template <int D>
 bool isSheared(const ImageGeometry<D>& geometry)
@@ -38,7 +29,7 @@ bool isSheared(const ImageGeometry<D>& geometry)
 template <int D>
 void checkHoldsGrid(const std::string& format, const ImageGeometry<D>& geometry)
 {
-  if (needsPerpendicularAxes(format) && isSheared(geometry))
+  if (holdsOnlyPerpendicularAxes(format) && isSheared(geometry))
     throw Error(
         ExitCode::unwritableOutput,
         "image format \"" + format

@@ -26,36 +26,43 @@ constexpr unsigned bits(std::initializer_list<PixelType> types)
 
 constexpr unsigned everyType = 0x3ff;
 
+enum class Compression { never, ifAsked, always };
+
 struct Format {
   const char* extension;
   bool planes, volumes; // dimension 2, dimension 3
   bool vectors;         // more than one component
   unsigned types;
   const char* lost; // part of the geometry that the format does not store
+  Compression compression = Compression::ifAsked;
+  bool onlyPerpendicular = false; // axes that are not perpendicular are stored as others
 };
 
 // The voxels that ITK 5.2 writes and reads back unchanged, for each format.
 constexpr Format formats[] = {
     {"mhd", true, true, true, everyType, ""},
     {"mha", true, true, true, everyType, ""},
-    {"nii", true, true, true, everyType, ""},
-    {"nii.gz", true, true, true, everyType, ""},
-    {"hdr", true, true, true, everyType, ""},
-    {"img", true, true, true, everyType, ""},
+    {"nii", true, true, true, everyType, "", Compression::never, true},
+    {"nii.gz", true, true, true, everyType, "", Compression::always, true},
+    {"hdr", true, true, true, everyType, "", Compression::never, true},
+    {"img", true, true, true, everyType, "", Compression::never, true},
     {"nrrd", true, true, true, everyType, ""},
     {"nhdr", true, true, true, everyType, ""},
     {"vtk", true, true, true, everyType, "direction"},
-    {"gipl", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction"},
-    {"gipl.gz", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction"},
+    {"gipl", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction",
+     Compression::never},
+    {"gipl.gz", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction",
+     Compression::always},
     {"tif", true, true, true, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
     {"tiff", true, true, true, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
-    {"png", true, false, false, bits({uint8, uint16}), "origin and direction"},
-    {"jpg", true, false, false, bit(uint8), "origin and direction"},
-    {"jpeg", true, false, false, bit(uint8), "origin and direction"},
-    {"bmp", true, false, false, bit(uint8), "origin and direction"},
+    {"png", true, false, false, bits({uint8, uint16}), "origin and direction", Compression::always},
+    {"jpg", true, false, false, bit(uint8), "origin and direction", Compression::always},
+    {"jpeg", true, false, false, bit(uint8), "origin and direction", Compression::always},
+    {"bmp", true, false, false, bit(uint8), "origin and direction", Compression::never},
     {"h5", true, true, true, everyType, ""},
     {"hdf5", true, true, true, everyType, ""},
-    {"dcm", true, true, false, bits({uint8, int16, uint16}), ""}, // a plane as a volume of one slice
+    // A plane is written as a volume of one slice.
+    {"dcm", true, true, false, bits({uint8, int16, uint16}), "", Compression::always},
 };
 
 const Format* find(const std::string& extension)
@@ -135,11 +142,16 @@ void checkWritable(const std::string& format, int dimension, PixelType type, int
 
 bool formatCompresses(const std::string& format, bool asked)
 {
-  const auto isOneOf = [&](std::initializer_list<const char*> names) {
-    return std::ranges::find(names, format) != names.end();
-  };
-  return isOneOf({"nii.gz", "gipl.gz", "png", "jpg", "jpeg", "dcm"})
-         || (asked && !isOneOf({"nii", "hdr", "img", "gipl", "bmp"}));
+  const Format* known = find(format);
+  return known
+         && (known->compression == Compression::always
+             || (asked && known->compression == Compression::ifAsked));
+}
+
+bool holdsOnlyPerpendicularAxes(const std::string& format)
+{
+  const Format* known = find(format);
+  return known && known->onlyPerpendicular;
 }
 
 bool formatHolds(const std::string& format, PixelType type)

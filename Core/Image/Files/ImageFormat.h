@@ -28,6 +28,9 @@ bool formatHolds(const std::string& format, PixelType type);
 /// Whether files of this format are smaller than their voxels: always, or if the user asks for compression.
 bool formatCompresses(const std::string& format, bool asked);
 
+/// Whether a file of this format puts the voxels of a grid with other axes elsewhere.
+bool holdsOnlyPerpendicularAxes(const std::string& format);
+
 /// Text for a warning: the part of an image's geometry that the format does not store, such as "origin and
 /// direction". Empty if it stores all.
 std::string geometryLostBy(const std::string& format, int dimension);
