@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Image/ImageGeometry.h"
+#include "Core/Image/Files/ImageHeader.h"
 #include "Core/Parameters/Parameters.h"
 
 namespace tessera {
@@ -14,9 +14,7 @@ const Parameter<bool>& useDirectionCosines();
 template <int D>
 ImageGeometry<D> geometryInUse(ImageGeometry<D> inFile, bool usesDirectionCosines)
 {
-  if (!usesDirectionCosines)
-    inFile.direction = identityMatrix<D>();
-  return inFile;
+  return usesDirectionCosines ? inFile : withIdentityDirection<D>(inFile);
 }
 
 /// Returns the grid on which a component takes `inFile`: its stage's UseDirectionCosines decides.

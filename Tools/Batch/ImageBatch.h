@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/Voxels/PixelType.h"
+#include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Resampler.h"
 #include "Tools/Batch/ImageTask.h"
 #include "Tools/Common/RunLog.h"
@@ -38,7 +39,7 @@ struct ImageBatch {
   /// The grid of a moving image as the resampler sees it.
   ImageGeometry<D> placed(const ImageGeometry<D>& inFile) const
   {
-    return useDirectionCosines ? inFile : withIdentityDirection<D>(inFile);
+    return geometryInUse<D>(inFile, useDirectionCosines);
   }
   /// The file of the task's result.
   std::string pathOf(const ImageTask& task) const

@@ -3,6 +3,7 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
+#include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/InverseRun.h"
@@ -71,7 +72,7 @@ PreparedTransform<D> prepareTransform(const Registry& registry, const TransformO
   const auto warn = [&log](const std::string& line) { log.warning(line); };
   Context cpu{Device{}, options.threads};
   auto [file, moving] = readTransforms<D>(cpu, registry, options, log);
-  ImageGeometry<D> lattice = file.useDirectionCosines ? file.output : withIdentityDirection<D>(file.output);
+  ImageGeometry<D> lattice = geometryInUse<D>(file.output, file.useDirectionCosines);
   const auto chainOfFile = file.chain;
   if (options.inverse && needsGrid(options))
     file.chain = withContext("--inverse", [&] {

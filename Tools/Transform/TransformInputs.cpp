@@ -7,6 +7,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Registration/Chain/JoinedChain.h"
+#include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Samples/Samples.h"
 #include "Core/Registration/TransformFiles/FieldsOfPrograms.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
@@ -250,7 +251,7 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
     if (options.inverseOf.contains(i + 1))
       content.chain = withContext("--inverse-of " + std::to_string(i + 1), [&] {
         return inverseOfOne<D>(cpu, registry, options, content.chain, chain,
-                               content.useDirectionCosines ? output : withIdentityDirection<D>(output));
+                               geometryInUse<D>(output, content.useDirectionCosines));
       });
     chain = joinedChain<D>(chain, content.chain, registry);
     inputs.file = std::move(content);

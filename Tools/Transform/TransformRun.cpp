@@ -6,6 +6,7 @@
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Batch/ImageBatch.h"
 #include "Tools/Common/InverseRun.h"
@@ -73,8 +74,7 @@ std::optional<ImageGeometry<D>> movingGrid(PreparedTransform<D>& run)
   if (tasks.size() != 1)
     return std::nullopt;
   return withContext(tasks.front().option, [&] {
-    const ImageGeometry<D> grid = geometryOf<D>(headerOf(tasks.front()));
-    return run.file.useDirectionCosines ? grid : withIdentityDirection<D>(grid);
+    return geometryInUse<D>(geometryOf<D>(headerOf(tasks.front())), run.file.useDirectionCosines);
   });
 }
 
@@ -89,9 +89,9 @@ void mapPoints(PreparedTransform<D>& run)
         run.context, {run.chainOfFile, nullptr, &run.lattice, &run.lattice, moving ? &*moving : nullptr},
         options.points, run.folder, run.log);
   }
-  const std::optional<ImageGeometry<D>> fixed = run.file.fixed && !run.file.useDirectionCosines
-                                                    ? withIdentityDirection<D>(*run.file.fixed)
-                                                    : run.file.fixed;
+  std::optional<ImageGeometry<D>> fixed = run.file.fixed;
+  if (fixed)
+    fixed = geometryInUse<D>(*fixed, run.file.useDirectionCosines);
   transformPoints<D>(run.context,
                      {run.chainOfFile, &run.registry, options.grid.empty() ? nullptr : &run.lattice,
                       fixed ? &*fixed : nullptr, nullptr},
