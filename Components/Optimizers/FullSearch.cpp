@@ -6,6 +6,7 @@
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/Terms/ValidSampleRule.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,12 +40,8 @@ double withRemedyOfSearch(const Evaluate& evaluate, const std::string& space, co
 {
   try {
     return evaluate();
-  } catch (const Error& error) {
-    const std::string text = error.what();
-    const std::size_t usual = text.find(". Usual remedies");
-    if (text.find("map outside moving image buffer") == std::string::npos || usual == std::string::npos)
-      throw;
-    throw Error(error.code(), text.substr(0, usual) + ". The search is at " + place()
+  } catch (const TooFewValidSamples& error) {
+    throw Error(error.code(), error.finding() + "The search is at " + place()
                                   + ". Remedy: narrower ranges in (" + space + " ...).");
   }
 }

@@ -173,22 +173,18 @@ OptimizerReport withRemedy(const Stage<D>& stage, const MotionMasks<D>& masksOfL
 {
   try {
     return minimize();
-  } catch (const Error& error) {
-    const std::string text = error.what();
-    const std::size_t usual = text.find(". Usual remedies");
-    if (text.find("map outside moving image buffer") == std::string::npos || usual == std::string::npos)
-      throw;
+  } catch (const TooFewValidSamples& error) {
     const auto motion = [&](const MotionMasks<D>& masks) {
       return motionBetween<D>(stage.input, masks, startChain(stage), cost.lastChain());
     };
     FewSamples few{.asGiven = motion(masksAsGiven(stage.input)),
                    .atLevel = motion(masksOfLevel),
                    .diagonalOfFixedMm = diagonalMm<D>(stage.input.fixed.front()->geometry),
-                   .anyIsValid = text.find(": 0 of ") == std::string::npos,
+                   .anyIsValid = error.anyIsValid(),
                    .canCentre = !stage.chain.initial && stage.chain.transform->linear()};
     if (const std::string inVoxels = "FinalGridSpacingInVoxels"; stage.parameters.has(inVoxels))
       few.gridSpacing = inVoxels;
-    throw Error(error.code(), text.substr(0, usual + 2) + remedyFor(few) + ".");
+    throw Error(error.code(), error.finding() + remedyFor(few) + ".");
   }
 }
 

@@ -32,7 +32,7 @@ const Parameter<double>& convergenceThreshold()
   return parameter;
 }
 
-std::string shortText(double value)
+std::string twoDigits(double value)
 {
   char text[32];
   std::snprintf(text, sizeof text, "%.2g", value);
@@ -132,12 +132,12 @@ std::string Convergence::stopCondition() const
 {
   const std::string start = "Converged: the last " + std::to_string(lineLength_) + " iterations gained ";
   if (lineLength_ > window_)
-    return start + "nothing that exceeds the noise of the samples (" + shortText(line_.gain()) + " +- "
-           + shortText(line_.standardError) + ").";
+    return start + "nothing that exceeds the noise of the samples (" + twoDigits(line_.gain()) + " +- "
+           + twoDigits(line_.standardError) + ").";
   if (line_.gain() <= rounding * std::abs(line_.end))
     return start + "nothing.";
-  return start + shortText(100 * line_.gain() / gainOfLevel_) + " % of what the level gained ("
-         + shortText(line_.gain()) + " of " + shortText(gainOfLevel_) + ").";
+  return start + twoDigits(100 * line_.gain() / gainOfLevel_) + " % of what the level gained ("
+         + twoDigits(line_.gain()) + " of " + twoDigits(gainOfLevel_) + ").";
 }
 
 }

@@ -1,7 +1,5 @@
 #include "Core/Registration/Terms/ValidSampleRule.h"
 
-#include "Core/Compute/Error.h"
-
 namespace tessera {
 namespace {
 
@@ -49,11 +47,12 @@ void ValidSampleRule::check(std::size_t level, std::size_t valid, std::size_t as
   if (valid > 0 && static_cast<double>(valid) >= requiredRatio_[level] * static_cast<double>(asked))
     return;
   const std::string found = std::to_string(valid), all = std::to_string(asked);
-  throw Error(ExitCode::registrationFailed,
-              where + found + " of " + all + " samples lie inside the moving image and its mask: "
-                  + "Too many samples map outside moving image buffer: " + found + " / " + all
-                  + ". Usual remedies: a better start (AutomaticTransformInitialization or -t0), a mask or "
-                    "RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).");
+  throw TooFewValidSamples(
+      where + found + " of " + all + " samples lie inside the moving image and its mask: "
+          + "Too many samples map outside moving image buffer: " + found + " / " + all + ". ",
+      "Usual remedies: a better start (AutomaticTransformInitialization or -t0), a mask or "
+      "RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).",
+      valid > 0);
 }
 
 TermValue ValidSampleRule::checked(std::size_t level, const TermValue& value) const

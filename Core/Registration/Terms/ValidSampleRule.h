@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Error.h"
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/CostTerm.h"
 
@@ -9,14 +10,37 @@
 
 namespace tessera {
 
+/// Too few of the samples of a level are valid. The message is the finding, followed by the usual remedies: a
+/// caller who knows more replaces them.
+class TooFewValidSamples : public Error {
+public:
+  TooFewValidSamples(const std::string& finding, const std::string& usualRemedies, bool anyIsValid)
+      : Error(ExitCode::registrationFailed, finding + usualRemedies), remediesSize_(usualRemedies.size()),
+        anyIsValid_(anyIsValid)
+  {
+  }
+
+  /// The message without the usual remedies.
+  std::string finding() const
+  {
+    const std::string message = what();
+    return message.substr(0, message.size() - remediesSize_);
+  }
+  bool anyIsValid() const { return anyIsValid_; }
+
+private:
+  std::size_t remediesSize_;
+  bool anyIsValid_;
+};
+
 /// The rule by which a term ends the registration because too few of its samples are valid.
 class ValidSampleRule {
 public:
   /// Reads CheckNumberOfSamples and RequiredRatioOfValidSamples of every level.
   explicit ValidSampleRule(const Parameters&);
 
-  /// Throws Error(registrationFailed) if no sample was asked for or is valid, or if the valid share is below
-  /// the required one.
+  /// Throws TooFewValidSamples if none is valid or the valid share is below the required one, and
+  /// Error(registrationFailed) if no sample was asked for.
   void check(std::size_t level, std::size_t valid, std::size_t asked) const;
   /// Returns the value after check() of its samples.
   TermValue checked(std::size_t level, const TermValue&) const;
