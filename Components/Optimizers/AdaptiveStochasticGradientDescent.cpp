@@ -24,8 +24,8 @@ Parameter<double> maximumStepLengthRow()
 {
   return realAtLeastZero("MaximumStepLength", std::numeric_limits<double>::quiet_NaN(), "mm",
                          "largest displacement of a point in one step; MaximumStepLengthRatio times the mean "
-                         "in-plane spacing of both "
-                         "images if not given");
+                         "in-plane spacing of both images if not given. With TransformFoldingPenalty no "
+                         "parameter changes by more");
 }
 
 Parameter<bool> flag(const char* parameter, bool defaultValue, const char* meaning)
@@ -233,7 +233,7 @@ EstimatedSteps AdaptiveStochasticGradientDescent::stepSizes(const Level& level, 
                     + " parameters of the transform",
                 "a wider grid spacing, or another optimizer");
   StepSizeSettings settings = level.estimation;
-  settings.maximumStepMm = level.maximumStepMm.value_or(level.maximumStepRatio * cost.meanInPlaneSpacingMm());
+  settings.maximumStepMm = level.maximumStep(cost);
   if (settings.jacobianMeasurements == 0)
     settings.jacobianMeasurements = std::max<std::size_t>(1000, cost.parameterCount());
   return estimateStepSizes(cost, settings, position, vectors_);
@@ -265,6 +265,9 @@ std::size_t AdaptiveStochasticGradientDescent::gridSamplesOfLevel(std::size_t le
 ///     gamma_k = a / (A + t_k + 1)^alpha                   the step size
 ///     y_(k+1) = y_k - gamma_k g_k
 ///     t_(k+1) = max(0, t_k + f(-g_k . g_(k-1)))           for k > 0; t_1 = t_0
+///
+/// If a term of the cost is steep, no element of y changes by more than MaximumStepLength: where gradients
+/// are much larger than those that gave a, steps would grow from one to the next.
 ///
 /// f is a sigmoid with f(0) = 0: time goes back, and steps grow, while two gradients point the same way.
 /// Without UseAdaptiveStepSizes t grows by (max f + min f) / 2 in each iteration. With UseConstantStep
@@ -300,7 +303,10 @@ OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, 
     const double gradientNorm = std::sqrt(squaredNorm);
     requireFinite(name, level, k, report.value, gradientNorm);
     const double stepSize = gain.at(settings.constantStep ? 0 : time);
-    axpy(context, -stepSize, gradient.span(), position.span());
+    if (cost.isSteep())
+      addBounded(context, -stepSize, gradient.span(), settings.maximumStep(cost), position.span());
+    else
+      axpy(context, -stepSize, gradient.span(), position.span());
     ++report.iterations;
     sink({k, report.value, {time, stepSize, gradientNorm}, {}}, position.span());
     if ((report.wasStopped = cost.isStopAsked()))

@@ -34,6 +34,10 @@ private:
     /// MaximumStepLength if given; otherwise the largest step is maximumStepRatio times the images' spacing.
     std::optional<double> maximumStepMm;
     double maximumStepRatio = 1;
+    double maximumStep(const CostFunction& cost) const
+    {
+      return maximumStepMm.value_or(maximumStepRatio * cost.meanInPlaneSpacingMm());
+    }
   };
 
   static Level readLevel(const Parameters&, std::size_t level);

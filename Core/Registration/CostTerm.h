@@ -92,6 +92,9 @@ public:
   virtual bool needsSampler() const = 0;
   /// Whether its samples must be a lattice: those of a sampler with givesLattice().
   virtual bool needsLattice() const { return false; }
+  /// Whether its gradient is far larger at some transforms than at those nearby. Step sizes that were
+  /// estimated elsewhere do not fit there, so that optimizers without a line search bound their steps.
+  virtual bool isSteep() const { return false; }
   /// Whether TermLevel::points must be given.
   virtual bool needsPoints() const { return false; }
   /// The columns that it adds to the iteration table, under the names that elastix gives them.

@@ -35,6 +35,8 @@ public:
   /// True if NewSamplesEveryIteration is set for the level and a sampler is random.
   virtual bool samplesAreRandom() const = 0;
   virtual bool newSamplesEveryIteration() const = 0;
+  /// Whether a term is steep (CostTerm::isSteep).
+  virtual bool isSteep() const { return false; }
   /// Switches UseRandomSampleRegion of all samplers on or off. It is off while step sizes are estimated.
   /// Returns whether it was on.
   virtual bool setRandomRegion(bool on) = 0;

@@ -73,6 +73,17 @@ void axpy(const Context& context, double factor, std::span<const double> x, std:
   });
 }
 
+void addBounded(const Context& context, double factor, std::span<const double> x, double bound,
+                std::span<double> y)
+{
+  if (context.onCuda())
+    return oncuda::addBounded(context, factor, x, bound, y);
+  forEachRange(forSize(context, x.size()), x.size(), chunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      y[i] += std::clamp(factor * x[i], -bound, bound);
+  });
+}
+
 void scaleInto(const Context& context, double factor, std::span<const double> x, std::span<double> y)
 {
   if (context.onCuda())

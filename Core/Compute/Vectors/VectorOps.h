@@ -18,6 +18,8 @@ std::array<double, 2> dots(const Context&, std::span<const double> a, std::span<
 double largestMagnitude(const Context&, std::span<const double> a);
 /// y += factor * x
 void axpy(const Context&, double factor, std::span<const double> x, std::span<double> y);
+/// y += factor * x, where no element of y changes by more than `bound`.
+void addBounded(const Context&, double factor, std::span<const double> x, double bound, std::span<double> y);
 /// y = factor * x
 void scaleInto(const Context&, double factor, std::span<const double> x, std::span<double> y);
 /// y_i = a_i b_i

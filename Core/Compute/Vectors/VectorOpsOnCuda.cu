@@ -160,6 +160,14 @@ void combine(const Context& context, double a, std::span<const double> x, double
     launch(context, y, [=] __device__(std::size_t i) { return b * before[i] + a * from[i]; });
 }
 
+void addBounded(const Context& context, double factor, std::span<const double> x, double bound,
+                std::span<double> y)
+{
+  const double *from = x.data(), *before = y.data();
+  launch(context, y,
+         [=] __device__(std::size_t i) { return before[i] + fmin(fmax(factor * from[i], -bound), bound); });
+}
+
 void multiplyInto(const Context& context, std::span<const double> a, std::span<const double> b,
                   std::span<double> y)
 {

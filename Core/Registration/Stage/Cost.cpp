@@ -260,6 +260,12 @@ bool Cost<D>::samplesAreRandom() const
 }
 
 template <int D>
+bool Cost<D>::isSteep() const
+{
+  return std::ranges::any_of(level_.parts, [](const auto& part) { return part.term->isSteep(); });
+}
+
+template <int D>
 bool Cost<D>::setRandomRegion(bool on)
 {
   bool was = false;

@@ -58,6 +58,7 @@ public:
   double evaluate(std::span<const double> position, std::span<double> gradient) override;
   void drawSamples(std::uint32_t iteration, std::uint32_t attempt) override;
   bool samplesAreRandom() const override;
+  bool isSteep() const override;
   bool newSamplesEveryIteration() const override { return level_.newSamplesEveryIteration; }
   bool setRandomRegion(bool on) override;
   double meanInPlaneSpacingMm() const override { return level_.meanInPlaneSpacingMm; }

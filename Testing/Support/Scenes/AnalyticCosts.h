@@ -24,7 +24,7 @@ public:
 
   Context processor;
   std::vector<double> inverseRoots; // 1 / sqrt(scale)
-  bool newSamples = false, random = false, randomRegion = false;
+  bool newSamples = false, random = false, randomRegion = false, steep = false;
   std::vector<double> noise;  // added to the sampler's gradients, with the sign of the draw; empty: none
   std::set<DrawKey> badDraws; // draws whose samples map outside
   double spacingMm = 1;
@@ -59,6 +59,7 @@ public:
     draws.push_back(current_);
   }
   bool samplesAreRandom() const override { return random; }
+  bool isSteep() const override { return steep; }
   bool newSamplesEveryIteration() const override { return newSamples; }
   bool setRandomRegion(bool on) override
   {

@@ -37,6 +37,7 @@ TEST(VectorOpsOnCudaTest, ElementwiseOperationsGiveTheCpusBits)
       EXPECT_EQ(cpu, cuda) << name << ", " << count;
     };
     expectSame("axpy", [](const Context& c, auto a, auto, auto y) { axpy(c, -0.3, a, y); });
+    expectSame("addBounded", [](const Context& c, auto a, auto, auto y) { addBounded(c, -0.3, a, 0.1, y); });
     expectSame("scaleInto", [](const Context& c, auto a, auto, auto y) { scaleInto(c, 1.7, a, y); });
     expectSame("multiplyInto", [](const Context& c, auto a, auto b, auto y) { multiplyInto(c, a, b, y); });
     expectSame("divideInto", [](const Context& c, auto a, auto b, auto y) { divideInto(c, a, b, y); });

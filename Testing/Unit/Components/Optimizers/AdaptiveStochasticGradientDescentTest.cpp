@@ -102,6 +102,23 @@ TEST(AdaptiveStochasticGradientDescent, KeepsAConstantStepIfAsked)
   EXPECT_EQ(run.rows[2].columns[1], 0.5);
 }
 
+TEST(AdaptiveStochasticGradientDescent, BoundsTheStepsOfASteepCostToMaximumStepLength)
+{
+  for (const std::string given : {"(MaximumStepLength 0.5)", "(MaximumStepLengthRatio 0.25)"}) {
+    AdaptiveStochasticGradientDescent descent(parametersOf(manual + given));
+    AnalyticCost cost(3, linear({2, -3000, 0.2}));
+    cost.spacingMm = 2;
+    EXPECT_NEAR(runOptimizer(descent, cost, {0, 0, 0}).positions[0][1], 1500, 1e-9) << given;
+
+    cost.steep = true;
+    const OptimizerRun run = runOptimizer(descent, cost, {0, 0, 0});
+
+    EXPECT_EQ(run.positions[0], (std::vector<double>{-0.5, 0.5, -0.1})) << given; // gradients times 1 / 2
+    for (std::size_t k = 1; k < run.positions.size(); ++k)
+      EXPECT_NEAR(run.positions[k][1] - run.positions[k - 1][1], 0.5, rounding) << given;
+  }
+}
+
 TEST(AdaptiveStochasticGradientDescent, EstimatesItsParametersAtTheLevelsStart)
 {
   AdaptiveStochasticGradientDescent descent(parametersOf("(MaximumNumberOfIterations 2)"));
