@@ -23,6 +23,15 @@ const Parameter<double>& localIntensityNoise()
   return parameter;
 }
 
+const Parameter<bool>& localIntensityNoiseIsShared()
+{
+  static const auto parameter = booleanParameter(
+      "LocalIntensityNoiseIsShared", true, Arity::perLevel,
+      "whether noise counts as contrast that both images have in common, so that an image stays where it is "
+      "beside itself; \"false\" pulls the moving image towards contrast");
+  return parameter;
+}
+
 /// Each window has a sum of every one of these quantities.
 enum Quantity { ones, f, m, ff, mm, fm, quantityCount };
 
@@ -48,19 +57,21 @@ TESSERA_MULTIVERSION_TO_V4 void writeQuantities(const float* fixed, const float*
 
 /// Sums of the windows to their correlation coefficients, and unless p is null to what slopes need.
 TESSERA_MULTIVERSION_TO_V4 void correlate(const double* const* sums, const float* moving, std::size_t count,
-                                          double noiseVariance, double* coefficients, float* p, float* q,
-                                          float* r)
+                                          double noiseVariance, bool noiseIsShared, double* coefficients,
+                                          float* p, float* q, float* r)
 {
   for (std::size_t i = 0; i < count; ++i) {
     const bool isNumber = moving[i] == moving[i]; // then the window holds at least this position
     const double n = isNumber ? sums[ones][i] : 1;
     const double meanF = sums[f][i] / n, meanM = sums[m][i] / n;
-    const double cov = sums[fm][i] - sums[f][i] * meanM;
-    const double a = sums[ff][i] - sums[f][i] * meanF, b = sums[mm][i] - sums[m][i] * meanM;
     const double ofNoise = noiseVariance * n;
-    const double varF = (a > 0 ? a : 0) + ofNoise, varM = (b > 0 ? b : 0) + ofNoise;
+    const double cov = sums[fm][i] - sums[f][i] * meanM + (noiseIsShared ? ofNoise : 0);
+    const double a = sums[ff][i] - sums[f][i] * meanF, b = sums[mm][i] - sums[m][i] * meanM;
+    const double contrast = a > 0 ? a : 0;
+    const double varF = contrast + ofNoise, varM = (b > 0 ? b : 0) + ofNoise;
     const double inverse = isNumber ? 1 / (varF * varM) : 0;
-    const double size = cov < 0 ? -cov : cov;
+    const double weight = noiseIsShared ? contrast * varM * inverse : 1;
+    const double size = weight * (cov < 0 ? -cov : cov);
     coefficients[i] = cov * size * inverse;
     if (p) {
       const double ofP = 2 * size * inverse, ofQ = ofP * cov * varF * inverse;
@@ -97,6 +108,7 @@ LocalNormalizedCorrelation::LocalNormalizedCorrelation(const Parameters& paramet
   for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
     windows_.push_back(LocalWindow::read(parameters, level));
     noises_.push_back(parameters.get(localIntensityNoise(), level));
+    noiseIsShared_.push_back(parameters.get(localIntensityNoiseIsShared(), level));
   }
 }
 
@@ -108,10 +120,11 @@ const ComponentDescription& LocalNormalizedCorrelation::description()
         "LocalNormalizedCorrelation",
         {},
         "minus the mean squared correlation coefficient, with its sign, of the intensities "
-        "in the window around each sample (Cachier et al. 2003, Avants et al. 2008); for "
-        "the samplers Full and Grid",
+        "in the window around each sample (LNCC; Cachier et al. 2003, Avants et al. 2008); "
+        "for the samplers Full and Grid",
         LocalWindow::parameters()};
     d.parameters.push_back(localIntensityNoise());
+    d.parameters.push_back(localIntensityNoiseIsShared());
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;
@@ -156,6 +169,7 @@ std::unique_ptr<MetricOnCuda> LocalNormalizedCorrelation::onCuda(const Context& 
   units.movingScale = static_cast<float>(moving_.scale);
   units.movingOffset = static_cast<float>(-moving_.middle * moving_.scale);
   units.noiseVariance = static_cast<float>(noises_[level_] * noises_[level_]);
+  units.noiseIsShared = noiseIsShared_[level_];
   return std::make_unique<LocalCorrelationOnCuda>(context, windows_[level_], units, positions);
 }
 
@@ -183,8 +197,8 @@ double LocalNormalizedCorrelation::evaluate(const Context& context, const Lattic
         const std::size_t row = rowAt(y, z);
         thread_local std::vector<double> coefficients;
         coefficients.resize(width);
-        correlate(sums.data(), images.moving + row, width, noiseVariance, coefficients.data(),
-                  slopes ? p_.data() + row : nullptr, q_.data() + row, r_.data() + row);
+        correlate(sums.data(), images.moving + row, width, noiseVariance, noiseIsShared_[level_],
+                  coefficients.data(), slopes ? p_.data() + row : nullptr, q_.data() + row, r_.data() + row);
         for (std::size_t x = 0; x < width; ++x) {
           found[chunk].sum += coefficients[x];
           found[chunk].windows += images.moving[row + x] == images.moving[row + x] ? 1 : 0;

@@ -154,12 +154,15 @@ struct Correlate {
     if (readPair(pairs, position, f, m)) { // then the window holds at least this position
       const Moments w = momentsOf(sums, steps);
       const float ofNoise = pairs.noiseVariance * w.n;
-      const float varF = fmaxf(w.varF, 0.0f) + ofNoise, varM = fmaxf(w.varM, 0.0f) + ofNoise;
-      const float inverse = inverseOf(varF * varM), size = fabsf(w.cov);
-      state.sum += w.cov * size * inverse;
+      const float contrast = fmaxf(w.varF, 0.0f);
+      const float varF = contrast + ofNoise, varM = fmaxf(w.varM, 0.0f) + ofNoise;
+      const float inverse = inverseOf(varF * varM);
+      const float weight = pairs.noiseIsShared ? contrast * varM * inverse : 1;
+      const float cov = pairs.noiseIsShared ? w.cov + ofNoise : w.cov, size = weight * fabsf(cov);
+      state.sum += cov * size * inverse;
       ++state.windows;
       p = 2 * size * inverse;
-      q = p * w.cov * varF * inverse;
+      q = p * cov * varF * inverse;
       r = q * w.meanM - p * w.meanF;
     }
     if (pulled.p == nullptr)

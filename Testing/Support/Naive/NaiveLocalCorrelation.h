@@ -37,10 +37,13 @@ inline LatticeResult localResult(const std::string& window, const LatticeImages&
   return evaluateOnCpu(localMetric(window, images), images, threads, withSlopes);
 }
 
+constexpr const char* ownNoise = "(LocalIntensityNoiseIsShared \"false\")";
+
 /// The equations as they stand, one window after the other.
 inline LatticeResult naiveResult(const std::string& text, const LocalCorrelationCase& images,
                                  double noise = 0.001)
 {
+  const bool isShared = text.find(ownNoise) == std::string::npos;
   const LocalWindow window = LocalWindow::read(parametersOf(text, images.dimension(), 1, "Metric0"), 0);
   const std::array<int, 3> size{static_cast<int>(images.size[0]), static_cast<int>(images.size[1]),
                                 static_cast<int>(images.size[2])};
@@ -80,14 +83,15 @@ inline LatticeResult naiveResult(const std::string& text, const LocalCorrelation
         meanF /= n;
         meanM /= n;
         forWindow(x, y, z, [&](std::size_t, double weight, double f, double m) {
-          cov += weight * (f - meanF) * (m - meanM);
+          cov += weight * ((f - meanF) * (m - meanM) + (isShared ? noise * noise : 0));
           varF += weight * ((f - meanF) * (f - meanF) + noise * noise);
           varM += weight * ((m - meanM) * (m - meanM) + noise * noise);
         });
         ++windows;
-        sum += cov * std::abs(cov) / (varF * varM);
+        const double ofContrast = isShared ? (varF - n * noise * noise) / varF : 1;
+        sum += ofContrast * cov * std::abs(cov) / (varF * varM);
         forWindow(x, y, z, [&](std::size_t i, double weight, double f, double m) {
-          slopes[i] += weight
+          slopes[i] += ofContrast * weight
                        * (2 * std::abs(cov) / (varF * varM) * (f - meanF)
                           - 2 * cov * std::abs(cov) / (varF * varM * varM) * (m - meanM));
         });

@@ -15,6 +15,7 @@ struct UnitPairs {
   // An intensity in these units is scale * intensity + offset.
   float fixedScale = 0, fixedOffset = 0, movingScale = 0, movingOffset = 0;
   float noiseVariance = 0; // in these units
+  bool noiseIsShared = true;
 };
 
 /// A sum of correlation coefficients, and the number of their windows.

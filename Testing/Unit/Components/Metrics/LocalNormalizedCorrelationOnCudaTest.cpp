@@ -31,6 +31,7 @@ TEST(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopAtAwkwardSizes)
     for (const std::string window :
          {"(LocalWindowRadius 1)", "(LocalWindowRadius 3)", "(LocalWindowSigma 0.5)", "(LocalWindowSigma 2)"})
       expectTheNaiveResult(window, images);
+    expectTheNaiveResult(std::string("(LocalWindowRadius 2)\n") + ownNoise, images);
     // Sums over wide windows are rounded more coarsely.
     expectTheNaiveResult("(LocalWindowRadius 16)\n(LocalIntensityNoise 0.02)", images, 0.02);
   }

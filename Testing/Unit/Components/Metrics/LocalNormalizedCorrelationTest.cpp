@@ -31,10 +31,28 @@ TEST(LocalNormalizedCorrelationTest, OneWindowByHand)
   LocalCorrelationCase images({2, 1, 1});
   images.fixed = {0, 100};
   images.moving = {0, 100};
-  const double variance = 0.5 + 2e-6;
-  EXPECT_DOUBLE_EQ(localResult("", images).value, -0.25 / (variance * variance));
+  const double variance = 0.5 + 2e-6, weight = 0.5 / variance, opposite = -0.5 + 2e-6;
+  EXPECT_DOUBLE_EQ(localResult("", images).value, -weight);
+  EXPECT_DOUBLE_EQ(localResult(ownNoise, images).value, -0.25 / (variance * variance));
   images.moving = {100, 0};
-  EXPECT_DOUBLE_EQ(localResult("", images).value, 0.25 / (variance * variance));
+  EXPECT_DOUBLE_EQ(localResult("", images).value, weight * opposite * opposite / (variance * variance));
+  EXPECT_DOUBLE_EQ(localResult(ownNoise, images).value, 0.25 / (variance * variance));
+}
+
+TEST(LocalNormalizedCorrelationTest, AnImageBesideItselfHasNoSlopesIfNoiseIsShared)
+{
+  LocalCorrelationCase images({31, 29, 1});
+  for (std::size_t i = 0; i < images.fixed.size(); ++i) { // a smooth blob, flat far from it
+    const double x = static_cast<double>(i % 31) - 15, y = static_cast<double>(i / 31) - 14;
+    images.fixed[i] = images.moving[i] = static_cast<float>(80 * std::exp(-(x * x + y * y) / 40));
+  }
+  const auto largestSlope = [&](const std::string& text) {
+    double largest = 0;
+    for (const float slope : localResult(text + "\n(LocalIntensityNoise 0.02)", images).slopes)
+      largest = std::max(largest, std::abs(static_cast<double>(slope)));
+    return largest;
+  };
+  EXPECT_LT(largestSlope(""), 1e-6 * largestSlope(ownNoise));
 }
 
 TEST(LocalNormalizedCorrelationTest, AgreesWithANaiveLoopAtAwkwardSizes)
@@ -46,16 +64,19 @@ TEST(LocalNormalizedCorrelationTest, AgreesWithANaiveLoopAtAwkwardSizes)
       expectSameSlopes(found.slopes, naive.slopes, 3e-6, describe(images) + window); // kept as floats
     }
   const LocalCorrelationCase images({9, 7, 5}, 0.3);
-  const LatticeResult found = localResult("(LocalIntensityNoise 0.1)", images),
-                      naive = naiveResult("", images, 0.1);
-  EXPECT_NEAR(found.value, naive.value, 1e-12);
-  expectSameSlopes(found.slopes, naive.slopes, 1e-6, "more noise");
+  for (const std::string noise : {"", ownNoise}) {
+    const LatticeResult found = localResult("(LocalIntensityNoise 0.1)\n" + noise, images),
+                        naive = naiveResult(noise, images, 0.1);
+    EXPECT_NEAR(found.value, naive.value, 1e-12) << noise;
+    expectSameSlopes(found.slopes, naive.slopes, 1e-6, "more noise " + noise);
+  }
 }
 
 TEST(LocalNormalizedCorrelationTest, SlopesMatchFiniteDifferences)
 {
   for (const std::string window :
-       {"(LocalWindowRadius 1)", "(LocalWindowRadius 2 1 3)", "(LocalWindowSigma 0.8)"})
+       {"(LocalWindowRadius 1)", "(LocalWindowRadius 2 1 3)", "(LocalWindowSigma 0.8)",
+        "(LocalIntensityNoise 0.1)", "(LocalIntensityNoise 0.1)\n(LocalIntensityNoiseIsShared \"false\")"})
     for (const double missing : {0.0, 0.2}) {
       LocalCorrelationCase images({7, 6, 5}, missing);
       const std::vector<float> slopes = localResult(window, images).slopes;
@@ -83,10 +104,14 @@ TEST(LocalNormalizedCorrelationTest, WindowsWithoutContrastCountAsZero)
 {
   LocalCorrelationCase images({9, 8, 7});
   std::ranges::fill(images.moving, 40.0f);
-  const LatticeResult flat = localResult("", images);
+  const LatticeResult flat = localResult(ownNoise, images);
   EXPECT_NEAR(flat.value, 0, 1e-12);
   for (const float slope : flat.slopes)
     EXPECT_NEAR(slope, 0, 1e-12);
+  EXPECT_NEAR(localResult("", images).value, 0, 1e-4); // noise of 1e-6 beside variances of some 0.08
+  std::swap(images.fixed, images.moving);
+  EXPECT_NEAR(localResult("", images).value, 0, 1e-12);
+  std::swap(images.fixed, images.moving);
 
   // Half of the image is noise of a tenth of the thousandth that counts: that half adds next to nothing.
   LocalCorrelationCase half({40, 8, 7});
