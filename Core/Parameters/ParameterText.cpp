@@ -90,8 +90,11 @@ struct Reading {
 double readReal(const Reading& reading)
 {
   const auto value = parseReal(reading.text);
-  if (!value)
-    reading.fail("is not a finite number");
+  if (!value) {
+    char* end = nullptr;
+    const bool isNumber = !std::isfinite(std::strtod(reading.text.c_str(), &end)) && *end == '\0';
+    reading.fail(isNumber ? "is not a finite number" : "is not a number");
+  }
   return reading.inBounds(*value);
 }
 

@@ -66,7 +66,8 @@ void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<st
 {
   if (voxels > 0)
     warnings.push_back(path + ": " + std::to_string(voxels)
-                       + " voxels are not a finite number; they count as outside the image.");
+                       + (voxels == 1 ? " voxel is not a finite number; it counts as outside the image."
+                                      : " voxels are not a finite number; they count as outside the image."));
 }
 
 void warnOfOutsideLabel(const std::string& path, const std::optional<LabelTable>& labels, double outside,

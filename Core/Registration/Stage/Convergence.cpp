@@ -8,6 +8,7 @@ namespace tessera {
 namespace {
 
 constexpr std::int64_t fewestIterations = 3; // two values lie on a line whatever noise they have
+constexpr double clearRise = 3;              // standard errors
 constexpr double rounding = 1e-12;           // share of the values that is no gain
 
 const Parameter<std::int64_t>& convergenceWindow()
@@ -130,6 +131,9 @@ void Convergence::add(double value)
 
 std::string Convergence::stopCondition() const
 {
+  if (-line_.gain() > clearRise * line_.standardError + rounding * std::abs(line_.end))
+    return "Not converged: the cost rose by " + twoDigits(-line_.gain()) + " in the last "
+           + std::to_string(lineLength_) + " iterations.";
   const std::string start = "Converged: the last " + std::to_string(lineLength_) + " iterations gained ";
   if (lineLength_ > window_)
     return start + "nothing that exceeds the noise of the samples (" + twoDigits(line_.gain()) + " +- "

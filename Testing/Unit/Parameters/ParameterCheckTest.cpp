@@ -142,7 +142,7 @@ TEST(ParameterCheck, ThrowsOnAValueOfTheWrongType)
                        "\"32.5\" is not a whole number"));
   EXPECT_TRUE(contains(errorText([] { check("(Metric1NumberOfHistogramBins 0)"); }), "\"0\" is too small"));
   EXPECT_TRUE(contains(errorText([] { check("(ShowExactMetricValue \"True\")"); }), "Write \"true\""));
-  EXPECT_TRUE(contains(errorText([] { check("(Scales 1 2 a)"); }), "\"a\" is not a finite number"));
+  EXPECT_TRUE(contains(errorText([] { check("(Scales 1 2 a)"); }), "\"a\" is not a number"));
   EXPECT_TRUE(
       contains(errorText([] { check("(AutomaticTransformInitializationMethod \"CentreOfGravity\")"); }),
                "Did you mean \"CenterOfGravity\"?"));

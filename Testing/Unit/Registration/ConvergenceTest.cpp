@@ -55,7 +55,7 @@ TEST(Convergence, ScaleAndOffsetOfTheValuesDoNotMatter)
       found);
 }
 
-TEST(Convergence, ValuesThatDoNotFallHaveConvergedAfterTheSecondWindow)
+TEST(Convergence, ALevelWhoseValuesDoNotFallEndsAfterTheSecondWindow)
 {
   const std::string text = "(ConvergenceWindow 4)";
   EXPECT_EQ(iterationsUntilConverged(convergenceOf(text), 50, [](double) { return 7; }), 5u);
@@ -110,7 +110,11 @@ TEST(Convergence, TellsSharesAndWhereNothingWasGained)
             "Converged: the last 5 iterations gained 25 % of what the level gained (4 of 16).");
   for (int k = 0; !rose.isReached(); ++k)
     rose.add(k);
-  EXPECT_EQ(rose.stopCondition(), "Converged: the last 4 iterations gained nothing.");
+  EXPECT_EQ(rose.stopCondition(), "Not converged: the cost rose by 3 in the last 4 iterations.");
+  Convergence stayed = convergenceOf("(ConvergenceWindow 4)");
+  while (!stayed.isReached())
+    stayed.add(7);
+  EXPECT_EQ(stayed.stopCondition(), "Converged: the last 4 iterations gained nothing.");
 }
 
 TEST(Convergence, WithoutAWindowALevelGoesOn)

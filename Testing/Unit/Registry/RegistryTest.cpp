@@ -40,7 +40,7 @@ struct Triangle : Shape {
   explicit Triangle(const Parameters&) {}
   static const ComponentDescription& description()
   {
-    static const ComponentDescription d{"Metric", "Triangle", {}, "three corners", {}};
+    static const ComponentDescription d{"Metric", "Triangle", {}, "three corners (TRI-3)", {}};
     return d;
   }
   int corners() const override { return 3; }
@@ -109,6 +109,13 @@ TEST(Registry, AnUnknownNameIsAnErrorWithTheNearest)
             "--metric: (Metric \"Foo\"): no such metric. Known: AdvancedMeanSquares, Triangle.");
 }
 
+TEST(Registry, AnAbbreviationOfASummaryIsAHint)
+{
+  EXPECT_EQ(createError("TRI", "--metric"), "--metric: (Metric \"TRI\"): no such metric. Did you mean "
+                                            "\"Triangle\"? Known: AdvancedMeanSquares, Triangle.");
+  EXPECT_FALSE(contains(createError("TR", "--metric"), "Did you mean"));
+}
+
 TEST(Registry, AComponentThatOnlyElastixHasIsCalledSo)
 {
   EXPECT_EQ(createError("PatternIntensity", "Rigid.txt:9: (Metric \"PatternIntensity\")"),
@@ -145,7 +152,7 @@ TEST(Describe, ShowsEveryColumnOfTheTable)
             "  Parameter  Default  Values                                          Meaning\n"
             "  Size       2        whole number, per level, at least 1, in voxels  length of a side\n");
   EXPECT_EQ(describeComponent(Triangle::description()),
-            "(Metric \"Triangle\")\n  three corners\n\n  No parameters.\n");
+            "(Metric \"Triangle\")\n  three corners (TRI-3)\n\n  No parameters.\n");
 }
 
 TEST(Describe, WritesAMarkdownTable)
