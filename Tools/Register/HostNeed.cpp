@@ -1,5 +1,6 @@
 #include "Tools/Register/HostNeed.h"
 
+#include "Core/Registration/Inverse/ForwardCells.h"
 #include "Core/Registration/Stage/StageMemory.h"
 #include "Core/Registration/TermMemory.h"
 #include "Tools/Common/ResamplingWork.h"
@@ -103,6 +104,17 @@ public:
                                        + pixelTypeSize(stage_.resampler->resultImage().pixelType));
   }
 
+  /// The field of --inverse-too, and the lattice in which the roots are searched. It is held twice while it
+  /// is written.
+  double ofInverse() const
+  {
+    constexpr double bytesAPoint = 12;
+    const ImageGeometry<D>& grid = input_.moving.front()->geometry;
+    const double voxels = voxelsOf<D>(grid);
+    return leftBehind() + 2 * D * sizeof(float) * voxels
+           + bytesAPoint * std::min(voxels, static_cast<double>(ForwardCells<D>::maxPoints));
+  }
+
 private:
   /// Bytes of the heap that small arrays of earlier levels have taken and that stay with the process. The
   /// estimation of step sizes for random samples makes many of them.
@@ -177,6 +189,15 @@ private:
   std::vector<std::size_t> counts_; // parameters of the transform, one a level
 };
 
+/// Whether the result surely is a linear transform, which has an inverse without a field.
+template <int D>
+bool isLinear(const RegisterOptions& options, const std::vector<CheckedStage<D>>& stages)
+{
+  return options.initialTransform.empty() && std::ranges::all_of(stages, [](const CheckedStage<D>& stage) {
+           return stage.prepared.components.transform->linear();
+         });
+}
+
 }
 
 template <int D>
@@ -201,6 +222,8 @@ HostNeed hostNeed(const Registry& registry, const RegisterOptions& options,
     for (std::size_t level = 0; level < ofStage.levels(); ++level)
       take(ofStage.ofLevel(level), "level " + std::to_string(level));
     take(ofStage.ofResult(), "the result image");
+    if (options.inverseToo && stage.number + 1 == stages.size() && !isLinear(options, stages))
+      take(ofStage.ofInverse(), "the inverse");
   }
   return need;
 }

@@ -12,8 +12,8 @@ namespace tessera {
 /// The program and its libraries, before it reads an image.
 constexpr double programBytes = 55e6;
 
-/// About how many bytes of host memory a run on the CPU takes at most. --report and --inverse-too may take
-/// more.
+/// About how many bytes of host memory a run on the CPU takes at most. --report takes no more than the levels
+/// before it.
 struct HostNeed {
   double images = 0;   // and masks, in full size
   double work = 0;     // of the level or result image that takes most

@@ -266,7 +266,8 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
     summary.predicted =
         chooseStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
     log.info("Checked " + std::to_string(stages.size()) + " parameter file" + (stages.size() == 1 ? "" : "s")
-             + " and the headers of all images: nothing in them stands in the way.");
+             + " and the headers of all images: nothing in them stands in the way. Voxels were not read: an "
+               "image without contrast, or a mask that is empty or becomes so by erosion, ends the run.");
     return 0;
   }
 
