@@ -30,10 +30,10 @@ double voxelsOf(const ImageGeometry<D>& geometry)
   return static_cast<double>(geometry.voxelCount());
 }
 
-/// Coefficients of a spline that interpolates an image of so many voxels.
+/// Coefficients of a spline that resamples an image of so many voxels.
 double coefficientBytes(const LookUp& lookUp, double voxels)
 {
-  return lookUp.kind == LookUp::Kind::spline ? sizeof(float) * voxels : 0;
+  return lookUp.kind == LookUp::Kind::spline ? sizeof(double) * voxels : 0;
 }
 
 /// The images of a level, and what making one of them takes beside it.
