@@ -198,22 +198,23 @@ OptimizerReport FullSearch::minimize(CostFunction& cost, std::size_t level, Buff
     for (const Axis& axis : sorted)
       here[axis.parameter] = axis.at(indexAlong(point, axis.parameter)) / inverseRoots[axis.parameter];
     position.fromHost(context, here);
+    return std::as_const(position).span();
   };
-  for (std::size_t point = 0; point < points && !report.wasStopped; ++point) {
+  const auto valueAt = [&](std::size_t point) {
     const auto iteration = static_cast<std::uint32_t>(point);
     if (point > 0 && cost.newSamplesEveryIteration())
       cost.drawSamples(iteration, 0);
-    moveTo(point);
-    const auto valueHere = [&] {
-      return evaluateWithAttempts(cost, iteration, attempts, std::as_const(position).span(), {});
-    };
-    const double value = withRemedyOfSearch(valueHere, searchSpace(level).name, [&] {
+    const auto valueHere = [&] { return evaluateWithAttempts(cost, iteration, attempts, moveTo(point), {}); };
+    return withRemedyOfSearch(valueHere, searchSpace(level).name, [&] {
       std::string place;
       for (const Axis& axis : axes)
         place += (place.empty() ? "" : ", ") + axis.name + " = "
                  + realText(axis.at(indexAlong(point, axis.parameter)));
       return place;
     });
+  };
+  std::size_t point = 0; // the next one
+  const auto take = [&](double value) {
     requireFinite("FullSearch", level, point, value, 0);
     if (point == 0 || value < report.value) {
       best = point;
@@ -225,8 +226,16 @@ OptimizerReport FullSearch::minimize(CostFunction& cost, std::size_t level, Buff
     for (const Axis& axis : axes)
       row.columns.push_back(axis.at(indexAlong(point, axis.parameter)));
     ++report.iterations;
-    sink(row, std::as_const(position).span());
+    sink(row, moveTo(point++));
     report.wasStopped = cost.isStopAsked();
+    return !report.wasStopped;
+  };
+  bool goesOn = true;
+  while (goesOn && point < points) {
+    const std::size_t first = point;
+    cost.evaluateSeveral(
+        points - first, [&](std::size_t i) { return moveTo(first + i); }, take);
+    goesOn = !report.wasStopped && (point == points || take(valueAt(point)));
   }
   moveTo(best);
   if (report.wasStopped) {

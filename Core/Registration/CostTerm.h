@@ -72,6 +72,10 @@ struct TermColumn {
 template <int D>
 class TermOnCuda {
 public:
+  /// The number of evaluations that may be enqueued before they are collected.
+  virtual std::size_t mostInFlight() const { return 1; }
+  /// Chooses the evaluation that the next calls of enqueue and collect are about, below mostInFlight().
+  virtual void useSlot(std::size_t) {}
   /// Enqueues an evaluation on the context's stream. The arguments are those of CostTerm::evaluate.
   virtual void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
                        std::span<double> gradient) = 0;

@@ -29,6 +29,15 @@ public:
   /// few samples are valid.
   virtual double evaluate(std::span<const double> position, std::span<double> gradient) = 0;
 
+  /// Position i, which stays as it is until the next call.
+  using PositionAt = std::function<std::span<const double>(std::size_t i)>;
+  /// Takes the value at the next position; false ends the evaluation.
+  using TakeValue = std::function<bool(double value)>;
+  /// Evaluates up to `count` positions, several at a time, and gives their values in order. They are those of
+  /// evaluate. It ends before a position at which too few samples are valid, and does nothing if the cost
+  /// evaluates one position at a time, or new samples are due at each.
+  virtual void evaluateSeveral(std::size_t /*count*/, const PositionAt&, const TakeValue&) {}
+
   /// Draws new samples for an iteration and an attempt. Samplers that always give the same samples do
   /// nothing.
   virtual void drawSamples(std::uint32_t iteration, std::uint32_t attempt) = 0;

@@ -1,12 +1,14 @@
 #include "Core/Registration/Stage/Cost.h"
 
 #include "Core/Compute/Cuda/Range.h"
+#include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Compute/Vectors/VectorOpsOnCuda.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 namespace tessera {
@@ -92,8 +94,30 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
   const HostClock all(context_);
   const std::span<const double> parameters = moveTo(position);
   const bool wantsGradient = !gradient.empty();
+  enqueueTerms(samplesOf, parameters, wantsGradient);
+  waitForTerms(wantsGradient);
+  const double value = collectTerms(parameters, wantsGradient);
+  times_.evaluations[wantsGradient] += all.milliseconds();
+  if (!wantsGradient)
+    return value;
   const std::size_t terms = level_.parts.size();
-  for (std::size_t t = 0; t < terms; ++t) {
+  if (terms == 1 && weights_[0] == 1) {
+    multiplyInto(vectors_, ownGradient(0, true), inverseRootScales(), gradient);
+    return value;
+  }
+  scaleInto(vectors_, weights_[0], ownGradient(0, true), gradient);
+  for (std::size_t t = 1; t < terms; ++t)
+    axpy(vectors_, weights_[t], ownGradient(t, true), gradient);
+  multiplyInto(vectors_, gradient, inverseRootScales(), gradient);
+  return value;
+}
+
+/// Enqueues the terms that run on a CUDA device, and evaluates the others.
+template <int D>
+void Cost<D>::enqueueTerms(const SamplesOfPart& samplesOf, std::span<const double> parameters,
+                           bool wantsGradient)
+{
+  for (std::size_t t = 0; t < level_.parts.size(); ++t) {
     const Range ofTerm(level_.names[t].c_str());
     const HostClock clock(context_);
     CostTerm<D>& term = *level_.parts[t].term;
@@ -105,26 +129,20 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
     reports_[t].milliseconds = clock.milliseconds();
     times_.ofTerms[t][wantsGradient] += reports_[t].milliseconds;
   }
-  waitForTerms(wantsGradient);
+}
+
+/// The weighted sum of the terms' values, after waitForTerms.
+template <int D>
+double Cost<D>::collectTerms(std::span<const double> parameters, bool wantsGradient)
+{
   double value = 0;
-  for (std::size_t t = 0; t < terms; ++t) {
+  for (std::size_t t = 0; t < level_.parts.size(); ++t) {
     if (TermOnCuda<D>* const onCuda = level_.parts[t].term->onCuda())
       reports_[t].value = onCuda->collect(parameters, ownGradient(t, wantsGradient)).value;
     reports_[t].gradientNorm = wantsGradient && wantsNorms() ? gradientNorm(t) : 0;
     weights_[t] = weightOf(t, wantsGradient);
     value += weights_[t] * reports_[t].value;
   }
-  times_.evaluations[wantsGradient] += all.milliseconds();
-  if (!wantsGradient)
-    return value;
-  if (terms == 1 && weights_[0] == 1) {
-    multiplyInto(vectors_, ownGradient(0, true), inverseRootScales(), gradient);
-    return value;
-  }
-  scaleInto(vectors_, weights_[0], ownGradient(0, true), gradient);
-  for (std::size_t t = 1; t < terms; ++t)
-    axpy(vectors_, weights_[t], ownGradient(t, true), gradient);
-  multiplyInto(vectors_, gradient, inverseRootScales(), gradient);
   return value;
 }
 
@@ -186,6 +204,58 @@ double Cost<D>::evaluate(std::span<const double> position, std::span<double> gra
   ++evaluations_.all;
   evaluations_.withGradient += gradient.empty() ? 0 : 1;
   return combine(samplesOf<D>, position, gradient);
+}
+
+/// A CUDA device works on while the host prepares the next positions, and the host waits once for all.
+template <int D>
+void Cost<D>::evaluateSeveral(std::size_t count, const PositionAt& positionAt, const TakeValue& take)
+{
+  const std::size_t atOnce = mostInFlight();
+  if (atOnce == 1 || newSamplesEveryIteration())
+    return;
+  const Range range("evaluations");
+  for (std::size_t first = 0; first < count; first += atOnce) {
+    const HostClock clock(context_);
+    const std::size_t last = std::min(first + atOnce, count);
+    for (std::size_t i = first; i < last; ++i) {
+      useSlot(i - first);
+      ++evaluations_.all;
+      enqueueTerms(samplesOf<D>, moveTo(positionAt(i)), false);
+    }
+    waitForTerms(false);
+    times_.evaluations[0] += clock.milliseconds();
+    for (std::size_t i = first; i < last; ++i) {
+      useSlot(i - first);
+      double value = 0;
+      try {
+        value = collectTerms({}, false);
+      } catch (const Error& error) {
+        if (error.code() != ExitCode::registrationFailed)
+          throw;
+        return; // evaluate() throws it again
+      }
+      if (!take(value))
+        return;
+    }
+  }
+}
+
+template <int D>
+std::size_t Cost<D>::mostInFlight() const
+{
+  std::size_t most = std::numeric_limits<std::size_t>::max();
+  for (const CostPart<D>& part : level_.parts) {
+    const TermOnCuda<D>* const onCuda = part.term->onCuda();
+    most = std::min(most, onCuda ? onCuda->mostInFlight() : 1);
+  }
+  return most;
+}
+
+template <int D>
+void Cost<D>::useSlot(std::size_t slot)
+{
+  for (const CostPart<D>& part : level_.parts)
+    part.term->onCuda()->useSlot(slot);
 }
 
 template <int D>

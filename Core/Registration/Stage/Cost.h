@@ -56,6 +56,7 @@ public:
   std::size_t parameterCount() const override { return level_.scales.size(); }
   std::span<const double> inverseRootScales() const override { return inverseRootScales_.span(); }
   double evaluate(std::span<const double> position, std::span<double> gradient) override;
+  void evaluateSeveral(std::size_t count, const PositionAt&, const TakeValue&) override;
   void drawSamples(std::uint32_t iteration, std::uint32_t attempt) override;
   bool samplesAreRandom() const override;
   bool isSteep() const override;
@@ -117,6 +118,10 @@ public:
 private:
   using SamplesOfPart = std::function<const SampleSet<D>&(const CostPart<D>&)>;
   double combine(const SamplesOfPart&, std::span<const double> position, std::span<double> gradient);
+  void enqueueTerms(const SamplesOfPart&, std::span<const double> parameters, bool wantsGradient);
+  double collectTerms(std::span<const double> parameters, bool wantsGradient);
+  std::size_t mostInFlight() const;
+  void useSlot(std::size_t slot);
   std::span<double> ownGradient(std::size_t term, bool wanted);
   void waitForTerms(bool withGradients);
   double gradientNorm(std::size_t term);

@@ -59,7 +59,7 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
       onLattice_(dynamic_cast<const LatticeMetric*>(&metric) != nullptr),
       metric_(metric.onCuda(context, maxThatStay(level, onLattice_))),
       chain_(passesOnCuda<D>(context, *level.chain)), samples_(context, level.fixed),
-      fields_(level, DeviceKind::cuda), result_(context, 1), found_(context, 1)
+      fields_(level, DeviceKind::cuda), results_(context, mostInFlight), found_(context, mostInFlight)
 {
   moving_.image = *level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();
@@ -74,7 +74,7 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
     : level_(level), summation_(GradientSummation::fusedMultiplyAdd), onLattice_(false),
       metric_(std::move(metric)), chain_(passesOnCuda<D>(context, *level.chain)),
       comparison_(std::move(comparison)), samples_(context, level.fixed), fields_(level, DeviceKind::cuda),
-      result_(context, 1), found_(context, 1)
+      results_(context, mostInFlight), found_(context, mostInFlight)
 {
   takeMaskAndMemory(context);
 }
@@ -215,7 +215,7 @@ void ImageTermOnCuda<D>::enqueueWork(Context& context, const std::vector<Slab>& 
   chain_->moveTo(context, parameters);
   const FieldInterpolator<D>* interpolator = aligned ? aligned->interpolator.get() : nullptr;
   const bool wantsGradient = !gradient.empty(), whole = slabs.size() == 1;
-  Result* result = result_.span().data();
+  Result* result = results_.span().data() + slot_;
   if (slabs.front().samples.asked || level_.chain->transform->linear())
     context.stream->fill(result, 0, sizeof(Result)); // kernels add to the counts and moments in it
   metric_->begin(context);
@@ -247,7 +247,7 @@ void ImageTermOnCuda<D>::enqueueWork(Context& context, const std::vector<Slab>& 
     }
     phase(context, "pull-back", [&] { pullBack(context, slab, gradient, result); });
   }
-  found_.copyLater(result);
+  context.stream->copyLater(&found_[slot_], result, sizeof(Result));
 }
 
 template <int D>
@@ -281,7 +281,7 @@ IntensityPairs ImageTermOnCuda<D>::latticeOf(const std::vector<Slab>& slabs, boo
 template <int D>
 TermValue ImageTermOnCuda<D>::collect(std::span<const double> parameters, std::span<double> gradient)
 {
-  const Result& found = found_[0];
+  const Result& found = found_[slot_];
   if (!gradient.empty() && level_.chain->transform->linear()) {
     std::ranges::fill(gradient, 0.0);
     level_.chain->transform->linear()->pullBackMoments(parameters, found.moments, gradient);

@@ -35,6 +35,10 @@ public:
   ImageTermOnCuda(Context&, const TermLevel<D>&, std::unique_ptr<ComparisonOnCuda<D>>,
                   std::unique_ptr<MetricOnCuda>);
 
+  /// The number of evaluations whose results may wait to be collected.
+  static constexpr std::size_t mostInFlight = 16;
+  /// Chooses the place of the result that enqueue writes and collect reads.
+  void useSlot(std::size_t slot) { slot_ = slot; }
   /// Enqueues the work of one evaluation. `parameters` and `gradient` lie where vectorContext says, which is
   /// the host for a linear transform.
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
@@ -96,8 +100,9 @@ private:
   FieldOfLattice<D> fields_;
 
   // These are kept only to avoid new allocations in each evaluation.
-  Buffer<Result> result_;
+  Buffer<Result> results_; // mostInFlight of them
   PinnedValues<Result> found_;
+  std::size_t slot_ = 0;
   std::size_t positions_ = 0; // positions of the samples enqueued last
   bool masked_ = false;
   Buffer<float> fixed_, movingValues_, gradients_, slopes_, coefficients_;

@@ -36,6 +36,8 @@ protected:
   std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // null unless the level runs on a CUDA device
 
 private:
+  std::size_t mostInFlight() const override { return ImageTermOnCuda<D>::mostInFlight; }
+  void useSlot(std::size_t slot) override { onCuda_->useSlot(slot); }
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
                std::span<double> gradient) override;
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;

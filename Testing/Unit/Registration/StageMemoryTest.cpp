@@ -27,7 +27,7 @@ double partOf(const LevelPlan& plan, const std::string& name)
   return 0;
 }
 
-constexpr double results = 512; // bytes: what else is counted with large arrays
+constexpr double results = 2048; // bytes: what else is counted with large arrays
 
 TEST(StageMemory, OfAFullSamplerIsImagesAndArraysOfAllVoxels)
 {

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace tessera;
 using namespace tessera::testing;
 
@@ -18,6 +20,40 @@ std::string refusal(const std::string& text)
 {
   return errorText([&] { FullSearch search(parametersOf(text)); });
 }
+
+/// Evaluates four positions before it gives the first value.
+class CostOfGroups : public AnalyticCost {
+public:
+  using AnalyticCost::AnalyticCost;
+
+  std::size_t groups = 0, rowsUntilStop = 1000;
+  mutable std::size_t rows = 0;
+  double highest = 1000; // positions above it have no valid samples
+
+  double evaluate(std::span<const double> position, std::span<double> gradient) override
+  {
+    if (position[0] > highest)
+      throw Error(ExitCode::registrationFailed, "analytic cost: 0 of 10 samples are valid");
+    return AnalyticCost::evaluate(position, gradient);
+  }
+  void evaluateSeveral(std::size_t count, const PositionAt& positionAt, const TakeValue& take) override
+  {
+    for (std::size_t first = 0; first < count; first += 4, ++groups) {
+      std::vector<double> values;
+      std::size_t valid = 4;
+      for (std::size_t i = first; i < std::min(first + 4, count); ++i) {
+        const std::span<const double> position = positionAt(i);
+        const bool isValid = position[0] <= highest;
+        valid = isValid ? valid : std::min(valid, i - first);
+        values.push_back(isValid ? evaluate(position, {}) : 0);
+      }
+      for (std::size_t i = 0; i < values.size(); ++i)
+        if (i >= valid || !take(values[i]))
+          return;
+    }
+  }
+  bool isStopAsked() const override { return ++rows == rowsUntilStop; }
+};
 
 }
 
@@ -87,6 +123,59 @@ TEST(FullSearch, DrawsSamplesForPointsAndAgainIfTooFewAreValid)
 
   EXPECT_EQ(cost.draws, (std::vector<AnalyticCost::DrawKey>{{1, 0}, {1, 1}, {2, 0}}));
   EXPECT_EQ(run.report.iterations, 3u);
+}
+
+TEST(FullSearch, GroupsOfPointsGiveWhatSinglePointsGive)
+{
+  const std::string text = twoAxes + "(WriteOptimizationSurfaceEachResolution \"true\")";
+  FullSearch search(parametersOf(text)), bySingles(parametersOf(text));
+  CostOfGroups groups(3, quadratic({2, 2, 2}, {10.6, 5, -1.2}));
+  AnalyticCost singles(3, quadratic({2, 2, 2}, {10.6, 5, -1.2}));
+
+  const OptimizerRun run = runOptimizer(search, groups, {0, 7, 0}),
+                     expected = runOptimizer(bySingles, singles, {0, 7, 0});
+
+  EXPECT_EQ(groups.groups, 3u);
+  EXPECT_EQ(groups.evaluated.size(), 12u) << "each point once";
+  EXPECT_EQ(run.positions, expected.positions);
+  EXPECT_EQ(run.final, expected.final);
+  EXPECT_EQ(run.report.surface.values, expected.report.surface.values);
+  ASSERT_EQ(run.rows.size(), expected.rows.size());
+  for (std::size_t i = 0; i < run.rows.size(); ++i) {
+    EXPECT_EQ(run.rows[i].iteration, i);
+    EXPECT_EQ(run.rows[i].value, expected.rows[i].value);
+    EXPECT_EQ(run.rows[i].columns, expected.rows[i].columns);
+  }
+}
+
+TEST(FullSearch, APointWithoutSamplesInAGroupEndsTheSearchThere)
+{
+  FullSearch search(parametersOf("(FullSearchSpace0 \"x\" 0 1.0 9.0 1.0)"));
+  CostOfGroups cost(1, linear({1}));
+  cost.highest = 6.5;
+  Buffer<double> position(cost.context(), 1);
+  search.prepareForLevel(cost.context(), 0, 1);
+  std::vector<double> told;
+  const auto sink = [&](const IterationRow& row, std::span<const double>) { told.push_back(row.value); };
+
+  const std::string text =
+      errorText([&] { search.minimize(cost, 0, position, sink); }, ExitCode::registrationFailed);
+
+  EXPECT_EQ(told, (std::vector<double>{1, 2, 3, 4, 5, 6}));
+  EXPECT_TRUE(contains(text, "0 of 10")) << text;
+}
+
+TEST(FullSearch, AStopInAGroupEndsTheSearchThere)
+{
+  FullSearch search(parametersOf("(FullSearchSpace0 \"x\" 0 1.0 20.0 1.0)"));
+  CostOfGroups cost(1, linear({-1}));
+  cost.rowsUntilStop = 6;
+
+  const OptimizerRun run = runOptimizer(search, cost, {0});
+
+  EXPECT_TRUE(run.report.wasStopped);
+  EXPECT_EQ(run.rows.size(), 6u);
+  EXPECT_EQ(run.final, std::vector<double>{6});
 }
 
 TEST(FullSearch, RefusesSpacesThatCannotBeSearched)
