@@ -1,6 +1,7 @@
 #include "Components/Transforms/WeightedCombinationTransform.h"
 
 #include "Components/Transforms/Shared/LinearKernels.h"
+#include "Components/Transforms/Shared/OnCuda/CombinationPasses.h"
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
@@ -54,15 +55,8 @@ class WeightedCombinationTransform<D>::Combined {
 public:
   Combined(const WeightedCombinationTransform& transform, std::span<const double> weights, std::size_t length)
       : weights_(weights), length_(length), normalizes_(transform.normalizes_),
-        parts_(weights.size() * length)
+        divisor_(transform.divisor(weights)), parts_(weights.size() * length)
   {
-    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-    divisor_ = normalizes_ ? sum : 1;
-    if (std::abs(divisor_) < 1e-10)
-      throw Error(ExitCode::registrationFailed,
-                  transform.name() + ": the sum of the weights is " + std::to_string(sum)
-                      + ", by which they cannot be normalized. Allowed: "
-                        "(NormalizeCombinationWeights \"false\"), or weights whose sum is not 0.");
   }
 
   /// q_i, to be filled in.
@@ -88,7 +82,7 @@ private:
   std::span<const double> weights_;
   std::size_t length_;
   bool normalizes_;
-  double divisor_ = 1;
+  double divisor_;
   std::vector<double> parts_, sum_;
 };
 
@@ -137,6 +131,41 @@ WeightedCombinationTransform<D>::WeightedCombinationTransform(const Parameters& 
     else
       read();
   }
+}
+
+template <int D>
+double WeightedCombinationTransform<D>::divisor(std::span<const double> weights) const
+{
+  const double sum = normalizes_ ? std::accumulate(weights.begin(), weights.end(), 0.0) : 1;
+  if (std::abs(sum) < 1e-10)
+    throw Error(ExitCode::registrationFailed,
+                name() + ": the sum of the weights is " + std::to_string(sum)
+                    + ", by which they cannot be normalized. Allowed: "
+                      "(NormalizeCombinationWeights \"false\"), or weights whose sum is not 0.");
+  return sum;
+}
+
+template <int D>
+std::string WeightedCombinationTransform<D>::whyNot(const TransformChain<D>& chain) const
+{
+  int links = 0;
+  for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
+    ++links;
+  if (links > ChainOnCuda<D>::maxLinks)
+    return "a chain of " + std::to_string(links) + " transforms (at most "
+           + std::to_string(ChainOnCuda<D>::maxLinks) + ")";
+  std::string why = chain.initial ? whyNotInKernels<D>(*chain.initial) : "";
+  for (const auto& combined : transforms_)
+    if (why.empty())
+      why = whyNotInKernels<D>(*combined);
+  return why;
+}
+
+template <int D>
+std::unique_ptr<ChainPasses<D>> WeightedCombinationTransform<D>::passes(const Context& context,
+                                                                        const TransformChain<D>& chain) const
+{
+  return std::make_unique<CombinationPasses<D>>(context, chain, *this);
 }
 
 template <int D>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registry/Registry.h"
 
@@ -9,7 +10,9 @@ namespace tessera {
 /// initial transforms. Its parameters are the weights w_i. With (NormalizeCombinationWeights "true") the sum
 /// is divided by the sum of the weights.
 template <int D>
-class WeightedCombinationTransform final : public OptimizableTransform<D>, public SpatialDerivatives<D> {
+class WeightedCombinationTransform final : public OptimizableTransform<D>,
+                                           public SpatialDerivatives<D>,
+                                           public CudaForm<D> {
 public:
   /// Reads the transforms that (SubTransforms ...) names. Throws Error(usage) if there are none, and the
   /// errors of readTransformChain.
@@ -43,6 +46,18 @@ public:
   bool hasHessian() const override;
 
   const SpatialDerivatives<D>* differentiable() const override { return this; }
+  const CudaForm<D>* cudaForm() const override { return this; }
+
+  /// The T_i.
+  const std::vector<std::shared_ptr<const TransformChain<D>>>& transforms() const { return transforms_; }
+  bool normalizes() const { return normalizes_; }
+  /// n, by which the weighted sum of displacements is divided: 1, or the sum of the weights.
+  double divisor(std::span<const double> weights) const;
+
+  /// Other kernels than those of CombinationPasses evaluate no combination: it is the last of its chain.
+  std::string whyNot(const TransformChain<D>&) const override;
+  std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const override;
+  bool hasOtherKernels() const override { return false; }
 
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Parameters& transformFile) override;

@@ -107,6 +107,8 @@ public:
   virtual void checkTransform(const Transform<D>&) const {}
   /// Empty if the term runs on CUDA where its chain does; otherwise what does not: `the metric "..."`.
   virtual std::string whyNotOnCuda() const = 0;
+  /// Whether it evaluates the chain on CUDA by ChainPasses alone, and by no kernels of its own.
+  virtual bool needsPassesAlone() const { return false; }
   /// Tells how long an evaluation with its gradient takes. By default the term is an image metric that takes
   /// no time of its own.
   virtual TermTime timeOf(const TermSize& size) const

@@ -75,6 +75,8 @@ public:
   virtual std::string whyNot(const TransformChain<D>&) const = 0;
   /// Copies the chain to the device, also to that of a MemoryCount.
   virtual std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const = 0;
+  /// Whether kernels outside of passes() can evaluate the chain, too.
+  virtual bool hasOtherKernels() const = 0;
 
 protected:
   ~CudaForm() = default;

@@ -3,6 +3,7 @@
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
 #include "Components/Transforms/Shared/OneSplineChain.h"
+#include "Components/Transforms/WeightedCombinationTransform.h"
 #include "Core/Registration/Fields/WholeField.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 
@@ -80,6 +81,13 @@ void addPoints(WorkItems& items, Work aligned, double landmarkFactor, const Tran
 {
   if (const InverseTransform<D>* inverse = asInverse(chain))
     return addPoints<D>(items, Work::pointSpline, 1, inverse->inverted(), lattice, mapsOfRoot * points, 0);
+  if (const auto* last = dynamic_cast<const WeightedCombinationTransform<D>*>(chain.transform.get())) {
+    for (const auto& combined : last->transforms())
+      addPoints<D>(items, Work::pointSpline, 1, *combined, lattice, points, mapsOfRoot);
+    if (chain.initial)
+      addPoints<D>(items, Work::pointSpline, 1, *chain.initial, lattice, points, mapsOfRoot);
+    return;
+  }
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
     switch (kernelFormOf(*link->transform)->kind()) {
     case TransformKind::bspline:

@@ -5,6 +5,7 @@
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 #include "Components/Transforms/SplineKernelTransform.h"
+#include "Components/Transforms/WeightedCombinationTransform.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Slices/SliceSizes.h"
 #include "Core/Registration/Interpolation/LabelMajority.h"
@@ -88,6 +89,12 @@ ResamplingOnCuda<D>::ResamplingOnCuda(Context& context, const TransformChain<D>&
   const MemoryPart part(context, "transforms");
   if (const InverseTransform<D>* inverse = asInverse(chain)) {
     inverse_ = std::make_unique<InverseOnCuda<D>>(context, *inverse, lattice);
+    return;
+  }
+  if (const auto* last = dynamic_cast<const WeightedCombinationTransform<D>*>(chain.transform.get())) {
+    heldCombination_.emplace(context, chain, *last);
+    weights_.fromHost(context, chain.parameters);
+    combination_ = heldCombination_->at(context, std::as_const(weights_).span());
     return;
   }
   held_ = std::make_unique<HeldChainOnCuda<D>>(HeldChainOnCuda<D>::constant(context, chain));
@@ -247,6 +254,10 @@ void ResamplingOnCuda<D>::reserve(Context& context, const MovingToResample<D>& m
   const MemoryPart part(context, "chunks of the result");
   if (inverse_)
     return inverse_->reserve(context, slices);
+  if (heldCombination_) {
+    grown(context, mappedMm_, D * voxelsOfSlice(lattice_) * slices);
+    return;
+  }
   if (landmarks_) {
     grown(context, displacements_, D * voxelsOfSlice(lattice_) * std::min(slicesOfField(lattice_), slices));
     return;
@@ -270,6 +281,8 @@ void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& 
     return resampleByLandmarks(context, work.lattice, first, count, voxels);
   if (inverse_)
     work.lattice.mappedMm = inverse_->rootsMm(context, first, count);
+  if (heldCombination_)
+    work.lattice.mappedMm = mapSlices(context, first, count);
   if (work.way == Way::points)
     return resampleByPoints<D>(context, work.lattice);
   work.lattice.unsure = unsure_.span().data();
@@ -279,6 +292,23 @@ void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& 
   else
     resampleBySpline<D>(context, work.lattice, work.index, work.spline, work.shape);
   resampleUnsureVoxels<D>(context, work.lattice);
+}
+
+/// T(x) of the voxels of some slices, through a combination.
+template <int D>
+const double* ResamplingOnCuda<D>::mapSlices(Context& context, std::size_t first, std::size_t count)
+{
+  SamplesOnCuda<D> voxels;
+  voxels.pointFromIndex = lattice_.pointFromIndex();
+  voxels.first[D - 1] = static_cast<int>(first);
+  voxels.step.fill(1);
+  std::ranges::copy(lattice_.size, voxels.imageSize.begin());
+  voxels.positions = voxels.imageSize;
+  voxels.positions[D - 1] = static_cast<int>(count);
+  voxels.count = voxelsOfSlice(lattice_) * count;
+  double* const mappedMm = mappedMm_.span().data();
+  mapCombinationOnCuda<D>(context, voxels, combination_, {mappedMm, {}, nullptr, nullptr});
+  return mappedMm;
 }
 
 /// The link is replaced by an image of its displacements, slab by slab.

@@ -2,6 +2,7 @@
 
 #include "Components/Resamplers/Shared/ResamplingKernels.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
+#include "Components/Transforms/Shared/OnCuda/CombinationPasses.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Components/Transforms/Shared/OnCuda/InverseOnCuda.h"
 #include "Components/Transforms/Shared/OneSplineChain.h"
@@ -69,10 +70,15 @@ private:
   void planLandmarks(const TransformChain<D>&, bool counts);
   void resampleByLandmarks(Context&, LatticeToResample<D>, std::size_t first, std::size_t count,
                            float* voxels);
+  const double* mapSlices(Context&, std::size_t first, std::size_t count);
   Work workFor(const MovingToResample<D>&) const;
 
   ImageGeometry<D> lattice_;
-  std::unique_ptr<InverseOnCuda<D>> inverse_; // not null: it maps the voxels
+  std::unique_ptr<InverseOnCuda<D>> inverse_;         // not null: it maps the voxels
+  std::optional<HeldCombination<D>> heldCombination_; // if the chain ends in a combination
+  CombinationOnCuda<D> combination_;
+  Buffer<double> weights_;  // of the combination
+  Buffer<double> mappedMm_; // T(x) of the voxels of a call through the combination
   std::unique_ptr<HeldChainOnCuda<D>> held_;
   ChainOnCuda<D> chain_;
   std::optional<LandmarkField> landmarks_;     // empty: no link of the chain is computed as a field

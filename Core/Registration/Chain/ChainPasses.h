@@ -21,8 +21,9 @@ public:
   /// transform is linear. Otherwise they lie on the device and must stay valid there.
   virtual void moveTo(const Context&, std::span<const double> parameters) = 0;
 
-  /// Takes the memory that addMoments or pullBack needs for so many samples. They take it if nobody did.
-  virtual void reserve(const Context&, std::size_t samples) = 0;
+  /// Takes the memory that the passes need for so many samples; with a gradient also that of addMoments or
+  /// pullBack. They take it if nobody did.
+  virtual void reserve(const Context&, std::size_t samples, bool withGradient) = 0;
 
   /// Takes each sample through the chain and the moving image. For each sample it reads 4 bytes (28 for a
   /// list of points) and the moving image's support, and writes 8 bytes, and 4 D more for gradients.

@@ -13,9 +13,13 @@ std::string whyStageNotOnCuda(const PreparedStage<D>& stage,
   chain.initial = initial;
   chain.transform = components.transform;
   std::string why = whyNotOnCuda<D>(chain);
-  for (const auto& term : components.terms)
-    if (why.empty())
-      why = term->whyNotOnCuda();
+  for (std::size_t t = 0; t < components.terms.size() && why.empty(); ++t) {
+    const CostTerm<D>& term = *components.terms[t];
+    why = term.whyNotOnCuda();
+    if (why.empty() && !term.needsPassesAlone() && !chain.transform->cudaForm()->hasOtherKernels())
+      why = "the metric \"" + componentNames(stage.parameters, "Metric")[t] + "\" with the transform \""
+            + chain.transform->name() + "\"";
+  }
   for (std::size_t t = 0; t < components.interpolators.size() && why.empty(); ++t)
     if (!components.interpolators[t]->onCuda())
       why = "the interpolator \""

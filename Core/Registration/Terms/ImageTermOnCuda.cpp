@@ -107,8 +107,8 @@ void ImageTermOnCuda<D>::reserve(Context& context, const ExpectedSamples<D>& sam
     grown(context, gradients_, D * count);
   if (samples.withGradient)
     grown(context, slopes_, kept);
-  if (samples.withGradient && !aligned)
-    chain_->reserve(context, count);
+  if (!aligned)
+    chain_->reserve(context, count, samples.withGradient);
   if (!aligned)
     return;
   if (level_.slabs == 1 && !isLinearChain(level_.chain->initial.get()))

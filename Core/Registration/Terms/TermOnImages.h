@@ -14,6 +14,7 @@ template <int D>
 class TermOnImages : public CostTerm<D>, private TermOnCuda<D> {
 public:
   bool needsSampler() const override { return true; }
+  bool needsPassesAlone() const override { return true; }
   void endLevel() override { onCuda_.reset(); }
   TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
   std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,

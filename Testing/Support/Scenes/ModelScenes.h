@@ -1,12 +1,13 @@
 #pragma once
 
-// Transforms that have more than parameters, splines of landmarks and images of displacements, in a term's
-// scene.
+// Transforms that have more than parameters, splines of landmarks, images of displacements and combinations,
+// in a term's scene.
 
 #include "Testing/Support/Scenes/BendingScenes.h"
 #include "Testing/Support/Scenes/ModelTransforms.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::testing {
@@ -37,6 +38,31 @@ void useField(TermScene<D>& scene, int order)
   const TransformChain<D> field = randomField<D>(grid, fixed.centerMm(), order);
   scene.chain->transform = field.transform;
   scene.chain->parameters = field.parameters;
+}
+
+/// A combination of an affine transform, a spline and a B-spline after an affine transform, again and again.
+template <int D>
+void useCombination(TermScene<D>& scene, bool normalizes, std::size_t count = 3)
+{
+  const auto last = std::exchange(scene.chain, std::make_shared<TransformChain<D>>());
+  std::vector<TransformChain<D>> three;
+  scene.useAffine();
+  three.push_back(*scene.chain);
+  scene.useAsInitial(Combination::compose);
+  useBSpline<D>(scene, 3, false);
+  three.push_back(*scene.chain);
+  scene.chain = std::make_shared<TransformChain<D>>();
+  useSpline<D>(scene, splineTypes.front());
+  three.push_back(*scene.chain);
+  scene.level.chain = (scene.chain = last).get();
+  std::vector<TransformChain<D>> chains;
+  for (std::size_t i = 0; i < count; ++i)
+    chains.push_back(three[i % three.size()]);
+  const double most = 2 / static_cast<double>(count);
+  const TransformChain<D> combination =
+      combinationOf<D>(chains, checks::randomVector(count, 71, 0.1 * most, most), normalizes);
+  last->transform = combination.transform;
+  last->parameters = combination.parameters;
 }
 
 /// Visits splines of every kernel, alone and before a B-spline, splines and fields in chains of three, in all

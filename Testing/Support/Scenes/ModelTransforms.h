@@ -1,10 +1,13 @@
 #pragma once
 
-// Transforms that have more than parameters: splines of landmarks and images of displacements.
+// Transforms that have more than parameters: splines of landmarks, images of displacements and combinations.
 
 #include "Components/Transforms/DeformationFieldTransform.h"
 #include "Components/Transforms/SplineKernelTransform.h"
+#include "Components/Transforms/WeightedCombinationTransform.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Testing/Support/AllComponents.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/ParameterText.h"
@@ -74,6 +77,36 @@ TransformChain<D> randomField(const ImageGeometry<D>& grid, const Vec<D>& center
       Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", D, 1));
   chain.transform = transform;
   return chain;
+}
+
+/// A single combination of chains, one weight each, which go through files.
+template <int D>
+TransformChain<D> combinationOf(const std::vector<TransformChain<D>>& chains,
+                                const std::vector<double>& weights, bool normalizes)
+{
+  const TemporaryFolder folder;
+  const auto write = [&](const auto& self, const TransformChain<D>& chain,
+                         const std::string& name) -> std::string {
+    TransformFileSource<D> source;
+    source.chain = &chain;
+    source.fixed.size.fill(1);
+    source.fixed.spacingMm.fill(1);
+    if (chain.initial)
+      source.initialPath = self(self, *chain.initial, "before-" + name);
+    std::vector<std::string> warnings;
+    return folder.write(name, transformFileText<D>(source, warnings));
+  };
+  std::string names;
+  for (std::size_t i = 0; i < chains.size(); ++i)
+    names += " \"" + write(write, chains[i], std::to_string(i) + ".txt") + "\"";
+  TransformChain<D> combination;
+  combination.transform = std::make_shared<WeightedCombinationTransform<D>>(
+      parametersOf("(SubTransforms" + names + ")\n(NormalizeCombinationWeights \""
+                       + (normalizes ? "true" : "false") + "\")",
+                   D, 1, "Transform0"),
+      allComponents());
+  combination.parameters = weights;
+  return combination;
 }
 
 }

@@ -8,6 +8,7 @@
 #include "Core/Registration/Terms/ImageTerm.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/MaskScenes.h"
+#include "Testing/Support/Scenes/ModelScenes.h"
 #include "Testing/Support/Scenes/StageRuns.h"
 
 namespace tessera {
@@ -99,6 +100,8 @@ TYPED_TEST(SlabsOnCuda, OfOtherLatticesAreTheWhole)
     scene.useAffine();
     expectAsWhole<TypeParam>(scene, scene.lattice(1), "affine");
     expectAsWhole<TypeParam>(scene, scene.lattice(3), "affine, every third voxel");
+    useCombination<3>(scene, true);
+    expectAsWhole<TypeParam>(scene, scene.lattice(1), "combination");
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Transfers.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/StageRuns.h"
 
@@ -75,6 +76,26 @@ TEST(StageMemoryOnCuda, OfLinearTransformsIsAsPlanned)
                               "(FixedImagePyramid \"FixedSmoothingImagePyramid\") (NumberOfResolutions 2) "
                               "(MovingImagePyramid \"MovingSmoothingImagePyramid\")"),
                 "affine, levels of one size");
+}
+
+TEST(StageMemoryOnCuda, OfACombinationIsAsPlanned)
+{
+  TESSERA_NEEDS_GPU();
+  const TemporaryFolder folder;
+  std::string names;
+  for (const char* number : {"1", "2", "3"})
+    names += " \""
+             + folder.write(number + std::string(".txt"),
+                            "(Transform \"TranslationTransform\")\n(NumberOfParameters 3)\n"
+                            "(TransformParameters 1 0 "
+                                + std::string(number) + ")")
+             + "\"";
+  const std::string combination =
+      "(Transform \"WeightedCombinationTransform\") (SubTransforms" + names + ") ";
+  expectPlanned(stageInput<3>(size, combination), "combination in all voxels");
+  expectPlanned(
+      stageInput<3>(size, combination + "(ImageSampler \"Random\") (NumberOfSpatialSamples 500000)"),
+      "combination at random voxels");
 }
 
 TEST(StageMemoryOnCuda, OfRandomSamplesIsAsPlanned)

@@ -30,6 +30,9 @@ constexpr std::size_t momentScratch()
   return static_cast<std::size_t>(maxMomentBlocks) * (D + D * D);
 }
 
+/// Pull-backs to parameters take this many samples at once: 48 MiB in 3D.
+constexpr std::size_t covectorsAtOnce = std::size_t(1) << 20;
+
 /// The covectors of samples [first, first + count), times their factors, in double precision, and the points
 /// at which the last transform is evaluated (NaN if the covector is 0). Both are planar: D arrays of `count`
 /// values.

@@ -9,7 +9,7 @@ namespace {
 template <int D>
 void requireCudaForm(const TransformChain<D>& chain)
 {
-  if (const std::string why = whyNotOnCuda(chain); !why.empty())
+  if (const std::string why = whyNotInKernels(chain); !why.empty())
     throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
 }
 

@@ -12,7 +12,7 @@ template <int D>
 class HeldChainOnCuda {
 public:
   HeldChainOnCuda() = default;
-  /// Copies the parameters of the constant transforms. Throws Error(device) with whyNotOnCuda.
+  /// Copies the parameters of the constant transforms. Throws Error(device) with whyNotInKernels.
   HeldChainOnCuda(const Context&, const TransformChain<D>&);
   /// A chain whose parameters are all constant: before() is the whole chain. A spline of landmarks then needs
   /// no influence matrix. Throws as above.

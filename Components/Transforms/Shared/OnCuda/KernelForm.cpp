@@ -15,8 +15,10 @@ public:
   {
   }
 
-  void reserve(const Context& context, std::size_t samples) override
+  void reserve(const Context& context, std::size_t samples, bool withGradient) override
   {
+    if (!withGradient)
+      return;
     const MemoryPart part(context, "pull-back");
     if (last_->linear())
       grown(context, momentScratch_, momentScratch<D>());
@@ -46,7 +48,7 @@ public:
                   const std::array<const float*, D>& covectors, const float* factors,
                   CovectorMoments<D>* moments) override
   {
-    reserve(context, samples.count);
+    reserve(context, samples.count, true);
     momentsOnCuda<D>(context, samples, chain_, covectors, factors, momentScratch_.span().data(), moments);
   }
   void pullBack(Context& context, const SamplesOnCuda<D>& samples,
@@ -67,7 +69,7 @@ private:
 }
 
 template <int D>
-std::string KernelForm<D>::whyNot(const TransformChain<D>& chain) const
+std::string whyNotInKernels(const TransformChain<D>& chain)
 {
   int links = 0;
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get(), ++links)
@@ -86,6 +88,8 @@ std::unique_ptr<ChainPasses<D>> KernelForm<D>::passes(const Context& context,
   return std::make_unique<KernelPasses<D>>(context, chain);
 }
 
+template std::string whyNotInKernels(const TransformChain<2>&);
+template std::string whyNotInKernels(const TransformChain<3>&);
 template class KernelForm<2>;
 template class KernelForm<3>;
 

@@ -15,6 +15,10 @@ public:
   virtual TransformOnCuda<D> at(const Context&, std::span<const double> parameters) = 0;
 };
 
+/// Empty if the kernels of this folder can evaluate the chain; otherwise what they cannot evaluate.
+template <int D>
+std::string whyNotInKernels(const TransformChain<D>&);
+
 /// The CUDA form of a transform whose kind the kernels of this folder know.
 template <int D>
 class KernelForm : public CudaForm<D> {
@@ -24,8 +28,9 @@ public:
   /// while it is held, and is empty otherwise.
   virtual std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
                                                        std::span<const double> constant) const = 0;
+  bool hasOtherKernels() const override { return true; }
 
-  std::string whyNot(const TransformChain<D>&) const override;
+  std::string whyNot(const TransformChain<D>& chain) const override { return whyNotInKernels<D>(chain); }
   std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const override;
 
 protected:

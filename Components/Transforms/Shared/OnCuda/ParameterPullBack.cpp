@@ -5,11 +5,6 @@
 #include <algorithm>
 
 namespace tessera {
-namespace {
-
-constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // 48 MiB in 3D
-
-}
 
 template <int D>
 void ParameterPullBack<D>::add(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
@@ -29,7 +24,7 @@ void ParameterPullBack<D>::reserve(const Context& context, TransformKind last, s
                                    std::size_t samples)
 {
   if (last == TransformKind::kernelSpline) {
-    grown(context, samples_, 2 * D * std::min(samples, samplesAtOnce));
+    grown(context, samples_, 2 * D * std::min(samples, covectorsAtOnce));
     grown(context, scratch_, splineScratch<D>(parameters / D));
     grown(context, sums_, (parameters / D + D + 1) * D);
   } else if (last != TransformKind::linear && fixedPoint_.size() < parameters) {
@@ -46,7 +41,7 @@ void ParameterPullBack<D>::addSpline(Context& context, const SamplesOnCuda<D>& s
                                      std::span<double> gradient, const GradientUpdate& update)
 {
   const TransformOnCuda<D>& spline = chain.links[chain.count - 1];
-  const std::size_t atOnce = std::min(samples.count, samplesAtOnce);
+  const std::size_t atOnce = std::min(samples.count, covectorsAtOnce);
   double *points = samples_.span().data(), *scratch = scratch_.span().data(), *sums = sums_.span().data();
   std::size_t first = 0;
   do {
