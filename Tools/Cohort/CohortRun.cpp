@@ -9,7 +9,7 @@
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/HostNeed.h"
 #include "Tools/Register/OutputNames.h"
-#include "Tools/Register/RegisterRun.h"
+#include "Tools/Register/RunSummary.h"
 
 #include <algorithm>
 #include <cmath>

@@ -82,6 +82,14 @@ std::uint64_t sizeOf(const std::string& path)
   return failure ? 0 : bytes;
 }
 
+bool areFiles(const RunInput& input)
+{
+  return std::ranges::all_of(input.files, [](const std::string& file) {
+    std::error_code ignored;
+    return fs::is_regular_file(file, ignored); // a pipe gives its bytes only once
+  });
+}
+
 Json variables(std::initializer_list<const char*> names)
 {
   Json found = Json::object();
@@ -100,14 +108,20 @@ std::string digestOfFile(const std::string& path)
   return sha.hexadecimal();
 }
 
-InputDigest digestOf(const RunInput& input, const FileDigest& digestOfOne)
+InputDigest withoutDigest(const RunInput& input)
 {
   InputDigest digest{input.role, input.path, 0, ""};
-  for (const std::string& file : input.files)
-    if (std::error_code ignored; !fs::is_regular_file(file, ignored)) // a pipe gives its bytes only once
-      return digest;
-  for (const std::string& file : input.files)
-    digest.bytes += sizeOf(file);
+  if (areFiles(input))
+    for (const std::string& file : input.files)
+      digest.bytes += sizeOf(file);
+  return digest;
+}
+
+InputDigest digestOf(const RunInput& input, const FileDigest& digestOfOne)
+{
+  InputDigest digest = withoutDigest(input);
+  if (!areFiles(input))
+    return digest;
   try {
     if (input.isParameterText)
       digest.sha256 = digestOfParameters(input.path);
@@ -124,6 +138,13 @@ InputDigest digestOf(const RunInput& input, const FileDigest& digestOfOne)
     digest.sha256.clear();
   }
   return digest;
+}
+
+InputDigest digestAfterFailure(const RunInput& input, bool isInterrupted, const FileDigest& digestOfOne)
+{
+  constexpr std::uint64_t largest = std::uint64_t(1) << 30;
+  InputDigest digest = withoutDigest(input);
+  return isInterrupted || digest.bytes > largest ? digest : digestOf(input, digestOfOne);
 }
 
 std::string runKey(const std::vector<InputDigest>& inputs, const std::string& deviceKind)

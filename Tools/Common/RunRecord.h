@@ -25,15 +25,20 @@ struct RunInput {
 struct InputDigest {
   std::string role, path;
   std::uint64_t bytes = 0; // of all its files
-  std::string sha256;      // of the file; of names and digests if there are several; empty: not readable
+  std::string sha256;      // of the file; of names and digests if there are several; empty: not read
 };
 
 /// The SHA-256 of a file; throws Error(unreadableInput). A cohort keeps what it has computed before.
 using FileDigest = std::function<std::string(const std::string& path)>;
 std::string digestOfFile(const std::string& path);
 
+/// bytes is 0 if one of the input's files is missing or a pipe.
+InputDigest withoutDigest(const RunInput&);
 /// Never throws Error: an input that cannot be read, or that is a pipe, has no digest.
 InputDigest digestOf(const RunInput&, const FileDigest& = digestOfFile);
+/// For a run that failed and may not have read the input whole: one of more than 1 GiB has no digest, which
+/// could take longer than the run. A run that was interrupted waits for none.
+InputDigest digestAfterFailure(const RunInput&, bool isInterrupted, const FileDigest& = digestOfFile);
 
 /// A digest of all that decides the bits of a run's results: the version of results, the kind of device
 /// ("cpu", "cuda") and the contents of all inputs by their roles. Paths, the number of threads and the model

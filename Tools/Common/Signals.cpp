@@ -11,14 +11,13 @@ namespace tessera {
 namespace {
 
 volatile std::sig_atomic_t caught = 0;
-std::atomic<bool> stop{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may write nothing else");
+std::atomic<bool> isOnlyRecorded{false};
 
 extern "C" void rememberSignal(int signal)
 {
   if (caught == 0)
     caught = signal;
-  stop = true;
+  stopIsAsked = true;
 }
 
 /// Whether SIGHUP is ignored, as under nohup, so that the program outlives its terminal.
@@ -44,6 +43,7 @@ sigset_t endingSignals()
 
 void watchSignals()
 {
+  isOnlyRecorded = true;
   struct sigaction action {};
   action.sa_handler = rememberSignal;
   action.sa_flags = SA_RESETHAND | SA_RESTART;
@@ -62,7 +62,7 @@ int caughtSignal()
 
 const std::atomic<bool>& stopAsked()
 {
-  return stop;
+  return stopIsAsked;
 }
 
 EndOnSignals::EndOnSignals(std::function<void(int)> report) : report_(std::move(report))
@@ -86,6 +86,10 @@ void EndOnSignals::watch()
   const sigset_t set = endingSignals();
   int signal = 0;
   sigwait(&set, &signal);
+  while (!isOver_ && isOnlyRecorded && (caught == 0 || signal == SIGHUP)) {
+    rememberSignal(signal);
+    sigwait(&set, &signal);
+  }
   if (isOver_)
     return;
   ScratchFolder::removeAll();
@@ -93,7 +97,10 @@ void EndOnSignals::watch()
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGHUP, SIG_IGN); // system and shell may both send it for one hangup
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  report_(signal);
+  if (caught == 0) {
+    caught = signal;
+    report_(signal);
+  }
   _exit(128 + signal);
 }
 

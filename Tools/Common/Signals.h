@@ -1,13 +1,16 @@
 #pragma once
 
+#include "Core/Compute/Threads/Interruption.h"
+
 #include <atomic>
 #include <functional>
 #include <thread>
 
 namespace tessera {
 
-/// From now on the first SIGINT, SIGTERM or SIGHUP is only recorded, see caughtSignal(). A second SIGINT or
-/// SIGTERM ends the program as usual. SIGHUP stays ignored if it was.
+/// From now on the first SIGINT, SIGTERM or SIGHUP is only recorded, see caughtSignal(), also while an object
+/// of EndOnSignals exists. A second SIGINT or SIGTERM ends the program as usual. SIGHUP stays ignored if it
+/// was.
 void watchSignals();
 
 /// The first of these signals that has arrived, else 0.
@@ -15,16 +18,12 @@ int caughtSignal();
 /// True once one of them came.
 const std::atomic<bool>& stopAsked();
 
-/// Thrown by a program's own steps, never out of a callback, once a signal has made it end early: an exit
-/// code and a line of the log, but no Error, since nothing went wrong.
-struct Interrupted {};
-
-/// While an object exists, SIGINT, SIGTERM or SIGHUP ends the program at once with the exit code 128 +
-/// signal, whatever its threads are doing. Temporary folders are removed, and so all incomplete files. SIGHUP
-/// stays ignored if it was. Must be created before other threads.
+/// While an object exists, and until watchSignals(), SIGINT, SIGTERM or SIGHUP ends the program at once with
+/// the exit code 128 + signal, whatever its threads are doing. Temporary folders are removed, and so all
+/// incomplete files. SIGHUP stays ignored if it was. Must be created before other threads.
 class EndOnSignals {
 public:
-  /// `report` is called before the end, by a thread of its own.
+  /// `report` is called before the end, by a thread of its own, the only one that can still write files.
   explicit EndOnSignals(std::function<void(int signal)> report);
   ~EndOnSignals();
   EndOnSignals(const EndOnSignals&) = delete;

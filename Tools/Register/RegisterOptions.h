@@ -25,6 +25,7 @@ struct RegisterOptions {
   bool inverseToo = false;            // write the inverse of the result, too
   bool report = false;                // write report.html, too
   bool refusesConstantImages = false; // an image without contrast is an error, not a warning
+  bool endsAtOnce = false;            // a signal while images are read ends the process
   bool isCudaStarted = false;         // this process has done so: "auto" takes CUDA wherever it can
 };
 

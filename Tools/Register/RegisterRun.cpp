@@ -19,9 +19,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <future>
-#include <system_error>
 
 namespace tessera {
 namespace {
@@ -95,6 +93,17 @@ std::optional<VolumeChange> volumeChangeOf(Run<D>& run, const Context& context,
   }
 }
 
+/// Adds its files. A signal ends it early, and the stage's own results stay.
+template <int D>
+void tryToWriteInverse(Run<D>& run, const InverseRequest<D>& request, std::vector<std::string>& files)
+{
+  try {
+    const auto written = writeInverseResults<D>(run.registry, request, run.log);
+    files.insert(files.end(), written.begin(), written.end());
+  } catch (const Interrupted&) { // the stage ends with it
+  }
+}
+
 template <int D>
 void runOneStage(Run<D>& run, CheckedStage<D> stage)
 {
@@ -133,10 +142,14 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
                             "stage " + std::to_string(number + 1) + " of "
                                 + std::to_string(run.options.parameterFiles.size()),
                             summary.optimizer, parameters.levelCount(), log);
-  StageResult<D> result = runStage<D>(context, run.registry, std::move(stage.prepared), input, reporter);
-  if (result.wasStopped) {
+  StageResult<D> result;
+  try {
+    result = runStage<D>(context, run.registry, std::move(stage.prepared), input, reporter);
+    if (result.wasStopped)
+      throw Interrupted{};
+  } catch (const Interrupted&) {
     reporter.keepFinishedLevel();
-    throw Interrupted{};
+    throw;
   }
 
   const auto writing = Clock::now();
@@ -152,15 +165,12 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   summary.levels = std::move(result.levels);
   summary.finalMetric = result.finalValue;
   summary.files = outputs.files();
-  if (run.options.inverseToo && number + 1 == run.options.parameterFiles.size()) {
-    const auto files =
-        writeInverseResults<D>(run.registry,
-                               {run.options, run.folder, result.chain, inputs.moving.front()->geometry,
-                                run.asRead.moving.images.front()->geometry, text.map, *stage.resampler,
-                                run.usesDirectionCosines, context.threads},
-                               log);
-    summary.files.insert(summary.files.end(), files.begin(), files.end());
-  }
+  if (run.options.inverseToo && number + 1 == run.options.parameterFiles.size())
+    tryToWriteInverse<D>(run,
+                         {run.options, run.folder, result.chain, inputs.moving.front()->geometry,
+                          run.asRead.moving.images.front()->geometry, text.map, *stage.resampler,
+                          run.usesDirectionCosines, context.threads},
+                         summary.files);
   summary.curves = reporter.metricOfLevels();
   summary.seconds = secondsSince(start);
   logStageEnd(text, summary, number, log);
@@ -311,35 +321,25 @@ int readAndRun(const Registry& registry, const RegisterOptions& options, const s
              : checkAndRun<3>(registry, options, folder, stages, summary.inputs, files, summary, log);
 }
 
-RunSummary startOfSummary(const RegisterOptions& options, const std::string& folder,
-                          const FileDigest& digestOfOne)
-{
-  RunSummary summary;
-  summary.command = options.commandLine;
-  summary.started = currentTime();
-  summary.initialTransform = options.initialTransform;
-  summary.fixedPoints = options.fixedPoints;
-  summary.movingPoints = options.movingPoints;
-  summary.pointWeights = options.pointWeights;
-  summary.log = folder + logName;
-  summary.inputFiles = runInputsOf(options);
-  summary.digestOfOne = digestOfOne;
-  summary.deviceAsked = options.device;
-  summary.hasPage = options.report;
-  return summary;
-}
-
 /// Runs, and leaves a summary of the run whether it ends well or not.
 int runWithSummary(const Registry& registry, const RegisterOptions& options, const std::string& folder,
                    const InputFiles& files, const FileDigest& digestOfOne, RunLog& log)
 {
-  RunSummary summary = startOfSummary(options, folder, digestOfOne);
+  RunSummary summary = startOfSummary(options, folder);
+  summary.digestOfOne = digestOfOne;
   const auto write = [&] {
     summary.finished = currentTime();
     summary.seconds = secondsSince(summary.clock);
     summary.warnings = log.warnings();
     writeSummary(folder, summary);
   };
+  std::optional<EndOnSignals> whileReading; // until watchSignals()
+  if (options.endsAtOnce)
+    whileReading.emplace([&options, &log](int) {
+      const Failure failure = failureOf(std::make_exception_ptr(Interrupted{}));
+      log.error(failure.message);
+      recordFailure(options, failure);
+    });
   try {
     const int code = readAndRun(registry, options, folder, files, summary, log);
     write();
@@ -422,28 +422,6 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
     std::remove((folder + name).c_str());
   logStart(log, command, "elastix");
   return runWithSummary(registry, options, folder, files, digestOfOne, log);
-}
-
-void recordFailure(const RegisterOptions& options, const Failure& failure, const FileDigest& digestOfOne)
-{
-  const std::string folder = prepareOutputFolder(options.outputFolder);
-  RunSummary summary = startOfSummary(options, folder, digestOfOne);
-  summary.finished = summary.started;
-  summary.failure = failure;
-  summary.failedInput = inputNamedIn(failure.message, inputFilesOf(options));
-  writeSummary(folder, summary);
-}
-
-void replaceRecord(const RegisterOptions& options, const Failure& failure)
-{
-  std::error_code ignored;
-  if (options.outputFolder.empty()
-      || !std::filesystem::exists(std::filesystem::path(options.outputFolder) / summaryName, ignored))
-    return;
-  try {
-    recordFailure(options, failure);
-  } catch (const Error&) { // the run's own error is reported, not this one
-  }
 }
 
 }

@@ -18,11 +18,4 @@ int runRegistration(const Registry&, const RegisterOptions&, const std::string& 
 /// Checks everything, and returns what the run is predicted to take. Throws as runRegistration.
 PredictedRun checkRegistration(const Registry&, const RegisterOptions&, RunLog&);
 
-/// Leaves run.json of a run that could not write its own, such as one whose process crashed.
-void recordFailure(const RegisterOptions&, const Failure&, const FileDigest& = digestOfFile);
-
-/// For a command line that is wrong: if the output folder has the record of an earlier run, that of this
-/// failure takes its place, so that nobody takes the earlier run for this one.
-void replaceRecord(const RegisterOptions&, const Failure&);
-
 }

@@ -1,9 +1,13 @@
 #include "Tools/Register/RunSummary.h"
 
+#include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Tools/Register/OutputNames.h"
 
 #include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <system_error>
 
 namespace tessera {
 namespace {
@@ -188,7 +192,12 @@ void writeSummary(const std::string& folder, RunSummary& run)
     files.push_back(folder + pageName);
   if (run.pictures)
     files.push_back(folder + thumbnailName);
-  const std::vector<InputDigest> digests = run.digests.valid() ? run.digests.get() : digestsOf(run);
+  std::vector<InputDigest> digests;
+  if (run.digests.valid())
+    digests = run.digests.get();
+  else
+    for (const RunInput& input : run.inputFiles)
+      digests.push_back(digestAfterFailure(input, run.failure.code > 128, run.digestOfOne));
   const std::string key = runKey(digests, deviceKind(run));
   const Failure& failure = run.failure;
   Json summary{{"program", "tessera"},
@@ -229,6 +238,44 @@ void writeSummary(const std::string& folder, RunSummary& run)
   const std::string text = summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   writeTextFile(folder + summaryName, text, Sync::no); // run.json has the same bytes
   writeTextFile(folder + runName, text);               // last: a folder that has it is complete
+}
+
+RunSummary startOfSummary(const RegisterOptions& options, const std::string& folder)
+{
+  RunSummary summary;
+  summary.command = options.commandLine;
+  summary.started = currentTime();
+  summary.initialTransform = options.initialTransform;
+  summary.fixedPoints = options.fixedPoints;
+  summary.movingPoints = options.movingPoints;
+  summary.pointWeights = options.pointWeights;
+  summary.log = folder + logName;
+  summary.inputFiles = runInputsOf(options);
+  summary.deviceAsked = options.device;
+  summary.hasPage = options.report;
+  return summary;
+}
+
+void recordFailure(const RegisterOptions& options, const Failure& failure)
+{
+  const std::string folder = prepareOutputFolder(options.outputFolder);
+  RunSummary summary = startOfSummary(options, folder);
+  summary.finished = summary.started;
+  summary.failure = failure;
+  summary.failedInput = inputNamedIn(failure.message, inputFilesOf(options));
+  writeSummary(folder, summary);
+}
+
+void replaceRecord(const RegisterOptions& options, const Failure& failure)
+{
+  std::error_code ignored;
+  if (options.outputFolder.empty()
+      || !std::filesystem::exists(std::filesystem::path(options.outputFolder) / summaryName, ignored))
+    return;
+  try {
+    recordFailure(options, failure);
+  } catch (const Error&) { // the run's own error is reported, not this one
+  }
 }
 
 }

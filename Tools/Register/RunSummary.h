@@ -4,6 +4,7 @@
 #include "Tools/Common/Process.h"
 #include "Tools/Common/RunRecord.h"
 #include "Tools/Register/EffectiveParameters.h"
+#include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/RunQuality.h"
 #include "Tools/Register/StageInputs.h"
 #include "Tools/Register/StageTime.h"
@@ -41,7 +42,7 @@ struct RunSummary {
   std::string initialTransform, fixedPoints, movingPoints, pointWeights, log; // empty: none
   std::vector<RunInput> inputFiles;
   FileDigest digestOfOne = digestOfFile;
-  std::future<std::vector<InputDigest>> digests; // of the input files; none: to be computed
+  std::future<std::vector<InputDigest>> digests; // of the input files; none: these were not read
   std::string deviceAsked;                       // by --device
   PredictedRun predicted;
   std::vector<StageSummary> stages;
@@ -56,5 +57,15 @@ std::vector<InputDigest> digestsOf(const RunSummary&);
 /// Writes the page of the run if it has one, then summary.json and, with the same bytes, run.json: each whole
 /// or not at all. Throws Error(unwritableOutput).
 void writeSummary(const std::string& folder, RunSummary&);
+
+/// That of a run that begins now.
+RunSummary startOfSummary(const RegisterOptions&, const std::string& folder);
+
+/// Leaves run.json of a run that could not write its own, such as one whose process crashed.
+void recordFailure(const RegisterOptions&, const Failure&);
+
+/// For a command line that is wrong: if the output folder has the record of an earlier run, that of this
+/// failure takes its place, so that nobody takes the earlier run for this one.
+void replaceRecord(const RegisterOptions&, const Failure&);
 
 }

@@ -8,6 +8,7 @@
 #include "Tools/Register/ComponentPages.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/RegisterRun.h"
+#include "Tools/Register/RunSummary.h"
 
 using namespace tessera;
 
@@ -66,6 +67,7 @@ int run(int count, char** words, RunLog& log)
     setReadingOptions(arguments);
     RegisterOptions given = registerOptions(arguments, asElastix);
     given.commandLine = commandLine;
+    given.endsAtOnce = true;
     given.threads = threadCount(arguments, given.threadSource);
     return given;
   });

@@ -7,8 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <fstream>
-
 namespace tessera {
 namespace {
 
@@ -103,9 +101,10 @@ void TransformRecord::addOutputs(const std::vector<std::string>& paths)
 void TransformRecord::write(const Failure& failure, const std::vector<std::string>& warnings)
 {
   const std::lock_guard lock(mutex_);
+  const bool isRead = failure.code == 0 || failure.code == static_cast<int>(ExitCode::someRowsFailed);
   std::vector<InputDigest> digests;
   for (const RunInput& input : inputsOf(options_, images_))
-    digests.push_back(digestOf(input));
+    digests.push_back(isRead ? digestOf(input) : digestAfterFailure(input, failure.code > 128));
   std::vector<std::string> written;
   for (const std::string& path : outputs_) {
     std::error_code missing;
@@ -132,12 +131,7 @@ void TransformRecord::write(const Failure& failure, const std::vector<std::strin
                      {"outputs", jsonOfOutputs(written)},
                      {"warnings", warnings}});
   const std::string text = record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  if (failure.code <= 128)
-    return writeTextFile(folder_ + name, text);
-  const std::string partial =
-      folder_ + "." + name; // no atomic file can be begun once a signal ends the program
-  if ((std::ofstream(partial) << text).flush())
-    std::filesystem::rename(partial, folder_ + name);
+  writeTextFile(folder_ + name, text);
 }
 
 int TransformRecord::recorded(RunLog& log, const std::function<int()>& run)

@@ -21,7 +21,7 @@ namespace {
 
 /// The scratch folders that exist.
 struct Folders {
-  std::mutex mutex;
+  std::recursive_mutex mutex; // so that the thread of removeAll() can write a last file
   std::set<std::string> paths;
 };
 
@@ -101,7 +101,7 @@ void ScratchFolder::removeAbandoned(const std::string& parent, const std::string
   }
 }
 
-std::unique_lock<std::mutex> ScratchFolder::holdAll()
+std::unique_lock<std::recursive_mutex> ScratchFolder::holdAll()
 {
   return std::unique_lock(folders().mutex);
 }

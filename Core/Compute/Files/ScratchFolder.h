@@ -16,13 +16,13 @@ public:
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
-  /// Removes all folders, before the program ends without ending its threads. A thread that makes or removes
-  /// a folder afterwards waits for ever.
+  /// Removes all folders, before the program ends without ending its threads. Any other thread that makes or
+  /// removes a folder afterwards waits for ever.
   static void removeAll();
   /// The same if no thread makes or removes one at the moment, for a program that cannot go on.
   static void removeAllIfFree();
   /// While the returned lock is held, removeAll() waits.
-  static std::unique_lock<std::mutex> holdAll();
+  static std::unique_lock<std::recursive_mutex> holdAll();
 
   /// Removes folders of this kind that a process which was killed has left in `parent`.
   static void removeAbandoned(const std::string& parent, const std::string& prefix);

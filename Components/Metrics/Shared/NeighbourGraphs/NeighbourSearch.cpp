@@ -1,5 +1,6 @@
 #include "Components/Metrics/Shared/NeighbourGraphs/NeighbourSearch.h"
 
+#include "Core/Compute/Threads/Interruption.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
@@ -84,6 +85,7 @@ void findNeighbours(const Context& context, const NeighbourGraphSettings& settin
   forEachRange(context, features.count, samplesAtOnce, [&](std::size_t first, std::size_t last) {
     thread_local Distances distances;
     thread_local std::vector<std::pair<float, std::uint32_t>> heap;
+    endIfStopIsAsked();
     for (std::size_t i = first; i < last; ++i) {
       distances.compute(settings, features, i);
       if (distances.joint[i] != 0) // NaN: the sample does not count
@@ -106,6 +108,7 @@ void pullBackGraphs(const Context& context, const NeighbourGraphSettings& settin
   covectors.assign(dimension * count, 0);
   forEachRange(context, count, samplesAtOnce, [&](std::size_t first, std::size_t last) {
     thread_local Distances distances;
+    endIfStopIsAsked();
     for (std::size_t a = first; a < last; ++a) {
       distances.compute(settings, features, a);
       const float inMoving = samples[a].inMoving.farthest, inJoint = samples[a].inJoint.farthest;
