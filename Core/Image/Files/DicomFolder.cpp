@@ -56,11 +56,25 @@ ImageHeader headerOfSeries(const std::string& folder, const DicomSeries& series)
   const Offset offset = between(header, headerFromItk(*openSlice(slices.back()), folder));
   if (!(offset.length > 0))
     failToRead(folder, "the first and the last slice lie at the same place", stackable);
+  for (const std::string& slice : series.others)
+    if (headerFromItk(*openSlice(slice), slice).componentType != header.componentType) {
+      header.componentType = header.typeInFile = PixelType::float64; // the type of rescaled values
+      break;
+    }
   header.size[2] = series.places.back() + 1;
   header.spacingMm[2] = offset.length / static_cast<double>(series.places.back());
   for (int row = 0; row < 3; ++row)
     header.direction[row][2] = offset.xyz[row] / offset.length;
   return header;
+}
+
+void readAsDoubles(itk::ImageIOBase& io, PixelType type, double* values)
+{
+  withPixelType(type, [&]<class T>(std::type_identity<T>) {
+    std::vector<T> stored(io.GetImageSizeInComponents());
+    io.Read(stored.data());
+    std::ranges::copy(stored, values);
+  });
 }
 
 class SeriesSource final : public ImageSource {
@@ -124,14 +138,19 @@ private:
     checkPictureFile(slices_[index]);
     const itk::GDCMImageIO::Pointer io = openSlice(slices_[index]);
     const ImageHeader slice = headerFromItk(*io, slices_[index]);
-    if (slice.componentType != header().componentType
-        || static_cast<std::size_t>(io->GetImageSizeInBytes()) != sliceBytes)
+    const PixelType type = header().componentType;
+    const bool isOfType = slice.componentType == type;
+    const auto count = static_cast<std::size_t>(io->GetImageSizeInComponents());
+    if ((!isOfType && type != PixelType::float64) || count != sliceBytes / pixelTypeSize(type))
       failToRead(slices_[index],
                  "the slice differs in size or pixel type from the first one, " + slices_.front(),
                  "slices of one size and type");
     try {
       askForAllVoxels(*io);
-      io->Read(buffer);
+      if (isOfType)
+        io->Read(buffer);
+      else
+        readAsDoubles(*io, slice.componentType, reinterpret_cast<double*>(buffer));
     } catch (const std::exception& exception) {
       failToRead(slices_[index], "the voxels cannot be read: " + itkMessage(exception), wholeFile);
     }

@@ -29,6 +29,9 @@ namespace fs = std::filesystem;
 const gdcm::Tag seriesUid(0x0020, 0x000e), description(0x0008, 0x103e), modality(0x0008, 0x0060),
     rows(0x0028, 0x0010), columns(0x0028, 0x0011), position(0x0020, 0x0032), orientation(0x0020, 0x0037),
     pixelSpacing(0x0028, 0x0030);
+/// Bits, sign, rescale intercept and slope decide the type of a slice's values.
+const std::array<gdcm::Tag, 4> ofValues{gdcm::Tag(0x0028, 0x0100), gdcm::Tag(0x0028, 0x0103),
+                                        gdcm::Tag(0x0028, 0x1052), gdcm::Tag(0x0028, 0x1053)};
 
 /// Silences ITK's warnings about problems that are reported as errors.
 class NoItkWarnings {
@@ -47,6 +50,8 @@ public:
   {
     for (const gdcm::Tag& tag :
          {seriesUid, description, modality, rows, columns, position, orientation, pixelSpacing})
+      scanner_.AddTag(tag);
+    for (const gdcm::Tag& tag : ofValues)
       scanner_.AddTag(tag);
     scanner_.Scan(files);
   }
@@ -186,10 +191,10 @@ void checkPixelSpacing(const std::string& folder, const std::vector<std::string>
 
 /// Slices in the order of their places along the normal; empty if none says where it lies. Throws
 /// Error(unreadableInput) if they are no stack.
-std::vector<PlacedSlice> placedSlices(const std::string& folder, const std::vector<std::string>& files)
+std::vector<PlacedSlice> placedSlices(const std::string& folder, const std::vector<std::string>& files,
+                                      const Headers& headers)
 {
   const std::string oneVolume = "a folder with one volume, each of its slices once";
-  const Headers headers(files);
   checkPixelSpacing(folder, files, headers, oneVolume);
   std::vector<PlacedSlice> slices;
   std::string unplaced;
@@ -275,10 +280,17 @@ void checkLine(const std::string& folder, const std::vector<PlacedSlice>& slices
 /// slices that are otherwise uneven lie side by side.
 DicomSeries stackOf(const std::string& folder, const std::vector<std::string>& files)
 {
-  DicomSeries stack{files, std::vector<std::size_t>(files.size()), ""};
+  DicomSeries stack{files, std::vector<std::size_t>(files.size()), {}, ""};
   std::iota(stack.places.begin(), stack.places.end(), std::size_t(0));
-  const std::vector<PlacedSlice> slices =
-      files.size() < 2 ? std::vector<PlacedSlice>() : placedSlices(folder, files);
+  if (files.size() < 2)
+    return stack;
+  const Headers headers(files);
+  const std::vector<PlacedSlice> slices = placedSlices(folder, files, headers);
+  for (const std::string& file : files)
+    if (std::ranges::any_of(ofValues, [&](const gdcm::Tag& tag) {
+          return headers.text(file, tag) != headers.text(files.front(), tag);
+        }))
+      stack.others.push_back(file);
   if (slices.empty())
     return stack;
   std::vector<double> distancesMm;
@@ -308,6 +320,27 @@ DicomSeries stackOf(const std::string& folder, const std::vector<std::string>& f
                    + decimalText(stepMm) + " mm apart: " + gaps,
                "a complete series, or --allow-missing-slices, which fills them in from their neighbours");
   return stack;
+}
+
+/// Throws if a file of the folder ends within the group of elements that begins a DICOM file, on which GDCM
+/// crashes. The group's first element tells how many bytes follow it.
+void checkBeginnings(const std::string& folder)
+{
+  constexpr std::size_t preamble = 128, firstBytes = 16;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string path = entry.path().string();
+    const std::string begin = entry.is_regular_file(ignored) ? bytesOfFile(path, preamble, firstBytes) : "";
+    if (!begin.starts_with("DICM"))
+      continue;
+    std::uint64_t needed = preamble + firstBytes;
+    if (begin.size() == firstBytes && begin.substr(4, 8) == std::string("\2\0\0\0UL\4\0", 8))
+      for (int byte = 0; byte < 4; ++byte)
+        needed += std::uint64_t(static_cast<unsigned char>(begin[12 + byte])) << (8 * byte);
+    if (!holdsBytes(path, needed))
+      failToRead(folder, path + " is a DICOM file that is cut off in its header, and may be a slice",
+                 "a folder without damaged files");
+  }
 }
 
 /// Throws if a file of the folder is damaged, so that it belongs to no series: it may be a slice of the one
@@ -343,6 +376,7 @@ DicomSeries dicomSeriesOf(const std::string& path)
 {
   const DicomPlace place = dicomPlace(path).value_or(DicomPlace{path, ""});
   const std::string& folder = place.folder;
+  checkBeginnings(folder);
   std::vector<Series> all = seriesIn(folder);
   if (all.empty())
     failToRead(folder, "the folder holds no DICOM images",

@@ -10,7 +10,9 @@ namespace tessera {
 struct DicomSeries {
   std::vector<std::string> files;
   std::vector<std::size_t> places; // 0, 1, 2, ... unless slices are missing
-  std::string note;                // for the user; mostly empty
+  std::vector<std::string>
+      others;       // files whose values are stored or rescaled in another way than the first's
+  std::string note; // for the user; mostly empty
 };
 
 /// The series that is meant by a path for which there is a dicomPlace. Throws Error(unreadableInput): no

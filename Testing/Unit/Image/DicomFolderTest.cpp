@@ -31,6 +31,7 @@ struct SlicePlane {
   double xMm = -20.5;
   std::initializer_list<double> axes = {1, 0, 0, 0, 0, -1};
   double betweenRowsMm = 1.5, zMm = 7.25;
+  const char* slope = nullptr; // by which stored numbers are multiplied
 };
 
 /// A slice of shorts `100 * value + voxel` whose rows run along x and columns along -z: a coronal plane.
@@ -51,6 +52,14 @@ void writeSlice(const std::string& path, double yMm, int value, const std::strin
   set("0020|0032", decimals({plane.xMm, yMm, plane.zMm}));
   set("0020|0037", decimals(plane.axes));
   set("0028|0030", decimals({plane.betweenRowsMm, 0.75})); // between rows, between columns
+  if (plane.slope) {
+    set("0028|1052", "0");
+    set("0028|1053", plane.slope);
+    set("0028|0100", "16"); // the stored numbers are signed and have 16 bits
+    set("0028|0101", "16");
+    set("0028|0102", "15");
+    set("0028|0103", "1");
+  }
   std::vector<std::int16_t> voxels;
   for (int i = 0; i < width * height; ++i)
     voxels.push_back(static_cast<std::int16_t>(100 * value + i));
@@ -71,11 +80,12 @@ void writeSlice(const std::string& path, double yMm, int value, const std::strin
   io->SetDirection(0, std::vector<double>{1, 0, 0});
   io->SetDirection(1, std::vector<double>{0, 0, -1});
   io->SetDirection(2, std::vector<double>{0, 1, 0});
-  io->SetComponentType(itk::IOComponentEnum::SHORT);
+  io->SetComponentType(plane.slope ? itk::IOComponentEnum::FLOAT : itk::IOComponentEnum::SHORT);
   io->SetPixelType(itk::IOPixelEnum::SCALAR);
   io->SetNumberOfComponents(1);
   io->SetIORegion(region);
-  io->Write(voxels.data());
+  const std::vector<float> floats(voxels.begin(), voxels.end());
+  io->Write(plane.slope ? static_cast<const void*>(floats.data()) : voxels.data());
 }
 
 class DicomFolder : public ::testing::Test {
@@ -315,6 +325,20 @@ TEST_F(DicomFolder, ATiltedGantryIsTold)
       << notes.front();
 }
 
+TEST_F(DicomFolder, SlicesMayHaveSlopesOfTheirOwn)
+{
+  const std::vector<const char*> slopes{"1", "0.5", "0.25", "1"}; // a PET series may begin with a whole one
+  for (const bool isReversed : {false, true}) {
+    for (int slice = 0; slice < 4; ++slice)
+      writeSlice(folder / (std::to_string(slice) + ".dcm"), 2.0 * slice, slice, "7",
+                 {.slope = slopes[isReversed ? (slice + 1) % 4 : slice]});
+    const Image<3> image = load().image;
+    for (int slice = 0; slice < 4; ++slice)
+      for (const int voxel : {0, 7})
+        EXPECT_EQ(image.voxels[slice * width * height + voxel], 100 * slice + voxel);
+  }
+}
+
 TEST_F(DicomFolder, FilesThatMacOsPutsBesideOthersAreNoSlices)
 {
   for (int slice = 0; slice < 3; ++slice)
@@ -328,7 +352,8 @@ TEST_F(DicomFolder, ASliceThatIsCutOffIsNotLeftOutAtTheEnd)
   for (const int place : {0, 1, 2, 3})
     writeSlice(folder / ("s" + std::to_string(place) + ".dcm"), place, place, "1");
   const std::string whole = folder.read("s3.dcm");
-  for (const std::size_t kept : {std::size_t(0), std::size_t(100), whole.size() / 2}) {
+  for (const std::size_t kept : {std::size_t(0), std::size_t(100), std::size_t(132), std::size_t(139),
+                                 std::size_t(144), std::size_t(250), whole.size() / 2}) {
     folder.write("s3.dcm", whole.substr(0, kept));
     const std::string message = testing::messageOf([&] { readImageHeader(folder.path()); });
     EXPECT_NE(message.find(folder / "s3.dcm"), std::string::npos) << kept << ": " << message;
