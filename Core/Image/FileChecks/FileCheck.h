@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Image/Compression/Inflater.h"
+#include "Core/Image/Files/ImageHeader.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +35,10 @@ std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count);
 /// zero or NaN, which it replaces by 1, axes that are not numbers, with which it never ends, or a file that
 /// is cut off.
 bool checkNiftiFile(const std::string& path);
+
+/// A line for the user if the header of a NIfTI file holds a qform and an sform that place its voxels
+/// differently, so that other programs may take the other one; else empty.
+std::string noteOnNiftiForms(const ImageHeader&);
 
 /// Whether a file, compressed or not, or its separate header begins as NIfTI-2.
 bool isNifti2(const std::string& path);

@@ -73,6 +73,44 @@ public:
     return wrong;
   }
 
+  /// From an index to mm, right, front and up, by the qform; empty if there is none.
+  std::optional<AffineMap<3>> qform() const
+  {
+    if (integerAt<std::uint16_t>(252) == 0)
+      return std::nullopt;
+    double b = floatAt(256), c = floatAt(260), d = floatAt(264);
+    const double squared = b * b + c * c + d * d;
+    if (squared > 1) { // by rounding: a half turn
+      const double length = std::sqrt(squared);
+      b /= length, c /= length, d /= length;
+    }
+    const double a = std::sqrt(std::max(0.0, 1 - squared));
+    AffineMap<3> map;
+    map.matrix = {{{a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)},
+                   {2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)},
+                   {2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - b * b - c * c}}};
+    for (int row = 0; row < 3; ++row) {
+      for (int axis = 0; axis < 3; ++axis)
+        map.matrix[row][axis] *= mmOfUnit() * (size(axis) > 1 ? spacingMm(axis) : 1);
+      map.matrix[row][2] *= floatAt(76) < 0 ? -1 : 1; // qfac
+      map.offset[row] = mmOfUnit() * floatAt(268 + 4 * row);
+    }
+    return map;
+  }
+  /// The same by the sform.
+  std::optional<AffineMap<3>> sform() const
+  {
+    if (integerAt<std::uint16_t>(254) == 0)
+      return std::nullopt;
+    AffineMap<3> map;
+    for (int row = 0; row < 3; ++row) {
+      for (int axis = 0; axis < 3; ++axis)
+        map.matrix[row][axis] = mmOfUnit() * floatAt(280 + 16 * row + 4 * axis);
+      map.offset[row] = mmOfUnit() * floatAt(292 + 16 * row);
+    }
+    return map;
+  }
+
   /// The kind of voxels that the NIfTI library reads wrongly if they are scaled; else empty. It scales only
   /// as many numbers as there are voxels, and writes integers beyond the end of their memory.
   std::string wronglyScaled() const
@@ -189,6 +227,13 @@ private:
     if (scaling.slope == 1 && std::abs(scaling.intercept) <= small)
       scaling.intercept = 0;
     return scaling;
+  }
+
+  /// By xyzt_units: metres and micrometres are allowed, too.
+  double mmOfUnit() const
+  {
+    const int unit = bytes_[123] & 7;
+    return unit == 1 ? 1e3 : unit == 3 ? 1e-3 : 1;
   }
 
   int intent() const { return integerAt<std::uint16_t>(68); }
@@ -321,6 +366,44 @@ bool checkNiftiFile(const std::string& path)
                    + " bytes that its header promises",
                wholeFile);
   return true;
+}
+
+std::string noteOnNiftiForms(const ImageHeader& header)
+{
+  NiftiHeader file;
+  const bool isNamed =
+      std::ranges::any_of(std::array{".nii", ".nii.gz", ".hdr", ".img", ".hdr.gz", ".img.gz"},
+                          [&](const char* ending) { return hasEnding(header.path, ending); });
+  if (!isNamed || !file.read(headerFileOf(header.path)) || !file.isNifti())
+    return "";
+  const std::optional<AffineMap<3>> qform = file.qform(), sform = file.sform();
+  if (!qform || !sform)
+    return "";
+  double largestMm = 0, fromQform = 0, fromSform = 0; // at the corners
+  for (int corner = 0; corner < 8; ++corner) {
+    Vec<3> index{}, usedMm{};
+    for (int d = 0; d < header.dimension; ++d)
+      index[d] = corner >> d & 1 ? static_cast<double>(header.size[d] - 1) : 0;
+    for (int row = 0; row < header.dimension; ++row) {
+      usedMm[row] = header.originMm[row];
+      for (int d = 0; d < header.dimension; ++d)
+        usedMm[row] += header.direction[row][d] * header.spacingMm[d] * index[d];
+    }
+    const Vec<3> qformMm = (*qform)(index), sformMm = (*sform)(index);
+    for (int row = 0; row < header.dimension; ++row) {
+      const double inRas = row < 2 ? -usedMm[row] : usedMm[row];
+      largestMm = std::max(largestMm, std::abs(qformMm[row] - sformMm[row]));
+      fromQform = std::max(fromQform, std::abs(qformMm[row] - inRas));
+      fromSform = std::max(fromSform, std::abs(sformMm[row] - inRas));
+    }
+  }
+  constexpr double tolerated = 1e-3; // share of a voxel: both are rounded numbers
+  if (!(largestMm > tolerated * std::ranges::min(header.spacingMm)))
+    return "";
+  const bool isQform = fromQform < fromSform;
+  return header.path + ": its header places the voxels twice, by a qform and an sform, which differ by up to "
+         + shortText(largestMm) + " mm; the " + (isQform ? "qform" : "sform")
+         + " is used, as by ITK, and other programs may take the " + (isQform ? "sform" : "qform");
 }
 
 bool isNifti2(const std::string& path)
