@@ -11,11 +11,14 @@
 
 #include <itkCompositeTransform.h>
 #include <itkHDF5TransformIO.h>
+#include <itkMatrixOffsetTransformBase.h>
 #include <itkTransformFactoryBase.h>
 #include <itkTxtTransformIO.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 
 namespace tessera {
@@ -86,6 +89,45 @@ ItkBase::Pointer makeItkTransform(const ItkTransform& transform)
                              + " parameters, not " + std::to_string(count));
   made->SetParametersByValue(toItk<ItkBase::ParametersType>(transform.parameters));
   return made;
+}
+
+/// Whether ITK's parameters of a class are those that a model of Tessera has.
+bool hasModel(const std::string& className)
+{
+  constexpr std::array models{"AffineTransform_",       "Euler2DTransform_",         "Rigid2DTransform_",
+                              "Euler3DTransform_",      "VersorRigid3DTransform_",   "Similarity2DTransform_",
+                              "Similarity3DTransform_", "MatrixOffsetTransformBase_"};
+  return std::ranges::any_of(models, [&](const char* model) { return className.starts_with(model); });
+}
+
+/// One of ITK's other linear transforms, such as ScaleVersor3DTransform, as the affine one with its matrix,
+/// translation and center; empty for any other transform.
+template <int D>
+std::optional<ItkTransform> otherLinear(const ItkBase& read)
+{
+  const auto* linear = dynamic_cast<const itk::MatrixOffsetTransformBase<double, D, D>*>(&read);
+  if (!linear || hasModel(read.GetTransformTypeAsString()))
+    return std::nullopt;
+  const std::string dimension = std::to_string(D);
+  ItkTransform affine{"AffineTransform_double_" + dimension + "_" + dimension, {}, {}};
+  for (int row = 0; row < D; ++row)
+    for (int column = 0; column < D; ++column)
+      affine.parameters.push_back(linear->GetMatrix()[row][column]);
+  for (int d = 0; d < D; ++d) {
+    affine.parameters.push_back(linear->GetTranslation()[d]);
+    affine.fixedParameters.push_back(linear->GetCenter()[d]);
+  }
+  return affine;
+}
+
+ItkTransform fromItk(const ItkBase& read)
+{
+  if (auto affine = otherLinear<2>(read))
+    return *affine;
+  if (auto affine = otherLinear<3>(read))
+    return *affine;
+  return {read.GetTransformTypeAsString(), toVector(read.GetFixedParameters()),
+          toVector(read.GetParameters())};
 }
 
 template <int D>
@@ -161,8 +203,7 @@ std::vector<ItkTransform> readItkTransformsHere(const std::string& path)
   std::vector<ItkTransform> transforms;
   for (const ItkBase::Pointer& read : io->GetReadTransformList())
     if (!isComposite(read->GetTransformTypeAsString()))
-      transforms.push_back({read->GetTransformTypeAsString(), toVector(read->GetFixedParameters()),
-                            toVector(read->GetParameters())});
+      transforms.push_back(fromItk(*read));
   if (transforms.empty())
     failToRead(path, "the file holds no transform", allowedFiles);
   return transforms;

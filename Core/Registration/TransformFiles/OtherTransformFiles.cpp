@@ -18,13 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<ItkTransform> itkTransformsOf(const std::string& path)
-{
-  if (isMatlabFile(path))
-    return {readMatlabTransform(path)};
-  return readItkTransforms(path);
-}
-
 void requireFile(const std::string& path)
 {
   if (std::error_code ignored; !fs::is_regular_file(path, ignored))
@@ -88,6 +81,13 @@ TransformFileKind transformFileKind(const std::string& path)
   if (ending == ".mat")
     return TransformFileKind::matrix;
   return formatOf(path).empty() ? TransformFileKind::parameters : TransformFileKind::field;
+}
+
+std::vector<ItkTransform> itkTransformsOf(const std::string& path)
+{
+  if (isMatlabFile(path))
+    return {readMatlabTransform(path)};
+  return readItkTransforms(path);
 }
 
 template <int D>

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "Core/Image/ItkTransformFiles/ItkTransformFile.h"
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -25,6 +27,9 @@ TransformFileKind transformFileKind(const std::string& path);
 template <int D>
 std::shared_ptr<const TransformChain<D>> readOtherTransforms(const std::string& path, const Registry&,
                                                              const Parameters::Warn&);
+
+/// The transforms of a file of the kind itk.
+std::vector<ItkTransform> itkTransformsOf(const std::string& path);
 
 /// The dimension of the transforms in such a file. Throws Error(unreadableInput).
 std::size_t dimensionOfOtherTransforms(const std::string& path);

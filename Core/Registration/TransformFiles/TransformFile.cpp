@@ -250,7 +250,7 @@ private:
                 "Allowed: (TransformFileName \"...\") of an ITK transform file beside it");
     const std::string path =
         pathBesideTransformFile(file, transformFileName.name, file.get(transformFileName));
-    const std::vector<ItkTransform> transforms = readItkTransforms(path);
+    const std::vector<ItkTransform> transforms = itkTransformsOf(path);
     if (!adds || !initial)
       return chainFromItk<D>(transforms, registry_, path, warn_, initial);
     if (transforms.size() != 1)

@@ -12,6 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace tessera {
@@ -69,6 +71,41 @@ itk::TransformFileReader::Pointer readWithItk(const std::string& path)
   reader->SetFileName(path);
   reader->Update();
   return reader;
+}
+
+TEST(ItkTransformFileOf, OtherLinearClassesAreTheAffineTransformWithTheirMatrix)
+{
+  struct Case {
+    const char *name, *parameters;
+  };
+  const testing::TemporaryFolder folder;
+  for (const auto& [name, parameters] :
+       {Case{"ScaleTransform_double_3_3", "1.1 0.9 1.3"},
+        Case{"ScaleLogarithmicTransform_double_3_3", "0.1 -0.2 0.3"},
+        Case{"ScaleVersor3DTransform_double_3_3", "0.1 -0.2 0.3 4 5 6 1.1 0.9 1.3"},
+        Case{"ScaleSkewVersor3DTransform_double_3_3",
+             "0.1 -0.2 0.3 4 5 6 1.1 0.9 1.3 0.01 0.02 0.03 0.04 0.05 0.06"}}) {
+    folder.write("t.tfm", std::string("#Insight Transform File V1.0\n#Transform 0\nTransform: ") + name
+                              + "\nParameters: " + parameters + "\nFixedParameters: 7 -8 9\n");
+    const auto reader = readWithItk(folder / "t.tfm");
+    const auto* itkTransform =
+        dynamic_cast<itk::Transform<double, 3, 3>*>(reader->GetTransformList()->front().GetPointer());
+    ASSERT_NE(itkTransform, nullptr);
+    const std::vector<ItkTransform> read = readItkTransforms(folder / "t.tfm");
+    ASSERT_EQ(read.size(), 1u) << name;
+    ASSERT_EQ(read[0].className, "AffineTransform_double_3_3");
+    const std::array<double, 3> point{12, 30, -20};
+    itk::Point<double, 3> itkPoint;
+    std::ranges::copy(point, itkPoint.Begin());
+    const auto expected = itkTransform->TransformPoint(itkPoint);
+    const auto &center = read[0].fixedParameters, &values = read[0].parameters;
+    for (int row = 0; row < 3; ++row) {
+      double mapped = center[row] + values[9 + row];
+      for (int column = 0; column < 3; ++column)
+        mapped += values[3 * row + column] * (point[column] - center[column]);
+      EXPECT_NEAR(mapped, expected[row], 1e-12) << name;
+    }
+  }
 }
 
 TEST(ItkDisplacementFile, ItkMovesPointsByTheFieldBetweenVoxels)
