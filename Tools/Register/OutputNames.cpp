@@ -69,7 +69,7 @@ private:
       return true;
     const std::size_t iteration = iterationIn(name, suffix);
     return iteration != none
-           && ((settings.writeTransformAfterIterations(level)
+           && ((settings.writesTransformOfIterations()
                 && name
                        == nameOf(transformStem, iterationSuffix(level, iteration),
                                  settings.transformExtension()))

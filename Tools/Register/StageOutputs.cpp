@@ -63,15 +63,14 @@ void StageOutputs<D>::writePyramidImages(std::size_t level, const std::vector<Im
 template <int D>
 bool StageOutputs<D>::writesAfterIterations(std::size_t level) const
 {
-  return stage_.settings.writeTransformAfterIterations(level)
-         || stage_.resampler.writesResultAfterIterations(level);
+  return stage_.settings.writesTransformOfIterations() || stage_.resampler.writesResultAfterIterations(level);
 }
 
 template <int D>
 void StageOutputs<D>::writeAfterIteration(std::size_t level, std::size_t iteration,
                                           const TransformChain<D>& chain)
 {
-  if (stage_.settings.writeTransformAfterIterations(level))
+  if (stage_.settings.writesTransformOfIterations())
     writeTransform(iterationSuffix(level, iteration), chain);
   if (stage_.resampler.writesResultAfterIterations(level))
     writeResult(iterationSuffix(level, iteration), chain);
@@ -88,7 +87,7 @@ void StageOutputs<D>::writeAfterLevel(const LevelSummary& summary, const std::st
   }
   if (!summary.surface.size.empty())
     writeSurface(level, summary.surface);
-  if (stage_.settings.writeTransformAfterLevel(level)) {
+  if (stage_.settings.writesTransformOfLevels()) {
     checkInitialIsAsWritten();
     writeTransform(levelSuffix(level), chain);
   }

@@ -34,10 +34,10 @@ const auto writeIterationInfo =
 const auto writeFinalTransform = booleanParameter("WriteFinalTransformParameters", true, Arity::single,
                                                   "write TransformParameters.<stage>.txt");
 const auto writeTransformLevel =
-    booleanParameter("WriteTransformParametersEachResolution", false, Arity::perLevel,
+    booleanParameter("WriteTransformParametersEachResolution", false, Arity::single,
                      "write TransformParameters.<stage>.R<level>.txt");
 const auto writeTransformIteration =
-    booleanParameter("WriteTransformParametersEachIteration", false, Arity::perLevel,
+    booleanParameter("WriteTransformParametersEachIteration", false, Arity::single,
                      "write TransformParameters.<stage>.R<level>.It<iteration>.txt");
 const auto writePyramids = booleanParameter("WritePyramidImagesAfterEachResolution", false, Arity::perLevel,
                                             "write the smoothed images of the level");
@@ -125,14 +125,14 @@ bool StageSettings::writeFinalTransform() const
   return parameters_.get(rows::writeFinalTransform);
 }
 
-bool StageSettings::writeTransformAfterLevel(std::size_t level) const
+bool StageSettings::writesTransformOfLevels() const
 {
-  return parameters_.get(rows::writeTransformLevel, level);
+  return parameters_.get(rows::writeTransformLevel);
 }
 
-bool StageSettings::writeTransformAfterIterations(std::size_t level) const
+bool StageSettings::writesTransformOfIterations() const
 {
-  return parameters_.get(rows::writeTransformIteration, level);
+  return parameters_.get(rows::writeTransformIteration);
 }
 
 bool StageSettings::writePyramidImages(std::size_t level) const

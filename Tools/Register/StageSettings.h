@@ -21,8 +21,8 @@ public:
   bool useDirectionCosines() const;
   bool writeIterationInfo() const;
   bool writeFinalTransform() const;
-  bool writeTransformAfterLevel(std::size_t level) const;
-  bool writeTransformAfterIterations(std::size_t level) const;
+  bool writesTransformOfLevels() const;
+  bool writesTransformOfIterations() const;
   bool writePyramidImages(std::size_t level) const;
   std::string itkExtension() const; // "tfm", "h5", ...; empty: no ITK transform file
   bool writeItkComposite() const;
