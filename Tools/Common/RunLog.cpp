@@ -50,6 +50,19 @@ std::string printable(const std::string& text)
   return shown;
 }
 
+/// A message that begins so. Further lines are indented, so that a value with a line break, which TOML and
+/// names of files allow, does not look like a message of its own.
+std::string message(const std::string& kind, const std::string& text)
+{
+  std::string shown = kind + ": ";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    shown += text[i];
+    if (text[i] == '\n' && i + 1 < text.size() && text[i + 1] != ' ')
+      shown += "  ";
+  }
+  return shown;
+}
+
 }
 
 LogLevel logLevelOf(const std::string& text)
@@ -121,7 +134,7 @@ void RunLog::detail(const std::string& line)
 
 void RunLog::note(const std::string& line)
 {
-  write(LogLevel::info, "NOTE: " + line);
+  write(LogLevel::info, message("NOTE", line));
 }
 
 void RunLog::warning(const std::string& line)
@@ -129,12 +142,12 @@ void RunLog::warning(const std::string& line)
   if (std::find(warnings_.begin(), warnings_.end(), line) != warnings_.end())
     return;
   warnings_.push_back(line);
-  write(LogLevel::warning, "WARNING: " + line);
+  write(LogLevel::warning, message("WARNING", line));
 }
 
 void RunLog::error(const std::string& line)
 {
-  write(LogLevel::error, "ERROR: " + line);
+  write(LogLevel::error, message("ERROR", line));
 }
 
 void RunLog::write(LogLevel level, const std::string& given, bool toConsole)

@@ -97,6 +97,16 @@ TEST_F(RunLogTest, QuietKeepsWarnings)
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "WARNING: d\n");
 }
 
+TEST_F(RunLogTest, FurtherLinesOfAMessageAreIndented)
+{
+  ::testing::internal::CaptureStderr();
+  RunLog log;
+
+  log.error("a\nERROR: b\n  c");
+
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "ERROR: a\n  ERROR: b\n  c\n");
+}
+
 TEST_F(RunLogTest, NoProgressIsDrawnIntoAPipe)
 {
   ::testing::internal::CaptureStderr();
@@ -186,7 +196,7 @@ TEST_F(RunLogTest, ControlCharactersReachNeitherTerminalNorFile)
   log.finish();
 
   const std::string shown = "WARNING: name ?]0;title? ? ?2J gr\xc3\xb6\xc3\x9f"
-                            "e\nsecond\tline\n";
+                            "e\n  second\tline\n";
   EXPECT_EQ(fileText(), shown);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), shown);
 }
