@@ -159,7 +159,8 @@ std::map<std::size_t, std::string> indexedValues(const std::string& stem, const 
     if (index != expected++)
       failWithAdvice("-" + stem + std::to_string(index),
                      "-" + stem + std::to_string(expected - 1) + " is missing",
-                     "Indices run from 0 without a gap");
+                     std::string("Indices run from 0 without a gap")
+                         + (stem.ends_with("Mask") ? "; a mask of ones limits nothing" : ""));
   return values;
 }
 
