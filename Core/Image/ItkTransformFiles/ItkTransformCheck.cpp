@@ -4,6 +4,8 @@
 #include "Core/Image/Files/InputError.h"
 #include "Core/Parameters/ParameterText.h"
 
+#include <itkTransformBase.h>
+#include <itkTransformFactoryBase.h>
 #include <itk_H5Cpp.h>
 
 #include <cmath>
@@ -41,8 +43,31 @@ std::size_t dimensionOf(const std::string& className)
   return number == std::string::npos ? 0 : std::strtoul(className.c_str() + number + 1, nullptr, 10);
 }
 
+/// ITK's linear classes read as many values as they have parameters, even beyond the end of a shorter list.
+void checkParameterCount(const std::string& path, const Entry& entry)
+{
+  std::string name = entry.className; // ITK's reader makes doubles of floats, too
+  if (const std::size_t type = name.find("_float_"); type != std::string::npos)
+    name.replace(type, 7, "_double_");
+  itk::TransformFactoryBase::RegisterDefaultTransforms();
+  const itk::LightObject::Pointer object = itk::ObjectFactoryBase::CreateInstance(name.c_str());
+  if (!object)
+    return;
+  object->UnRegister(); // CreateInstance returns an additional reference
+  const auto* transform = dynamic_cast<const itk::TransformBaseTemplate<double>*>(object.GetPointer());
+  if (!transform
+      || transform->GetTransformCategory() != itk::TransformBaseTemplateEnums::TransformCategory::Linear)
+    return;
+  const std::size_t given = entry.parameterCount.value_or(0), wanted = transform->GetNumberOfParameters();
+  if (given != wanted)
+    failToRead(path, entry.className + " has " + std::to_string(given) + " parameters",
+               std::to_string(wanted) + " for a transform of this class");
+}
+
 void checkEntry(const std::string& path, const Entry& entry)
 {
+  if (!entry.className.empty() && !entry.isComposite() && !entry.hasGrid())
+    checkParameterCount(path, entry);
   if (!entry.fixed || !entry.parameterCount)
     return;
   const std::vector<double>& fixed = *entry.fixed;

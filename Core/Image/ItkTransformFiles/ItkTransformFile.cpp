@@ -106,7 +106,8 @@ template <int D>
 std::optional<ItkTransform> otherLinear(const ItkBase& read)
 {
   const auto* linear = dynamic_cast<const itk::MatrixOffsetTransformBase<double, D, D>*>(&read);
-  if (!linear || hasModel(read.GetTransformTypeAsString()))
+  if (!linear || linear->GetTransformCategory() != ItkBase::TransformCategoryEnum::Linear
+      || hasModel(read.GetTransformTypeAsString()))
     return std::nullopt;
   const std::string dimension = std::to_string(D);
   ItkTransform affine{"AffineTransform_double_" + dimension + "_" + dimension, {}, {}};

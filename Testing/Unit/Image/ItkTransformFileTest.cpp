@@ -108,6 +108,32 @@ TEST(ItkTransformFileOf, OtherLinearClassesAreTheAffineTransformWithTheirMatrix)
   }
 }
 
+/// ITK reads beyond the end of parameters that are too few.
+TEST(ItkTransformFileOf, AnotherNumberOfParametersThanTheClassHasIsRefused)
+{
+  const testing::TemporaryFolder folder;
+  for (const char* const parameters :
+       {"0.1 -0.2 0.3 4 5 6 1.1 0.9 1.3", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"}) {
+    folder.write("t.tfm", std::string("#Insight Transform File V1.0\n#Transform 0\nTransform: "
+                                      "ScaleSkewVersor3DTransform_float_3_3\nParameters: ")
+                              + parameters + "\nFixedParameters: 7 -8 9\n");
+    EXPECT_TRUE(testing::contains(
+        testing::errorText([&] { readItkTransforms(folder / "t.tfm"); }, ExitCode::unreadableInput),
+        " parameters. Allowed: 15 for a transform of this class."));
+  }
+}
+
+TEST(ItkTransformFileOf, ACurvedTransformIsNotReadAsAnAffineOne)
+{
+  const testing::TemporaryFolder folder;
+  folder.write("t.tfm",
+               "#Insight Transform File V1.0\n#Transform 0\nTransform: "
+               "AzimuthElevationToCartesianTransform_double_3_3\nParameters: 1 0 0 0 1 0 0 0 1 0 0 0\n"
+               "FixedParameters: 0 0 0\n");
+  EXPECT_EQ(readItkTransforms(folder / "t.tfm").at(0).className,
+            "AzimuthElevationToCartesianTransform_double_3_3");
+}
+
 TEST(ItkDisplacementFile, ItkMovesPointsByTheFieldBetweenVoxels)
 {
   const testing::TemporaryFolder folder;
