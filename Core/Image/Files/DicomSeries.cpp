@@ -29,9 +29,10 @@ namespace fs = std::filesystem;
 const gdcm::Tag seriesUid(0x0020, 0x000e), description(0x0008, 0x103e), modality(0x0008, 0x0060),
     rows(0x0028, 0x0010), columns(0x0028, 0x0011), position(0x0020, 0x0032), orientation(0x0020, 0x0037),
     pixelSpacing(0x0028, 0x0030);
+const gdcm::Tag intercept(0x0028, 0x1052), slope(0x0028, 0x1053);
 /// Bits, sign, rescale intercept and slope decide the type of a slice's values.
-const std::array<gdcm::Tag, 4> ofValues{gdcm::Tag(0x0028, 0x0100), gdcm::Tag(0x0028, 0x0103),
-                                        gdcm::Tag(0x0028, 0x1052), gdcm::Tag(0x0028, 0x1053)};
+const std::array<gdcm::Tag, 4> ofValues{gdcm::Tag(0x0028, 0x0100), gdcm::Tag(0x0028, 0x0103), intercept,
+                                        slope};
 
 /// Silences ITK's warnings about problems that are reported as errors.
 class NoItkWarnings {
@@ -276,6 +277,19 @@ void checkLine(const std::string& folder, const std::vector<PlacedSlice>& slices
   }
 }
 
+/// GDCM takes 1 for a slope, and 0 for an intercept, that it cannot read.
+void checkRescaling(const std::string& file, const Headers& headers)
+{
+  for (const gdcm::Tag& tag : {intercept, slope}) {
+    const std::string text = headers.text(file, tag);
+    const std::optional<double> number = parseReal(text);
+    if (!text.empty() && (!number || !std::isfinite(*number) || (tag == slope && *number == 0)))
+      failToRead(file,
+                 "its rescale " + std::string(tag == slope ? "slope" : "intercept") + " is \"" + text + "\"",
+                 tag == slope ? "a number that is not 0" : "a number");
+  }
+}
+
 /// Orders slices along their normal. A slice is missing where the distance is about a whole number of steps;
 /// slices that are otherwise uneven lie side by side.
 DicomSeries stackOf(const std::string& folder, const std::vector<std::string>& files)
@@ -286,11 +300,13 @@ DicomSeries stackOf(const std::string& folder, const std::vector<std::string>& f
     return stack;
   const Headers headers(files);
   const std::vector<PlacedSlice> slices = placedSlices(folder, files, headers);
-  for (const std::string& file : files)
+  for (const std::string& file : files) {
+    checkRescaling(file, headers);
     if (std::ranges::any_of(ofValues, [&](const gdcm::Tag& tag) {
           return headers.text(file, tag) != headers.text(files.front(), tag);
         }))
       stack.others.push_back(file);
+  }
   if (slices.empty())
     return stack;
   std::vector<double> distancesMm;

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 
 namespace tessera {
 namespace {
@@ -336,6 +338,21 @@ TEST_F(DicomFolder, SlicesMayHaveSlopesOfTheirOwn)
     for (int slice = 0; slice < 4; ++slice)
       for (const int voxel : {0, 7})
         EXPECT_EQ(image.voxels[slice * width * height + voxel], 100 * slice + voxel);
+  }
+}
+
+TEST_F(DicomFolder, ASlopeThatIsNoNumberIsRefused)
+{
+  for (int slice = 0; slice < 3; ++slice)
+    writeSlice(folder / (std::to_string(slice) + ".dcm"), 2.0 * slice, slice, "7", {.slope = "0.25"});
+  std::ifstream file(folder / "1.dcm", std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t element = bytes.find(std::string("\x28\0\x53\x10", 4));
+  ASSERT_NE(element, std::string::npos);
+  for (const std::string value : {"1,25", "0.00"}) {
+    folder.write("1.dcm", bytes.replace(element + 8, value.size(), value));
+    EXPECT_EQ(testing::errorText([&] { load(); }, ExitCode::unreadableInput),
+              folder / "1.dcm: its rescale slope is \"" + value + "\". Allowed: a number that is not 0.");
   }
 }
 
