@@ -36,8 +36,8 @@ std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count);
 /// is cut off.
 bool checkNiftiFile(const std::string& path);
 
-/// A line for the user if the header of a NIfTI file holds a qform and an sform that place its voxels
-/// differently, so that other programs may take the other one; else empty.
+/// A line for the user if other programs may place the voxels of a NIfTI file elsewhere: its lengths are not in
+/// mm, of which ITK converts spacings alone, or its qform and sform differ; else empty.
 std::string noteOnNiftiForms(const ImageHeader&);
 
 /// Whether a file, compressed or not, or its separate header begins as NIfTI-2.

@@ -73,10 +73,17 @@ public:
     return wrong;
   }
 
+  /// By xyzt_units: metres and micrometres are allowed, too.
+  double mmOfUnit() const
+  {
+    const int unit = bytes_[123] & 7;
+    return unit == 1 ? 1e3 : unit == 3 ? 1e-3 : 1;
+  }
+
   /// From an index to mm, right, front and up, by the qform; empty if there is none.
   std::optional<AffineMap<3>> qform() const
   {
-    if (integerAt<std::uint16_t>(252) == 0)
+    if (static_cast<std::int16_t>(integerAt<std::uint16_t>(252)) <= 0)
       return std::nullopt;
     double b = floatAt(256), c = floatAt(260), d = floatAt(264);
     const double squared = b * b + c * c + d * d;
@@ -100,7 +107,7 @@ public:
   /// The same by the sform.
   std::optional<AffineMap<3>> sform() const
   {
-    if (integerAt<std::uint16_t>(254) == 0)
+    if (static_cast<std::int16_t>(integerAt<std::uint16_t>(254)) <= 0)
       return std::nullopt;
     AffineMap<3> map;
     for (int row = 0; row < 3; ++row) {
@@ -227,13 +234,6 @@ private:
     if (scaling.slope == 1 && std::abs(scaling.intercept) <= small)
       scaling.intercept = 0;
     return scaling;
-  }
-
-  /// By xyzt_units: metres and micrometres are allowed, too.
-  double mmOfUnit() const
-  {
-    const int unit = bytes_[123] & 7;
-    return unit == 1 ? 1e3 : unit == 3 ? 1e-3 : 1;
   }
 
   int intent() const { return integerAt<std::uint16_t>(68); }
@@ -376,6 +376,10 @@ std::string noteOnNiftiForms(const ImageHeader& header)
                           [&](const char* ending) { return hasEnding(header.path, ending); });
   if (!isNamed || !file.read(headerFileOf(header.path)) || !file.isNifti())
     return "";
+  if (file.mmOfUnit() != 1 && std::ranges::any_of(header.originMm, [](double mm) { return mm != 0; }))
+    return header.path + ": its header has its lengths in " + (file.mmOfUnit() > 1 ? "metres" : "micrometres")
+           + ". ITK converts the spacing to mm, but takes the position of the first voxel for mm: convert "
+             "the file to mm";
   const std::optional<AffineMap<3>> qform = file.qform(), sform = file.sform();
   if (!qform || !sform)
     return "";
