@@ -12,7 +12,7 @@ namespace tessera {
 /// The layout of run.json; dox/run.schema.json describes it.
 constexpr int runSchema = 1;
 /// To be raised whenever a bit of some result changes for the same inputs, parameters and kind of device.
-constexpr int resultVersion = 1;
+constexpr int resultVersion = 2;
 
 /// An input of a run: what it is for ("f0", "fMask", "p1", "t0"), its path as it was given, and all files
 /// that are read for it.
