@@ -1,5 +1,7 @@
 #include "Core/Registration/Stage/Convergence.h"
 
+#include "Core/Registration/Stage/StageComponents.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -7,15 +9,17 @@
 namespace tessera {
 namespace {
 
-constexpr std::int64_t fewestIterations = 3; // two values lie on a line whatever noise they have
-constexpr double clearRise = 3;              // standard errors
-constexpr double rounding = 1e-12;           // share of the values that is no gain
+constexpr std::int64_t fewestIterations = 3;       // two values lie on a line whatever noise they have
+constexpr std::int64_t fewestOfRandomSamples = 10; // fewer have a standard error that tells little
+constexpr double clearRise = 3;                    // standard errors
+constexpr double rounding = 1e-12;                 // share of the values that is no gain
 
 const Parameter<std::int64_t>& convergenceWindow()
 {
   static const auto parameter = integerParameter(
       "ConvergenceWindow", 0, 0, Arity::perLevel, "iterations",
-      "0, or at least 3: a level ends when this many iterations gain too little (ConvergenceThreshold), or, "
+      "0, or at least 3 (10 where samples are random): a level ends when this many iterations gain too "
+      "little (ConvergenceThreshold), or, "
       "with random samples, when ten times as many gain nothing that exceeds their noise; 0: it does not");
   return parameter;
 }
@@ -61,6 +65,9 @@ std::vector<ParameterInfo> Convergence::parameters()
 
 void Convergence::check(const Parameters& parameters)
 {
+  const bool hasRandomSampler =
+      std::ranges::any_of(componentNames(parameters, "ImageSampler"),
+                          [](const std::string& name) { return name.find("Random") != std::string::npos; });
   const auto most = integerParameter("MaximumNumberOfIterations", 0, 0, Arity::perLevel, "", "");
   for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
     const Convergence ofLevel(parameters, level);
@@ -70,6 +77,12 @@ void Convergence::check(const Parameters& parameters)
                       + ": a window of " + std::to_string(window)
                       + " iterations never ends a level of at most "
                       + std::to_string(parameters.get(most, level)) + " (MaximumNumberOfIterations).");
+    if (window > 0 && window < fewestOfRandomSamples && hasRandomSampler
+        && parameters.get(stageparameters::newSamplesEveryIteration(), level))
+      parameters.warn(parameters.where(convergenceWindow().name) + ": level " + std::to_string(level)
+                      + ": with random samples a window of " + std::to_string(window)
+                      + " iterations ends a level by chance. Take at least "
+                      + std::to_string(fewestOfRandomSamples) + ".");
   }
 }
 

@@ -138,6 +138,13 @@ TEST(Convergence, WarnsOfAWindowThatNeverEndsItsLevel)
                 "level of at most 300 (MaximumNumberOfIterations)."});
   check("(ConvergenceWindow 200)\n(MaximumNumberOfIterations 300)");
   EXPECT_TRUE(warnings.empty());
+  const std::string random = "\n(ImageSampler \"RandomCoordinate\")\n(NewSamplesEveryIteration \"true\")";
+  check("(ConvergenceWindow 10 9)" + random);
+  EXPECT_EQ(warnings, std::vector<std::string>{
+                          "p.txt:1: (ConvergenceWindow 10 9): level 1: with random samples a window of 9 "
+                          "iterations ends a level by chance. Take at least 10."});
+  check("(ConvergenceWindow 4)\n(ImageSampler \"Full\")\n(NewSamplesEveryIteration \"true\")");
+  EXPECT_TRUE(warnings.empty());
 }
 
 TEST(Convergence, AThresholdOfOneIsRefused)
