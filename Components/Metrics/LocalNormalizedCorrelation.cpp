@@ -18,6 +18,7 @@ const Parameter<double>& localIntensityNoise()
     auto row = realParameter("LocalIntensityNoise", 0.001, Arity::perLevel, "shares of the intensity range",
                              "noise of both images: windows with less contrast weigh little");
     row.minimum = 1e-3; // less is lost in the rounding of sums
+    row.maximum = 1;
     return row;
   }();
   return parameter;

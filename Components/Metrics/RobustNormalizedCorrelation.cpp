@@ -18,7 +18,7 @@ const Parameter<double>& outlierShare()
     auto row = realParameter("OutlierShare", 0.5, Arity::perLevel, "standard deviations",
                              "residuals much larger than this many standard deviations of the fixed "
                              "intensities are outliers, which count as this at most (Geman and McClure)");
-    row.minimum = 1e-2; // below, all residuals are outliers before the registration, and no step gains
+    row.minimum = 1e-2; // below, all residuals are outliers before the registration, and nothing moves
     return row;
   }();
   return parameter;

@@ -97,7 +97,7 @@ public:
   /// Whether its samples must be a lattice: those of a sampler with givesLattice().
   virtual bool needsLattice() const { return false; }
   /// Whether its gradient is far larger at some transforms than at those nearby. Step sizes that were
-  /// estimated elsewhere do not fit there, so that optimizers without a line search bound their steps.
+  /// estimated elsewhere do not fit there, so that optimizers that estimate theirs bound the steps.
   virtual bool isSteep() const { return false; }
   /// Whether TermLevel::points must be given.
   virtual bool needsPoints() const { return false; }
