@@ -51,7 +51,7 @@ std::string hintOfAbbreviation(const std::string& name,
                                const std::vector<const ComponentDescription*>& descriptions)
 {
   const auto isLetter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  if (!std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; }))
+  if (name.size() < 3 || !std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; }))
     return "";
   for (const ComponentDescription* description : descriptions) {
     const std::string text = " " + description->summary + " ";

@@ -124,7 +124,8 @@ int checkCohort(const CohortOptions& options, RunLog& log)
              + (onCpu > 0 ? ", " + std::to_string(cpu.jobs) + " at once on the CPU with "
                                 + counted(cpu.threadsOfRow, "thread") + " each"
                           : "")
-             + (onCuda > 0 ? ", one after the other on a GPU" : "") + "; reading and writing not counted.");
+             + (onCuda > 0 ? ", one after the other on a GPU" : "")
+             + "; reading, writing and inverses not counted.");
   if (options.trial && !good.empty())
     tryRow(registry, *good[good.size() / 2].second, good.size(), options, log);
   return failed == 0 ? 0 : static_cast<int>(ExitCode::usage);

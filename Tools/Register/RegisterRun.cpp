@@ -275,9 +275,10 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   if (options.checkOnly) {
     summary.predicted =
         chooseStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
-    log.info("Checked " + std::to_string(stages.size()) + " parameter file" + (stages.size() == 1 ? "" : "s")
-             + " and the headers of all images: nothing in them stands in the way. Voxels were not read: an "
-               "image without contrast, or a mask that is empty or becomes so by erosion, ends the run.");
+    log.info(
+        "Checked " + std::to_string(stages.size()) + " parameter file" + (stages.size() == 1 ? "" : "s")
+        + " and the headers of all images: nothing in them stands in the way. Voxels were not read: a "
+          "mask that is empty or becomes so by erosion ends the run, and an image without contrast may.");
     return 0;
   }
 

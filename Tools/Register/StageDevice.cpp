@@ -168,7 +168,9 @@ void logTime(const std::vector<StageWork>& works, const RegisterOptions& options
   const Prediction all(calibration, works, options);
   const std::string threads = threadsText(options.threads);
   log.info("Time: " + std::string(run.mayEndEarly ? "at most " : "about ") + timeText(run.seconds) + " on "
-           + (run.onCuda ? "CUDA" : "the CPU with " + threads) + ", reading and writing not counted. "
+           + (run.onCuda ? "CUDA" : "the CPU with " + threads)
+           + (options.inverseToo ? ", reading, writing and the inverse not counted. "
+                                 : ", reading and writing not counted. ")
            + (run.onCuda ? "The CPU with " + threads + " takes " + timeText(all.onCpu) + ", an " : "An ")
            + calibration.gpu + " takes " + timeText(all.onCuda) + ", of which " + timeText(all.start)
            + " to start it" + (builtWithCuda ? "" : "; this build has no CUDA") + ". They go by "
