@@ -148,13 +148,9 @@ double WeightedCombinationTransform<D>::divisor(std::span<const double> weights)
 template <int D>
 std::string WeightedCombinationTransform<D>::whyNot(const TransformChain<D>& chain) const
 {
-  int links = 0;
-  for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
-    ++links;
-  if (links > ChainOnCuda<D>::maxLinks)
-    return "a chain of " + std::to_string(links) + " transforms (at most "
-           + std::to_string(ChainOnCuda<D>::maxLinks) + ")";
-  std::string why = chain.initial ? whyNotInKernels<D>(*chain.initial) : "";
+  std::string why = whyTooLongForKernels<D>(chain);
+  if (why.empty() && chain.initial)
+    why = whyNotInKernels<D>(*chain.initial);
   for (const auto& combined : transforms_)
     if (why.empty())
       why = whyNotInKernels<D>(*combined);

@@ -19,7 +19,8 @@
 //   sum over samples of v . dT/dw_i = (s_i - m) / n, m = 0 if n = 1, else sum_j w_j s_j / n.
 namespace tessera {
 
-/// Such a chain in the form that kernels take; all pointers are to device memory.
+/// A chain that ends in a weighted combination, in the form that kernels take; all pointers are to device
+/// memory.
 template <int D>
 struct CombinationOnCuda {
   ChainOnCuda<D> before; // T0

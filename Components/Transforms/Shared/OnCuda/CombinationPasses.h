@@ -31,8 +31,8 @@ private:
   CombinationOnCuda<D> onCuda_;
 };
 
-/// The passes through such a chain. A pass first writes the mapped points, 8 D bytes a sample, from which it
-/// goes on as from a list of points.
+/// The passes through a chain that ends in a weighted combination. A pass first writes the mapped points, 8 D
+/// bytes a sample, from which it goes on as from a list of points.
 template <int D>
 class CombinationPasses final : public ChainPasses<D> {
 public:

@@ -69,16 +69,24 @@ private:
 }
 
 template <int D>
-std::string whyNotInKernels(const TransformChain<D>& chain)
+std::string whyTooLongForKernels(const TransformChain<D>& chain)
 {
   int links = 0;
-  for (const TransformChain<D>* link = &chain; link; link = link->initial.get(), ++links)
+  for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
+    ++links;
+  if (links <= ChainOnCuda<D>::maxLinks)
+    return "";
+  return "a chain of " + std::to_string(links) + " transforms (at most "
+         + std::to_string(ChainOnCuda<D>::maxLinks) + ")";
+}
+
+template <int D>
+std::string whyNotInKernels(const TransformChain<D>& chain)
+{
+  for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
     if (!kernelFormOf(*link->transform))
       return "the transform \"" + link->transform->name() + "\"";
-  if (links > ChainOnCuda<D>::maxLinks)
-    return "a chain of " + std::to_string(links) + " transforms (at most "
-           + std::to_string(ChainOnCuda<D>::maxLinks) + ")";
-  return "";
+  return whyTooLongForKernels(chain);
 }
 
 template <int D>
@@ -88,6 +96,8 @@ std::unique_ptr<ChainPasses<D>> KernelForm<D>::passes(const Context& context,
   return std::make_unique<KernelPasses<D>>(context, chain);
 }
 
+template std::string whyTooLongForKernels(const TransformChain<2>&);
+template std::string whyTooLongForKernels(const TransformChain<3>&);
 template std::string whyNotInKernels(const TransformChain<2>&);
 template std::string whyNotInKernels(const TransformChain<3>&);
 template class KernelForm<2>;

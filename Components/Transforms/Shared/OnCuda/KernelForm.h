@@ -15,6 +15,10 @@ public:
   virtual TransformOnCuda<D> at(const Context&, std::span<const double> parameters) = 0;
 };
 
+/// Empty if the chain has at most as many transforms as a ChainOnCuda; otherwise how many it has.
+template <int D>
+std::string whyTooLongForKernels(const TransformChain<D>&);
+
 /// Empty if the kernels of this folder can evaluate the chain; otherwise what they cannot evaluate.
 template <int D>
 std::string whyNotInKernels(const TransformChain<D>&);
