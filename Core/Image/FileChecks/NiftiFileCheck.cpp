@@ -104,7 +104,7 @@ public:
     }
     return map;
   }
-  /// The same by the sform.
+  /// From an index to mm, right, front and up, by the sform; empty if there is none.
   std::optional<AffineMap<3>> sform() const
   {
     if (static_cast<std::int16_t>(integerAt<std::uint16_t>(254)) <= 0)

@@ -65,9 +65,6 @@ std::vector<ParameterInfo> Convergence::parameters()
 
 void Convergence::check(const Parameters& parameters)
 {
-  const bool hasRandomSampler =
-      std::ranges::any_of(componentNames(parameters, "ImageSampler"),
-                          [](const std::string& name) { return name.find("Random") != std::string::npos; });
   const auto most = integerParameter("MaximumNumberOfIterations", 0, 0, Arity::perLevel, "", "");
   for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
     const Convergence ofLevel(parameters, level);
@@ -77,13 +74,19 @@ void Convergence::check(const Parameters& parameters)
                       + ": a window of " + std::to_string(window)
                       + " iterations never ends a level of at most "
                       + std::to_string(parameters.get(most, level)) + " (MaximumNumberOfIterations).");
-    if (window > 0 && window < fewestOfRandomSamples && hasRandomSampler
+  }
+}
+
+void Convergence::warnOfShortWindows(const Parameters& parameters)
+{
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+    if (const std::int64_t window = parameters.get(convergenceWindow(), level);
+        window > 0 && window < fewestOfRandomSamples
         && parameters.get(stageparameters::newSamplesEveryIteration(), level))
       parameters.warn(parameters.where(convergenceWindow().name) + ": level " + std::to_string(level)
                       + ": with random samples a window of " + std::to_string(window)
                       + " iterations ends a level by chance. Take at least "
                       + std::to_string(fewestOfRandomSamples) + ".");
-  }
 }
 
 /// Least squares over the positions -half, ..., half.

@@ -26,6 +26,8 @@ public:
   static std::vector<ParameterInfo> parameters();
   /// Throws Error(usage) if a value of any level has no meaning; warns of a window that never ends its level.
   static void check(const Parameters&);
+  /// For a stage with random samplers: warns of windows that new samples may end by chance.
+  static void warnOfShortWindows(const Parameters&);
 
   /// The value of the next iteration.
   void add(double value);

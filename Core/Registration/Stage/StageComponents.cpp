@@ -296,6 +296,8 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   }
   for (std::size_t i = 0; i < samplers.size(); ++i)
     made.samplers.push_back(create(std::type_identity<ImageSampler<D>>{}, samplers, i));
+  if (std::ranges::any_of(made.samplers, [](const auto& sampler) { return sampler->isRandom(); }))
+    Convergence::warnOfShortWindows(parameters);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     const std::size_t sampler = i < samplers.size() ? i : 0;
     if (made.terms[i]->needsLattice() && !made.samplers[sampler]->givesLattice())

@@ -138,12 +138,27 @@ TEST(Convergence, WarnsOfAWindowThatNeverEndsItsLevel)
                 "level of at most 300 (MaximumNumberOfIterations)."});
   check("(ConvergenceWindow 200)\n(MaximumNumberOfIterations 300)");
   EXPECT_TRUE(warnings.empty());
-  const std::string random = "\n(ImageSampler \"RandomCoordinate\")\n(NewSamplesEveryIteration \"true\")";
-  check("(ConvergenceWindow 10 9)" + random);
+}
+
+TEST(Convergence, WarnsOfWindowsThatRandomSamplesMayEndByChance)
+{
+  std::vector<std::string> warnings;
+  const auto create = [&](const std::string& lines) {
+    warnings.clear();
+    const auto warn = [&](const std::string& line) {
+      if (contains(line, "ConvergenceWindow"))
+        warnings.push_back(line);
+    };
+    createComponents<2>(allComponents(), Parameters(stageText(lines), "", 2, 2, warn));
+  };
+  const std::string lines =
+      "(ConvergenceWindow 10 9) (NumberOfResolutions 2) (MaximumNumberOfIterations 100) "
+      "(NewSamplesEveryIteration \"true\") ";
+  create(lines + "(ImageSampler \"RandomCoordinate\")");
   EXPECT_EQ(warnings, std::vector<std::string>{
-                          "p.txt:1: (ConvergenceWindow 10 9): level 1: with random samples a window of 9 "
+                          "text:1: (ConvergenceWindow 10 9): level 1: with random samples a window of 9 "
                           "iterations ends a level by chance. Take at least 10."});
-  check("(ConvergenceWindow 4)\n(ImageSampler \"Full\")\n(NewSamplesEveryIteration \"true\")");
+  create(lines + "(ImageSampler \"Full\")");
   EXPECT_TRUE(warnings.empty());
 }
 
