@@ -62,12 +62,17 @@ VectorImage<D> withoutDirection(VectorImage<D>&& vectors)
 
 }
 
+std::string nonFiniteText(const std::string& path, std::size_t voxels)
+{
+  return path + ": " + std::to_string(voxels)
+         + (voxels == 1 ? " voxel is not a finite number; it counts as outside the image."
+                        : " voxels are not a finite number; they count as outside the image.");
+}
+
 void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<std::string>& warnings)
 {
   if (voxels > 0)
-    warnings.push_back(path + ": " + std::to_string(voxels)
-                       + (voxels == 1 ? " voxel is not a finite number; it counts as outside the image."
-                                      : " voxels are not a finite number; they count as outside the image."));
+    warnings.push_back(nonFiniteText(path, voxels));
 }
 
 void warnOfOutsideLabel(const std::string& path, const std::optional<LabelTable>& labels, double outside,

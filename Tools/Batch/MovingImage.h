@@ -44,7 +44,9 @@ void warnOfFractions(const ImageTask&, PixelType resultType, MovingImage<D>&);
 template <int D>
 SliceReader<D> openInSlices(const ImageTask&, double outside);
 
-/// Adds the warning that so many voxels are not finite numbers; none for 0.
+/// The warning that so many voxels are not finite numbers.
+std::string nonFiniteText(const std::string& path, std::size_t voxels);
+/// Adds that warning; none for 0.
 void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<std::string>& warnings);
 
 /// Adds the warning that a label map cannot hold `outside`, and which label is written instead. No warning

@@ -9,6 +9,7 @@
 #include "Core/Image/Points/PointsOutside.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/GeometryInUse.h"
+#include "Tools/Batch/MovingImage.h"
 
 #include <algorithm>
 #include <numeric>
@@ -64,10 +65,7 @@ void checkVoxels(const std::string& where, const LoadedImage<D>& loaded, bool re
 {
   const std::vector<float>& voxels = loaded.image.voxels;
   if (loaded.nanVoxels > 0)
-    log.warning(where + ": " + std::to_string(loaded.nanVoxels)
-                + (loaded.nanVoxels == 1
-                       ? " voxel is not a finite number; it counts as outside the image."
-                       : " voxels are not a finite number; they count as outside the image."));
+    log.warning(nonFiniteText(where, loaded.nanVoxels));
   const auto [least, greatest] = std::minmax_element(voxels.begin(), voxels.end());
   const std::string constant = where + ": every voxel is " + realText(*least)
                                + ": an image without contrast cannot guide a registration.";
