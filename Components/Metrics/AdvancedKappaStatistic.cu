@@ -19,10 +19,7 @@ __global__ void __launch_bounds__(threads) compareForegrounds(
     const __grid_constant__ ForegroundEdges<D> edges, const __grid_constant__ GatherTarget<D> target)
 {
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x;
-  SampleOnCuda<D> sample;
-  sample.asked = false;
-  if (i < samples.count)
-    sample = sampleAt(samples, i);
+  const SampleOnCuda<D> sample = sampleOrNone(samples, i);
   float membership = NAN;
   Vec<D> edge{};
   if (sample.asked) {
@@ -44,11 +41,7 @@ __global__ void __launch_bounds__(threads) compareForegrounds(
         target.gradientPerMm[d][i] = static_cast<float>(edge[d]);
     }
   }
-  if (target.asked != nullptr) {
-    const int ofBlock = __syncthreads_count(sample.asked);
-    if (threadIdx.x == 0 && ofBlock > 0)
-      atomicAdd(target.asked, static_cast<unsigned long long>(ofBlock));
-  }
+  addAsked(sample.asked, target.asked);
 }
 
 }

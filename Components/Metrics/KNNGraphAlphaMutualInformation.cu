@@ -72,11 +72,7 @@ __global__ void __launch_bounds__(threads)
     if (isnan(fixed))
       features[settings.fixedFeatures * samples.count + i] = NAN;
   }
-  if (askedSum != nullptr) {
-    const int ofBlock = __syncthreads_count(asked);
-    if (threadIdx.x == 0 && ofBlock > 0)
-      atomicAdd(askedSum, static_cast<unsigned long long>(ofBlock));
-  }
+  addAsked(asked, askedSum);
 }
 
 /// The features of the samples that a block handles at a time, [feature][sample].

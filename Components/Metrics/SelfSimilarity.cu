@@ -22,10 +22,7 @@ __global__ void __launch_bounds__(threads)
                        const __grid_constant__ GatherTarget<D> target)
 {
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(threads) + threadIdx.x;
-  SampleOnCuda<D> sample;
-  sample.asked = false;
-  if (i < samples.count)
-    sample = sampleAt(samples, i);
+  const SampleOnCuda<D> sample = sampleOrNone(samples, i);
   float number = NAN, gradient[D] = {};
   if (sample.asked) {
     const Vec<D> mappedMm = mappedMmOf<D>(sample, before, displacements, i);
@@ -63,11 +60,7 @@ __global__ void __launch_bounds__(threads)
         target.gradientPerMm[d][i] = gradient[d];
     }
   }
-  if (target.asked != nullptr) {
-    const int ofBlock = __syncthreads_count(sample.asked);
-    if (threadIdx.x == 0 && ofBlock > 0)
-      atomicAdd(target.asked, static_cast<unsigned long long>(ofBlock));
-  }
+  addAsked(sample.asked, target.asked);
 }
 
 }

@@ -49,6 +49,28 @@ __device__ SampleOnCuda<D> sampleAt(const SamplesOnCuda<D>& samples, std::size_t
   return sample;
 }
 
+/// Sample i, or one that is not asked for where i lies behind the last one.
+template <int D>
+__device__ SampleOnCuda<D> sampleOrNone(const SamplesOnCuda<D>& samples, std::size_t i)
+{
+  if (i < samples.count)
+    return sampleAt(samples, i);
+  SampleOnCuda<D> none;
+  none.asked = false;
+  return none;
+}
+
+/// Adds the number of the block's samples that are asked for to *sum, if there is one. All threads of the
+/// block call it, with the same sum.
+__device__ inline void addAsked(bool asked, unsigned long long* sum)
+{
+  if (sum == nullptr)
+    return;
+  const int ofBlock = __syncthreads_count(asked);
+  if (threadIdx.x == 0 && ofBlock > 0)
+    atomicAdd(sum, static_cast<unsigned long long>(ofBlock));
+}
+
 /// The mapped point T(x) = before(x) + displacement of sample i. Displacements in mm, D planar arrays; null
 /// stands for zero.
 template <int D>

@@ -21,10 +21,7 @@ __global__ void __launch_bounds__(threadsOfBlock)
 {
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   const bool exists = i < samples.count;
-  SampleOnCuda<D> sample;
-  sample.asked = false;
-  if (exists)
-    sample = sampleAt(samples, i);
+  const SampleOnCuda<D> sample = sampleOrNone(samples, i);
   Vec<D> mappedMm;
   mappedMm.fill(NAN);
   if (sample.asked) {
@@ -53,11 +50,7 @@ __global__ void __launch_bounds__(threadsOfBlock)
     if (target.fixed != nullptr)
       target.fixed[i] = __ldg(samples.image + sample.voxel);
   }
-  if (target.asked != nullptr) {
-    const int ofBlock = __syncthreads_count(sample.asked);
-    if (threadIdx.x == 0 && ofBlock > 0)
-      atomicAdd(target.asked, static_cast<unsigned long long>(ofBlock));
-  }
+  addAsked(sample.asked, target.asked);
 }
 
 /// Each block sums up its samples for transform blockIdx.y.

@@ -25,10 +25,7 @@ gather(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__
 {
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   const bool exists = i < samples.count;
-  SampleOnCuda<D> sample;
-  sample.asked = false;
-  if (exists)
-    sample = sampleAt(samples, i);
+  const SampleOnCuda<D> sample = sampleOrNone(samples, i);
   const Vec<D> mappedMm = sample.asked ? mapChain<D>(chain, sample.pointMm) : sample.pointMm;
   if (exists) {
     float value = 0, gradient[D] = {};
@@ -54,11 +51,7 @@ gather(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__
         target.gradientPerMm[d][i] = counts && value == value ? gradient[d] : 0;
     }
   }
-  if (target.asked != nullptr) {
-    const int ofBlock = __syncthreads_count(sample.asked);
-    if (threadIdx.x == 0 && ofBlock > 0)
-      atomicAdd(target.asked, static_cast<unsigned long long>(ofBlock));
-  }
+  addAsked(sample.asked, target.asked);
 }
 
 template <int D, int Order>
