@@ -90,7 +90,10 @@ EdgeMeasure edgeMeasure(const Slice& slice)
           / 4;
       const auto i = static_cast<std::size_t>(y * slice.width + x);
       edges.alongGradient.values[i] = gx * gx * xx + 2 * gx * gy * xy + gy * gy * yy;
-      edges.magnitudePerMm.values[i] = std::hypot(gx, gy) / static_cast<float>(slice.spacingMm);
+      // std::hypot of two floats gives the same bits, but needs glibc 2.35, and packages shall run with 2.34.
+      edges.magnitudePerMm.values[i] =
+          static_cast<float>(std::sqrt(static_cast<double>(gx) * gx + static_cast<double>(gy) * gy))
+          / static_cast<float>(slice.spacingMm);
     }
   return edges;
 }
