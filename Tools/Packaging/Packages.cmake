@@ -1,7 +1,7 @@
 # Packages by CPack (Tools/Developer/package makes all of them):
 #   DEB  tessera (programs, parameter files, documents), tessera-bench, libtessera-dev (the library of sparse products)
 # and, with TESSERA_RELOCATABLE, with the shared libraries beside the programs in lib/tessera:
-#   DEB  tessera-with-libraries (the same as tessera), which needs no package but the C library's
+#   DEB  tessera-with-libraries (the same as tessera), which needs no packages but those of glibc and libgcc
 #   TXZ  an archive, which runs wherever it is unpacked
 set(programs tessera tessera-transform tessera-landmarks tessera-compare tessera-cohort tessera-spgemm tessera-phantom tessera-bench)
 foreach(program IN LISTS programs)
@@ -22,13 +22,17 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/tessera.bash-completion RENAME tessera
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/_tessera DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT programs)
 
 if(TESSERA_RELOCATABLE)
-  # The C library comes with the system, which has it newer or as new as the one of the build.
+  # glibc and libgcc come with the system, whose versions may be older than the build's: Tools/Developer/package says how old.
   install(RUNTIME_DEPENDENCY_SET shared_libraries COMPONENT programs DESTINATION lib/tessera
-    PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util)\\.so" "^libcuda\\.so" "^libcurl\\.so")
+    PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|resolv|util|gcc_s)\\.so" "^libcuda\\.so" "^libcurl\\.so" "^libarc4random\\.so")
   add_library(no_network SHARED ${CMAKE_CURRENT_LIST_DIR}/NoNetwork.c)
   set_target_properties(no_network PROPERTIES OUTPUT_NAME curl SOVERSION 4)
   target_link_options(no_network PRIVATE LINKER:--version-script=${CMAKE_CURRENT_LIST_DIR}/NoNetwork.map)
-  install(TARGETS no_network LIBRARY NAMELINK_SKIP COMPONENT programs DESTINATION lib/tessera)
+  add_library(arc4random SHARED ${CMAKE_CURRENT_LIST_DIR}/Arc4Random.c)
+  target_link_options(arc4random PRIVATE LINKER:--version-script=${CMAKE_CURRENT_LIST_DIR}/Arc4Random.map)
+  install(TARGETS no_network arc4random LIBRARY NAMELINK_SKIP COMPONENT programs DESTINATION lib/tessera)
+  set(lower ${CMAKE_CURRENT_LIST_DIR}/lower-needed-versions)
+  install(CODE "execute_process(COMMAND ${lower} \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/tessera COMMAND_ERROR_IS_FATAL ANY)" COMPONENT programs)
 endif()
 
 # Debian asks each package for these two files.
@@ -68,11 +72,9 @@ set(CPACK_COMPONENT_BENCH_DESCRIPTION "Measures the kernels of Tessera beside th
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The library of sparse products: find_package(Tessera), Tessera::sparse.")
 set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
 if(TESSERA_RELOCATABLE)
-  execute_process(COMMAND getconf GNU_LIBC_VERSION OUTPUT_VARIABLE glibc OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  string(REPLACE "glibc " "" glibc ${glibc})
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
   set(CPACK_DEBIAN_PROGRAMS_PACKAGE_NAME tessera-with-libraries)
-  set(CPACK_DEBIAN_PROGRAMS_PACKAGE_DEPENDS "libc6 (>= ${glibc})")
+  set(CPACK_DEBIAN_PROGRAMS_PACKAGE_DEPENDS "libc6 (>= 2.34), libgcc-s1")
   set(CPACK_DEBIAN_PROGRAMS_PACKAGE_PROVIDES tessera)
   set(CPACK_DEBIAN_PROGRAMS_PACKAGE_CONFLICTS tessera)
 endif()
