@@ -1,6 +1,6 @@
 #include "Components/Metrics/SelfSimilarity.h"
 
-#include "Components/Metrics/Shared/SelfSimilarityOnCuda.h"
+#include "Components/Metrics/Shared/Descriptors/SelfSimilarityOnCuda.h"
 #include "Components/Metrics/Shared/SumsOnCuda.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Filters/SelfSimilarityOnCuda.h"
@@ -61,7 +61,7 @@ template <int D>
 TermTime SelfSimilarity<D>::timeOf(const TermSize& size) const
 {
   // Descriptors of drawn samples are in no cache near.
-  const double cpu = D == 2 ? (size.isLattice ? 65 : 95) : (size.isLattice ? 270 : 460),
+  const double cpu = D == 2 ? (size.isLattice ? 26 : 48) : (size.isLattice ? 60 : 190),
                cuda = D == 2 ? 0.005 : 0.06;
   return {.points = size.samples,
           .cudaSamples = size.samples,
@@ -88,17 +88,18 @@ void SelfSimilarity<D>::prepareForLevel(Context& context, const TermLevel<D>& le
 {
   endLevel();
   level_ = level;
-  fixedIndexFromPoint_ = level.fixed->geometry.indexFromPoint();
-  movingIndexFromPoint_ = level.moving->geometry.indexFromPoint();
+  fixed_.indexFromPoint = level.fixed->geometry.indexFromPoint();
+  moving_.indexFromPoint = level.moving->geometry.indexFromPoint();
   Context host{{}, context.threads};
   const auto movingSteps = [&] {
     const Matrix<D> fixedVoxelMm = level.fixed->geometry.pointFromIndex().matrix;
-    return multiply<D>(movingIndexFromPoint_.matrix, multiply<D>(meanJacobian<D>(host, level), fixedVoxelMm));
+    return multiply<D>(moving_.indexFromPoint.matrix,
+                       multiply<D>(meanJacobian<D>(host, level), fixedVoxelMm));
   };
   if (context.onCuda())
     return prepareOnCuda(context, onlyCountsMemory(context) ? identityMatrix<D>() : movingSteps());
-  fixed_ = Descriptor(context, *level.fixed);
-  moving_ = Descriptor(context, *level.moving, movingSteps());
+  fixed_.descriptor = Descriptor(context, *level.fixed);
+  moving_.descriptor = Descriptor(context, *level.moving, movingSteps());
 }
 
 template <int D>
@@ -131,38 +132,35 @@ typename MeanOverSamples<D>::ImageSum
 SelfSimilarity<D>::sumOfSquares(Context& context, const TransformChain<D>& chain,
                                 const ListSamples<D>& samples, std::span<double> gradient) const
 {
-  thread_local PointBatch<D> points, mapped, atLast, covectors;
+  thread_local PointBatch<D> mapped, points, atLast, covectors;
   mapped.count = samples.count;
   mapChain<D>(context, chain, samples, mapped.out());
-  DescriptorPlace<D> place;
+  constexpr std::size_t capacity = MeanOverSamples<D>::samplesAtOnce;
+  std::array<std::size_t, capacity> pair;
+  std::array<float, capacity> squares;
+  std::array<std::array<float, capacity>, D> slopes;
+  DescriptorDifferences<D> differences{pair.data(), squares.data()};
+  for (int d = 0; d < D && !gradient.empty(); ++d)
+    differences.slopes[d] = slopes[d].data();
+  const std::size_t count = compareDescriptors<D>(fixed_, samples, moving_, mapped.list(), differences);
   double sum = 0;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < samples.count; ++i) {
-    if (!place.setTo(fixed_.size, fixedIndexFromPoint_(samples.point(i))))
-      continue;
-    const DescriptorChannels<D> fixed = interpolated<D>(fixed_.values.data(), place);
-    if (!place.setTo(moving_.size, movingIndexFromPoint_(mapped.list().point(i))))
-      continue;
-    DescriptorChannels<D> difference = interpolated<D>(moving_.values.data(), place);
-    sum += takeDifference<D>(difference, fixed);
-    if (!gradient.empty()) {
-      const Vec<D> byIndex = slopeOf<D>(moving_.values.data(), place, difference);
-      for (int d = 0; d < D; ++d) {
-        points.mm[d][kept] = samples.pointMm[d][i];
-        covectors.mm[d][kept] = 0;
+  for (std::size_t j = 0; j < count; ++j)
+    sum += squares[j];
+  if (!gradient.empty() && count > 0) {
+    points.count = atLast.count = covectors.count = count;
+    for (int d = 0; d < D; ++d)
+      for (std::size_t j = 0; j < count; ++j) {
+        points.mm[d][j] = samples.pointMm[d][pair[j]];
+        double slopePerMm = 0;
         for (int e = 0; e < D; ++e)
-          covectors.mm[d][kept] += factorOfSlope<D>() * byIndex[e] * movingIndexFromPoint_.matrix[e][d];
+          slopePerMm += slopes[e][j] * moving_.indexFromPoint.matrix[e][d];
+        covectors.mm[d][j] = slopePerMm / Descriptor::channels;
       }
-    }
-    ++kept;
-  }
-  if (!gradient.empty() && kept > 0) {
-    points.count = atLast.count = covectors.count = kept;
     mapInitial<D>(context, chain, points.list(), atLast.out());
     optimizable(*chain.transform)
         .pullBack(context, atLast.list(), chain.parameters, covectors.list().pointMm, gradient);
   }
-  return {sum / Descriptor::channels, kept};
+  return {sum / Descriptor::channels, count};
 }
 
 template <int D>

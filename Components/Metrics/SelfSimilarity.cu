@@ -1,5 +1,6 @@
-#include "Components/Metrics/Shared/SelfSimilarityOnCuda.h"
+#include "Components/Metrics/Shared/Descriptors/SelfSimilarityOnCuda.h"
 
+#include "Components/Metrics/Shared/Descriptors/DescriptorKernels.cuh"
 #include "Components/Metrics/Shared/SumsOnCuda.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 
@@ -26,17 +27,18 @@ __global__ void __launch_bounds__(threads)
   float number = NAN, gradient[D] = {};
   if (sample.asked) {
     const Vec<D> mappedMm = mappedMmOf<D>(sample, before, displacements, i);
-    DescriptorPlace<D> place;
+    DescriptorCell<D> cell;
     bool counts = movingMask.contains(mappedMm);
     DescriptorChannels<D> ofFixed;
     if (samples.isList()) {
-      counts = place.setTo(fixed.size, fixed.indexFromPoint(sample.pointMm)) && counts;
+      counts = cell.setTo(fixed.size, fixed.indexFromPoint(sample.pointMm)) && counts;
       if (counts)
-        ofFixed = interpolated<D>(fixed.values, place);
+        ofFixed = interpolated<D>(fixed.values, DescriptorPlace<D>(cell));
     } else
       ofFixed = numbersOf<D>(fixed.values, sample.voxel);
-    counts = place.setTo(moving.size, moving.indexFromPoint(mappedMm)) && counts;
+    counts = cell.setTo(moving.size, moving.indexFromPoint(mappedMm)) && counts;
     if (counts) {
+      const DescriptorPlace<D> place(cell);
       DescriptorChannels<D> difference = interpolated<D>(moving.values, place);
       number = takeDifference<D>(difference, ofFixed) / SelfSimilarityDescriptor<D>::channels;
       if constexpr (WithGradient) {

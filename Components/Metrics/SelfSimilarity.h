@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Components/Metrics/Shared/Descriptors/DescriptorComparison.h"
 #include "Components/Metrics/Shared/MeanOverSamples.h"
-#include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 #include "Core/Registration/Chain/ChainAtParameters.h"
 #include "Core/Registration/TermMemory.h"
 #include "Core/Registration/Terms/TermOnImages.h"
@@ -46,8 +46,7 @@ private:
   typename MeanOverSamples<D>::ImageSum sumOfSquares(Context&, const TransformChain<D>&,
                                                      const ListSamples<D>&, std::span<double> gradient) const;
 
-  Descriptor fixed_, moving_;
-  AffineMap<D> fixedIndexFromPoint_, movingIndexFromPoint_;
+  PlacedDescriptor<D> fixed_, moving_;
   ChainAtParameters<D> chain_;
   MeanOverSamples<D> mean_;
 };

@@ -36,47 +36,62 @@ double linearAt(const SelfSimilarityDescriptor<D>& descriptor, Vec<D> index, std
 }
 
 /// At most half a voxel beyond the image.
-bool isInside(const SelfSimilarityDescriptor<2>& descriptor, const Vec<2>& index)
+template <int D>
+bool isInside(const SelfSimilarityDescriptor<D>& descriptor, const Vec<D>& index)
 {
-  for (int d = 0; d < 2; ++d)
+  for (int d = 0; d < D; ++d)
     if (index[d] < -0.5 || index[d] >= static_cast<double>(descriptor.size[d]) - 0.5)
       return false;
   return true;
 }
 
-TEST(SelfSimilarityTest, IsTheMeanSquaredDifferenceOfInterpolatedDescriptors)
+template <int D>
+void expectTheMeanSquaredDifference(const Size<D>& size, const Vec<D>& shiftMm)
 {
-  TermScene<2> scene(1, {23, 19});
+  TermScene<D> scene(1, size);
   scene.useAffine();
-  scene.chain->parameters = {1, 0,   0,
-                             1, 4.3, -2.6}; // no turn: the steps of both images are those of the fixed one
-  auto metric = metricOf<2>(scene);
-  const PointList<2> samples = std::get<PointList<2>>(scene.points(60, -0.2));
+  scene.chain->parameters.assign(D * D, 0.0); // no turn: the steps of both images are those of the fixed one
+  for (int d = 0; d < D; ++d)
+    scene.chain->parameters[d * D + d] = 1;
+  scene.chain->parameters.insert(scene.chain->parameters.end(), shiftMm.begin(), shiftMm.end());
+  auto metric = metricOf<D>(scene);
+  const PointList<D> samples = std::get<PointList<D>>(scene.points(60, -0.2));
   Context context;
   const auto moving = scene.level.moving->geometry.indexFromPoint(),
              fixed = scene.level.fixed->geometry.indexFromPoint();
-  const SelfSimilarityDescriptor<2> ofFixed(context, *scene.level.fixed),
+  const SelfSimilarityDescriptor<D> ofFixed(context, *scene.level.fixed),
       ofMoving(context, *scene.level.moving,
-               multiply<2>(moving.matrix, scene.level.fixed->geometry.pointFromIndex().matrix));
+               multiply<D>(moving.matrix, scene.level.fixed->geometry.pointFromIndex().matrix));
   double sum = 0;
   std::size_t valid = 0;
   for (std::size_t i = 0; i < samples.positions(); ++i) {
-    const Vec<2> x{samples.mm[0][i], samples.mm[1][i]}, at = moving({x[0] + 4.3, x[1] - 2.6});
-    if (!isInside(ofMoving, at) || !isInside(ofFixed, fixed(x)))
+    Vec<D> x, mapped;
+    for (int d = 0; d < D; ++d) {
+      x[d] = samples.mm[d][i];
+      mapped[d] = x[d] + shiftMm[d];
+    }
+    const Vec<D> at = moving(mapped);
+    if (!isInside<D>(ofMoving, at) || !isInside<D>(ofFixed, fixed(x)))
       continue;
     ++valid;
-    for (std::size_t k = 0; k < 4; ++k) {
-      const double difference = linearAt<2>(ofMoving, at, k) - linearAt<2>(ofFixed, fixed(x), k);
-      sum += difference * difference / 4;
+    for (std::size_t k = 0; k < ofFixed.channels; ++k) {
+      const double difference = linearAt<D>(ofMoving, at, k) - linearAt<D>(ofFixed, fixed(x), k);
+      sum += difference * difference / ofFixed.channels;
     }
   }
   ASSERT_LT(valid, samples.positions());
-  ASSERT_GT(valid, 30u);
+  ASSERT_GT(valid, 15u);
 
   const TermValue found = metric.evaluate(context, samples, scene.chain->parameters, {});
 
   EXPECT_EQ(found.valid, valid);
   EXPECT_NEAR(found.value, sum / static_cast<double>(valid), 1e-5 * found.value);
+}
+
+TEST(SelfSimilarityTest, IsTheMeanSquaredDifferenceOfInterpolatedDescriptors)
+{
+  expectTheMeanSquaredDifference<2>({23, 19}, {4.3, -2.6});
+  expectTheMeanSquaredDifference<3>({17, 15, 13}, {2.3, -1.6, 0.7});
 }
 
 /// The value with the identity for two images of one size.

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Metrics/Shared/DescriptorPlace.h"
 #include "Core/Compute/Memory/Buffer.h"
+#include "Core/Image/Image.h"
 #include "Core/Registration/Terms/ComparisonOnCuda.h"
 
 namespace tessera {
