@@ -279,6 +279,9 @@ void BatchRun<D>::report(Group<D> group)
 {
   for (Item<D>& item : group) {
     const std::string name = item.task->option + ": " + item.task->input;
+    if (item.task->header)
+      for (const std::string& note : item.task->header->notes)
+        batch_.log.note(item.task->option + ": " + note);
     for (const std::string& note : item.moving.notes)
       batch_.log.note(item.task->option + ": " + note);
     for (const std::string& warning : item.moving.warnings)

@@ -134,15 +134,24 @@ void RunLog::detail(const std::string& line)
 
 void RunLog::note(const std::string& line)
 {
-  write(LogLevel::info, message("NOTE", line));
+  tellOnce(LogLevel::info, "NOTE", line, notes_);
 }
 
 void RunLog::warning(const std::string& line)
 {
-  if (std::find(warnings_.begin(), warnings_.end(), line) != warnings_.end())
-    return;
-  warnings_.push_back(line);
-  write(LogLevel::warning, message("WARNING", line));
+  tellOnce(LogLevel::warning, "WARNING", line, warnings_);
+}
+
+void RunLog::tellOnce(LogLevel level, const std::string& kind, const std::string& line,
+                      std::vector<std::string>& told)
+{
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::find(told.begin(), told.end(), line) != told.end())
+      return;
+    told.push_back(line);
+  }
+  write(level, message(kind, line));
 }
 
 void RunLog::error(const std::string& line)

@@ -34,7 +34,7 @@ public:
   void info(const std::string& line);
   /// Logs a line that the terminal shows only with -v.
   void detail(const std::string& line);
-  void note(const std::string& line);    // NOTE: line, as information
+  void note(const std::string& line);    // NOTE: line, as information; the same line once a run
   void warning(const std::string& line); // WARNING: line; the same line once a run
   void error(const std::string& line);   // ERROR: line
 
@@ -48,6 +48,8 @@ public:
 private:
   void lockFile(FolderUse);
   [[noreturn]] void failToOpen(const std::string& wrong) const;
+  void tellOnce(LogLevel level, const std::string& kind, const std::string& line,
+                std::vector<std::string>& told);
   void write(LogLevel level, const std::string& line, bool toConsole = true);
   void writeToFile(std::string_view bytes);
   void clearProgress();
@@ -59,7 +61,7 @@ private:
   std::string path_;
   int file_ = -1;   // descriptor
   int failure_ = 0; // errno of the first line that could not be written to the file
-  std::vector<std::string> warnings_;
+  std::vector<std::string> notes_, warnings_;
 };
 
 /// The time in the form of elastix's log: "Sat Nov 21 10:27:06 2026".

@@ -13,6 +13,7 @@
 #include "Core/Image/Scores/LabelScores.h"
 #include "Core/Image/Voxels/LabelPair.h"
 #include "Tools/Common/Calibration.h"
+#include "Tools/Common/HeaderNotes.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/StandardOutput.h"
 
@@ -262,12 +263,20 @@ int compareAll(const CompareOptions& options, RunLog& log)
 
 int compareImages(const CompareOptions& options, RunLog& log)
 {
-  const bool hasImages = !options.first.empty();
-  const std::string option = hasImages ? "-f" : "--fLabels";
-  const int dimension = withContext(
-      option, [&] { return readImageHeader(hasImages ? options.first : options.firstLabels).dimension; });
-  if (dimension != 2 && dimension != 3)
-    failToRead(option, "an image of " + std::to_string(dimension) + " dimensions", "2 or 3");
+  const std::pair<std::string, std::string> images[] = {{"-f", options.first},
+                                                        {"-m", options.second},
+                                                        {"-fMask", options.mask},
+                                                        {"--fLabels", options.firstLabels},
+                                                        {"--mLabels", options.secondLabels}};
+  int dimension = 0; // of the first
+  for (const auto& [option, path] : images) {
+    if (path.empty())
+      continue;
+    const ImageHeader header = readHeaderAndTell(option, path, log, &RunLog::warning);
+    if (dimension == 0 && header.dimension != 2 && header.dimension != 3)
+      failToRead(option, "an image of " + std::to_string(header.dimension) + " dimensions", "2 or 3");
+    dimension = dimension == 0 ? header.dimension : dimension;
+  }
   return dimension == 2 ? compareAll<2>(options, log) : compareAll<3>(options, log);
 }
 

@@ -6,13 +6,13 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Files/InputError.h"
-#include "Core/Image/Files/JpegSpacing.h"
 #include "Core/Image/Files/TextWords.h"
 #include "Core/Image/Points/LandmarkFile.h"
 #include "Core/Image/Points/OutputPointsFile.h"
 #include "Core/Image/Points/PointsOutside.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Tools/Common/HeaderNotes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,10 +58,8 @@ std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& op
       grid = dirLabGrid(c.get("dirlab"), "--dirlab");
   if (!c.has(option))
     return grid;
+  const ImageHeader header = readHeaderAndTell("-" + option, c.get(option), log, &RunLog::warning);
   return withContext("-" + option, [&] {
-    const ImageHeader header = readImageHeader(c.get(option));
-    if (const std::string note = noteOnJpegSpacing(header); !note.empty())
-      log.warning("-" + option + ": " + note);
     const ImageGeometry<D> gridOfImage = geometryOf<D>(header);
     if (grid && grid->size != gridOfImage.size)
       fail(c.get(option) + ": its size is not that of DIR-Lab's " + c.get("dirlab"),
@@ -198,9 +196,11 @@ Mapping<D> mappingOf(const ScoreCase& c, const Landmarks<D>& fixed,
     if (!grid)
       return mapping;
     MaskPointer<D> mask;
-    if (c.has("fMask"))
+    if (c.has("fMask")) {
+      readHeaderAndTell("-fMask", c.get("fMask"), log, &RunLog::warning);
       mask = std::make_shared<Mask<D>>(
           withContext("-fMask", [&] { return readMask<D>(c.get("fMask"), threads); }));
+    }
     const auto onGrid = std::make_shared<const Image<D>>(Image<D>{*grid, {}});
     mapping.volumes = volumeChange<D>(Context{Device{}, threads}, registry, *chain, onGrid, mask);
     return mapping;

@@ -7,6 +7,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
+#include "Tools/Common/HeaderNotes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -98,14 +99,15 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
                        const std::string& maskPath, int threads, RunLog& log)
 {
   LoadedSide<D> side;
+  const int dimension = readHeaderAndTell(option, path, log).dimension;
   withContext(option, [&] {
-    if (const int dimension = readImageHeader(path).dimension; dimension != D)
+    if (dimension != D)
       throw Error(ExitCode::usage, path + ": an image of dimension " + std::to_string(dimension)
                                        + ". Allowed: one of dimension " + std::to_string(D) + ", as -f is.");
     std::vector<std::string> notes;
     LoadedImage<D> loaded = readImage<D>(path, notes, threads);
     for (const std::string& note : notes)
-      log.info(option + ": " + note);
+      log.note(option + ": " + note);
     side.image = std::make_shared<Image<D>>(std::move(loaded.image));
     side.finite = loaded.finiteVoxels;
     for (const std::size_t length : side.image->geometry.size)
@@ -116,6 +118,7 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
   });
   if (maskPath.empty())
     return side;
+  readHeaderAndTell(maskOption, maskPath, log);
   withContext(maskOption, [&] {
     side.mask = std::make_shared<Mask<D>>(readMask<D>(maskPath, threads));
     const std::vector<std::uint8_t> inside =

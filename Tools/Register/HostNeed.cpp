@@ -247,7 +247,7 @@ HostNeed needOf(const Registry& registry, const RegisterOptions& options, const 
 HostNeed hostNeed(const Registry& registry, const RegisterOptions& options)
 {
   RunLog unused(LogLevel::off);
-  const InputHeaders headers = readHeaders(options);
+  const InputHeaders headers = readHeaders(options, unused);
   const std::vector<StageText> texts = readStages(options.parameterFiles, unused);
   return headers.dimension() == 2 ? needOf<2>(registry, options, headers, texts, unused)
                                   : needOf<3>(registry, options, headers, texts, unused);

@@ -316,7 +316,7 @@ int readAndRun(const Registry& registry, const RegisterOptions& options, const s
                const InputFiles& files, RunSummary& summary, RunLog& log)
 {
   const std::vector<StageText> stages = readStages(options.parameterFiles, log);
-  summary.inputs = readHeaders(options);
+  summary.inputs = readHeaders(options, log);
   return summary.inputs.dimension() == 2
              ? checkAndRun<2>(registry, options, folder, stages, summary.inputs, files, summary, log)
              : checkAndRun<3>(registry, options, folder, stages, summary.inputs, files, summary, log);

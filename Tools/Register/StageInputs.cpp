@@ -10,6 +10,7 @@
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Tools/Batch/MovingImage.h"
+#include "Tools/Common/HeaderNotes.h"
 
 #include <algorithm>
 #include <numeric>
@@ -17,11 +18,12 @@
 namespace tessera {
 namespace {
 
-std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<std::string>& paths)
+std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<std::string>& paths,
+                                   RunLog& log)
 {
   std::vector<ImageHeader> headers;
   for (const std::string& path : paths)
-    headers.push_back(withContext(option, [&] { return readImageHeader(path); }));
+    headers.push_back(readHeaderAndTell(option, path, log));
   return headers;
 }
 
@@ -159,17 +161,17 @@ void checkSide(const std::string& option, const std::vector<std::string>& maskPa
 
 }
 
-InputHeaders readHeaders(const RegisterOptions& options)
+InputHeaders readHeaders(const RegisterOptions& options, RunLog& log)
 {
-  InputHeaders headers{headersOf("-f", options.fixed),
-                       headersOf("-m", options.moving),
-                       headersOf("-fMask", options.fixedMasks),
-                       headersOf("-mMask", options.movingMasks),
+  InputHeaders headers{headersOf("-f", options.fixed, log),
+                       headersOf("-m", options.moving, log),
+                       headersOf("-fMask", options.fixedMasks, log),
+                       headersOf("-mMask", options.movingMasks, log),
                        {}};
   if (!options.fixedLabels.empty()) {
-    headers.labels = headersOf("--fLabels", {options.fixedLabels});
+    headers.labels = headersOf("--fLabels", {options.fixedLabels}, log);
     if (!options.movingLabels.empty())
-      headers.labels.push_back(headersOf("--mLabels", {options.movingLabels}).front());
+      headers.labels.push_back(readHeaderAndTell("--mLabels", options.movingLabels, log));
   }
   const ImageHeader& first = headers.fixed.front();
   if (first.dimension != 2 && first.dimension != 3)

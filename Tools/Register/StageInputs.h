@@ -16,8 +16,9 @@ struct InputHeaders {
   int dimension() const { return fixed.front().dimension; }
 };
 
-/// Throws Error naming the option and file: unreadable, or of another dimension than the first fixed image.
-InputHeaders readHeaders(const RegisterOptions&);
+/// Tells the notes of the headers. Throws Error naming the option and file: unreadable, or of another
+/// dimension than the first fixed image.
+InputHeaders readHeaders(const RegisterOptions&, RunLog&);
 
 /// Throws Error(unreadableInput) if the grid of a mask lies wholly outside its image, both as a stage takes
 /// them. The voxels are not read.

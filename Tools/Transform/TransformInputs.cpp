@@ -13,6 +13,7 @@
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 #include "Core/Registration/TransformFiles/OtherTransformFiles.h"
+#include "Tools/Common/HeaderNotes.h"
 #include "Tools/Common/InverseRun.h"
 
 #include <algorithm>
@@ -23,11 +24,12 @@ namespace tessera {
 namespace {
 
 template <int D>
-std::optional<ImageGeometry<D>> gridOf(const std::string& option, const std::string& path)
+std::optional<ImageGeometry<D>> gridOf(const std::string& option, const std::string& path, RunLog& log)
 {
   if (path.empty())
     return std::nullopt;
-  return withContext(option, [&] { return geometryOf<D>(readImageHeader(path)); });
+  const ImageHeader header = readHeaderAndTell(option, path, log);
+  return withContext(option, [&] { return geometryOf<D>(header); });
 }
 
 /// The grid with other spacings (mm) and the same outer borders, up to half a voxel; its middle stays.
@@ -111,8 +113,10 @@ VoxelBox<D> boxOfMask(const ImageGeometry<D>& grid, const std::string& path, con
 
 /// The voxels of the grid about the mask or in the box of --crop.
 template <int D>
-ImageGeometry<D> cropped(const ImageGeometry<D>& grid, const TransformOptions& options)
+ImageGeometry<D> cropped(const ImageGeometry<D>& grid, const TransformOptions& options, RunLog& log)
 {
+  if (!options.cropMask.empty())
+    readHeaderAndTell("--crop", options.cropMask, log);
   const VoxelBox<D> box = options.cropMask.empty() ? givenBox<D>(grid, options) : withContext("--crop", [&] {
     return boxOfMask<D>(grid, options.cropMask, readMask<D>(options.cropMask, options.threads));
   });
@@ -223,8 +227,8 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
                                   RunLog& log)
 {
   const std::vector<std::string>& paths = options.transformFiles;
-  TransformInputs<D> inputs{{}, gridOf<D>("--moving", options.moving)};
-  std::optional<ImageGeometry<D>> grid = gridOf<D>("--grid", options.grid);
+  TransformInputs<D> inputs{{}, gridOf<D>("--moving", options.moving, log)};
+  std::optional<ImageGeometry<D>> grid = gridOf<D>("--grid", options.grid, log);
   std::shared_ptr<const TransformChain<D>> chain;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     TransformFileContent<D> content = withContext("-tp", [&] {
@@ -244,7 +248,7 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
         throw Error(ExitCode::usage,
                     "--crop: the transform file has (UseDirectionCosines \"false\"), under which "
                     "masks lie elsewhere. Allowed: files with \"true\".");
-      content.output = cropped<D>(content.output, options);
+      content.output = cropped<D>(content.output, options, log);
     }
     const ImageGeometry<D> output = i == 0 ? content.output : inputs.file.output;
     const auto fixed = i == 0 ? content.fixed : inputs.file.fixed;

@@ -28,7 +28,7 @@ template <int D>
 void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loaded);
 
 /// Reads a file, or a folder with one DICOM series, of any pixel type. Colours become luminance with the Rec.
-/// 709 weights of ITK: 0.2125 R + 0.7154 G + 0.0721 B, times opacity. Adds lines for the user to `notes`,
+/// 709 weights of ITK: 0.2125 R + 0.7154 G + 0.0721 B, times opacity. Adds lines about the voxels to `notes`,
 /// such as that values were rounded. Throws Error(unreadableInput), also for an image of vectors, and
 /// Error(usage) if its dimension is not D.
 template <int D>

@@ -28,8 +28,9 @@ struct ImageHeader {
   PixelType componentType = PixelType::float32;
   PixelType typeInFile = PixelType::float32; // before values are scaled
   PixelMeaning meaning = PixelMeaning::scalar;
-  bool isReadWhole = true; // it can only be read as a whole into host memory, not piece by piece
-  bool hasRanges = false;  // any range of its voxels can be read without the others
+  bool isReadWhole = true;        // it can only be read as a whole into host memory, not piece by piece
+  bool hasRanges = false;         // any range of its voxels can be read without the others
+  std::vector<std::string> notes; // lines for the user, which name the file
 
   std::size_t voxelCount() const;
 };

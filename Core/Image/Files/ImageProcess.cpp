@@ -32,7 +32,7 @@ void visitHeader(Header& h, Visit&& visit)
 {
   visit(h.path), visit(h.dimension), visit(h.size), visit(h.spacingMm), visit(h.originMm), visit(h.direction);
   visit(h.components), visit(h.componentType), visit(h.typeInFile), visit(h.meaning);
-  visit(h.isReadWhole), visit(h.hasRanges);
+  visit(h.isReadWhole), visit(h.hasRanges), visit(h.notes);
 }
 
 template <class Place, class Visit>

@@ -278,10 +278,8 @@ public:
 
   using ImageSource::read;
 
-  void read(std::byte* buffer, int, std::vector<std::string>& notes) override
+  void read(std::byte* buffer, int, std::vector<std::string>&) override
   {
-    if (const std::string note = noteOnJpegSpacing(header()); !note.empty())
-      notes.push_back(note);
     const auto lock = lockItkFiles();
     try {
       askForAllVoxels(*io_);
@@ -306,10 +304,8 @@ public:
 
   using ImageSource::read;
 
-  void read(std::byte* buffer, int, std::vector<std::string>& notes) override
+  void read(std::byte* buffer, int, std::vector<std::string>&) override
   {
-    if (const std::string note = noteOnJpegSpacing(header()); !note.empty())
-      notes.push_back(note);
     readTiffPixels(*file_, header().path, buffer);
   }
 
@@ -421,6 +417,8 @@ std::unique_ptr<ImageSource> openImageHere(const std::string& path)
     failToRead(path, "this is no file but a pipe, which cannot be read at any place", "an image file");
   std::unique_ptr<ImageSource> source = dicomPlace(path) ? openDicomFolder(path) : openFile(path);
   checkGeometry(source->header());
+  source->addNote(noteOnJpegSpacing(source->header()));
+  source->addNote(noteOnNiftiForms(source->header()));
   return source;
 }
 

@@ -16,6 +16,12 @@ public:
   virtual ~ImageSource() = default;
 
   const ImageHeader& header() const { return header_; }
+  /// Adds a line to the notes of the header, unless it is empty.
+  void addNote(std::string line)
+  {
+    if (!line.empty())
+      header_.notes.push_back(std::move(line));
+  }
 
   /// The number of bytes that read() fills: components interleaved, x fastest, in the header's component
   /// type.

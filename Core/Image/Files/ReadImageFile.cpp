@@ -2,7 +2,6 @@
 #include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Threads/Parallel.h"
-#include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageSource.h"
 #include "Core/Image/Files/InputError.h"
@@ -145,8 +144,6 @@ LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& note
   loaded.image.voxels = readScalars(*source, threads, notes);
   if (source->header().components > 1)
     notes.push_back(luminanceNote(source->header()));
-  if (std::string note = noteOnNiftiForms(source->header()); !note.empty())
-    notes.push_back(std::move(note));
   if (source->header().componentType == PixelType::float32
       || source->header().componentType == PixelType::float64)
     setAsideNonFinite(path, threads, loaded);

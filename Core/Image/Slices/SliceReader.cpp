@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Threads/Parallel.h"
-#include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Core/Image/Voxels/VoxelValues.h"
@@ -182,8 +181,6 @@ void SliceReader<D>::found(const VoxelCounts& counts)
   nonFinite_ = counts.nonFinite;
   if (isLuminance())
     notes_.push_back(luminanceNote(header()));
-  if (std::string note = noteOnNiftiForms(header()); !note.empty())
-    notes_.push_back(std::move(note));
   if (labels_ && counts.inexact > 0)
     labels_->beNumbered();
   else if (counts.inexact > 0)

@@ -1,0 +1,16 @@
+#include "Tools/Common/HeaderNotes.h"
+
+#include "Core/Compute/ErrorContext.h"
+
+namespace tessera {
+
+ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, RunLog& log,
+                              void (RunLog::*tell)(const std::string&))
+{
+  ImageHeader header = withContext(option, [&] { return readImageHeader(path); });
+  for (const std::string& note : header.notes)
+    (log.*tell)(option + ": " + note);
+  return header;
+}
+
+}

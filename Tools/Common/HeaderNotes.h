@@ -1,0 +1,15 @@
+#pragma once
+
+#include "Core/Image/Files/ImageHeader.h"
+#include "Tools/Common/RunLog.h"
+
+#include <string>
+
+namespace tessera {
+
+/// Reads the header of an image that an option names, and tells its notes. Throws as readImageHeader, with
+/// the option before the message.
+ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, RunLog&,
+                              void (RunLog::*tell)(const std::string&) = &RunLog::note);
+
+}
