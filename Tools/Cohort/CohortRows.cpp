@@ -24,7 +24,9 @@ bool hasKeyOf(const RowRecord& record, const ManifestRow& row, const std::string
   };
   std::vector<InputDigest> digests;
   for (const RunInput& input : runInputsOf(rowOptions(row), filesOf))
-    digests.push_back(digestOf(input, [&](const std::string& path) { return cache.digest(path); }));
+    digests.push_back(digestOf(input, [&](const std::string& path, const std::stop_token& stop) {
+      return cache.digest(path, stop);
+    }));
   const std::string key = runKey(digests, deviceKind);
   return record.key == key // both are empty where an input was missing and still is
 

@@ -35,12 +35,12 @@ std::string DigestCache::knownDigest(const std::string& path)
   return now && known != known_.end() && isSameFile(known->second, *now) ? known->second.sha256 : "";
 }
 
-std::string DigestCache::digest(const std::string& path)
+std::string DigestCache::digest(const std::string& path, const std::stop_token& stop)
 {
   const std::optional<KnownDigest> before = fileNow(path);
   if (std::string known = knownDigest(path); !known.empty())
     return known;
-  std::string sha256 = digestOfFile(path);
+  std::string sha256 = digestOfFile(path, stop);
   const std::optional<KnownDigest> after = fileNow(path);
   if (before && after && isSameFile(*before, *after)) {
     KnownDigest found = *after;

@@ -21,8 +21,8 @@ struct KnownDigest {
 /// not read again. Several threads may ask.
 class DigestCache {
 public:
-  /// Throws Error(unreadableInput) if the file cannot be read.
-  std::string digest(const std::string& path);
+  /// Throws as digestOfFile.
+  std::string digest(const std::string& path, const std::stop_token&);
 
   /// Empty if it is not known, or the file has changed since.
   std::string knownDigest(const std::string& path);

@@ -242,7 +242,9 @@ private:
     RunLog log(LogLevel::off);
     try {
       found.exitCode = runRegistration(registry_, optionsOf(request["tokens"]), "tessera-cohort", log,
-                                       [this](const std::string& path) { return digests_.digest(path); });
+                                       [this](const std::string& path, const std::stop_token& stop) {
+                                         return digests_.digest(path, stop);
+                                       });
     } catch (...) {
       const Failure failure = failureOf(std::current_exception());
       found.exitCode = failure.code;

@@ -1,6 +1,7 @@
 #include "Tools/Common/RunRecord.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Threads/Interruption.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Image/Files/Sha256.h"
@@ -14,9 +15,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tessera {
@@ -62,12 +65,13 @@ std::string digestOfParameters(const std::string& path)
   return sha.hexadecimal();
 }
 
-std::string digestOfSeveral(const std::vector<std::string>& files, const FileDigest& digestOfOne)
+std::string digestOfSeveral(const std::vector<std::string>& files, const FileDigest& digestOfOne,
+                            const std::stop_token& stop)
 {
   std::vector<std::string> lines;
   lines.reserve(files.size());
   for (const std::string& file : files)
-    lines.push_back(fs::path(file).filename().string() + " " + digestOfOne(file) + "\n");
+    lines.push_back(fs::path(file).filename().string() + " " + digestOfOne(file, stop) + "\n");
   std::sort(lines.begin(), lines.end());
   Sha256 sha;
   for (const std::string& line : lines)
@@ -82,12 +86,17 @@ std::uint64_t sizeOf(const std::string& path)
   return failure ? 0 : bytes;
 }
 
-bool areFiles(const RunInput& input)
+/// The bytes of all files; nothing if one of them is missing or a pipe, which gives its bytes only once.
+std::optional<std::uint64_t> bytesOf(const RunInput& input)
 {
-  return std::ranges::all_of(input.files, [](const std::string& file) {
-    std::error_code ignored;
-    return fs::is_regular_file(file, ignored); // a pipe gives its bytes only once
-  });
+  std::uint64_t bytes = 0;
+  for (const std::string& file : input.files) {
+    struct stat status {};
+    if (stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode))
+      return std::nullopt;
+    bytes += static_cast<std::uint64_t>(status.st_size);
+  }
+  return bytes;
 }
 
 Json variables(std::initializer_list<const char*> names)
@@ -101,34 +110,27 @@ Json variables(std::initializer_list<const char*> names)
 
 }
 
-std::string digestOfFile(const std::string& path)
+std::string digestOfFile(const std::string& path, const std::stop_token& stop)
 {
   Sha256 sha;
-  sha.addFile(path);
+  sha.addFile(path, stop);
   return sha.hexadecimal();
 }
 
-InputDigest withoutDigest(const RunInput& input)
+InputDigest digestOf(const RunInput& input, const FileDigest& digestOfOne, const std::stop_token& stop,
+                     std::uint64_t largest)
 {
-  InputDigest digest{input.role, input.path, 0, ""};
-  if (areFiles(input))
-    for (const std::string& file : input.files)
-      digest.bytes += sizeOf(file);
-  return digest;
-}
-
-InputDigest digestOf(const RunInput& input, const FileDigest& digestOfOne)
-{
-  InputDigest digest = withoutDigest(input);
-  if (!areFiles(input))
+  const std::optional<std::uint64_t> bytes = bytesOf(input);
+  InputDigest digest{input.role, input.path, bytes.value_or(0), ""};
+  if (!bytes || *bytes > largest || stop.stop_requested())
     return digest;
   try {
     if (input.isParameterText)
       digest.sha256 = digestOfParameters(input.path);
     else if (input.files.size() == 1)
-      digest.sha256 = digestOfOne(input.files.front());
+      digest.sha256 = digestOfOne(input.files.front(), stop);
     else if (!input.files.empty())
-      digest.sha256 = digestOfSeveral(input.files, digestOfOne);
+      digest.sha256 = digestOfSeveral(input.files, digestOfOne, stop);
     if (const auto dicom = dicomPlace(input.path); dicom && !dicom->series.empty()) {
       Sha256 sha; // the folder may hold other series
       sha.add(digest.sha256 + " series " + dicom->series + "\n");
@@ -136,15 +138,10 @@ InputDigest digestOf(const RunInput& input, const FileDigest& digestOfOne)
     }
   } catch (const Error&) { // the run itself tells what is wrong with this input
     digest.sha256.clear();
+  } catch (const Interrupted&) {
+    digest.sha256.clear();
   }
   return digest;
-}
-
-InputDigest digestAfterFailure(const RunInput& input, bool isInterrupted, const FileDigest& digestOfOne)
-{
-  constexpr std::uint64_t largest = std::uint64_t(1) << 30;
-  InputDigest digest = withoutDigest(input);
-  return isInterrupted || digest.bytes > largest ? digest : digestOf(input, digestOfOne);
 }
 
 std::string runKey(const std::vector<InputDigest>& inputs, const std::string& deviceKind)

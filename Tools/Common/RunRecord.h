@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -28,17 +30,18 @@ struct InputDigest {
   std::string sha256;      // of the file; of names and digests if there are several; empty: not read
 };
 
-/// The SHA-256 of a file; throws Error(unreadableInput). A cohort keeps what it has computed before.
-using FileDigest = std::function<std::string(const std::string& path)>;
-std::string digestOfFile(const std::string& path);
+/// The SHA-256 of a file. Throws as Sha256::addFile. A cohort keeps what it has computed before.
+using FileDigest = std::function<std::string(const std::string& path, const std::stop_token&)>;
+std::string digestOfFile(const std::string& path, const std::stop_token& = {});
 
-/// bytes is 0 if one of the input's files is missing or a pipe.
-InputDigest withoutDigest(const RunInput&);
-/// Never throws Error: an input that cannot be read, or that is a pipe, has no digest.
-InputDigest digestOf(const RunInput&, const FileDigest& = digestOfFile);
-/// For a run that failed and may not have read the input whole: one of more than 1 GiB has no digest, which
-/// could take longer than the run. A run that was interrupted waits for none.
-InputDigest digestAfterFailure(const RunInput&, bool isInterrupted, const FileDigest& = digestOfFile);
+/// For a run that failed and may not have read its inputs whole: the digest of a larger one could take longer
+/// than the run.
+constexpr std::uint64_t largestAfterFailure = std::uint64_t(1) << 30;
+
+/// Never throws Error: an input has no digest if it cannot be read, is a pipe or has more than `largest`
+/// bytes, or if the run is to stop. bytes is 0 if one of the input's files is missing or a pipe.
+InputDigest digestOf(const RunInput&, const FileDigest& = digestOfFile, const std::stop_token& = {},
+                     std::uint64_t largest = std::numeric_limits<std::uint64_t>::max());
 
 /// A digest of all that decides the bits of a run's results: the version of results, the kind of device
 /// ("cpu", "cuda") and the contents of all inputs by their roles. Paths, the number of threads and the model

@@ -173,7 +173,7 @@ std::vector<InputDigest> digestsOf(const RunSummary& run)
 {
   std::vector<InputDigest> digests;
   for (const RunInput& input : run.inputFiles)
-    digests.push_back(digestOf(input, run.digestOfOne));
+    digests.push_back(digestOf(input, run.digestOfOne, run.stopOfDigests.get_token()));
   return digests;
 }
 
@@ -192,12 +192,14 @@ void writeSummary(const std::string& folder, RunSummary& run)
     files.push_back(folder + pageName);
   if (run.pictures)
     files.push_back(folder + thumbnailName);
+  if (run.failure.code > 128)
+    run.stopOfDigests.request_stop();
   std::vector<InputDigest> digests;
   if (run.digests.valid())
     digests = run.digests.get();
   else
     for (const RunInput& input : run.inputFiles)
-      digests.push_back(digestAfterFailure(input, run.failure.code > 128, run.digestOfOne));
+      digests.push_back(digestOf(input, run.digestOfOne, run.stopOfDigests.get_token(), largestAfterFailure));
   const std::string key = runKey(digests, deviceKind(run));
   const Failure& failure = run.failure;
   Json summary{{"program", "tessera"},

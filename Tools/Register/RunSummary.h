@@ -42,6 +42,7 @@ struct RunSummary {
   std::string initialTransform, fixedPoints, movingPoints, pointWeights, log; // empty: none
   std::vector<RunInput> inputFiles;
   FileDigest digestOfOne = digestOfFile;
+  std::stop_source stopOfDigests;
   std::future<std::vector<InputDigest>> digests; // of the input files; none: these were not read
   std::string deviceAsked;                       // by --device
   PredictedRun predicted;

@@ -98,13 +98,16 @@ void TransformRecord::addOutputs(const std::vector<std::string>& paths)
       outputs_.push_back(file);
 }
 
-void TransformRecord::write(const Failure& failure, const std::vector<std::string>& warnings)
+std::string TransformRecord::text(const Failure& failure, const std::vector<std::string>& warnings)
 {
+  if (failure.code > 128)
+    stop_.request_stop(); // of digests that another thread computes meanwhile
   const std::lock_guard lock(mutex_);
   const bool isRead = failure.code == 0 || failure.code == static_cast<int>(ExitCode::someRowsFailed);
   std::vector<InputDigest> digests;
   for (const RunInput& input : inputsOf(options_, images_))
-    digests.push_back(isRead ? digestOf(input) : digestAfterFailure(input, failure.code > 128));
+    digests.push_back(digestOf(input, digestOfFile, stop_.get_token(),
+                               isRead ? std::numeric_limits<std::uint64_t>::max() : largestAfterFailure));
   std::vector<std::string> written;
   for (const std::string& path : outputs_) {
     std::error_code missing;
@@ -130,8 +133,13 @@ void TransformRecord::write(const Failure& failure, const std::vector<std::strin
                      {"inputFiles", json(digests)},
                      {"outputs", jsonOfOutputs(written)},
                      {"warnings", warnings}});
-  const std::string text = record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  writeTextFile(folder_ + name, text);
+  return record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void TransformRecord::write(const Failure& failure, const std::vector<std::string>& warnings)
+{
+  // Without the mutex: once the program is to end, a thread that would write a file waits until it has ended.
+  writeTextFile(folder_ + name, text(failure, warnings));
 }
 
 int TransformRecord::recorded(RunLog& log, const std::function<int()>& run)

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ public:
   static void writeInterrupted(int signal);
 
 private:
+  std::string text(const Failure&, const std::vector<std::string>& warnings);
   void write(const Failure&, const std::vector<std::string>& warnings);
 
   const TransformOptions& options_;
@@ -52,6 +54,7 @@ private:
   std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
   std::filesystem::file_time_type startedAt_ = std::filesystem::file_time_type::clock::now();
   std::vector<std::string> outputs_;
+  std::stop_source stop_;
   std::mutex mutex_;
 };
 

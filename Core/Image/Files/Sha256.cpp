@@ -1,6 +1,7 @@
 #include "Core/Image/Files/Sha256.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Threads/Interruption.h"
 
 // OpenSSL 3 prefers EVP_Digest..., which crashes if the system refuses memory while it prepares itself.
 // These functions take no memory.
@@ -29,12 +30,15 @@ void Sha256::add(std::string_view bytes)
   SHA256_Update(&state_->context, bytes.data(), bytes.size());
 }
 
-void Sha256::addFile(const std::string& path)
+void Sha256::addFile(const std::string& path, const std::stop_token& stop)
 {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> piece(std::size_t(1) << 20);
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0)
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+    if (stop.stop_requested())
+      throw Interrupted{};
     add({piece.data(), static_cast<std::size_t>(file.gcount())});
+  }
   if (!file.eof() || file.bad())
     throw Error(ExitCode::unreadableInput,
                 path + ": the file cannot be read. Allowed: a file that this user may read.");

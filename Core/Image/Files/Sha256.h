@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -15,8 +16,9 @@ public:
   Sha256& operator=(const Sha256&) = delete;
 
   void add(std::string_view bytes);
-  /// Adds all bytes of a file. Throws Error(unreadableInput) if it cannot be read.
-  void addFile(const std::string& path);
+  /// Adds all bytes of a file. Throws Error(unreadableInput) if it cannot be read, and Interrupted if it is
+  /// to stop meanwhile.
+  void addFile(const std::string& path, const std::stop_token& = {});
 
   /// 64 digits. Nothing may be added afterwards.
   std::string hexadecimal();
