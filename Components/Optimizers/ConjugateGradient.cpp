@@ -241,8 +241,9 @@ private:
     } catch (const Error& error) {
       if (error.code() != ExitCode::registrationFailed)
         throw;
-      cost_.log(std::string(error.what()) + "\nThe error is ignored and convergence is assumed. A smaller "
-                + (settings_.boundedStep ? "MaximumStepLength" : "StepLength") + " may help.");
+      cost_.log(error.what());
+      cost_.log("The error is ignored and convergence is assumed. A smaller "
+                + std::string(settings_.boundedStep ? "MaximumStepLength" : "StepLength") + " may help.");
       report_.stopCondition = "Error in LineSearch.";
       return false;
     }

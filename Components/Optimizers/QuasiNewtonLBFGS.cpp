@@ -213,7 +213,8 @@ private:
     } catch (const Error& error) {
       if (error.code() != ExitCode::registrationFailed)
         throw;
-      cost_.log(std::string(error.what()) + "\nThe error is ignored and convergence is assumed.");
+      cost_.log(error.what());
+      cost_.log("The error is ignored and convergence is assumed.");
       report_.stopCondition = "Error in LineSearch.";
       return false;
     }

@@ -130,9 +130,9 @@ public:
     if (!errors_.empty()) {
       std::string text;
       for (const std::string& error : errors_)
-        text += (text.empty() ? "" : "\n") + error;
+        text += (text.empty() ? "" : "\n  ") + error;
       if (errors_.size() >= maxErrors)
-        text += "\nmore errors may follow";
+        text += "\n  more errors may follow";
       throw Error(ExitCode::usage, text);
     }
     return std::move(manifest_);
@@ -275,7 +275,7 @@ void tellWarnings(const Manifest& manifest, bool areErrors, RunLog& log)
   std::string errors;
   for (const std::string& warning : manifest.warnings)
     if (areErrors)
-      errors += (errors.empty() ? "--strict: " : "\n--strict: ") + warning;
+      errors += (errors.empty() ? "--strict: " : "\n  --strict: ") + warning;
     else
       log.warning(warning);
   if (!errors.empty())

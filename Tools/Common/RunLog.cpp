@@ -31,8 +31,9 @@ bool terminalShowsProgress()
   return shows;
 }
 
-/// Names and values of files and command lines may hold bytes on which a terminal acts: control characters
-/// become ?, those of two bytes in UTF-8 (U+0080 to U+009F) too. Ends of lines and tabs stay.
+/// Names and values of files and command lines may hold bytes on which a terminal acts, or a line that looks
+/// like one of the program: control characters become ?, those of two bytes in UTF-8 (U+0080 to U+009F) too.
+/// Tabs stay, and so do line breaks with two blanks behind them, which begin a further line of a message.
 std::string printable(const std::string& text)
 {
   std::string shown;
@@ -40,25 +41,13 @@ std::string printable(const std::string& text)
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]),
                next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    if (byte == '\r' && next == '\n')
+    if (byte == '\r' && (next == '\n' || i + 1 == text.size()))
       continue;
     const bool isLongControl = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
-    const bool isControl = (byte < 32 && byte != '\n' && byte != '\t') || byte == 127 || isLongControl;
+    const bool isFurtherLine = byte == '\n' && text.compare(i + 1, 2, "  ") == 0;
+    const bool isControl = (byte < 32 && byte != '\t' && !isFurtherLine) || byte == 127 || isLongControl;
     shown += isControl ? '?' : text[i];
     i += isLongControl ? 1 : 0;
-  }
-  return shown;
-}
-
-/// A message that begins so. Further lines are indented, so that a value with a line break, which TOML and
-/// names of files allow, does not look like a message of its own.
-std::string message(const std::string& kind, const std::string& text)
-{
-  std::string shown = kind + ": ";
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    shown += text[i];
-    if (text[i] == '\n' && i + 1 < text.size() && text[i + 1] != ' ')
-      shown += "  ";
   }
   return shown;
 }
@@ -151,12 +140,12 @@ void RunLog::tellOnce(LogLevel level, const std::string& kind, const std::string
       return;
     told.push_back(line);
   }
-  write(level, message(kind, line));
+  write(level, kind + ": " + line);
 }
 
 void RunLog::error(const std::string& line)
 {
-  write(LogLevel::error, message("ERROR", line));
+  write(LogLevel::error, "ERROR: " + line);
 }
 
 void RunLog::write(LogLevel level, const std::string& given, bool toConsole)

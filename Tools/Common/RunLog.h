@@ -16,7 +16,8 @@ enum class FolderUse { alone, shared };
 /// The level of the text off, error, warning or info. Throws Error(usage) for any other.
 LogLevel logLevelOf(const std::string& text);
 
-/// The log of one run. All lines go to a file once it is open. Lines that the level allows also go to the
+/// The log of one run. Control characters, also line breaks, are shown as ?, but for a break with two blanks
+/// behind it. All lines go to a file once it is open. Lines that the level allows also go to the
 /// terminal: information to stdout, warnings and errors to stderr. Several threads may log.
 class RunLog {
 public:

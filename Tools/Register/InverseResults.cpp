@@ -60,7 +60,8 @@ std::vector<std::string> writeInverseResults(const Registry& registry, const Inv
   return withContext("--inverse-too", [&] {
     const auto start = std::chrono::steady_clock::now();
     Context cpu{Device{}, request.threads};
-    log.info("\nWriting the inverse ...");
+    log.info("");
+    log.info("Writing the inverse ...");
     auto inverse = inverseOnGrid<D>(cpu, request.chain, registry, request.moving, toleranceInFilesMm);
     if (isSearched<D>(*inverse)) { // once, for the file and the labels
       VectorImage<D> field = displacementField<D>(cpu, *inverse, request.moving);

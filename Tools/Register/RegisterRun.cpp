@@ -111,8 +111,10 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   const StageText& text = stage.text;
   const std::size_t number = stage.number;
   RunLog& log = run.log;
-  log.info("-------------------------------------------------------------------------\n");
-  log.info("Running elastix with parameter file " + std::to_string(number) + ": \"" + text.path + "\".\n");
+  log.info("-------------------------------------------------------------------------");
+  log.info("");
+  log.info("Running elastix with parameter file " + std::to_string(number) + ": \"" + text.path + "\".");
+  log.info("");
   log.info("Current time: " + currentTime() + ".");
   logOptions(run.options, run.folder, log);
   logParameterText(text, log);
@@ -289,12 +291,14 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   if (devices.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready)
     devices.get();
   const auto reading = Clock::now();
-  log.info("\nReading images...");
+  log.info("");
+  log.info("Reading images...");
   run.asRead = loadInputs<D>(options, std::move(points), log);
   for (const bool uses : directions)
     checkMaskedVoxels<D>(options, run.asRead, uses);
   run.summary.readingSeconds = secondsSince(reading);
-  log.info("Reading images took " + decimals(run.summary.readingSeconds * 1000, 0) + " ms.\n");
+  log.info("Reading images took " + decimals(run.summary.readingSeconds * 1000, 0) + " ms.");
+  log.info("");
   if (devices.valid())
     devices.get();
   summary.digests = std::async(std::launch::async, [&summary] { return digestsOf(summary); });
@@ -307,7 +311,8 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
     throw;
   }
 
-  log.info("Total time elapsed: " + decimals(secondsSince(summary.clock), 1) + "s.\n");
+  log.info("Total time elapsed: " + decimals(secondsSince(summary.clock), 1) + "s.");
+  log.info("");
   log.finish();
   return 0;
 }

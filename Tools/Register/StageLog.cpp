@@ -3,6 +3,7 @@
 #include "Tools/Register/StageReporter.h"
 
 #include <fstream>
+#include <sstream>
 
 namespace tessera {
 namespace {
@@ -28,7 +29,8 @@ void logOptions(const RegisterOptions& options, const std::string& folder, RunLo
   for (const std::string& path : options.parameterFiles)
     log.info("-p        " + path);
   log.info("-threads  " + std::to_string(options.threads) + " (" + options.threadSource + ")");
-  log.info("\nCommand line options from TransformBase:");
+  log.info("");
+  log.info("Command line options from TransformBase:");
   log.info("-t0       "
            + (options.initialTransform.empty() ? "unspecified, so no initial transform used"
                                                : options.initialTransform));
@@ -36,25 +38,32 @@ void logOptions(const RegisterOptions& options, const std::string& folder, RunLo
 
 void logParameterText(const StageText& text, RunLog& log)
 {
-  log.detail("\n=============== start of ParameterFile: " + text.path + " ===============");
-  log.detail(text.text);
-  log.detail("=============== end of ParameterFile: " + text.path + " ===============\n");
+  log.detail("");
+  log.detail("=============== start of ParameterFile: " + text.path + " ===============");
+  std::istringstream lines(text.text);
+  for (std::string line; std::getline(lines, line);)
+    log.detail(line);
+  log.detail("=============== end of ParameterFile: " + text.path + " ===============");
+  log.detail("");
 }
 
 void logTransformFile(const std::string& path, RunLog& log)
 {
   constexpr std::size_t longest = 2000;
-  log.detail("\n=============== start of TransformParameterFile ===============");
+  log.detail("");
+  log.detail("=============== start of TransformParameterFile ===============");
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);)
     if (!line.starts_with(' ')) // numbers of a long list in TOML
       log.detail(line.size() <= longest ? line : line.substr(0, line.find(' ')) + " ...)   // see " + path);
-  log.detail("=============== end of TransformParameterFile ===============\n");
+  log.detail("=============== end of TransformParameterFile ===============");
+  log.detail("");
 }
 
 void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t stage, RunLog& log)
 {
-  log.info("\nFinal metric value  = " + decimals(summary.finalMetric, 6));
+  log.info("");
+  log.info("Final metric value  = " + decimals(summary.finalMetric, 6));
   std::vector<std::vector<FileEntry>> settings;
   for (const LevelSummary& level : summary.levels)
     settings.push_back(level.settings);
@@ -63,14 +72,19 @@ void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t
     log.info("Settings of " + summary.optimizer + " for all resolutions:");
   for (const std::string& line : lines)
     log.info(line);
-  log.info("\nTime spent on saving the results, applying the final transform etc.: "
+  log.info("");
+  log.info("Time spent on saving the results, applying the final transform etc.: "
            + decimals(summary.writingSeconds * 1000, 0) + " ms.");
   log.info("Running elastix with parameter file " + std::to_string(stage) + ": \"" + text.path
-           + "\", has finished.\n");
-  log.info("\nCurrent time: " + currentTime() + ".");
+           + "\", has finished.");
+  log.info("");
+  log.info("");
+  log.info("Current time: " + currentTime() + ".");
   log.info("Time used for running elastix with this parameter file:\n  " + decimals(summary.seconds, 1)
-           + "s.\n");
-  log.info("-------------------------------------------------------------------------\n");
+           + "s.");
+  log.info("");
+  log.info("-------------------------------------------------------------------------");
+  log.info("");
 }
 
 }

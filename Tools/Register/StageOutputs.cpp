@@ -103,10 +103,12 @@ void StageOutputs<D>::writeFinal(const TransformChain<D>& chain)
     digest_ = transformDigest(writeTransform("", chain));
   }
   writeItkFiles(chain);
-  log_.info("\nRegistration result checksum: " + std::to_string(resultChecksum(chain.parameters)));
+  log_.info("");
+  log_.info("Registration result checksum: " + std::to_string(resultChecksum(chain.parameters)));
   if (stage_.resampler.writesFinalResult()) {
     const auto start = std::chrono::steady_clock::now();
-    log_.info("\nApplying final transform ...");
+    log_.info("");
+    log_.info("Applying final transform ...");
     writeResult("", chain);
     log_.info("  Applying final transform took " + decimals(secondsSince(start), 2) + "s");
   }

@@ -37,7 +37,8 @@ template <int D>
 void StageReporter<D>::pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
                                      const std::vector<ImagePointer<D>>& moving)
 {
-  log_.info("\nResolution: " + std::to_string(level));
+  log_.info("");
+  log_.info("Resolution: " + std::to_string(level));
   log_.progress(title_ + ", level " + std::to_string(level + 1) + " of " + std::to_string(levels_));
   outputs_.writePyramidImages(level, fixed, moving);
 }

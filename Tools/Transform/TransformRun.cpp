@@ -267,13 +267,16 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
   log.openFile(folder + "transformix.log",
                writesNamedFilesAlone(options) ? FolderUse::shared : FolderUse::alone);
   logStart(log, command, "transformix");
-  log.info("Running transformix with parameter file \"" + joined(options.transformFiles) + "\".\n");
+  log.info("Running transformix with parameter file \"" + joined(options.transformFiles) + "\".");
+  log.info("");
   TransformRecord record(options, images, folder);
   return record.recorded(log, [&] {
     const auto transform = dimensionOfTransforms(options) == 2 ? transformAll<2> : transformAll<3>;
     const int code = transform(registry, options, folder, std::move(images), inputs, record, log);
-    log.info("\ntransformix has finished at " + currentTime()
-             + ".\nTotal time elapsed: " + decimals(secondsSince(start), 1) + "s.\n");
+    log.info("");
+    log.info("transformix has finished at " + currentTime() + ".");
+    log.info("Total time elapsed: " + decimals(secondsSince(start), 1) + "s.");
+    log.info("");
     log.finish();
     return code;
   });

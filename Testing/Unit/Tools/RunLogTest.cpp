@@ -97,14 +97,17 @@ TEST_F(RunLogTest, QuietKeepsWarnings)
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "WARNING: d\n");
 }
 
-TEST_F(RunLogTest, FurtherLinesOfAMessageAreIndented)
+TEST_F(RunLogTest, OnlyIndentedTextBeginsAFurtherLine)
 {
+  ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
   RunLog log;
 
+  log.info("a\nERROR: b\n  c\n");
   log.error("a\nERROR: b\n  c");
 
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "ERROR: a\n  ERROR: b\n  c\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "a?ERROR: b\n  c?\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "ERROR: a?ERROR: b\n  c\n");
 }
 
 TEST_F(RunLogTest, NoProgressIsDrawnIntoAPipe)
@@ -192,7 +195,7 @@ TEST_F(RunLogTest, ControlCharactersReachNeitherTerminalNorFile)
 
   log.warning("name \x1b]0;title\x07 \x7f \xc2\x9b"
               "2J gr\xc3\xb6\xc3\x9f"
-              "e\r\nsecond\tline");
+              "e\r\n  second\tline\r");
   log.finish();
 
   const std::string shown = "WARNING: name ?]0;title? ? ?2J gr\xc3\xb6\xc3\x9f"
