@@ -33,16 +33,20 @@ const Parameter<bool>& writeOptimizationSurface()
   return p;
 }
 
-/// Calls `evaluate`. An error about too few samples in the moving image then tells the place in the grid, and
-/// the remedy, which is not one for steps.
-template <class Evaluate, class Place>
-double withRemedyOfSearch(const Evaluate& evaluate, const std::string& space, const Place& place)
+/// Calls `search`. An error then tells the place in the grid, and one about too few samples in the moving
+/// image the remedy, which is not one for steps.
+template <class Search, class Place>
+void withPlaceOfSearch(const Search& search, const std::string& space, const Place& place)
 {
   try {
-    return evaluate();
+    search();
   } catch (const TooFewValidSamples& error) {
     throw Error(error.code(), error.finding() + "The search is at " + place()
                                   + ". Remedy: narrower ranges in (" + space + " ...).");
+  } catch (Error& error) {
+    if (error.code() == ExitCode::registrationFailed)
+      error.addContext("(" + space + " ...): the search is at " + place());
+    throw;
   }
 }
 
@@ -193,8 +197,9 @@ OptimizerReport FullSearch::minimize(CostFunction& cost, std::size_t level, Buff
   }
   cost.log("Total number of iterations needed in this resolution: " + std::to_string(points) + ".");
   const auto attempts = parameters_.get(maximumNumberOfSamplingAttempts(), level);
-  std::size_t best = 0;
+  std::size_t best = 0, at = 0; // `at`: the point that is looked at
   const auto moveTo = [&](std::size_t point) {
+    at = point;
     for (const Axis& axis : sorted)
       here[axis.parameter] = axis.at(indexAlong(point, axis.parameter)) / inverseRoots[axis.parameter];
     position.fromHost(context, here);
@@ -204,17 +209,18 @@ OptimizerReport FullSearch::minimize(CostFunction& cost, std::size_t level, Buff
     const auto iteration = static_cast<std::uint32_t>(point);
     if (point > 0 && cost.newSamplesEveryIteration())
       cost.drawSamples(iteration, 0);
-    const auto valueHere = [&] { return evaluateWithAttempts(cost, iteration, attempts, moveTo(point), {}); };
-    return withRemedyOfSearch(valueHere, searchSpace(level).name, [&] {
-      std::string place;
-      for (const Axis& axis : axes)
-        place += (place.empty() ? "" : ", ") + axis.name + " = "
-                 + realText(axis.at(indexAlong(point, axis.parameter)));
-      return place;
-    });
+    return evaluateWithAttempts(cost, iteration, attempts, moveTo(point), {});
+  };
+  const auto place = [&] {
+    std::string text;
+    for (const Axis& axis : axes)
+      text +=
+          (text.empty() ? "" : ", ") + axis.name + " = " + realText(axis.at(indexAlong(at, axis.parameter)));
+    return text;
   };
   std::size_t point = 0; // the next one
   const auto take = [&](double value) {
+    at = point;
     requireFinite("FullSearch", level, point, value, 0);
     if (point == 0 || value < report.value) {
       best = point;
@@ -230,13 +236,15 @@ OptimizerReport FullSearch::minimize(CostFunction& cost, std::size_t level, Buff
     report.wasStopped = cost.isStopAsked();
     return !report.wasStopped;
   };
-  bool goesOn = true;
-  while (goesOn && point < points) {
-    const std::size_t first = point;
-    cost.evaluateSeveral(
-        points - first, [&](std::size_t i) { return moveTo(first + i); }, take);
-    goesOn = !report.wasStopped && (point == points || take(valueAt(point)));
-  }
+  const auto search = [&] {
+    for (bool goesOn = true; goesOn && point < points;) {
+      const std::size_t first = point;
+      cost.evaluateSeveral(
+          points - first, [&](std::size_t i) { return moveTo(first + i); }, take);
+      goesOn = !report.wasStopped && (point == points || take(valueAt(point)));
+    }
+  };
+  withPlaceOfSearch(search, searchSpace(level).name, place);
   moveTo(best);
   if (report.wasStopped) {
     report.surface = {};
