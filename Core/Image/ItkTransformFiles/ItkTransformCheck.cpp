@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/InputError.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <itkTransformBase.h>
@@ -9,7 +10,6 @@
 #include <itk_H5Cpp.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -34,14 +34,6 @@ struct Entry {
     return className.starts_with("BSpline") || className.starts_with("DisplacementField");
   }
 };
-
-/// D of a class name such as "AffineTransform_double_3_3"; 0 if the name has none.
-std::size_t dimensionOf(const std::string& className)
-{
-  const std::size_t type = className.find('_'),
-                    number = type == std::string::npos ? type : className.find('_', type + 1);
-  return number == std::string::npos ? 0 : std::strtoul(className.c_str() + number + 1, nullptr, 10);
-}
 
 /// ITK's linear classes read as many values as they have parameters, even beyond the end of a shorter list.
 void checkParameterCount(const std::string& path, const Entry& entry)
@@ -74,7 +66,7 @@ void checkEntry(const std::string& path, const Entry& entry)
   for (const double value : fixed)
     if (!std::isfinite(value))
       failToRead(path, entry.className + " has a fixed parameter that is no finite number", "finite numbers");
-  const std::size_t dimension = dimensionOf(entry.className);
+  const std::size_t dimension = itkDimension(entry.className);
   if (!entry.hasGrid() || dimension == 0 || fixed.size() < dimension)
     return;
   double values = static_cast<double>(dimension);

@@ -7,6 +7,7 @@
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformReader.h"
 
 #include <itkCompositeTransform.h>
@@ -16,7 +17,6 @@
 #include <itkTxtTransformIO.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -91,15 +91,6 @@ ItkBase::Pointer makeItkTransform(const ItkTransform& transform)
   return made;
 }
 
-/// Whether ITK's parameters of a class are those that a model of Tessera has.
-bool hasModel(const std::string& className)
-{
-  constexpr std::array models{"AffineTransform_",       "Euler2DTransform_",         "Rigid2DTransform_",
-                              "Euler3DTransform_",      "VersorRigid3DTransform_",   "Similarity2DTransform_",
-                              "Similarity3DTransform_", "MatrixOffsetTransformBase_"};
-  return std::ranges::any_of(models, [&](const char* model) { return className.starts_with(model); });
-}
-
 /// One of ITK's other linear transforms, such as ScaleVersor3DTransform, as the affine one with its matrix,
 /// translation and center; empty for any other transform.
 template <int D>
@@ -107,7 +98,7 @@ std::optional<ItkTransform> otherLinear(const ItkBase& read)
 {
   const auto* linear = dynamic_cast<const itk::MatrixOffsetTransformBase<double, D, D>*>(&read);
   if (!linear || linear->GetTransformCategory() != ItkBase::TransformCategoryEnum::Linear
-      || hasModel(read.GetTransformTypeAsString()))
+      || findItkTransformClass(read.GetTransformTypeAsString(), D))
     return std::nullopt;
   const std::string dimension = std::to_string(D);
   ItkTransform affine{"AffineTransform_double_" + dimension + "_" + dimension, {}, {}};

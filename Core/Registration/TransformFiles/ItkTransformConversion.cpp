@@ -1,6 +1,7 @@
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/TransformFiles/DisplacementForm.h"
 
@@ -10,62 +11,20 @@
 namespace tessera {
 namespace {
 
-/// The meaning of the fixed parameters of a class, or what its parameters lack.
-enum class Layout { plain, identity, center, centerAndOrder, centerWithoutScale, grid };
-
-struct Counterpart {
-  const char* itkName;
-  std::size_t dimension; // 0: any dimension
-  const char* name;
-  Layout layout;
-};
-
-constexpr std::array<Counterpart, 12> counterparts{{
-    {"TranslationTransform", 0, "TranslationTransform", Layout::plain},
-    {"IdentityTransform", 0, "TranslationTransform", Layout::identity},
-    {"Euler2DTransform", 2, "EulerTransform", Layout::center},
-    {"Rigid2DTransform", 2, "EulerTransform", Layout::center},
-    {"Euler3DTransform", 3, "EulerTransform", Layout::centerAndOrder},
-    {"VersorRigid3DTransform", 3, "SimilarityTransform", Layout::centerWithoutScale},
-    {"Similarity2DTransform", 2, "SimilarityTransform", Layout::center},
-    {"Similarity3DTransform", 3, "SimilarityTransform", Layout::center},
-    {"AffineTransform", 0, "AffineTransform", Layout::center},
-    {"MatrixOffsetTransformBase", 0, "AffineTransform", Layout::center},
-    {"BSplineTransform", 0, "BSplineTransform", Layout::grid},
-    {"BSplineDeformableTransform", 0, "BSplineTransform", Layout::grid},
-}};
-
-constexpr const char* fieldName = "DisplacementFieldTransform";
-
-/// "AffineTransform", "double", "3", "3"
-std::vector<std::string> partsOf(const std::string& className)
-{
-  std::vector<std::string> parts; // at least one; a stream would lose parts without a word where memory ends
-  for (std::size_t start = 0, end = 0; end != std::string::npos; start = end + 1) {
-    end = className.find('_', start);
-    parts.push_back(className.substr(start, end == std::string::npos ? end : end - start));
-  }
-  return parts;
-}
-
-const Counterpart& counterpartOf(const ItkTransform& transform, std::size_t dimension,
+const ItkTransformClass& classOf(const ItkTransform& transform, std::size_t dimension,
                                  const std::string& path)
 {
-  const std::vector<std::string> parts = partsOf(transform.className);
-  const std::string base = parts[0], where = path + ": " + transform.className + ": ";
+  const std::string where = path + ": " + transform.className + ": ";
   const std::size_t given = itkDimension(transform.className);
   if (given != 0 && given != dimension)
     throw Error(ExitCode::unreadableInput,
                 where + "a transform in " + std::to_string(given) + "D where " + std::to_string(dimension)
                     + "D is needed. Allowed: transforms of the images' dimension.");
-  std::string known;
-  for (const Counterpart& counterpart : counterparts) {
-    if (base == counterpart.itkName && (counterpart.dimension == 0 || counterpart.dimension == dimension))
-      return counterpart;
-    known += std::string(known.empty() ? "" : ", ") + counterpart.itkName;
-  }
-  throw Error(ExitCode::unreadableInput, where + "no such transform here. Known: " + known + ", " + fieldName
-                                             + ", and composites of them.");
+  const ItkTransformClass* const found = findItkTransformClass(transform.className, dimension);
+  if (!found)
+    throw Error(ExitCode::unreadableInput,
+                where + "no such transform here. Known: " + readItkClasses() + ".");
+  return *found;
 }
 
 void checkFixedCount(const ItkTransform& transform, std::size_t least, const std::string& path)
@@ -132,49 +91,42 @@ void addGrid(const ItkTransform& transform, ParameterMap& map)
     for (int column = 0; column < D; ++column)
       columns[column * D + row] = fixed[3 * D + row * D + column];
   map.add(entryOf("GridDirection", columns.data(), D * D));
-  const std::vector<std::string> parts = partsOf(transform.className);
+  const std::vector<std::string> parts = partsOfItkName(transform.className);
   map.add({"BSplineTransformSplineOrder", {parts.size() > 4 ? parts[4] : "3"}, 0});
 }
 
 }
 
-std::size_t itkDimension(const std::string& className)
-{
-  const std::vector<std::string> parts = partsOf(className);
-  const auto dimension = parts.size() > 2 ? parseInteger(parts[2]) : std::nullopt;
-  return dimension && *dimension > 0 ? static_cast<std::size_t>(*dimension) : 0;
-}
-
 template <int D>
 ParameterMap parametersFromItk(const ItkTransform& transform, const std::string& path)
 {
-  const Counterpart& counterpart = counterpartOf(transform, D, path);
+  const ItkTransformClass& itkClass = classOf(transform, D, path);
   std::vector<double> values = transform.parameters;
   ParameterMap map(path);
-  switch (counterpart.layout) {
-  case Layout::plain:
+  switch (itkClass.layout) {
+  case ItkLayout::plain:
     break;
-  case Layout::identity:
+  case ItkLayout::identity:
     values.assign(D, 0.0);
     break;
-  case Layout::centerWithoutScale:
+  case ItkLayout::centerWithoutScale:
     values.push_back(1.0);
     [[fallthrough]];
-  case Layout::center:
-  case Layout::centerAndOrder:
+  case ItkLayout::center:
+  case ItkLayout::centerAndOrder:
     checkFixedCount(transform, D, path);
     map.add(entryOf("CenterOfRotationPoint", transform.fixedParameters.data(), D));
-    if (counterpart.layout == Layout::centerAndOrder)
+    if (itkClass.layout == ItkLayout::centerAndOrder)
       map.add({"ComputeZYX",
                {transform.fixedParameters.size() > D && transform.fixedParameters[D] != 0 ? "true" : "false"},
                0});
     break;
-  case Layout::grid:
+  case ItkLayout::grid:
     checkFixedCount(transform, 3 * D + D * D, path);
     addGrid<D>(transform, map);
     break;
   }
-  map.add({"Transform", {counterpart.name}, 0});
+  map.add({"Transform", {itkClass.name}, 0});
   map.add(entryOf("TransformParameters", values.data(), values.size()));
   return map;
 }
@@ -188,7 +140,7 @@ chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& regist
     throw Error(ExitCode::unreadableInput, path + ": no transform in it. Allowed: a file with at least one.");
   std::shared_ptr<const TransformChain<D>> chain = std::move(initial);
   for (auto transform = transforms.rbegin(); transform != transforms.rend(); ++transform) {
-    if (partsOf(transform->className).front() == fieldName) {
+    if (partsOfItkName(transform->className).front() == itkFieldName) {
       TransformChain<D> field = *chainFromField<D>(fieldOf<D>(*transform, path), registry, path);
       field.initial = std::move(chain);
       chain = std::make_shared<TransformChain<D>>(std::move(field));

@@ -33,7 +33,4 @@ template <int D>
 std::shared_ptr<const TransformChain<D>> chainFromField(VectorImage<D>, const Registry&,
                                                         const std::string& path);
 
-/// D of a class name such as "AffineTransform_double_3_3"; 0 if the name has none.
-std::size_t itkDimension(const std::string& className);
-
 }

@@ -5,6 +5,7 @@
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Image/ItkTransformFiles/MatlabTransformFile.h"
 #include "Core/Image/ItkTransformFiles/NiftiField.h"
 #include "Core/Registration/TransformFiles/FieldsOfPrograms.h"

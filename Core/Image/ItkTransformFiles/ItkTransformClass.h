@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The meaning of the fixed parameters of a class of ITK's transforms, or what its parameters lack.
+enum class ItkLayout { plain, identity, center, centerAndOrder, centerWithoutScale, grid };
+
+/// A class of ITK's transforms whose parameters are those of one of Tessera's.
+struct ItkTransformClass {
+  const char* itkName;
+  std::size_t dimension; // 0: any dimension
+  const char* name;
+  ItkLayout layout;
+};
+
+/// The class that a name such as "AffineTransform_double_3_3" begins with, for transforms in this dimension;
+/// null if Tessera has no transform with its parameters.
+const ItkTransformClass* findItkTransformClass(const std::string& className, std::size_t dimension);
+
+/// "TranslationTransform, ..., and composites of them": what an error about another class says is read.
+std::string readItkClasses();
+
+constexpr const char* itkFieldName = "DisplacementFieldTransform";
+
+/// "Euler3DTransform", "double", "3", "3" of "Euler3DTransform_double_3_3". There is at least one part.
+std::vector<std::string> partsOfItkName(const std::string& className);
+
+/// D of such a name; 0 if it has none.
+std::size_t itkDimension(const std::string& className);
+
+}
