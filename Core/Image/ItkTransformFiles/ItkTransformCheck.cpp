@@ -35,8 +35,9 @@ struct Entry {
   }
 };
 
-/// ITK's linear classes read as many values as they have parameters, even beyond the end of a shorter list.
-void checkParameterCount(const std::string& path, const Entry& entry)
+/// Checks that ITK has the class, which it would else tell with a list of all that it has. Its linear classes
+/// read as many values as they have parameters, even beyond the end of a shorter list.
+void checkClass(const std::string& path, const Entry& entry)
 {
   std::string name = entry.className; // ITK's reader makes doubles of floats, too
   if (const std::size_t type = name.find("_float_"); type != std::string::npos)
@@ -44,8 +45,10 @@ void checkParameterCount(const std::string& path, const Entry& entry)
   itk::TransformFactoryBase::RegisterDefaultTransforms();
   const itk::LightObject::Pointer object = itk::ObjectFactoryBase::CreateInstance(name.c_str());
   if (!object)
-    return;
+    failToReadItkClass(path, entry.className);
   object->UnRegister(); // CreateInstance returns an additional reference
+  if (entry.isComposite() || entry.hasGrid())
+    return;
   const auto* transform = dynamic_cast<const itk::TransformBaseTemplate<double>*>(object.GetPointer());
   if (!transform
       || transform->GetTransformCategory() != itk::TransformBaseTemplateEnums::TransformCategory::Linear)
@@ -58,8 +61,8 @@ void checkParameterCount(const std::string& path, const Entry& entry)
 
 void checkEntry(const std::string& path, const Entry& entry)
 {
-  if (!entry.className.empty() && !entry.isComposite() && !entry.hasGrid())
-    checkParameterCount(path, entry);
+  if (!entry.className.empty())
+    checkClass(path, entry);
   if (!entry.fixed || !entry.parameterCount)
     return;
   const std::vector<double>& fixed = *entry.fixed;
@@ -100,9 +103,9 @@ std::vector<double> numbersOf(const std::string& path, const std::string& classN
 
 void checkWholeEntry(const std::string& path, const Entry& entry)
 {
-  if (entry.className.empty() || entry.isComposite())
+  if (entry.className.empty())
     return;
-  if (!entry.fixed || !entry.parameterCount)
+  if (!entry.isComposite() && (!entry.fixed || !entry.parameterCount))
     failToRead(path, entry.className + " has no " + (entry.fixed ? "Parameters:" : "FixedParameters:"),
                allowedText);
   checkEntry(path, entry);

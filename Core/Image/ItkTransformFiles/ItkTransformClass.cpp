@@ -1,5 +1,6 @@
 #include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 
+#include "Core/Image/Files/InputError.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
@@ -34,12 +35,15 @@ const ItkTransformClass* findItkTransformClass(const std::string& className, std
   return found == classes.end() ? nullptr : &*found;
 }
 
-std::string readItkClasses()
+void failToReadItkClass(const std::string& path, const std::string& className)
 {
   std::string names;
   for (const ItkTransformClass& one : classes)
     names += one.itkName + std::string(", ");
-  return names + itkFieldName + ", and composites of them";
+  failToRead(
+      path, className + ": no transform of this class is read",
+      names + itkFieldName
+          + ", other linear transforms of ITK, and composites of them, in 2D and 3D, B-splines of order 3");
 }
 
 std::vector<std::string> partsOfItkName(const std::string& className)

@@ -21,8 +21,8 @@ struct ItkTransformClass {
 /// null if Tessera has no transform with its parameters.
 const ItkTransformClass* findItkTransformClass(const std::string& className, std::size_t dimension);
 
-/// "TranslationTransform, ..., and composites of them": what an error about another class says is read.
-std::string readItkClasses();
+/// Throws Error(unreadableInput) about a class that is not read, with a list of those that are.
+[[noreturn]] void failToReadItkClass(const std::string& path, const std::string& className);
 
 constexpr const char* itkFieldName = "DisplacementFieldTransform";
 

@@ -14,16 +14,15 @@ namespace {
 const ItkTransformClass& classOf(const ItkTransform& transform, std::size_t dimension,
                                  const std::string& path)
 {
-  const std::string where = path + ": " + transform.className + ": ";
   const std::size_t given = itkDimension(transform.className);
   if (given != 0 && given != dimension)
     throw Error(ExitCode::unreadableInput,
-                where + "a transform in " + std::to_string(given) + "D where " + std::to_string(dimension)
+                path + ": " + transform.className + ": a transform in " + std::to_string(given) + "D where "
+                    + std::to_string(dimension)
                     + "D is needed. Allowed: transforms of the images' dimension.");
   const ItkTransformClass* const found = findItkTransformClass(transform.className, dimension);
   if (!found)
-    throw Error(ExitCode::unreadableInput,
-                where + "no such transform here. Known: " + readItkClasses() + ".");
+    failToReadItkClass(path, transform.className);
   return *found;
 }
 

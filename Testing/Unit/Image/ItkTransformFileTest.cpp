@@ -123,6 +123,23 @@ TEST(ItkTransformFileOf, AnotherNumberOfParametersThanTheClassHasIsRefused)
   }
 }
 
+TEST(ItkTransformFileOf, AClassThatItkDoesNotHaveIsToldWithThoseThatAreRead)
+{
+  const testing::TemporaryFolder folder;
+  for (const std::string name : {"FooTransform_double_3_3", "BSplineTransform_double_3_3_2"}) {
+    folder.write("t.tfm", "#Insight Transform File V1.0\n#Transform 0\nTransform: " + name
+                              + "\nParameters: 1\nFixedParameters: 2\n");
+    EXPECT_EQ(testing::errorText([&] { readItkTransforms(folder / "t.tfm"); }, ExitCode::unreadableInput),
+              (folder / "t.tfm") + ": " + name
+                  + ": no transform of this class is read. Allowed: TranslationTransform, IdentityTransform, "
+                    "Euler2DTransform, Rigid2DTransform, Euler3DTransform, VersorRigid3DTransform, "
+                    "Similarity2DTransform, Similarity3DTransform, AffineTransform, "
+                    "MatrixOffsetTransformBase, BSplineTransform, BSplineDeformableTransform, "
+                    "DisplacementFieldTransform, other linear transforms of ITK, and composites of them, in "
+                    "2D and 3D, B-splines of order 3.");
+  }
+}
+
 TEST(ItkTransformFileOf, ACurvedTransformIsNotReadAsAnAffineOne)
 {
   const testing::TemporaryFolder folder;
