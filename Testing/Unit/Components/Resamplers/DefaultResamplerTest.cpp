@@ -207,7 +207,7 @@ TEST(DefaultResampler, FileEntriesReadBackAsTheSameSettings)
   EXPECT_NE(text.find("(ResampleExtrapolation \"Mirror\")"), std::string::npos);
 }
 
-TEST(TransformFields, AreThoseOfTheMatrix)
+TEST(TransformFieldsOfAMatrix, AreThoseOfTheMatrix)
 {
   const ImageGeometry<3> grid = obliqueGrid();
   const Matrix<3> matrix{{{1.25, 0.5, 0}, {0, 0.75, 0.125}, {0.0625, 0, 1.5}}};
