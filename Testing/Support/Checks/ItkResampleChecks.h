@@ -13,7 +13,7 @@
 
 namespace tessera::testing {
 
-constexpr float outsideValue = -5000;
+constexpr float outsideOfItk = -5000;
 
 struct InterpolationWay {
   std::string name;
@@ -48,7 +48,7 @@ std::vector<float> resampledByItk(const ResampleScene<D>& scene, const std::vect
                                                            : Interpolation::nearest;
   what.splineOrder = way.order;
   what.output = scene.fixed->geometry;
-  what.outside = outsideValue;
+  what.outside = outsideOfItk;
   ItkResample<D> itk(what);
   itk.run();
   return {itk.voxels(), itk.voxels() + scene.fixed->geometry.voxelCount()};
@@ -60,7 +60,7 @@ std::vector<float> resampledByUs(const ResampleScene<D>& scene, const TransformC
 {
   Context context{{}, 2};
   const auto interpolator = preparedInterpolator<D>(context, way.name, scene.moving, way.order);
-  return resamplerOf<D>("(DefaultPixelValue " + std::to_string(outsideValue) + ")\n")
+  return resamplerOf<D>("(DefaultPixelValue " + std::to_string(outsideOfItk) + ")\n")
       ->resample(context, chain, {interpolator.get(), nullptr}, scene.fixed->geometry)
       .voxels;
 }
@@ -86,7 +86,7 @@ void expectAsItk(const ResampleScene<D>& scene, const TransformChain<D>& chain,
   const double tolerance = roundingOf<D>(scene, way);
   std::size_t inside = 0;
   for (std::size_t v = 0; v < expected.size(); ++v) {
-    inside += expected[v] != outsideValue;
+    inside += expected[v] != outsideOfItk;
     ASSERT_NEAR(result[v], expected[v], tolerance)
         << word << " " << way.name << " " << way.order << ", voxel " << v;
   }

@@ -17,15 +17,15 @@ namespace tessera::testing {
 
 using Intensities = std::vector<float>;
 
-struct MetricResult {
+struct EvaluatedMetric {
   double value = 0;
   Intensities slopes;
 };
 
 /// Value and slopes of a formula at level 0; `stripes` accumulators share the samples in order.
 template <class Formula>
-MetricResult evaluateMetric(const std::string& parameterText, const LevelFacts& facts,
-                            const Intensities& fixed, const Intensities& moving, std::size_t stripes = 1)
+EvaluatedMetric evaluateMetric(const std::string& parameterText, const LevelFacts& facts,
+                               const Intensities& fixed, const Intensities& moving, std::size_t stripes = 1)
 {
   MetricOf<Formula> metric(parametersOf(parameterText, 3, 1, "Metric0"));
   metric.prepareForLevel(0, facts);
@@ -36,7 +36,7 @@ MetricResult evaluateMetric(const std::string& parameterText, const LevelFacts& 
                       last = std::min(first + share, fixed.size());
     metric.accumulate(stripe, fixed.data() + first, moving.data() + first, last - first);
   }
-  MetricResult result{metric.finish(fixed.size()), Intensities(fixed.size())};
+  EvaluatedMetric result{metric.finish(fixed.size()), Intensities(fixed.size())};
   metric.slopes(fixed.data(), moving.data(), fixed.size(), result.slopes.data());
   return result;
 }

@@ -155,15 +155,15 @@ void expectPushForwardMatchesFiniteDifferences(const OptimizableTransform<D>& tr
 }
 
 /// jacobian and hessian arrays of all points, layouts as Transform::spatialDerivatives.
-struct SpatialDerivatives {
+struct JacobiansAndHessians {
   std::vector<double> jacobian, hessian;
 };
 
 template <int D, class Evaluate>
-SpatialDerivatives evaluateSpatial(const Points<D>& points, Evaluate&& evaluate)
+JacobiansAndHessians evaluateSpatial(const Points<D>& points, Evaluate&& evaluate)
 {
-  SpatialDerivatives derivatives{std::vector<double>(D * D * points.count()),
-                                 std::vector<double>(D * symmetricCount(D) * points.count())};
+  JacobiansAndHessians derivatives{std::vector<double>(D * D * points.count()),
+                                   std::vector<double>(D * symmetricCount(D) * points.count())};
   evaluate(points.list(), derivatives.jacobian.data(), derivatives.hessian.data());
   return derivatives;
 }
@@ -176,15 +176,15 @@ void expectSpatialMatchesFiniteDifferences(Map&& map, Spatial&& spatial, const P
                                            double hessianTolerancePerMm)
 {
   const std::size_t n = points.count();
-  const SpatialDerivatives found = evaluateSpatial<D>(points, spatial);
+  const JacobiansAndHessians found = evaluateSpatial<D>(points, spatial);
   for (int column = 0; column < D; ++column) {
     Points<D> above = points, below = points;
     for (std::size_t i = 0; i < n; ++i) {
       above.mm[column][i] += stepMm;
       below.mm[column][i] -= stepMm;
     }
-    const SpatialDerivatives jacobianAbove = evaluateSpatial<D>(above, spatial),
-                             jacobianBelow = evaluateSpatial<D>(below, spatial);
+    const JacobiansAndHessians jacobianAbove = evaluateSpatial<D>(above, spatial),
+                               jacobianBelow = evaluateSpatial<D>(below, spatial);
     Points<D> mappedAbove(n), mappedBelow(n);
     map(above.list(), mappedAbove.out());
     map(below.list(), mappedBelow.out());
@@ -236,7 +236,7 @@ void expectSpatialPullBackMatchesFiniteDifferences(Spatial&& spatial, PullBack&&
   const std::vector<double> covHessian = randomVector(D * symmetricCount(D) * points.count(), 6);
   for (int part = 1; part <= 3; ++part) { // U alone, V alone, both
     const auto value = [&](const std::vector<double>& at) {
-      const SpatialDerivatives d =
+      const JacobiansAndHessians d =
           evaluateSpatial<D>(points, [&](const ListSamples<D>& list, double* jacobian, double* hessian) {
             spatial(at, list, jacobian, hessian);
           });

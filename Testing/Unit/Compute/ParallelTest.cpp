@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t chunkCount = 5000;
 
 /// Both ways to run a loop; each must keep the same promises.
-class LoopOverChunks : public testing::TestWithParam<bool> {
+class LoopOverChunks : public ::testing::TestWithParam<bool> {
 protected:
   template <class Body>
   static void run(const Context& context, std::size_t chunks, Body&& body)
@@ -118,16 +118,16 @@ TEST_P(LoopOverChunks, RunsInAForkedProcess)
 
 TEST_P(LoopOverChunks, RunsOnTheCallerIfNoThreadCanBeCreated)
 {
-  testing::FLAGS_gtest_death_test_style = "threadsafe"; // a new process, which has no thread yet
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe"; // a new process, which has no thread yet
   EXPECT_EXIT(_exit(runsWithoutThreads([] {
                 return callsOfEachChunk(Context{{}, 4});
               })
                         ? 0
                         : 1),
-              testing::ExitedWithCode(0), "");
+              ::testing::ExitedWithCode(0), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, LoopOverChunks, testing::Bool(),
+INSTANTIATE_TEST_SUITE_P(Ways, LoopOverChunks, ::testing::Bool(),
                          [](const auto& way) { return way.param ? "OpenMP" : "WorkerPool"; });
 
 TEST(ForEachRange, CoversTheNumbersInRangesOfOneSize)

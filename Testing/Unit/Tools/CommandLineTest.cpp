@@ -167,7 +167,7 @@ TEST(MemorySize, IsANumberAndItsUnitAlone)
     EXPECT_THROW(memorySize("--max-memory", text), Error) << text;
 }
 
-class ThreadCount : public testing::Test {
+class ThreadCount : public ::testing::Test {
 protected:
   void SetUp() override
   {

@@ -20,7 +20,7 @@ TEST(CountingPlanTest, NoBinCanOverflowAndEverySampleIsCounted)
           EXPECT_GT(bins, 256);
           continue;
         }
-        SCOPED_TRACE(testing::Message()
+        SCOPED_TRACE(::testing::Message()
                      << samples << " samples, " << bins << " bins, " << processors << " multiprocessors");
         EXPECT_LE(plan.sharedBytes(bins), sharedBytes);
         EXPECT_GE(plan.rows * plan.ranges, bins);
