@@ -19,26 +19,26 @@ namespace tessera {
 namespace {
 
 template <int D>
-using ImageType = itk::Image<float, D>;
+using FloatImage = itk::Image<float, D>;
 template <int D>
-using FilterType = itk::ImageToImageFilter<ImageType<D>, ImageType<D>>;
+using FilterType = itk::ImageToImageFilter<FloatImage<D>, FloatImage<D>>;
 
 template <int D>
 typename FilterType<D>::Pointer rescaler(const ImageGeometry<D>& geometry, std::size_t factor,
                                          bool takesVoxels)
 {
   if (takesVoxels) {
-    const auto filter = itk::ShrinkImageFilter<ImageType<D>, ImageType<D>>::New();
+    const auto filter = itk::ShrinkImageFilter<FloatImage<D>, FloatImage<D>>::New();
     filter->SetShrinkFactors(static_cast<unsigned>(factor));
     return filter.GetPointer();
   }
   Size<D> factors;
   factors.fill(factor);
   const ImageGeometry<D> rescaled = rescaledGeometry<D>(geometry, factors);
-  const auto filter = itk::ResampleImageFilter<ImageType<D>, ImageType<D>>::New();
-  typename ImageType<D>::SizeType size;
-  typename ImageType<D>::SpacingType spacing;
-  typename ImageType<D>::PointType origin;
+  const auto filter = itk::ResampleImageFilter<FloatImage<D>, FloatImage<D>>::New();
+  typename FloatImage<D>::SizeType size;
+  typename FloatImage<D>::SpacingType spacing;
+  typename FloatImage<D>::PointType origin;
   for (int d = 0; d < D; ++d) {
     size[d] = rescaled.size[d];
     spacing[d] = rescaled.spacingMm[d];
@@ -48,7 +48,7 @@ typename FilterType<D>::Pointer rescaler(const ImageGeometry<D>& geometry, std::
   filter->SetOutputSpacing(spacing);
   filter->SetOutputOrigin(origin);
   filter->SetTransform(itk::IdentityTransform<double, D>::New());
-  filter->SetInterpolator(itk::LinearInterpolateImageFunction<ImageType<D>, double>::New());
+  filter->SetInterpolator(itk::LinearInterpolateImageFunction<FloatImage<D>, double>::New());
   filter->SetDefaultPixelValue(0);
   return filter.GetPointer();
 }
@@ -57,7 +57,7 @@ typename FilterType<D>::Pointer rescaler(const ImageGeometry<D>& geometry, std::
 
 template <int D>
 struct ItkFilters<D>::Input {
-  typename ImageType<D>::Pointer image = ImageType<D>::New();
+  typename FloatImage<D>::Pointer image = FloatImage<D>::New();
 };
 
 template <int D>
@@ -66,9 +66,9 @@ ItkFilters<D>::ItkFilters(const ImagePointer<D>& image, int threads)
 {
   itk::MultiThreaderBase::SetGlobalMaximumNumberOfThreads(static_cast<itk::ThreadIdType>(threads));
   itk::MultiThreaderBase::SetGlobalDefaultNumberOfThreads(static_cast<itk::ThreadIdType>(threads));
-  typename ImageType<D>::SizeType size;
-  typename ImageType<D>::SpacingType spacing;
-  typename ImageType<D>::PointType origin;
+  typename FloatImage<D>::SizeType size;
+  typename FloatImage<D>::SpacingType spacing;
+  typename FloatImage<D>::PointType origin;
   for (int d = 0; d < D; ++d) {
     size[d] = image->geometry.size[d];
     spacing[d] = image->geometry.spacingMm[d];
@@ -77,7 +77,7 @@ ItkFilters<D>::ItkFilters(const ImagePointer<D>& image, int threads)
   input_->image->SetRegions(size);
   input_->image->SetSpacing(spacing);
   input_->image->SetOrigin(origin);
-  const auto voxels = ImageType<D>::PixelContainer::New();
+  const auto voxels = FloatImage<D>::PixelContainer::New();
   voxels->SetImportPointer(const_cast<float*>(image->voxels.data()), image->voxels.size(), false);
   input_->image->SetPixelContainer(voxels);
 }
@@ -100,7 +100,7 @@ std::vector<float> ItkFilters<D>::run(Filter& filter)
 template <int D>
 std::vector<float> ItkFilters<D>::gaussian(int axis, double sigmaVoxels)
 {
-  const auto filter = itk::RecursiveGaussianImageFilter<ImageType<D>, ImageType<D>>::New();
+  const auto filter = itk::RecursiveGaussianImageFilter<FloatImage<D>, FloatImage<D>>::New();
   filter->SetInput(input_->image);
   filter->SetDirection(static_cast<unsigned>(axis));
   filter->SetZeroOrder();
@@ -111,7 +111,7 @@ std::vector<float> ItkFilters<D>::gaussian(int axis, double sigmaVoxels)
 template <int D>
 std::vector<float> ItkFilters<D>::level(double sigmaVoxels, std::size_t factor, bool takesVoxels)
 {
-  using Smoother = itk::SmoothingRecursiveGaussianImageFilter<ImageType<D>, ImageType<D>>;
+  using Smoother = itk::SmoothingRecursiveGaussianImageFilter<FloatImage<D>, FloatImage<D>>;
   const auto smoother = Smoother::New();
   typename Smoother::SigmaArrayType sigmas;
   for (int d = 0; d < D; ++d)
@@ -128,7 +128,7 @@ std::vector<float> ItkFilters<D>::level(double sigmaVoxels, std::size_t factor, 
 template <int D>
 std::vector<float> ItkFilters<D>::splineCoefficients(int order)
 {
-  const auto filter = itk::BSplineDecompositionImageFilter<ImageType<D>, itk::Image<double, D>>::New();
+  const auto filter = itk::BSplineDecompositionImageFilter<FloatImage<D>, itk::Image<double, D>>::New();
   filter->SetSplineOrder(static_cast<unsigned>(order));
   filter->SetInput(input_->image);
   return run(*filter);
