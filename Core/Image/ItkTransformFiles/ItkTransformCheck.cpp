@@ -125,9 +125,14 @@ Entry entryOf(const H5::Group& group)
   constexpr hssize_t maxFixed = 1000;
   Entry entry;
   if (const auto type = dataSet(group, "Type")) {
-    H5std_string name;
-    type->read(name, type->getStrType());
-    entry.className = name;
+    const H5::StrType text = type->getStrType();
+    if (text.isVariableStr()) { // the library would read beyond a text that is not there
+      char* name = nullptr;
+      type->read(&name, text);
+      entry.className = name ? name : "";
+      H5free_memory(name);
+    } else
+      type->read(entry.className, text);
   }
   if (const auto fixed = dataSet(group, "FixedParameters")) {
     const hssize_t count = fixed->getSpace().getSimpleExtentNpoints();
@@ -187,8 +192,12 @@ void checkItkHdf5(const std::string& path)
   } catch (const H5::Exception&) {
     return;
   }
-  for (const Entry& entry : entries)
+  for (const Entry& entry : entries) {
+    if (entry.className.empty())
+      failToRead(path, "a transform in it has no class",
+                 "an ITK transform file with the class of each transform");
     checkEntry(path, entry);
+  }
 }
 
 }

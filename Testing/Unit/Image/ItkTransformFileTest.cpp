@@ -9,6 +9,7 @@
 #include <itkHDF5TransformIO.h>
 #include <itkTransformFileReader.h>
 #include <itkTxtTransformIO.h>
+#include <itk_H5Cpp.h>
 
 #include <gtest/gtest.h>
 
@@ -245,5 +246,22 @@ TEST(ItkTransformFileNames, OtherExtensionsAreRefused)
           + ": no such file. Allowed: an ITK transform file: .tfm or .txt (text), .h5 or .hdf5 (HDF5).");
 }
 
+TEST(ItkHdf5File, ATransformWithoutTheTextOfItsClassIsRefused)
+{
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "transform.h5";
+  writeItkTransforms(path, {affine}, false);
+  {
+    const H5::H5File file(path, H5F_ACC_RDWR);
+    H5::Group transform = file.openGroup("/TransformGroup/0");
+    transform.unlink("TransformType");
+    transform.createDataSet("TransformType", H5::StrType(H5::PredType::C_S1, H5T_VARIABLE), H5::DataSpace());
+  }
+
+  EXPECT_EQ(testing::errorText([&] { readItkTransforms(path); }, ExitCode::unreadableInput),
+            path
+                + ": a transform in it has no class. Allowed: an ITK transform file with the class of each "
+                  "transform.");
+}
 }
 }
