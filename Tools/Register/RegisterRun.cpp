@@ -328,8 +328,9 @@ int readAndRun(const Registry& registry, const RegisterOptions& options, const s
 }
 
 /// Runs, and leaves a summary of the run whether it ends well or not.
-int runWithSummary(const Registry& registry, const RegisterOptions& options, const std::string& folder,
-                   const InputFiles& files, const FileDigest& digestOfOne, RunLog& log)
+int runWithSummary(const Registry& registry, const RegisterOptions& options, const std::string& command,
+                   const std::string& folder, const InputFiles& files, const FileDigest& digestOfOne,
+                   RunLog& log)
 {
   RunSummary summary = startOfSummary(options, folder);
   summary.digestOfOne = digestOfOne;
@@ -346,6 +347,7 @@ int runWithSummary(const Registry& registry, const RegisterOptions& options, con
       log.error(failure.message);
       recordFailure(options, failure);
     });
+  logStart(log, command, "elastix");
   try {
     const int code = readAndRun(registry, options, folder, files, summary, log);
     write();
@@ -426,8 +428,7 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
   log.openFile(folder + logName);
   for (const std::string& name : namesOfRecord(options.report)) // they stand for another run
     std::remove((folder + name).c_str());
-  logStart(log, command, "elastix");
-  return runWithSummary(registry, options, folder, files, digestOfOne, log);
+  return runWithSummary(registry, options, command, folder, files, digestOfOne, log);
 }
 
 }
