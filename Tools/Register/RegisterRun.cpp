@@ -311,6 +311,9 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
     throw;
   }
 
+  // Large inputs take longer than their registration. A signal does not wait for them.
+  while (summary.digests.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
+    endIfStopIsAsked();
   log.info("Total time elapsed: " + decimals(secondsSince(summary.clock), 1) + "s.");
   log.info("");
   log.finish();
