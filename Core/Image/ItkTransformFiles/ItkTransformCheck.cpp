@@ -21,6 +21,9 @@ const std::string allowedText =
     "an ITK transform file: \"Transform:\", \"Parameters:\" and \"FixedParameters:\" "
     "of each transform";
 
+constexpr const char *noClass = "a transform in it has no class",
+                     *classesText = "an ITK transform file with the class of each transform";
+
 /// The description of one transform in a file.
 struct Entry {
   std::string className;
@@ -165,7 +168,8 @@ void checkItkText(const std::string& path)
     if (word == "Transform:") {
       checkWholeEntry(path, entry);
       entry = {};
-      words >> entry.className;
+      if (!(words >> entry.className))
+        failToRead(path, noClass, classesText);
     } else if (word == "Parameters:" || word == "FixedParameters:") {
       std::vector<double> numbers = numbersOf(path, entry.className, words);
       if (word == "Parameters:")
@@ -194,8 +198,7 @@ void checkItkHdf5(const std::string& path)
   }
   for (const Entry& entry : entries) {
     if (entry.className.empty())
-      failToRead(path, "a transform in it has no class",
-                 "an ITK transform file with the class of each transform");
+      failToRead(path, noClass, classesText);
     checkEntry(path, entry);
   }
 }

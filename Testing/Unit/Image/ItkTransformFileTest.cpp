@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fstream>
 
 namespace tessera {
 namespace {
@@ -244,6 +245,19 @@ TEST(ItkTransformFileNames, OtherExtensionsAreRefused)
       testing::messageOf([&] { readItkTransforms(folder / "none.tfm"); }),
       folder / "none.tfm"
           + ": no such file. Allowed: an ITK transform file: .tfm or .txt (text), .h5 or .hdf5 (HDF5).");
+}
+
+TEST(ItkTextFile, ATransformWithoutAClassIsRefused)
+{
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "transform.tfm";
+  std::ofstream(path)
+      << "#Insight Transform File V1.0\n#Transform 0\nTransform: \nParameters: 1 2 3\nFixedParameters:\n";
+
+  EXPECT_EQ(testing::errorText([&] { readItkTransforms(path); }, ExitCode::unreadableInput),
+            path
+                + ": a transform in it has no class. Allowed: an ITK transform file with the class of each "
+                  "transform.");
 }
 
 TEST(ItkHdf5File, ATransformWithoutTheTextOfItsClassIsRefused)
