@@ -9,6 +9,7 @@ namespace {
 
 constexpr float perNumber = 1.0f / 255;
 
+/// Vectors of as many numbers of each type, of which the compiler makes one register or several.
 template <int D>
 struct VectorsOf;
 template <>

@@ -6,6 +6,7 @@
 
 namespace tessera {
 
+/// The self-similarities of an image, and where its voxels lie.
 template <int D>
 struct PlacedDescriptor {
   SelfSimilarityDescriptor<D> descriptor;
