@@ -39,6 +39,15 @@ sigset_t endingSignals()
   return set;
 }
 
+/// Takes the signals that come right behind another one: for a program that is to end, a system may send TERM
+/// and HUP at once, which is no second request.
+void takeThoseOfOneRequest(const sigset_t& set)
+{
+  constexpr timespec wait{0, 50'000'000};
+  while (sigtimedwait(&set, nullptr, &wait) > 0) {
+  }
+}
+
 }
 
 void watchSignals()
@@ -88,10 +97,14 @@ void EndOnSignals::watch()
   sigwait(&set, &signal);
   while (!isOver_ && isOnlyRecorded && (caught == 0 || signal == SIGHUP)) {
     rememberSignal(signal);
+    takeThoseOfOneRequest(set);
+    if (isOver_) // whose signal may have been taken
+      return;
     sigwait(&set, &signal);
   }
   if (isOver_)
     return;
+  takeThoseOfOneRequest(set);
   ScratchFolder::removeAll();
   std::signal(SIGINT, SIG_DFL); // a second one ends the program even if the report hangs
   std::signal(SIGTERM, SIG_DFL);
