@@ -192,20 +192,15 @@ void writeSummary(const std::string& folder, RunSummary& run)
     files.push_back(folder + pageName);
   if (run.pictures)
     files.push_back(folder + thumbnailName);
-  const auto digestNow = [&](const RunInput& input) {
-    return digestOf(input, run.digestOfOne, {}, run.failure.code > 128 ? 0 : largestAfterFailure);
-  };
-  std::vector<InputDigest> digests;
-  if (run.digests.valid()) {
-    if (run.failure.code != 0) // which is told after the record is written
-      run.stopOfDigests.request_stop();
+  if (run.failure.code != 0) // which is told after the record is written
+    run.stopOfDigests.request_stop();
+  std::vector<InputDigest> digests(run.inputFiles.size());
+  if (run.digests.valid())
     digests = run.digests.get();
-    for (std::size_t i = 0; i < digests.size() && run.failure.code != 0; ++i)
-      if (digests[i].sha256.empty())
-        digests[i] = digestNow(run.inputFiles[i]);
-  } else
-    for (const RunInput& input : run.inputFiles)
-      digests.push_back(digestNow(input));
+  for (std::size_t i = 0; i < digests.size() && run.failure.code != 0; ++i)
+    if (digests[i].sha256.empty())
+      digests[i] =
+          digestOf(run.inputFiles[i], run.digestOfOne, {}, run.failure.code > 128 ? 0 : largestAfterFailure);
   const std::string key = runKey(digests, deviceKind(run));
   const Failure& failure = run.failure;
   Json summary{{"program", "tessera"},
