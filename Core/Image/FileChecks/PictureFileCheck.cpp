@@ -86,8 +86,10 @@ public:
         implicitDepth_ = depth_ == implicitDepth_ ? 0 : implicitDepth_;
         depth_ -= depth_ > 0 ? 1 : 0;
       } else {
-        if (element->group == 2 && element->number == 2)
-          isDirectory_ = text(position, element->length) == "1.2.840.10008.1.3.10"; // PS3.6, A
+        if (element->group == 2 && element->number == 2
+            && text(position, element->length) == "1.2.840.10008.1.3.10") // PS3.6, A
+          failToRead(path_, "it is a DICOMDIR, which lists the files of a medium and holds no image",
+                     "one of the files that it lists, or the folder of a series");
         if (element->group == 2 && element->number == 0x10)
           order_ = text(position, element->length);
         position += element->length;
@@ -95,9 +97,6 @@ public:
     }
     return false;
   }
-
-  /// Whether holdPixels() has found a DICOMDIR.
-  bool isDirectory() const { return isDirectory_; }
 
 private:
   static constexpr std::uint64_t untilDelimiter = 0xffffffff;
@@ -186,7 +185,7 @@ private:
   FileNumbers& file_;
   const std::string& path_;
   std::string order_; // the transfer syntax, until it is used
-  bool isImplicit_ = false, largestFirst_ = false, inPixels_ = false, isDirectory_ = false;
+  bool isImplicit_ = false, largestFirst_ = false, inPixels_ = false;
   int depth_ = 0, implicitDepth_ = 0; // of sequences and items of undefined length
 };
 
@@ -225,16 +224,12 @@ void checkPictureFile(const std::string& path)
   std::optional<TiffFile> tiff;
   if (isTiff && !isDicom) // some DICOM files begin as a TIFF as well
     tiff.emplace(path);
-  DicomElements elements(file, path);
-  const bool isWhole = isDicom    ? elements.holdPixels()
+  const bool isWhole = isDicom    ? DicomElements(file, path).holdPixels()
                        : tiff     ? tiff->isWhole()
                        : isJpeg   ? jpegIsWhole(path)
                        : isPng    ? pngIsWhole(file, path)
                        : isBitmap ? file.fileBytes() >= bitmapBytes(file)
                                   : true;
-  if (elements.isDirectory())
-    failToRead(path, "it is a DICOMDIR, which lists the files of a medium and holds no image",
-               "one of the files that it lists, or the folder of a series");
   if (!isWhole)
     failToRead(path, damagedPicture, wholeFile);
   if (tiff)
