@@ -13,7 +13,7 @@ struct PlacedDescriptor {
   AffineMap<D> indexFromPoint;
 };
 
-/// What compareDescriptors found for the pairs of points that count.
+/// compareDescriptors writes one entry to each array for each pair of points that counts.
 template <int D>
 struct DescriptorDifferences {
   std::size_t* pair;              // numbers of these pairs, in ascending order
