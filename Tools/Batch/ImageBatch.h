@@ -1,11 +1,11 @@
 #pragma once
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Log.h"
 #include "Core/Image/Voxels/PixelType.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Resampler.h"
 #include "Tools/Batch/ImageTask.h"
-#include "Tools/Common/RunLog.h"
 
 #include <functional>
 #include <memory>
@@ -34,7 +34,7 @@ struct ImageBatch {
   PixelType pixelType = PixelType::int16; // the type of intensities; label maps keep their own type
   std::string folder;
   double maxMemory = 0; // bytes of host memory for images; 0: a share of the free memory
-  RunLog& log;
+  Log& log;
 
   /// The grid of a moving image as the resampler sees it.
   ImageGeometry<D> placed(const ImageGeometry<D>& inFile) const

@@ -5,6 +5,7 @@
 #include "Tools/Cohort/CohortRows.h"
 #include "Tools/Cohort/CohortRun.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/Signals.h"
 #include "Tools/Register/HostNeed.h"
 #include "Tools/Register/RegisterRun.h"
 
@@ -55,14 +56,14 @@ std::string counted(std::size_t count, const std::string& what)
 
 /// Registers a row and tells what all rows will take if they are like it.
 void tryRow(const Registry& registry, const ManifestRow& row, std::size_t rows, const CohortOptions& options,
-            RunLog& log)
+            Log& log)
 {
   const ScratchFolder scratch("tessera-cohort-");
   const CohortFolder folder(scratch.path(), 1);
   const SharedCpu cpu(options, rows);
   RegisterOptions run = optionsOfRow(row, folder, options, cpu.threadsOfRow);
   fs::create_directories(run.outputFolder);
-  RunLog ofRow(LogLevel::off);
+  Log ofRow;
   const auto registered = [&] {
     runRegistration(registry, run, "tessera-cohort", ofRow);
     return readRowRecord(folder.rowFolder(row.id)).value();
@@ -85,7 +86,7 @@ void tryRow(const Registry& registry, const ManifestRow& row, std::size_t rows, 
 
 }
 
-int checkCohort(const CohortOptions& options, RunLog& log)
+int checkCohort(const CohortOptions& options, Log& log)
 {
   const Manifest manifest = readManifest(options.operand, options.defaults);
   tellWarnings(manifest, options.strict, log);
@@ -98,7 +99,7 @@ int checkCohort(const CohortOptions& options, RunLog& log)
   double onCpu = 0, largestOnCpu = 0, onCuda = 0; // predicted seconds of all rows, and of one
   bool mayEndEarly = false;
   for (const ManifestRow& row : manifest.rows) {
-    RunLog ofRow(LogLevel::off);
+    Log ofRow;
     try {
       const RegisterOptions run = optionsOfRow(row, folder, options, cpu.threadsOfRow);
       const PredictedRun predicted = checkRegistration(registry, run, ofRow);
@@ -108,7 +109,7 @@ int checkCohort(const CohortOptions& options, RunLog& log)
       mayEndEarly |= predicted.mayEndEarly;
       good.emplace_back(hostNeed(registry, run).bytes(), &row);
     } catch (...) {
-      const Failure failure = failureOf(std::current_exception());
+      const Failure failure = failureOf(std::current_exception(), caughtSignal());
       log.error(manifest.path + ":" + std::to_string(row.line) + ": " + row.id + ": " + failure.message);
       ++failed;
     }
@@ -130,5 +131,4 @@ int checkCohort(const CohortOptions& options, RunLog& log)
     tryRow(registry, *good[good.size() / 2].second, good.size(), options, log);
   return failed == 0 ? 0 : static_cast<int>(ExitCode::usage);
 }
-
 }

@@ -59,7 +59,7 @@ void tellOfCohort(const CohortFolder& folder, const std::vector<CohortRow>& rows
 
 }
 
-int writeReport(const CohortOptions& options, RunLog& log)
+int writeReport(const CohortOptions& options, Log& log)
 {
   const CohortResults results = cohortResultsIn(options.operand);
   std::vector<CohortRow> rows;

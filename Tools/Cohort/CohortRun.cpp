@@ -35,7 +35,7 @@ constexpr int lanesOfGpu = 4;
 /// A run of a cohort in one process: it takes rows, hands them to workers and keeps the order of things.
 class Cohort {
 public:
-  Cohort(const CohortOptions& options, RunLog& log)
+  Cohort(const CohortOptions& options, Log& log)
       : options_(options), log_(log), cohort_(options, log), tally_(cohort_.rowCount())
   {
   }
@@ -392,7 +392,7 @@ private:
   }
 
   const CohortOptions& options_;
-  RunLog& log_;
+  Log& log_;
   OpenCohort cohort_;
   CohortTally tally_;
   std::deque<std::size_t> waiting_, suspects_; // suspects: tried once, to be tried alone
@@ -412,7 +412,7 @@ private:
 
 }
 
-int runCohort(const CohortOptions& options, RunLog& log)
+int runCohort(const CohortOptions& options, Log& log)
 {
   return Cohort(options, log).run();
 }

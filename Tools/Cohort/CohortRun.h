@@ -1,16 +1,16 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Tools/Cohort/CohortOptions.h"
-#include "Tools/Common/RunLog.h"
 
 namespace tessera {
 
 /// Checks all rows of a table without registering: `tessera-cohort check`. Returns 0, or 2 if a row would
 /// fail.
-int checkCohort(const CohortOptions&, RunLog&);
+int checkCohort(const CohortOptions&, Log&);
 
 /// Registers the rows of a table that are not done: `tessera-cohort run`. Returns 0 if all are done now, 7 if
 /// some failed, 4 if the disk is full, 128 + signal if it was stopped.
-int runCohort(const CohortOptions&, RunLog&);
+int runCohort(const CohortOptions&, Log&);
 
 }

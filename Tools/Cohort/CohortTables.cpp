@@ -89,7 +89,7 @@ void writeFailures(const Manifest& manifest, const CohortFolder& folder)
     writeTextFile(path, table);
 }
 
-int tellStatus(const CohortOptions& options, RunLog& log)
+int tellStatus(const CohortOptions& options, Log& log)
 {
   const CohortResults results = cohortResultsIn(options.operand);
   std::size_t done = 0, failed = 0, running = 0;
@@ -120,7 +120,7 @@ int tellStatus(const CohortOptions& options, RunLog& log)
   return 0;
 }
 
-int writeTables(const CohortOptions& options, RunLog& log)
+int writeTables(const CohortOptions& options, Log& log)
 {
   const CohortResults results = cohortResultsIn(options.operand);
   std::string text = "id", labels = "id\tlabel\tdice";
@@ -175,7 +175,7 @@ int writeTables(const CohortOptions& options, RunLog& log)
   return 0;
 }
 
-int writeSlurmScript(const CohortOptions& options, const std::string& program, RunLog& log)
+int writeSlurmScript(const CohortOptions& options, const std::string& program, Log& log)
 {
   namespace fs = std::filesystem;
   const std::string folder = prepareOutputFolder(options.outputFolder);

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Tools/Cohort/CohortFolder.h"
 #include "Tools/Cohort/CohortOptions.h"
-#include "Tools/Common/RunLog.h"
 
 #include <string>
 
@@ -16,13 +16,13 @@ std::string asField(std::string text);
 void writeFailures(const Manifest&, const CohortFolder&);
 
 /// `tessera-cohort status`: how many rows are done, failed, running and waiting, and the causes of failures.
-int tellStatus(const CohortOptions&, RunLog&);
+int tellStatus(const CohortOptions&, Log&);
 
 /// `tessera-cohort table`: writes results.tsv, a line a row with its covariates and every figure of quality,
 /// and labels.tsv, a line for each label of each row.
-int writeTables(const CohortOptions&, RunLog&);
+int writeTables(const CohortOptions&, Log&);
 
 /// `tessera-cohort slurm`: writes a script for a job array into the folder of results. It submits nothing.
-int writeSlurmScript(const CohortOptions&, const std::string& program, RunLog&);
+int writeSlurmScript(const CohortOptions&, const std::string& program, Log&);
 
 }

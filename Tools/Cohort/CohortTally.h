@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Tools/Cohort/RowWorker.h"
-#include "Tools/Common/RunLog.h"
 
 #include <chrono>
 #include <set>

@@ -270,7 +270,7 @@ const std::vector<std::string>& columnOptions()
   return names;
 }
 
-void tellWarnings(const Manifest& manifest, bool areErrors, RunLog& log)
+void tellWarnings(const Manifest& manifest, bool areErrors, Log& log)
 {
   std::string errors;
   for (const std::string& warning : manifest.warnings)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Tools/Common/RunLog.h"
+#include "Core/Compute/Log.h"
 
 #include <cstddef>
 #include <map>
@@ -40,7 +40,7 @@ struct Manifest {
 Manifest readManifest(const std::string& path, const OptionValues& defaults);
 
 /// Throws Error(usage) with all warnings if they are errors.
-void tellWarnings(const Manifest& manifest, bool areErrors, RunLog& log);
+void tellWarnings(const Manifest& manifest, bool areErrors, Log& log);
 
 /// The options that a column may name.
 const std::vector<std::string>& columnOptions();

@@ -51,7 +51,7 @@ double inputBytes(const ManifestRow& row)
 
 }
 
-OpenCohort::OpenCohort(const CohortOptions& options, RunLog& log)
+OpenCohort::OpenCohort(const CohortOptions& options, Log& log)
     : options_(options), manifest_(readManifest(options.operand, absolutePaths(options.defaults))),
       folder_(folderOf(prepareOutputFolder(options.outputFolder), manifest_.rows.size())),
       digestFolder_(folder_.file(".inputs"))

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Tools/Cohort/CohortFolder.h"
 #include "Tools/Cohort/CohortOptions.h"
 #include "Tools/Cohort/CohortRows.h"
 #include "Tools/Cohort/DigestCache.h"
 #include "Tools/Cohort/RowClaim.h"
-#include "Tools/Common/RunLog.h"
 
 #include <deque>
 #include <functional>
@@ -19,7 +19,7 @@ class OpenCohort {
 public:
   /// Throws Error(usage) if the table has errors, if the folder has the results of another table or of
   /// another kind of device, or if --again names no row.
-  OpenCohort(const CohortOptions&, RunLog&);
+  OpenCohort(const CohortOptions&, Log&);
 
   const Manifest& manifest() const { return manifest_; }
   std::size_t rowCount() const { return mine_.size(); } // of this shard

@@ -239,14 +239,14 @@ private:
   Json run(const Json& request)
   {
     RowAnswer found{request["row"], 0, "", {}};
-    RunLog log(LogLevel::off);
+    Log log;
     try {
       found.exitCode = runRegistration(registry_, optionsOf(request["tokens"]), "tessera-cohort", log,
                                        [this](const std::string& path, const std::stop_token& stop) {
                                          return digests_.digest(path, stop);
                                        });
     } catch (...) {
-      const Failure failure = failureOf(std::current_exception());
+      const Failure failure = failureOf(std::current_exception(), caughtSignal());
       found.exitCode = failure.code;
       found.message = failure.message;
       log.error(failure.message);

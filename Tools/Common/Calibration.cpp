@@ -1,7 +1,7 @@
 #include "Tools/Common/Calibration.h"
 
+#include "Core/Compute/Log.h"
 #include "Tools/Common/GpuRatesFile.h"
-#include "Tools/Common/RunLog.h"
 
 #include <algorithm>
 #include <cmath>

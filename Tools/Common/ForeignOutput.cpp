@@ -31,7 +31,7 @@ Chain<D> chainOf(const AffineMap<D>& map, const Registry& registry, Chain<D> ini
 
 template <int D>
 VectorImage<D> wholeField(Context& context, const Registry& registry, const TransformOutput<D>& output,
-                          const TransformChain<D>& chain, RunLog& log)
+                          const TransformChain<D>& chain, Log& log)
 {
   VectorImage<D> field = outputField<D>(context, registry, output, chain, log);
   leadOutside(field);
@@ -53,7 +53,7 @@ Chain<D> backwards(Context& context, const Registry& registry, const TransformOu
 
 template <int D>
 std::vector<std::string> writeAnts(Context& context, const Registry& registry,
-                                   const TransformOutput<D>& output, RunLog& log)
+                                   const TransformOutput<D>& output, Log& log)
 {
   const std::vector<std::string> paths = filesOfOutput(output.path, TransformFormat::ants);
   if (const auto map = asLinearMap<D>(output.chain.get(), output.chain->parameters)) {
@@ -73,7 +73,7 @@ std::vector<std::string> writeAnts(Context& context, const Registry& registry,
   return paths;
 }
 
-void writeFnirt(Context& context, const Registry& registry, const TransformOutput<3>& output, RunLog& log)
+void writeFnirt(Context& context, const Registry& registry, const TransformOutput<3>& output, Log& log)
 {
   VectorImage<3> field = wholeField(context, registry, output, *output.chain, log);
   const AffineMap<3> fixed = fslFromPoint(output.output), moving = fslFromPoint(*output.moving);
@@ -90,7 +90,7 @@ void writeFnirt(Context& context, const Registry& registry, const TransformOutpu
 }
 
 void writeNiftyRegField(Context& context, const Registry& registry, const TransformOutput<3>& output,
-                        RunLog& log)
+                        Log& log)
 {
   VectorImage<3> field = wholeField(context, registry, output, *output.chain, log);
   replaceVectors(field, [](const Vec<3>& pointMm, const Vec<3>& vector) {
@@ -113,7 +113,7 @@ void writeLinear(const TransformOutput<3>& output, const AffineMap<3>& map)
 }
 
 void writeThreeDimensional(Context& context, const Registry& registry, const TransformOutput<3>& output,
-                           RunLog& log)
+                           Log& log)
 {
   if (const auto map = asLinearMap<3>(output.chain.get(), output.chain->parameters))
     return writeLinear(output, *map);
@@ -129,7 +129,7 @@ void writeThreeDimensional(Context& context, const Registry& registry, const Tra
 
 template <int D>
 VectorImage<D> outputField(Context& context, const Registry& registry, const TransformOutput<D>& output,
-                           const TransformChain<D>& chain, RunLog& log)
+                           const TransformChain<D>& chain, Log& log)
 {
   const auto method = FieldMethods<D>(registry, chain, output.lattice, "auto", "--write")
                           .choose(context.device.kind, FieldQuantity::displacements);
@@ -155,7 +155,7 @@ void leadOutside(VectorImage<D>& field)
 
 template <int D>
 std::vector<std::string> writeForeign(Context& context, const Registry& registry,
-                                      const TransformOutput<D>& output, RunLog& log)
+                                      const TransformOutput<D>& output, Log& log)
 {
   if (output.format == TransformFormat::ants)
     return writeAnts<D>(context, registry, output, log);
@@ -166,10 +166,9 @@ std::vector<std::string> writeForeign(Context& context, const Registry& registry
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template VectorImage<D> outputField(Context&, const Registry&, const TransformOutput<D>&,                  \
-                                      const TransformChain<D>&, RunLog&);                                    \
+                                      const TransformChain<D>&, Log&);                                       \
   template void leadOutside(VectorImage<D>&);                                                                \
-  template std::vector<std::string> writeForeign(Context&, const Registry&, const TransformOutput<D>&,       \
-                                                 RunLog&);
+  template std::vector<std::string> writeForeign(Context&, const Registry&, const TransformOutput<D>&, Log&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

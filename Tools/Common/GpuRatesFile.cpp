@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Log.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Performance/DeviceRates.h"
 #include "Core/Compute/Performance/GpuAttributes.h"
@@ -10,7 +11,6 @@
 #include "Core/Compute/Performance/Microbenchmarks.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Common/Calibration.h"
-#include "Tools/Common/RunLog.h"
 
 #include <algorithm>
 #include <cctype>
@@ -184,7 +184,7 @@ const KnownGpu& knownGpu(const Device& device)
   return gpu;
 }
 
-void knowGpu(const Context& context, RunLog& log)
+void knowGpu(const Context& context, Log& log)
 {
   if (!context.onCuda())
     return;

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-class RunLog;
+class Log;
 
 /// The measured properties of a GPU as a parameter text, lines `(Name value)`.
 std::string gpuRatesText(const GpuRates&);
@@ -48,7 +48,7 @@ const KnownGpu& knownGpu(const Device&);
 
 /// The same for the device of a context, if it is a GPU; logs where the rates come from, and warns of a file
 /// that could not be read.
-void knowGpu(const Context&, RunLog&);
+void knowGpu(const Context&, Log&);
 
 /// The rates as a table with a row for each number.
 std::string gpuRatesTable(const GpuRates&);

@@ -4,8 +4,8 @@
 
 namespace tessera {
 
-ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, RunLog& log,
-                              void (RunLog::*tell)(const std::string&))
+ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, Log& log,
+                              void (Log::*tell)(const std::string&))
 {
   ImageHeader header = withContext(option, [&] { return readImageHeader(path); });
   for (const std::string& note : header.notes)

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Image/Files/ImageHeader.h"
-#include "Tools/Common/RunLog.h"
 
 #include <string>
 
@@ -9,7 +9,7 @@ namespace tessera {
 
 /// Reads the header of an image that an option names, and tells its notes. Throws as readImageHeader, with
 /// the option before the message.
-ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, RunLog&,
-                              void (RunLog::*tell)(const std::string&) = &RunLog::note);
+ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, Log&,
+                              void (Log::*tell)(const std::string&) = &Log::note);
 
 }

@@ -122,7 +122,7 @@ bool isSearched(const TransformChain<D>& chain)
 
 namespace {
 
-void logCounts(InverseCounts counts, std::size_t expected, const std::string& places, RunLog& log)
+void logCounts(InverseCounts counts, std::size_t expected, const std::string& places, Log& log)
 {
   const std::size_t times = std::max<std::size_t>(counts.points / std::max<std::size_t>(expected, 1), 1);
   counts.folded /= times;
@@ -145,7 +145,7 @@ void logCounts(InverseCounts counts, std::size_t expected, const std::string& pl
 }
 
 template <int D>
-void logRoots(const TransformChain<D>& chain, std::size_t expected, const std::string& places, RunLog& log)
+void logRoots(const TransformChain<D>& chain, std::size_t expected, const std::string& places, Log& log)
 {
   for (const InverseTransform<D>* inverse : searchedIn(chain))
     if (const InverseCounts counts = inverse->takeCounts(); counts.points > 0)
@@ -162,7 +162,7 @@ void logRoots(const TransformChain<D>& chain, std::size_t expected, const std::s
       Context&, std::shared_ptr<const TransformChain<D>>, const Registry&, const std::vector<Vec<D>>&);      \
   template std::vector<Vec<D>> cornersOf<D>(const ImageGeometry<D>&);                                        \
   template bool isSearched(const TransformChain<D>&);                                                        \
-  template void logRoots(const TransformChain<D>&, std::size_t, const std::string&, RunLog&);
+  template void logRoots(const TransformChain<D>&, std::size_t, const std::string&, Log&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

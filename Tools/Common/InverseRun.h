@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
-#include "Tools/Common/RunLog.h"
 
 #include <limits>
 #include <string>
@@ -49,6 +49,6 @@ bool isSearched(const TransformChain<D>& chain);
 /// residual, and a warning if some have none. A place that was asked for several times counts once. Linear
 /// chains have a root everywhere: nothing is logged.
 template <int D>
-void logRoots(const TransformChain<D>& inverse, std::size_t expected, const std::string& places, RunLog&);
+void logRoots(const TransformChain<D>& inverse, std::size_t expected, const std::string& places, Log&);
 
 }

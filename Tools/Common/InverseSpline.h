@@ -1,9 +1,9 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Image/Image.h"
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
-#include "Tools/Common/RunLog.h"
 
 #include <memory>
 #include <optional>

@@ -94,63 +94,6 @@ int withOutputShown(int code, RunLog& log)
   return code == 0 ? static_cast<int>(ExitCode::unwritableOutput) : code;
 }
 
-const std::string threadLimits =
-    "Allowed: a higher limit of processes (ulimit -u, or that of the container).";
-
-Failure outOfMemory()
-{
-  return {static_cast<int>(ExitCode::outOfMemory),
-          "memory: this run needs more than there is. Allowed: smaller images, a coarser grid or another "
-          "machine."};
-}
-
-Failure outOfThreads()
-{
-  return {static_cast<int>(ExitCode::outOfMemory),
-          "threads: the system refused to create a thread or process that this run needs. " + threadLimits};
-}
-
-Failure defect(const std::string& text)
-{
-  return {static_cast<int>(ExitCode::registrationFailed),
-          "the program itself: " + text + ". This is a defect of the program; please report it."};
-}
-
-/// The failure of a call that the system refused, by its error code. A code that is not known here is a
-/// defect of the program.
-Failure failureOf(const std::system_error& error)
-{
-  const auto fail = [&](ExitCode code, const std::string& allowed) {
-    return Failure{static_cast<int>(code),
-                   std::string("the system: ") + error.what() + ". Allowed: " + allowed + "."};
-  };
-  if (error.code().category() != std::generic_category() && error.code().category() != std::system_category())
-    return defect(error.what());
-  switch (error.code().value()) {
-  case EAGAIN:
-    return outOfThreads();
-  case ENOMEM:
-    return outOfMemory();
-  case EMFILE:
-  case ENFILE:
-    return fail(ExitCode::outOfMemory, "a higher limit of open files (ulimit -n)");
-  case EIO:
-    return fail(ExitCode::unreadableInput, "files on a disk that can be read");
-  case ENAMETOOLONG:
-    return fail(ExitCode::usage, "names of at most 255 bytes, and shorter paths");
-  case ENOENT:
-  case ENOTDIR:
-  case EACCES:
-  case EPERM:
-  case EROFS:
-  case ENOSPC:
-  case EDQUOT:
-    return fail(ExitCode::unwritableOutput, "folders that stay, may be written to and have room");
-  default:
-    return defect(error.what());
-  }
-}
-
 /// Ends the program where an exception cannot be thrown on: where a destructor lacks memory, or threads still
 /// run. Libraries have such destructors.
 [[noreturn]] void endWithoutUnwinding() noexcept
@@ -189,11 +132,6 @@ int threadCount(const Arguments& arguments, std::string& source)
   const int threads = givenThreads(arguments, source);
   setProgramThreads(threads);
   return threads;
-}
-
-std::string threadsText(int threads)
-{
-  return std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
 double memorySize(const std::string& option, const std::string& text)
@@ -338,28 +276,6 @@ std::string processorName()
   return "unknown processor";
 }
 
-Failure failureOf(const std::exception_ptr& exception)
-{
-  try {
-    std::rethrow_exception(exception);
-  } catch (const Error& error) {
-    return {static_cast<int>(error.code()), error.what()};
-  } catch (const Interrupted&) {
-    return {128 + caughtSignal(), "interrupted by signal " + std::to_string(caughtSignal())
-                                      + ": the run is not complete; finished levels are kept."};
-  } catch (const std::bad_alloc&) {
-    return outOfMemory();
-  } catch (const std::length_error&) { // a vector too long for any memory
-    return outOfMemory();
-  } catch (const std::system_error& error) {
-    return failureOf(error);
-  } catch (const std::exception& error) {
-    return defect(error.what());
-  } catch (...) {
-    return defect("an exception of unknown kind");
-  }
-}
-
 int runProgram(const std::function<int(RunLog&)>& body)
 {
   std::signal(SIGXFSZ,
@@ -373,10 +289,10 @@ int runProgram(const std::function<int(RunLog&)>& body)
       log.warning(
           "threads: the system let this program create fewer threads than it asked for; the results are "
           "the same, the run took longer. "
-          + threadLimits);
+          + allowedThreads());
     return withOutputShown(code, log);
   } catch (...) {
-    const Failure failure = failureOf(std::current_exception());
+    const Failure failure = failureOf(std::current_exception(), caughtSignal());
     log.error(failure.message);
     return failure.code;
   }

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "Core/Compute/Failure.h"
 #include "Tools/Common/CommandLine.h"
 #include "Tools/Common/RunLog.h"
 
-#include <exception>
 #include <functional>
 #include <string>
 
@@ -14,8 +14,6 @@ namespace tessera {
 /// receives the name of the one that decides. Throws Error(usage) if its value is not a positive whole
 /// number.
 int threadCount(const Arguments&, std::string& source);
-/// "1 thread", "2 threads"
-std::string threadsText(int threads);
 
 /// The whole bytes of a text such as 20kB, 500MB or 2.5GB. Throws Error(usage) with the option.
 double memorySize(const std::string& option, const std::string& text);
@@ -46,15 +44,6 @@ void logStart(RunLog&, const std::string& program, const std::string& logName);
 
 /// The name of the processor in /proc/cpuinfo.
 std::string processorName();
-
-/// The exit code and the message of a run that did not end well.
-struct Failure {
-  int code = 0; // 128 + signal for an interrupted run
-  std::string message;
-};
-
-/// The exit code and the message for any exception.
-Failure failureOf(const std::exception_ptr&);
 
 /// Runs the body of a program and turns an exception into a message and an exit code. The only such handler.
 int runProgram(const std::function<int(RunLog&)>& body);

@@ -4,14 +4,12 @@
 #include "Core/Compute/Files/FolderLock.h"
 #include "Tools/Common/StandardOutput.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <utility>
 
@@ -111,50 +109,13 @@ void RunLog::lockFile(FolderUse use)
          + ": this file system has no locks; nothing stops a second run from writing to the same folder.");
 }
 
-void RunLog::info(const std::string& line)
-{
-  write(LogLevel::info, line);
-}
-
-void RunLog::detail(const std::string& line)
-{
-  write(LogLevel::info, line, verbose_);
-}
-
-void RunLog::note(const std::string& line)
-{
-  tellOnce(LogLevel::info, "NOTE", line, notes_);
-}
-
-void RunLog::warning(const std::string& line)
-{
-  tellOnce(LogLevel::warning, "WARNING", line, warnings_);
-}
-
-void RunLog::tellOnce(LogLevel level, const std::string& kind, const std::string& line,
-                      std::vector<std::string>& told)
-{
-  {
-    const std::lock_guard lock(mutex_);
-    if (std::find(told.begin(), told.end(), line) != told.end())
-      return;
-    told.push_back(line);
-  }
-  write(level, kind + ": " + line);
-}
-
-void RunLog::error(const std::string& line)
-{
-  write(LogLevel::error, "ERROR: " + line);
-}
-
-void RunLog::write(LogLevel level, const std::string& given, bool toConsole)
+void RunLog::write(LogLevel level, const std::string& given, bool isDetail)
 {
   const std::string line = printable(given);
   const std::lock_guard lock(mutex_);
   if (file_ >= 0)
     writeToFile(line + "\n");
-  if (!toConsole || level > level_)
+  if ((isDetail && !verbose_) || level > level_)
     return;
   clearProgress();
   if (level == LogLevel::info) {
@@ -210,28 +171,6 @@ void RunLog::finish()
     throw Error(ExitCode::unwritableOutput, path_ + ": the log could not be written to its end ("
                                                 + std::strerror(failure_)
                                                 + "). Allowed: a disk with room left.");
-}
-
-std::string currentTime()
-{
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  char text[64];
-  std::strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y", &local);
-  return text;
-}
-
-double secondsSince(std::chrono::steady_clock::time_point start)
-{
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-std::string decimals(double value, int count)
-{
-  char text[512];
-  std::snprintf(text, sizeof text, "%.*f", count, value);
-  return text;
 }
 
 }

@@ -1,14 +1,12 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
+
 #include <chrono>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tessera {
-
-enum class LogLevel { off, error, warning, info };
 
 /// Whether other runs may write to the folder of the log at the same time.
 enum class FolderUse { alone, shared };
@@ -19,10 +17,10 @@ LogLevel logLevelOf(const std::string& text);
 /// The log of one run. Control characters, also line breaks, are shown as ?, but for a break with two blanks
 /// behind it. All lines go to a file once it is open. Lines that the level allows also go to the
 /// terminal: information to stdout, warnings and errors to stderr. Several threads may log.
-class RunLog {
+class RunLog final : public Log {
 public:
   explicit RunLog(LogLevel consoleLevel = LogLevel::info) : level_(consoleLevel) {}
-  ~RunLog();
+  ~RunLog() override;
 
   void setConsoleLevel(LogLevel level) { level_ = level; }
   void setVerbose(bool verbose) { verbose_ = verbose; }
@@ -32,45 +30,24 @@ public:
   /// Error(unwritableOutput), also if another run has the lock; then nothing has changed.
   void openFile(const std::string& path, FolderUse = FolderUse::alone);
 
-  void info(const std::string& line);
-  /// Logs a line that the terminal shows only with -v.
-  void detail(const std::string& line);
-  void note(const std::string& line);    // NOTE: line, as information; the same line once a run
-  void warning(const std::string& line); // WARNING: line; the same line once a run
-  void error(const std::string& line);   // ERROR: line
-
   /// Shows a line that the next one overwrites, on stderr if it is a terminal; otherwise nowhere.
-  void progress(const std::string& line);
+  void progress(const std::string& line) override;
   /// Throws Error(unwritableOutput) if a line could not be written to the file.
   void finish();
-
-  const std::vector<std::string>& warnings() const { return warnings_; }
 
 private:
   void lockFile(FolderUse);
   [[noreturn]] void failToOpen(const std::string& wrong) const;
-  void tellOnce(LogLevel level, const std::string& kind, const std::string& line,
-                std::vector<std::string>& told);
-  void write(LogLevel level, const std::string& line, bool toConsole = true);
+  void write(LogLevel level, const std::string& line, bool isDetail) override;
   void writeToFile(std::string_view bytes);
   void clearProgress();
 
-  std::mutex mutex_; // held while a line is written
   LogLevel level_;
   bool verbose_ = false, progressShown_ = false;
   std::chrono::steady_clock::time_point lastProgress_{};
   std::string path_;
   int file_ = -1;   // descriptor
   int failure_ = 0; // errno of the first line that could not be written to the file
-  std::vector<std::string> notes_, warnings_;
 };
-
-/// The time in the form of elastix's log: "Sat Nov 21 10:27:06 2026".
-std::string currentTime();
-
-double secondsSince(std::chrono::steady_clock::time_point start);
-
-/// `value` with a fixed number of decimals.
-std::string decimals(double value, int count);
 
 }

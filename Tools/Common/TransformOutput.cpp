@@ -134,7 +134,7 @@ std::vector<FileSection> resamplingOf(const TransformOutput<D>& output)
 /// Writes a transform parameter file with one transform; `note` is a comment in it.
 template <int D>
 void writeText(const TransformOutput<D>& output, const TransformChain<D>& chain,
-               const std::vector<FileEntry>* model, int threads, RunLog& log, const std::string& note = "")
+               const std::vector<FileEntry>* model, int threads, Log& log, const std::string& note = "")
 {
   TransformFileSource<D> source;
   source.chain = &chain;
@@ -153,8 +153,7 @@ void writeText(const TransformOutput<D>& output, const TransformChain<D>& chain,
 }
 
 template <int D>
-VectorImage<D> fieldOf(Context& context, const Registry& registry, const TransformOutput<D>& output,
-                       RunLog& log)
+VectorImage<D> fieldOf(Context& context, const Registry& registry, const TransformOutput<D>& output, Log& log)
 {
   VectorImage<D> field = outputField<D>(context, registry, output, *output.chain, log);
   leadOutside(field);
@@ -164,7 +163,7 @@ VectorImage<D> fieldOf(Context& context, const Registry& registry, const Transfo
 /// A transform parameter file that names the field beside it.
 template <int D>
 std::vector<std::string> writeTextOfField(Context& context, const Registry& registry,
-                                          const TransformOutput<D>& output, RunLog& log)
+                                          const TransformOutput<D>& output, Log& log)
 {
   const VectorImage<D> field = fieldOf(context, registry, output, log);
   const char* const ending = isSheared(field.geometry) ? ".mha" : ".nii.gz";
@@ -186,7 +185,7 @@ std::vector<std::string> writeTextOfField(Context& context, const Registry& regi
 
 /// Writes a B-spline that is near to the inverse.
 template <int D>
-void writeSpline(Context& context, const Registry& registry, const TransformOutput<D>& output, RunLog& log)
+void writeSpline(Context& context, const Registry& registry, const TransformOutput<D>& output, Log& log)
 {
   VectorImage<D> field = outputField<D>(context, registry, output, *output.chain, log);
   field.geometry = output.lattice;
@@ -202,7 +201,7 @@ void writeSpline(Context& context, const Registry& registry, const TransformOutp
 }
 
 template <int D>
-void writeItk(Context& context, const Registry& registry, const TransformOutput<D>& output, RunLog& log)
+void writeItk(Context& context, const Registry& registry, const TransformOutput<D>& output, Log& log)
 {
   const TransformChain<D>& chain = *output.chain;
   if (const auto map = asLinearMap<D>(&chain, chain.parameters); map && chain.initial)
@@ -342,7 +341,7 @@ std::vector<std::string> filesOfOutput(const std::string& path, TransformFormat 
 
 template <int D>
 std::vector<std::string> writeTransform(Context& context, const Registry& registry,
-                                        const TransformOutput<D>& output, RunLog& log)
+                                        const TransformOutput<D>& output, Log& log)
 {
   checkOutput(output);
   if (output.asSpline) {
@@ -372,7 +371,7 @@ std::vector<std::string> writeTransform(Context& context, const Registry& regist
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template void checkOutput(const TransformOutput<D>&);                                                      \
   template std::vector<std::string> writeTransform(Context&, const Registry&, const TransformOutput<D>&,     \
-                                                   RunLog&);
+                                                   Log&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Registry/Registry.h"
-#include "Tools/Common/RunLog.h"
 
 #include <optional>
 #include <string>
@@ -58,7 +58,7 @@ void checkOutput(const TransformOutput<D>&);
 /// file. In a field, voxels without a root of an inverse get a displacement 10 times as long as the diagonal
 /// of the grid, which leads out of any image. Returns the files that were written. Throws Error.
 template <int D>
-std::vector<std::string> writeTransform(Context&, const Registry&, const TransformOutput<D>&, RunLog&);
+std::vector<std::string> writeTransform(Context&, const Registry&, const TransformOutput<D>&, Log&);
 
 /// The files that writeTransform would write.
 std::vector<std::string> filesOfOutput(const std::string& path, TransformFormat);

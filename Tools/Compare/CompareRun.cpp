@@ -53,7 +53,7 @@ void requireOneGrid(const std::string& where, const ImageGeometry<D>& a, const I
 }
 
 template <int D>
-LoadedImage<D> loaded(const std::string& option, const std::string& path, int threads, RunLog& log)
+LoadedImage<D> loaded(const std::string& option, const std::string& path, int threads, Log& log)
 {
   return withContext(option, [&] {
     std::vector<std::string> notes;
@@ -176,7 +176,7 @@ struct Comparisons {
 
 /// Where two images of so many voxels are compared.
 template <int D>
-Context contextFor(const CompareOptions& options, std::size_t voxels, RunLog& log)
+Context contextFor(const CompareOptions& options, std::size_t voxels, Log& log)
 {
   constexpr double cpuNsOfVoxel = D == 3 ? 60 : 30, bytesOfVoxel = 2 * sizeof(float) + 1;
   const double cpuSeconds = 1e-9 * cpuNsOfVoxel * static_cast<double>(voxels) / options.threads;
@@ -197,7 +197,7 @@ Context contextFor(const CompareOptions& options, std::size_t voxels, RunLog& lo
 }
 
 template <int D>
-void compareIntensities(const CompareOptions& options, Comparisons& result, RunLog& log)
+void compareIntensities(const CompareOptions& options, Comparisons& result, Log& log)
 {
   const LoadedImage<D> a = loaded<D>("-f", options.first, options.threads, log),
                        b = loaded<D>("-m", options.second, options.threads, log);
@@ -246,7 +246,7 @@ void compareLabels(const CompareOptions& options, Comparisons& result)
 }
 
 template <int D>
-int compareAll(const CompareOptions& options, RunLog& log)
+int compareAll(const CompareOptions& options, Log& log)
 {
   Comparisons result;
   if (!options.first.empty())
@@ -261,7 +261,7 @@ int compareAll(const CompareOptions& options, RunLog& log)
 
 }
 
-int compareImages(const CompareOptions& options, RunLog& log)
+int compareImages(const CompareOptions& options, Log& log)
 {
   const std::pair<std::string, std::string> images[] = {{"-f", options.first},
                                                         {"-m", options.second},
@@ -272,7 +272,7 @@ int compareImages(const CompareOptions& options, RunLog& log)
   for (const auto& [option, path] : images) {
     if (path.empty())
       continue;
-    const ImageHeader header = readHeaderAndTell(option, path, log, &RunLog::warning);
+    const ImageHeader header = readHeaderAndTell(option, path, log, &Log::warning);
     if (dimension == 0 && header.dimension != 2 && header.dimension != 3)
       failToRead(option, "an image of " + std::to_string(header.dimension) + " dimensions", "2 or 3");
     dimension = dimension == 0 ? header.dimension : dimension;

@@ -50,7 +50,7 @@ int dimensionOf(const ScoreCase& c)
 
 /// The grid of -f or -m, or of the case of DIR-Lab; empty: neither is given.
 template <int D>
-std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& option, RunLog& log)
+std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& option, Log& log)
 {
   std::optional<ImageGeometry<D>> grid;
   if constexpr (D == 3)
@@ -58,7 +58,7 @@ std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& op
       grid = dirLabGrid(c.get("dirlab"), "--dirlab");
   if (!c.has(option))
     return grid;
-  const ImageHeader header = readHeaderAndTell("-" + option, c.get(option), log, &RunLog::warning);
+  const ImageHeader header = readHeaderAndTell("-" + option, c.get(option), log, &Log::warning);
   return withContext("-" + option, [&] {
     const ImageGeometry<D> gridOfImage = geometryOf<D>(header);
     if (grid && grid->size != gridOfImage.size)
@@ -168,10 +168,9 @@ struct Mapping {
 };
 
 template <int D>
-Mapping<D> mappingOf(const ScoreCase& c, const Landmarks<D>& fixed,
-                     const std::optional<ImageGeometry<D>>& fixedGrid,
-                     const std::optional<ImageGeometry<D>>& movingGrid, int threads, const Registry& registry,
-                     RunLog& log)
+Mapping<D>
+mappingOf(const ScoreCase& c, const Landmarks<D>& fixed, const std::optional<ImageGeometry<D>>& fixedGrid,
+          const std::optional<ImageGeometry<D>>& movingGrid, int threads, const Registry& registry, Log& log)
 {
   if (c.has("mapped"))
     return {mappedFromFile<D>(c, fixed.names, movingGrid), {}, {}};
@@ -197,7 +196,7 @@ Mapping<D> mappingOf(const ScoreCase& c, const Landmarks<D>& fixed,
       return mapping;
     MaskPointer<D> mask;
     if (c.has("fMask")) {
-      readHeaderAndTell("-fMask", c.get("fMask"), log, &RunLog::warning);
+      readHeaderAndTell("-fMask", c.get("fMask"), log, &Log::warning);
       mask = std::make_shared<Mask<D>>(
           withContext("-fMask", [&] { return readMask<D>(c.get("fMask"), threads); }));
     }
@@ -221,7 +220,7 @@ void requireInside(const ScoreCase& c, const std::string& option, const std::vec
 }
 
 template <int D>
-CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry& registry, RunLog& log)
+CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry& registry, Log& log)
 {
   const std::optional<ImageGeometry<D>> fixedGrid = gridOf<D>(c, "f", log),
                                         movingGrid = gridOf<D>(c, "m", log);
@@ -273,7 +272,7 @@ CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry
 
 }
 
-CaseScore scoreCase(const ScoreCase& c, bool isRounded, int threads, const Registry& registry, RunLog& log)
+CaseScore scoreCase(const ScoreCase& c, bool isRounded, int threads, const Registry& registry, Log& log)
 {
   return withContext(c.where, [&] {
     const int dimension = dimensionOf(c);

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registry/Registry.h"
 #include "Tools/Common/ErrorStatistics.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Landmarks/ScoreOptions.h"
 #include "Tools/Register/VolumeChange.h"
 
@@ -32,6 +32,6 @@ struct CaseScore {
 };
 
 /// Scores a case. Throws Error.
-CaseScore scoreCase(const ScoreCase&, bool isRounded, int threads, const Registry&, RunLog&);
+CaseScore scoreCase(const ScoreCase&, bool isRounded, int threads, const Registry&, Log&);
 
 }

@@ -82,7 +82,7 @@ std::string whyNotOnCuda(const FindOptions& options, const TrackingScene<D>& sce
 
 /// The device that tracks. Throws Error(device) if the device that is asked for cannot.
 template <int D>
-Context contextFor(const FindOptions& options, const TrackingScene<D>& scene, RunLog& log)
+Context contextFor(const FindOptions& options, const TrackingScene<D>& scene, Log& log)
 {
   const ContextChoice choice =
       chooseContext(options.device, "--device", options.threads, whyNoCuda<D>(options, scene),
@@ -112,7 +112,7 @@ Json jsonOf(const FindOptions& options, const TrackingScene<D>& scene,
 }
 
 template <int D>
-int detectIn(const FindOptions& options, RunLog& log)
+int detectIn(const FindOptions& options, Log& log)
 {
   const LoadedSide<D> fixed =
       loadSide<D>("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
@@ -167,7 +167,7 @@ void writeLandmarks(const FindOptions& options, std::size_t phase, const Trackin
 
 template <int D>
 std::vector<TrackedPoint<D>> tracked(const FindOptions& options, Context& context,
-                                     const TrackingScene<D>& scene, RunLog& log)
+                                     const TrackingScene<D>& scene, Log& log)
 {
   if constexpr (D == 3)
     if (options.method == "sest")
@@ -176,7 +176,7 @@ std::vector<TrackedPoint<D>> tracked(const FindOptions& options, Context& contex
 }
 
 template <int D>
-int trackIn(const FindOptions& options, RunLog& log)
+int trackIn(const FindOptions& options, Log& log)
 {
   if (D == 2 && options.method == "sest")
     throw Error(ExitCode::usage,
@@ -251,12 +251,12 @@ int dimensionOf(const FindOptions& options)
 
 }
 
-int detect(const FindOptions& options, RunLog& log)
+int detect(const FindOptions& options, Log& log)
 {
   return dimensionOf(options) == 2 ? detectIn<2>(options, log) : detectIn<3>(options, log);
 }
 
-int track(const FindOptions& options, RunLog& log)
+int track(const FindOptions& options, Log& log)
 {
   return dimensionOf(options) == 2 ? trackIn<2>(options, log) : trackIn<3>(options, log);
 }

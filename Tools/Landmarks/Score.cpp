@@ -198,7 +198,7 @@ std::string csvText(const std::vector<CaseScore>& cases, bool isRounded)
 
 }
 
-int score(const ScoreOptions& options, RunLog& log)
+int score(const ScoreOptions& options, Log& log)
 {
   Registry registry;
   registerComponents(registry);

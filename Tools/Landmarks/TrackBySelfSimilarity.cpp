@@ -218,7 +218,7 @@ float upperMedian(std::vector<float> values)
 template <int D>
 void dropUnlike(const Context& context, const DescribedImage<D>& fixed, const DescribedImage<D>& moving,
                 std::span<const Voxel> keypoints, std::span<const Displacement> found, int patchRadius,
-                std::vector<TrackedPoint<D>>& points, RunLog& log)
+                std::vector<TrackedPoint<D>>& points, Log& log)
 {
   constexpr double largest =
       0.6; // medians of lungs, brains, CT and MR: 0.2 to 0.48; of unrelated pictures 0.69
@@ -269,8 +269,7 @@ std::string whySelfSimilarityNotOnCuda(const Context& context, const TrackingSce
 }
 
 template <int D>
-std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const TrackingScene<D>& scene,
-                                                   RunLog& log)
+std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const TrackingScene<D>& scene, Log& log)
 {
   PartClock clock(log);
   const ImagePointer<D>& fixedImage = scene.working.image;
@@ -346,7 +345,7 @@ std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const Track
   return points;
 }
 
-template std::vector<TrackedPoint<2>> trackBySelfSimilarity(Context&, const TrackingScene<2>&, RunLog&);
-template std::vector<TrackedPoint<3>> trackBySelfSimilarity(Context&, const TrackingScene<3>&, RunLog&);
+template std::vector<TrackedPoint<2>> trackBySelfSimilarity(Context&, const TrackingScene<2>&, Log&);
+template std::vector<TrackedPoint<3>> trackBySelfSimilarity(Context&, const TrackingScene<3>&, Log&);
 
 }

@@ -68,7 +68,7 @@ std::vector<Match> search(const Context& context, const StructureTensorImage& fi
 }
 
 /// Warns if so few keypoints were found again that images which have nothing in common would have as many.
-void warnOfFew(std::size_t kept, std::size_t keypoints, RunLog& log)
+void warnOfFew(std::size_t kept, std::size_t keypoints, Log& log)
 {
   constexpr double usual = 0.2; // a lung and a liver kept 0.41 and 0.65, noise 0.05
   const double share = static_cast<double>(kept) / static_cast<double>(keypoints);
@@ -82,7 +82,7 @@ void warnOfFew(std::size_t kept, std::size_t keypoints, RunLog& log)
 }
 
 std::vector<TrackedPoint<3>> trackByStructureTensors(Context& context, const TrackingScene<3>& scene,
-                                                     RunLog& log)
+                                                     Log& log)
 {
   PartClock clock(log);
   const ImagePointer<3>& fixedImage = scene.working.image;

@@ -101,7 +101,7 @@ void requireKeypoints(std::size_t found)
                     + std::to_string(minKeypoints) + ".");
 }
 
-void reportStage(std::size_t kept, std::size_t keypoints, RunLog& log)
+void reportStage(std::size_t kept, std::size_t keypoints, Log& log)
 {
   log.info("Keypoints: " + std::to_string(keypoints) + ", of which " + std::to_string(kept)
            + " were found again.");

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/Transform.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Landmarks/WorkingImages.h"
 
 #include <chrono>
@@ -50,13 +50,13 @@ struct TrackingScene {
 /// of the working grid in steps of 2 (2D: 32), the others 8 and 3 in steps of 1; each also searches
 /// backwards, and takes the mean. Throws Error(registrationFailed) if there are fewer than 9 keypoints.
 template <int D>
-std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context&, const TrackingScene<D>&, RunLog&);
+std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context&, const TrackingScene<D>&, Log&);
 
 /// A search by spatially extended structure tensors (StructureTensors.h) about `initial`, as far as
 /// `reachVoxels`, and one backwards; then both again, for all keypoints, as far as 4 voxels from where the
 /// smoothing spline through the landmarks that were found leads. Throws as trackBySelfSimilarity does, and as
 /// searchStructureTensors.
-std::vector<TrackedPoint<3>> trackByStructureTensors(Context&, const TrackingScene<3>&, RunLog&);
+std::vector<TrackedPoint<3>> trackByStructureTensors(Context&, const TrackingScene<3>&, Log&);
 
 /// Empty if the context's CUDA device can do trackBySelfSimilarity or trackByStructureTensors; else why not.
 std::string whySelfSimilarityNotOnCuda(const Context&, const TrackingScene<3>&);
@@ -75,19 +75,19 @@ void mapPoints(const Context&, const TransformChain<D>&, std::vector<Vec<D>>& po
 /// Logs how long the parts of the work take, which the terminal shows with -v.
 class PartClock {
 public:
-  explicit PartClock(RunLog& log) : log_(log) {}
+  explicit PartClock(Log& log) : log_(log) {}
   /// The part that began with the last call, or with the clock, is done.
   void done(const std::string& part);
 
 private:
-  RunLog& log_;
+  Log& log_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 /// Throws Error(registrationFailed) if there are too few keypoints.
 void requireKeypoints(std::size_t found);
 /// Logs how many keypoints were found again; throws Error(registrationFailed) if they are too few.
-void reportStage(std::size_t kept, std::size_t keypoints, RunLog&);
+void reportStage(std::size_t kept, std::size_t keypoints, Log&);
 
 /// Marks points that leave the moving image or its mask, that come back more than two voxels from themselves,
 /// or that move unlike their neighbours, in this order.

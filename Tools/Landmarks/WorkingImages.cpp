@@ -96,7 +96,7 @@ void shrinkTo(const std::vector<std::uint8_t>& inside, const Size<D>& size, Vec<
 
 template <int D>
 LoadedSide<D> loadSide(const std::string& option, const std::string& path, const std::string& maskOption,
-                       const std::string& maskPath, int threads, RunLog& log)
+                       const std::string& maskPath, int threads, Log& log)
 {
   LoadedSide<D> side;
   const int dimension = readHeaderAndTell(option, path, log).dimension;
@@ -234,7 +234,7 @@ WorkingImage<D>::WorkingImage(Context& context, const LoadedSide<D>& fixed, doub
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template LoadedSide<D> loadSide(const std::string&, const std::string&, const std::string&,                \
-                                  const std::string&, int, RunLog&);                                         \
+                                  const std::string&, int, Log&);                                            \
   template double spacingOf(const ImageGeometry<D>&);                                                        \
   template class LinearPlaces<D>;                                                                            \
   template ImageGeometry<D> workingGrid(const LoadedSide<D>&, double, int);                                  \

@@ -232,7 +232,7 @@ namespace {
 
 template <int D>
 HostNeed needOf(const Registry& registry, const RegisterOptions& options, const InputHeaders& headers,
-                const std::vector<StageText>& texts, RunLog& log)
+                const std::vector<StageText>& texts, Log& log)
 {
   std::vector<CheckedStage<D>> stages;
   for (const StageText& text : texts)
@@ -246,7 +246,7 @@ HostNeed needOf(const Registry& registry, const RegisterOptions& options, const 
 
 HostNeed hostNeed(const Registry& registry, const RegisterOptions& options)
 {
-  RunLog unused(LogLevel::off);
+  Log unused;
   const InputHeaders headers = readHeaders(options, unused);
   const std::vector<StageText> texts = readStages(options.parameterFiles, unused);
   return headers.dimension() == 2 ? needOf<2>(registry, options, headers, texts, unused)

@@ -19,7 +19,7 @@ std::string stemOf(const RegisterOptions& options)
 
 template <int D>
 std::string carryLabels(Context& cpu, const Registry& registry, const InverseRequest<D>& request,
-                        const TransformChain<D>& inverse, RunLog& log)
+                        const TransformChain<D>& inverse, Log& log)
 {
   const auto makeInterpolator = [&registry](bool) {
     const Parameters none(std::make_shared<ParameterMap>("--inverse-too"), "ResampleInterpolator0", D, 1);
@@ -55,7 +55,7 @@ std::vector<std::string> namesOfInverse(const RegisterOptions& options, const st
 
 template <int D>
 std::vector<std::string> writeInverseResults(const Registry& registry, const InverseRequest<D>& request,
-                                             RunLog& log)
+                                             Log& log)
 {
   return withContext("--inverse-too", [&] {
     const auto start = std::chrono::steady_clock::now();
@@ -89,7 +89,7 @@ std::vector<std::string> writeInverseResults(const Registry& registry, const Inv
   });
 }
 
-template std::vector<std::string> writeInverseResults(const Registry&, const InverseRequest<2>&, RunLog&);
-template std::vector<std::string> writeInverseResults(const Registry&, const InverseRequest<3>&, RunLog&);
+template std::vector<std::string> writeInverseResults(const Registry&, const InverseRequest<2>&, Log&);
+template std::vector<std::string> writeInverseResults(const Registry&, const InverseRequest<3>&, Log&);
 
 }

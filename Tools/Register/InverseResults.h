@@ -1,8 +1,8 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Register/RegisterOptions.h"
 
 #include <memory>
@@ -33,6 +33,6 @@ struct InverseRequest {
 /// if the transform is not linear, and carries --fLabels to the grid of the moving image. Returns the files.
 /// Throws Error, as inverseChain does.
 template <int D>
-std::vector<std::string> writeInverseResults(const Registry&, const InverseRequest<D>&, RunLog&);
+std::vector<std::string> writeInverseResults(const Registry&, const InverseRequest<D>&, Log&);
 
 }

@@ -346,7 +346,7 @@ int runWithSummary(const Registry& registry, const RegisterOptions& options, con
   std::optional<EndOnSignals> whileReading; // until watchSignals()
   if (options.endsAtOnce)
     whileReading.emplace([&options, &log](int) {
-      const Failure failure = failureOf(std::make_exception_ptr(Interrupted{}));
+      const Failure failure = failureOf(std::make_exception_ptr(Interrupted{}), caughtSignal());
       log.error(failure.message);
       recordFailure(options, failure);
     });
@@ -356,7 +356,7 @@ int runWithSummary(const Registry& registry, const RegisterOptions& options, con
     write();
     return code;
   } catch (...) {
-    summary.failure = failureOf(std::current_exception());
+    summary.failure = failureOf(std::current_exception(), caughtSignal());
     summary.failedInput = inputNamedIn(summary.failure.message, files);
     try {
       write();
@@ -422,7 +422,7 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
   try {
     checkBeforeReading(options);
   } catch (const Error&) {
-    replaceRecord(options, failureOf(std::current_exception()));
+    replaceRecord(options, failureOf(std::current_exception(), caughtSignal()));
     throw;
   }
   const InputFiles files = inputFilesOf(options);

@@ -20,7 +20,7 @@ RunPictures picturesOf(const RunResult<D>& run, const ImagePointer<D>& fixedLabe
 
 /// Images that were nearly alike must not become less so. Of others, such as MR and CT, a correlation tells
 /// little.
-void warnOfLessCorrelation(const RunQuality& quality, RunLog& log)
+void warnOfLessCorrelation(const RunQuality& quality, Log& log)
 {
   constexpr double nearlyAlike = 0.9, clearly = 0.002;
   if (!quality.correlation || !quality.correlationBefore)
@@ -53,7 +53,7 @@ void checkLabels(const RegisterOptions& options)
 }
 
 template <int D>
-void judgeResult(const RunResult<D>& run, RunSummary& summary, RunLog& log)
+void judgeResult(const RunResult<D>& run, RunSummary& summary, Log& log)
 {
   const Context host{Device{}, run.threads};
   const RegisterOptions& options = run.options;
@@ -86,7 +86,7 @@ void showStart(const RunResult<D>& run, RunSummary& summary)
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template void checkLabels<D>(const RegisterOptions&);                                                      \
-  template void judgeResult<D>(const RunResult<D>&, RunSummary&, RunLog&);                                   \
+  template void judgeResult<D>(const RunResult<D>&, RunSummary&, Log&);                                      \
   template void showStart<D>(const RunResult<D>&, RunSummary&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -26,7 +26,7 @@ void checkLabels(const RegisterOptions&);
 /// Sets the quality of a run, which it also tells to the log, and the pictures of its page if there will be
 /// one.
 template <int D>
-void judgeResult(const RunResult<D>&, RunSummary&, RunLog&);
+void judgeResult(const RunResult<D>&, RunSummary&, Log&);
 
 /// Sets the pictures of the page of a run that failed, which show both images at its start.
 template <int D>

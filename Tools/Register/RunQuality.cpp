@@ -1,11 +1,11 @@
 #include "Tools/Register/RunQuality.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Log.h"
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Tools/Common/HostInterpolator.h"
-#include "Tools/Common/RunLog.h"
 
 #include <algorithm>
 #include <array>

@@ -21,7 +21,7 @@
 namespace tessera {
 namespace {
 
-void checkUnread(const Registry& registry, const StageText& text, bool strict, RunLog& log)
+void checkUnread(const Registry& registry, const StageText& text, bool strict, Log& log)
 {
   std::vector<ChosenComponent> chosen = chosenComponents(registry, text.map);
   chosen.push_back({"", &StageSettings::description()});
@@ -44,7 +44,7 @@ void checkUnread(const Registry& registry, const StageText& text, bool strict, R
 /// `-f` or `-m`: one image for all metrics, or one for each. Of a registration with features: one for all
 /// pyramids of the side, or one for each.
 void checkImageCount(const Parameters& parameters, const std::string& option, std::size_t given,
-                     std::size_t wanted, const std::string& pyramids, RunLog& log)
+                     std::size_t wanted, const std::string& pyramids, Log& log)
 {
   if (given == 1 || given == wanted)
     return;
@@ -62,7 +62,7 @@ void checkImageCount(const Parameters& parameters, const std::string& option, st
 }
 
 /// `option` is -fMask or -mMask.
-void warnOfOneMask(const std::string& option, std::size_t masks, std::size_t images, RunLog& log)
+void warnOfOneMask(const std::string& option, std::size_t masks, std::size_t images, Log& log)
 {
   if (masks == 1 && images > 1)
     log.warning(option + ": one mask for " + std::to_string(images)
@@ -73,7 +73,7 @@ void warnOfOneMask(const std::string& option, std::size_t masks, std::size_t ima
 
 template <int D>
 void checkImageCounts(const StageComponents<D>& components, const Parameters& parameters,
-                      const RegisterOptions& options, RunLog& log)
+                      const RegisterOptions& options, Log& log)
 {
   const bool features = components.registration->takesFeatures();
   checkImageCount(parameters, "-f", options.fixed.size(), components.fixedImages,
@@ -90,7 +90,7 @@ void checkImageCounts(const StageComponents<D>& components, const Parameters& pa
 /// `inverseLabels`: the labels are carried to the grid of the moving image, in the same format.
 template <int D>
 void checkResultFormat(const Resampler<D>& resampler, const Parameters& parameters,
-                       const InputHeaders& headers, bool inverseLabels, RunLog& log)
+                       const InputHeaders& headers, bool inverseLabels, Log& log)
 {
   bool writes = resampler.writesFinalResult();
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
@@ -120,7 +120,7 @@ void checkResultFormat(const Resampler<D>& resampler, const Parameters& paramete
 template <int D>
 void checkShifts(const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids,
                  const std::vector<ImageHeader>& images, const std::string& role, const StageText& text,
-                 const Parameters& parameters, RunLog& log)
+                 const Parameters& parameters, Log& log)
 {
   const std::vector<std::string> names = componentNames(parameters, role);
   for (std::size_t i = 0; i < pyramids.size(); ++i) {
@@ -186,7 +186,7 @@ struct Link {
 
 }
 
-std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog& log)
+std::vector<StageText> readStages(const std::vector<std::string>& paths, Log& log)
 {
   std::vector<StageText> stages;
   for (const std::string& path : paths) {
@@ -204,7 +204,7 @@ std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&
 template <int D>
 CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& options, const StageText& text,
                            std::size_t number, const InputHeaders& headers, const InputFiles& inputs,
-                           RunLog& log)
+                           Log& log)
 {
   const Parameters parameters(text.map, "", D, levelCountOf(text.map),
                               [&](const std::string& line) { log.warning(line); });
@@ -243,7 +243,7 @@ CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& opti
 
 template <int D>
 void checkDiskRoom(std::span<const CheckedStage<D>> stages, const std::string& folder,
-                   const InputHeaders& headers, RunLog& log)
+                   const InputHeaders& headers, Log& log)
 {
   const double voxels = extentCount(headers.fixed.front().size);
   std::vector<ResultToWrite> results;
@@ -294,14 +294,14 @@ void checkItkFiles(std::span<const CheckedStage<D>> stages, const TransformChain
 }
 
 template void checkDiskRoom<2>(std::span<const CheckedStage<2>>, const std::string&, const InputHeaders&,
-                               RunLog&);
+                               Log&);
 template void checkDiskRoom<3>(std::span<const CheckedStage<3>>, const std::string&, const InputHeaders&,
-                               RunLog&);
+                               Log&);
 template void checkItkFiles<2>(std::span<const CheckedStage<2>>, const TransformChain<2>*);
 template void checkItkFiles<3>(std::span<const CheckedStage<3>>, const TransformChain<3>*);
 template CheckedStage<2> checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t,
-                                       const InputHeaders&, const InputFiles&, RunLog&);
+                                       const InputHeaders&, const InputFiles&, Log&);
 template CheckedStage<3> checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t,
-                                       const InputHeaders&, const InputFiles&, RunLog&);
+                                       const InputHeaders&, const InputFiles&, Log&);
 
 }

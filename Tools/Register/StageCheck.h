@@ -1,10 +1,10 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registration/Stage/PreparedStage.h"
 #include "Core/Registry/Registry.h"
 #include "Tools/Common/InputFiles.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/StageInputs.h"
 #include "Tools/Register/StageSettings.h"
@@ -23,7 +23,7 @@ struct StageText {
 };
 
 /// Reads every -p. Throws Error(usage) with file and line; a dimension that is not built is refused here.
-std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&);
+std::vector<StageText> readStages(const std::vector<std::string>& paths, Log&);
 
 /// The points of -fp and -mp that a stage uses.
 struct NeededPoints {
@@ -51,13 +51,13 @@ struct CheckedStage {
 /// yet: see StageDevice.h.
 template <int D>
 CheckedStage<D> checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t number,
-                           const InputHeaders&, const InputFiles&, RunLog&);
+                           const InputHeaders&, const InputFiles&, Log&);
 
 /// Throws Error(unwritableOutput) if the result images of the stages surely take more than what is free where
 /// `folder` is or will be; warns if they may.
 template <int D>
 void checkDiskRoom(std::span<const CheckedStage<D>> stages, const std::string& folder, const InputHeaders&,
-                   RunLog&);
+                   Log&);
 
 /// Throws Error(usage) if a stage is to write a transform to a file of ITK that cannot hold it. `initial` is
 /// the transform of -t0; null: none.

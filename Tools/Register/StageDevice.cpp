@@ -86,7 +86,7 @@ void fitStage(const Registry& registry, const RegisterOptions& options, CheckedS
 /// of its memory was given, logs what each level would need of one.
 template <int D>
 void logNeed(const Registry& registry, const RegisterOptions& options, const CheckedStage<D>& stage,
-             const StageInput<D>& input, RunLog& log)
+             const StageInput<D>& input, Log& log)
 {
   std::vector<LevelPlan> plans = stage.prepared.plans;
   std::string device = deviceName(stage.prepared.choice.device);
@@ -104,7 +104,7 @@ void logNeed(const Registry& registry, const RegisterOptions& options, const Che
              + (plans[level].fits() ? "." : ": it does not fit."));
 }
 
-void logHostNeed(const HostNeed& need, RunLog& log)
+void logHostNeed(const HostNeed& need, Log& log)
 {
   const double available = availableMemoryBytes();
   log.info("Memory of this machine: about " + memoryText(need.bytes()) + " at most (the program "
@@ -163,7 +163,7 @@ FasterDevice fasterDevice(const std::vector<StageWork>& ofAuto, const RegisterOp
 }
 
 void logTime(const std::vector<StageWork>& works, const RegisterOptions& options,
-             const Calibration& calibration, const PredictedRun& run, RunLog& log)
+             const Calibration& calibration, const PredictedRun& run, Log& log)
 {
   const Prediction all(calibration, works, options);
   const std::string threads = threadsText(options.threads);
@@ -186,7 +186,7 @@ namespace {
 
 /// Tells the log in one line which components a stage has and where it runs.
 template <int D>
-void logStage(const CheckedStage<D>& stage, RunLog& log)
+void logStage(const CheckedStage<D>& stage, Log& log)
 {
   const Parameters& parameters = stage.prepared.parameters;
   const auto named = [&](const char* role) {
@@ -220,7 +220,7 @@ ImagePointer<D> coarseImage(const ImageGeometry<D>& fine)
 
 /// Warns if the images lie so far apart that the run would end with an error as soon as it has begun.
 template <int D>
-void warnOfFarImages(const CheckedStage<D>& stage, const StageInput<D>& input, RunLog& log)
+void warnOfFarImages(const CheckedStage<D>& stage, const StageInput<D>& input, Log& log)
 {
   const auto centres = booleanParameter("AutomaticTransformInitialization", false, Arity::single, "");
   const Parameters& parameters = stage.prepared.parameters;
@@ -242,7 +242,7 @@ template <int D>
 PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions& options,
                                 std::vector<CheckedStage<D>>& stages, const InputHeaders& headers,
                                 std::size_t pointPairs,
-                                const std::shared_ptr<const TransformChain<D>>& initial, RunLog& log)
+                                const std::shared_ptr<const TransformChain<D>>& initial, Log& log)
 {
   const auto isOnAuto = [&](const CheckedStage<D>& stage) {
     return requestOf(options, stage.settings).text == "auto";
@@ -316,7 +316,7 @@ void planAsRead(const Registry& registry, const RegisterOptions& options, Checke
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template PredictedRun chooseStageDevices<D>(                                                               \
       const Registry&, const RegisterOptions&, std::vector<CheckedStage<D>>&, const InputHeaders&,           \
-      std::size_t, const std::shared_ptr<const TransformChain<D>>&, RunLog&);                                \
+      std::size_t, const std::shared_ptr<const TransformChain<D>>&, Log&);                                   \
   template void planAsRead<D>(const Registry&, const RegisterOptions&, CheckedStage<D>&,                     \
                               const StageInput<D>&);
 TESSERA_INSTANTIATE(2)

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Stage/StageMemory.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/StageCheck.h"
 #include "Tools/Register/StageTime.h"
@@ -19,7 +19,7 @@ namespace tessera {
 template <int D>
 PredictedRun chooseStageDevices(const Registry&, const RegisterOptions&, std::vector<CheckedStage<D>>&,
                                 const InputHeaders&, std::size_t pointPairs,
-                                const std::shared_ptr<const TransformChain<D>>& initial, RunLog&);
+                                const std::shared_ptr<const TransformChain<D>>& initial, Log&);
 
 /// Plans the levels of a stage anew if its masks, which are read now, or the initial transform, which earlier
 /// stages have found now, may need less than the headers let expect. "auto" may then take another device.

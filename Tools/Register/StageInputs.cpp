@@ -18,8 +18,7 @@
 namespace tessera {
 namespace {
 
-std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<std::string>& paths,
-                                   RunLog& log)
+std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<std::string>& paths, Log& log)
 {
   std::vector<ImageHeader> headers;
   for (const std::string& path : paths)
@@ -62,8 +61,7 @@ MaskPointer<D> withoutVoxels(const MaskPointer<D>& mask, const MaskPointer<D>& f
 }
 
 template <int D>
-void checkVoxels(const std::string& where, const LoadedImage<D>& loaded, bool refusesConstantImages,
-                 RunLog& log)
+void checkVoxels(const std::string& where, const LoadedImage<D>& loaded, bool refusesConstantImages, Log& log)
 {
   const std::vector<float>& voxels = loaded.image.voxels;
   if (loaded.nanVoxels > 0)
@@ -130,7 +128,7 @@ void placeSide(const ReadSide<D>& side, bool usesDirectionCosines, std::vector<I
 
 template <int D>
 ReadSide<D> loadSide(const std::string& option, const std::vector<std::string>& paths,
-                     const std::vector<std::string>& maskPaths, const RegisterOptions& options, RunLog& log)
+                     const std::vector<std::string>& maskPaths, const RegisterOptions& options, Log& log)
 {
   const int threads = options.threads;
   ReadSide<D> side;
@@ -161,7 +159,7 @@ void checkSide(const std::string& option, const std::vector<std::string>& maskPa
 
 }
 
-InputHeaders readHeaders(const RegisterOptions& options, RunLog& log)
+InputHeaders readHeaders(const RegisterOptions& options, Log& log)
 {
   InputHeaders headers{headersOf("-f", options.fixed, log),
                        headersOf("-m", options.moving, log),
@@ -257,7 +255,7 @@ ReadPoints<D> loadPoints(const RegisterOptions& options)
 
 template <int D>
 void warnOfPointsOutside(const RegisterOptions& options, const InputHeaders& headers,
-                         const ReadPoints<D>& points, bool usesDirectionCosines, RunLog& log)
+                         const ReadPoints<D>& points, bool usesDirectionCosines, Log& log)
 {
   const auto look = [&](const std::string& option, const std::string& path, const InputPoints<D>& read,
                         const ImageHeader& image) {
@@ -271,7 +269,7 @@ void warnOfPointsOutside(const RegisterOptions& options, const InputHeaders& hea
 }
 
 template <int D>
-ReadInputs<D> loadInputs(const RegisterOptions& options, ReadPoints<D> points, RunLog& log)
+ReadInputs<D> loadInputs(const RegisterOptions& options, ReadPoints<D> points, Log& log)
 {
   ReadInputs<D> inputs;
   inputs.fixed = loadSide<D>("-f", options.fixed, options.fixedMasks, options, log);
@@ -329,8 +327,8 @@ LoadedInputs<D> inputsOfStage(const ReadInputs<D>& read, bool usesDirectionCosin
   template void checkMasks<D>(const InputHeaders&, bool);                                                    \
   template ReadPoints<D> loadPoints<D>(const RegisterOptions&);                                              \
   template void warnOfPointsOutside<D>(const RegisterOptions&, const InputHeaders&, const ReadPoints<D>&,    \
-                                       bool, RunLog&);                                                       \
-  template ReadInputs<D> loadInputs<D>(const RegisterOptions&, ReadPoints<D>, RunLog&);                      \
+                                       bool, Log&);                                                          \
+  template ReadInputs<D> loadInputs<D>(const RegisterOptions&, ReadPoints<D>, Log&);                         \
   template void checkMaskedVoxels<D>(const RegisterOptions&, const ReadInputs<D>&, bool);                    \
   template LoadedInputs<D> inputsOfStage<D>(const ReadInputs<D>&, bool);
 TESSERA_INSTANTIATE(2)

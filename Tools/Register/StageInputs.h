@@ -1,9 +1,9 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Points/PointsFile.h"
 #include "Core/Registration/Registration.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Register/RegisterOptions.h"
 
 namespace tessera {
@@ -18,7 +18,7 @@ struct InputHeaders {
 
 /// Tells the notes of the headers. Throws Error naming the option and file: unreadable, or of another
 /// dimension than the first fixed image.
-InputHeaders readHeaders(const RegisterOptions&, RunLog&);
+InputHeaders readHeaders(const RegisterOptions&, Log&);
 
 /// Throws Error(unreadableInput) if the grid of a mask lies wholly outside its image, both as a stage takes
 /// them. The voxels are not read.
@@ -41,7 +41,7 @@ ReadPoints<D> loadPoints(const RegisterOptions&);
 /// Warns of points that lie outside of their image, as a stage takes both.
 template <int D>
 void warnOfPointsOutside(const RegisterOptions&, const InputHeaders&, const ReadPoints<D>&,
-                         bool usesDirectionCosines, RunLog&);
+                         bool usesDirectionCosines, Log&);
 
 /// The images of one side at full resolution, with the geometries of their files.
 template <int D>
@@ -61,7 +61,7 @@ struct ReadInputs {
 
 /// Reads all images and masks.
 template <int D>
-ReadInputs<D> loadInputs(const RegisterOptions&, ReadPoints<D>, RunLog&);
+ReadInputs<D> loadInputs(const RegisterOptions&, ReadPoints<D>, Log&);
 
 /// Throws Error(unreadableInput) if no voxel of an image lies in its mask, both as a stage takes them.
 template <int D>

@@ -18,7 +18,7 @@ std::string orUnspecified(const std::vector<std::string>& paths, const std::stri
 
 }
 
-void logOptions(const RegisterOptions& options, const std::string& folder, RunLog& log)
+void logOptions(const RegisterOptions& options, const std::string& folder, Log& log)
 {
   log.info("Command line options from ElastixBase:");
   log.info("-f        " + orUnspecified(options.fixed, ""));
@@ -36,7 +36,7 @@ void logOptions(const RegisterOptions& options, const std::string& folder, RunLo
                                                : options.initialTransform));
 }
 
-void logParameterText(const StageText& text, RunLog& log)
+void logParameterText(const StageText& text, Log& log)
 {
   log.detail("");
   log.detail("=============== start of ParameterFile: " + text.path + " ===============");
@@ -47,7 +47,7 @@ void logParameterText(const StageText& text, RunLog& log)
   log.detail("");
 }
 
-void logTransformFile(const std::string& path, RunLog& log)
+void logTransformFile(const std::string& path, Log& log)
 {
   constexpr std::size_t longest = 2000;
   log.detail("");
@@ -60,7 +60,7 @@ void logTransformFile(const std::string& path, RunLog& log)
   log.detail("");
 }
 
-void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t stage, RunLog& log)
+void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t stage, Log& log)
 {
   log.info("");
   log.info("Final metric value  = " + decimals(summary.finalMetric, 6));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Tools/Common/RunLog.h"
+#include "Core/Compute/Log.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/RunSummary.h"
 #include "Tools/Register/StageCheck.h"
@@ -8,14 +8,14 @@
 // The lines that elastix writes to its log at the begin and the end of a stage.
 namespace tessera {
 
-void logOptions(const RegisterOptions&, const std::string& folder, RunLog&);
+void logOptions(const RegisterOptions&, const std::string& folder, Log&);
 
-void logParameterText(const StageText&, RunLog&);
+void logParameterText(const StageText&, Log&);
 
 /// The transform file that was just written, less lists of many numbers.
-void logTransformFile(const std::string& path, RunLog&);
+void logTransformFile(const std::string& path, Log&);
 
 /// `stage` counts from 0.
-void logStageEnd(const StageText&, const StageSummary&, std::size_t stage, RunLog&);
+void logStageEnd(const StageText&, const StageSummary&, std::size_t stage, Log&);
 
 }

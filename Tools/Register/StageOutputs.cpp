@@ -30,7 +30,7 @@ std::string iterationSuffix(std::size_t level, std::size_t iteration)
 }
 
 template <int D>
-StageOutputs<D>::StageOutputs(const Registry& registry, StageOutputContext<D> stage, RunLog& log)
+StageOutputs<D>::StageOutputs(const Registry& registry, StageOutputContext<D> stage, Log& log)
     : registry_(registry), stage_(std::move(stage)), log_(log)
 {
   interpolatorName_ = componentNames(stage_.parameters, "ResampleInterpolator").front();

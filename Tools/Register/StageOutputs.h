@@ -1,9 +1,9 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Reporter.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Register/StageSettings.h"
 
 #include <set>
@@ -38,7 +38,7 @@ struct StageOutputContext {
 template <int D>
 class StageOutputs {
 public:
-  StageOutputs(const Registry&, StageOutputContext<D>, RunLog&);
+  StageOutputs(const Registry&, StageOutputContext<D>, Log&);
 
   void writePyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
                           const std::vector<ImagePointer<D>>& moving);
@@ -77,7 +77,7 @@ private:
   std::string interpolatorName_, digest_;
   std::vector<std::string> files_;
   std::set<std::string> reported_; // warnings, each once
-  RunLog& log_;
+  Log& log_;
 };
 
 }

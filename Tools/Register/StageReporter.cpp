@@ -28,7 +28,7 @@ std::string valuesText(const FileEntry& entry)
 
 template <int D>
 StageReporter<D>::StageReporter(StageOutputs<D>& outputs, const std::string& title,
-                                const std::string& optimizer, std::size_t levels, RunLog& log)
+                                const std::string& optimizer, std::size_t levels, Log& log)
     : outputs_(outputs), title_(title), optimizer_(optimizer), levels_(levels), log_(log)
 {
 }

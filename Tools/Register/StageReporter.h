@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Reporter.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Register/StageOutputs.h"
 
 #include <optional>
@@ -16,7 +16,7 @@ class StageReporter final : public Reporter<D> {
 public:
   /// `title` is for the progress line: "stage 1 of 2".
   StageReporter(StageOutputs<D>& outputs, const std::string& title, const std::string& optimizer,
-                std::size_t levels, RunLog&);
+                std::size_t levels, Log&);
 
   void info(const std::string& line) override { log_.info(line); }
   void note(const std::string& line) override { log_.note(line); }
@@ -38,7 +38,7 @@ private:
   StageOutputs<D>& outputs_;
   std::string title_, optimizer_;
   std::size_t levels_;
-  RunLog& log_;
+  Log& log_;
   std::vector<std::string> header_;
   std::string iterationTable_;
   std::vector<std::vector<double>> metricOfLevels_;

@@ -1,8 +1,8 @@
 #include "Tools/Register/VolumeChange.h"
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Fields/FieldOfLattice.h"
 #include "Core/Registration/Fields/TransformFields.h"
-#include "Tools/Common/RunLog.h"
 
 #include <algorithm>
 #include <cmath>

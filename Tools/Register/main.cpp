@@ -5,6 +5,7 @@
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/RunRecord.h"
+#include "Tools/Common/Signals.h"
 #include "Tools/Register/ComponentPages.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/RegisterRun.h"
@@ -32,7 +33,7 @@ auto orRecorded(const std::string& commandLine, const std::vector<std::string>& 
     RegisterOptions options;
     options.commandLine = commandLine;
     options.outputFolder = outputFolderIn(tokens);
-    replaceRecord(options, failureOf(std::current_exception()));
+    replaceRecord(options, failureOf(std::current_exception(), caughtSignal()));
     throw;
   }
 }

@@ -67,7 +67,7 @@ void checkMethods(const PreparedTransform<D>& run)
 template <int D>
 PreparedTransform<D> prepareTransform(const Registry& registry, const TransformOptions& options,
                                       const std::string& folder, std::vector<ImageTask> images,
-                                      const InputFiles& inputs, TransformRecord& record, RunLog& log)
+                                      const InputFiles& inputs, TransformRecord& record, Log& log)
 {
   const auto warn = [&log](const std::string& line) { log.warning(line); };
   Context cpu{Device{}, options.threads};
@@ -135,7 +135,7 @@ PreparedTransform<D> prepareTransform(const Registry& registry, const TransformO
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template PreparedTransform<D> prepareTransform<D>(const Registry&, const TransformOptions&,                \
                                                     const std::string&, std::vector<ImageTask>,              \
-                                                    const InputFiles&, TransformRecord&, RunLog&)
+                                                    const InputFiles&, TransformRecord&, Log&)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);
 

@@ -20,7 +20,7 @@ template <int D>
 struct PreparedTransform {
   const TransformOptions& options;
   std::string folder;
-  RunLog& log;
+  Log& log;
   TransformRecord& record;
   TransformFileContent<D> file; // its chain maps the output grid: with --inverse it is the inverse
   std::shared_ptr<const TransformChain<D>> chainOfFile;
@@ -45,6 +45,6 @@ struct PreparedTransform {
 template <int D>
 PreparedTransform<D> prepareTransform(const Registry&, const TransformOptions&, const std::string& folder,
                                       std::vector<ImageTask> images, const InputFiles&, TransformRecord&,
-                                      RunLog&);
+                                      Log&);
 
 }

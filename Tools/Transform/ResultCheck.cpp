@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 template <int D>
-void checkFormat(const ResultsAsked<D>& asked, RunLog& log)
+void checkFormat(const ResultsAsked<D>& asked, Log& log)
 {
   const ResultImageSettings& result = asked.resampler.resultImage();
   const TransformOptions& options = asked.options;
@@ -37,7 +37,7 @@ void checkFormat(const ResultsAsked<D>& asked, RunLog& log)
 }
 
 template <int D>
-void checkRoom(const ResultsAsked<D>& asked, RunLog& log)
+void checkRoom(const ResultsAsked<D>& asked, Log& log)
 {
   const ResultImageSettings& result = asked.resampler.resultImage();
   const TransformOptions& options = asked.options;
@@ -64,13 +64,13 @@ void checkRoom(const ResultsAsked<D>& asked, RunLog& log)
 }
 
 template <int D>
-void checkResults(const ResultsAsked<D>& asked, RunLog& log)
+void checkResults(const ResultsAsked<D>& asked, Log& log)
 {
   checkFormat(asked, log);
   checkRoom(asked, log);
 }
 
-template void checkResults(const ResultsAsked<2>&, RunLog&);
-template void checkResults(const ResultsAsked<3>&, RunLog&);
+template void checkResults(const ResultsAsked<2>&, Log&);
+template void checkResults(const ResultsAsked<3>&, Log&);
 
 }

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Resampler.h"
 #include "Tools/Batch/ImageTask.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Transform/TransformOptions.h"
 
 #include <string>
@@ -25,6 +25,6 @@ struct ResultsAsked {
 /// for the one and Error(unwritableOutput) for the other; warns of what a format does not keep, and if the
 /// disk may be too small.
 template <int D>
-void checkResults(const ResultsAsked<D>&, RunLog&);
+void checkResults(const ResultsAsked<D>&, Log&);
 
 }

@@ -3,12 +3,12 @@
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/DeformationFieldTransform.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Log.h"
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Registration/Chain/AddedTransforms.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Transform/Determinants.h"
 
 #include <nlohmann/json.hpp>

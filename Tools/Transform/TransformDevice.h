@@ -1,12 +1,12 @@
 #pragma once
 
 #include "Core/Compute/Device.h"
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
 #include "Tools/Batch/ImageBatch.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Transform/TransformOptions.h"
 
 #include <optional>

@@ -24,7 +24,7 @@ namespace tessera {
 namespace {
 
 template <int D>
-std::optional<ImageGeometry<D>> gridOf(const std::string& option, const std::string& path, RunLog& log)
+std::optional<ImageGeometry<D>> gridOf(const std::string& option, const std::string& path, Log& log)
 {
   if (path.empty())
     return std::nullopt;
@@ -113,7 +113,7 @@ VoxelBox<D> boxOfMask(const ImageGeometry<D>& grid, const std::string& path, con
 
 /// The voxels of the grid about the mask or in the box of --crop.
 template <int D>
-ImageGeometry<D> cropped(const ImageGeometry<D>& grid, const TransformOptions& options, RunLog& log)
+ImageGeometry<D> cropped(const ImageGeometry<D>& grid, const TransformOptions& options, Log& log)
 {
   if (!options.cropMask.empty())
     readHeaderAndTell("--crop", options.cropMask, log);
@@ -166,7 +166,7 @@ TransformFileContent<3> readFieldOfFsl(const Registry& registry, const std::stri
 template <int D>
 TransformFileContent<D> readOne(const Registry& registry, const TransformOptions& options,
                                 const std::string& path, const ImageGeometry<D>* grid,
-                                const std::optional<ImageGeometry<D>>& moving, RunLog& log)
+                                const std::optional<ImageGeometry<D>>& moving, Log& log)
 {
   const auto warn = [&log](const std::string& line) { log.warning(line); };
   const bool isField = transformFileKind(path) == TransformFileKind::field,
@@ -224,7 +224,7 @@ std::size_t dimensionOfTransforms(const TransformOptions& options)
 
 template <int D>
 TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const TransformOptions& options,
-                                  RunLog& log)
+                                  Log& log)
 {
   const std::vector<std::string>& paths = options.transformFiles;
   TransformInputs<D> inputs{{}, gridOf<D>("--moving", options.moving, log)};
@@ -267,7 +267,7 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template TransformInputs<D> readTransforms(Context&, const Registry&, const TransformOptions&, RunLog&);
+  template TransformInputs<D> readTransforms(Context&, const Registry&, const TransformOptions&, Log&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Registry/Registry.h"
-#include "Tools/Common/RunLog.h"
 #include "Tools/Transform/TransformOptions.h"
 
 #include <optional>
@@ -24,6 +24,6 @@ struct TransformInputs {
 
 /// Reads the transforms. Throws Error as readTransformFile, and Error(usage) if files do not go together.
 template <int D>
-TransformInputs<D> readTransforms(Context& cpu, const Registry&, const TransformOptions&, RunLog&);
+TransformInputs<D> readTransforms(Context& cpu, const Registry&, const TransformOptions&, Log&);
 
 }

@@ -4,6 +4,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Tools/Common/RunRecord.h"
+#include "Tools/Common/Signals.h"
 
 #include <nlohmann/json.hpp>
 
@@ -142,14 +143,14 @@ void TransformRecord::write(const Failure& failure, const std::vector<std::strin
   writeTextFile(folder_ + name, text(failure, warnings));
 }
 
-int TransformRecord::recorded(RunLog& log, const std::function<int()>& run)
+int TransformRecord::recorded(Log& log, const std::function<int()>& run)
 {
   int code = 0;
   try {
     code = run();
   } catch (...) {
     try {
-      write(failureOf(std::current_exception()), log.warnings());
+      write(failureOf(std::current_exception(), caughtSignal()), log.warnings());
     } catch (const Error&) { // the run's own error is reported, not this one
     }
     throw;

@@ -39,7 +39,7 @@ public:
 
   /// Calls run() and writes the record, whole or not at all, whether it returns a code or throws. Throws
   /// Error(unwritableOutput).
-  int recorded(RunLog&, const std::function<int()>& run);
+  int recorded(Log&, const std::function<int()>& run);
 
   /// Writes the record of the run that goes on, if there is one, from the thread that ends the program.
   static void writeInterrupted(int signal);

@@ -11,6 +11,7 @@
 #include "Tools/Batch/ImageBatch.h"
 #include "Tools/Common/InverseRun.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/Signals.h"
 #include "Tools/Common/TransformOutput.h"
 #include "Tools/Transform/Determinants.h"
 #include "Tools/Transform/NamedImages.h"
@@ -258,7 +259,8 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
   try {
     images = namedImages(options);
   } catch (const Error&) {
-    TransformRecord::replace(folder, options.commandLine, failureOf(std::current_exception()));
+    TransformRecord::replace(folder, options.commandLine,
+                             failureOf(std::current_exception(), caughtSignal()));
     throw;
   }
   const InputFiles inputs = inputFilesOf(options, images);
@@ -281,5 +283,4 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
     return code;
   });
 }
-
 }

@@ -45,7 +45,7 @@ std::size_t countFractional(const std::vector<Vec<D>>& indices)
 
 /// The counts of roots, and the numbers of the first points without one.
 template <int D>
-void logRootsOfPoints(const TransformChain<D>& inverse, const std::vector<Vec<D>>& outputMm, RunLog& log)
+void logRootsOfPoints(const TransformChain<D>& inverse, const std::vector<Vec<D>>& outputMm, Log& log)
 {
   logRoots<D>(inverse, outputMm.size(), "points", log);
   constexpr std::size_t most = 20;
@@ -73,7 +73,7 @@ std::string nameOfOutputPoints(const std::string& path)
 
 template <int D>
 void transformPoints(Context& context, const PointsTransform<D>& by, const std::string& path,
-                     const std::string& folder, RunLog& log)
+                     const std::string& folder, Log& log)
 {
   log.info("Transforming points ...\n  The transform is evaluated on some points, specified in the input "
            "point file.");
@@ -113,8 +113,8 @@ void transformPoints(Context& context, const PointsTransform<D>& by, const std::
 }
 
 template void transformPoints(Context&, const PointsTransform<2>&, const std::string&, const std::string&,
-                              RunLog&);
+                              Log&);
 template void transformPoints(Context&, const PointsTransform<3>&, const std::string&, const std::string&,
-                              RunLog&);
+                              Log&);
 
 }

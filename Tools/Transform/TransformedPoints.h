@@ -1,8 +1,8 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
-#include "Tools/Common/RunLog.h"
 
 #include <memory>
 #include <string>
@@ -27,6 +27,6 @@ struct PointsTransform {
 /// Throws Error.
 template <int D>
 void transformPoints(Context&, const PointsTransform<D>&, const std::string& path, const std::string& folder,
-                     RunLog&);
+                     Log&);
 
 }

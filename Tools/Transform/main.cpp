@@ -20,7 +20,8 @@ auto orRecorded(const std::string& commandLine, const std::vector<std::string>& 
   try {
     return read();
   } catch (const Error&) {
-    TransformRecord::replace(outputFolderIn(tokens), commandLine, failureOf(std::current_exception()));
+    TransformRecord::replace(outputFolderIn(tokens), commandLine,
+                             failureOf(std::current_exception(), caughtSignal()));
     throw;
   }
 }

@@ -52,7 +52,7 @@ TEST(BatchSources, AnImageWithoutMemoryLeavesNothingOfItself)
   Context context{{}, 1};
   const TransformChain<2> chain;
   const DefaultResampler<2> resampler(testing::parametersOf("(DefaultPixelValue 0)", 2));
-  RunLog log(LogLevel::off);
+  Log log;
   const ImageBatch<2> batch{context,
                             chain,
                             resampler,

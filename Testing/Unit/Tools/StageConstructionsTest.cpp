@@ -89,7 +89,7 @@ protected:
     options.parameterFiles.assign(stages, parameterFile_);
     options.device = device;
     options.checkOnly = checkOnly;
-    RunLog log(LogLevel::off);
+    Log log;
     EXPECT_EQ(runRegistration(counting.registry(), options, "tessera", log), 0);
     return counting.made();
   }

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+enum class LogLevel { off, error, warning, info };
+
+/// What a run tells its user, line by line. This one keeps the warnings and drops all else; programs have one
+/// that writes to a file and a terminal. Several threads may log.
+class Log {
+public:
+  Log() = default;
+  virtual ~Log() = default;
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  void info(const std::string& line) { write(LogLevel::info, line, false); }
+  void detail(const std::string& line) { write(LogLevel::info, line, true); } // for those who ask for more
+  void note(const std::string& line);    // NOTE: line, as information; the same line once a run
+  void warning(const std::string& line); // WARNING: line; the same line once a run
+  void error(const std::string& line) { write(LogLevel::error, "ERROR: " + line, false); }
+  /// Shows a line that the next one replaces.
+  virtual void progress(const std::string&) {}
+
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+protected:
+  virtual void write(LogLevel, const std::string&, bool /*isDetail*/) {}
+  std::mutex mutex_; // held while a line is written
+
+private:
+  void tellOnce(LogLevel, const std::string& kind, const std::string& line, std::vector<std::string>& told);
+
+  std::vector<std::string> notes_, warnings_;
+};
+
+/// The time in the form of elastix's log: "Sat Nov 21 10:27:06 2026".
+std::string currentTime();
+
+double secondsSince(std::chrono::steady_clock::time_point start);
+
+/// `value` with a fixed number of decimals.
+std::string decimals(double value, int count);
+
+/// "1 thread", "2 threads"
+std::string threadsText(int threads);
+
+}
