@@ -1,7 +1,6 @@
 #include "Tools/Cohort/RowWorker.h"
 
 #include "Components/RegisterComponents.h"
-#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageProcess.h"
@@ -206,7 +205,7 @@ private:
   {
     Json reply;
     if (request.contains("gpus"))
-      reply = {{"count", builtWithCuda ? listCudaDevices().found.size() : 0}};
+      reply = {{"count", findCudaDevices().found.size()}};
     else if (request.contains("plan"))
       reply = {{"bytes", plannedBytes(request["plan"])}};
     else
