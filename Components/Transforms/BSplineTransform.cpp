@@ -273,7 +273,7 @@ std::vector<FileEntry> BSplineTransform<D>::fileEntries() const
 }
 
 template <int D>
-std::vector<double> BSplineTransform<D>::restore(const Parameters& transformFile)
+std::vector<double> BSplineTransform<D>::restore(const Context&, const Parameters& transformFile)
 {
   const BSplineGrid<D> grid = readGrid<D>(transformFile);
   std::string sizes = "a grid of";

@@ -60,7 +60,7 @@ public:
   std::string fieldInterpolator() const override { return fieldInterpolator_; }
 
   std::vector<FileEntry> fileEntries() const override;
-  std::vector<double> restore(const Parameters& transformFile) override;
+  std::vector<double> restore(const Context&, const Parameters& transformFile) override;
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
   const BSplineGrid<D>& grid() const { return grid_; }

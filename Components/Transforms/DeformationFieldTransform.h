@@ -46,7 +46,7 @@ public:
   void setDisplacements(std::shared_ptr<const VectorImage<D>>) override;
   /// Throws Error(unwritableOutput) after setDisplacements: the field has no file of its own.
   std::vector<FileEntry> fileEntries() const override;
-  std::vector<double> restore(const Parameters& transformFile) override;
+  std::vector<double> restore(const Context&, const Parameters& transformFile) override;
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
 private:

@@ -124,7 +124,7 @@ WeightedCombinationTransform<D>::WeightedCombinationTransform(const Parameters& 
                         + std::to_string(maxFiles) + " together, each as often as it is named.");
       const std::string path = pathBesideTransformFile(parameters, subTransforms.name, file);
       digests_.push_back(transformDigest(path));
-      transforms_.push_back(readTransformChain<D>(path, registry, warn));
+      transforms_.push_back(readTransformChain<D>({}, path, registry, warn));
     };
     if (nested == 1)
       withContext(parameters.where(subTransforms.name), read);
@@ -380,7 +380,7 @@ std::vector<FileEntry> WeightedCombinationTransform<D>::fileEntries() const
 }
 
 template <int D>
-std::vector<double> WeightedCombinationTransform<D>::restore(const Parameters& transformFile)
+std::vector<double> WeightedCombinationTransform<D>::restore(const Context&, const Parameters& transformFile)
 {
   return readTransformParameters(transformFile, parameterCount(),
                                  std::to_string(parameterCount()) + " transforms in SubTransforms");

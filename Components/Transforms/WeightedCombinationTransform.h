@@ -60,7 +60,7 @@ public:
   bool hasOtherKernels() const override { return false; }
 
   std::vector<FileEntry> fileEntries() const override;
-  std::vector<double> restore(const Parameters& transformFile) override;
+  std::vector<double> restore(const Context&, const Parameters& transformFile) override;
 
 private:
   class Combined;

@@ -106,8 +106,8 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::unique_ptr<TransformCh
       stage.parameters.get(stageparameters::newSamplesEveryIteration(), level);
   costLevel.meanInPlaneSpacingMm = meanInPlaneSpacingMm(stage.input);
   costLevel.log = [&reporter = stage.reporter](const std::string& line) { reporter.info(line); };
-  costLevel.isStopAsked = [&convergence, stop = stage.input.stop] {
-    return convergence.isReached() || (stop && *stop);
+  costLevel.isStopAsked = [&convergence, stop = stage.context.stop] {
+    return convergence.isReached() || stop.isAsked();
   };
   return Cost<D>(stage.context, std::move(costLevel));
 }

@@ -10,9 +10,8 @@
 namespace tessera {
 
 /// The number of threads: that of -threads, else of SLURM_CPUS_PER_TASK, else of OMP_NUM_THREADS, else of the
-/// processors that this process may use. Work without a Context uses it, too (WorkerPool.h). `source`
-/// receives the name of the one that decides. Throws Error(usage) if its value is not a positive whole
-/// number.
+/// processors that this process may use. `source` receives the name of the one that decides. Throws
+/// Error(usage) if its value is not a positive whole number.
 int threadCount(const Arguments&, std::string& source);
 /// "1 thread", "2 threads"
 std::string threadsText(int threads);

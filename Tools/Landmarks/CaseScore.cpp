@@ -176,15 +176,16 @@ Mapping<D> mappingOf(const ScoreCase& c, const Landmarks<D>& fixed,
   if (c.has("mapped"))
     return {mappedFromFile<D>(c, fixed.names, movingGrid), {}, {}};
   const auto warn = [&log](const std::string& line) { log.warning(line); };
+  const Context host{Device{}, threads};
   const std::string path = c.get("tp");
   return withContext("-tp", [&]() -> Mapping<D> {
     std::optional<ImageGeometry<D>> grid = fixedGrid;
     std::shared_ptr<const TransformChain<D>> chain;
     if (isItkTransformFile(path))
-      chain = readTransformChain<D>(path, registry, warn);
+      chain = readTransformChain<D>(host, path, registry, warn);
     else {
       const TransformFileContent<D> file =
-          readTransformFile<D>(path, registry, warn, grid ? &*grid : nullptr);
+          readTransformFile<D>(host, path, registry, warn, grid ? &*grid : nullptr);
       chain = file.chain;
       grid = file.output;
     }
@@ -202,7 +203,7 @@ Mapping<D> mappingOf(const ScoreCase& c, const Landmarks<D>& fixed,
           withContext("-fMask", [&] { return readMask<D>(c.get("fMask"), threads); }));
     }
     const auto onGrid = std::make_shared<const Image<D>>(Image<D>{*grid, {}});
-    mapping.volumes = volumeChange<D>(Context{Device{}, threads}, registry, *chain, onGrid, mask);
+    mapping.volumes = volumeChange<D>(host, registry, *chain, onGrid, mask);
     return mapping;
   });
 }

@@ -196,7 +196,7 @@ int trackIn(const FindOptions& options, RunLog& log)
   requireOneGrid<D>(options.moving);
   if (!options.initial.empty())
     scene.initial = withContext("-t0", [&] {
-      return readTransformChain<D>(options.initial, registry,
+      return readTransformChain<D>({Device{}, options.threads}, options.initial, registry,
                                    [&log](const std::string& line) { log.warning(line); });
     });
   scene.spacingMm = spacingFor(options, scene.fixed);

@@ -59,7 +59,7 @@ std::vector<std::string> writeInverseResults(const Registry& registry, const Inv
 {
   return withContext("--inverse-too", [&] {
     const auto start = std::chrono::steady_clock::now();
-    Context cpu{Device{}, request.threads};
+    Context cpu = request.host;
     log.info("");
     log.info("Writing the inverse ...");
     auto inverse = inverseOnGrid<D>(cpu, request.chain, registry, request.moving, toleranceInFilesMm);

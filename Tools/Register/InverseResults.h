@@ -26,7 +26,7 @@ struct InverseRequest {
   std::shared_ptr<const ParameterMap> stage; // the parameters of the last stage
   const Resampler<D>& resampler;             // of that stage
   bool useDirectionCosines = true;
-  int threads = 1;
+  Context host;
 };
 
 /// Writes InverseTransformParameters.N.txt beside the transform of the last stage N, with a field beside it

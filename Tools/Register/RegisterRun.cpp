@@ -42,20 +42,18 @@ struct Run {
 };
 
 template <int D>
-Context contextOf(Run<D>& run, const CheckedStage<D>& stage)
+Context hostOf(const Run<D>& run, const StageSettings& settings)
 {
-  const DeviceChoice& choice = stage.prepared.choice;
-  run.summary.deviceReason = choice.reason;
-  const bool textDecides = run.options.threadSource != "-threads" && stage.settings.threads() > 0;
-  return makeContext(choice.device,
-                     textDecides ? static_cast<int>(stage.settings.threads()) : run.options.threads);
+  const bool textDecides = run.options.threadSource != "-threads" && settings.threads() > 0;
+  return {Device{}, textDecides ? static_cast<int>(settings.threads()) : run.options.threads, nullptr,
+          stopAsked()};
 }
 
 template <int D>
 StageInput<D> stageInput(const Run<D>& run, std::size_t stage, const LoadedInputs<D>& inputs)
 {
-  return {stage,       inputs.fixed,  inputs.moving,    inputs.fixedMasks, inputs.movingMasks,
-          run.initial, inputs.points, inputs.hasPoints, &stopAsked()};
+  return {stage,       inputs.fixed,  inputs.moving,   inputs.fixedMasks, inputs.movingMasks,
+          run.initial, inputs.points, inputs.hasPoints};
 }
 
 StageSummary describe(const Registry& registry, const StageText& text, const Parameters& parameters)
@@ -125,8 +123,9 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   run.usesDirectionCosines = settings.useDirectionCosines();
   const LoadedInputs<D> inputs = inputsOfStage<D>(run.asRead, run.usesDirectionCosines);
   const StageInput<D> input = stageInput<D>(run, number, inputs);
-  planAsRead<D>(run.registry, run.options, stage, input);
-  Context context = contextOf(run, stage);
+  Context context = hostOf(run, settings);
+  const DeviceReservation reservation = planAsRead<D>(run.registry, run.options, stage, input, context);
+  run.summary.deviceReason = stage.prepared.choice.reason;
   run.summary.device = deviceName(context.device);
   run.summary.threads = context.threads;
   log.info("Device: " + run.summary.deviceReason + ", " + threadsText(context.threads) + ".");
@@ -159,7 +158,7 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   summary.volumeChange = volumeChangeOf<D>(run, context, *result.chain, inputs, parameters);
   if (number + 1 == run.options.parameterFiles.size())
     judgeResult<D>({run.registry, run.options, inputs, run.usesDirectionCosines, fixedInFile.direction,
-                    run.asGiven.get(), result.chain.get(), context.threads},
+                    run.asGiven.get(), result.chain.get(), context.onCpu()},
                    run.summary, log);
   summary.writingSeconds = secondsSince(writing);
   if (settings.writeFinalTransform())
@@ -171,7 +170,7 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
     tryToWriteInverse<D>(run,
                          {run.options, run.folder, result.chain, inputs.moving.front()->geometry,
                           run.asRead.moving.images.front()->geometry, text.map, *stage.resampler,
-                          run.usesDirectionCosines, context.threads},
+                          run.usesDirectionCosines, context.onCpu()},
                          summary.files);
   summary.curves = reporter.metricOfLevels();
   summary.seconds = secondsSince(start);
@@ -181,8 +180,7 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   run.initialPath = outputs.transformPath();
   run.initialDigest = outputs.digest();
   run.summary.stages.push_back(std::move(summary));
-  if (stopAsked()) // while the results were written
-    throw Interrupted{};
+  context.stop.endIfAsked(); // while the results were written
 }
 
 template <int D>
@@ -195,7 +193,9 @@ std::shared_ptr<const TransformChain<D>> readInitial(const Registry& registry, c
     log.warning("-t0: " + options.initialTransform
                 + ": transformix 5.0.1 cannot read the results that start from it.");
   const auto warn = [&log](const std::string& line) { log.warning(line); };
-  return withContext("-t0", [&] { return readTransformChain<D>(options.initialTransform, registry, warn); });
+  return withContext("-t0", [&] {
+    return readTransformChain<D>({Device{}, options.threads}, options.initialTransform, registry, warn);
+  });
 }
 
 std::string digestOfInitial(const RegisterOptions& options)
@@ -224,7 +224,7 @@ void tryToShowStart(Run<D>& run)
     const LoadedInputs<D> inputs = inputsOfStage<D>(run.asRead, run.usesDirectionCosines);
     showStart<D>({run.registry, run.options, inputs, run.usesDirectionCosines,
                   run.asRead.fixed.images.front()->geometry.direction, run.asGiven.get(), nullptr,
-                  run.options.threads},
+                  Context{Device{}, run.options.threads, nullptr, stopAsked()}},
                  run.summary);
   } catch (const Error&) { // the run's own error is reported, not this one
   }
@@ -313,7 +313,7 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
 
   // Large inputs take longer than their registration. A signal does not wait for them.
   while (summary.digests.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
-    endIfStopIsAsked();
+    Stop(stopAsked()).endIfAsked();
   log.info("Total time elapsed: " + decimals(secondsSince(summary.clock), 1) + "s.");
   log.info("");
   log.finish();
@@ -397,7 +397,6 @@ void checkBeforeReading(const RegisterOptions& options)
 {
   checkNames(options);
   checkPointOptions(options);
-  limitDeviceMemory(options.maxDeviceMemory);
 }
 
 }

@@ -13,7 +13,7 @@ RunPictures picturesOf(const RunResult<D>& run, const ImagePointer<D>& fixedLabe
 {
   const LoadedInputs<D>& inputs = run.inputs;
   const MaskPointer<D> mask = inputs.fixedMasks.empty() ? nullptr : inputs.fixedMasks.front();
-  return runPictures<D>({Device{}, run.threads}, run.registry,
+  return runPictures<D>(run.host, run.registry,
                         {inputs.fixed.front(), inputs.moving.front(), mask, run.headerDirection, run.given,
                          run.chain, fixedLabels, movingLabels});
 }
@@ -55,15 +55,14 @@ void checkLabels(const RegisterOptions& options)
 template <int D>
 void judgeResult(const RunResult<D>& run, RunSummary& summary, RunLog& log)
 {
-  const Context host{Device{}, run.threads};
   const RegisterOptions& options = run.options;
-  RunQuality quality = runQuality<D>(host, run.registry, run.inputs, run.given, *run.chain);
+  RunQuality quality = runQuality<D>(run.host, run.registry, run.inputs, run.given, *run.chain);
   LabelPair<D> labels;
   if (comparesLabels(options)) {
-    labels = labelsOf<D>(options, run.threads);
+    labels = labelsOf<D>(options, run.host.threads);
     for (const std::shared_ptr<Image<D>>& map : {labels.first, labels.second})
       map->geometry = geometryInUse<D>(map->geometry, run.usesDirectionCosines);
-    quality.labels = labelQuality<D>(host, run.registry, labels, *run.chain);
+    quality.labels = labelQuality<D>(run.host, run.registry, labels, *run.chain);
   }
   for (const std::string& line : quality.lines())
     log.info(line);

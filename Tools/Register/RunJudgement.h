@@ -15,7 +15,7 @@ struct RunResult {
   Matrix<D> headerDirection;      // of the first fixed image
   const TransformChain<D>* given; // by -t0; null: none
   const TransformChain<D>* chain; // null: the run failed
-  int threads = 1;
+  Context host;
 };
 
 /// Reads the label maps that are to be compared after the run. Throws Error(unreadableInput) if a voxel of

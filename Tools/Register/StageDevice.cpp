@@ -57,17 +57,17 @@ void checkSamplers(const PreparedStage<D>& prepared, const StageInput<D>& input)
       }
 }
 
-/// Plans a stage's levels on the CUDA device that it was given. Where one does not fit, the stage goes to the
-/// CPU if it is on "auto".
+/// Plans a stage's levels on the CUDA device that it wants, of which `context` is. Where one does not fit,
+/// the stage goes to the CPU if it is on "auto".
 template <int D>
 void fitStage(const Registry& registry, const RegisterOptions& options, CheckedStage<D>& stage,
-              const StageInput<D>& input, const DeviceChoice& choice)
+              const StageInput<D>& input, const Context& context)
 {
-  stage.prepared.choice = choice;
+  const DeviceChoice& choice = stage.prepared.choice = stage.wanted;
   if (choice.device.kind == DeviceKind::cpu)
     return;
   const DeviceRequest request = requestOf(options, stage.settings);
-  const double usable = usableDeviceMemory(makeContext(choice.device, options.threads));
+  const double usable = usableDeviceMemory(context);
   stage.prepared.plans = planStage<D>(registry, stage.prepared, input, usable);
   const std::string why = misfit(stage.prepared.plans, deviceName(choice.device));
   if (why.empty())
@@ -96,7 +96,7 @@ void logNeed(const Registry& registry, const RegisterOptions& options, const Che
         || (!hasDevice && !std::isfinite(options.maxDeviceMemory))
         || !whyStageNotOnCuda<D>(stage.prepared, input.initial).empty())
       return;
-    plans = planStage<D>(registry, stage.prepared, input, deviceMemoryLimit());
+    plans = planStage<D>(registry, stage.prepared, input, options.maxDeviceMemory);
     device = "a CUDA device";
   }
   for (std::size_t level = 0; level < plans.size(); ++level)
@@ -278,7 +278,8 @@ PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions&
             : chooseDevice(request.text, request.where, whyStageNotOnCuda<D>(stage.prepared, input.initial));
     if (request.text == "auto" && stage.wanted.device.kind == DeviceKind::cuda && !faster.text.empty())
       stage.wanted.reason += ": " + faster.text;
-    fitStage<D>(registry, options, stage, input, stage.wanted);
+    fitStage<D>(registry, options, stage, input,
+                makeContext(stage.wanted.device, options.threads, options.maxDeviceMemory));
     if (options.checkOnly) {
       logStage<D>(stage, log);
       warnOfFarImages<D>(stage, input, log);
@@ -306,19 +307,29 @@ PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions&
 }
 
 template <int D>
-void planAsRead(const Registry& registry, const RegisterOptions& options, CheckedStage<D>& stage,
-                const StageInput<D>& input)
+DeviceReservation planAsRead(const Registry& registry, const RegisterOptions& options, CheckedStage<D>& stage,
+                             const StageInput<D>& input, Context& context)
 {
-  if (stage.number > 0 || !input.fixedMasks.empty() || !input.movingMasks.empty())
-    fitStage<D>(registry, options, stage, input, stage.wanted);
+  Context wanted = makeContext(stage.wanted.device, context.threads, options.maxDeviceMemory);
+  wanted.stop = context.stop;
+  DeviceReservation reservation(wanted, [&] {
+    fitStage<D>(registry, options, stage, input, wanted);
+    double bytes = 0;
+    for (const LevelPlan& plan : stage.prepared.plans)
+      bytes = std::max(bytes, plan.memory.bytes());
+    return bytes;
+  });
+  if (stage.prepared.choice.device.kind == DeviceKind::cuda)
+    context = wanted;
+  return reservation;
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template PredictedRun chooseStageDevices<D>(                                                               \
       const Registry&, const RegisterOptions&, std::vector<CheckedStage<D>>&, const InputHeaders&,           \
       std::size_t, const std::shared_ptr<const TransformChain<D>>&, RunLog&);                                \
-  template void planAsRead<D>(const Registry&, const RegisterOptions&, CheckedStage<D>&,                     \
-                              const StageInput<D>&);
+  template DeviceReservation planAsRead<D>(const Registry&, const RegisterOptions&, CheckedStage<D>&,        \
+                                           const StageInput<D>&, Context&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

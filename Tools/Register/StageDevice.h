@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Memory/DeviceShare.h"
 #include "Core/Registration/Stage/StageMemory.h"
 #include "Tools/Common/RunLog.h"
 #include "Tools/Register/RegisterOptions.h"
@@ -21,10 +22,12 @@ PredictedRun chooseStageDevices(const Registry&, const RegisterOptions&, std::ve
                                 const InputHeaders&, std::size_t pointPairs,
                                 const std::shared_ptr<const TransformChain<D>>& initial, RunLog&);
 
-/// Plans the levels of a stage anew if its masks, which are read now, or the initial transform, which earlier
-/// stages have found now, may need less than the headers let expect. "auto" may then take another device.
-/// Throws Error(outOfMemory) as above.
+/// Plans the levels of a stage anew: its masks, which are read now, and the initial transform, which earlier
+/// stages have found now, may need less than the headers let expect, and other runs of this process may have
+/// reserved memory. "auto" may then take another device. `context`, on the CPU, becomes that of the stage's
+/// device. Returns the memory that is kept for the stage. Throws Error(outOfMemory) as above.
 template <int D>
-void planAsRead(const Registry&, const RegisterOptions&, CheckedStage<D>&, const StageInput<D>&);
+DeviceReservation planAsRead(const Registry&, const RegisterOptions&, CheckedStage<D>&, const StageInput<D>&,
+                             Context& context);
 
 }

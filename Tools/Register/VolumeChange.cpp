@@ -72,7 +72,7 @@ std::optional<VolumeChange> volumeChange(const Context& context, const Registry&
   const ImageGeometry<D> geometry = geometryOf<D>(lattice);
   const auto method = FieldMethods<D>(registry, chain, geometry, "auto", "the change of volume")
                           .choose(context.device.kind, FieldQuantity::derivatives);
-  Context where = method ? context : Context{Device{}, context.threads};
+  Context where = method ? context : context.onCpu();
   Image<D> determinants = jacobianDeterminants<D>(where, chain, geometry, method);
   if (mask)
     keepInMask<D>(*mask, determinants);

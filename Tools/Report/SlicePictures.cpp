@@ -200,7 +200,7 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
 {
   const SliceSampler<D> sampler(registry, run);
   const auto& slices = sampler.slices();
-  const Context host{Device{}, context.threads};
+  const Context host = context.onCpu();
   RunPictures pictures;
   pictures.gridMm = gridMmOf<D>(run.fixed->geometry);
   pictures.determinant = sampler.determinant();

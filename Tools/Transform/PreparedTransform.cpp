@@ -102,7 +102,7 @@ PreparedTransform<D> prepareTransform(const Registry& registry, const TransformO
   const TransformDevice device = chooseTransformDevice<D>(
       {options, registry, *file.chain, lattice, parameters, *resampler, makeInterpolator, images,
        withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
-  Context context = makeContext(device.choice.device, options.threads);
+  Context context = makeContext(device.choice.device, options.threads, options.maxDeviceMemory);
   record.setDevice(deviceName(device.choice.device), device.choice.reason);
   record.addOutputs(resultPaths(options, images, folder, resampler->resultImage().format));
   const double startSeconds = context.onCuda() ? secondsSince(start) : 0;

@@ -198,7 +198,7 @@ void describeDeterminants(Context& context, const Registry& registry, const Tran
 {
   Image<D> determinants;
   try {
-    Context host{Device{}, context.threads};
+    Context host = context.onCpu();
     const auto method = FieldMethods<D>(registry, chain, lattice, "auto", "--describe-transform")
                             .choose(DeviceKind::cpu, FieldQuantity::derivatives);
     determinants = jacobianDeterminants<D>(host, chain, lattice, method);

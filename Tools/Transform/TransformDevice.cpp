@@ -84,7 +84,7 @@ template <int D>
 std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D>& known,
                    const Device& device)
 {
-  const double usable = usableDeviceMemory(makeContext(device, 1));
+  const double usable = usableDeviceMemory(makeContext(device, 1, request.options.maxDeviceMemory));
   for (const SizeOnDevice<D>& size : known.sizes) {
     const DeviceMemory needed =
         memoryOnDevice<D>(request.resampler, request.chain, request.lattice, request.makeInterpolator, size);

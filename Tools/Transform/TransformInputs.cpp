@@ -172,7 +172,7 @@ TransformFileContent<D> readOne(const Registry& registry, const TransformOptions
   const bool isField = transformFileKind(path) == TransformFileKind::field,
              isOfFsl = options.matrixFormat == "fsl";
   if (options.matrixFormat.empty() || (isField && !isOfFsl))
-    return readTransformFile<D>(path, registry, warn, grid);
+    return readTransformFile<D>({Device{}, options.threads}, path, registry, warn, grid);
   if constexpr (D == 3) {
     if (isField)
       return readFieldOfFsl(registry, path, grid, moving);

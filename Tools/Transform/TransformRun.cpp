@@ -250,7 +250,6 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
                  RunLog& log)
 {
   const auto start = Clock::now();
-  limitDeviceMemory(options.maxDeviceMemory);
   if (options.maxMemory > 0)
     giveFreedMemoryBack();
   const std::string folder = prepareOutputFolder(options.outputFolder);

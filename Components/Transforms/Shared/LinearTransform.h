@@ -53,7 +53,7 @@ public:
                        std::span<double> gradient) const override;
 
   std::vector<FileEntry> fileEntries() const override;
-  std::vector<double> restore(const Parameters& transformFile) override;
+  std::vector<double> restore(const Context&, const Parameters& transformFile) override;
 
 protected:
   static constexpr std::size_t maxParameters = D * D + D;

@@ -196,7 +196,7 @@ std::vector<FileEntry> LinearTransform<D>::fileEntries() const
 }
 
 template <int D>
-std::vector<double> LinearTransform<D>::restore(const Parameters& transformFile)
+std::vector<double> LinearTransform<D>::restore(const Context&, const Parameters& transformFile)
 {
   if (hasCenter() && !readVector<D>(transformFile, centerOfRotationPoint(), centerMm_))
     throw Error(ExitCode::unreadableInput, transformFile.where(centerOfRotationPoint().name)

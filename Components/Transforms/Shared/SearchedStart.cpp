@@ -178,7 +178,7 @@ template <int D>
 LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, double largestAngle)
 {
   const bool turns = largestAngle > 0;
-  Context onCpu{{}, context.threads};
+  Context onCpu = context.onCpu();
   const CoarsePair<D> coarse(onCpu, start, coarsePoints<D>);
   std::vector<Candidate<D>> candidates = coarseCandidates<D>(coarse, largestAngle);
   forEachChunk(onCpu, candidates.size(), [&](std::size_t i) {

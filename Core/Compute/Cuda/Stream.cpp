@@ -34,11 +34,11 @@ CudaDevices findCudaDevices()
   }
 }
 
-std::shared_ptr<Stream> Stream::onDevice(int ordinal)
+std::shared_ptr<Stream> Stream::onDevice(int ordinal, double mostBytes)
 {
   if constexpr (builtWithCuda) {
     startCuda();
-    return makeCudaStream(ordinal);
+    return makeCudaStream(ordinal, mostBytes);
   } else {
     throw Error(ExitCode::device,
                 std::string("CUDA: a stream: ") + noCudaInThisBuild + ". Allowed: (Device \"cpu\").");

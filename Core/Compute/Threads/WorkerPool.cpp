@@ -126,18 +126,6 @@ WorkerPool* const pool = [] {
   return new WorkerPool;
 }();
 
-std::atomic<int> threadsOfProgram{1};
-
-}
-
-int programThreads()
-{
-  return threadsOfProgram;
-}
-
-void setProgramThreads(int threads)
-{
-  threadsOfProgram = threads;
 }
 
 void runOnWorkers(std::size_t chunkCount, int threads, void (*body)(void*, std::size_t), void* argument)

@@ -50,7 +50,7 @@ template <int D>
 Context vectorContext(const Context& context, const Transform<D>& last)
 {
   if (context.onCuda() && last.linear())
-    return {Device{}, context.threads};
+    return context.onCpu();
   return context;
 }
 

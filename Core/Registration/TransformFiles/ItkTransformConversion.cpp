@@ -149,7 +149,7 @@ chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& regist
     const Parameters parameters(map, "", D, 1, warn);
     std::shared_ptr<Transform<D>> restored =
         registry.create<Transform<D>>(map->find("Transform")->values[0], parameters, path);
-    std::vector<double> values = restored->restore(parameters);
+    std::vector<double> values = restored->restore({}, parameters);
     chain = std::make_shared<TransformChain<D>>(
         TransformChain<D>{chain, Combination::compose, restored, std::move(values)});
   }

@@ -182,7 +182,10 @@ class ChainReader {
 public:
   using Chain = std::shared_ptr<const TransformChain<D>>;
 
-  ChainReader(const Registry& registry, const Parameters::Warn& warn) : registry_(registry), warn_(warn) {}
+  ChainReader(const Context& host, const Registry& registry, const Parameters::Warn& warn)
+      : host_(host), registry_(registry), warn_(warn)
+  {
+  }
 
   Chain read(const std::string& path)
   {
@@ -208,7 +211,7 @@ public:
     checkParameterCount(file);
     std::shared_ptr<Transform<D>> transform =
         registry_.create<Transform<D>>(name, file, file.where(transformName.name));
-    std::vector<double> values = transform->restore(file);
+    std::vector<double> values = transform->restore(host_, file);
     return std::make_shared<TransformChain<D>>(TransformChain<D>{
         initial, adds ? Combination::add : Combination::compose, transform, std::move(values)});
   }
@@ -263,6 +266,7 @@ private:
     return std::make_shared<TransformChain<D>>(std::move(single));
   }
 
+  const Context& host_;
   const Registry& registry_;
   const Parameters::Warn& warn_;
   std::vector<std::string> open_;
@@ -338,8 +342,9 @@ TransformFileContent<D> contentWithoutSettings(const std::string& path, const Im
 }
 
 template <int D>
-TransformFileContent<D> readTransformFile(const std::string& path, const Registry& registry,
-                                          const Parameters::Warn& warn, const ImageGeometry<D>* grid)
+TransformFileContent<D> readTransformFile(const Context& host, const std::string& path,
+                                          const Registry& registry, const Parameters::Warn& warn,
+                                          const ImageGeometry<D>* grid)
 {
   return asInput([&] {
     TransformFileContent<D> content;
@@ -348,7 +353,7 @@ TransformFileContent<D> readTransformFile(const std::string& path, const Registr
       if (!grid && transformFileKind(path) == TransformFileKind::field)
         gridOfField = geometryOf<D>(readImageHeader(path));
       content = contentWithoutSettings<D>(path, gridOfField ? &*gridOfField : grid);
-      content.chain = readTransformChain<D>(path, registry, warn);
+      content.chain = readTransformChain<D>(host, path, registry, warn);
       return content;
     }
     content.map = readMap(path, allowedForOutput, warn);
@@ -356,7 +361,7 @@ TransformFileContent<D> readTransformFile(const std::string& path, const Registr
       if (warn)
         warn(line);
     const Parameters file(content.map, "", D, 1, warn);
-    content.chain = ChainReader<D>(registry, warn).fromMap(file);
+    content.chain = ChainReader<D>(host, registry, warn).fromMap(file);
     if (!grid || file.has(sizeRow.name))
       content.fixed = readGeometry<D>(file);
     content.output = grid ? *grid : *content.fixed;
@@ -366,10 +371,11 @@ TransformFileContent<D> readTransformFile(const std::string& path, const Registr
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> readTransformChain(const std::string& path, const Registry& registry,
+std::shared_ptr<const TransformChain<D>> readTransformChain(const Context& host, const std::string& path,
+                                                            const Registry& registry,
                                                             const Parameters::Warn& warn)
 {
-  return asInput([&] { return ChainReader<D>(registry, warn).read(path); });
+  return asInput([&] { return ChainReader<D>(host, registry, warn).read(path); });
 }
 
 std::size_t readTransformDimension(const std::string& path)
@@ -387,13 +393,13 @@ std::size_t readTransformDimension(const std::string& path)
 
 template TransformFileContent<2> contentWithoutSettings<2>(const std::string&, const ImageGeometry<2>*);
 template TransformFileContent<3> contentWithoutSettings<3>(const std::string&, const ImageGeometry<3>*);
-template TransformFileContent<2> readTransformFile<2>(const std::string&, const Registry&,
+template TransformFileContent<2> readTransformFile<2>(const Context&, const std::string&, const Registry&,
                                                       const Parameters::Warn&, const ImageGeometry<2>*);
-template TransformFileContent<3> readTransformFile<3>(const std::string&, const Registry&,
+template TransformFileContent<3> readTransformFile<3>(const Context&, const std::string&, const Registry&,
                                                       const Parameters::Warn&, const ImageGeometry<3>*);
-template std::shared_ptr<const TransformChain<2>> readTransformChain<2>(const std::string&, const Registry&,
-                                                                        const Parameters::Warn&);
-template std::shared_ptr<const TransformChain<3>> readTransformChain<3>(const std::string&, const Registry&,
-                                                                        const Parameters::Warn&);
+template std::shared_ptr<const TransformChain<2>>
+readTransformChain<2>(const Context&, const std::string&, const Registry&, const Parameters::Warn&);
+template std::shared_ptr<const TransformChain<3>>
+readTransformChain<3>(const Context&, const std::string&, const Registry&, const Parameters::Warn&);
 
 }

@@ -53,14 +53,15 @@ struct TransformFileContent {
 };
 
 /// Reads a transform parameter file with its chain of initial transforms, whose files
-/// pathBesideTransformFile() finds. `warn` may be empty. Throws Error(unreadableInput) for a missing file,
-/// wrong grammar, an unknown transform, counts that differ, a missing Size, and a cycle.
+/// pathBesideTransformFile() finds, on a context of the CPU. `warn` may be empty. Throws
+/// Error(unreadableInput) for a missing file, wrong grammar, an unknown transform, counts that differ, a
+/// missing Size, and a cycle.
 ///
 /// With `grid` the output has this grid, and the file needs none: it may also be an ITK transform file. The
 /// results of that are .nii.gz files of floats (.mha where the axes of its grid are not perpendicular),
 /// because it has no settings of resampling.
 template <int D>
-TransformFileContent<D> readTransformFile(const std::string& path, const Registry&,
+TransformFileContent<D> readTransformFile(const Context&, const std::string& path, const Registry&,
                                           const Parameters::Warn& warn,
                                           const ImageGeometry<D>* grid = nullptr);
 
@@ -79,8 +80,8 @@ std::vector<std::string> unknownTransformFileEntries(const ParameterMap&);
 
 /// The chain alone, from a transform parameter file or an ITK transform file (.tfm, .h5, .hdf5).
 template <int D>
-std::shared_ptr<const TransformChain<D>> readTransformChain(const std::string& path, const Registry&,
-                                                            const Parameters::Warn& warn);
+std::shared_ptr<const TransformChain<D>> readTransformChain(const Context&, const std::string& path,
+                                                            const Registry&, const Parameters::Warn& warn);
 
 /// FixedImageDimension of a transform parameter file. Throws Error(unreadableInput) if it has none.
 std::size_t readTransformDimension(const std::string& path);

@@ -2,12 +2,12 @@
 #include "Core/Registration/Stage/StageMemory.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/DeviceShare.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/StageRuns.h"
 
-#include <limits>
 
 namespace tessera {
 namespace {
@@ -217,8 +217,7 @@ TEST(StageMemoryOnCuda, ImagesGoThereOnceForAllLevelsIfThereIsRoom)
 TEST(StageMemoryOnCuda, WhatIsAskedBeyondTheLimitIsRefused)
 {
   TESSERA_NEEDS_GPU();
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
-  limitDeviceMemory(10e6);
+  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1, 10e6);
   EXPECT_LE(cuda.stream->freeBytes(), 10e6);
   {
     Buffer<float> most(cuda, 2000000);
@@ -231,7 +230,19 @@ TEST(StageMemoryOnCuda, WhatIsAskedBeyondTheLimitIsRefused)
   }
   Buffer<float> again(cuda, 2000000); // what was given back may be taken
   EXPECT_EQ(again.size(), 2000000u);
-  limitDeviceMemory(std::numeric_limits<double>::infinity());
+}
+
+TEST(StageMemoryOnCuda, WhatAnotherRunHasReservedIsNotUsable)
+{
+  TESSERA_NEEDS_GPU();
+  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1), other = makeContext({DeviceKind::cuda, 0}, 1);
+  const double usable = usableDeviceMemory(cuda), half = usable / 2;
+  {
+    const DeviceReservation reservation(other, [&] { return half; });
+    EXPECT_LE(usableDeviceMemory(cuda), half);
+    EXPECT_GT(usableDeviceMemory(other), half);
+  }
+  EXPECT_GT(usableDeviceMemory(cuda), half);
 }
 
 }

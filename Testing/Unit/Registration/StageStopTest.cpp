@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace tessera {
 namespace {
 
@@ -48,7 +50,7 @@ TEST(StageStop, EveryOptimizerEndsAfterTheIterationAtHand)
     Context host;
     StoppingReporter reporter(1, 1);
     DrawnStage<2> input = twoLevels(optimizer);
-    input.stop = &reporter.stop;
+    host.stop = reporter.stop;
 
     const StageResult<2> result = input.run(host, reporter);
 
@@ -82,7 +84,7 @@ TEST(StageStop, StepSizesAreNotEstimatedToTheEnd)
   DrawnStage<2> input = stageInput<2>({40, 30}, "(NumberOfResolutions 1) (MaximumNumberOfIterations 5) "
                                                 "(NumberOfGradientMeasurements 20000) "
                                                 "(Optimizer \"AdaptiveStochasticGradientDescent\")");
-  input.stop = &reporter.stop;
+  host.stop = reporter.stop;
 
   const StageResult<2> result = input.run(host, reporter);
 
@@ -96,7 +98,7 @@ TEST(StageStop, AStageThatNobodyStopsRunsAllLevels)
   Context host;
   StoppingReporter reporter(2, 1); // there is no such level
   DrawnStage<2> input = twoLevels("StandardGradientDescent");
-  input.stop = &reporter.stop;
+  host.stop = reporter.stop;
 
   const StageResult<2> result = input.run(host, reporter);
 
@@ -106,12 +108,33 @@ TEST(StageStop, AStageThatNobodyStopsRunsAllLevels)
   EXPECT_EQ(result.chain->parameters, reporter.finished.back());
 }
 
+TEST(StageStop, OneOfTwoRunsAtOnceEndsAlone)
+{
+  StoppingReporter stopping(1, 1), going(2, 1);
+  StageResult<2> stopped, whole;
+  const auto run = [](StoppingReporter& reporter, StageResult<2>& result) {
+    Context context{{}, 2, nullptr, reporter.stop};
+    result = twoLevels("AdaptiveStochasticGradientDescent").run(context, reporter);
+  };
+  {
+    const std::jthread first([&] { run(stopping, stopped); }), second([&] { run(going, whole); });
+  }
+  StoppingReporter alone(2, 1);
+  StageResult<2> expected;
+  run(alone, expected);
+
+  EXPECT_TRUE(stopped.wasStopped);
+  EXPECT_EQ(stopped.levels.size(), 1u);
+  EXPECT_FALSE(whole.wasStopped);
+  EXPECT_EQ(whole.chain->parameters, expected.chain->parameters);
+}
+
 TEST(StageStop, BeforeTheFirstLevelIsFinishedThereIsNoLevel)
 {
   Context host;
   StoppingReporter reporter(0, 1);
   DrawnStage<2> input = twoLevels("StandardGradientDescent");
-  input.stop = &reporter.stop;
+  host.stop = reporter.stop;
 
   const StageResult<2> result = input.run(host, reporter);
 

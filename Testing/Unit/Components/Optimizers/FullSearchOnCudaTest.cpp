@@ -52,7 +52,7 @@ std::string axis(const std::string& name, int parameter, double first, double la
 StageResult<3> runOn(const Context& device, DrawnStage<3> input, Rows& rows)
 {
   Context context = device;
-  input.stop = &rows.stop;
+  context.stop = rows.stop;
   return input.run(context, rows);
 }
 

@@ -90,7 +90,7 @@ std::shared_ptr<const TransformChain<2>> stretching(const ImageGeometry<2>& imag
     for (int k = 0; k < 81; ++k)
       text += " " + std::to_string(0.25 * (-400 + 100 * (d == 0 ? k % 9 : k / 9) - center[d]));
   const auto transform = std::make_shared<BSplineTransform<2>>(parametersOf("(A 1)"));
-  std::vector<double> parameters = transform->restore(parametersOf(text + ")"));
+  std::vector<double> parameters = transform->restore({}, parametersOf(text + ")"));
   return std::make_shared<TransformChain<2>>(
       TransformChain<2>{nullptr, Combination::compose, transform, std::move(parameters)});
 }
