@@ -105,7 +105,7 @@ void TransformRigidityPenalty<D>::prepareForLevel(Context& context, const TermLe
     isShown_[c] = isUsed || parameters_.get(rows.calculate, level.level);
   }
   const BSplineGrid<D>& points = transform_->grid();
-  images_.prepareForLevel(context, level.level, points);
+  images_.prepareForLevel(context, level.level, points, level.reading);
   RigidityGrid<D> grid;
   std::ranges::copy(points.points.size, grid.size.begin());
   grid.factors = rigidityFactors<D>(points.points.spacingMm);

@@ -107,7 +107,7 @@ std::vector<double> DeformationFieldTransform<D>::restore(const Context& host, c
   if (fileName_.empty())
     file.fail(deformationFieldFileName.name, "not given", "Allowed: the path of an image of displacements");
   path_ = pathBesideTransformFile(file, deformationFieldFileName.name, fileName_);
-  VectorImage<D> field = readVectorImage<D>(path_, host.threads);
+  VectorImage<D> field = readVectorImage<D>(path_, {}, host.threads);
   if (field.components != D)
     throw Error(ExitCode::unreadableInput, file.where(deformationFieldFileName.name) + ": " + path_ + " has "
                                                + std::to_string(field.components)

@@ -39,6 +39,7 @@ struct StageInput {
   std::shared_ptr<const TransformChain<D>> initial;    // null: none
   PointPairs<D> points;                                // -fp, -mp; empty: none
   bool hasPoints = false;
+  ReadingOptions reading = {}; // of images that components read themselves
 };
 
 template <int D>

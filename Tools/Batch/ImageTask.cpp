@@ -10,7 +10,7 @@ namespace tessera {
 const ImageHeader& headerOf(ImageTask& task)
 {
   if (!task.header)
-    task.header = readImageHeader(task.input);
+    task.header = readImageHeader(task.input, task.reading);
   return *task.header;
 }
 

@@ -14,8 +14,9 @@ constexpr std::size_t voxelsAChunk = std::size_t(1) << 16; // of a loop over all
 struct ImageTask {
   std::string option, input; // the option that named it, such as "-in", begins its messages; path of the file
   bool isLabels = false;
-  std::string outputStem;            // file name of the result without folder and format
-  std::optional<ImageHeader> header; // empty until headerOf() has read it
+  std::string outputStem; // file name of the result without folder and format
+  ReadingOptions reading;
+  std::optional<ImageHeader> header = {}; // empty until headerOf() has read it
 };
 
 /// The header of the task's image, read at the first call. Throws as readImageHeader.

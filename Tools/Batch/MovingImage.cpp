@@ -94,7 +94,7 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
   };
   withContext(task.option, [&] {
     if (task.isLabels) {
-      LabelImage<D> labels = readLabelImage<D>(task.input, outside, threads);
+      LabelImage<D> labels = readLabelImage<D>(task.input, task.reading, outside, threads);
       moving.labels = std::move(labels.table);
       warnOfOutsideLabel(task.input, moving.labels, outside, moving.warnings);
       if (!labels.holdsOutside && moving.labels->otherLabelOutside().empty())
@@ -103,9 +103,11 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
                                     "transform file with (DefaultPixelValue 0) gives them no label.");
       addScalars<D>(placed(std::move(labels.loaded)), task.input, moving);
     } else if (meaning == PixelMeaning::vector) {
-      splitComponents<D>(placed(readVectorImage<D>(task.input, threads)), task.input, threads, moving);
+      splitComponents<D>(placed(readVectorImage<D>(task.input, task.reading, threads)), task.input, threads,
+                         moving);
     } else {
-      addScalars<D>(placed(readImage<D>(task.input, moving.notes, threads)), task.input, moving);
+      addScalars<D>(placed(readImage<D>(task.input, task.reading, moving.notes, threads)), task.input,
+                    moving);
     }
   });
   return moving;
@@ -131,7 +133,7 @@ template <int D>
 SliceReader<D> openInSlices(const ImageTask& task, double outside)
 {
   const VoxelsAs as = task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities;
-  return withContext(task.option, [&] { return SliceReader<D>(task.input, as, outside); });
+  return withContext(task.option, [&] { return SliceReader<D>(task.input, task.reading, as, outside); });
 }
 
 template MovingImage<2> readMovingImage<2>(const ImageTask&, PixelMeaning, bool, double, int);

@@ -27,11 +27,11 @@ bool hasKeyOf(const RowRecord& record, const ManifestRow& row, const std::string
     digests.push_back(digestOf(input, [&](const std::string& path, const std::stop_token& stop) {
       return cache.digest(path, stop);
     }));
-  const std::string key = runKey(digests, deviceKind);
+  const std::string key = runKey(digests, {}, deviceKind);
   return record.key == key // both are empty where an input was missing and still is
 
          || (deviceKind == "cuda" && !key.empty()
-             && (record.key == runKey(digests, "cpu+cuda") || record.key == runKey(digests, "cpu")));
+             && (record.key == runKey(digests, {}, "cpu+cuda") || record.key == runKey(digests, {}, "cpu")));
 }
 
 /// --inverse-too is no input, so that the key does not tell.

@@ -4,10 +4,11 @@
 
 namespace tessera {
 
-ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, RunLog& log,
+ImageHeader readHeaderAndTell(const std::string& option, const std::string& path,
+                              const ReadingOptions& reading, RunLog& log,
                               void (RunLog::*tell)(const std::string&))
 {
-  ImageHeader header = withContext(option, [&] { return readImageHeader(path); });
+  ImageHeader header = withContext(option, [&] { return readImageHeader(path, reading); });
   for (const std::string& note : header.notes)
     (log.*tell)(option + ": " + note);
   return header;

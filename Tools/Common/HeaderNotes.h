@@ -9,7 +9,7 @@ namespace tessera {
 
 /// Reads the header of an image that an option names, and tells its notes. Throws as readImageHeader, with
 /// the option before the message.
-ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, RunLog&,
-                              void (RunLog::*tell)(const std::string&) = &RunLog::note);
+ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, const ReadingOptions&,
+                              RunLog&, void (RunLog::*tell)(const std::string&) = &RunLog::note);
 
 }

@@ -4,7 +4,6 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Compute/Threads/ChunkLoop.h"
-#include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Common/Signals.h"
@@ -249,7 +248,7 @@ std::vector<Option> readingOptionsOfImages()
                 "for each axis with commas, such as 0.5,0.5")};
 }
 
-void setReadingOptions(const Arguments& arguments)
+ReadingOptions readingOptionsOf(const Arguments& arguments)
 {
   ReadingOptions options{arguments.all("series"), arguments.has("allow-missing-slices"), {}};
   const std::string text = arguments.text("pixel-spacing");
@@ -261,7 +260,7 @@ void setReadingOptions(const Arguments& arguments)
                                        + "\" is no spacing. Allowed: numbers from 1e-9 to 1e9 in mm.");
     options.pixelSpacingMm.push_back(*spacing);
   }
-  setReadingOptions(std::move(options));
+  return options;
 }
 
 OptionGroup commonOptions()

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/CommandLine.h"
 #include "Tools/Common/RunLog.h"
 
@@ -26,9 +27,10 @@ void setPriority(const Arguments&, RunLog&);
 /// Sets the level of the terminal's output by -loglevel, -q and -v.
 void setVerbosity(const Arguments&, RunLog&);
 
-/// The options about image files whose meaning they do not say themselves, and how they are applied.
+/// The options about image files whose meaning they do not say themselves, and what is made of them.
 std::vector<Option> readingOptionsOfImages();
-void setReadingOptions(const Arguments&);
+/// Throws Error(usage) for a spacing that is none.
+ReadingOptions readingOptionsOf(const Arguments&);
 
 /// The options that every program has: -threads -priority -loglevel -q -v --version --help.
 OptionGroup commonOptions();

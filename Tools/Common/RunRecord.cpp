@@ -3,7 +3,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Interruption.h"
 #include "Core/Image/Files/FilesOfImage.h"
-#include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Image/Files/Sha256.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Common/CommandLine.h"
@@ -144,7 +143,8 @@ InputDigest digestOf(const RunInput& input, const FileDigest& digestOfOne, const
   return digest;
 }
 
-std::string runKey(const std::vector<InputDigest>& inputs, const std::string& deviceKind)
+std::string runKey(const std::vector<InputDigest>& inputs, const ReadingOptions& reading,
+                   const std::string& deviceKind)
 {
   Sha256 sha;
   sha.add("results " + std::to_string(resultVersion) + "\ndevice " + deviceKind + "\n");
@@ -153,7 +153,6 @@ std::string runKey(const std::vector<InputDigest>& inputs, const std::string& de
       return "";
     sha.add(input.role + " " + input.sha256 + "\n");
   }
-  const ReadingOptions& reading = readingOptions();
   for (const std::string& series : reading.dicomSeries)
     sha.add("series " + series + "\n");
   for (const double mm : reading.pixelSpacingMm)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Image/Files/ReadingOptions.h"
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
@@ -44,9 +46,9 @@ InputDigest digestOf(const RunInput&, const FileDigest& = digestOfFile, const st
                      std::uint64_t largest = std::numeric_limits<std::uint64_t>::max());
 
 /// A digest of all that decides the bits of a run's results: the version of results, the kind of device
-/// ("cpu", "cuda") and the contents of all inputs by their roles. Paths, the number of threads and the model
-/// of the device do not change it. Empty if an input has no digest.
-std::string runKey(const std::vector<InputDigest>&, const std::string& deviceKind);
+/// ("cpu", "cuda"), how images are read, and the contents of all inputs by their roles. Paths, the number of
+/// threads and the model of the device do not change it. Empty if an input has no digest.
+std::string runKey(const std::vector<InputDigest>&, const ReadingOptions&, const std::string& deviceKind);
 
 /// Fields of run.json that do not depend on the program: versions, host, job of a scheduler, peak memory.
 nlohmann::ordered_json provenance();

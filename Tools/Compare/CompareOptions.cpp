@@ -91,7 +91,8 @@ CompareOptions compareOptions(const Arguments& arguments)
                          {},
                          {},
                          arguments.text("device", "auto"),
-                         1};
+                         1,
+                         readingOptionsOf(arguments)};
   if (options.first.empty() && options.firstLabels.empty())
     failCommandLine("-f and -m, --fLabels and --mLabels", "none given, so there is nothing to compare",
                     "two images or two label maps");

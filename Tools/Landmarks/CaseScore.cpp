@@ -42,7 +42,8 @@ int dimensionOf(const ScoreCase& c)
     return 3;
   for (const char* image : {"f", "m"})
     if (c.has(image))
-      return withContext(std::string("-") + image, [&] { return readImageHeader(c.get(image)).dimension; });
+      return withContext(std::string("-") + image,
+                         [&] { return readImageHeader(c.get(image), c.reading).dimension; });
   if (c.has("tp") && !isItkTransformFile(c.get("tp")))
     return static_cast<int>(withContext("-tp", [&] { return readTransformDimension(c.get("tp")); }));
   return withContext("-fp", [&] { return dimensionOfLandmarks(c.get("fp"), formatOf(c)); });
@@ -58,7 +59,7 @@ std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& op
       grid = dirLabGrid(c.get("dirlab"), "--dirlab");
   if (!c.has(option))
     return grid;
-  const ImageHeader header = readHeaderAndTell("-" + option, c.get(option), log, &RunLog::warning);
+  const ImageHeader header = readHeaderAndTell("-" + option, c.get(option), c.reading, log, &RunLog::warning);
   return withContext("-" + option, [&] {
     const ImageGeometry<D> gridOfImage = geometryOf<D>(header);
     if (grid && grid->size != gridOfImage.size)
@@ -198,9 +199,9 @@ Mapping<D> mappingOf(const ScoreCase& c, const Landmarks<D>& fixed,
       return mapping;
     MaskPointer<D> mask;
     if (c.has("fMask")) {
-      readHeaderAndTell("-fMask", c.get("fMask"), log, &RunLog::warning);
+      readHeaderAndTell("-fMask", c.get("fMask"), c.reading, log, &RunLog::warning);
       mask = std::make_shared<Mask<D>>(
-          withContext("-fMask", [&] { return readMask<D>(c.get("fMask"), threads); }));
+          withContext("-fMask", [&] { return readMask<D>(c.get("fMask"), c.reading, threads); }));
     }
     const auto onGrid = std::make_shared<const Image<D>>(Image<D>{*grid, {}});
     mapping.volumes = volumeChange<D>(host, registry, *chain, onGrid, mask);

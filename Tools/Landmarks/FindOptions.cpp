@@ -109,6 +109,7 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
     if (!arguments.has(needed))
       fail("-" + needed + " is not given", "-" + needed + (needed == "out" ? " FOLDER" : " FILE"));
   FindOptions options;
+  options.reading = readingOptionsOf(arguments);
   options.fixed = arguments.text("f");
   options.moving = arguments.all("m");
   options.fixedMask = arguments.text("fMask");

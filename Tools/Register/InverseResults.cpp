@@ -27,7 +27,8 @@ std::string carryLabels(Context& cpu, const Registry& registry, const InverseReq
         registry.create<ResampleInterpolator<D>>("FinalNearestNeighborInterpolator", none, "--inverse-too")
             ->interpolator);
   };
-  std::vector<ImageTask> tasks{{"--fLabels", request.options.fixedLabels, true, inverseLabelsStem, {}}};
+  std::vector<ImageTask> tasks{
+      {"--fLabels", request.options.fixedLabels, true, inverseLabelsStem, request.options.reading}};
   const ImageBatch<D> batch{cpu,
                             inverse,
                             request.resampler,

@@ -92,6 +92,7 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
   require(arguments, asElastix, "m", "-m FILE, or -m0 FILE -m1 FILE ...");
 
   RegisterOptions options;
+  options.reading = readingOptionsOf(arguments);
   options.checkOnly = arguments.has("check");
   if (!options.checkOnly)
     require(arguments, asElastix, "out", "-out FOLDER");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/CommandLine.h"
 
 #include <limits>
@@ -18,6 +19,7 @@ struct RegisterOptions {
   std::string fixedLabels, movingLabels;               // empty: none
   std::string device;                                  // empty: as the parameter files say
   std::string commandLine;                             // whole, as a shell takes it
+  ReadingOptions reading;
   int threads = 1;
   std::string threadSource; // who set `threads`; only "-threads" wins over MaximumNumberOfThreads
   double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes

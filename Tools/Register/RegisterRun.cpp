@@ -52,8 +52,8 @@ Context hostOf(const Run<D>& run, const StageSettings& settings)
 template <int D>
 StageInput<D> stageInput(const Run<D>& run, std::size_t stage, const LoadedInputs<D>& inputs)
 {
-  return {stage,       inputs.fixed,  inputs.moving,   inputs.fixedMasks, inputs.movingMasks,
-          run.initial, inputs.points, inputs.hasPoints};
+  return {stage,       inputs.fixed,  inputs.moving,    inputs.fixedMasks,  inputs.movingMasks,
+          run.initial, inputs.points, inputs.hasPoints, run.options.reading};
 }
 
 StageSummary describe(const Registry& registry, const StageText& text, const Parameters& parameters)

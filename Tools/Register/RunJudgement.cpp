@@ -40,7 +40,8 @@ bool comparesLabels(const RegisterOptions& options)
 template <int D>
 LabelPair<D> labelsOf(const RegisterOptions& options, int threads)
 {
-  return readLabelPair<D>({"--fLabels", options.fixedLabels}, {"--mLabels", options.movingLabels}, threads);
+  return readLabelPair<D>({"--fLabels", options.fixedLabels}, {"--mLabels", options.movingLabels},
+                          options.reading, threads);
 }
 
 }

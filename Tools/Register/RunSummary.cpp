@@ -201,7 +201,7 @@ void writeSummary(const std::string& folder, RunSummary& run)
     if (digests[i].sha256.empty())
       digests[i] =
           digestOf(run.inputFiles[i], run.digestOfOne, {}, run.failure.code > 128 ? 0 : largestAfterFailure);
-  const std::string key = runKey(digests, deviceKind(run));
+  const std::string key = runKey(digests, run.inputs.reading, deviceKind(run));
   const Failure& failure = run.failure;
   Json summary{{"program", "tessera"},
                {"status", failure.code == 0    ? "done"
@@ -247,6 +247,7 @@ RunSummary startOfSummary(const RegisterOptions& options, const std::string& fol
 {
   RunSummary summary;
   summary.command = options.commandLine;
+  summary.inputs.reading = options.reading;
   summary.started = currentTime();
   summary.initialTransform = options.initialTransform;
   summary.fixedPoints = options.fixedPoints;

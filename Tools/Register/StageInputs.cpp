@@ -19,11 +19,11 @@ namespace tessera {
 namespace {
 
 std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<std::string>& paths,
-                                   RunLog& log)
+                                   const ReadingOptions& reading, RunLog& log)
 {
   std::vector<ImageHeader> headers;
   for (const std::string& path : paths)
-    headers.push_back(readHeaderAndTell(option, path, log));
+    headers.push_back(readHeaderAndTell(option, path, reading, log));
   return headers;
 }
 
@@ -135,11 +135,13 @@ ReadSide<D> loadSide(const std::string& option, const std::vector<std::string>& 
   const int threads = options.threads;
   ReadSide<D> side;
   for (const std::string& path : maskPaths)
-    side.masks.push_back(
-        withContext(option + "Mask", [&] { return std::make_shared<Mask<D>>(readMask<D>(path, threads)); }));
+    side.masks.push_back(withContext(option + "Mask", [&] {
+      return std::make_shared<Mask<D>>(readMask<D>(path, options.reading, threads));
+    }));
   for (const std::string& path : paths) {
     std::vector<std::string> notes;
-    LoadedImage<D> loaded = withContext(option, [&] { return readImage<D>(path, notes, threads); });
+    LoadedImage<D> loaded =
+        withContext(option, [&] { return readImage<D>(path, options.reading, notes, threads); });
     for (const std::string& note : notes)
       log.note(option + ": " + note);
     checkVoxels<D>(option + ": " + path, loaded, options.refusesConstantImages, log);
@@ -163,15 +165,16 @@ void checkSide(const std::string& option, const std::vector<std::string>& maskPa
 
 InputHeaders readHeaders(const RegisterOptions& options, RunLog& log)
 {
-  InputHeaders headers{headersOf("-f", options.fixed, log),
-                       headersOf("-m", options.moving, log),
-                       headersOf("-fMask", options.fixedMasks, log),
-                       headersOf("-mMask", options.movingMasks, log),
-                       {}};
+  InputHeaders headers{headersOf("-f", options.fixed, options.reading, log),
+                       headersOf("-m", options.moving, options.reading, log),
+                       headersOf("-fMask", options.fixedMasks, options.reading, log),
+                       headersOf("-mMask", options.movingMasks, options.reading, log),
+                       {},
+                       options.reading};
   if (!options.fixedLabels.empty()) {
-    headers.labels = headersOf("--fLabels", {options.fixedLabels}, log);
+    headers.labels = headersOf("--fLabels", {options.fixedLabels}, options.reading, log);
     if (!options.movingLabels.empty())
-      headers.labels.push_back(readHeaderAndTell("--mLabels", options.movingLabels, log));
+      headers.labels.push_back(readHeaderAndTell("--mLabels", options.movingLabels, options.reading, log));
   }
   const ImageHeader& first = headers.fixed.front();
   if (first.dimension != 2 && first.dimension != 3)
@@ -297,6 +300,7 @@ StageInput<D> inputWithoutVoxels(const InputHeaders& headers, bool usesDirection
                                  std::pair{&headers.movingMasks, &input.movingMasks}})
     for (const ImageHeader& header : *from)
       to->push_back(std::make_shared<Mask<D>>(geometry(header), std::vector<std::uint8_t>{}));
+  input.reading = headers.reading;
   input.points.fixedMm.resize(pointPairs);
   input.points.movingMm.resize(pointPairs);
   input.hasPoints = pointPairs > 0;

@@ -11,7 +11,8 @@ namespace tessera {
 /// The headers of all images of a command line, read before any voxel.
 struct InputHeaders {
   std::vector<ImageHeader> fixed, moving, fixedMasks, movingMasks,
-      labels; // labels: fixed and moving ones that are given
+      labels;             // labels: fixed and moving ones that are given
+  ReadingOptions reading; // by which they were read
 
   int dimension() const { return fixed.front().dimension; }
 };

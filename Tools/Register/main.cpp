@@ -64,7 +64,6 @@ int run(int count, char** words, RunLog& log)
   const RegisterOptions options = orRecorded(commandLine, tokens, [&] {
     setVerbosity(arguments, log);
     setPriority(arguments, log);
-    setReadingOptions(arguments);
     RegisterOptions given = registerOptions(arguments, asElastix);
     given.commandLine = commandLine;
     given.endsAtOnce = true;

@@ -117,7 +117,7 @@ std::vector<ImageTask> namedImages(const TransformOptions& options)
     for (const std::string& value : values)
       for (const std::string& path :
            isList(value) ? pathsOfList(option, value.substr(1)) : std::vector{value})
-        tasks.push_back({option, path, isLabels, imageStem(path), {}});
+        tasks.push_back({option, path, isLabels, imageStem(path), options.reading});
   };
   add("-in", options.images, false);
   add("--labels", options.labels, true);

@@ -24,11 +24,12 @@ namespace tessera {
 namespace {
 
 template <int D>
-std::optional<ImageGeometry<D>> gridOf(const std::string& option, const std::string& path, RunLog& log)
+std::optional<ImageGeometry<D>> gridOf(const std::string& option, const std::string& path,
+                                       const ReadingOptions& reading, RunLog& log)
 {
   if (path.empty())
     return std::nullopt;
-  const ImageHeader header = readHeaderAndTell(option, path, log);
+  const ImageHeader header = readHeaderAndTell(option, path, reading, log);
   return withContext(option, [&] { return geometryOf<D>(header); });
 }
 
@@ -116,9 +117,10 @@ template <int D>
 ImageGeometry<D> cropped(const ImageGeometry<D>& grid, const TransformOptions& options, RunLog& log)
 {
   if (!options.cropMask.empty())
-    readHeaderAndTell("--crop", options.cropMask, log);
+    readHeaderAndTell("--crop", options.cropMask, options.reading, log);
   const VoxelBox<D> box = options.cropMask.empty() ? givenBox<D>(grid, options) : withContext("--crop", [&] {
-    return boxOfMask<D>(grid, options.cropMask, readMask<D>(options.cropMask, options.threads));
+    return boxOfMask<D>(grid, options.cropMask,
+                        readMask<D>(options.cropMask, options.reading, options.threads));
   });
   ImageGeometry<D> result = grid;
   Vec<D> first;
@@ -227,8 +229,8 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
                                   RunLog& log)
 {
   const std::vector<std::string>& paths = options.transformFiles;
-  TransformInputs<D> inputs{{}, gridOf<D>("--moving", options.moving, log)};
-  std::optional<ImageGeometry<D>> grid = gridOf<D>("--grid", options.grid, log);
+  TransformInputs<D> inputs{{}, gridOf<D>("--moving", options.moving, options.reading, log)};
+  std::optional<ImageGeometry<D>> grid = gridOf<D>("--grid", options.grid, options.reading, log);
   std::shared_ptr<const TransformChain<D>> chain;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     TransformFileContent<D> content = withContext("-tp", [&] {

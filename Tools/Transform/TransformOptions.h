@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/BidsTransformName.h"
 #include "Tools/Common/CommandLine.h"
 
@@ -39,6 +40,7 @@ struct TransformOptions {
   std::string fieldInterpolator; // empty: as the transform file says
   double maxMemory = 0;          // bytes of host memory for images; 0: a share of the free memory
   double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes of a CUDA device
+  ReadingOptions reading;
   int threads = 1;
   std::string threadSource;
 };

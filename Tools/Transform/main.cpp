@@ -43,7 +43,6 @@ int run(int count, char** words, RunLog& log)
   const TransformOptions options = orRecorded(commandLine, tokens, [&] {
     setVerbosity(arguments, log);
     setPriority(arguments, log);
-    setReadingOptions(arguments);
     TransformOptions given = transformOptions(arguments, asElastix);
     given.commandLine = commandLine;
     given.threads = threadCount(arguments, given.threadSource);

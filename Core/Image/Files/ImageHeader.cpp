@@ -13,9 +13,9 @@ std::size_t ImageHeader::voxelCount() const
   return count;
 }
 
-ImageHeader readImageHeader(const std::string& path)
+ImageHeader readImageHeader(const std::string& path, const ReadingOptions& reading)
 {
-  return openImage(path)->header();
+  return openImage(path, reading)->header();
 }
 
 template <int D>

@@ -136,9 +136,10 @@ void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loa
 }
 
 template <int D>
-LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& notes, int threads)
+LoadedImage<D> readImage(const std::string& path, const ReadingOptions& reading,
+                         std::vector<std::string>& notes, int threads)
 {
-  const std::unique_ptr<ImageSource> source = openImage(path);
+  const std::unique_ptr<ImageSource> source = openImage(path, reading);
   LoadedImage<D> loaded;
   loaded.image.geometry = geometryOf<D>(source->header());
   loaded.image.voxels = readScalars(*source, threads, notes);
@@ -151,9 +152,9 @@ LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& note
 }
 
 template <int D>
-Mask<D> readMask(const std::string& path, int threads)
+Mask<D> readMask(const std::string& path, const ReadingOptions& reading, int threads)
 {
-  const std::unique_ptr<ImageSource> source = openImage(path);
+  const std::unique_ptr<ImageSource> source = openImage(path, reading);
   const ImageHeader& header = source->header();
   const ImageGeometry<D> geometry = geometryOf<D>(header);
   refuseVectors(header);
@@ -178,17 +179,17 @@ Mask<D> readMask(const std::string& path, int threads)
 }
 
 template <int D>
-VectorImage<D> readVectorImage(const std::string& path, int threads)
+VectorImage<D> readVectorImage(const std::string& path, const ReadingOptions& reading, int threads)
 {
-  const std::unique_ptr<ImageSource> source = openImage(path);
+  const std::unique_ptr<ImageSource> source = openImage(path, reading);
   std::vector<std::string> notes;
   return {geometryOf<D>(source->header()), source->header().components,
           readComponents(*source, threads, notes)};
 }
 
-VectorImage<3> readVolumesAsVectors(const std::string& path, int threads)
+VectorImage<3> readVolumesAsVectors(const std::string& path, const ReadingOptions& reading, int threads)
 {
-  const std::unique_ptr<ImageSource> source = openImage(path);
+  const std::unique_ptr<ImageSource> source = openImage(path, reading);
   const ImageHeader& header = source->header();
   if (header.dimension != 4 || header.components != 1)
     failToRead(path,
@@ -214,11 +215,13 @@ VectorImage<3> readVolumesAsVectors(const std::string& path, int threads)
 
 template void setAsideNonFinite(const std::string&, int, LoadedImage<2>&);
 template void setAsideNonFinite(const std::string&, int, LoadedImage<3>&);
-template LoadedImage<2> readImage<2>(const std::string&, std::vector<std::string>&, int);
-template LoadedImage<3> readImage<3>(const std::string&, std::vector<std::string>&, int);
-template Mask<2> readMask<2>(const std::string&, int);
-template Mask<3> readMask<3>(const std::string&, int);
-template VectorImage<2> readVectorImage<2>(const std::string&, int);
-template VectorImage<3> readVectorImage<3>(const std::string&, int);
+template LoadedImage<2> readImage<2>(const std::string&, const ReadingOptions&, std::vector<std::string>&,
+                                     int);
+template LoadedImage<3> readImage<3>(const std::string&, const ReadingOptions&, std::vector<std::string>&,
+                                     int);
+template Mask<2> readMask<2>(const std::string&, const ReadingOptions&, int);
+template Mask<3> readMask<3>(const std::string&, const ReadingOptions&, int);
+template VectorImage<2> readVectorImage<2>(const std::string&, const ReadingOptions&, int);
+template VectorImage<3> readVectorImage<3>(const std::string&, const ReadingOptions&, int);
 
 }

@@ -351,7 +351,7 @@ TransformFileContent<D> readTransformFile(const Context& host, const std::string
     if (isOfOtherProgram(path)) {
       std::optional<ImageGeometry<D>> gridOfField;
       if (!grid && transformFileKind(path) == TransformFileKind::field)
-        gridOfField = geometryOf<D>(readImageHeader(path));
+        gridOfField = geometryOf<D>(readImageHeader(path, {}));
       content = contentWithoutSettings<D>(path, gridOfField ? &*gridOfField : grid);
       content.chain = readTransformChain<D>(host, path, registry, warn);
       return content;
