@@ -26,7 +26,7 @@ RegisterOptions optionsOfRow(const ManifestRow& row, const CohortFolder& folder,
   const Arguments arguments = parseCommandLine(registerText().groups, tokens);
   RegisterOptions run = registerOptions(arguments, false);
   run.threads = threadCount(arguments, run.threadSource);
-  run.isCudaStarted = true;
+  run.cudaStartIsPaid = true;
   return run;
 }
 

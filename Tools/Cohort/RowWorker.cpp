@@ -221,7 +221,8 @@ private:
     options.commandLine = commandLineText("tessera", tokens);
     options.threads = threadCount(arguments, options.threadSource);
     options.refusesConstantImages = true; // nobody sees the warning
-    options.isCudaStarted = true;         // or will be, by the first row that needs it
+    options.cudaStartIsPaid = true;       // or will be, by the first row that needs it
+    options.gpus = gpus_;
     return options;
   }
 
@@ -259,6 +260,7 @@ private:
 
   Registry registry_;
   DigestCache digests_;
+  std::shared_ptr<KnownGpus> gpus_ = std::make_shared<KnownGpus>();
   std::mutex reading_, writing_;
   std::string received_;
 };

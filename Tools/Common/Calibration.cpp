@@ -197,9 +197,8 @@ std::string whyNotWorthCuda(double cpuSeconds)
                                          + decimals(startSeconds, 3) + " s to start";
 }
 
-Calibration calibrationFor(const Calibration& calibration, const Device& device)
+Calibration calibrationFor(const Calibration& calibration, const KnownGpu& gpu)
 {
-  const KnownGpu& gpu = knownGpu(device);
   return calibration.gpu == gpu.name ? calibration : calibration.scaledTo(gpu.name, gpu.rates);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Core/Compute/Device.h"
 #include "Core/Compute/Performance/GpuRates.h"
 #include "Core/Parameters/ParameterMap.h"
 
@@ -9,6 +8,8 @@
 #include <string>
 
 namespace tessera {
+
+struct KnownGpu;
 
 /// The kinds of work that resampling consists of. "Direct" work needs no mapped points: on the CPU rows under
 /// linear transforms, on CUDA a linear map and at most one cubic B-spline in single precision. "Point" work
@@ -113,9 +114,8 @@ const Calibration& shippedCalibration();
 /// Empty: it does not.
 std::string whyNotWorthCuda(double cpuSeconds);
 
-/// The calibration for a CUDA device: as it is if it was measured on one of this name, scaledTo what is known
-/// of it (knownGpu) otherwise.
-Calibration calibrationFor(const Calibration&, const Device&);
+/// The calibration for a GPU: as it is if it was measured on one of this name, scaledTo its rates otherwise.
+Calibration calibrationFor(const Calibration&, const KnownGpu&);
 
 /// Reads the text that calibrationText writes. The CUDA rates are the shipped ones if the text has none, and
 /// the rates of sparse products the scaled shipped ones.

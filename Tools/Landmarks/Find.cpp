@@ -88,7 +88,7 @@ Context contextFor(const FindOptions& options, const TrackingScene<D>& scene, Ru
       chooseContext(options.device, "--device", options.threads, whyNoCuda<D>(options, scene),
                     [&](const Context& context) { return whyNotOnCuda<D>(options, scene, context); });
   log.info("Device: " + choice.reason + ", " + threadsText(options.threads) + ".");
-  knowGpu(choice.context, log);
+  KnownGpus().tell(choice.context, log);
   return choice.context;
 }
 

@@ -2,8 +2,10 @@
 
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/CommandLine.h"
+#include "Tools/Common/GpuRatesFile.h"
 
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@ struct RegisterOptions {
   std::string device;                                  // empty: as the parameter files say
   std::string commandLine;                             // whole, as a shell takes it
   ReadingOptions reading;
+  std::shared_ptr<KnownGpus> gpus = std::make_shared<KnownGpus>(); // of this run, or of several
   int threads = 1;
   std::string threadSource; // who set `threads`; only "-threads" wins over MaximumNumberOfThreads
   double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes
@@ -28,7 +31,7 @@ struct RegisterOptions {
   bool report = false;                // write report.html, too
   bool refusesConstantImages = false; // an image without contrast is an error, not a warning
   bool endsAtOnce = false;            // a signal while images are read ends the process
-  bool isCudaStarted = false;         // this process has done so: "auto" takes CUDA wherever it can
+  bool cudaStartIsPaid = false;       // the caller starts CUDA anyway: "auto" takes CUDA wherever it can
 };
 
 /// Everything that help prints.

@@ -4,7 +4,6 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
-#include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/EffectiveParameters.h"
@@ -129,7 +128,7 @@ void runOneStage(Run<D>& run, CheckedStage<D> stage)
   run.summary.device = deviceName(context.device);
   run.summary.threads = context.threads;
   log.info("Device: " + run.summary.deviceReason + ", " + threadsText(context.threads) + ".");
-  knowGpu(context, log);
+  run.options.gpus->tell(context, log);
   StageOutputs<D> outputs(run.registry,
                           {context, number, run.folder, run.initialPath, run.initialDigest,
                            inputs.fixed.front()->geometry, fixedInFile.direction, inputs.moving.front(),

@@ -125,7 +125,7 @@ struct Prediction {
 
   Prediction(const Calibration& calibration, const std::vector<StageWork>& works,
              const RegisterOptions& options)
-      : start(options.isCudaStarted ? 0 : calibration.cudaStartSeconds)
+      : start(options.cudaStartIsPaid ? 0 : calibration.cudaStartSeconds)
   {
     onCuda = start;
     for (const StageWork& work : works) {
@@ -158,7 +158,7 @@ FasterDevice fasterDevice(const std::vector<StageWork>& ofAuto, const RegisterOp
   const DeviceChoice found = chooseDevice("auto", "--device", "");
   if (found.device.kind == DeviceKind::cpu)
     return {};
-  calibration = calibrationFor(calibration, found.device);
+  calibration = calibrationFor(calibration, options.gpus->of(found.device));
   return faster();
 }
 
@@ -247,7 +247,7 @@ PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions&
   const auto isOnAuto = [&](const CheckedStage<D>& stage) {
     return requestOf(options, stage.settings).text == "auto";
   };
-  const bool goesByTime = builtWithCuda && !options.isCudaStarted && std::ranges::any_of(stages, isOnAuto);
+  const bool goesByTime = builtWithCuda && !options.cudaStartIsPaid && std::ranges::any_of(stages, isOnAuto);
   Calibration calibration;
   std::vector<StageWork> works, ofAuto;
   if (goesByTime || options.checkOnly) {
@@ -292,8 +292,8 @@ PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions&
     const Device& device = stage.prepared.choice.device;
     const bool onCuda = device.kind == DeviceKind::cuda;
     if (onCuda)
-      calibration = calibrationFor(calibration, device);
-    if (onCuda && !run.onCuda && !options.isCudaStarted)
+      calibration = calibrationFor(calibration, options.gpus->of(device));
+    if (onCuda && !run.onCuda && !options.cudaStartIsPaid)
       run.seconds += calibration.cudaStartSeconds;
     const StageWork& work = works[stage.number];
     run.seconds += onCuda ? cudaSeconds(calibration, work, options.threads)

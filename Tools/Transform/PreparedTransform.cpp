@@ -109,7 +109,7 @@ PreparedTransform<D> prepareTransform(const Registry& registry, const TransformO
   if (!context.onCuda() || !options.write.empty() || options.description) // these two are done on the CPU
     prepareSearch<D>(cpu, *file.chain);
   log.info("Device: " + device.choice.reason + ", " + threadsText(options.threads) + ".");
-  knowGpu(context, log);
+  options.gpus->tell(context, log);
   PreparedTransform<D> run{options,
                            folder,
                            log,

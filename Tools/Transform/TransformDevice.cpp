@@ -144,7 +144,7 @@ TransformDevice chooseTransformDevice(const TransformDeviceRequest<D>& request)
   DeviceChoice choice = chooseDevice(asked, "--device", "");
   if (choice.device.kind == DeviceKind::cpu)
     return {choice, predicted().cpu};
-  calibration = calibrationFor(calibration, choice.device);
+  calibration = calibrationFor(calibration, request.options.gpus->of(choice.device));
   if (predicted().cpu <= predicted().cuda)
     return onCpu(text(predicted(), calibration));
   if (const std::string why = misfit(request, known, choice.device); !why.empty())

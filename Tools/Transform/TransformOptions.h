@@ -3,8 +3,10 @@
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/BidsTransformName.h"
 #include "Tools/Common/CommandLine.h"
+#include "Tools/Common/GpuRatesFile.h"
 
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,6 +43,7 @@ struct TransformOptions {
   double maxMemory = 0;          // bytes of host memory for images; 0: a share of the free memory
   double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes of a CUDA device
   ReadingOptions reading;
+  std::shared_ptr<KnownGpus> gpus = std::make_shared<KnownGpus>(); // of this run, or of several
   int threads = 1;
   std::string threadSource;
 };
