@@ -22,6 +22,9 @@ struct LoadedImage {
   std::shared_ptr<Mask<D>> finiteVoxels; // null if there are no such voxels
 };
 
+/// The number of voxels that are NaN or infinite.
+std::size_t countNonFinite(std::span<const float> voxels, int threads);
+
 /// Sets voxels that are not finite to 0 and makes the mask of the others. Throws Error(unreadableInput) if no
 /// voxel is finite.
 template <int D>

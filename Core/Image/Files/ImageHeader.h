@@ -44,6 +44,11 @@ ImageHeader readImageHeader(const std::string& path);
 template <int D>
 ImageGeometry<D> geometryOf(const ImageHeader& header);
 
+/// The header of an image on this grid that is in memory, or is to be written to `path`.
+template <int D>
+ImageHeader headerOf(const std::string& path, const ImageGeometry<D>&, PixelType = PixelType::float32,
+                     int components = 1);
+
 /// The grid for (UseDirectionCosines "false"): size, spacing and origin stay, the axes run along the
 /// coordinates.
 template <int D>

@@ -15,16 +15,6 @@
 namespace tessera {
 namespace {
 
-/// Throws Error(outOfMemory) if the image at `bytesAVoxel`, together with `bytesInFile` in the type of the
-/// file, does not fit into memory.
-void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std::size_t bytesInFile)
-{
-  requireMemory(extentCount(header.size) * static_cast<double>(bytesAVoxel)
-                    + static_cast<double>(bytesInFile),
-                header.path + ": an image of " + extentText(header.size) + " voxels",
-                "a smaller image, or more memory");
-}
-
 std::size_t bytesInFile(const ImageSource& source)
 {
   return source.header().isReadWhole ? source.byteCount() : 0;
@@ -106,23 +96,45 @@ std::vector<float> readScalars(ImageSource& source, int threads, std::vector<std
 
 }
 
+void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std::size_t bytesInFile)
+{
+  requireMemory(extentCount(header.size) * static_cast<double>(bytesAVoxel)
+                    + static_cast<double>(bytesInFile),
+                header.path + ": an image of " + extentText(header.size) + " voxels",
+                "a smaller image, or more memory");
+}
+
+void requireInside(const std::string& path, std::span<const std::uint8_t> mask)
+{
+  if (std::ranges::all_of(mask, [](std::uint8_t voxel) { return voxel == 0; }))
+    throw Error(ExitCode::unreadableInput,
+                path + ": a mask of " + std::to_string(mask.size())
+                    + " voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
+                      "that is not zero.");
+}
+
 void failNoneFinite(const std::string& path, std::size_t voxels)
 {
   throw Error(ExitCode::unreadableInput, path + ": none of its " + std::to_string(voxels)
                                              + " voxels is a finite number. Allowed: an image with values.");
 }
 
-template <int D>
-void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loaded)
+std::size_t countNonFinite(std::span<const float> voxels, int threads)
 {
-  std::vector<float>& voxels = loaded.image.voxels;
   std::atomic<std::size_t> count{0};
   forEachRange(
       Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
         count += static_cast<std::size_t>(std::count_if(voxels.begin() + first, voxels.begin() + last,
                                                         [](float value) { return !std::isfinite(value); }));
       });
-  loaded.nanVoxels = count;
+  return count;
+}
+
+template <int D>
+void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loaded)
+{
+  std::vector<float>& voxels = loaded.image.voxels;
+  loaded.nanVoxels = countNonFinite(voxels, threads);
   if (loaded.nanVoxels == 0)
     return;
   if (loaded.nanVoxels == voxels.size())
@@ -160,20 +172,15 @@ Mask<D> readMask(const std::string& path, int threads)
   std::vector<std::string> notes;
   requireImageMemory(header, sizeof(std::uint8_t), bytesInFile(*source));
   std::vector<std::uint8_t> inside(header.voxelCount());
-  const auto isInside = [](auto value) { return static_cast<std::uint8_t>(value != 0 && value == value); };
   if (header.components > 1) {
     const std::vector<float> voxels = readLuminance(*source, threads, notes);
-    std::transform(voxels.begin(), voxels.end(), inside.begin(), isInside);
+    std::transform(voxels.begin(), voxels.end(), inside.begin(), isInsideMask<float>);
   } else {
     forEachPiece(*source, threads, notes, [&]<class T>(std::size_t first, std::span<const T> piece) {
-      std::transform(piece.begin(), piece.end(), inside.begin() + first, isInside);
+      std::transform(piece.begin(), piece.end(), inside.begin() + first, isInsideMask<T>);
     });
   }
-  if (std::find(inside.begin(), inside.end(), 1) == inside.end())
-    throw Error(ExitCode::unreadableInput,
-                path + ": a mask of " + std::to_string(inside.size())
-                    + " voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
-                      "that is not zero.");
+  requireInside(path, inside);
   return Mask<D>(geometry, std::move(inside));
 }
 
