@@ -1,4 +1,4 @@
-#include "Components/Resamplers/Shared/ResampleToHost.h"
+#include "Components/Resamplers/Shared/ResampleInChunks.h"
 
 #include "Components/Resamplers/Shared/SlicesOnCuda.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
@@ -129,7 +129,8 @@ ChunksOnCuda takeChunks(Context& context, ResamplingOnCuda<D>& resampling,
   const std::size_t count = images.size() * ((slicesOfResult + slices - 1) / slices);
   for (std::size_t i = 0; i < images.size(); ++i) {
     resampling.reserve(context, images[i], slices);
-    chunks.reserve(results[i].type, count);
+    if (!results[i].staysOnCuda)
+      chunks.reserve(results[i].type, count);
   }
   return chunks;
 }
@@ -137,9 +138,9 @@ ChunksOnCuda takeChunks(Context& context, ResamplingOnCuda<D>& resampling,
 }
 
 template <int D>
-void resampleToHost(Context& context, const TransformChain<D>& chain,
-                    std::span<const MovingToResample<D>> images, const ImageGeometry<D>& output,
-                    const SliceRange& slices, std::span<const PixelsOut> results)
+void resampleInChunks(Context& context, const TransformChain<D>& chain,
+                      std::span<const MovingToResample<D>> images, const ImageGeometry<D>& output,
+                      const SliceRange& slices, std::span<const PixelsOut> results)
 {
   const std::size_t first = std::min(slices.first, output.size[D - 1]);
   const std::size_t end = first + std::min(slices.count, output.size[D - 1] - first);
@@ -185,22 +186,27 @@ void resampleToHost(Context& context, const TransformChain<D>& chain,
       const PixelsOut& out = results[i];
       const std::size_t count = std::min(chunkSlices, end - slice), voxels = count * sliceVoxels;
       const MovingToResample<D>& input = inputs[i].preparedFor(context, {slice, count});
+      std::byte* const to = out.at((slice - first) * sliceVoxels);
+      if (out.staysOnCuda) {
+        resampling.resample(context, input, slice, count, reinterpret_cast<float*>(to));
+        continue;
+      }
       resampling.resample(context, input, slice, count, chunks.values(turn, out.type));
       const std::byte* const pixels = chunks.rounded(turn, out.type, voxels);
       copies.drain();
-      copies.start(out.at((slice - first) * sliceVoxels), pixels, voxels * pixelTypeSize(out.type));
+      copies.start(to, pixels, voxels * pixelTypeSize(out.type));
       turn = (turn + 1) % ChunksOnCuda::count;
     }
   copies.finish();
 }
 
 template <int D>
-std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>& chain,
-                                      std::span<const MovingToResample<D>> images,
-                                      const ImageGeometry<D>& output, std::span<const PixelsOut> results)
+std::vector<Phase> timeResampleInChunks(Context& context, const TransformChain<D>& chain,
+                                        std::span<const MovingToResample<D>> images,
+                                        const ImageGeometry<D>& output, std::span<const PixelsOut> results)
 {
   double all = 0;
-  addMilliseconds(all, [&] { resampleToHost<D>(context, chain, images, output, {}, results); });
+  addMilliseconds(all, [&] { resampleInChunks<D>(context, chain, images, output, {}, results); });
   ResamplingOnCuda<D> resampling(context, chain, output);
   Buffer<float> whole(context, output.voxelCount());
   context.stream->startTimer();
@@ -213,11 +219,12 @@ std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>&
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template void resampleToHost<D>(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,  \
-                                  const ImageGeometry<D>&, const SliceRange&, std::span<const PixelsOut>);   \
-  template std::vector<Phase> timeResampleToHost<D>(Context&, const TransformChain<D>&,                      \
-                                                    std::span<const MovingToResample<D>>,                    \
-                                                    const ImageGeometry<D>&, std::span<const PixelsOut>)
+  template void resampleInChunks<D>(Context&, const TransformChain<D>&,                                      \
+                                    std::span<const MovingToResample<D>>, const ImageGeometry<D>&,           \
+                                    const SliceRange&, std::span<const PixelsOut>);                          \
+  template std::vector<Phase> timeResampleInChunks<D>(Context&, const TransformChain<D>&,                    \
+                                                      std::span<const MovingToResample<D>>,                  \
+                                                      const ImageGeometry<D>&, std::span<const PixelsOut>)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);
 #undef TESSERA_INSTANTIATE
