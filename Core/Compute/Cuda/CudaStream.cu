@@ -139,6 +139,7 @@ public:
     if (to == small_)
       std::memcpy(host, small_, bytes);
     countTransfer(hostMilliseconds() - start);
+    countBytesToHost(bytes);
   }
   void copyOnDevice(void* to, const void* from, std::size_t bytes) override
   {
@@ -161,6 +162,7 @@ public:
   {
     checkCuda(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, native()),
               "copying from the device");
+    countBytesToHost(bytes);
   }
 
   void wait() override { checkCuda(cudaStreamSynchronize(native()), "waiting for the device"); }

@@ -66,16 +66,17 @@ public:
   virtual void startTimer() = 0;
   virtual double stopTimerMilliseconds() = 0;
 
-  /// The time of copies between host and device so far, and the bytes that went to the device (see
-  /// Transfers.h).
+  /// The time of copies between host and device so far, and the bytes that went each way (see Transfers.h).
   double transferMilliseconds() const { return transferMilliseconds_; }
   double bytesToDevice() const { return bytesToDevice_; }
+  double bytesToHost() const { return bytesToHost_; }
   void countTransfer(double milliseconds) { transferMilliseconds_ += milliseconds; }
   void countBytesToDevice(std::size_t bytes) { bytesToDevice_ += static_cast<double>(bytes); }
+  void countBytesToHost(std::size_t bytes) { bytesToHost_ += static_cast<double>(bytes); }
 
 private:
   /// Atomic, since several threads may read files for it.
-  std::atomic<double> transferMilliseconds_{0}, bytesToDevice_{0};
+  std::atomic<double> transferMilliseconds_{0}, bytesToDevice_{0}, bytesToHost_{0};
 };
 
 /// The parts of Stream::onDevice and findCudaDevices that need CUDA, defined in CudaStream.cu.
