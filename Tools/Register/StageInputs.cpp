@@ -1,8 +1,8 @@
 #include "Tools/Register/StageInputs.h"
 
-#include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Math/CholeskyFactor.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/TextWords.h"
 #include "Core/Image/Points/PointsFile.h"
