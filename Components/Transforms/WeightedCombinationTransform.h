@@ -57,7 +57,7 @@ public:
   /// Other kernels than those of CombinationPasses evaluate no combination: it is the last of its chain.
   std::string whyNot(const TransformChain<D>&) const override;
   std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const override;
-  bool hasOtherKernels() const override { return false; }
+  const OtherKernels<D>* otherKernels() const override { return nullptr; }
 
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Parameters& transformFile) override;

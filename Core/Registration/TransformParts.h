@@ -15,6 +15,9 @@ namespace tessera {
 
 template <int D>
 struct TransformChain;
+template <int D>
+class InverseTransform;
+enum class RootQuantity;
 
 /// How a transform is joined to the transforms before it: T1(T0(x)) or T0(x) + T1(x) - x.
 enum class Combination { compose, add };
@@ -67,6 +70,19 @@ protected:
 template <int D>
 class ChainPasses;
 
+/// What CUDA kernels beside those of ChainPasses compute of a chain that ends in this transform.
+template <int D>
+class OtherKernels {
+public:
+  /// The quantity at all voxels of a lattice, in host memory, for an InverseTransform of such a chain;
+  /// computed in slabs. Throws Error(device) if the kernels cannot evaluate the chain.
+  virtual void fieldOfInverse(Context&, const InverseTransform<D>&, const ImageGeometry<D>& lattice,
+                              RootQuantity, std::span<float> values) const = 0;
+
+protected:
+  ~OtherKernels() = default;
+};
+
 /// How CUDA kernels evaluate a chain that ends in this transform.
 template <int D>
 class CudaForm {
@@ -75,8 +91,8 @@ public:
   virtual std::string whyNot(const TransformChain<D>&) const = 0;
   /// Copies the chain to the device, also to that of a MemoryCount.
   virtual std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const = 0;
-  /// Whether kernels outside of passes() can evaluate the chain, too.
-  virtual bool hasOtherKernels() const = 0;
+  /// Null if kernels outside of passes() cannot evaluate the chain.
+  virtual const OtherKernels<D>* otherKernels() const = 0;
 
 protected:
   ~CudaForm() = default;

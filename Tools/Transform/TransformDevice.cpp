@@ -1,6 +1,5 @@
 #include "Tools/Transform/TransformDevice.h"
 
-#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageFile.h"
@@ -103,7 +102,8 @@ std::string withoutCuda(const TransformOptions& options, const TransformChain<D>
                         const FieldMethods<D>& methods)
 {
   const InverseTransform<D>* inverse = asInverse(chain);
-  const std::string whyNotChain = inverse ? whyNotInKernels<D>(inverse->inverted()) : whyNotOnCuda<D>(chain);
+  const std::string whyNotChain =
+      inverse ? whyNotInOtherKernels<D>(inverse->inverted()) : whyNotOnCuda<D>(chain);
   std::string whyNotImages = hasImages(options) ? whyNotChain : "";
   if (whyNotImages.empty() && !options.images.empty() && !interpolator.onCuda())
     whyNotImages = "the interpolator \"" + interpolatorName + "\"";

@@ -6,6 +6,7 @@
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Batch/ImageBatch.h"
@@ -14,7 +15,6 @@
 #include "Tools/Common/TransformOutput.h"
 #include "Tools/Transform/Determinants.h"
 #include "Tools/Transform/NamedImages.h"
-#include "Tools/Transform/OutputFields.h"
 #include "Tools/Transform/PreparedTransform.h"
 #include "Tools/Transform/TransformDescription.h"
 #include "Tools/Transform/TransformInputs.h"
@@ -123,8 +123,7 @@ void writeField(PreparedTransform<D>& run)
   run.log.info("Transforming points ...\n  The transform is evaluated on all points. The result is a "
                "deformation field.");
   const auto start = Clock::now();
-  const VectorImage<D> field =
-      evaluated(run, FieldQuantity::displacements, outputFieldOf<D, RootQuantity::displacements>);
+  const VectorImage<D> field = evaluated(run, FieldQuantity::displacements, displacementField<D>);
   writeVectorImage<D>(run.pathOf("deformationField"), field, run.result().compress, run.context.threads);
   run.log.info("  Transforming points done, it took " + decimals(secondsSince(start), 2) + "s");
 }
@@ -134,7 +133,7 @@ void writeDeterminants(PreparedTransform<D>& run)
 {
   run.log.info("Compute determinant of spatial Jacobian ...");
   const auto start = Clock::now();
-  Image<D> image = evaluated(run, FieldQuantity::derivatives, outputFieldOf<D, RootQuantity::determinants>);
+  Image<D> image = evaluated(run, FieldQuantity::derivatives, jacobianDeterminants<D>);
   if (run.options.nonlinear) {
     const double linear = linearDeterminant<D>(*run.file.chain);
     run.log.info("  Determinant of the linear transforms, by which the others are divided: "
@@ -163,8 +162,7 @@ void writeMatrices(PreparedTransform<D>& run)
 {
   run.log.info("Compute spatial Jacobian (full matrix) ...");
   const auto start = Clock::now();
-  const VectorImage<D> image =
-      evaluated(run, FieldQuantity::derivatives, outputFieldOf<D, RootQuantity::matrices>);
+  const VectorImage<D> image = evaluated(run, FieldQuantity::derivatives, jacobianMatrices<D>);
   writeVectorImage<D>(run.pathOf("fullSpatialJacobian"), image, run.result().compress, run.context.threads);
   run.log.info("  Computing spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
 }
