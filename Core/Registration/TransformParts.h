@@ -16,6 +16,8 @@ namespace tessera {
 template <int D>
 struct TransformChain;
 template <int D>
+struct BSplineGrid;
+template <int D>
 class InverseTransform;
 enum class RootQuantity;
 
@@ -102,6 +104,7 @@ protected:
 template <int D>
 class FieldForm {
 public:
+  virtual const BSplineGrid<D>& grid() const = 0;
   /// The field at the voxels of a lattice, or nothing if the spline's grid does not run along the lattice's
   /// axes.
   virtual std::optional<AlignedField<D>> alignedField(const ImageGeometry<D>& lattice) const = 0;

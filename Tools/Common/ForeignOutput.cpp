@@ -1,12 +1,12 @@
 #include "Tools/Common/ForeignOutput.h"
 
-#include "Components/Transforms/Shared/BSplineGrid.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/ItkTransformFiles/MatlabTransformFile.h"
 #include "Core/Image/ItkTransformFiles/NiftiField.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Chain/JoinedChain.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/ChainInverse.h"
 #include "Core/Registration/TransformFiles/FieldsOfPrograms.h"

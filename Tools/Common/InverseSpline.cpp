@@ -1,8 +1,7 @@
 #include "Tools/Common/InverseSpline.h"
 
-#include "Components/Transforms/BSplineTransform.h"
-#include "Components/Transforms/Shared/BSplineFit.h"
 #include "Core/Compute/Error.h"
+#include "Core/Registration/Fields/BSplineFit.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/ChainInverse.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
@@ -35,8 +34,8 @@ BSplineGrid<D> gridLike(const TransformChain<D>& of, const ImageGeometry<D>& lat
   spacingMm.fill(std::numeric_limits<double>::infinity());
   int order = 0;
   for (const TransformChain<D>* chain = &of; chain; chain = chain->initial.get())
-    if (const auto* spline = dynamic_cast<const BSplineTransform<D>*>(chain->transform.get())) {
-      order = std::max(order, spline->order());
+    if (const FieldForm<D>* spline = chain->transform->field()) {
+      order = std::max(order, spline->grid().order);
       for (int d = 0; d < D; ++d) {
         Vec<D> axis;
         for (int row = 0; row < D; ++row)
@@ -45,9 +44,10 @@ BSplineGrid<D> gridLike(const TransformChain<D>& of, const ImageGeometry<D>& lat
       }
     }
   if (order == 0)
-    throw Error(ExitCode::usage, "--inverse-as bspline: no transform here is a BSplineTransform, whose "
-                                 "spacing of control points the inverse would have. Allowed: --inverse-as "
-                                 "field.");
+    throw Error(ExitCode::usage, "--inverse-as bspline: no transform here is a "
+                                     + std::string("BSplineTransform")
+                                     + ", whose spacing of control points the inverse would have. Allowed: "
+                                       "--inverse-as field.");
   return gridOver<D>(lattice, spacingMm, givenOrder.value_or(order), false);
 }
 
@@ -56,11 +56,11 @@ BSplineGrid<D> gridLike(const TransformChain<D>& of, const ImageGeometry<D>& lat
 template <int D>
 std::string InverseSpline<D>::text() const
 {
-  const auto* spline = dynamic_cast<const BSplineTransform<D>*>(chain->transform.get());
+  const ImageGeometry<D>& grid = chain->transform->field()->grid().points;
   std::string points, spacings;
   for (int d = 0; d < D; ++d) {
-    points += (d ? " x " : "") + std::to_string(spline->grid().points.size[d]);
-    spacings += (d ? " x " : "") + decimals(spline->grid().points.spacingMm[d], 3);
+    points += (d ? " x " : "") + std::to_string(grid.size[d]);
+    spacings += (d ? " x " : "") + decimals(grid.spacingMm[d], 3);
   }
   return "a B-spline of " + points + " control points with a spacing of " + spacings
          + " mm; its distance from the inverse is " + decimals(meanMm, 6) + " mm on average and at most "
@@ -72,20 +72,10 @@ InverseSpline<D> fitInverse(Context& context, const Registry& registry, const Tr
                             const VectorImage<D>& fieldMm, std::optional<int> order)
 {
   const BSplineGrid<D> grid = gridLike<D>(of, fieldMm.geometry, order);
-  const std::string dimension = std::to_string(D),
-                    ofOrder = grid.order == 3 ? "" : "_" + std::to_string(grid.order);
-  ItkTransform itk{"BSplineTransform_double_" + dimension + "_" + dimension + ofOrder, {}, {}};
-  for (const std::size_t size : grid.points.size)
-    itk.fixedParameters.push_back(static_cast<double>(size));
-  const auto add = [&](const auto& values) {
-    itk.fixedParameters.insert(itk.fixedParameters.end(), values.begin(), values.end());
-  };
-  add(grid.points.originMm);
-  add(grid.points.spacingMm);
-  for (const auto& row : grid.points.direction)
-    add(row);
-  itk.parameters = fitBSpline<D>(context, grid, fieldMm, inverseOfLinear<D>(linearPart<D>(of)));
-  InverseSpline<D> fit{chainFromItk<D>({itk}, registry, "the inverse of a transform", {})};
+  const std::vector<double> coefficientsMm =
+      fitBSpline<D>(context, grid, fieldMm, inverseOfLinear<D>(linearPart<D>(of)));
+  InverseSpline<D> fit{
+      chainFromItk<D>({itkBSpline<D>(grid, coefficientsMm)}, registry, "the inverse of a transform", {})};
 
   const VectorImage<D> fitted = displacementField<D>(context, *fit.chain, fieldMm.geometry);
   std::size_t roots = 0;

@@ -2,8 +2,8 @@
 
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
-#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Components/Transforms/WeightedCombinationTransform.h"
+#include "Core/Registration/Chain/OneSplineChain.h"
 #include "Core/Registration/Fields/WholeField.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 

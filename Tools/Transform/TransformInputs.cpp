@@ -1,12 +1,12 @@
 #include "Tools/Transform/TransformInputs.h"
 
-#include "Components/Transforms/Shared/BSplineGrid.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Registration/Chain/JoinedChain.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Samples/Samples.h"
 #include "Core/Registration/TransformFiles/FieldsOfPrograms.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Transforms/Shared/BSplineGrid.h"
 #include "Core/Parameters/Parameters.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 #include <array>

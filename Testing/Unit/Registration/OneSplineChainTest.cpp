@@ -1,4 +1,4 @@
-#include "Components/Transforms/Shared/OneSplineChain.h"
+#include "Core/Registration/Chain/OneSplineChain.h"
 
 #include "Testing/Support/Scenes/BendingScenes.h"
 

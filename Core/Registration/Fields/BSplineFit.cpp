@@ -1,8 +1,8 @@
-#include "Components/Transforms/Shared/BSplineFit.h"
+#include "Core/Registration/Fields/BSplineFit.h"
 
-#include "Components/Transforms/Shared/BSplineLattice.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Parallel.h"
+#include "Core/Registration/Fields/BSplineLattice.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "Components/Transforms/Shared/BSplineLattice.h"
+#include "Core/Registration/Fields/BSplineLattice.h"
 
 #include "Testing/Support/Scenes/BSplineChains.h"
 

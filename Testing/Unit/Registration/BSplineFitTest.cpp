@@ -1,4 +1,4 @@
-#include "Components/Transforms/Shared/BSplineFit.h"
+#include "Core/Registration/Fields/BSplineFit.h"
 
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Testing/Support/ErrorText.h"

@@ -1,4 +1,4 @@
-#include "Components/Transforms/Shared/BSplineGrid.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/Shared/BSplineField.h"

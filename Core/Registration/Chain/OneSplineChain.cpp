@@ -1,6 +1,4 @@
-#include "Components/Transforms/Shared/OneSplineChain.h"
-
-#include "Components/Transforms/BSplineTransform.h"
+#include "Core/Registration/Chain/OneSplineChain.h"
 
 namespace tessera {
 namespace {
@@ -35,7 +33,7 @@ std::optional<OneSplineChain<D>> asOneSpline(const TransformChain<D>& chain)
     whole->linear = composed ? compose(map, whole->linear) : added(whole->linear, map);
     return whole;
   }
-  if (whole->spline || !dynamic_cast<const BSplineTransform<D>*>(chain.transform.get()))
+  if (whole->spline || !chain.transform->field())
     return {};
   whole->spline = &chain;
   if (composed)

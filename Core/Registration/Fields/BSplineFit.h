@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Transforms/Shared/BSplineGrid.h"
 #include "Core/Image/Image.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "Components/Transforms/Shared/BSplineGrid.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/BSplineKernel.h"
