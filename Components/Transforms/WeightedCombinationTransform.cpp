@@ -146,6 +146,15 @@ double WeightedCombinationTransform<D>::divisor(std::span<const double> weights)
 }
 
 template <int D>
+void WeightedCombinationTransform<D>::addWork(MappingWork& work) const
+{
+  work.combined += static_cast<double>(transforms_.size());
+  for (const auto& combined : transforms_)
+    for (const TransformChain<D>* link = combined.get(); link; link = link->initial.get())
+      link->transform->addWork(work);
+}
+
+template <int D>
 std::string WeightedCombinationTransform<D>::whyNot(const TransformChain<D>& chain) const
 {
   std::string why = whyTooLongForKernels<D>(chain);

@@ -45,6 +45,9 @@ public:
   /// The transform as ITK writes it. Throws Error(unwritableOutput) if ITK has no such transform.
   virtual ItkTransform itkTransform(std::span<const double> parameters) const;
 
+  /// Adds what map() takes for a point: a linear map, unless the transform says otherwise.
+  virtual void addWork(MappingWork& work) const { work.linearMaps += 1; }
+
   virtual const SpatialDerivatives<D>* differentiable() const { return nullptr; }
   virtual const LinearForm<D>* linear() const { return nullptr; }
   virtual const FieldForm<D>* field() const { return nullptr; }

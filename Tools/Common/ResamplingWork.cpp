@@ -1,10 +1,9 @@
 #include "Tools/Common/ResamplingWork.h"
 
-#include "Components/Transforms/BSplineTransform.h"
-#include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
-#include "Components/Transforms/WeightedCombinationTransform.h"
 #include "Core/Registration/Chain/OneSplineChain.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/Fields/WholeField.h"
+#include "Core/Registration/Interpolation/LabelMajority.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 
 #include <cmath>
@@ -16,41 +15,30 @@ constexpr int cubicOrder = 3;
 /// The time for a root of a chain with one B-spline, in values of that chain at a point.
 constexpr double mapsOfRootOnCpu = 7, mapsOfRootOnCuda = 3.5;
 
-/// The number of coefficients that a B-spline of this order reads, relative to a cubic one.
-double shareOfCubic(int order, int dimension)
+/// The coefficients that a B-spline of this order reads.
+double coefficientsOf(int order, int dimension)
 {
-  return std::pow((order + 1.0) / (cubicOrder + 1), dimension);
+  return std::pow(order + 1, dimension);
 }
 
 /// Adds `count` interpolated values. `nearest` is directNearest or pointNearest; the kinds of work for other
 /// interpolations by the same way follow it in the enumeration.
 template <int D>
-void addLookUps(WorkItems& items, Work nearest, const LookUp& lookUp, double count)
+void addLookUps(WorkItems& items, Work nearest, int order, double count)
 {
   const auto after = [&](int steps) { return static_cast<Work>(static_cast<int>(nearest) + steps); };
-  switch (lookUp.kind) {
-  case LookUp::Kind::nearest:
-    return items.add(nearest, count);
-  case LookUp::Kind::linear:
-    return items.add(after(1), count);
-  case LookUp::Kind::spline:
-    return items.add(after(2), count * shareOfCubic(lookUp.order, D));
-  case LookUp::Kind::majority:
-    return items.add(after(3), count);
-  }
-}
-
-/// The control points of a link that is a B-spline.
-template <int D>
-const BSplineGrid<D>& gridOf(const TransformChain<D>& link)
-{
-  return static_cast<const BSplineTransform<D>&>(*link.transform).grid();
+  if (order > 1)
+    items.add(after(2), count * coefficientsOf(order, D) / coefficientsOf(cubicOrder, D));
+  else
+    items.add(after(order == orderOfLabels ? 3 : order), count);
 }
 
 /// Whether a link of a chain is a B-spline whose grid lies along the axes of the lattice that reaches it.
 template <int D>
 bool isAligned(const TransformChain<D>& link, ImageGeometry<D> lattice)
 {
+  if (!link.transform->field())
+    return false;
   if (link.initial && link.combination == Combination::compose) {
     const auto before = asOneSpline<D>(*link.initial);
     if (!before || before->spline || before->linear.matrix != identityMatrix<D>())
@@ -64,7 +52,7 @@ bool isAligned(const TransformChain<D>& link, ImageGeometry<D> lattice)
 template <int D>
 bool isPlainCubic(const TransformChain<D>& link)
 {
-  const BSplineGrid<D>& grid = gridOf(link);
+  const BSplineGrid<D>& grid = link.transform->field()->grid();
   return grid.order == cubicOrder && !grid.cyclic;
 }
 
@@ -81,29 +69,16 @@ void addPoints(WorkItems& items, Work aligned, double landmarkFactor, const Tran
 {
   if (const InverseTransform<D>* inverse = asInverse(chain))
     return addPoints<D>(items, Work::pointSpline, 1, inverse->inverted(), lattice, mapsOfRoot * points, 0);
-  if (const auto* last = dynamic_cast<const WeightedCombinationTransform<D>*>(chain.transform.get())) {
-    for (const auto& combined : last->transforms())
-      addPoints<D>(items, Work::pointSpline, 1, *combined, lattice, points, mapsOfRoot);
-    if (chain.initial)
-      addPoints<D>(items, Work::pointSpline, 1, *chain.initial, lattice, points, mapsOfRoot);
-    return;
+  for (const TransformChain<D>* link = &chain; link; link = link->initial.get()) {
+    MappingWork work;
+    link->transform->addWork(work);
+    const double pairs = points * work.landmarks;
+    items.add(isAligned(*link, lattice) ? aligned : Work::pointSpline,
+              points * work.coefficients / coefficientsOf(cubicOrder, D));
+    items.add(Work::pointLandmark, pairs < fewestPairsOfField ? pairs : pairs * landmarkFactor);
+    items.add(Work::pointLinear, points * work.lookUps);
+    items.add(Work::pointLinearTransform, points * work.linearMaps);
   }
-  for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
-    switch (kernelFormOf(*link->transform)->kind()) {
-    case TransformKind::bspline:
-      items.add(isAligned(*link, lattice) ? aligned : Work::pointSpline,
-                points * shareOfCubic(gridOf(*link).order, D));
-      break;
-    case TransformKind::kernelSpline: {
-      const double pairs = points * static_cast<double>(link->transform->parameterCount()) / D;
-      items.add(Work::pointLandmark, pairs < fewestPairsOfField ? pairs : pairs * landmarkFactor);
-    } break;
-    case TransformKind::displacementImage:
-      items.add(Work::pointLinear, points * D);
-      break;
-    default:
-      items.add(Work::pointLinearTransform, points);
-    }
 }
 
 double secondsOf(const std::array<ThreadRate, workCount>& rates, const WorkItems& work, int measuredThreads,
@@ -117,45 +92,26 @@ double secondsOf(const std::array<ThreadRate, workCount>& rates, const WorkItems
 
 }
 
-LookUp lookUpOf(const Registry& registry, const std::string& name, const Parameters& parameters)
-{
-  const ComponentDescription& component =
-      registry.require("ResampleInterpolator", name, parameters.where("ResampleInterpolator"));
-  if (component.name == "NearestNeighborInterpolator")
-    return {LookUp::Kind::nearest, 0};
-  if (component.name == "LabelMajorityInterpolator")
-    return {LookUp::Kind::majority, 0};
-  for (const ParameterInfo& row : component.parameters)
-    if (row.type == ParameterType::integer) { // the order of a B-spline
-      const auto order = static_cast<int>(parameters.withLabel("ResampleInterpolator0")
-                                              .find(Parameter<std::int64_t>{row})
-                                              .value_or(std::stoll(row.defaultText)));
-      return order > 1 ? LookUp{LookUp::Kind::spline, order}
-                       : LookUp{order == 1 ? LookUp::Kind::linear : LookUp::Kind::nearest, order};
-    }
-  return {LookUp::Kind::linear, 1};
-}
-
 template <int D>
-void addImages(DeviceWork& work, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
-               const LookUp& lookUp, const std::vector<ImageSizes>& images, std::size_t imagesAtOnce)
+void addImages(DeviceWork& work, const TransformChain<D>& chain, const ImageGeometry<D>& lattice, int order,
+               const std::vector<ImageSizes>& images, std::size_t imagesAtOnce)
 {
   const std::optional<OneSplineChain<D>> whole = asOneSpline<D>(chain);
   const bool isLinear = whole && !whole->spline;
   const TransformChain<D>* const spline = whole ? whole->spline : nullptr;
   const bool isDirectOnCuda = isLinear || (spline && isPlainCubic(*spline));
-  const bool isDirectOnCpu = isLinear && lookUp.kind != LookUp::Kind::majority;
+  const bool isDirectOnCpu = isLinear && order != orderOfLabels;
   const auto voxels = static_cast<double>(lattice.voxelCount());
   for (std::size_t i = 0; i < images.size(); ++i) {
     const double moving = images[i].voxels * images[i].components, output = voxels * images[i].components;
-    if (lookUp.kind == LookUp::Kind::spline)
+    if (order > 1)
       for (WorkItems* items : {&work.cpu, &work.cuda})
-        items->add(Work::prefilter, moving * (lookUp.order / 2));
+        items->add(Work::prefilter, moving * (order / 2));
     work.cuda.images += images[i].components;
     work.cuda.uploadedBytes += images[i].voxels * images[i].uploadedBytes;
     work.cuda.downloadedBytes += output * images[i].resultBytes;
-    addLookUps<D>(work.cpu, isDirectOnCpu ? Work::directNearest : Work::pointNearest, lookUp, output);
-    addLookUps<D>(work.cuda, isDirectOnCuda ? Work::directNearest : Work::pointNearest, lookUp, output);
+    addLookUps<D>(work.cpu, isDirectOnCpu ? Work::directNearest : Work::pointNearest, order, output);
+    addLookUps<D>(work.cuda, isDirectOnCuda ? Work::directNearest : Work::pointNearest, order, output);
     if (!isDirectOnCpu && i % imagesAtOnce == 0)
       addPoints<D>(work.cpu, Work::pointAlignedSpline, 1, chain, lattice, voxels, mapsOfRootOnCpu);
     if (!isDirectOnCuda)
@@ -205,7 +161,7 @@ double cudaSeconds(const Calibration& calibration, int dimension, const DeviceWo
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template void addImages<D>(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>&, const LookUp&,  \
+  template void addImages<D>(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>&, int,            \
                              const std::vector<ImageSizes>&, std::size_t);                                   \
   template void addField<D>(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>&, std::size_t)
 TESSERA_INSTANTIATE(2);

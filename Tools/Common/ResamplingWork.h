@@ -6,17 +6,6 @@
 
 namespace tessera {
 
-/// How an image is interpolated between its voxels.
-struct LookUp {
-  enum class Kind { nearest, linear, spline, majority };
-  Kind kind = Kind::nearest;
-  int order = 3; // order of a spline, from 2
-};
-
-/// The look-up of the ResampleInterpolator `name` with these parameters. Throws Error(usage) if there is none
-/// of this name.
-LookUp lookUpOf(const Registry&, const std::string& name, const Parameters&);
-
 /// An amount of work, counted in the items of a calibration.
 struct WorkItems {
   std::array<double, workCount> items{};
@@ -38,10 +27,11 @@ struct ImageSizes {
   double uploadedBytes = sizeof(float) * components; // a voxel with all its components
 };
 
-/// Adds images that are looked up in the same way; on the CPU, `imagesAtOnce` of them share T(x). The work
-/// for voxels that are not finite or outside the images is not counted.
+/// Adds images that are looked up in the same way, by an interpolator of this Interpolator::order; on the
+/// CPU, `imagesAtOnce` of them share T(x). The work for voxels that are not finite or outside the images is
+/// not counted.
 template <int D>
-void addImages(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>& lattice, const LookUp&,
+void addImages(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>& lattice, int order,
                const std::vector<ImageSizes>&, std::size_t imagesAtOnce);
 
 /// Adds a field of `components` floats a voxel: displacements (D), determinants (1) or matrices (D * D) of a

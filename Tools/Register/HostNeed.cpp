@@ -3,7 +3,6 @@
 #include "Core/Registration/Inverse/ForwardCells.h"
 #include "Core/Registration/Stage/StageMemory.h"
 #include "Core/Registration/TermMemory.h"
-#include "Tools/Common/ResamplingWork.h"
 #include "Tools/Register/OutputNames.h"
 
 #include <algorithm>
@@ -31,9 +30,9 @@ double voxelsOf(const ImageGeometry<D>& geometry)
 }
 
 /// Coefficients of a spline that resamples an image of so many voxels.
-double coefficientBytes(const LookUp& lookUp, double voxels)
+double coefficientBytes(int order, double voxels)
 {
-  return lookUp.kind == LookUp::Kind::spline ? sizeof(double) * voxels : 0;
+  return order > 1 ? sizeof(double) * voxels : 0;
 }
 
 /// The images of a level, and what making one of them takes beside it.
@@ -56,9 +55,8 @@ struct ImagesOfLevel {
 template <int D>
 class StageNeed {
 public:
-  StageNeed(const Registry& registry, const RegisterOptions& options, const CheckedStage<D>& stage,
-            const StageInput<D>& input)
-      : registry_(registry), stage_(stage), input_(input), components_(stage.prepared.components),
+  StageNeed(const RegisterOptions& options, const CheckedStage<D>& stage, const StageInput<D>& input)
+      : stage_(stage), input_(input), components_(stage.prepared.components),
         parameters_(stage.prepared.parameters),
         hasInitial_(stage.number > 0 || !options.initialTransform.empty()),
         counts_(parameterCounts<D>(stage.prepared, input))
@@ -95,10 +93,10 @@ public:
   {
     if (!stage_.resampler->writesFinalResult())
       return 0;
-    const LookUp lookUp =
-        lookUpOf(registry_, componentNames(parameters_, "ResampleInterpolator").front(), parameters_);
     const double voxels = voxelsOf<D>(input_.fixed.front()->geometry);
-    return leftBehind() + coefficientBytes(lookUp, voxelsOf<D>(input_.moving.front()->geometry))
+    return leftBehind()
+           + coefficientBytes(stage_.resampleInterpolator->order(0),
+                              voxelsOf<D>(input_.moving.front()->geometry))
            + voxels
                  * static_cast<double>(sizeof(float)
                                        + pixelTypeSize(stage_.resampler->resultImage().pixelType));
@@ -144,11 +142,9 @@ private:
 
   double coefficients(std::size_t level) const
   {
-    const auto order = integerParameter("BSplineInterpolationOrder", 3, 0, Arity::perLevel, "", "");
     double bytes = 0;
-    const std::vector<std::string> names = componentNames(parameters_, "Interpolator");
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (names[i].starts_with("BSpline") && parameters_.get(order, level) > 1)
+    for (std::size_t i = 0; i < components_.interpolators.size(); ++i)
+      if (components_.interpolators[i]->order(level) > 1)
         bytes += sizeof(float) * movingVoxels(i, level);
     return bytes;
   }
@@ -180,7 +176,6 @@ private:
     return extent;
   }
 
-  const Registry& registry_;
   const CheckedStage<D>& stage_;
   const StageInput<D>& input_;
   const StageComponents<D>& components_;
@@ -201,9 +196,8 @@ bool isLinear(const RegisterOptions& options, const std::vector<CheckedStage<D>>
 }
 
 template <int D>
-HostNeed hostNeed(const Registry& registry, const RegisterOptions& options,
-                  const std::vector<CheckedStage<D>>& stages, const InputHeaders& headers,
-                  std::size_t pointPairs)
+HostNeed hostNeed(const RegisterOptions& options, const std::vector<CheckedStage<D>>& stages,
+                  const InputHeaders& headers, std::size_t pointPairs)
 {
   HostNeed need;
   need.images = sizeof(float) * (voxelsOf(headers.fixed) + voxelsOf(headers.moving))
@@ -211,7 +205,7 @@ HostNeed hostNeed(const Registry& registry, const RegisterOptions& options,
   for (const CheckedStage<D>& stage : stages) {
     const StageInput<D> input =
         inputWithoutVoxels<D>(headers, stage.settings.useDirectionCosines(), pointPairs);
-    const StageNeed<D> ofStage(registry, options, stage, input);
+    const StageNeed<D> ofStage(options, stage, input);
     const std::string file = std::filesystem::path(stage.text.path).filename();
     const auto take = [&](double bytes, const std::string& part) {
       if (bytes <= need.work && !need.largest.empty())
@@ -239,7 +233,7 @@ HostNeed needOf(const Registry& registry, const RegisterOptions& options, const 
     stages.push_back(
         checkStage<D>(registry, options, text, stages.size(), headers, inputFilesOf(options), log));
   constexpr std::size_t somePoints = 100; // the files are not read
-  return hostNeed<D>(registry, options, stages, headers, options.fixedPoints.empty() ? 0 : somePoints);
+  return hostNeed<D>(options, stages, headers, options.fixedPoints.empty() ? 0 : somePoints);
 }
 
 }
@@ -253,9 +247,9 @@ HostNeed hostNeed(const Registry& registry, const RegisterOptions& options)
                                   : needOf<3>(registry, options, headers, texts, unused);
 }
 
-template HostNeed hostNeed<2>(const Registry&, const RegisterOptions&, const std::vector<CheckedStage<2>>&,
+template HostNeed hostNeed<2>(const RegisterOptions&, const std::vector<CheckedStage<2>>&,
                               const InputHeaders&, std::size_t);
-template HostNeed hostNeed<3>(const Registry&, const RegisterOptions&, const std::vector<CheckedStage<3>>&,
+template HostNeed hostNeed<3>(const RegisterOptions&, const std::vector<CheckedStage<3>>&,
                               const InputHeaders&, std::size_t);
 
 }

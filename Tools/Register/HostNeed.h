@@ -24,8 +24,8 @@ struct HostNeed {
 };
 
 template <int D>
-HostNeed hostNeed(const Registry&, const RegisterOptions&, const std::vector<CheckedStage<D>>&,
-                  const InputHeaders&, std::size_t pointPairs);
+HostNeed hostNeed(const RegisterOptions&, const std::vector<CheckedStage<D>>&, const InputHeaders&,
+                  std::size_t pointPairs);
 
 /// Reads the headers and parameter files of a command line, and returns the need of its run. Throws the
 /// errors of reading headers and of checkStage.

@@ -264,7 +264,7 @@ PredictedRun chooseStageDevices(const Registry& registry, const RegisterOptions&
   }
   const FasterDevice faster = goesByTime ? fasterDevice(ofAuto, options, calibration) : FasterDevice{};
   if (options.checkOnly)
-    logHostNeed(hostNeed<D>(registry, options, stages, headers, pointPairs), log);
+    logHostNeed(hostNeed<D>(options, stages, headers, pointPairs), log);
   PredictedRun run;
   std::shared_ptr<const TransformChain<D>> before = initial;
   for (CheckedStage<D>& stage : stages) {

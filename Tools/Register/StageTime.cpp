@@ -1,6 +1,5 @@
 #include "Tools/Register/StageTime.h"
 
-#include "Components/Transforms/WeightedCombinationTransform.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Samples/StripePlan.h"
 #include "Core/Registration/Stage/StageMemory.h"
@@ -9,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numbers>
 
 namespace tessera {
 namespace {
@@ -18,8 +16,8 @@ namespace {
 /// takes `sample`, more where the image lies outside of the
 /// caches near the processor (`farImage`), and more where the coefficients of a B-spline do
 /// (`farCoefficients`). A point is one that is mapped, and its derivative brought back, without a look at the
-/// images. Testing/Benchmarks/registration-times and metric-times measure them, with AdvancedMeanSquares and
-/// without.
+/// images. Testing/Benchmarks/registration-times and metric-times measure them, with a metric of mean squares
+/// and without.
 struct CpuRates {
   double sample, farImage, farCoefficients, voxel, point;
   double evaluation; // the optimizer's step and a row of the table
@@ -149,52 +147,29 @@ double pointsOfSearch(const Values& values, std::size_t level)
 
 namespace {
 
-/// The search for a linear transform's start, if the parameters ask for one.
-template <int D>
-std::vector<SearchPart> searchOf(const Values& values)
-{
-  const auto is = [&](const std::string& name, const std::string& value) {
-    const auto found = values.find(name);
-    return found != values.end() && !found->second.empty() && found->second.front() == value;
-  };
-  if (!is("AutomaticTransformInitialization", "true")
-      || !is("AutomaticTransformInitializationMethod", "Search"))
-    return {};
-  const double degrees = valueOf(values, "AutomaticTransformInitializationSearchAngle", 0);
-  const auto parts = searchParts<D>(degrees * std::numbers::pi / 180);
-  return {parts.begin(), parts.end()};
-}
-
 /// The result image, if one is written and its chain is one of which the work is known.
 template <int D>
-DeviceWork resultOf(const Registry& registry, const CheckedStage<D>& stage, const StageInput<D>& input,
-                    const TransformChain<D>& chain)
+DeviceWork resultOf(const CheckedStage<D>& stage, const StageInput<D>& input, const TransformChain<D>& chain)
 {
   DeviceWork work;
   if (!stage.resampler->writesFinalResult() || !whyNotOnCuda<D>(chain).empty())
     return work;
-  const Parameters& parameters = stage.prepared.parameters;
   const ImageSizes moving{.voxels = static_cast<double>(input.moving.front()->geometry.voxelCount()),
                           .resultBytes =
                               static_cast<double>(pixelTypeSize(stage.resampler->resultImage().pixelType))};
-  addImages<D>(work, chain, input.fixed.front()->geometry,
-               lookUpOf(registry, componentNames(parameters, "ResampleInterpolator").front(), parameters),
-               {moving}, 1);
+  addImages<D>(work, chain, input.fixed.front()->geometry, stage.resampleInterpolator->order(0), {moving}, 1);
   return work;
 }
 
-/// Adds what mapping samples one by one through each of the combined transforms takes. The shares of a point
+/// Adds what mapping samples one by one through each transform of a combination takes. The shares of a point
 /// and the time on CUDA are those of 64^3 voxels and 2 and 20 translations.
-template <int D>
-void addCombined(const WeightedCombinationTransform<D>& combination, const TermSize& size, TermWork& work)
+void addCombined(const MappingWork& mapping, const TermSize& size, TermWork& work)
 {
   constexpr double linearPoint = 0.25, cudaNanoseconds = 0.2;
-  double points = 1;
-  for (const auto& combined : combination.transforms())
-    points += combined->transform->linear() ? linearPoint : 1;
-  work.points += points * size.samples * (size.isLattice ? 1 : drawnPoint);
-  work.cudaNanoseconds +=
-      size.samples * static_cast<double>(combination.transforms().size()) * cudaNanoseconds;
+  const double linear = std::min(mapping.linearMaps, mapping.combined);
+  work.points += (1 + linearPoint * linear + mapping.combined - linear) * size.samples
+                 * (size.isLattice ? 1 : drawnPoint);
+  work.cudaNanoseconds += size.samples * mapping.combined * cudaNanoseconds;
 }
 
 template <int D>
@@ -223,9 +198,10 @@ TermWork workOfTerm(const CheckedStage<D>& stage, const StageInput<D>& input, co
   work.points = time.points * (size.isLattice ? 1 : drawnPoint);
   work.cpuNanoseconds = time.cpuNanoseconds;
   work.cudaNanoseconds = time.cudaNanoseconds;
-  if (const auto* combination =
-          dynamic_cast<const WeightedCombinationTransform<D>*>(components.transform.get()))
-    addCombined(*combination, size, work);
+  MappingWork mapping;
+  components.transform->addWork(mapping);
+  if (mapping.combined > 0)
+    addCombined(mapping, size, work);
   work.cudaLaunchNanoseconds = time.cudaLaunchNanoseconds;
   work.stripes = static_cast<double>(
       planStripes(static_cast<std::size_t>(std::max(size.samples, size.pointPairs)), parameters).stripes);
@@ -247,9 +223,9 @@ StageWork workOf(const Registry& registry, const CheckedStage<D>& stage, const S
   work.dimension = D;
   work.mayEndEarly =
       values.contains("GradientMagnitudeTolerance") || values.contains("MinimumGradientMagnitude");
-  if (components.transform->linear() && !input.initial)
-    work.search = searchOf<D>(values);
-  work.result = resultOf<D>(registry, stage, input, *after);
+  if (!input.initial)
+    work.search = optimizable(*components.transform).searchForStart();
+  work.result = resultOf<D>(stage, input, *after);
   if (work.mayEndEarly && perIteration.evaluations > 1 && components.transform->linear())
     work.expectedShare = convergedShare;
   work.isLinear = components.transform->linear() != nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Transforms/Shared/SearchedStart.h"
+#include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/Registration.h"
 #include "Tools/Common/ResamplingWork.h"
 #include "Tools/Register/StageCheck.h"

@@ -99,9 +99,9 @@ PreparedTransform<D> prepareTransform(const Registry& registry, const TransformO
   nameResults(options, {folder, resampler->resultImage().name, resampler->resultImage().format}, inputs,
               images);
   const auto start = std::chrono::steady_clock::now();
-  const TransformDevice device = chooseTransformDevice<D>(
-      {options, registry, *file.chain, lattice, parameters, *resampler, makeInterpolator, images,
-       withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
+  const TransformDevice device =
+      chooseTransformDevice<D>({options, *file.chain, lattice, *resampler, makeInterpolator, images,
+                                withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
   Context context = makeContext(device.choice.device, options.threads);
   record.setDevice(deviceName(device.choice.device), device.choice.reason);
   record.addOutputs(resultPaths(options, images, folder, resampler->resultImage().format));

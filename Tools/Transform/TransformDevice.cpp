@@ -5,7 +5,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
-#include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/Reporter.h"
 #include "Tools/Batch/MemoryOnDevice.h"
 #include "Tools/Common/ResamplingWork.h"
 
@@ -52,12 +52,9 @@ DeviceWork workOf(const TransformDeviceRequest<D>& request, const KnownImages<D>
 {
   const TransformOptions& options = request.options;
   DeviceWork work;
-  const std::string name = componentNames(request.parameters, "ResampleInterpolator").front();
-  addImages<D>(work, request.chain, request.lattice, lookUpOf(request.registry, name, request.parameters),
-               known.images, maxImagesAtOnce);
-  const bool majority = options.labelInterpolation == "majority";
-  addImages<D>(work, request.chain, request.lattice,
-               {majority ? LookUp::Kind::majority : LookUp::Kind::nearest, 0}, known.labels, maxImagesAtOnce);
+  for (const bool areLabels : {false, true})
+    addImages<D>(work, request.chain, request.lattice, request.makeInterpolator(areLabels)->order(0),
+                 areLabels ? known.labels : known.images, maxImagesAtOnce);
   if (options.field)
     addField<D>(work, request.chain, request.lattice, D);
   if (options.determinants)

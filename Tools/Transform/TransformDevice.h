@@ -4,7 +4,6 @@
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Resampler.h"
-#include "Core/Registry/Registry.h"
 #include "Tools/Batch/ImageBatch.h"
 #include "Tools/Common/RunLog.h"
 #include "Tools/Transform/TransformOptions.h"
@@ -25,10 +24,8 @@ struct TransformDevice {
 template <int D>
 struct TransformDeviceRequest {
   const TransformOptions& options;
-  const Registry& registry;
   const TransformChain<D>& chain;
   const ImageGeometry<D>& lattice;
-  const Parameters& parameters; // those of the transform file
   const Resampler<D>& resampler;
   const MakeInterpolator<D>& makeInterpolator;
   std::vector<ImageTask>& tasks; // chooseTransformDevice reads their headers

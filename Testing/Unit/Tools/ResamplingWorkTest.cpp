@@ -1,7 +1,7 @@
 // needs: Tools
 #include "Tools/Common/ResamplingWork.h"
 
-#include "Testing/Support/ErrorText.h"
+#include "Core/Registration/Interpolation/LabelMajority.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,7 @@ namespace {
 using namespace testing;
 using Counts = std::map<std::string, double>;
 
-constexpr LookUp nearest{LookUp::Kind::nearest, 0}, linear{LookUp::Kind::linear, 1},
-    cubic{LookUp::Kind::spline, 3}, majority{LookUp::Kind::majority, 0};
+constexpr int nearest = 0, linear = 1, cubic = 3, majority = orderOfLabels;
 
 /// 5 x 4 x 3 voxels along the world's axes.
 ImagePointer<3> plainImage()
@@ -32,18 +31,18 @@ Counts counted(const WorkItems& work)
   return counts;
 }
 
-DeviceWork imageWork(const TransformChain<3>& chain, const LookUp& lookUp,
+DeviceWork imageWork(const TransformChain<3>& chain, int order,
                      const std::vector<ImageSizes>& images = {{100, 1}}, std::size_t imagesAtOnce = 8)
 {
   DeviceWork work;
-  addImages<3>(work, chain, plainImage()->geometry, lookUp, images, imagesAtOnce);
+  addImages<3>(work, chain, plainImage()->geometry, order, images, imagesAtOnce);
   return work;
 }
 
-DeviceWork imageWork(const std::string& letters, const LookUp& lookUp,
+DeviceWork imageWork(const std::string& letters, int order,
                      const std::vector<ImageSizes>& images = {{100, 1}})
 {
-  return imageWork(letterChain<3>(letters, plainImage()), lookUp, images);
+  return imageWork(letterChain<3>(letters, plainImage()), order, images);
 }
 
 TEST(ResamplingWorkTest, LinearTransformsAreOneWithTheLookUp)
@@ -62,7 +61,7 @@ TEST(ResamplingWorkTest, SplinesOfAnyOrderCountTheirVoxelsAndPoles)
 {
   for (const auto& [order, share, poles] :
        {std::tuple{2, 27.0 / 64, 1}, {3, 1.0, 1}, {4, 125.0 / 64, 2}, {5, 216.0 / 64, 2}}) {
-    const DeviceWork work = imageWork("A", {LookUp::Kind::spline, order});
+    const DeviceWork work = imageWork("A", order);
     const Counts expected{{"DirectCubic", 60 * share}, {"Prefilter", 100.0 * poles}};
     EXPECT_EQ(counted(work.cpu), expected) << order;
     EXPECT_EQ(counted(work.cuda), expected) << order;
@@ -157,24 +156,22 @@ TEST(ResamplingWorkTest, FieldsCountTheirWayBack)
   }
 }
 
-TEST(ResamplingWorkTest, LookUpsAreThoseOfTheResampleInterpolator)
+TEST(ResamplingWorkTest, OrdersAreThoseOfTheInterpolators)
 {
-  const auto lookUp = [](const std::string& name, const std::string& text) {
-    const LookUp found = lookUpOf(allComponents(), name, parametersOf(text, 3, 1, ""));
-    return std::pair{found.kind, found.order};
+  const auto orderOf = [](const std::string& name, const std::string& text) {
+    return allComponents()
+        .create<ResampleInterpolator<3>>(name, parametersOf(text, 3, 1, ""), "")
+        ->interpolator->order(0);
   };
-  using Kind = LookUp::Kind;
-  EXPECT_EQ(lookUp("FinalNearestNeighborInterpolator", ""), std::pair(Kind::nearest, 0));
-  EXPECT_EQ(lookUp("FinalLinearInterpolator", ""), std::pair(Kind::linear, 1));
-  EXPECT_EQ(lookUp("LabelMajorityInterpolator", ""), std::pair(Kind::majority, 0));
-  EXPECT_EQ(lookUp("FinalBSplineInterpolator", ""), std::pair(Kind::spline, 3));
-  EXPECT_EQ(lookUp("FinalBSplineInterpolator", "(FinalBSplineInterpolationOrder 5)\n"),
-            std::pair(Kind::spline, 5));
-  EXPECT_EQ(lookUp("FinalBSplineInterpolator", "(FinalBSplineInterpolationOrder 1)\n"),
-            std::pair(Kind::linear, 1));
-  EXPECT_EQ(lookUp("FinalBSplineInterpolator", "(FinalBSplineInterpolationOrder 0)\n"),
-            std::pair(Kind::nearest, 0));
-  EXPECT_TRUE(contains(errorText([&] { lookUp("FinalCubic", ""); }), "no such"));
+  EXPECT_EQ(orderOf("FinalNearestNeighborInterpolator", ""), nearest);
+  EXPECT_EQ(orderOf("FinalLinearInterpolator", ""), linear);
+  EXPECT_EQ(orderOf("LabelMajorityInterpolator", ""), majority);
+  EXPECT_EQ(orderOf("FinalBSplineInterpolator", ""), cubic);
+  EXPECT_EQ(orderOf("FinalBSplineInterpolator", "(FinalBSplineInterpolationOrder 5)\n"), 5);
+  const Parameters perLevel = parametersOf("(BSplineInterpolationOrder 1 3)\n", 3, 2, "");
+  const auto matching = allComponents().create<Interpolator<3>>("BSplineInterpolator", perLevel, "");
+  EXPECT_EQ(matching->order(0), linear);
+  EXPECT_EQ(matching->order(1), cubic);
 }
 
 /// Round numbers: a voxel takes 8 ns on one thread and 1 on eight, a GPU a tenth of a second to start and
