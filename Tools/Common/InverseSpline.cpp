@@ -4,6 +4,7 @@
 #include "Core/Registration/Fields/BSplineFit.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/ChainInverse.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ BSplineGrid<D> gridLike(const TransformChain<D>& of, const ImageGeometry<D>& lat
     }
   if (order == 0)
     throw Error(ExitCode::usage, "--inverse-as bspline: no transform here is a "
-                                     + std::string("BSplineTransform")
+                                     + std::string(knowncomponents::bsplineTransform)
                                      + ", whose spacing of control points the inverse would have. Allowed: "
                                        "--inverse-as field.");
   return gridOver<D>(lattice, spacingMm, givenOrder.value_or(order), false);

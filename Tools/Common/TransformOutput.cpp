@@ -10,6 +10,7 @@
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Tools/Common/ForeignOutput.h"
@@ -173,10 +174,9 @@ std::vector<std::string> writeTextOfField(Context& context, const Registry& regi
     log.note("The field is written as " + image
              + ": NIfTI files cannot hold its grid, whose axes are not perpendicular.");
   writeVectorImage<D>(image, field, true, context.threads);
-  const std::string name = "DeformationFieldTransform";
   const Parameters none(std::make_shared<ParameterMap>(output.path), "", D, 1);
   TransformChain<D> chain;
-  chain.transform = registry.create<Transform<D>>(name, none, output.path);
+  chain.transform = registry.create<Transform<D>>(knowncomponents::fieldTransform, none, output.path);
   const std::vector<FileEntry> model{{"DeformationFieldFileName", {fs::path(image).filename().string()}, {}},
                                      {deformationFieldDigest, {transformDigest(image)}, {}},
                                      {"DeformationFieldInterpolationOrder", {}, {1}}};

@@ -3,6 +3,7 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Interpolator.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Tools/Batch/ImageBatch.h"
 #include "Tools/Common/ForeignOutput.h"
@@ -24,7 +25,7 @@ std::string carryLabels(Context& cpu, const Registry& registry, const InverseReq
   const auto makeInterpolator = [&registry](bool) {
     const Parameters none(std::make_shared<ParameterMap>("--inverse-too"), "ResampleInterpolator0", D, 1);
     return std::move(
-        registry.create<ResampleInterpolator<D>>("FinalNearestNeighborInterpolator", none, "--inverse-too")
+        registry.create<ResampleInterpolator<D>>(knowncomponents::nearestInterpolator, none, "--inverse-too")
             ->interpolator);
   };
   std::vector<ImageTask> tasks{{"--fLabels", request.options.fixedLabels, true, inverseLabelsStem, {}}};

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Common/GpuRatesFile.h"
@@ -211,10 +212,11 @@ void checkPointsAreUsed(const RegisterOptions& options, const NeededPoints& need
   if (options.movingPoints.empty())
     throw Error(ExitCode::usage,
                 "command line: -fp without -mp: points come in pairs. Allowed: both, none, or -fp alone with "
-                "(Transform \"SplineKernelTransform\").");
+                "(Transform \""
+                    + std::string(knowncomponents::landmarkTransform) + "\").");
   if (!needed.pairs)
-    log.warning("-fp and -mp: no metric compares points, so they only measure the result. (Metric "
-                "\"CorrespondingPointsEuclideanDistanceMetric\") does.");
+    log.warning("-fp and -mp: no metric compares points, so they only measure the result. (Metric \""
+                + std::string(knowncomponents::pointMetric) + "\") does.");
 }
 
 template <int D>

@@ -4,6 +4,7 @@
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Tools/Common/HostInterpolator.h"
 #include "Tools/Common/RunLog.h"
 
@@ -58,7 +59,8 @@ template <int D>
 class PointComparison {
 public:
   PointComparison(const Registry& registry, const LoadedInputs<D>& inputs, int threads)
-      : moving_(hostInterpolator<D>(registry, "LinearInterpolator", inputs.moving.front(), threads)),
+      : moving_(
+          hostInterpolator<D>(registry, knowncomponents::linearInterpolator, inputs.moving.front(), threads)),
         movingMask_(inputs.movingMasks.empty() ? nullptr : inputs.movingMasks.front())
   {
   }
@@ -222,7 +224,8 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
                                 const TransformChain<D>& result)
 {
   const ImagePointer<D> fixed = pair.first, moving = pair.second;
-  const auto nearest = hostInterpolator<D>(registry, "NearestNeighborInterpolator", moving, context.threads);
+  const auto nearest =
+      hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, moving, context.threads);
   const AffineMap<D> pointFromIndex = fixed->geometry.pointFromIndex();
   constexpr std::size_t voxelsAtOnce = 64 * batchCapacity;
   const std::size_t voxels = fixed->voxels.size();

@@ -11,6 +11,7 @@
 #include "Core/Image/ShearedGrid.h"
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Core/Registration/GeometryInUse.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Tools/Register/InverseResults.h"
 #include "Tools/Register/OutputNames.h"
 #include "Tools/Register/StageOutputs.h"
@@ -140,7 +141,7 @@ void checkShifts(const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids,
           + " mm beside its place along the axes of the image, because of sizes that the factors do "
             "not suit, as in elastix. The result is shifted as much, unless both images are alike in "
             "this. Usual remedies: factors of 1 for the last level, or "
-          + role.substr(0, role.find("Image")) + "GenericImagePyramid.");
+          + role.substr(0, role.find("Image")) + knowncomponents::genericPyramid + ".");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "Core/Registration/Fields/FieldOfLattice.h"
 #include "Core/Registration/Fields/TransformFields.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Tools/Common/RunLog.h"
 
 #include <algorithm>
@@ -51,14 +52,15 @@ std::string VolumeChange::warning(const std::vector<std::string>& metrics,
 {
   if (folded == 0)
     return "";
-  const bool hasPenalty = std::ranges::count(metrics, "TransformFoldingPenalty") > 0;
+  const std::string penalty = knowncomponents::foldingPenalty;
   return "the transform folds at " + std::to_string(folded) + " of " + whichVoxels()
          + ": its spatial Jacobian has a determinant of 0 or less there, down to " + decimals(least, 3)
          + ". Usual remedies: "
-         + (hasPenalty
-                ? "a larger weight of \"TransformFoldingPenalty\", a smaller (FoldingSampleGridSpacing)"
-                : "(Metric \"TransformFoldingPenalty\") beside the image metric")
-         + ", a larger weight of \"TransformBendingEnergyPenalty\", or a larger (" + gridSpacing + ").";
+         + (std::ranges::count(metrics, penalty) > 0
+                ? "a larger weight of \"" + penalty + "\", a smaller (FoldingSampleGridSpacing)"
+                : "(Metric \"" + penalty + "\") beside the image metric")
+         + ", a larger weight of \"" + knowncomponents::bendingPenalty + "\", or a larger (" + gridSpacing
+         + ").";
 }
 
 template <int D>

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Tools/Common/HostInterpolator.h"
 
 #include <algorithm>
@@ -62,15 +63,15 @@ Contents<D> contentsOf(const ImagePointer<D>& image, const MaskPointer<D>& mask)
 template <int D>
 SliceSampler<D>::SliceSampler(const Registry& registry, const ShownRun<D>& run)
     : run_(run), isLinear_(isLinearChain<D>(run.result)),
-      fixed_(hostInterpolator<D>(registry, "LinearInterpolator", run.fixed)),
-      moving_(hostInterpolator<D>(registry, "LinearInterpolator", run.moving)),
+      fixed_(hostInterpolator<D>(registry, knowncomponents::linearInterpolator, run.fixed)),
+      moving_(hostInterpolator<D>(registry, knowncomponents::linearInterpolator, run.moving)),
       ofFixed_(contentsOf<D>(run.fixed, run.fixedMask)), ofMoving_(contentsOf<D>(run.moving, nullptr)),
       slices_(pictureSlices<D>(run.fixed->geometry, run.headerDirection, ofFixed_.first, ofFixed_.last,
                                slicesOfPlane, leastPixels[D - 2], maxPixels[D - 2]))
 {
   if (run.fixedLabels && run.movingLabels) {
-    fixedLabels_ = hostInterpolator<D>(registry, "NearestNeighborInterpolator", run.fixedLabels);
-    movingLabels_ = hostInterpolator<D>(registry, "NearestNeighborInterpolator", run.movingLabels);
+    fixedLabels_ = hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, run.fixedLabels);
+    movingLabels_ = hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, run.movingLabels);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/GeometryInUse.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/InverseRun.h"
@@ -87,8 +88,8 @@ PreparedTransform<D> prepareTransform(const Registry& registry, const TransformO
                                                 imageInterpolator](bool forLabels) {
     const bool majority = options.labelInterpolation == "majority";
     const std::string name = !forLabels ? imageInterpolator
-                             : majority ? "LabelMajorityInterpolator"
-                                        : "FinalNearestNeighborInterpolator",
+                             : majority ? knowncomponents::majorityInterpolator
+                                        : knowncomponents::nearestInterpolator,
                       where = forLabels ? "--label-interpolation" : parameters.where("ResampleInterpolator");
     return std::move(
         registry.create<ResampleInterpolator<D>>(name, parameters.withLabel("ResampleInterpolator0"), where)
