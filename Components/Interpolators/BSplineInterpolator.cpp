@@ -25,30 +25,31 @@ const Parameter<std::int64_t>& orderParameter(InterpolatorUse use)
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 
-int readOrder(const Parameters& parameters, InterpolatorUse use, std::size_t level)
-{
-  const Parameter<std::int64_t>& parameter = orderParameter(use);
-  const std::int64_t order = parameters.get(parameter, use == InterpolatorUse::matching ? level : 0);
-  if (order < 0 || order > 5)
-    parameters.fail(parameter.name, "no such spline order: " + std::to_string(order), "Allowed: 0 to 5");
-  return static_cast<int>(order);
-}
-
 }
 
 template <int D>
 BSplineInterpolator<D>::BSplineInterpolator(const Parameters& parameters, InterpolatorUse use)
-    : parameters_(parameters), use_(use), order_(readOrder(parameters, use, 0))
+    : parameters_(parameters), use_(use), order_(BSplineInterpolator::order(0))
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    readOrder(parameters, use, level);
+    BSplineInterpolator::order(level);
+}
+
+template <int D>
+int BSplineInterpolator<D>::order(std::size_t level) const
+{
+  const Parameter<std::int64_t>& parameter = orderParameter(use_);
+  const std::int64_t order = parameters_.get(parameter, use_ == InterpolatorUse::matching ? level : 0);
+  if (order < 0 || order > 5)
+    parameters_.fail(parameter.name, "no such spline order: " + std::to_string(order), "Allowed: 0 to 5");
+  return static_cast<int>(order);
 }
 
 template <int D>
 void BSplineInterpolator<D>::requireGradients() const
 {
   for (std::size_t level = 0; level < parameters_.levelCount(); ++level)
-    if (readOrder(parameters_, use_, level) == 0)
+    if (order(level) == 0)
       parameters_.fail(orderParameter(use_).name,
                        "at order 0 the interpolator has no gradient, and the optimizer needs one",
                        "Allowed: 1 to 5, or (Interpolator \"NearestNeighborInterpolator\")");
@@ -67,7 +68,7 @@ template <int D>
 void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image,
                                              std::size_t level)
 {
-  order_ = readOrder(parameters_, use_, level);
+  order_ = order(level);
   image_ = image;
   readInPlace(image->voxels.data(), image->geometry);
   coefficients_ = {};

@@ -30,6 +30,7 @@ public:
   /// Orders 0 and 1 read voxels and have no coefficients.
   bool takesSlices() const override { return order_ < 2; }
   bool readsVoxels() const override { return order_ < 2; }
+  int order(std::size_t level) const override;
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
                 std::uint8_t* inside) const override;

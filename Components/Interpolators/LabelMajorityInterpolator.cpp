@@ -2,7 +2,6 @@
 
 #include "Components/Interpolators/Shared/SplineSupport.h"
 #include "Core/Compute/Error.h"
-#include "Core/Registration/Interpolation/LabelMajority.h"
 
 namespace tessera {
 

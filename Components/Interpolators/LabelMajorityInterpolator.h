@@ -2,6 +2,7 @@
 
 #include "Components/Interpolators/Shared/SplineBatch.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
+#include "Core/Registration/Interpolation/LabelMajority.h"
 #include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Interpolator.h"
 
@@ -24,6 +25,7 @@ public:
                 std::uint8_t* inside) const override;
   const InterpolatorOnCuda<D>* onCuda() const override { return &onCuda_; }
   bool readsVoxels() const override { return true; }
+  int order(std::size_t) const override { return orderOfLabels; }
   void endLevel() override { voxelsOnCuda_.reset(); }
   bool hasGradient() const override { return false; }
 

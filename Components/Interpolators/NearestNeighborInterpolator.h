@@ -30,6 +30,7 @@ public:
   bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
   const InterpolatorOnCuda<D>* onCuda() const override { return &onCuda_; }
   bool readsVoxels() const override { return true; }
+  int order(std::size_t) const override { return 0; }
   void endLevel() override { voxelsOnCuda_.reset(); }
   bool hasGradient() const override { return true; }
 

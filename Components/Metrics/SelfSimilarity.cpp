@@ -90,7 +90,7 @@ void SelfSimilarity<D>::prepareForLevel(Context& context, const TermLevel<D>& le
   level_ = level;
   fixed_.indexFromPoint = level.fixed->geometry.indexFromPoint();
   moving_.indexFromPoint = level.moving->geometry.indexFromPoint();
-  Context host{{}, context.threads};
+  Context host = context.onCpu();
   const auto movingSteps = [&] {
     const Matrix<D> fixedVoxelMm = level.fixed->geometry.pointFromIndex().matrix;
     return multiply<D>(moving_.indexFromPoint.matrix,

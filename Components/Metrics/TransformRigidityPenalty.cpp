@@ -64,7 +64,7 @@ template <int D>
 void TransformRigidityPenalty<D>::checkTransform(const Transform<D>& transform) const
 {
   const auto* spline = dynamic_cast<const BSplineTransform<D>*>(&transform);
-  if (!spline || spline->order() != 3 || spline->isCyclic())
+  if (!spline || spline->grid().order != 3 || spline->grid().cyclic)
     parameters_.fail("Metric",
                      "the rigidity penalty does not know this (Transform \"" + transform.name() + "\")",
                      "Allowed: (Transform \"BSplineTransform\") with (BSplineTransformSplineOrder 3) and "
@@ -105,7 +105,7 @@ void TransformRigidityPenalty<D>::prepareForLevel(Context& context, const TermLe
     isShown_[c] = isUsed || parameters_.get(rows.calculate, level.level);
   }
   const BSplineGrid<D>& points = transform_->grid();
-  images_.prepareForLevel(context, level.level, points);
+  images_.prepareForLevel(context, level.level, points, level.reading);
   RigidityGrid<D> grid;
   std::ranges::copy(points.points.size, grid.size.begin());
   grid.factors = rigidityFactors<D>(points.points.spacingMm);

@@ -1,14 +1,14 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
-#include "Components/Resamplers/Shared/ResampleToHost.h"
+#include "Components/Resamplers/Shared/ResampleInChunks.h"
 #include "Components/Resamplers/Shared/SourceBatches.h"
-#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Slices/SliceSizes.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/Chain/OneSplineChain.h"
 #include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/ResamplingMemory.h"
@@ -272,7 +272,7 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
                                        std::span<const PixelsOut> results) const
 {
   if (context.onCuda())
-    return resampleToHost<D>(context, chain, onCuda(context, sources), output, slices, results);
+    return resampleInChunks<D>(context, chain, onCuda(context, sources), output, slices, results);
   const std::optional<OneSplineChain<D>> folded = asOneSpline(chain);
   const bool isLinear = folded && !folded->spline;
   std::optional<AffineMap<D>> mappedFromVoxel;
@@ -295,7 +295,7 @@ std::vector<Phase> DefaultResampler<D>::timePhases(Context& context, const Trans
                                                    std::span<const PixelsOut> results) const
 {
   if (context.onCuda())
-    return timeResampleToHost<D>(context, chain, onCuda(context, sources), output, results);
+    return timeResampleInChunks<D>(context, chain, onCuda(context, sources), output, results);
   double mapping = 0, all = 0;
   addMilliseconds(mapping, [&] { resampleInto(context, chain, {}, output, {}, {}); });
   addMilliseconds(all, [&] { resampleInto(context, chain, sources, output, {}, results); });

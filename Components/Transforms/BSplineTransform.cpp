@@ -7,6 +7,7 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 
 #include <cmath>
 #include <limits>
@@ -87,9 +88,10 @@ const ComponentDescription& BSplineTransform<D>::description()
 
 template <int D>
 BSplineTransform<D>::BSplineTransform(const Parameters& parameters)
-    : parameters_(parameters), order_(static_cast<int>(parameters.get(bsplineparameters::splineOrder()))),
-      cyclic_(parameters.get(bsplineparameters::useCyclicTransform())),
-      fieldInterpolator_(parameters.get(fieldInterpolatorName))
+    : parameters_(parameters), fieldInterpolator_(parameters.get(fieldInterpolatorName)),
+      grid_{{},
+            static_cast<int>(parameters.get(bsplineparameters::splineOrder())),
+            parameters.get(bsplineparameters::useCyclicTransform())}
 {
   const std::size_t given = parameters.all(gridSpacingSchedule).size(), levels = parameters.levelCount();
   if (given != 0 && given != levels && given != levels * D)
@@ -129,7 +131,7 @@ BSplineGrid<D> BSplineTransform<D>::gridOfLevel(std::size_t level) const
   Vec<D> spacingMm;
   for (int d = 0; d < D; ++d)
     spacingMm[d] = finalSpacingMm_[d] * spacingFactor(level, d);
-  return gridOver<D>(box_.geometry, spacingMm, order_, cyclic_);
+  return gridOver<D>(box_.geometry, spacingMm, grid_.order, grid_.cyclic);
 }
 
 template <int D>
@@ -273,7 +275,7 @@ std::vector<FileEntry> BSplineTransform<D>::fileEntries() const
 }
 
 template <int D>
-std::vector<double> BSplineTransform<D>::restore(const Parameters& transformFile)
+std::vector<double> BSplineTransform<D>::restore(const Context&, const Parameters& transformFile)
 {
   const BSplineGrid<D> grid = readGrid<D>(transformFile);
   std::string sizes = "a grid of";
@@ -282,8 +284,6 @@ std::vector<double> BSplineTransform<D>::restore(const Parameters& transformFile
   std::vector<double> parameters =
       readTransformParameters(transformFile, grid.parameterCount(),
                               sizes + " control points and " + std::to_string(D) + " components");
-  order_ = grid.order;
-  cyclic_ = grid.cyclic;
   setGrid(grid);
   return parameters;
 }
@@ -291,23 +291,10 @@ std::vector<double> BSplineTransform<D>::restore(const Parameters& transformFile
 template <int D>
 ItkTransform BSplineTransform<D>::itkTransform(std::span<const double> parameters) const
 {
-  if (cyclic_)
+  if (grid_.cyclic)
     throw Error(ExitCode::unwritableOutput, "BSplineTransform: (UseCyclicTransform \"true\"): ITK has no "
                                             "such transform. Allowed: a text file of parameters.");
-  const std::string dimension = std::to_string(D);
-  ItkTransform itk{
-      "BSplineTransform_double_" + dimension + "_" + dimension, {}, {parameters.begin(), parameters.end()}};
-  if (order_ != 3)
-    itk.className.append("_").append(std::to_string(order_));
-  for (const std::size_t size : grid_.points.size)
-    itk.fixedParameters.push_back(static_cast<double>(size));
-  itk.fixedParameters.insert(itk.fixedParameters.end(), grid_.points.originMm.begin(),
-                             grid_.points.originMm.end());
-  itk.fixedParameters.insert(itk.fixedParameters.end(), grid_.points.spacingMm.begin(),
-                             grid_.points.spacingMm.end());
-  for (const auto& row : grid_.points.direction)
-    itk.fixedParameters.insert(itk.fixedParameters.end(), row.begin(), row.end());
-  return itk;
+  return itkBSpline<D>(grid_, parameters);
 }
 
 template class BSplineTransform<2>;

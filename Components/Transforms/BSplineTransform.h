@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Components/Transforms/Shared/BSplineField.h"
-#include "Components/Transforms/Shared/BSplineLattice.h"
 #include "Components/Transforms/Shared/OnCuda/KernelForm.h"
+#include "Core/Registration/Fields/BSplineLattice.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 namespace tessera {
@@ -60,12 +60,11 @@ public:
   std::string fieldInterpolator() const override { return fieldInterpolator_; }
 
   std::vector<FileEntry> fileEntries() const override;
-  std::vector<double> restore(const Parameters& transformFile) override;
+  std::vector<double> restore(const Context&, const Parameters& transformFile) override;
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
-  const BSplineGrid<D>& grid() const { return grid_; }
-  int order() const { return order_; }
-  bool isCyclic() const { return cyclic_; }
+  const BSplineGrid<D>& grid() const override { return grid_; }
+  void addWork(MappingWork& work) const override { work.coefficients += std::pow(grid_.order + 1, D); }
 
 private:
   /// Finds the box that the grids of all levels cover.
@@ -78,8 +77,6 @@ private:
   double spacingFactor(std::size_t level, int axis) const;
 
   Parameters parameters_;
-  int order_ = 3;
-  bool cyclic_ = false;
   std::string fieldInterpolator_;
   std::size_t level_ = 0;
   GridBox<D> box_;

@@ -101,13 +101,13 @@ void DeformationFieldTransform<D>::spatialDerivatives(Context&, const Samples<D>
 }
 
 template <int D>
-std::vector<double> DeformationFieldTransform<D>::restore(const Parameters& file)
+std::vector<double> DeformationFieldTransform<D>::restore(const Context& host, const Parameters& file)
 {
   fileName_ = file.get(deformationFieldFileName);
   if (fileName_.empty())
     file.fail(deformationFieldFileName.name, "not given", "Allowed: the path of an image of displacements");
   path_ = pathBesideTransformFile(file, deformationFieldFileName.name, fileName_);
-  VectorImage<D> field = readVectorImage<D>(path_);
+  VectorImage<D> field = readVectorImage<D>(path_, {}, host.threads);
   if (field.components != D)
     throw Error(ExitCode::unreadableInput, file.where(deformationFieldFileName.name) + ": " + path_ + " has "
                                                + std::to_string(field.components)

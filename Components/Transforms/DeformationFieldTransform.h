@@ -36,6 +36,7 @@ public:
 
   const SpatialDerivatives<D>* differentiable() const override { return this; }
   const CudaForm<D>* cudaForm() const override { return this; }
+  void addWork(MappingWork& work) const override { work.lookUps += D; }
 
   /// The grid of u.
   const ImageGeometry<D>& grid() const { return field_->geometry; }
@@ -46,7 +47,7 @@ public:
   void setDisplacements(std::shared_ptr<const VectorImage<D>>) override;
   /// Throws Error(unwritableOutput) after setDisplacements: the field has no file of its own.
   std::vector<FileEntry> fileEntries() const override;
-  std::vector<double> restore(const Parameters& transformFile) override;
+  std::vector<double> restore(const Context&, const Parameters& transformFile) override;
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
 private:

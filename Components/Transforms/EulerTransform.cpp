@@ -150,10 +150,10 @@ std::vector<FileEntry> EulerTransform<D>::fileEntries() const
 }
 
 template <int D>
-std::vector<double> EulerTransform<D>::restore(const Parameters& transformFile)
+std::vector<double> EulerTransform<D>::restore(const Context& host, const Parameters& transformFile)
 {
   computeZyx_ = D == 3 && transformFile.get(computeZyx());
-  return LinearTransform<D>::restore(transformFile);
+  return LinearTransform<D>::restore(host, transformFile);
 }
 
 template <int D>

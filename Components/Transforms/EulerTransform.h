@@ -15,7 +15,7 @@ public:
 
   std::string name() const override { return "EulerTransform"; }
   std::vector<FileEntry> fileEntries() const override;
-  std::vector<double> restore(const Parameters& transformFile) override;
+  std::vector<double> restore(const Context&, const Parameters& transformFile) override;
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
 private:

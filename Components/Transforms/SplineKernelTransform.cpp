@@ -9,7 +9,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Memory/MemoryCount.h"
-#include "Core/Compute/Threads/WorkerPool.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
@@ -116,12 +115,12 @@ SplineOfLandmarks<D> SplineKernelTransform<D>::splineOf(const std::vector<double
 }
 
 template <int D>
-const std::vector<double>& SplineKernelTransform<D>::influence() const
+const std::vector<double>& SplineKernelTransform<D>::influence(const Context& context) const
 {
   const std::lock_guard lock(mutex_);
   if (influence_.empty())
     // initialize() and restore() have checked that there is one
-    influence_ = splineInfluence(Context{Device{}, programThreads()}, model_).value();
+    influence_ = splineInfluence(context.onCpu(), model_).value();
   return influence_;
 }
 
@@ -221,7 +220,7 @@ JacobianTerms SplineKernelTransform<D>::jacobianTerms(Context& context, const Li
                                                       std::span<const double>,
                                                       std::span<const double> scales) const
 {
-  return spline::jacobianTerms<D>(context, model_, influence(), samples, scales);
+  return spline::jacobianTerms<D>(context, model_, influence(context), samples, scales);
 }
 
 template <int D>
@@ -239,7 +238,7 @@ std::unique_ptr<HeldTransformOnCuda<D>> SplineKernelTransform<D>::hold(const Con
                       columns = parameterCount() / D * model_.block();
     constant.empty() ? onHost.influence.resize(rows * columns) : onHost.vectors.resize(model_.vectors() * D);
   } else if (constant.empty())
-    onHost.influence = influence();
+    onHost.influence = influence(context);
   else
     onHost.vectors = solvedAt(constant)->vectors;
   return holdSplineOnCuda<D>(context, onHost);
@@ -287,7 +286,7 @@ void SplineKernelTransform<D>::wholeField(Context& context, std::span<const doub
 }
 
 template <int D>
-std::vector<double> SplineKernelTransform<D>::restore(const Parameters& file)
+std::vector<double> SplineKernelTransform<D>::restore(const Context& host, const Parameters& file)
 {
   model_ = splineModelOf<D>(file);
   influence_.clear();
@@ -300,7 +299,7 @@ std::vector<double> SplineKernelTransform<D>::restore(const Parameters& file)
   };
   if (const std::string wrong = whyNoSpline<D>(model_.landmarksMm); !wrong.empty())
     fail(wrong);
-  solver_ = SplineSolver<D>::of(Context{Device{}, programThreads()}, model_);
+  solver_ = SplineSolver<D>::of(host, model_);
   if (!solver_)
     fail(noSpline);
   smoothing_ = smoothingOf(file).value;

@@ -56,6 +56,10 @@ public:
 
   const SpatialDerivatives<D>* differentiable() const override { return this; }
   const CudaForm<D>* cudaForm() const override { return this; }
+  void addWork(MappingWork& work) const override
+  {
+    work.landmarks += static_cast<double>(model_.landmarksMm.size());
+  }
 
   TransformKind kind() const override { return TransformKind::kernelSpline; }
   std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
@@ -74,7 +78,7 @@ public:
   std::vector<FileEntry> fileEntries() const override;
   /// Throws Error(usage) if the landmarks determine no spline, because some are equal or all lie on a line or
   /// plane.
-  std::vector<double> restore(const Parameters& transformFile) override;
+  std::vector<double> restore(const Context&, const Parameters& transformFile) override;
 
 private:
   struct Solved {
@@ -84,7 +88,7 @@ private:
   std::vector<double> smoothed(const Context&, const PointPairs<D>&);
   std::shared_ptr<const Solved> solvedAt(std::span<const double> parameters) const;
   std::vector<double> vectorsOf(std::vector<double> movingMm) const;
-  const std::vector<double>& influence() const;
+  const std::vector<double>& influence(const Context&) const;
 
   Parameters settings_;
   SplineModel<D> model_;

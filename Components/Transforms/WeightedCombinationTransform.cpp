@@ -124,7 +124,7 @@ WeightedCombinationTransform<D>::WeightedCombinationTransform(const Parameters& 
                         + std::to_string(maxFiles) + " together, each as often as it is named.");
       const std::string path = pathBesideTransformFile(parameters, subTransforms.name, file);
       digests_.push_back(transformDigest(path));
-      transforms_.push_back(readTransformChain<D>(path, registry, warn));
+      transforms_.push_back(readTransformChain<D>({}, path, registry, warn));
     };
     if (nested == 1)
       withContext(parameters.where(subTransforms.name), read);
@@ -143,6 +143,15 @@ double WeightedCombinationTransform<D>::divisor(std::span<const double> weights)
                     + ", by which they cannot be normalized. Allowed: "
                       "(NormalizeCombinationWeights \"false\"), or weights whose sum is not 0.");
   return sum;
+}
+
+template <int D>
+void WeightedCombinationTransform<D>::addWork(MappingWork& work) const
+{
+  work.combined += static_cast<double>(transforms_.size());
+  for (const auto& combined : transforms_)
+    for (const TransformChain<D>* link = combined.get(); link; link = link->initial.get())
+      link->transform->addWork(work);
 }
 
 template <int D>
@@ -380,7 +389,7 @@ std::vector<FileEntry> WeightedCombinationTransform<D>::fileEntries() const
 }
 
 template <int D>
-std::vector<double> WeightedCombinationTransform<D>::restore(const Parameters& transformFile)
+std::vector<double> WeightedCombinationTransform<D>::restore(const Context&, const Parameters& transformFile)
 {
   return readTransformParameters(transformFile, parameterCount(),
                                  std::to_string(parameterCount()) + " transforms in SubTransforms");

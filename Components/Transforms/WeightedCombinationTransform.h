@@ -48,6 +48,8 @@ public:
   const SpatialDerivatives<D>* differentiable() const override { return this; }
   const CudaForm<D>* cudaForm() const override { return this; }
 
+  void addWork(MappingWork&) const override;
+
   /// The T_i.
   const std::vector<std::shared_ptr<const TransformChain<D>>>& transforms() const { return transforms_; }
   bool normalizes() const { return normalizes_; }
@@ -57,10 +59,10 @@ public:
   /// Other kernels than those of CombinationPasses evaluate no combination: it is the last of its chain.
   std::string whyNot(const TransformChain<D>&) const override;
   std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const override;
-  bool hasOtherKernels() const override { return false; }
+  const OtherKernels<D>* otherKernels() const override { return nullptr; }
 
   std::vector<FileEntry> fileEntries() const override;
-  std::vector<double> restore(const Parameters& transformFile) override;
+  std::vector<double> restore(const Context&, const Parameters& transformFile) override;
 
 private:
   class Combined;

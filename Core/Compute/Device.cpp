@@ -53,9 +53,10 @@ DeviceChoice chooseDevice(const std::string& text, const std::string& where, con
               + (text == "auto" ? "found" : "as asked")};
 }
 
-Context makeContext(const Device& device, int threads)
+Context makeContext(const Device& device, int threads, double mostDeviceBytes)
 {
-  return {device, threads, device.kind == DeviceKind::cuda ? Stream::onDevice(device.ordinal) : nullptr};
+  return {device, threads,
+          device.kind == DeviceKind::cuda ? Stream::onDevice(device.ordinal, mostDeviceBytes) : nullptr};
 }
 
 }

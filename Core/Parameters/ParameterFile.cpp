@@ -191,7 +191,7 @@ ParameterMap parseParameterText(std::string_view text, const std::string& name,
   return parser.take();
 }
 
-ParameterMap readParameterFile(const std::string& path, std::vector<std::string>& notes)
+ParameterMap readParameterFile(const std::string& path, std::vector<std::string>& notes, std::string* text)
 {
   std::error_code unknown, ignored;
   if (!std::filesystem::exists(path, unknown) && !unknown) // readTextFile tells why nobody knows
@@ -203,6 +203,8 @@ ParameterMap readParameterFile(const std::string& path, std::vector<std::string>
   const TextFile file = readTextFile(path);
   if (!file.failure.empty())
     failUsage(path, file.failure, "Allowed: a file that this user may read");
+  if (text)
+    *text = file.text;
   return isTomlFile(path) ? parseTomlText(file.text, path) : parseParameterText(file.text, path, notes);
 }
 

@@ -35,10 +35,12 @@ private:
   std::vector<ParameterEntry> entries_;
 };
 
-/// Reads elastix's parameter text. `notes` receives one line for each tolerated defect (equal duplicates).
+/// Reads elastix's parameter text. `notes` receives one line for each tolerated defect (equal duplicates),
+/// `text`, unless it is null, the content of the file.
 /// Throws Error(usage) with file and line for a missing file, wrong brackets or quotes, a missing name or
 /// value, invalid characters, and a name given twice with different values.
-ParameterMap readParameterFile(const std::string& path, std::vector<std::string>& notes);
+ParameterMap readParameterFile(const std::string& path, std::vector<std::string>& notes,
+                               std::string* text = nullptr);
 
 /// The same for text in memory; `name` is what messages call it.
 ParameterMap parseParameterText(std::string_view text, const std::string& name,

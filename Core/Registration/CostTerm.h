@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Cuda/Stream.h"
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/Phase.h"
@@ -51,6 +52,7 @@ struct TermLevel {
   std::vector<ExpectedSamples<D>> expected = {}; // on a CUDA device; those of the evaluations may be others
   // Whether the expected lattices may become smaller: their fixed mask is not read yet, or not eroded.
   bool maskMayCrop = false;
+  ReadingOptions reading = {}; // of images that the term reads itself
 };
 
 /// The number of slices of a lattice in each of `slabs` slabs; the last one may have fewer. Slabs change the

@@ -34,6 +34,11 @@ public:
   /// prepareForLevel on the CPU, onCuda() has everything but the voxels.
   virtual bool readsVoxels() const { return false; }
 
+  /// How it computes a value at a level, for predictions of time and memory: as a B-spline of this order. 0
+  /// is the nearest voxel, 1 is linear, from 2 on it holds coefficients; orderOfLabels is a majority of
+  /// labels.
+  virtual int order(std::size_t) const { return 1; }
+
   /// Gives back the memory of a CUDA device that prepareForLevel has taken.
   virtual void endLevel() = 0;
 

@@ -84,6 +84,7 @@ struct Stage {
   StageComponents<D>& components;
   const std::vector<LevelPlan>& plans;
   Reporter<D>& reporter;
+  Log& log;
   TransformChain<D> chain = {}; // with the parameters of the last finished level
   std::vector<double> startParameters = {};
   std::vector<double> scales = {};
@@ -105,9 +106,9 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::unique_ptr<TransformCh
   costLevel.newSamplesEveryIteration =
       stage.parameters.get(stageparameters::newSamplesEveryIteration(), level);
   costLevel.meanInPlaneSpacingMm = meanInPlaneSpacingMm(stage.input);
-  costLevel.log = [&reporter = stage.reporter](const std::string& line) { reporter.info(line); };
-  costLevel.isStopAsked = [&convergence, stop = stage.input.stop] {
-    return convergence.isReached() || (stop && *stop);
+  costLevel.log = [&log = stage.log](const std::string& line) { log.info(line); };
+  costLevel.isStopAsked = [&convergence, stop = stage.context.stop] {
+    return convergence.isReached() || stop.isAsked();
   };
   return Cost<D>(stage.context, std::move(costLevel));
 }
@@ -137,7 +138,7 @@ public:
     if (level >= stage.plans.size())
       return;
     plan_ = stage.plans[level];
-    stage.reporter.info("Device memory: " + planText(plan_, level, deviceName(context_.device)) + ".");
+    stage.log.info("Device memory: " + planText(plan_, level, deviceName(context_.device)) + ".");
   }
   std::size_t slabs() const { return plan_.slabs; }
   bool keepsOriginals() const { return plan_.keepsOriginals; }
@@ -259,7 +260,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   endLevel(components);
   reporter.levelFinished(summary, stage.chain);
   if (!worse.empty())
-    reporter.warning("stage " + std::to_string(stage.input.stage) + ": " + worse + ".");
+    stage.log.warning("stage " + std::to_string(stage.input.stage) + ": " + worse + ".");
   if (!diverged.empty())
     throw Error(ExitCode::registrationFailed, "stage " + std::to_string(stage.input.stage) + ": " + diverged);
   return summary;
@@ -269,10 +270,10 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
 
 template <int D>
 StageResult<D> runStage(Context& context, const Registry& registry, PreparedStage<D> prepared,
-                        const StageInput<D>& input, Reporter<D>& reporter)
+                        const StageInput<D>& input, Reporter<D>& reporter, Log& log)
 {
   const Parameters& parameters = prepared.parameters;
-  Stage<D> stage{context, registry, input, parameters, prepared.components, prepared.plans, reporter};
+  Stage<D> stage{context, registry, input, parameters, prepared.components, prepared.plans, reporter, log};
 
   stage.chain.initial = input.initial;
   stage.chain.combination = combinationOf(parameters);
@@ -280,9 +281,9 @@ StageResult<D> runStage(Context& context, const Registry& registry, PreparedStag
   stage.chain.parameters = optimizable(*stage.components.transform).initialize(context, startOf(input));
   stage.startParameters = stage.chain.parameters;
   if (!optimizable(*stage.chain.transform).scalesFollowLevels()) {
-    reporter.info("Transform parameters are initialized as: " + textOf(stage.chain.parameters));
+    log.info("Transform parameters are initialized as: " + textOf(stage.chain.parameters));
     stage.scales = scalesOf(context, input, stage.chain);
-    reporter.info("Scales for transform parameters are: " + textOf(stage.scales));
+    log.info("Scales for transform parameters are: " + textOf(stage.scales));
   }
 
   StageResult<D> result;
@@ -299,8 +300,8 @@ StageResult<D> runStage(Context& context, const Registry& registry, PreparedStag
 }
 
 template StageResult<2> runStage(Context&, const Registry&, PreparedStage<2>, const StageInput<2>&,
-                                 Reporter<2>&);
+                                 Reporter<2>&, Log&);
 template StageResult<3> runStage(Context&, const Registry&, PreparedStage<3>, const StageInput<3>&,
-                                 Reporter<3>&);
+                                 Reporter<3>&, Log&);
 
 }

@@ -1,10 +1,10 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/Reporter.h"
 #include "Core/Registry/Registry.h"
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -40,8 +40,7 @@ struct StageInput {
   std::shared_ptr<const TransformChain<D>> initial;    // null: none
   PointPairs<D> points;                                // -fp, -mp; empty: none
   bool hasPoints = false;
-  const std::atomic<bool>* stop =
-      nullptr; // asked after each iteration: true ends the stage; null: it runs on
+  ReadingOptions reading = {}; // of images that components read themselves
 };
 
 template <int D>
@@ -49,14 +48,15 @@ struct StageResult {
   std::shared_ptr<const TransformChain<D>> chain; // with the parameters of the last finished level
   double finalValue = 0;                          // the cost at the end of that level
   std::vector<LevelSummary> levels;               // the levels that were finished
-  bool wasStopped = false;                        // by StageInput::stop, before all levels were finished
+  bool wasStopped = false;                        // by Context::stop, before all levels were finished
 };
 
 template <int D>
 struct PreparedStage;
 
-/// Runs all levels of a prepared stage on the context's device, as its plans say. Throws Error.
+/// Runs all levels of a prepared stage on the context's device, as its plans say. After each iteration the
+/// context's Stop may end it. Throws Error.
 template <int D>
-StageResult<D> runStage(Context&, const Registry&, PreparedStage<D>, const StageInput<D>&, Reporter<D>&);
+StageResult<D> runStage(Context&, const Registry&, PreparedStage<D>, const StageInput<D>&, Reporter<D>&, Log&);
 
 }

@@ -52,20 +52,18 @@ class Reporter {
 public:
   virtual ~Reporter() = default;
 
-  virtual void info(const std::string& line) = 0; // a line of the log
-  virtual void note(const std::string& line) = 0; // something tolerated
-  virtual void warning(const std::string& line) = 0;
-
   /// The images of the level that each metric compares; metrics may share images.
-  virtual void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
-                             const std::vector<ImagePointer<D>>& moving) = 0;
+  virtual void pyramidImages(std::size_t /*level*/, const std::vector<ImagePointer<D>>& /*fixed*/,
+                             const std::vector<ImagePointer<D>>& /*moving*/)
+  {
+  }
   /// `header` is "1:ItNr", "2:Metric", ... in elastix's order.
-  virtual void levelStarted(std::size_t level, const std::vector<std::string>& header) = 0;
+  virtual void levelStarted(std::size_t /*level*/, const std::vector<std::string>& /*header*/) {}
   /// Makes the chain with the parameters that an iteration reached, which may have to be copied from a CUDA
   /// device.
   using ReachedChain = std::function<TransformChain<D>()>;
-  virtual void iterationDone(std::size_t level, const IterationRecord&, const ReachedChain&) = 0;
-  virtual void levelFinished(const LevelSummary&, const TransformChain<D>& chain) = 0;
+  virtual void iterationDone(std::size_t /*level*/, const IterationRecord&, const ReachedChain&) {}
+  virtual void levelFinished(const LevelSummary&, const TransformChain<D>& /*chain*/) {}
 };
 
 }

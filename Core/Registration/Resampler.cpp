@@ -50,6 +50,26 @@ std::vector<Image<D>> Resampler<D>::resample(Context& context, const TransformCh
 }
 
 template <int D>
+std::vector<Buffer<float>> Resampler<D>::resampleOnDevice(Context& context, const TransformChain<D>& chain,
+                                                          std::span<const ResampleSource<D>> sources,
+                                                          const ImageGeometry<D>& output,
+                                                          const SliceRange& slices) const
+{
+  const ImageGeometry<D> grid = GridSlices<D>(output, slices).geometry;
+  if (!context.onCuda())
+    requireResults<D>(grid, sources.size(), sources.size() * sizeof(float));
+  std::vector<Buffer<float>> results;
+  std::vector<PixelsOut> values;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    results.emplace_back(context, grid.voxelCount());
+    values.emplace_back(results.back().span().data());
+    values.back().staysOnCuda = context.onCuda();
+  }
+  resampleInto(context, chain, sources, output, slices, values);
+  return results;
+}
+
+template <int D>
 std::vector<std::unique_ptr<std::byte[]>>
 Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain,
                              std::span<const ResampleSource<D>> sources, const ImageGeometry<D>& output,

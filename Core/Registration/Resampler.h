@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Image/Slices/ImageSlices.h"
 #include "Core/Image/Slices/SliceWindowOnCuda.h"
 #include "Core/Image/Voxels/PixelType.h"
@@ -50,10 +51,11 @@ struct SlicesAskedFor {
   std::string whyNot; // the reason, such as "the coefficients of splines ..."
 };
 
-/// The memory of the host for the voxels of a result, x fastest.
+/// The memory for the voxels of a result, x fastest: that of the host, or of the context's CUDA device.
 struct PixelsOut {
   std::byte* pixels = nullptr; // aligned for their type
   PixelType type = PixelType::float32;
+  bool staysOnCuda = false; // then the type is float32, and nothing is copied to the host
 
   PixelsOut(std::byte* to, PixelType asType) : pixels(to), type(asType) {}
   explicit PixelsOut(float* values) : pixels(reinterpret_cast<std::byte*>(values)) {}
@@ -107,6 +109,11 @@ public:
                                  const ImageGeometry<D>& output, const SliceRange& = {}) const;
   Image<D> resample(Context&, const TransformChain<D>&, const ResampleSource<D>&,
                     const ImageGeometry<D>& output) const;
+  /// The same voxels as floats in arrays on the context's device, in the order of its work. Nothing is copied
+  /// to the host. Throws Error(outOfMemory).
+  std::vector<Buffer<float>> resampleOnDevice(Context&, const TransformChain<D>&,
+                                              std::span<const ResampleSource<D>>,
+                                              const ImageGeometry<D>& output, const SliceRange& = {}) const;
   /// The results of resampleInto() as pixels, with a type for each source. Throws Error(outOfMemory).
   std::vector<std::unique_ptr<std::byte[]>> resamplePixels(Context&, const TransformChain<D>&,
                                                            std::span<const ResampleSource<D>>,

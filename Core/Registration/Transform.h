@@ -40,10 +40,13 @@ public:
   virtual std::vector<FileEntry> fileEntries() const = 0;
   /// The comment line above fileEntries. For some transforms elastix writes another name than name().
   virtual std::string fileHeading() const { return name() + " specific"; }
-  /// Sets the model from a transform parameter file and returns its parameters.
-  virtual std::vector<double> restore(const Parameters& transformFile) = 0;
+  /// Sets the model from a transform parameter file and returns its parameters. The context is on the CPU.
+  virtual std::vector<double> restore(const Context&, const Parameters& transformFile) = 0;
   /// The transform as ITK writes it. Throws Error(unwritableOutput) if ITK has no such transform.
   virtual ItkTransform itkTransform(std::span<const double> parameters) const;
+
+  /// Adds what map() takes for a point: a linear map, unless the transform says otherwise.
+  virtual void addWork(MappingWork& work) const { work.linearMaps += 1; }
 
   virtual const SpatialDerivatives<D>* differentiable() const { return nullptr; }
   virtual const LinearForm<D>* linear() const { return nullptr; }

@@ -15,9 +15,23 @@ namespace tessera {
 
 template <int D>
 struct TransformChain;
+template <int D>
+struct BSplineGrid;
+template <int D>
+class InverseTransform;
+enum class RootQuantity;
 
 /// How a transform is joined to the transforms before it: T1(T0(x)) or T0(x) + T1(x) - x.
 enum class Combination { compose, add };
+
+/// What mapping a point takes, in pieces of which the time is measured.
+struct MappingWork {
+  double linearMaps = 0;
+  double coefficients = 0; // control points that B-splines read
+  double landmarks = 0;    // at which kernels of splines are evaluated
+  double lookUps = 0;      // linear ones, in the components of images of displacements
+  double combined = 0;     // transforms of a combination, each of which maps the point
+};
 
 /// First and second derivatives of T(x) with respect to x, for a batch of samples.
 template <int D>
@@ -67,6 +81,19 @@ protected:
 template <int D>
 class ChainPasses;
 
+/// What CUDA kernels beside those of ChainPasses compute of a chain that ends in this transform.
+template <int D>
+class OtherKernels {
+public:
+  /// The quantity at all voxels of a lattice, in host memory, for an InverseTransform of such a chain;
+  /// computed in slabs. Throws Error(device) if the kernels cannot evaluate the chain.
+  virtual void fieldOfInverse(Context&, const InverseTransform<D>&, const ImageGeometry<D>& lattice,
+                              RootQuantity, std::span<float> values) const = 0;
+
+protected:
+  ~OtherKernels() = default;
+};
+
 /// How CUDA kernels evaluate a chain that ends in this transform.
 template <int D>
 class CudaForm {
@@ -75,8 +102,8 @@ public:
   virtual std::string whyNot(const TransformChain<D>&) const = 0;
   /// Copies the chain to the device, also to that of a MemoryCount.
   virtual std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const = 0;
-  /// Whether kernels outside of passes() can evaluate the chain, too.
-  virtual bool hasOtherKernels() const = 0;
+  /// Null if kernels outside of passes() cannot evaluate the chain.
+  virtual const OtherKernels<D>* otherKernels() const = 0;
 
 protected:
   ~CudaForm() = default;
@@ -86,6 +113,7 @@ protected:
 template <int D>
 class FieldForm {
 public:
+  virtual const BSplineGrid<D>& grid() const = 0;
   /// The field at the voxels of a lattice, or nothing if the spline's grid does not run along the lattice's
   /// axes.
   virtual std::optional<AlignedField<D>> alignedField(const ImageGeometry<D>& lattice) const = 0;

@@ -11,6 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
     registerComponents(made);
     return made;
   }();
-  fuzz::succeeds([&] { readTransformFile<2>(fuzz::fileOf(bytes, count), registry, {}); });
+  fuzz::succeeds([&] { readTransformFile<2>({}, fuzz::fileOf(bytes, count), registry, {}); });
   return 0;
 }

@@ -69,7 +69,7 @@ void writeBytes(const std::string& path, std::string_view bytes)
 std::optional<Image> imageOf(const std::string& path)
 {
   try {
-    const std::unique_ptr<ImageSource> source = openImageHere(path);
+    const std::unique_ptr<ImageSource> source = openImageHere(path, {});
     if (source->header().voxelCount() > maxBytes || source->byteCount() > maxBytes)
       return std::nullopt;
     Image image{source->header().size, std::vector<std::byte>(source->byteCount())};

@@ -90,7 +90,7 @@ void phantom(const Given& given, const std::string& file)
 template <int D>
 void mask(const Given& given, const std::string& like, const std::string& file)
 {
-  const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(like));
+  const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(like, {}));
   const double share = listOf<double>(given, "share", 1, 0.7)[0];
   const AffineMap<D> indexFromPoint = geometry.indexFromPoint();
   const Image<D> image = drawImage<D>(geometry, [&](const Vec<D>& point) {
@@ -126,7 +126,7 @@ int verdict(bool good, const char* what, double found, double allowed)
 template <int D>
 int imagesAgree(const Given& given, const std::string& first, const std::string& second)
 {
-  const VectorImage<D> a = readVectorImage<D>(first), b = readVectorImage<D>(second);
+  const VectorImage<D> a = readVectorImage<D>(first, {}), b = readVectorImage<D>(second, {});
   if (a.geometry.size != b.geometry.size || a.components != b.components) {
     std::printf("%s and %s differ in size or components\n", first.c_str(), second.c_str());
     return 1;
@@ -205,7 +205,7 @@ template <int D>
 int dice(const Given& given, const std::string& first, const std::string& second)
 {
   std::vector<std::string> notes;
-  const Image<D> a = readImage<D>(first, notes).image, b = readImage<D>(second, notes).image;
+  const Image<D> a = readImage<D>(first, {}, notes).image, b = readImage<D>(second, {}, notes).image;
   std::map<int, std::array<std::size_t, 3>> counts;
   for (std::size_t i = 0; i < a.voxels.size(); ++i) {
     const int p = static_cast<int>(std::lround(a.voxels[i])),
@@ -231,11 +231,11 @@ int dice(const Given& given, const std::string& first, const std::string& second
 template <int D>
 void gridPoints(const Given& given, const std::string& file)
 {
-  const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(file));
+  const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(file, {}));
   std::vector<std::string> notes;
   const auto above =
       given.count("above") ? std::optional(listOf<double>(given, "above", 1, 0)[0]) : std::nullopt;
-  const Image<D> image = above ? readImage<D>(file, notes).image : Image<D>{};
+  const Image<D> image = above ? readImage<D>(file, {}, notes).image : Image<D>{};
   const auto perAxis = static_cast<std::size_t>(listOf<double>(given, "per-axis", 1, 5)[0]);
   const double margin = listOf<double>(given, "margin", 1, 0.2)[0];
   Size<D> counts;
@@ -264,7 +264,7 @@ void gridPoints(const Given& given, const std::string& file)
 template <int D>
 void header(const std::string& file)
 {
-  const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(file));
+  const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(file, {}));
   double squared = 0;
   const auto line = [](const char* name, const auto& values) {
     std::printf("%s", name);
@@ -284,7 +284,7 @@ void header(const std::string& file)
 template <int D>
 void movePoints(const Given& given, const std::string& image, const std::string& points)
 {
-  const KnownMotion<D> motion = motionOf<D>(given, geometryOf<D>(readImageHeader(image)));
+  const KnownMotion<D> motion = motionOf<D>(given, geometryOf<D>(readImageHeader(image, {})));
   const auto values = readPoints<D>(points).values;
   std::printf("point\n%zu\n", values.size());
   for (const Vec<D>& pointMm : values) {

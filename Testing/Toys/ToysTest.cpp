@@ -109,10 +109,11 @@ void expectTheShiftIsFound(Context context, const std::string& interpolator)
 {
   const DrawnStage<2> drawn =
       stageInput<2>({40, 30}, stageOfToys + (" (Interpolator \"" + interpolator + "\")"));
-  QuietReporter<2> reporter;
+  Reporter<2> reporter;
+  Log log;
 
   const StageResult<2> result = runStage<2>(
-      context, toys(), prepareStage<2>(toys(), stageParameters(drawn.parameters, 2)), drawn, reporter);
+      context, toys(), prepareStage<2>(toys(), stageParameters(drawn.parameters, 2)), drawn, reporter, log);
 
   const std::vector<double>& parameters = result.chain->parameters;
   ASSERT_EQ(parameters.size(), 4u);

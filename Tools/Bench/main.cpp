@@ -5,6 +5,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Performance/GpuAttributes.h"
 #include "Core/Compute/Performance/Microbenchmarks.h"
+#include "Tools/Common/CalibrationFile.h"
 #include "Tools/Bench/BenchOptions.h"
 #include "Tools/Bench/Calibration/CalibrationBench.h"
 #include "Tools/Bench/Images/FileBench.h"

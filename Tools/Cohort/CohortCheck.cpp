@@ -2,11 +2,11 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Compute/Memory/Memory.h"
+#include "Core/Runs/Prediction/HostNeed.h"
 #include "Tools/Cohort/CohortRows.h"
 #include "Tools/Cohort/CohortRun.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
-#include "Tools/Register/HostNeed.h"
 #include "Tools/Register/RegisterRun.h"
 
 #include <algorithm>
@@ -17,18 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-RegisterOptions optionsOfRow(const ManifestRow& row, const CohortFolder& folder, const CohortOptions& options,
-                             int threads)
+RunRequest readRequestOf(const ManifestRow& row, const CohortFolder& folder, const CohortOptions& options,
+                         int threads)
 {
   const auto device = row.options.find("device");
-  const std::vector<std::string> tokens =
-      tokensOf(row, folder, device == row.options.end() ? options.device : device->second.front(), threads,
-               options.forRows);
-  const Arguments arguments = parseCommandLine(registerText().groups, tokens);
-  RegisterOptions run = registerOptions(arguments, false);
-  run.threads = threadCount(arguments, run.threadSource);
-  run.isCudaStarted = true;
-  return run;
+  RunRequest request = requestOf(
+      row, folder, options, device == row.options.end() ? options.device : device->second.front(), threads);
+  for (StageText& stage : request.stages)
+    stage = readStageText(stage.path);
+  return request;
 }
 
 /// How so many rows share the CPU, as a run shares it.
@@ -61,11 +58,11 @@ void tryRow(const Registry& registry, const ManifestRow& row, std::size_t rows, 
   const ScratchFolder scratch("tessera-cohort-");
   const CohortFolder folder(scratch.path(), 1);
   const SharedCpu cpu(options, rows);
-  RegisterOptions run = optionsOfRow(row, folder, options, cpu.threadsOfRow);
-  fs::create_directories(run.outputFolder);
-  Log ofRow;
+  const RegisterOptions run{readRequestOf(row, folder, options, cpu.threadsOfRow), "", false};
+  fs::create_directories(run.request.outputFolder);
   const auto registered = [&] {
-    runRegistration(registry, run, "tessera-cohort", ofRow);
+    RunLog ofRow(LogLevel::off);
+    runRegistration(registry, run, "tessera-cohort", ofRow, false);
     return readRowRecord(folder.rowFolder(row.id)).value();
   };
   RowRecord record = registered();
@@ -73,7 +70,7 @@ void tryRow(const Registry& registry, const ManifestRow& row, std::size_t rows, 
   if (onCuda) // in a cohort CUDA is started once
     record = registered();
   double bytes = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(run.outputFolder))
+  for (const auto& entry : fs::recursive_directory_iterator(run.request.outputFolder))
     bytes += entry.is_regular_file() ? static_cast<double>(entry.file_size()) : 0;
   const double sum = record.seconds * static_cast<double>(rows);
   log.info("Trial: row " + row.id + " took " + timeText(record.seconds) + " on "
@@ -101,13 +98,12 @@ int checkCohort(const CohortOptions& options, Log& log)
   for (const ManifestRow& row : manifest.rows) {
     Log ofRow;
     try {
-      const RegisterOptions run = optionsOfRow(row, folder, options, cpu.threadsOfRow);
-      const PredictedRun predicted = checkRegistration(registry, run, ofRow);
-      (predicted.onCuda ? onCuda : onCpu) += predicted.seconds;
-      if (!predicted.onCuda)
-        largestOnCpu = std::max(largestOnCpu, predicted.seconds);
-      mayEndEarly |= predicted.mayEndEarly;
-      good.emplace_back(hostNeed(registry, run).bytes(), &row);
+      const RunPlan plan = planOf(registry, readRequestOf(row, folder, options, cpu.threadsOfRow), ofRow);
+      (plan.onCuda ? onCuda : onCpu) += plan.seconds;
+      if (!plan.onCuda)
+        largestOnCpu = std::max(largestOnCpu, plan.seconds);
+      mayEndEarly |= plan.mayEndEarly;
+      good.emplace_back(plan.host.bytes(), &row);
     } catch (...) {
       const Failure failure = failureOf(std::current_exception(), caughtSignal());
       log.error(manifest.path + ":" + std::to_string(row.line) + ": " + row.id + ": " + failure.message);

@@ -3,8 +3,9 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/Sha256.h"
-#include "Tools/Common/RunRecord.h"
-#include "Tools/Register/OutputNames.h"
+#include "Core/Runs/OutputNames.h"
+#include "Core/Runs/RunRecord.h"
+#include "Tools/Common/Provenance.h"
 
 #include <nlohmann/json.hpp>
 

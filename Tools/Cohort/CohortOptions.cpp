@@ -151,15 +151,7 @@ CohortOptions cohortOptions(const std::vector<std::string>& tokens)
     failCommandLine("--device", "\"" + options.device + "\": no such device of a cohort",
                     "auto, cpu or cuda; CUDA_VISIBLE_DEVICES chooses among GPUs");
   options.strict = arguments.has("strict");
-  if (options.strict)
-    options.forRows.push_back("--strict");
   options.pages = !arguments.has("no-pages");
-  if (options.pages)
-    options.forRows.push_back("--report");
-  if (arguments.has("priority")) {
-    options.forRows.push_back("-priority");
-    options.forRows.push_back(arguments.text("priority"));
-  }
   if (arguments.has("jobs"))
     options.jobs = wholeNumber("--jobs", arguments.text("jobs"), 1, 1024);
   std::string source;

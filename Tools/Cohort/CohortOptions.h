@@ -13,10 +13,9 @@ namespace tessera {
 struct CohortOptions {
   std::string command, operand, commandLine;
   std::string outputFolder;
-  OptionValues defaults;            // options of `tessera` for rows without a value of their own
-  std::vector<std::string> forRows; // tokens that go to each row as they are, such as --strict
-  std::string device = "auto";      // auto, cpu or cuda
-  int jobs = 0, threads = 1;        // jobs: rows at once; 0: as many as there are threads
+  OptionValues defaults;       // options of `tessera` for rows without a value of their own
+  std::string device = "auto"; // auto, cpu or cuda
+  int jobs = 0, threads = 1;   // jobs: rows at once; 0: as many as there are threads
   double maxMemory = std::numeric_limits<double>::infinity(); // bytes of the host
   std::size_t shard = 1, shards = 1;                          // row i belongs to shard 1 + i modulo shards
   std::vector<std::string> again;                             // ids, or "failed", or "all"

@@ -1,10 +1,10 @@
 #include "Tools/Cohort/CohortReport.h"
 
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Runs/Report/RunPage.h"
 #include "Tools/Cohort/CohortFolder.h"
 #include "Tools/Cohort/RowClaim.h"
 #include "Tools/Report/CohortIndex.h"
-#include "Tools/Report/RunPage.h"
 
 #include <nlohmann/json.hpp>
 

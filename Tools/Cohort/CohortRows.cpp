@@ -1,14 +1,44 @@
 #include "Tools/Cohort/CohortRows.h"
 
 #include "Core/Compute/Error.h"
-#include "Tools/Register/InverseResults.h"
-#include "Tools/Register/OutputNames.h"
+#include "Core/Runs/OutputNames.h"
 
 #include <algorithm>
 #include <filesystem>
 
 namespace tessera {
 namespace {
+
+/// The inputs of a row, whose parameter files are named and not read.
+RunRequest inputsOf(const ManifestRow& row)
+{
+  const auto all = [&](const char* name) {
+    const auto found = row.options.find(name);
+    return found == row.options.end() ? std::vector<std::string>{} : found->second;
+  };
+  const auto one = [&](const char* name) {
+    const std::vector<std::string> values = all(name);
+    return values.empty() ? std::string() : values.front();
+  };
+  const auto files = [&](const char* name, auto& inputs) {
+    for (const std::string& path : all(name))
+      inputs.push_back({path});
+  };
+  RunRequest request;
+  files("f", request.fixed);
+  files("m", request.moving);
+  files("fMask", request.fixedMasks);
+  files("mMask", request.movingMasks);
+  files("p", request.stages);
+  request.initialTransform.path = one("t0");
+  request.fixedPoints.path = one("fp");
+  request.movingPoints.path = one("mp");
+  request.pointWeights = one("point-weights");
+  request.fixedLabels.path = one("fLabels");
+  request.movingLabels.path = one("mLabels");
+  request.inverseToo = one("inverse-too") == "true";
+  return request;
+}
 
 /// Whether the record is that of a run with the row's inputs as they are now. A stage without a CUDA form
 /// runs on the CPU, always the same ones for the same parameter files.
@@ -23,15 +53,18 @@ bool hasKeyOf(const RowRecord& record, const ManifestRow& row, const std::string
     return isAsThen ? std::vector<std::string>{path} : filesOfImage(path);
   };
   std::vector<InputDigest> digests;
-  for (const RunInput& input : runInputsOf(rowOptions(row), filesOf))
+  RunRequest request = inputsOf(row);
+  for (StageText& stage : request.stages)
+    stage = readStageText(stage.path);
+  for (const RunInput& input : runInputsOf(request, filesOf))
     digests.push_back(digestOf(input, [&](const std::string& path, const std::stop_token& stop) {
       return cache.digest(path, stop);
     }));
-  const std::string key = runKey(digests, deviceKind);
+  const std::string key = runKey(digests, {}, deviceKind);
   return record.key == key // both are empty where an input was missing and still is
 
          || (deviceKind == "cuda" && !key.empty()
-             && (record.key == runKey(digests, "cpu+cuda") || record.key == runKey(digests, "cpu")));
+             && (record.key == runKey(digests, {}, "cpu+cuda") || record.key == runKey(digests, {}, "cpu")));
 }
 
 /// --inverse-too is no input, so that the key does not tell.
@@ -54,63 +87,26 @@ bool hasOutputs(const RowRecord& record, bool isVerified)
 
 }
 
-RegisterOptions rowOptions(const ManifestRow& row)
-{
-  const auto all = [&](const char* name) {
-    const auto found = row.options.find(name);
-    return found == row.options.end() ? std::vector<std::string>{} : found->second;
-  };
-  const auto one = [&](const char* name) {
-    const std::vector<std::string> values = all(name);
-    return values.empty() ? std::string() : values.front();
-  };
-  RegisterOptions options;
-  options.fixed = all("f");
-  options.moving = all("m");
-  options.fixedMasks = all("fMask");
-  options.movingMasks = all("mMask");
-  options.parameterFiles = all("p");
-  options.initialTransform = one("t0");
-  options.fixedPoints = one("fp");
-  options.movingPoints = one("mp");
-  options.pointWeights = one("point-weights");
-  options.fixedLabels = one("fLabels");
-  options.movingLabels = one("mLabels");
-  options.inverseToo = one("inverse-too") == "true";
-  return options;
-}
-
 std::string deviceKindOf(const ManifestRow& row, const CohortFile& cohort)
 {
   const auto device = row.options.find("device");
   return device == row.options.end() ? cohort.deviceKind : device->second.front();
 }
 
-std::vector<std::string> tokensOf(const ManifestRow& row, const CohortFolder& folder,
-                                  const std::string& device, int threads,
-                                  const std::vector<std::string>& forRows)
+RunRequest requestOf(const ManifestRow& row, const CohortFolder& folder, const CohortOptions& options,
+                     const std::string& device, int threads)
 {
-  std::vector<std::string> tokens;
-  const auto add = [&](const std::string& option, const std::string& value) {
-    tokens.push_back(option);
-    tokens.push_back(value);
-  };
-  for (const auto& [name, values] : row.options) {
-    const bool isOwn = name == "fLabels" || name == "mLabels" || name == "point-weights",
-               isRepeated = name == "p";
-    for (std::size_t i = 0; i < values.size() && isPathOption(name); ++i)
-      add((isOwn ? "--" : "-") + name + (values.size() > 1 && !isRepeated ? std::to_string(i) : ""),
-          values[i]);
-  }
-  if (rowOptions(row).inverseToo)
-    tokens.push_back("--inverse-too");
-  std::string out = folder.rowFolder(row.id);
-  out.pop_back(); // the slash
-  add("-out", out);
-  add("--device", device);
-  add("-threads", std::to_string(threads));
-  tokens.insert(tokens.end(), forRows.begin(), forRows.end());
-  return tokens;
+  RunRequest request = inputsOf(row);
+  request.outputFolder = folder.rowFolder(row.id);
+  request.outputFolder.pop_back(); // the slash
+  request.device = device;
+  request.threads = threads;
+  request.threadSource = "-threads";
+  request.strict = options.strict;
+  request.pictures = options.pages;
+  request.refusesConstantImages = true; // nobody sees the warning
+  request.cudaStartIsPaid = true;       // or will be, by the first row that needs it
+  return request;
 }
 
 RowState rowState(const ManifestRow& row, const CohortFolder& folder, const std::string& deviceKind,
@@ -122,7 +118,7 @@ RowState rowState(const ManifestRow& row, const CohortFolder& folder, const std:
     return RowState::waiting;
   if (!record->isDone())
     return RowState::failed;
-  const bool lacksInverse = rowOptions(row).inverseToo && !hasInverse(*record);
+  const bool lacksInverse = inputsOf(row).inverseToo && !hasInverse(*record);
   return !lacksInverse && hasOutputs(*record, isVerified) ? RowState::done : RowState::waiting;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "Core/Runs/RunRequest.h"
 #include "Tools/Cohort/CohortFolder.h"
 #include "Tools/Cohort/CohortOptions.h"
 #include "Tools/Cohort/DigestCache.h"
-#include "Tools/Register/RegisterOptions.h"
 
 #include <optional>
 #include <string>
@@ -14,12 +14,9 @@ namespace tessera {
 /// "cpu" or "cuda": the column `device` of a row, or what cohort.json says for all.
 std::string deviceKindOf(const ManifestRow&, const CohortFile&);
 
-/// The inputs of a row, without device and output folder.
-RegisterOptions rowOptions(const ManifestRow&);
-
-/// The command line of `tessera` for a row.
-std::vector<std::string> tokensOf(const ManifestRow&, const CohortFolder&, const std::string& device,
-                                  int threads, const std::vector<std::string>& forRows);
+/// What a row registers. The parameter files are named and not read.
+RunRequest requestOf(const ManifestRow&, const CohortFolder&, const CohortOptions&, const std::string& device,
+                     int threads);
 
 enum class RowState {
   waiting, // has not run, or must run again

@@ -2,14 +2,14 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
+#include "Core/Runs/OutputNames.h"
+#include "Core/Runs/Prediction/HostNeed.h"
 #include "Tools/Cohort/CohortTables.h"
 #include "Tools/Cohort/CohortTally.h"
 #include "Tools/Cohort/OpenCohort.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
-#include "Tools/Register/HostNeed.h"
-#include "Tools/Register/OutputNames.h"
-#include "Tools/Register/RunSummary.h"
+#include "Tools/Register/RunRecorder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -142,21 +142,18 @@ private:
   /// Leaves a record of a row whose process left none, such as one that crashed.
   void record(std::size_t index, const RowAnswer& answer)
   {
-    RegisterOptions options = rowOptions(cohort_.row(index));
-    options.outputFolder = cohort_.rowFolder(index);
-    options.device = cohort_.kindOf(index);
-    options.report = options_.pages;
+    RunRequest request = requestOf(cohort_.row(index), cohort_.folder(), options_, cohort_.kindOf(index), 1);
     try {
-      recordFailure(options, {answer.exitCode, answer.message});
+      recordFailure({request, "", false}, {answer.exitCode, answer.message});
     } catch (const Error& error) {
       log_.error(error.what());
     }
     take(answer);
   }
 
-  double plannedBytes(const std::vector<std::string>& tokens)
+  double plannedBytes(const RunRequest& request)
   {
-    const double bytes = planner_->hostBytes(tokens);
+    const double bytes = planner_->hostBytes(request);
     if (planner_->hasEnded()) {
       planner_->end();
       planner_ = std::make_unique<RowWorker>("", 1);
@@ -200,9 +197,9 @@ private:
                                : cohort_.row(index).options.contains("device") || options_.device == "cuda"
                                    ? "cuda"
                                    : "auto";
-    const std::vector<std::string> tokens =
-        tokensOf(cohort_.row(index), cohort_.folder(), device, threadsOfRow_, options_.forRows);
-    const double bytes = plannedBytes(tokens);
+    const RunRequest request =
+        requestOf(cohort_.row(index), cohort_.folder(), options_, device, threadsOfRow_);
+    const double bytes = plannedBytes(request);
     double taken = 0;
     for (const auto& [other, otherBytes] : running_)
       taken += otherBytes;
@@ -239,7 +236,7 @@ private:
     for (const std::string& name : namesOfRecord(true)) // they stand for another run
       fs::remove(cohort_.rowFolder(index) + name, left);
     running_[index] = bytes;
-    workers_[w]->start(index, tokens);
+    workers_[w]->start(index, request);
     return true;
   }
 

@@ -3,10 +3,10 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Runs/OutputNames.h"
 #include "Tools/Cohort/CohortFolder.h"
 #include "Tools/Cohort/RowClaim.h"
 #include "Tools/Common/Process.h"
-#include "Tools/Register/OutputNames.h"
 
 #include <nlohmann/json.hpp>
 

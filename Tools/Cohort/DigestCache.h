@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Tools/Common/RunRecord.h"
+#include "Core/Runs/RunRecord.h"
 
 #include <map>
 #include <mutex>

@@ -1,13 +1,11 @@
 #include "Tools/Cohort/RowWorker.h"
 
 #include "Components/RegisterComponents.h"
-#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
-#include "Tools/Register/HostNeed.h"
 #include "Tools/Register/RegisterRun.h"
 
 #include <nlohmann/json.hpp>
@@ -30,7 +28,7 @@
 namespace tessera {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 void putLine(int socket, const std::string& text)
 {
@@ -86,10 +84,10 @@ RowWorker::~RowWorker()
   waitpid(process_, nullptr, 0);
 }
 
-void RowWorker::start(std::size_t row, const std::vector<std::string>& tokens)
+void RowWorker::start(std::size_t row, const RunRequest& request)
 {
   rows_.push_back(row);
-  putLine(socket_, textOf({{"row", row}, {"tokens", tokens}}));
+  putLine(socket_, textOf({{"row", row}, {"request", json(request)}, {"version", projectVersion()}}));
 }
 
 bool RowWorker::receive()
@@ -142,9 +140,9 @@ std::string RowWorker::ask(const std::string& line)
   return "{}";
 }
 
-double RowWorker::hostBytes(const std::vector<std::string>& tokens)
+double RowWorker::hostBytes(const RunRequest& request)
 {
-  return Json::parse(ask(textOf({{"plan", tokens}}))).value("bytes", 0.0);
+  return Json::parse(ask(textOf({{"plan", json(request)}}))).value("bytes", 0.0);
 }
 
 int RowWorker::gpuCount()
@@ -206,7 +204,7 @@ private:
   {
     Json reply;
     if (request.contains("gpus"))
-      reply = {{"count", builtWithCuda ? listCudaDevices().found.size() : 0}};
+      reply = {{"count", findCudaDevices().found.size()}};
     else if (request.contains("plan"))
       reply = {{"bytes", plannedBytes(request["plan"])}};
     else
@@ -215,22 +213,11 @@ private:
     putLine(STDIN_FILENO, textOf(reply));
   }
 
-  RegisterOptions optionsOf(const std::vector<std::string>& tokens)
-  {
-    const Arguments arguments = parseCommandLine(registerText().groups, tokens);
-    RegisterOptions options = registerOptions(arguments, false);
-    options.commandLine = commandLineText("tessera", tokens);
-    options.threads = threadCount(arguments, options.threadSource);
-    options.refusesConstantImages = true; // nobody sees the warning
-    options.isCudaStarted = true;         // or will be, by the first row that needs it
-    return options;
-  }
-
-  double plannedBytes(const std::vector<std::string>& tokens)
+  double plannedBytes(const Json& json)
   {
     try {
-      const RegisterOptions options = optionsOf(tokens);
-      return hostNeed(registry_, options).bytesBesideProgram();
+      Log unread;
+      return planOf(registry_, requestOf(json), unread).host.bytesBesideProgram();
     } catch (const std::exception&) { // the row itself will tell
       return 0;
     }
@@ -239,12 +226,18 @@ private:
   Json run(const Json& request)
   {
     RowAnswer found{request["row"], 0, "", {}};
-    Log log;
+    RunLog log(LogLevel::off);
     try {
-      found.exitCode = runRegistration(registry_, optionsOf(request["tokens"]), "tessera-cohort", log,
-                                       [this](const std::string& path, const std::stop_token& stop) {
-                                         return digests_.digest(path, stop);
-                                       });
+      if (request["version"] != projectVersion())
+        throw Error(ExitCode::usage,
+                    "tessera-cohort: a row of version " + request["version"].get<std::string>()
+                        + " came to a worker of version " + projectVersion() + ". Allowed: one version.");
+      RegisterOptions options{requestOf(request["request"]), "", false};
+      options.commandLine = commandLineOf(options.request);
+      runRegistration(registry_, options, "tessera-cohort", log, false,
+                      [this](const std::string& path, const std::stop_token& stop) {
+                        return digests_.digest(path, stop);
+                      });
     } catch (...) {
       const Failure failure = failureOf(std::current_exception(), caughtSignal());
       found.exitCode = failure.code;

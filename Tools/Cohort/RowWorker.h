@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Runs/RunRequest.h"
 #include "Tools/Cohort/DigestCache.h"
 
 #include <cstddef>
@@ -33,14 +34,13 @@ public:
   int lanes() const { return lanes_; }
   const std::vector<std::size_t>& rows() const { return rows_; } // that it works on
 
-  /// Gives it a row, as the command line of `tessera`.
-  void start(std::size_t row, const std::vector<std::string>& tokens);
+  void start(std::size_t row, const RunRequest&);
   /// The next answer if it is there. Empty: not yet, or the process has ended (hasEnded()).
   std::optional<RowAnswer> answer();
   bool hasEnded() const { return hasEnded_; }
 
   /// About the bytes of host memory that a row takes; 0 if its headers cannot be read. Waits for the answer.
-  double hostBytes(const std::vector<std::string>& tokens);
+  double hostBytes(const RunRequest&);
   /// How many GPUs it sees. Waits for the answer.
   int gpuCount();
 

@@ -298,4 +298,23 @@ std::string versionText(const Arguments& arguments, const std::string& program)
   return program + " " + projectVersion() + "\n" + built;
 }
 
+std::string outputFolderIn(const std::vector<std::string>& tokens)
+{
+  std::string folder;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string& token = tokens[i];
+    const std::size_t equals = token.find('=');
+    const std::string option = token.substr(0, equals);
+    if (option == "--check" || option == "-check")
+      return "";
+    if (option != "-out" && option != "--out")
+      continue;
+    const bool follows = equals == std::string::npos;
+    if (!folder.empty() || (follows && i + 1 == tokens.size()))
+      return "";
+    folder = follows ? tokens[++i] : token.substr(equals + 1);
+  }
+  return folder;
+}
+
 }

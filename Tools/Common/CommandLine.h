@@ -56,6 +56,10 @@ private:
 /// with a gap in its indices.
 Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens);
 
+/// The value of -out in a command line that may be wrong elsewhere. Empty if there is none or more than one,
+/// or if the line asks for --check, which writes nothing.
+std::string outputFolderIn(const std::vector<std::string>& tokens);
+
 /// Throws Error(usage): "command line: given: wrong. Allowed: allowed."
 [[noreturn]] void failCommandLine(const std::string& given, const std::string& wrong,
                                   const std::string& allowed);

@@ -4,21 +4,17 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Log.h"
-#include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Performance/DeviceRates.h"
 #include "Core/Compute/Performance/GpuAttributes.h"
 #include "Core/Compute/Performance/GpuRateNames.h"
 #include "Core/Compute/Performance/Microbenchmarks.h"
 #include "Core/Parameters/ParameterText.h"
-#include "Tools/Common/Calibration.h"
+#include "Tools/Common/CalibrationFile.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
-#include <map>
-#include <mutex>
-#include <set>
 
 namespace tessera {
 namespace {
@@ -154,7 +150,6 @@ KnownGpu findOut(const Device& device)
     Context context = makeContext(device, 1);
     std::vector<std::string> unusable;
     const GpuRates measured = measureGpuRates(context, unusable);
-    takePeakDeviceMemory(context); // the memory of the measurement is none of the run's
     if (const std::string why = whySlowerThanTold(measured, told); !why.empty())
       return {measured, told.name,
               "rates measured now and not stored, because other work seems to run on the GPU: " + why
@@ -171,32 +166,33 @@ KnownGpu findOut(const Device& device)
 
 }
 
-const KnownGpu& knownGpu(const Device& device)
+const KnownGpu& KnownGpus::of(const Device& device)
 {
-  static std::mutex mutex;
-  static std::map<int, KnownGpu> known;
-  const std::lock_guard lock(mutex);
-  const auto found = known.find(device.ordinal);
-  if (found != known.end())
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(device.ordinal);
+  if (found != known_.end())
     return found->second;
-  const KnownGpu& gpu = known.emplace(device.ordinal, findOut(device)).first->second;
+  const KnownGpu& gpu = known_.emplace(device.ordinal, findOut(device)).first->second;
   setDeviceRates(device.ordinal, gpu.rates);
   return gpu;
 }
 
-void knowGpu(const Context& context, Log& log)
+void KnownGpus::tell(const Context& context, Log& log)
 {
   if (!context.onCuda())
     return;
-  static std::mutex mutex;
-  static std::set<int> logged;
-  const KnownGpu& gpu = knownGpu(context.device);
+  const KnownGpu& gpu = of(context.device);
   const std::string line = "GPU: " + gpu.rates.gpu + ": " + gpu.source + ".";
-  const std::lock_guard lock(mutex);
-  if (!gpu.whyNotRead.empty() && !logged.contains(context.device.ordinal))
+  const std::lock_guard lock(mutex_);
+  if (!gpu.whyNotRead.empty() && !told_.contains(context.device.ordinal))
     log.warning("the stored rates of the GPU are not used: " + gpu.whyNotRead);
-  const bool isNews = logged.insert(context.device.ordinal).second && gpu.isMeasuredNow;
+  const bool isNews = told_.insert(context.device.ordinal).second && gpu.isMeasuredNow;
   isNews ? log.info(line) : log.detail(line);
+}
+
+Calibration calibrationFor(const Calibration& calibration, const KnownGpu& gpu)
+{
+  return calibration.gpu == gpu.name ? calibration : calibration.scaledTo(gpu.name, gpu.rates);
 }
 
 std::string gpuRatesTable(const GpuRates& rates)

@@ -3,9 +3,13 @@
 #include "Core/Compute/Context.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Performance/GpuRates.h"
+#include "Core/Parameters/Calibration.h"
 #include "Core/Parameters/ParameterMap.h"
 
+#include <map>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,15 +44,26 @@ struct KnownGpu {
   std::string whyNotRead; // the file that there is; empty: it was read, or there is none
 };
 
-/// The stored rates. A GPU without any, or with a damaged file, is measured, which takes half a second, and
-/// its rates are stored unless it seems to be busy. Where they cannot be stored, or cannot be measured, they
-/// follow from what the driver says (ratesByAttributes). Kernels choose their block sizes by these rates from
-/// then on (setDeviceRates). Finds out once a process. Throws Error(device) if there is no such device.
-const KnownGpu& knownGpu(const Device&);
+/// The GPUs that a run, or several runs at once, have met. Any thread may call any function.
+class KnownGpus {
+public:
+  /// The stored rates. A GPU without any, or with a damaged file, is measured, which takes half a second, and
+  /// its rates are stored unless it seems to be busy. Where they cannot be stored, or cannot be measured,
+  /// they follow from what the driver says (ratesByAttributes). Kernels choose their block sizes by these
+  /// rates from then on (setDeviceRates). Finds out once. Throws Error(device) if there is no such device.
+  const KnownGpu& of(const Device&);
+  /// The same for the device of a context, if it is a GPU; logs where the rates come from, and warns once of
+  /// a file that could not be read.
+  void tell(const Context&, Log&);
 
-/// The same for the device of a context, if it is a GPU; logs where the rates come from, and warns of a file
-/// that could not be read.
-void knowGpu(const Context&, Log&);
+private:
+  std::mutex mutex_;
+  std::map<int, KnownGpu> known_; // by ordinal
+  std::set<int> told_;
+};
+
+/// The calibration for a GPU: as it is if it was measured on one of this name, scaledTo its rates otherwise.
+Calibration calibrationFor(const Calibration&, const KnownGpu&);
 
 /// The rates as a table with a row for each number.
 std::string gpuRatesTable(const GpuRates&);

@@ -4,8 +4,6 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Compute/Threads/ChunkLoop.h"
-#include "Core/Compute/Threads/WorkerPool.h"
-#include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Common/Signals.h"
@@ -52,23 +50,6 @@ int processorsOfThisProcess()
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
-
-int givenThreads(const Arguments& arguments, std::string& source)
-{
-  source = "-threads";
-  const std::string given = arguments.text("threads");
-  const bool asIfAbsent = given == "0"; // front ends of elastix write it for "as many as you like"
-  if (arguments.has("threads") && !asIfAbsent)
-    return positiveNumber(given, source);
-  const std::string before = asIfAbsent ? "-threads 0, so " : "";
-  for (const char* name : {"SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS"})
-    if (const char* text = std::getenv(name); text && *text) {
-      source = before + name;
-      return positiveNumber(std::string(text).substr(0, std::string(text).find(',')), name);
-    }
-  source = before + "processors of this process";
-  return processorsOfThisProcess();
 }
 
 struct Priority {
@@ -129,9 +110,19 @@ constexpr std::array<Priority, 5> priorities{
 
 int threadCount(const Arguments& arguments, std::string& source)
 {
-  const int threads = givenThreads(arguments, source);
-  setProgramThreads(threads);
-  return threads;
+  source = "-threads";
+  const std::string given = arguments.text("threads");
+  const bool asIfAbsent = given == "0"; // front ends of elastix write it for "as many as you like"
+  if (arguments.has("threads") && !asIfAbsent)
+    return positiveNumber(given, source);
+  const std::string before = asIfAbsent ? "-threads 0, so " : "";
+  for (const char* name : {"SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS"})
+    if (const char* text = std::getenv(name); text && *text) {
+      source = before + name;
+      return positiveNumber(std::string(text).substr(0, std::string(text).find(',')), name);
+    }
+  source = before + "processors of this process";
+  return processorsOfThisProcess();
 }
 
 double memorySize(const std::string& option, const std::string& text)
@@ -195,7 +186,7 @@ std::vector<Option> readingOptionsOfImages()
                 "for each axis with commas, such as 0.5,0.5")};
 }
 
-void setReadingOptions(const Arguments& arguments)
+ReadingOptions readingOptionsOf(const Arguments& arguments)
 {
   ReadingOptions options{arguments.all("series"), arguments.has("allow-missing-slices"), {}};
   const std::string text = arguments.text("pixel-spacing");
@@ -207,7 +198,7 @@ void setReadingOptions(const Arguments& arguments)
                                        + "\" is no spacing. Allowed: numbers from 1e-9 to 1e9 in mm.");
     options.pixelSpacingMm.push_back(*spacing);
   }
-  setReadingOptions(std::move(options));
+  return options;
 }
 
 OptionGroup commonOptions()

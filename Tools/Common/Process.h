@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Failure.h"
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/CommandLine.h"
 #include "Tools/Common/RunLog.h"
 
@@ -10,9 +11,8 @@
 namespace tessera {
 
 /// The number of threads: that of -threads, else of SLURM_CPUS_PER_TASK, else of OMP_NUM_THREADS, else of the
-/// processors that this process may use. Work without a Context uses it, too (WorkerPool.h). `source`
-/// receives the name of the one that decides. Throws Error(usage) if its value is not a positive whole
-/// number.
+/// processors that this process may use. `source` receives the name of the one that decides. Throws
+/// Error(usage) if its value is not a positive whole number.
 int threadCount(const Arguments&, std::string& source);
 
 /// The whole bytes of a text such as 20kB, 500MB or 2.5GB. Throws Error(usage) with the option.
@@ -25,9 +25,10 @@ void setPriority(const Arguments&, RunLog&);
 /// Sets the level of the terminal's output by -loglevel, -q and -v.
 void setVerbosity(const Arguments&, RunLog&);
 
-/// The options about image files whose meaning they do not say themselves, and how they are applied.
+/// The options about image files whose meaning they do not say themselves, and what is made of them.
 std::vector<Option> readingOptionsOfImages();
-void setReadingOptions(const Arguments&);
+/// Throws Error(usage) for a spacing that is none.
+ReadingOptions readingOptionsOf(const Arguments&);
 
 /// The options that every program has: -threads -priority -loglevel -q -v --version --help.
 OptionGroup commonOptions();

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Core/Parameters/Calibration.h"
 #include "Core/Sparse/Analysis/ProductWork.h"
-#include "Tools/Common/Calibration.h"
 
 namespace tessera {
 

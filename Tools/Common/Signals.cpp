@@ -11,13 +11,15 @@ namespace tessera {
 namespace {
 
 volatile std::sig_atomic_t caught = 0;
+std::atomic<bool> asked{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may write nothing else");
 std::atomic<bool> isOnlyRecorded{false};
 
 extern "C" void rememberSignal(int signal)
 {
   if (caught == 0)
     caught = signal;
-  stopIsAsked = true;
+  asked = true;
 }
 
 /// Whether SIGHUP is ignored, as under nohup, so that the program outlives its terminal.
@@ -71,7 +73,7 @@ int caughtSignal()
 
 const std::atomic<bool>& stopAsked()
 {
-  return stopIsAsked;
+  return asked;
 }
 
 EndOnSignals::EndOnSignals(std::function<void(int)> report) : report_(std::move(report))

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "Core/Compute/Threads/Interruption.h"
-
 #include <atomic>
 #include <functional>
 #include <thread>

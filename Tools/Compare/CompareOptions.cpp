@@ -1,7 +1,8 @@
 #include "Tools/Compare/CompareOptions.h"
 
 #include "Core/Compute/Error.h"
-#include "Tools/Common/InputFiles.h"
+#include "Core/Compute/Files/InputFiles.h"
+#include "Core/Runs/InputFilesOfRun.h"
 #include "Tools/Common/Process.h"
 
 #include <charconv>
@@ -91,7 +92,8 @@ CompareOptions compareOptions(const Arguments& arguments)
                          {},
                          {},
                          arguments.text("device", "auto"),
-                         1};
+                         1,
+                         readingOptionsOf(arguments)};
   if (options.first.empty() && options.firstLabels.empty())
     failCommandLine("-f and -m, --fLabels and --mLabels", "none given, so there is nothing to compare",
                     "two images or two label maps");
@@ -116,7 +118,7 @@ CompareOptions compareOptions(const Arguments& arguments)
   for (const std::string& path :
        {options.first, options.second, options.mask, options.firstLabels, options.secondLabels})
     if (!path.empty())
-      inputs.addImage(path, "the input " + path);
+      addImage(inputs, path, "the input " + path);
   std::vector<std::string> outputs{options.json};
   for (const char* name : {"checkerboard", "difference", "edges"})
     outputs.push_back(options.pictures.empty() ? "" : options.pictures + "/" + name + ".png");

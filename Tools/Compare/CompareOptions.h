@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/CommandLine.h"
 
 #include <optional>
@@ -16,6 +17,7 @@ struct CompareOptions {
   std::vector<std::size_t> voxel;  // of the pictures; empty: the middle
   std::string device = "auto";     // that compares the images
   int threads = 1;
+  ReadingOptions reading;
 };
 
 ProgramText compareText();

@@ -12,8 +12,8 @@
 #include "Core/Image/Scores/ImageScores.h"
 #include "Core/Image/Scores/LabelScores.h"
 #include "Core/Image/Voxels/LabelPair.h"
-#include "Tools/Common/Calibration.h"
-#include "Tools/Common/HeaderNotes.h"
+#include "Tools/Common/CalibrationFile.h"
+#include "Core/Runs/HeaderNotes.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/StandardOutput.h"
 
@@ -53,11 +53,12 @@ void requireOneGrid(const std::string& where, const ImageGeometry<D>& a, const I
 }
 
 template <int D>
-LoadedImage<D> loaded(const std::string& option, const std::string& path, int threads, Log& log)
+LoadedImage<D> loaded(const std::string& option, const std::string& path, const CompareOptions& options,
+                      Log& log)
 {
   return withContext(option, [&] {
     std::vector<std::string> notes;
-    LoadedImage<D> image = readImage<D>(path, notes, threads);
+    LoadedImage<D> image = readImage<D>(path, options.reading, notes, options.threads);
     for (const std::string& note : notes)
       log.warning(option + ": " + note);
     return image;
@@ -77,7 +78,8 @@ std::vector<std::uint8_t> voxelsInUse(const CompareOptions& options, const Loade
       use[i] = use[i] && inside[i];
   };
   if (!options.mask.empty()) {
-    const Mask<D> mask = withContext("-fMask", [&] { return readMask<D>(options.mask, options.threads); });
+    const Mask<D> mask =
+        withContext("-fMask", [&] { return readMask<D>(options.mask, options.reading, options.threads); });
     requireOneGrid<D>("-f and -fMask", a.image.geometry, mask.geometry);
     keep(mask.voxels);
   }
@@ -199,8 +201,8 @@ Context contextFor(const CompareOptions& options, std::size_t voxels, Log& log)
 template <int D>
 void compareIntensities(const CompareOptions& options, Comparisons& result, Log& log)
 {
-  const LoadedImage<D> a = loaded<D>("-f", options.first, options.threads, log),
-                       b = loaded<D>("-m", options.second, options.threads, log);
+  const LoadedImage<D> a = loaded<D>("-f", options.first, options, log),
+                       b = loaded<D>("-m", options.second, options, log);
   requireOneGrid<D>("-f and -m", a.image.geometry, b.image.geometry);
   checkVoxel<D>(options, a.image.geometry.size);
   const std::vector<std::uint8_t> use = voxelsInUse<D>(options, a, b);
@@ -217,8 +219,9 @@ void compareIntensities(const CompareOptions& options, Comparisons& result, Log&
 template <int D>
 void compareLabels(const CompareOptions& options, Comparisons& result)
 {
-  const LabelPair<D> pair = readLabelPair<D>({"--fLabels", options.firstLabels},
-                                             {"--mLabels", options.secondLabels}, options.threads);
+  const LabelPair<D> pair =
+      readLabelPair<D>({"--fLabels", options.firstLabels}, {"--mLabels", options.secondLabels},
+                       options.reading, options.threads);
   requireOneGrid<D>("--fLabels and --mLabels", pair.first->geometry, pair.second->geometry);
   const auto scores = labelScores<D>(Context{Device{}, options.threads}, *pair.first, *pair.second);
   Json list = Json::array();
@@ -272,7 +275,7 @@ int compareImages(const CompareOptions& options, Log& log)
   for (const auto& [option, path] : images) {
     if (path.empty())
       continue;
-    const ImageHeader header = readHeaderAndTell(option, path, log, &Log::warning);
+    const ImageHeader header = readHeaderAndTell(option, path, options.reading, log, &Log::warning);
     if (dimension == 0 && header.dimension != 2 && header.dimension != 3)
       failToRead(option, "an image of " + std::to_string(header.dimension) + " dimensions", "2 or 3");
     dimension = dimension == 0 ? header.dimension : dimension;

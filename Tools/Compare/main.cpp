@@ -18,7 +18,6 @@ int run(const std::vector<std::string>& tokens, RunLog& log)
     return printText(version);
   setVerbosity(arguments, log);
   setPriority(arguments, log);
-  setReadingOptions(arguments);
   return compareImages(compareOptions(arguments), log);
 }
 

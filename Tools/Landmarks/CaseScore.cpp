@@ -12,7 +12,7 @@
 #include "Core/Image/Points/PointsOutside.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
-#include "Tools/Common/HeaderNotes.h"
+#include "Core/Runs/HeaderNotes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -42,7 +42,8 @@ int dimensionOf(const ScoreCase& c)
     return 3;
   for (const char* image : {"f", "m"})
     if (c.has(image))
-      return withContext(std::string("-") + image, [&] { return readImageHeader(c.get(image)).dimension; });
+      return withContext(std::string("-") + image,
+                         [&] { return readImageHeader(c.get(image), c.reading).dimension; });
   if (c.has("tp") && !isItkTransformFile(c.get("tp")))
     return static_cast<int>(withContext("-tp", [&] { return readTransformDimension(c.get("tp")); }));
   return withContext("-fp", [&] { return dimensionOfLandmarks(c.get("fp"), formatOf(c)); });
@@ -58,7 +59,7 @@ std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& op
       grid = dirLabGrid(c.get("dirlab"), "--dirlab");
   if (!c.has(option))
     return grid;
-  const ImageHeader header = readHeaderAndTell("-" + option, c.get(option), log, &Log::warning);
+  const ImageHeader header = readHeaderAndTell("-" + option, c.get(option), c.reading, log, &Log::warning);
   return withContext("-" + option, [&] {
     const ImageGeometry<D> gridOfImage = geometryOf<D>(header);
     if (grid && grid->size != gridOfImage.size)
@@ -175,15 +176,16 @@ mappingOf(const ScoreCase& c, const Landmarks<D>& fixed, const std::optional<Ima
   if (c.has("mapped"))
     return {mappedFromFile<D>(c, fixed.names, movingGrid), {}, {}};
   const auto warn = [&log](const std::string& line) { log.warning(line); };
+  const Context host{Device{}, threads};
   const std::string path = c.get("tp");
   return withContext("-tp", [&]() -> Mapping<D> {
     std::optional<ImageGeometry<D>> grid = fixedGrid;
     std::shared_ptr<const TransformChain<D>> chain;
     if (isItkTransformFile(path))
-      chain = readTransformChain<D>(path, registry, warn);
+      chain = readTransformChain<D>(host, path, registry, warn);
     else {
       const TransformFileContent<D> file =
-          readTransformFile<D>(path, registry, warn, grid ? &*grid : nullptr);
+          readTransformFile<D>(host, path, registry, warn, grid ? &*grid : nullptr);
       chain = file.chain;
       grid = file.output;
     }
@@ -196,12 +198,12 @@ mappingOf(const ScoreCase& c, const Landmarks<D>& fixed, const std::optional<Ima
       return mapping;
     MaskPointer<D> mask;
     if (c.has("fMask")) {
-      readHeaderAndTell("-fMask", c.get("fMask"), log, &Log::warning);
+      readHeaderAndTell("-fMask", c.get("fMask"), c.reading, log, &Log::warning);
       mask = std::make_shared<Mask<D>>(
-          withContext("-fMask", [&] { return readMask<D>(c.get("fMask"), threads); }));
+          withContext("-fMask", [&] { return readMask<D>(c.get("fMask"), c.reading, threads); }));
     }
     const auto onGrid = std::make_shared<const Image<D>>(Image<D>{*grid, {}});
-    mapping.volumes = volumeChange<D>(Context{Device{}, threads}, registry, *chain, onGrid, mask);
+    mapping.volumes = volumeChange<D>(host, registry, *chain, onGrid, mask);
     return mapping;
   });
 }

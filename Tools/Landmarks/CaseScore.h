@@ -2,9 +2,9 @@
 
 #include "Core/Compute/Log.h"
 #include "Core/Registry/Registry.h"
-#include "Tools/Common/ErrorStatistics.h"
+#include "Core/Compute/Math/ErrorStatistics.h"
 #include "Tools/Landmarks/ScoreOptions.h"
-#include "Tools/Register/VolumeChange.h"
+#include "Core/Runs/VolumeChange.h"
 
 #include <optional>
 

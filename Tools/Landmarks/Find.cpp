@@ -10,7 +10,7 @@
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
-#include "Tools/Common/Calibration.h"
+#include "Tools/Common/CalibrationFile.h"
 #include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/StandardOutput.h"
@@ -88,7 +88,7 @@ Context contextFor(const FindOptions& options, const TrackingScene<D>& scene, Lo
       chooseContext(options.device, "--device", options.threads, whyNoCuda<D>(options, scene),
                     [&](const Context& context) { return whyNotOnCuda<D>(options, scene, context); });
   log.info("Device: " + choice.reason + ", " + threadsText(options.threads) + ".");
-  knowGpu(choice.context, log);
+  KnownGpus().tell(choice.context, log);
   return choice.context;
 }
 
@@ -115,7 +115,7 @@ template <int D>
 int detectIn(const FindOptions& options, Log& log)
 {
   const LoadedSide<D> fixed =
-      loadSide<D>("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
+      loadSide<D>("-f", options.fixed, "-fMask", options.fixedMask, options.reading, options.threads, log);
   Context context{Device{}, options.threads};
   const WorkingImage<D> working(context, fixed, spacingFor(options, fixed), 0);
   std::vector<Vec<D>> pointsMm;
@@ -138,11 +138,11 @@ int detectIn(const FindOptions& options, Log& log)
 }
 
 template <int D>
-void requireOneGrid(const std::vector<std::string>& phases)
+void requireOneGrid(const std::vector<std::string>& phases, const ReadingOptions& reading)
 {
-  const ImageGeometry<D> first = geometryOf<D>(readImageHeader(phases.front()));
+  const ImageGeometry<D> first = geometryOf<D>(readImageHeader(phases.front(), reading));
   for (const std::string& path : phases)
-    if (geometryOf<D>(readImageHeader(path)) != first)
+    if (geometryOf<D>(readImageHeader(path, reading)) != first)
       failToRead("-m: " + path, "another grid than " + phases.front(), "phases of one series, on one grid");
 }
 
@@ -186,17 +186,18 @@ int trackIn(const FindOptions& options, Log& log)
   registerComponents(registry);
   PartClock clock(log);
   TrackingScene<D> scene;
-  scene.fixed = loadSide<D>("-f", options.fixed, "-fMask", options.fixedMask, options.threads, log);
+  scene.fixed =
+      loadSide<D>("-f", options.fixed, "-fMask", options.fixedMask, options.reading, options.threads, log);
   const auto loadPhase = [&](std::size_t phase) {
-    scene.moving =
-        loadSide<D>("-m", options.moving[phase], "-mMask",
-                    options.movingMasks.empty() ? "" : options.movingMasks[phase], options.threads, log);
+    scene.moving = loadSide<D>("-m", options.moving[phase], "-mMask",
+                               options.movingMasks.empty() ? "" : options.movingMasks[phase], options.reading,
+                               options.threads, log);
   };
   loadPhase(0);
-  requireOneGrid<D>(options.moving);
+  requireOneGrid<D>(options.moving, options.reading);
   if (!options.initial.empty())
     scene.initial = withContext("-t0", [&] {
-      return readTransformChain<D>(options.initial, registry,
+      return readTransformChain<D>({Device{}, options.threads}, options.initial, registry,
                                    [&log](const std::string& line) { log.warning(line); });
     });
   scene.spacingMm = spacingFor(options, scene.fixed);
@@ -241,7 +242,7 @@ int trackIn(const FindOptions& options, Log& log)
 int dimensionOf(const FindOptions& options)
 {
   return withContext("-f", [&] {
-    const int dimension = readImageHeader(options.fixed).dimension;
+    const int dimension = readImageHeader(options.fixed, options.reading).dimension;
     if (dimension != 2 && dimension != 3)
       throw Error(ExitCode::usage, options.fixed + ": an image of dimension " + std::to_string(dimension)
                                        + ". Allowed: 2 and 3.");

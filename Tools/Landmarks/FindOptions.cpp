@@ -1,7 +1,8 @@
 #include "Tools/Landmarks/FindOptions.h"
 
 #include "Core/Compute/Error.h"
-#include "Tools/Common/InputFiles.h"
+#include "Core/Compute/Files/InputFiles.h"
+#include "Core/Runs/InputFilesOfRun.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Landmarks/ScoreOptions.h"
 
@@ -109,6 +110,7 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
     if (!arguments.has(needed))
       fail("-" + needed + " is not given", "-" + needed + (needed == "out" ? " FOLDER" : " FILE"));
   FindOptions options;
+  options.reading = readingOptionsOf(arguments);
   options.fixed = arguments.text("f");
   options.moving = arguments.all("m");
   options.fixedMask = arguments.text("fMask");
@@ -155,8 +157,8 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
     images.insert(images.end(), more.begin(), more.end());
   for (const std::string& path : images)
     if (!path.empty())
-      inputs.addImage(path, "the image " + path);
-  inputs.addTransform(options.initial, "the transform " + options.initial);
+      addImage(inputs, path, "the image " + path);
+  addTransform(inputs, options.initial, "the transform " + options.initial);
   std::vector<std::string> outputs;
   if (!tracks)
     outputs = {options.output};

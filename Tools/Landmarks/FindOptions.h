@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/CommandLine.h"
 
 #include <optional>
@@ -19,6 +20,7 @@ struct FindOptions {
   int reachVoxels = 12;                    // of sest
   std::optional<std::size_t> maxKeypoints; // of detect and mind; none: all, and 8000
   std::string device = "auto";
+  ReadingOptions reading;
   int threads = 1;
 };
 

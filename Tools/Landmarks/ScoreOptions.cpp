@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/TextWords.h"
-#include "Tools/Common/InputFiles.h"
+#include "Core/Compute/Files/InputFiles.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Landmarks/FindOptions.h"
 
@@ -152,7 +152,7 @@ ProgramText landmarksText()
 ScoreOptions scoreOptions(const std::string& table, const Arguments& arguments)
 {
   ScoreOptions options;
-  ScoreCase given{"case", "command line", {}};
+  ScoreCase given{"case", "command line", {}, readingOptionsOf(arguments)};
   for (const auto* names : {&fileOptions, &wordOptions})
     for (const std::string& name : *names)
       if (arguments.has(name))

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/CommandLine.h"
 
 #include <map>
@@ -13,6 +14,7 @@ namespace tessera {
 struct ScoreCase {
   std::string id, where; // where: for errors
   std::map<std::string, std::string> values;
+  ReadingOptions reading;
 
   bool has(const std::string& option) const { return values.contains(option); }
   std::string get(const std::string& option, const std::string& absent = "") const

@@ -46,7 +46,7 @@ public:
     const bool onCuda =
         context.onCuda()
         && wholeFieldOf(spline_)->whyNoField(DeviceKind::cuda, spline_.parameters, lattice_).empty();
-    Context cpu{Device{}, context.threads};
+    Context cpu = context.onCpu();
     field_ = std::make_shared<const VectorImage<D>>(
         displacementField<D>(onCuda ? context : cpu, spline_, lattice_));
   }

@@ -7,7 +7,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
-#include "Tools/Common/HeaderNotes.h"
+#include "Core/Runs/HeaderNotes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -96,16 +96,16 @@ void shrinkTo(const std::vector<std::uint8_t>& inside, const Size<D>& size, Vec<
 
 template <int D>
 LoadedSide<D> loadSide(const std::string& option, const std::string& path, const std::string& maskOption,
-                       const std::string& maskPath, int threads, Log& log)
+                       const std::string& maskPath, const ReadingOptions& reading, int threads, Log& log)
 {
   LoadedSide<D> side;
-  const int dimension = readHeaderAndTell(option, path, log).dimension;
+  const int dimension = readHeaderAndTell(option, path, reading, log).dimension;
   withContext(option, [&] {
     if (dimension != D)
       throw Error(ExitCode::usage, path + ": an image of dimension " + std::to_string(dimension)
                                        + ". Allowed: one of dimension " + std::to_string(D) + ", as -f is.");
     std::vector<std::string> notes;
-    LoadedImage<D> loaded = readImage<D>(path, notes, threads);
+    LoadedImage<D> loaded = readImage<D>(path, reading, notes, threads);
     for (const std::string& note : notes)
       log.note(option + ": " + note);
     side.image = std::make_shared<Image<D>>(std::move(loaded.image));
@@ -118,9 +118,9 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
   });
   if (maskPath.empty())
     return side;
-  readHeaderAndTell(maskOption, maskPath, log);
+  readHeaderAndTell(maskOption, maskPath, reading, log);
   withContext(maskOption, [&] {
-    side.mask = std::make_shared<Mask<D>>(readMask<D>(maskPath, threads));
+    side.mask = std::make_shared<Mask<D>>(readMask<D>(maskPath, reading, threads));
     const std::vector<std::uint8_t> inside =
         maskOn<D>(Context{Device{}, threads}, side.image->geometry, side);
     if (std::ranges::count(inside, 1) == 0)
@@ -234,7 +234,7 @@ WorkingImage<D>::WorkingImage(Context& context, const LoadedSide<D>& fixed, doub
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template LoadedSide<D> loadSide(const std::string&, const std::string&, const std::string&,                \
-                                  const std::string&, int, Log&);                                            \
+                                  const std::string&, const ReadingOptions&, int, Log&);                  \
   template double spacingOf(const ImageGeometry<D>&);                                                        \
   template class LinearPlaces<D>;                                                                            \
   template ImageGeometry<D> workingGrid(const LoadedSide<D>&, double, int);                                  \

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Log.h"
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Image/Image.h"
 #include "Core/Registration/Transform.h"
 
@@ -34,7 +35,7 @@ struct LoadedSide {
 /// without a voxel in the image.
 template <int D>
 LoadedSide<D> loadSide(const std::string& option, const std::string& path, const std::string& maskOption,
-                       const std::string& maskPath, int threads, Log&);
+                       const std::string& maskPath, const ReadingOptions&, int threads, Log&);
 
 /// The grid that landmarks are looked for in: cubic voxels along the axes of the fixed image, about the box
 /// of its mask (or the whole image) with `marginVoxels` more on each side.

@@ -36,7 +36,6 @@ int run(std::vector<std::string> tokens, RunLog& log)
   checkOptionsOf(command, arguments);
   setVerbosity(arguments, log);
   setPriority(arguments, log);
-  setReadingOptions(arguments);
   if (finds) {
     const FindOptions options = findOptions(command, arguments);
     return command == "track" ? track(options, log) : detect(options, log);

@@ -78,7 +78,7 @@ void readAndWritePictures(const std::string& fixedFile, const std::string& movin
 {
   std::vector<std::string> notes;
   Context context;
-  const auto read = [&](const std::string& file) { return readImage<3>(file, notes).image; };
+  const auto read = [&](const std::string& file) { return readImage<3>(file, {}, notes).image; };
   writePictures(context, read(fixedFile), read(movingFile), read(resultFile), out);
 }
 

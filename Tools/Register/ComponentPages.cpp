@@ -5,7 +5,7 @@
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registry/Describe.h"
-#include "Tools/Register/StageSettings.h"
+#include "Core/Runs/StageSettings.h"
 
 #include <algorithm>
 

@@ -3,40 +3,39 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Interpolator.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
-#include "Tools/Batch/ImageBatch.h"
-#include "Tools/Common/ForeignOutput.h"
-#include "Tools/Common/InverseRun.h"
-#include "Tools/Common/TransformOutput.h"
+#include "Core/Runs/OutputNames.h"
+#include "Core/Runs/Resampling/ImageBatch.h"
+#include "Core/Runs/TransformOutput/ForeignOutput.h"
+#include "Core/Runs/TransformOutput/InverseRun.h"
+#include "Core/Runs/TransformOutput/TransformOutput.h"
 
 namespace tessera {
 namespace {
 
-std::string stemOf(const RegisterOptions& options)
-{
-  return inverseStem + ("." + std::to_string(options.parameterFiles.size() - 1));
-}
-
 template <int D>
-std::string carryLabels(Context& cpu, const Registry& registry, const InverseRequest<D>& request,
+std::string carryLabels(Context& cpu, const Registry& registry, const RunRequest& request,
+                        const RunningStage<D>& stage, const std::string& folder,
                         const TransformChain<D>& inverse, Log& log)
 {
   const auto makeInterpolator = [&registry](bool) {
     const Parameters none(std::make_shared<ParameterMap>("--inverse-too"), "ResampleInterpolator0", D, 1);
     return std::move(
-        registry.create<ResampleInterpolator<D>>("FinalNearestNeighborInterpolator", none, "--inverse-too")
+        registry.create<ResampleInterpolator<D>>(knowncomponents::nearestInterpolator, none, "--inverse-too")
             ->interpolator);
   };
-  std::vector<ImageTask> tasks{{"--fLabels", request.options.fixedLabels, true, inverseLabelsStem, {}}};
+  std::vector<ImageTask> tasks{
+      {"--fLabels", request.fixedLabels.path, true, inverseLabelsStem, request.reading}};
   const ImageBatch<D> batch{cpu,
                             inverse,
-                            request.resampler,
+                            stage.resampler,
                             makeInterpolator,
-                            request.moving,
-                            request.movingInFile,
-                            request.useDirectionCosines,
-                            request.resampler.resultImage().pixelType,
-                            request.folder,
+                            stage.moving,
+                            stage.movingInFile,
+                            stage.settings.useDirectionCosines(),
+                            stage.resampler.resultImage().pixelType,
+                            folder,
                             0,
                             log};
   resampleImages<D>(batch, tasks);
@@ -45,51 +44,49 @@ std::string carryLabels(Context& cpu, const Registry& registry, const InverseReq
 
 }
 
-std::vector<std::string> namesOfInverse(const RegisterOptions& options, const std::string& resultFormat)
-{
-  if (!options.inverseToo)
-    return {};
-  return {stemOf(options) + ".txt", stemOf(options) + ".nii.gz", stemOf(options) + ".mha",
-          inverseLabelsStem + ("." + resultFormat)};
-}
-
 template <int D>
-std::vector<std::string> writeInverseResults(const Registry& registry, const InverseRequest<D>& request,
-                                             Log& log)
+std::vector<std::string> writeInverseResults(const Registry& registry, const RunRequest& request,
+                                             const RunningStage<D>& stage, const std::string& folder,
+                                             const std::shared_ptr<const TransformChain<D>>& chain, Log& log)
 {
   return withContext("--inverse-too", [&] {
     const auto start = std::chrono::steady_clock::now();
-    Context cpu{Device{}, request.threads};
+    Context cpu = stage.host;
     log.info("");
     log.info("Writing the inverse ...");
-    auto inverse = inverseOnGrid<D>(cpu, request.chain, registry, request.moving, toleranceInFilesMm);
+    auto inverse = inverseOnGrid<D>(cpu, chain, registry, stage.moving, toleranceInFilesMm);
     if (isSearched<D>(*inverse)) { // once, for the file and the labels
-      VectorImage<D> field = displacementField<D>(cpu, *inverse, request.moving);
-      logRoots<D>(*inverse, request.moving.voxelCount(), "voxels", log);
+      VectorImage<D> field = displacementField<D>(cpu, *inverse, stage.moving);
+      logRoots<D>(*inverse, stage.moving.voxelCount(), "voxels", log);
       leadOutside(field);
       inverse = chainFromField<D>(std::move(field), registry, "--inverse-too");
     }
-    TransformOutput<D> output{request.folder + stemOf(request.options) + ".txt",
+    TransformOutput<D> output{folder + stemOfInverse(request) + ".txt",
                               TransformFormat::elastix,
                               inverse,
-                              request.chain,
-                              request.moving,
-                              request.movingInFile,
+                              chain,
+                              stage.moving,
+                              stage.movingInFile,
                               {},
                               "",
                               "",
-                              request.stage,
-                              request.resampler};
-    output.useDirectionCosines = request.useDirectionCosines;
+                              stage.text.map,
+                              stage.resampler};
+    output.useDirectionCosines = stage.settings.useDirectionCosines();
     std::vector<std::string> files = writeTransform<D>(cpu, registry, output, log);
-    if (!request.options.fixedLabels.empty())
-      files.push_back(carryLabels<D>(cpu, registry, request, *inverse, log));
+    if (request.fixedLabels.isGiven())
+      files.push_back(carryLabels<D>(cpu, registry, request, stage, folder, *inverse, log));
     log.info("  Writing the inverse took " + decimals(secondsSince(start), 2) + " s.");
     return files;
   });
 }
 
-template std::vector<std::string> writeInverseResults(const Registry&, const InverseRequest<2>&, Log&);
-template std::vector<std::string> writeInverseResults(const Registry&, const InverseRequest<3>&, Log&);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template std::vector<std::string> writeInverseResults(                                                     \
+      const Registry&, const RunRequest&, const RunningStage<D>&, const std::string&,                        \
+      const std::shared_ptr<const TransformChain<D>>&, Log&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
 
 }

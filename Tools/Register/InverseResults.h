@@ -1,9 +1,7 @@
 #pragma once
 
-#include "Core/Compute/Log.h"
-#include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
-#include "Tools/Register/RegisterOptions.h"
+#include "Core/Runs/RunListener.h"
 
 #include <memory>
 #include <string>
@@ -11,28 +9,12 @@
 
 namespace tessera {
 
-/// The files of --inverse-too, in the output folder.
-constexpr const char *inverseStem = "InverseTransformParameters", *inverseLabelsStem = "inverseLabels";
-std::vector<std::string> namesOfInverse(const RegisterOptions&, const std::string& resultFormat);
-
-/// The result of a run whose inverse is asked for.
-template <int D>
-struct InverseRequest {
-  const RegisterOptions& options;
-  std::string folder;
-  std::shared_ptr<const TransformChain<D>> chain;
-  ImageGeometry<D> moving;                   // as the stage works with it
-  ImageGeometry<D> movingInFile;             // with the direction of its header
-  std::shared_ptr<const ParameterMap> stage; // the parameters of the last stage
-  const Resampler<D>& resampler;             // of that stage
-  bool useDirectionCosines = true;
-  int threads = 1;
-};
-
 /// Writes InverseTransformParameters.N.txt beside the transform of the last stage N, with a field beside it
-/// if the transform is not linear, and carries --fLabels to the grid of the moving image. Returns the files.
-/// Throws Error, as inverseChain does.
+/// if the transform is not linear, and carries --fLabels to the grid of the moving image. `chain` is the
+/// result of the stage. Returns the files. Throws Error, as inverseChain does.
 template <int D>
-std::vector<std::string> writeInverseResults(const Registry&, const InverseRequest<D>&, Log&);
+std::vector<std::string> writeInverseResults(const Registry&, const RunRequest&, const RunningStage<D>&,
+                                             const std::string& folder,
+                                             const std::shared_ptr<const TransformChain<D>>& chain, Log&);
 
 }

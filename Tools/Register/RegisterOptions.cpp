@@ -16,13 +16,13 @@ void require(const Arguments& arguments, bool asElastix, const std::string& name
                                      + (allowed.ends_with('.') ? "" : "."));
 }
 
-void checkMaskCount(const std::string& option, std::size_t masks, std::size_t images)
+template <class Source>
+std::vector<Source> filesGiven(const Arguments& arguments, const std::string& name)
 {
-  if (masks > 1 && masks != images)
-    throw Error(ExitCode::usage,
-                "command line: -" + option + ": " + std::to_string(masks) + " masks for "
-                    + std::to_string(images)
-                    + " images. Allowed: none, one (for the first image), or one for each image.");
+  std::vector<Source> all;
+  for (const std::string& path : arguments.all(name))
+    all.push_back({path});
+  return all;
 }
 
 }
@@ -95,32 +95,64 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
   options.checkOnly = arguments.has("check");
   if (!options.checkOnly)
     require(arguments, asElastix, "out", "-out FOLDER");
-  options.fixed = arguments.all("f");
-  options.moving = arguments.all("m");
-  options.fixedMasks = arguments.all("fMask");
-  options.movingMasks = arguments.all("mMask");
-  options.parameterFiles = arguments.all("p");
-  options.outputFolder = arguments.text("out");
-  options.initialTransform = arguments.text("t0");
-  options.fixedPoints = arguments.text("fp");
-  options.movingPoints = arguments.text("mp");
-  options.pointWeights = arguments.text("point-weights");
-  options.fixedLabels = arguments.text("fLabels");
-  options.movingLabels = arguments.text("mLabels");
-  options.inverseToo = arguments.has("inverse-too");
-  const bool isCarried = options.inverseToo && options.movingLabels.empty();
-  if (options.fixedLabels.empty() != options.movingLabels.empty() && !isCarried)
-    throw Error(ExitCode::usage,
-                "command line: --fLabels and --mLabels: only one of them is given, and they are compared. "
-                "Allowed: both, or none; --fLabels alone with --inverse-too.");
-  options.device = arguments.text("device");
+  RunRequest& request = options.request;
+  request.fixed = filesGiven<GivenImage>(arguments, "f");
+  request.moving = filesGiven<GivenImage>(arguments, "m");
+  request.fixedMasks = filesGiven<GivenMask>(arguments, "fMask");
+  request.movingMasks = filesGiven<GivenMask>(arguments, "mMask");
+  request.fixedLabels.path = arguments.text("fLabels");
+  request.movingLabels.path = arguments.text("mLabels");
+  request.fixedPoints.path = arguments.text("fp");
+  request.movingPoints.path = arguments.text("mp");
+  request.pointWeights = arguments.text("point-weights");
+  request.initialTransform.path = arguments.text("t0");
+  request.reading = readingOptionsOf(arguments);
+  request.outputFolder = arguments.text("out");
+  request.device = arguments.text("device");
   if (arguments.has("max-device-memory"))
-    options.maxDeviceMemory = memorySize("--max-device-memory", arguments.text("max-device-memory"));
-  options.strict = arguments.has("strict");
-  options.report = arguments.has("report");
-
-  checkMaskCount("fMask", options.fixedMasks.size(), options.fixed.size());
-  checkMaskCount("mMask", options.movingMasks.size(), options.moving.size());
+    request.maxDeviceMemory = memorySize("--max-device-memory", arguments.text("max-device-memory"));
+  request.strict = arguments.has("strict");
+  request.inverseToo = arguments.has("inverse-too");
+  request.pictures = arguments.has("report");
+  request.stages = readStageTexts(arguments.all("p"));
+  checkRequest(request);
   return options;
 }
+
+std::string commandLineOf(const RunRequest& request)
+{
+  std::vector<std::string> tokens;
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (value.empty())
+      return;
+    tokens.push_back(option);
+    tokens.push_back(value);
+  };
+  const auto addAll = [&](const std::string& option, const auto& all) {
+    for (std::size_t i = 0; i < all.size(); ++i)
+      add(option + (all.size() > 1 ? std::to_string(i) : ""), all[i].path);
+  };
+  addAll("-f", request.fixed);
+  addAll("-m", request.moving);
+  addAll("-fMask", request.fixedMasks);
+  addAll("-mMask", request.movingMasks);
+  add("--fLabels", request.fixedLabels.path);
+  add("--mLabels", request.movingLabels.path);
+  add("-fp", request.fixedPoints.path);
+  add("-mp", request.movingPoints.path);
+  add("--point-weights", request.pointWeights);
+  for (const StageText& stage : request.stages)
+    add("-p", stage.path);
+  add("-t0", request.initialTransform.path);
+  add("-out", request.outputFolder);
+  add("--device", request.device);
+  add("-threads", std::to_string(request.threads));
+  for (const auto& [isSet, option] :
+       {std::pair{request.inverseToo, "--inverse-too"}, std::pair{request.strict, "--strict"},
+        std::pair{request.pictures, "--report"}})
+    if (isSet)
+      tokens.push_back(option);
+  return commandLineText("tessera", tokens);
+}
+
 }

@@ -1,21 +1,23 @@
 #pragma once
 
 #include "Core/Registry/Registry.h"
-#include "Tools/Common/Process.h"
+#include "Core/Runs/RunPlan.h"
+#include "Core/Runs/RunRecord.h"
 #include "Tools/Common/RunLog.h"
-#include "Tools/Common/RunRecord.h"
 #include "Tools/Register/RegisterOptions.h"
-#include "Tools/Register/StageTime.h"
 
 #include <string>
 
 namespace tessera {
 
-/// Checks everything, and unless only that was asked for runs all stages and writes their files. Returns the
-/// exit code. Throws Error, or Interrupted after a signal.
-int runRegistration(const Registry&, const RegisterOptions&, const std::string& command, RunLog&,
-                    const FileDigest& = digestOfFile);
-/// Checks everything, and returns what the run is predicted to take. Throws as runRegistration.
-PredictedRun checkRegistration(const Registry&, const RegisterOptions&, RunLog&);
+/// Checks everything, and returns what the run would take. Throws Error.
+RunPlan planOf(const Registry&, const RunRequest&, Log&);
+/// The same, and tells it.
+void checkRegistration(const Registry&, const RunRequest&, Log&);
+
+/// Checks everything, runs all stages and writes their files. `command` is the program's name. With
+/// `endsAtOnce` a signal ends the process while images are read. Throws Error, or Interrupted after a signal.
+void runRegistration(const Registry&, const RegisterOptions&, const std::string& command, RunLog&,
+                     bool endsAtOnce, const FileDigest& = digestOfFile);
 
 }

@@ -1,6 +1,6 @@
 #include "Tools/Register/StageLog.h"
 
-#include "Tools/Register/StageReporter.h"
+#include "Tools/Register/RunWriter.h"
 
 #include <fstream>
 #include <sstream>
@@ -8,32 +8,31 @@
 namespace tessera {
 namespace {
 
-std::string orUnspecified(const std::vector<std::string>& paths, const std::string& what)
+template <class Source>
+std::string orUnspecified(const std::vector<Source>& all, const std::string& what)
 {
   std::string text;
-  for (const std::string& path : paths)
-    text += (text.empty() ? "" : " ") + path;
+  for (const Source& given : all)
+    text += (text.empty() ? "" : " ") + given.path;
   return text.empty() ? "unspecified, so " + what : text;
 }
 
-}
-
-void logOptions(const RegisterOptions& options, const std::string& folder, Log& log)
+void logOptions(const RunRequest& request, const std::string& folder, Log& log)
 {
   log.info("Command line options from ElastixBase:");
-  log.info("-f        " + orUnspecified(options.fixed, ""));
-  log.info("-m        " + orUnspecified(options.moving, ""));
-  log.info("-fMask    " + orUnspecified(options.fixedMasks, "no fixed mask used"));
-  log.info("-mMask    " + orUnspecified(options.movingMasks, "no moving mask used"));
+  log.info("-f        " + orUnspecified(request.fixed, ""));
+  log.info("-m        " + orUnspecified(request.moving, ""));
+  log.info("-fMask    " + orUnspecified(request.fixedMasks, "no fixed mask used"));
+  log.info("-mMask    " + orUnspecified(request.movingMasks, "no moving mask used"));
   log.info("-out      " + folder);
-  for (const std::string& path : options.parameterFiles)
-    log.info("-p        " + path);
-  log.info("-threads  " + std::to_string(options.threads) + " (" + options.threadSource + ")");
+  for (const StageText& stage : request.stages)
+    log.info("-p        " + stage.path);
+  log.info("-threads  " + std::to_string(request.threads) + " (" + request.threadSource + ")");
   log.info("");
   log.info("Command line options from TransformBase:");
   log.info("-t0       "
-           + (options.initialTransform.empty() ? "unspecified, so no initial transform used"
-                                               : options.initialTransform));
+           + (request.initialTransform.isGiven() ? request.initialTransform.path
+                                                 : "unspecified, so no initial transform used"));
 }
 
 void logParameterText(const StageText& text, Log& log)
@@ -45,6 +44,20 @@ void logParameterText(const StageText& text, Log& log)
     log.detail(line);
   log.detail("=============== end of ParameterFile: " + text.path + " ===============");
   log.detail("");
+}
+
+}
+
+void logStageStart(const RegisterOptions& options, const StageText& text, std::size_t stage,
+                   const std::string& folder, Log& log)
+{
+  log.info("-------------------------------------------------------------------------");
+  log.info("");
+  log.info("Running elastix with parameter file " + std::to_string(stage) + ": \"" + text.path + "\".");
+  log.info("");
+  log.info("Current time: " + currentTime() + ".");
+  logOptions(options.request, folder, log);
+  logParameterText(text, log);
 }
 
 void logTransformFile(const std::string& path, Log& log)
@@ -60,7 +73,7 @@ void logTransformFile(const std::string& path, Log& log)
   log.detail("");
 }
 
-void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t stage, Log& log)
+void logStageEnd(const StageSummary& summary, std::size_t stage, Log& log)
 {
   log.info("");
   log.info("Final metric value  = " + decimals(summary.finalMetric, 6));
@@ -75,7 +88,7 @@ void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t
   log.info("");
   log.info("Time spent on saving the results, applying the final transform etc.: "
            + decimals(summary.writingSeconds * 1000, 0) + " ms.");
-  log.info("Running elastix with parameter file " + std::to_string(stage) + ": \"" + text.path
+  log.info("Running elastix with parameter file " + std::to_string(stage) + ": \"" + summary.parameterFile
            + "\", has finished.");
   log.info("");
   log.info("");

@@ -4,12 +4,11 @@
 #include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
-#include "Tools/Common/RunRecord.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/ComponentPages.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/RegisterRun.h"
-#include "Tools/Register/RunSummary.h"
+#include "Tools/Register/RunRecorder.h"
 
 using namespace tessera;
 
@@ -32,7 +31,7 @@ auto orRecorded(const std::string& commandLine, const std::vector<std::string>& 
   } catch (const Error&) {
     RegisterOptions options;
     options.commandLine = commandLine;
-    options.outputFolder = outputFolderIn(tokens);
+    options.request.outputFolder = outputFolderIn(tokens);
     replaceRecord(options, failureOf(std::current_exception(), caughtSignal()));
     throw;
   }
@@ -65,16 +64,18 @@ int run(int count, char** words, RunLog& log)
   const RegisterOptions options = orRecorded(commandLine, tokens, [&] {
     setVerbosity(arguments, log);
     setPriority(arguments, log);
-    setReadingOptions(arguments);
     RegisterOptions given = registerOptions(arguments, asElastix);
     given.commandLine = commandLine;
-    given.endsAtOnce = true;
-    given.threads = threadCount(arguments, given.threadSource);
+    given.request.threads = threadCount(arguments, given.request.threadSource);
     return given;
   });
   if (arguments.text("threads") == "0")
-    log.note(options.threadSource + ": " + threadsText(options.threads) + ".");
-  return runRegistration(registry, options, words[0], log);
+    log.note(options.request.threadSource + ": " + threadsText(options.request.threads) + ".");
+  if (options.checkOnly)
+    checkRegistration(registry, options.request, log);
+  else
+    runRegistration(registry, options, words[0], log, true);
+  return 0;
 }
 
 }

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Tools/Report/Html.h"
+#include "Core/Runs/Report/Html.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Tools/Report/CohortVerdicts.h"
+#include "Core/Runs/Report/CohortVerdicts.h"
 
 #include <string>
 #include <vector>

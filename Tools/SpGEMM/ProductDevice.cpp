@@ -1,8 +1,10 @@
+#include "Tools/Common/CalibrationFile.h"
 #include "Tools/SpGEMM/ProductDevice.h"
 
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
+#include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/ProductTime.h"
 
@@ -80,7 +82,7 @@ std::vector<DeviceChoice> chooseProductDevices(const ProductRequest& request, co
   const DeviceChoice first = chooseDevice("auto", "--device", "");
   if (first.device.kind == DeviceKind::cpu)
     return {first};
-  calibration = calibrationFor(calibration, first.device);
+  calibration = calibrationFor(calibration, KnownGpus().of(first.device));
   if (predicted.onCpu(calibration) <= predicted.onCuda(calibration, 1))
     return onCpu(1);
   const double usable = usableDeviceMemory(makeContext(first.device, 1));

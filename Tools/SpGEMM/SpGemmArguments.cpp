@@ -3,7 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/MatrixFile.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
-#include "Tools/Common/InputFiles.h"
+#include "Core/Compute/Files/InputFiles.h"
 #include "Tools/Common/Process.h"
 
 #include <array>

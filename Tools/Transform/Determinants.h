@@ -2,7 +2,7 @@
 
 #include "Core/Image/Image.h"
 #include "Core/Registration/Transform.h"
-#include "Tools/Common/ErrorStatistics.h"
+#include "Core/Compute/Math/ErrorStatistics.h"
 
 namespace tessera {
 

@@ -2,8 +2,10 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Parameters/ParameterText.h"
-#include "Tools/Common/TransformOutput.h"
+#include "Core/Runs/InputFilesOfRun.h"
+#include "Core/Runs/TransformOutput/TransformOutput.h"
 #include "Tools/Transform/TransformedPoints.h"
 
 #include <algorithm>
@@ -88,19 +90,20 @@ void checkInputsStay(const TransformOptions& options, const std::vector<ImageTas
                      const ResultPlace& place, const InputFiles& inputs)
 {
   for (const auto& [option, stem] : requestedFields(options))
-    inputs.checkStay(option, place.folder + stem + "." + place.format);
+    inputs.checkStay(option, filesOfResult(place.folder + stem + "." + place.format));
   for (const ImageTask& task : tasks)
-    inputs.checkStay(given(task), place.folder + task.outputStem + "." + place.format);
+    inputs.checkStay(given(task), filesOfResult(place.folder + task.outputStem + "." + place.format));
   if (!options.write.empty())
     for (const std::string& path :
          filesOfOutput(options.write, transformFormat(options.format, options.write)))
-      inputs.checkStay("--write", path);
+      inputs.checkStay("--write", filesOfResult(path));
   if (options.bidsName)
-    inputs.checkStay("--write", options.bidsName->sidecar);
+    inputs.checkStay("--write", filesOfResult(options.bidsName->sidecar));
   if (options.description)
-    inputs.checkStay("--describe-transform", place.folder + descriptionName);
+    inputs.checkStay("--describe-transform", filesOfResult(place.folder + descriptionName));
   if (!options.points.empty())
-    inputs.checkStay("-def " + options.points, place.folder + nameOfOutputPoints(options.points));
+    inputs.checkStay("-def " + options.points,
+                     filesOfResult(place.folder + nameOfOutputPoints(options.points)));
 }
 
 bool isList(const std::string& value)
@@ -117,7 +120,7 @@ std::vector<ImageTask> namedImages(const TransformOptions& options)
     for (const std::string& value : values)
       for (const std::string& path :
            isList(value) ? pathsOfList(option, value.substr(1)) : std::vector{value})
-        tasks.push_back({option, path, isLabels, imageStem(path), {}});
+        tasks.push_back({option, path, isLabels, imageStem(path), options.reading});
   };
   add("-in", options.images, false);
   add("--labels", options.labels, true);
@@ -128,17 +131,17 @@ InputFiles inputFilesOf(const TransformOptions& options, const std::vector<Image
 {
   InputFiles inputs;
   for (const std::string& path : options.transformFiles)
-    inputs.addTransform(path, "the transform " + path);
+    addTransform(inputs, path, "the transform " + path);
   for (const std::string& path : {options.grid, options.cropMask, options.moving})
     if (!path.empty())
-      inputs.addImage(path, "the image " + path);
+      addImage(inputs, path, "the image " + path);
   inputs.add(options.points, "the points " + options.points);
   for (const auto* values : {&options.images, &options.labels})
     for (const std::string& value : *values)
       if (isList(value))
         inputs.add(value.substr(1), "the list " + value.substr(1));
   for (const ImageTask& task : tasks)
-    inputs.addImage(task.input, "the image " + task.input);
+    addImage(inputs, task.input, "the image " + task.input);
   return inputs;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Tools/Batch/ImageTask.h"
-#include "Tools/Common/InputFiles.h"
+#include "Core/Runs/Resampling/ImageTask.h"
+#include "Core/Compute/Files/InputFiles.h"
 #include "Tools/Transform/TransformOptions.h"
 
 #include <string>

@@ -4,11 +4,12 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/GeometryInUse.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Tools/Common/GpuRatesFile.h"
-#include "Tools/Common/InverseRun.h"
+#include "Core/Runs/TransformOutput/InverseRun.h"
 #include "Tools/Common/Process.h"
-#include "Tools/Common/TransformOutput.h"
+#include "Core/Runs/TransformOutput/TransformOutput.h"
 #include "Tools/Transform/NamedImages.h"
 #include "Tools/Transform/ResultCheck.h"
 #include "Tools/Transform/TransformDevice.h"
@@ -87,8 +88,8 @@ PreparedTransform<D> prepareTransform(const Registry& registry, const TransformO
                                                 imageInterpolator](bool forLabels) {
     const bool majority = options.labelInterpolation == "majority";
     const std::string name = !forLabels ? imageInterpolator
-                             : majority ? "LabelMajorityInterpolator"
-                                        : "FinalNearestNeighborInterpolator",
+                             : majority ? knowncomponents::majorityInterpolator
+                                        : knowncomponents::nearestInterpolator,
                       where = forLabels ? "--label-interpolation" : parameters.where("ResampleInterpolator");
     return std::move(
         registry.create<ResampleInterpolator<D>>(name, parameters.withLabel("ResampleInterpolator0"), where)
@@ -99,17 +100,17 @@ PreparedTransform<D> prepareTransform(const Registry& registry, const TransformO
   nameResults(options, {folder, resampler->resultImage().name, resampler->resultImage().format}, inputs,
               images);
   const auto start = std::chrono::steady_clock::now();
-  const TransformDevice device = chooseTransformDevice<D>(
-      {options, registry, *file.chain, lattice, parameters, *resampler, makeInterpolator, images,
-       withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
-  Context context = makeContext(device.choice.device, options.threads);
+  const TransformDevice device =
+      chooseTransformDevice<D>({options, *file.chain, lattice, *resampler, makeInterpolator, images,
+                                withoutCuda(options, *file.chain, *ofImages, imageInterpolator, methods)});
+  Context context = makeContext(device.choice.device, options.threads, options.maxDeviceMemory);
   record.setDevice(deviceName(device.choice.device), device.choice.reason);
   record.addOutputs(resultPaths(options, images, folder, resampler->resultImage().format));
   const double startSeconds = context.onCuda() ? secondsSince(start) : 0;
   if (!context.onCuda() || !options.write.empty() || options.description) // these two are done on the CPU
     prepareSearch<D>(cpu, *file.chain);
   log.info("Device: " + device.choice.reason + ", " + threadsText(options.threads) + ".");
-  knowGpu(context, log);
+  options.gpus->tell(context, log);
   PreparedTransform<D> run{options,
                            folder,
                            log,

@@ -3,8 +3,8 @@
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
-#include "Tools/Batch/ImageBatch.h"
-#include "Tools/Common/InputFiles.h"
+#include "Core/Runs/Resampling/ImageBatch.h"
+#include "Core/Compute/Files/InputFiles.h"
 #include "Tools/Transform/TransformOptions.h"
 #include "Tools/Transform/TransformRecord.h"
 

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Log.h"
 #include "Core/Registration/Resampler.h"
-#include "Tools/Batch/ImageTask.h"
+#include "Core/Runs/Resampling/ImageTask.h"
 #include "Tools/Transform/TransformOptions.h"
 
 #include <string>

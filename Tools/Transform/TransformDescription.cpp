@@ -168,9 +168,9 @@ std::string wordsOf(const Part<D>& part, const Vec<D>& middleMm, Json& json)
     const ImageGeometry<D>& grid = spline->grid().points;
     json["controlPoints"] = grid.size;
     json["spacingMm"] = grid.spacingMm;
-    json["order"] = spline->order();
+    json["order"] = spline->grid().order;
     return product(grid.size, 0) + " control points with a spacing of " + product(grid.spacingMm, 3)
-           + " mm, order " + std::to_string(spline->order());
+           + " mm, order " + std::to_string(spline->grid().order);
   }
   if (const auto* field = dynamic_cast<const DeformationFieldTransform<D>*>(part.alone.transform.get())) {
     json["voxels"] = field->grid().size;
@@ -198,7 +198,7 @@ void describeDeterminants(Context& context, const Registry& registry, const Tran
 {
   Image<D> determinants;
   try {
-    Context host{Device{}, context.threads};
+    Context host = context.onCpu();
     const auto method = FieldMethods<D>(registry, chain, lattice, "auto", "--describe-transform")
                             .choose(DeviceKind::cpu, FieldQuantity::derivatives);
     determinants = jacobianDeterminants<D>(host, chain, lattice, method);

@@ -1,14 +1,14 @@
+#include "Tools/Common/CalibrationFile.h"
 #include "Tools/Transform/TransformDevice.h"
 
-#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 #include "Core/Registration/Stage/StageComponents.h"
-#include "Tools/Batch/MemoryOnDevice.h"
-#include "Tools/Common/ResamplingWork.h"
+#include "Core/Runs/Resampling/MemoryOnDevice.h"
+#include "Core/Runs/Prediction/ResamplingWork.h"
 
 namespace tessera {
 namespace {
@@ -53,12 +53,9 @@ DeviceWork workOf(const TransformDeviceRequest<D>& request, const KnownImages<D>
 {
   const TransformOptions& options = request.options;
   DeviceWork work;
-  const std::string name = componentNames(request.parameters, "ResampleInterpolator").front();
-  addImages<D>(work, request.chain, request.lattice, lookUpOf(request.registry, name, request.parameters),
-               known.images, maxImagesAtOnce);
-  const bool majority = options.labelInterpolation == "majority";
-  addImages<D>(work, request.chain, request.lattice,
-               {majority ? LookUp::Kind::majority : LookUp::Kind::nearest, 0}, known.labels, maxImagesAtOnce);
+  for (const bool areLabels : {false, true})
+    addImages<D>(work, request.chain, request.lattice, request.makeInterpolator(areLabels)->order(0),
+                 areLabels ? known.labels : known.images, maxImagesAtOnce);
   if (options.field)
     addField<D>(work, request.chain, request.lattice, D);
   if (options.determinants)
@@ -84,7 +81,7 @@ template <int D>
 std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D>& known,
                    const Device& device)
 {
-  const double usable = usableDeviceMemory(makeContext(device, 1));
+  const double usable = usableDeviceMemory(makeContext(device, 1, request.options.maxDeviceMemory));
   for (const SizeOnDevice<D>& size : known.sizes) {
     const DeviceMemory needed =
         memoryOnDevice<D>(request.resampler, request.chain, request.lattice, request.makeInterpolator, size);
@@ -103,7 +100,8 @@ std::string withoutCuda(const TransformOptions& options, const TransformChain<D>
                         const FieldMethods<D>& methods)
 {
   const InverseTransform<D>* inverse = asInverse(chain);
-  const std::string whyNotChain = inverse ? whyNotInKernels<D>(inverse->inverted()) : whyNotOnCuda<D>(chain);
+  const std::string whyNotChain =
+      inverse ? whyNotInOtherKernels<D>(inverse->inverted()) : whyNotOnCuda<D>(chain);
   std::string whyNotImages = hasImages(options) ? whyNotChain : "";
   if (whyNotImages.empty() && !options.images.empty() && !interpolator.onCuda())
     whyNotImages = "the interpolator \"" + interpolatorName + "\"";
@@ -144,7 +142,7 @@ TransformDevice chooseTransformDevice(const TransformDeviceRequest<D>& request)
   DeviceChoice choice = chooseDevice(asked, "--device", "");
   if (choice.device.kind == DeviceKind::cpu)
     return {choice, predicted().cpu};
-  calibration = calibrationFor(calibration, choice.device);
+  calibration = calibrationFor(calibration, request.options.gpus->of(choice.device));
   if (predicted().cpu <= predicted().cuda)
     return onCpu(text(predicted(), calibration));
   if (const std::string why = misfit(request, known, choice.device); !why.empty())

@@ -6,7 +6,7 @@
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
-#include "Tools/Batch/ImageBatch.h"
+#include "Core/Runs/Resampling/ImageBatch.h"
 #include "Tools/Transform/TransformOptions.h"
 
 #include <optional>
@@ -25,10 +25,8 @@ struct TransformDevice {
 template <int D>
 struct TransformDeviceRequest {
   const TransformOptions& options;
-  const Registry& registry;
   const TransformChain<D>& chain;
   const ImageGeometry<D>& lattice;
-  const Parameters& parameters; // those of the transform file
   const Resampler<D>& resampler;
   const MakeInterpolator<D>& makeInterpolator;
   std::vector<ImageTask>& tasks; // chooseTransformDevice reads their headers

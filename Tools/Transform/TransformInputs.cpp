@@ -1,20 +1,20 @@
 #include "Tools/Transform/TransformInputs.h"
 
-#include "Components/Transforms/Shared/BSplineGrid.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Registration/Chain/JoinedChain.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Samples/Samples.h"
 #include "Core/Registration/TransformFiles/FieldsOfPrograms.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 #include "Core/Registration/TransformFiles/OtherTransformFiles.h"
-#include "Tools/Common/HeaderNotes.h"
-#include "Tools/Common/InverseRun.h"
+#include "Core/Runs/HeaderNotes.h"
+#include "Core/Runs/TransformOutput/InverseRun.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,11 +24,12 @@ namespace tessera {
 namespace {
 
 template <int D>
-std::optional<ImageGeometry<D>> gridOf(const std::string& option, const std::string& path, Log& log)
+std::optional<ImageGeometry<D>> gridOf(const std::string& option, const std::string& path,
+                                       const ReadingOptions& reading, Log& log)
 {
   if (path.empty())
     return std::nullopt;
-  const ImageHeader header = readHeaderAndTell(option, path, log);
+  const ImageHeader header = readHeaderAndTell(option, path, reading, log);
   return withContext(option, [&] { return geometryOf<D>(header); });
 }
 
@@ -116,9 +117,10 @@ template <int D>
 ImageGeometry<D> cropped(const ImageGeometry<D>& grid, const TransformOptions& options, Log& log)
 {
   if (!options.cropMask.empty())
-    readHeaderAndTell("--crop", options.cropMask, log);
+    readHeaderAndTell("--crop", options.cropMask, options.reading, log);
   const VoxelBox<D> box = options.cropMask.empty() ? givenBox<D>(grid, options) : withContext("--crop", [&] {
-    return boxOfMask<D>(grid, options.cropMask, readMask<D>(options.cropMask, options.threads));
+    return boxOfMask<D>(grid, options.cropMask,
+                        readMask<D>(options.cropMask, options.reading, options.threads));
   });
   ImageGeometry<D> result = grid;
   Vec<D> first;
@@ -172,7 +174,7 @@ TransformFileContent<D> readOne(const Registry& registry, const TransformOptions
   const bool isField = transformFileKind(path) == TransformFileKind::field,
              isOfFsl = options.matrixFormat == "fsl";
   if (options.matrixFormat.empty() || (isField && !isOfFsl))
-    return readTransformFile<D>(path, registry, warn, grid);
+    return readTransformFile<D>({Device{}, options.threads}, path, registry, warn, grid);
   if constexpr (D == 3) {
     if (isField)
       return readFieldOfFsl(registry, path, grid, moving);
@@ -227,8 +229,8 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
                                   Log& log)
 {
   const std::vector<std::string>& paths = options.transformFiles;
-  TransformInputs<D> inputs{{}, gridOf<D>("--moving", options.moving, log)};
-  std::optional<ImageGeometry<D>> grid = gridOf<D>("--grid", options.grid, log);
+  TransformInputs<D> inputs{{}, gridOf<D>("--moving", options.moving, options.reading, log)};
+  std::optional<ImageGeometry<D>> grid = gridOf<D>("--grid", options.grid, options.reading, log);
   std::shared_ptr<const TransformChain<D>> chain;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     TransformFileContent<D> content = withContext("-tp", [&] {

@@ -4,7 +4,7 @@
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
-#include "Tools/Common/TransformOutput.h"
+#include "Core/Runs/TransformOutput/TransformOutput.h"
 
 #include <cmath>
 #include <sstream>
@@ -219,6 +219,7 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
     failCommandLine("-def and -ipp", "two names of the same option", "-def");
 
   TransformOptions options;
+  options.reading = readingOptionsOf(arguments);
   options.transformFiles = arguments.all("tp");
   setInputs(arguments, options);
   options.outputFolder = arguments.text("out");

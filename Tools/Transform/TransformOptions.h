@@ -1,9 +1,12 @@
 #pragma once
 
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Tools/Common/BidsTransformName.h"
 #include "Tools/Common/CommandLine.h"
+#include "Tools/Common/GpuRatesFile.h"
 
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,6 +42,8 @@ struct TransformOptions {
   std::string fieldInterpolator; // empty: as the transform file says
   double maxMemory = 0;          // bytes of host memory for images; 0: a share of the free memory
   double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes of a CUDA device
+  ReadingOptions reading;
+  std::shared_ptr<KnownGpus> gpus = std::make_shared<KnownGpus>(); // of this run, or of several
   int threads = 1;
   std::string threadSource;
 };

@@ -3,7 +3,9 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/FilesOfImage.h"
-#include "Tools/Common/RunRecord.h"
+#include "Core/Runs/InputFilesOfRun.h"
+#include "Core/Runs/RunRecord.h"
+#include "Tools/Common/Provenance.h"
 #include "Tools/Common/Signals.h"
 
 #include <nlohmann/json.hpp>
@@ -31,7 +33,7 @@ std::vector<RunInput> inputsOf(const TransformOptions& options, const std::vecto
   std::vector<RunInput> inputs;
   for (const std::string& transform : options.transformFiles) {
     InputFiles chain;
-    chain.addTransform(transform, "");
+    addTransform(chain, transform, "");
     inputs.push_back({"tp", transform, {}});
     for (const auto& [place, file] : chain.files())
       inputs.back().files.push_back(file.path);
@@ -51,8 +53,8 @@ std::vector<RunInput> inputsOf(const TransformOptions& options, const std::vecto
 
 void TransformRecord::checkStay(const InputFiles& inputs, const std::string& folder)
 {
-  if (const std::string* const input = inputs.at(folder + name))
-    failWrittenOver("-out", "the record " + folder + name, *input);
+  if (const InputFiles::Input* const input = inputs.at(folder + name))
+    failWrittenOver("-out", "the record " + folder + name, input->what);
 }
 
 void TransformRecord::replace(const std::string& folder, const std::string& commandLine,

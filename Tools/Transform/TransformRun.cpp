@@ -6,16 +6,16 @@
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Reporter.h"
-#include "Tools/Batch/ImageBatch.h"
-#include "Tools/Common/InverseRun.h"
+#include "Core/Runs/Resampling/ImageBatch.h"
+#include "Core/Runs/TransformOutput/InverseRun.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
-#include "Tools/Common/TransformOutput.h"
+#include "Core/Runs/TransformOutput/TransformOutput.h"
 #include "Tools/Transform/Determinants.h"
 #include "Tools/Transform/NamedImages.h"
-#include "Tools/Transform/OutputFields.h"
 #include "Tools/Transform/PreparedTransform.h"
 #include "Tools/Transform/TransformDescription.h"
 #include "Tools/Transform/TransformInputs.h"
@@ -124,8 +124,7 @@ void writeField(PreparedTransform<D>& run)
   run.log.info("Transforming points ...\n  The transform is evaluated on all points. The result is a "
                "deformation field.");
   const auto start = Clock::now();
-  const VectorImage<D> field =
-      evaluated(run, FieldQuantity::displacements, outputFieldOf<D, RootQuantity::displacements>);
+  const VectorImage<D> field = evaluated(run, FieldQuantity::displacements, displacementField<D>);
   writeVectorImage<D>(run.pathOf("deformationField"), field, run.result().compress, run.context.threads);
   run.log.info("  Transforming points done, it took " + decimals(secondsSince(start), 2) + "s");
 }
@@ -135,7 +134,7 @@ void writeDeterminants(PreparedTransform<D>& run)
 {
   run.log.info("Compute determinant of spatial Jacobian ...");
   const auto start = Clock::now();
-  Image<D> image = evaluated(run, FieldQuantity::derivatives, outputFieldOf<D, RootQuantity::determinants>);
+  Image<D> image = evaluated(run, FieldQuantity::derivatives, jacobianDeterminants<D>);
   if (run.options.nonlinear) {
     const double linear = linearDeterminant<D>(*run.file.chain);
     run.log.info("  Determinant of the linear transforms, by which the others are divided: "
@@ -164,8 +163,7 @@ void writeMatrices(PreparedTransform<D>& run)
 {
   run.log.info("Compute spatial Jacobian (full matrix) ...");
   const auto start = Clock::now();
-  const VectorImage<D> image =
-      evaluated(run, FieldQuantity::derivatives, outputFieldOf<D, RootQuantity::matrices>);
+  const VectorImage<D> image = evaluated(run, FieldQuantity::derivatives, jacobianMatrices<D>);
   writeVectorImage<D>(run.pathOf("fullSpatialJacobian"), image, run.result().compress, run.context.threads);
   run.log.info("  Computing spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
 }
@@ -251,7 +249,6 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
                  RunLog& log)
 {
   const auto start = Clock::now();
-  limitDeviceMemory(options.maxDeviceMemory);
   if (options.maxMemory > 0)
     giveFreedMemoryBack();
   const std::string folder = prepareOutputFolder(options.outputFolder);

@@ -4,7 +4,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Points/PointsFile.h"
-#include "Tools/Common/InverseRun.h"
+#include "Core/Runs/TransformOutput/InverseRun.h"
 
 #include <cmath>
 

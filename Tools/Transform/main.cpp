@@ -3,7 +3,7 @@
 #include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
-#include "Tools/Common/RunRecord.h"
+#include "Core/Runs/RunRecord.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Transform/TransformOptions.h"
 #include "Tools/Transform/TransformRecord.h"
@@ -44,7 +44,6 @@ int run(int count, char** words, RunLog& log)
   const TransformOptions options = orRecorded(commandLine, tokens, [&] {
     setVerbosity(arguments, log);
     setPriority(arguments, log);
-    setReadingOptions(arguments);
     TransformOptions given = transformOptions(arguments, asElastix);
     given.commandLine = commandLine;
     given.threads = threadCount(arguments, given.threadSource);

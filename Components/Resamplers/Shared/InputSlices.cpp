@@ -1,7 +1,7 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
 
 #include "Components/Resamplers/Shared/LargestCoordinate.h"
-#include "Components/Transforms/Shared/OneSplineChain.h"
+#include "Core/Registration/Chain/OneSplineChain.h"
 
 #include <algorithm>
 #include <cmath>

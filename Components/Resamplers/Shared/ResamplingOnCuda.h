@@ -5,8 +5,8 @@
 #include "Components/Transforms/Shared/OnCuda/CombinationPasses.h"
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Components/Transforms/Shared/OnCuda/InverseOnCuda.h"
-#include "Components/Transforms/Shared/OneSplineChain.h"
 #include "Core/Compute/Memory/Buffer.h"
+#include "Core/Registration/Chain/OneSplineChain.h"
 #include "Core/Registration/Resampler.h"
 
 #include <memory>

@@ -266,17 +266,23 @@ bool wantsAutomaticStart(const Parameters& parameters)
   return parameters.get(automaticTransformInitialization());
 }
 
+std::optional<double> angleOfSearch(const Parameters& parameters, StartParts parts)
+{
+  if (parameters.get(method()) != "Search")
+    return {};
+  return parts == StartParts::all ? parameters.get(searchAngle()) * std::numbers::pi / 180 : 0;
+}
+
 template <int D>
 LinearStart<D> automaticStart(Context& context, const Parameters& parameters, StartRules rules,
                               StartParts parts, const TransformStart<D>& start)
 {
   const std::string name = parameters.get(method());
-  if (name == "Search" && parts == StartParts::center) // that of searchedStart, without searching
+  const std::optional<double> angle = angleOfSearch(parameters, parts);
+  if (angle && parts == StartParts::center) // that of searchedStart, without searching
     return {start.fixed->geometry.centerMm()};
-  if (name == "Search")
-    return searchedStart<D>(context, start,
-                            parts == StartParts::all ? parameters.get(searchAngle()) * std::numbers::pi / 180
-                                                     : 0);
+  if (angle)
+    return searchedStart<D>(context, start, *angle);
   if (name == "CenterOfGravity")
     return gravityStart<D>(context, parameters, rules, start);
   if (name == "GeometricalCenter")

@@ -2,6 +2,7 @@
 
 #include "Core/Registration/OptimizableTransform.h"
 
+#include <optional>
 #include <vector>
 
 namespace tessera {
@@ -31,6 +32,9 @@ bool wantsAutomaticStart(const Parameters&);
 
 /// The parts of a start that a transform uses.
 enum class StartParts { center, centerAndShift, all };
+
+/// The largest angle (rad) of the method Search; empty for other methods.
+std::optional<double> angleOfSearch(const Parameters&, StartParts);
 
 /// The start by AutomaticTransformInitializationMethod. If only other transforms have the method,
 /// GeometricalCenter takes its place with a warning, as in elastix. Boxes of masks are computed in physical

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Transforms/Shared/BSplineGrid.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 #include <span>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Transforms/Shared/BSplineGrid.h"
 #include "Core/Compute/Math/BSplineKernel.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 
 #include <cstring>
 

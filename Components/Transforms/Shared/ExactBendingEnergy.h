@@ -1,8 +1,8 @@
 #pragma once
 
-#include "Components/Transforms/Shared/BSplineGrid.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Memory/Buffer.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/Samples/Samples.h"
 
 #include <array>

@@ -19,6 +19,7 @@ public:
   std::size_t parameterCount() const override { return parameterCount_; }
 
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
+  std::vector<SearchPart> searchForStart() const override;
   void prepareForLevel(Context&, std::size_t, std::vector<double>&) override {}
   std::vector<double> scales(Context&, const ListSamples<D>&,
                              std::span<const double> parameters) const override;
@@ -53,7 +54,7 @@ public:
                        std::span<double> gradient) const override;
 
   std::vector<FileEntry> fileEntries() const override;
-  std::vector<double> restore(const Parameters& transformFile) override;
+  std::vector<double> restore(const Context&, const Parameters& transformFile) override;
 
 protected:
   static constexpr std::size_t maxParameters = D * D + D;
@@ -90,6 +91,7 @@ protected:
   Parameters settings_;
 
 private:
+  StartParts partsOfStart() const { return turns() ? StartParts::all : StartParts::centerAndShift; }
   bool hasCenter() const { return startRules_ != StartRules::translation; }
   bool centerFromSettings(const TransformStart<D>&);
   std::vector<double> gramian(const Context&, const ListSamples<D>&, const Derivatives&) const;

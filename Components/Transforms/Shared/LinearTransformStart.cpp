@@ -1,5 +1,6 @@
 #include "Components/Transforms/Shared/LinearTransform.h"
 
+#include "Components/Transforms/Shared/SearchedStart.h"
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/MemoryCount.h"
@@ -111,9 +112,7 @@ std::vector<double> LinearTransform<D>::initialize(Context& context, const Trans
   const bool centerGiven = hasCenter() && centerFromSettings(start);
   std::vector<double> parameters = rotationParameters(identityMatrix<D>());
   if (automatic || (hasCenter() && !centerGiven)) {
-    const StartParts parts = !automatic ? StartParts::center
-                             : turns()  ? StartParts::all
-                                        : StartParts::centerAndShift;
+    const StartParts parts = automatic ? partsOfStart() : StartParts::center;
     const LinearStart<D> found = automaticStart<D>(context, settings_, startRules_, parts, start);
     if (hasCenter() && !centerGiven)
       centerMm_ = found.centerMm;
@@ -139,6 +138,13 @@ std::vector<double> LinearTransform<D>::initialize(Context& context, const Trans
     mapChain<D>(context, *start.initial, center, mapped);
   }
   return parameters;
+}
+
+template <int D>
+std::vector<SearchPart> LinearTransform<D>::searchForStart() const
+{
+  const std::optional<double> angle = angleOfSearch(settings_, partsOfStart());
+  return angle && wantsAutomaticStart(settings_) ? searchParts<D>(*angle) : std::vector<SearchPart>{};
 }
 
 /// The default scales, replaced by those of (Scales ...).
@@ -196,7 +202,7 @@ std::vector<FileEntry> LinearTransform<D>::fileEntries() const
 }
 
 template <int D>
-std::vector<double> LinearTransform<D>::restore(const Parameters& transformFile)
+std::vector<double> LinearTransform<D>::restore(const Context&, const Parameters& transformFile)
 {
   if (hasCenter() && !readVector<D>(transformFile, centerOfRotationPoint(), centerMm_))
     throw Error(ExitCode::unreadableInput, transformFile.where(centerOfRotationPoint().name)

@@ -178,7 +178,7 @@ template <int D>
 LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, double largestAngle)
 {
   const bool turns = largestAngle > 0;
-  Context onCpu{{}, context.threads};
+  Context onCpu = context.onCpu();
   const CoarsePair<D> coarse(onCpu, start, coarsePoints<D>);
   std::vector<Candidate<D>> candidates = coarseCandidates<D>(coarse, largestAngle);
   forEachChunk(onCpu, candidates.size(), [&](std::size_t i) {
@@ -201,7 +201,7 @@ LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, d
 }
 
 template <int D>
-std::array<SearchPart, 3> searchParts(double largestAngle)
+std::vector<SearchPart> searchParts(double largestAngle)
 {
   const auto turns = static_cast<double>(coarseTurns<D>(largestAngle).size());
   const double axes = D + (largestAngle > 0 ? (D == 3 ? 3 : 1) : 0), neighbours = 2 * axes;
@@ -209,13 +209,13 @@ std::array<SearchPart, 3> searchParts(double largestAngle)
   constexpr double coarseSteps = D == 3 ? 17 : 10, // of a climb: 11 to 18 in 3D, 8 to 13 in 2D
       fineSteps = D == 3 ? 9 : 5;                  // 4 to 10, and 4 to 5
   constexpr auto refined = static_cast<int>(refinedStarts + 2), last = static_cast<int>(finalStarts);
-  return {{{turns * translations * shifts * coarsePoints<D>, std::numeric_limits<int>::max()},
-           {refined * coarseSteps * neighbours * coarsePoints<D>, refined},
-           {last * fineSteps * neighbours * finePoints<D>, last}}};
+  return {{turns * translations * shifts * coarsePoints<D>, std::numeric_limits<int>::max()},
+          {refined * coarseSteps * neighbours * coarsePoints<D>, refined},
+          {last * fineSteps * neighbours * finePoints<D>, last}};
 }
 
-template std::array<SearchPart, 3> searchParts<2>(double);
-template std::array<SearchPart, 3> searchParts<3>(double);
+template std::vector<SearchPart> searchParts<2>(double);
+template std::vector<SearchPart> searchParts<3>(double);
 template LinearStart<2> searchedStart<2>(Context&, const TransformStart<2>&, double);
 template LinearStart<3> searchedStart<3>(Context&, const TransformStart<3>&, double);
 

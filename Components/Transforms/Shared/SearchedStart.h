@@ -15,15 +15,9 @@ namespace tessera {
 template <int D>
 LinearStart<D> searchedStart(Context&, const TransformStart<D>&, double largestAngle);
 
-/// A part of a search, for predictions: it looks up so many points, and so many threads at most share it.
-struct SearchPart {
-  double points = 0;
-  int threads = 1;
-};
-
 /// The parts of searchedStart one after the other. Climbs are as long as those measured on pairs of heads,
 /// mice, lungs and slices.
 template <int D>
-std::array<SearchPart, 3> searchParts(double largestAngle);
+std::vector<SearchPart> searchParts(double largestAngle);
 
 }

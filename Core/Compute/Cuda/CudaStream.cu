@@ -1,9 +1,8 @@
 #include "Core/Compute/Cuda/Cuda.cuh"
-#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Memory/DeviceShare.h"
 #include "Core/Compute/Memory/Transfers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <string>
 
@@ -37,15 +36,9 @@ double freeOfDevice(int ordinal)
          - poolBytes(ordinal, cudaMemPoolAttrUsedMemCurrent);
 }
 
-double leftOfLimit(int ordinal)
-{
-  const double limit = deviceMemoryLimit();
-  return std::isinf(limit) ? limit : std::max(0.0, limit - poolBytes(ordinal, cudaMemPoolAttrUsedMemCurrent));
-}
-
 class CudaStream final : public Stream {
 public:
-  explicit CudaStream(int ordinal) : ordinal_(ordinal)
+  CudaStream(int ordinal, double mostBytes) : ordinal_(ordinal), share_(ordinal, mostBytes)
   {
     makeCurrent();
     checkCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
@@ -76,7 +69,7 @@ public:
   void* allocate(std::size_t bytes) override
   {
     void* memory = nullptr;
-    if (fits(bytes)) {
+    if (share_.take(static_cast<double>(bytes))) {
       cudaError_t failure = cudaMallocAsync(&memory, bytes, native());
       if (failure == cudaErrorMemoryAllocation) { // pieces of memory that the pool keeps may be too small
         cudaGetLastError();
@@ -84,10 +77,11 @@ public:
         checkCuda(cudaMemPoolTrimTo(poolOf(ordinal_), 0), "trimming the memory pool");
         failure = cudaMallocAsync(&memory, bytes, native());
       }
-      if (failure != cudaErrorMemoryAllocation) {
-        checkCuda(failure, "taking device memory");
+      if (failure == cudaSuccess)
         return memory;
-      }
+      share_.giveBack(static_cast<double>(bytes));
+      if (failure != cudaErrorMemoryAllocation)
+        checkCuda(failure, "taking device memory");
       cudaGetLastError();
     }
     throw Error(ExitCode::outOfMemory, "memory of CUDA device " + std::to_string(ordinal_) + ": "
@@ -95,30 +89,18 @@ public:
                                            + " bytes asked for: " + std::to_string(freeBytes())
                                            + " are free. Allowed: less at a time, or (Device \"cpu\").");
   }
-  void release(void* memory) noexcept override
+  void release(void* memory, std::size_t bytes) noexcept override
   {
-    if (memory && cudaSetDevice(ordinal_) == cudaSuccess)
+    if (!memory)
+      return;
+    share_.giveBack(static_cast<double>(bytes));
+    if (cudaSetDevice(ordinal_) == cudaSuccess)
       cudaFreeAsync(memory, stream_);
   }
-  std::size_t freeBytes() override
-  {
-    makeCurrent();
-    return static_cast<std::size_t>(std::max(0.0, std::min(freeOfDevice(ordinal_), leftOfLimit(ordinal_))));
-  }
-  double usableBytes() override
-  {
-    makeCurrent();
-    return std::max(0.0, std::min(freeOfDevice(ordinal_) - besideArrays, leftOfLimit(ordinal_)));
-  }
-  double takePeakBytes() override
-  {
-    wait();
-    const double peak = poolBytes(ordinal_, cudaMemPoolAttrUsedMemHigh);
-    std::uint64_t fromNow = 0;
-    checkCuda(cudaMemPoolSetAttribute(poolOf(ordinal_), cudaMemPoolAttrUsedMemHigh, &fromNow),
-              "setting up the memory pool");
-    return peak;
-  }
+  std::size_t freeBytes() override { return static_cast<std::size_t>(bytesLeft(0)); }
+  double usableBytes() override { return bytesLeft(besideArrays); }
+  double takePeakBytes() override { return share_.takePeak(); }
+  DeviceShare* share() override { return &share_; }
 
   void copyToDevice(void* device, const void* host, std::size_t bytes) override
   {
@@ -139,6 +121,7 @@ public:
     if (to == small_)
       std::memcpy(host, small_, bytes);
     countTransfer(hostMilliseconds() - start);
+    countBytesToHost(bytes);
   }
   void copyOnDevice(void* to, const void* from, std::size_t bytes) override
   {
@@ -161,6 +144,7 @@ public:
   {
     checkCuda(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, native()),
               "copying from the device");
+    countBytesToHost(bytes);
   }
 
   void wait() override { checkCuda(cudaStreamSynchronize(native()), "waiting for the device"); }
@@ -179,18 +163,16 @@ public:
 
 private:
   void makeCurrent() { checkCuda(cudaSetDevice(ordinal_), "choosing the device"); }
-  /// Whether `bytes` more are within the limit. Waits for enqueued work if it may give back enough.
-  bool fits(std::size_t bytes)
+  double bytesLeft(double keptFree)
   {
-    if (std::isinf(deviceMemoryLimit()))
-      return true;
-    if (static_cast<double>(bytes) > leftOfLimit(ordinal_))
-      wait();
-    return static_cast<double>(bytes) <= leftOfLimit(ordinal_);
+    makeCurrent();
+    return std::max(0.0,
+                    std::min(freeOfDevice(ordinal_) - share_.reservedByOthers() - keptFree, share_.left()));
   }
 
   static constexpr std::size_t smallBytes = 4096;
   int ordinal_;
+  DeviceShare share_;
   void* small_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t started_ = nullptr, stopped_ = nullptr;
@@ -212,9 +194,9 @@ cudaStream_t cudaStreamOf(const Context& context)
   return static_cast<CudaStream&>(*context.stream).native();
 }
 
-std::shared_ptr<Stream> makeCudaStream(int ordinal)
+std::shared_ptr<Stream> makeCudaStream(int ordinal, double mostBytes)
 {
-  return std::make_shared<CudaStream>(ordinal);
+  return std::make_shared<CudaStream>(ordinal, mostBytes);
 }
 
 namespace {

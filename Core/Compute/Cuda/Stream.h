@@ -11,6 +11,8 @@
 
 namespace tessera {
 
+class DeviceShare;
+
 struct CudaDevice {
   std::string name;
   int multiprocessors = 0;
@@ -34,18 +36,24 @@ CudaDevices findCudaDevices();
 /// Every call throws Error(device) with CUDA's own message if something failed before.
 class Stream {
 public:
-  /// Throws Error(device) if the device cannot be used, and always in a build without CUDA.
-  static std::shared_ptr<Stream> onDevice(int ordinal);
+  /// A stream that holds at most `mostBytes` of arrays. Throws Error(device) if the device cannot be used,
+  /// and always in a build without CUDA.
+  static std::shared_ptr<Stream> onDevice(int ordinal, double mostBytes);
   virtual ~Stream() = default;
 
   /// Throws Error(outOfMemory) with the bytes asked for and the bytes free.
   virtual void* allocate(std::size_t bytes) = 0;
-  virtual void release(void*) noexcept = 0;
+  /// Gives back what allocate(bytes) gave.
+  virtual void release(void*, std::size_t bytes) noexcept = 0;
+  /// Bytes that this stream may still take: of the device's free ones without those that others have
+  /// reserved, and of its limit.
   virtual std::size_t freeBytes() = 0;
   /// The free bytes, less those that kernels need beside arrays.
   virtual double usableBytes() = 0;
-  /// The largest number of bytes of arrays that this process held on the device since the last call.
+  /// The largest number of bytes of arrays that this stream held since the last call.
   virtual double takePeakBytes() = 0;
+  /// What this stream takes of the device's memory; null where no device is shared.
+  virtual DeviceShare* share() { return nullptr; }
 
   /// Copies are ordered with the stream's other work. A copy to the host has ended when the call returns.
   virtual void copyToDevice(void* device, const void* host, std::size_t bytes) = 0;
@@ -66,20 +74,21 @@ public:
   virtual void startTimer() = 0;
   virtual double stopTimerMilliseconds() = 0;
 
-  /// The time of copies between host and device so far, and the bytes that went to the device (see
-  /// Transfers.h).
+  /// The time of copies between host and device so far, and the bytes that went each way (see Transfers.h).
   double transferMilliseconds() const { return transferMilliseconds_; }
   double bytesToDevice() const { return bytesToDevice_; }
+  double bytesToHost() const { return bytesToHost_; }
   void countTransfer(double milliseconds) { transferMilliseconds_ += milliseconds; }
   void countBytesToDevice(std::size_t bytes) { bytesToDevice_ += static_cast<double>(bytes); }
+  void countBytesToHost(std::size_t bytes) { bytesToHost_ += static_cast<double>(bytes); }
 
 private:
   /// Atomic, since several threads may read files for it.
-  std::atomic<double> transferMilliseconds_{0}, bytesToDevice_{0};
+  std::atomic<double> transferMilliseconds_{0}, bytesToDevice_{0}, bytesToHost_{0};
 };
 
 /// The parts of Stream::onDevice and findCudaDevices that need CUDA, defined in CudaStream.cu.
-TESSERA_CUDA_ONLY std::shared_ptr<Stream> makeCudaStream(int ordinal);
+TESSERA_CUDA_ONLY std::shared_ptr<Stream> makeCudaStream(int ordinal, double mostBytes);
 TESSERA_CUDA_ONLY CudaDevices listCudaDevices();
 
 }

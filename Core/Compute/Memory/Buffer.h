@@ -69,7 +69,7 @@ private:
   void release() noexcept
   {
     if (stream_)
-      stream_->release(std::exchange(device_, nullptr));
+      stream_->release(std::exchange(device_, nullptr), size_ * sizeof(T));
     stream_.reset();
     size_ = 0;
   }

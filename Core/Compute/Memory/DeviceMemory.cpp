@@ -3,18 +3,10 @@
 #include "Core/Compute/Cuda/Stream.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 
 namespace tessera {
-namespace {
-
-std::atomic<double> limit{std::numeric_limits<double>::infinity()};
-
-}
-
 void DeviceMemory::add(const std::string& name, double bytes)
 {
   const auto known = std::ranges::find(parts_, name, &Part::name);
@@ -74,16 +66,6 @@ std::string memoryText(double bytes)
   std::snprintf(text, sizeof text, isSmall ? "%g kB" : "%g MB",
                 bytes < 10 * unit ? std::ceil(bytes / (unit / 10)) / 10 : std::ceil(bytes / unit));
   return text;
-}
-
-void limitDeviceMemory(double bytes)
-{
-  limit = bytes;
-}
-
-double deviceMemoryLimit()
-{
-  return limit;
 }
 
 double usableDeviceMemory(const Context& context)

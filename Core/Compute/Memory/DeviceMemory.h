@@ -32,18 +32,10 @@ private:
 /// "1.3 GB", "180 MB", "1.5 MB", "24 kB", rounded up: two digits or more. Below 0.1 kB "99 bytes".
 std::string memoryText(double bytes);
 
-/// Limits the memory that this process takes for arrays on each CUDA device from now on. Stream::allocate
-/// refuses to go beyond, and Stream::freeBytes counts up to the limit. What the driver takes for kernels does
-/// not count.
-void limitDeviceMemory(double bytes);
-/// The limit in bytes; infinite if there is none.
-double deviceMemoryLimit();
-
-/// Bytes that a plan may use on the context's CUDA device: the free memory less the part that kernels
-/// need beside arrays.
+/// Bytes that a plan may use on the context's CUDA device: the free memory less what kernels need beside
+/// arrays and what other contexts have reserved, and no more than the context's limit.
 double usableDeviceMemory(const Context&);
-/// The largest number of bytes of arrays that this process held on the context's CUDA device since the last
-/// call.
+/// The largest number of bytes of arrays that the context held on its CUDA device since the last call.
 double takePeakDeviceMemory(const Context&);
 
 }

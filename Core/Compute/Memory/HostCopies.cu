@@ -307,6 +307,7 @@ void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t 
   }
   checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDeviceToHost, p.lane.stream),
             "copying from the device");
+  countBytesToHost(context_, bytes);
 }
 
 void copyLargeToDevice(const Context& context, void* device, const void* host, std::size_t bytes)

@@ -31,7 +31,7 @@ public:
       peak_ = now_;
     return reinterpret_cast<void*>(address); // NOLINT(performance-no-int-to-ptr): it is only compared
   }
-  void release(void* memory) noexcept override
+  void release(void* memory, std::size_t) noexcept override
   {
     const auto known = held_.find(reinterpret_cast<std::uintptr_t>(memory));
     if (known == held_.end())

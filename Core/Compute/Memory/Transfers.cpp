@@ -21,9 +21,19 @@ double bytesToDevice(const Context& context)
   return context.onCuda() ? context.stream->bytesToDevice() : 0;
 }
 
+double bytesToHost(const Context& context)
+{
+  return context.onCuda() ? context.stream->bytesToHost() : 0;
+}
+
 void countBytesToDevice(const Context& context, std::size_t bytes)
 {
   context.stream->countBytesToDevice(bytes);
+}
+
+void countBytesToHost(const Context& context, std::size_t bytes)
+{
+  context.stream->countBytesToHost(bytes);
 }
 
 HostClock::HostClock(const Context& context)

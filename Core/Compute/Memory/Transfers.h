@@ -11,10 +11,12 @@ double transferMilliseconds(const Context&);
 /// Adds the time of copies that the stream did not make itself.
 void countTransfer(const Context&, double milliseconds);
 
-/// The bytes of arrays that went from the host to the context's CUDA device so far; 0 on the CPU.
+/// The bytes of arrays that went from the host to the context's CUDA device so far, or back; 0 on the CPU.
 double bytesToDevice(const Context&);
+double bytesToHost(const Context&);
 /// Adds the bytes of copies that the stream did not make itself.
 void countBytesToDevice(const Context&, std::size_t bytes);
+void countBytesToHost(const Context&, std::size_t bytes);
 
 /// Measures milliseconds on the host since it was made, less those of transfers.
 class HostClock {

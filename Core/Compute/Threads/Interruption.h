@@ -4,20 +4,28 @@
 
 namespace tessera {
 
-/// True once a signal has asked the program to end: see watchSignals().
-inline std::atomic<bool> stopIsAsked{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may write nothing else");
-
-/// Thrown once a signal has made the program end early: an exit code and a line of the log, but no Error,
-/// since nothing went wrong.
+/// Thrown once the work was asked to end early: an exit code and a line of the log, but no Error, since
+/// nothing went wrong.
 struct Interrupted {};
 
-/// Throws Interrupted if the program is to end. Called in each chunk of loops that take more than half a
-/// second and are called by no loop that looks at stopIsAsked that often.
-inline void endIfStopIsAsked()
-{
-  if (stopIsAsked.load(std::memory_order_relaxed))
-    throw Interrupted{};
-}
+/// Tells work whether it was asked to end early. A value that whoever started the work sets, for example when
+/// a signal has come; it must live as long as the work.
+class Stop {
+public:
+  Stop() = default; // the work is never asked
+  Stop(const std::atomic<bool>& asked) : asked_(&asked) {}
+
+  bool isAsked() const { return asked_ && asked_->load(std::memory_order_relaxed); }
+  /// Throws Interrupted if the work is to end. Called in each chunk of loops that take more than half a
+  /// second and are called by no loop that calls isAsked() that often.
+  void endIfAsked() const
+  {
+    if (isAsked())
+      throw Interrupted{};
+  }
+
+private:
+  const std::atomic<bool>* asked_ = nullptr;
+};
 
 }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <latch>
+#include <pthread.h>
 #include <system_error>
 #include <thread>
 #include <unistd.h>
@@ -13,11 +14,14 @@
 namespace tessera {
 namespace {
 
-/// True on the first thread of the process that used OpenMP first.
+std::atomic<bool> isForked{false};
+[[maybe_unused]] const int watchesForks = pthread_atfork(nullptr, nullptr, [] { isForked = true; });
+
+/// True on the first thread of a process that was not forked. The parent of a forked one may have used
+/// OpenMP.
 bool canUseOpenMP()
 {
-  static const pid_t user = getpid();
-  return getpid() == user && gettid() == user;
+  return getpid() == gettid() && !isForked;
 }
 
 /// How many of `wanted` more threads the system lets this process create. They are created once and ended

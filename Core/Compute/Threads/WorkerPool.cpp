@@ -7,10 +7,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <pthread.h>
 #include <system_error>
 #include <thread>
-#include <vector>
 
 namespace tessera {
 namespace {
@@ -42,15 +42,9 @@ bool spinUntil(Condition&& condition)
 }
 
 /// The threads that run loops together with their callers. They are created when a loop first needs them, and
-/// live as long as the program.
+/// live as long as the process.
 class WorkerPool {
 public:
-  static WorkerPool& instance()
-  {
-    static WorkerPool pool;
-    return pool;
-  }
-
   /// Runs the loop on the caller and on at most `helpers` workers.
   void run(ChunkLoop& loop, int helpers)
   {
@@ -79,34 +73,17 @@ public:
   }
 
 private:
-  /// A forked process has no workers, and a worker may have held a mutex that the fork copied. The thread
-  /// that goes on in such a process therefore runs its loops alone.
-  WorkerPool()
-  {
-    pthread_atfork(nullptr, nullptr, [] { ChunkLoop::isInside = true; });
-  }
-
   /// Creates workers until there are `wanted`. After the system has refused one, it is not asked again.
   void createWorkers(int wanted)
   {
     try {
-      while (!ChunkLoop::lacksThreads && static_cast<int>(workers_.size()) < wanted)
-        workers_.emplace_back([this] { serve(); });
+      while (!ChunkLoop::lacksThreads && workers_ < wanted) {
+        std::thread([this] { serve(); }).detach();
+        ++workers_;
+      }
     } catch (const std::system_error&) {
       ChunkLoop::lacksThreads = true;
     }
-  }
-
-  ~WorkerPool()
-  {
-    {
-      const std::lock_guard lock(mutex_);
-      ending_ = true;
-      loops_.fetch_add(1, std::memory_order_release);
-    }
-    wake_.notify_all();
-    for (std::thread& worker : workers_)
-      worker.join();
   }
 
   void serve()
@@ -117,8 +94,6 @@ private:
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [&] { return loops_.load(std::memory_order_relaxed) != seen; });
       seen = loops_.load(std::memory_order_relaxed);
-      if (ending_)
-        return;
       ChunkLoop* const loop = loop_;
       if (!loop || places_ == 0)
         continue;
@@ -137,26 +112,20 @@ private:
   std::mutex callers_; // held by the thread whose loop runs
   std::mutex mutex_;   // guards all members below
   std::condition_variable wake_, idle_;
-  std::vector<std::thread> workers_;
-  ChunkLoop* loop_ = nullptr; // null between loops
-  int places_ = 0;            // how many more workers may join the loop
-  bool ending_ = false;
-  std::atomic<std::size_t> loops_{0}; // loops begun so far; the end of the program counts as one
+  int workers_ = 0;
+  ChunkLoop* loop_ = nullptr;         // null between loops
+  int places_ = 0;                    // how many more workers may join the loop
+  std::atomic<std::size_t> loops_{0}; // loops begun so far
   std::atomic<int> busy_{0};          // workers that run chunks of the loop
 };
 
-std::atomic<int> threadsOfProgram{1};
+/// Never destroyed: workers may wait on it until the process has ended. A forked process has no workers, and
+/// a thread that does not exist there may have held a mutex, so it begins with a new pool in the same place.
+WorkerPool* const pool = [] {
+  pthread_atfork(nullptr, nullptr, [] { new (pool) WorkerPool; });
+  return new WorkerPool;
+}();
 
-}
-
-int programThreads()
-{
-  return threadsOfProgram;
-}
-
-void setProgramThreads(int threads)
-{
-  threadsOfProgram = threads;
 }
 
 void runOnWorkers(std::size_t chunkCount, int threads, void (*body)(void*, std::size_t), void* argument)
@@ -168,7 +137,7 @@ void runOnWorkers(std::size_t chunkCount, int threads, void (*body)(void*, std::
       body(argument, chunk);
   } else {
     ChunkLoop loop{body, argument, chunkCount};
-    WorkerPool::instance().run(loop, helpers);
+    pool->run(loop, helpers);
   }
 }
 

@@ -12,9 +12,4 @@ namespace tessera {
 void runOnWorkers(std::size_t chunkCount, int threads, void (*body)(void* argument, std::size_t chunk),
                   void* argument);
 
-/// The number of threads for work that is given no Context, such as reading a transform file: 1 until
-/// setProgramThreads.
-int programThreads();
-void setProgramThreads(int);
-
 }

@@ -12,7 +12,7 @@ namespace {
 
 bool readsBackEqual(const std::string& path, const void* voxels, std::size_t byteCount)
 {
-  const std::unique_ptr<ImageSource> source = openImage(path);
+  const std::unique_ptr<ImageSource> source = openImage(path, {});
   std::vector<std::byte> bytes(source->byteCount());
   std::vector<std::string> notes;
   source->read(bytes.data(), 1, notes);
@@ -32,9 +32,9 @@ bool isWholeImageFile(const std::string& path, const std::string& format, const 
   try {
     // openImage throws if a file of one of these formats is cut off.
     if (isOneOf(format, {"mhd", "mha", "nii", "nii.gz", "hdr", "img"}))
-      return openImage(path)->byteCount() == byteCount;
+      return openImage(path, {})->byteCount() == byteCount;
     if (isOneOf(format, {"jpg", "jpeg", "bmp"})) { // read with another number of components than written
-      openImage(path);
+      openImage(path, {});
       return true;
     }
     return readsBackEqual(path, voxels, byteCount);

@@ -170,9 +170,9 @@ private:
 
 }
 
-std::unique_ptr<ImageSource> openDicomFolder(const std::string& path)
+std::unique_ptr<ImageSource> openDicomFolder(const std::string& path, const ReadingOptions& reading)
 {
-  return std::make_unique<SeriesSource>(path, dicomSeriesOf(path));
+  return std::make_unique<SeriesSource>(path, dicomSeriesOf(path, reading));
 }
 
 }

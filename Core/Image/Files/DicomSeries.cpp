@@ -3,7 +3,6 @@
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/InputError.h"
-#include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <gdcmReader.h>
@@ -129,9 +128,9 @@ void describe(std::vector<Series>& all)
 }
 
 /// The one that the user named among several, in the path or by --series.
-const Series& chosenSeries(const std::string& path, const DicomPlace& place, const std::vector<Series>& all)
+const Series& chosenSeries(const std::string& path, const DicomPlace& place, const std::vector<Series>& all,
+                           const std::vector<std::string>& options)
 {
-  const std::vector<std::string>& options = readingOptions().dicomSeries;
   const std::vector<std::string> names = place.series.empty() ? options : std::vector{place.series};
   const Series* chosen = nullptr;
   std::size_t matching = 0;
@@ -292,7 +291,8 @@ void checkRescaling(const std::string& file, const Headers& headers)
 
 /// Orders slices along their normal. A slice is missing where the distance is about a whole number of steps;
 /// slices that are otherwise uneven lie side by side.
-DicomSeries stackOf(const std::string& folder, const std::vector<std::string>& files)
+DicomSeries stackOf(const std::string& folder, const std::vector<std::string>& files,
+                    bool allowsMissingSlices)
 {
   DicomSeries stack{files, std::vector<std::size_t>(files.size()), {}, ""};
   std::iota(stack.places.begin(), stack.places.end(), std::size_t(0));
@@ -330,7 +330,7 @@ DicomSeries stackOf(const std::string& folder, const std::vector<std::string>& f
               + stack.files[i + 1] + ", which are " + decimalText(distancesMm[i]) + " mm apart";
     missing += skipped;
   }
-  if (missing > 0 && !readingOptions().allowMissingSlices)
+  if (missing > 0 && !allowsMissingSlices)
     failToRead(folder,
                std::to_string(missing) + " slice(s) of the series are missing, whose slices are "
                    + decimalText(stepMm) + " mm apart: " + gaps,
@@ -388,7 +388,7 @@ void quietenGdcm()
   gdcm::Trace::ErrorOff();
 }
 
-DicomSeries dicomSeriesOf(const std::string& path)
+DicomSeries dicomSeriesOf(const std::string& path, const ReadingOptions& reading)
 {
   const DicomPlace place = dicomPlace(path).value_or(DicomPlace{path, ""});
   const std::string& folder = place.folder;
@@ -398,12 +398,12 @@ DicomSeries dicomSeriesOf(const std::string& path)
     failToRead(folder, "the folder holds no DICOM images",
                "an image file, or a folder with one DICOM series");
   checkOtherFiles(folder, all);
-  const std::vector<std::string>& names = readingOptions().dicomSeries;
+  const std::vector<std::string>& names = reading.dicomSeries;
   const bool isNamed = !place.series.empty();
   if (all.size() > 1 || !names.empty() || isNamed)
     describe(all);
-  const Series& series = all.size() == 1 && !isNamed ? all.front() : chosenSeries(path, place, all);
-  DicomSeries stack = stackOf(folder, series.files);
+  const Series& series = all.size() == 1 && !isNamed ? all.front() : chosenSeries(path, place, all, names);
+  DicomSeries stack = stackOf(folder, series.files, reading.allowMissingSlices);
   if (!names.empty() && !isNamed
       && std::ranges::none_of(names, [&](const std::string& name) { return series.isCalled(name); }))
     stack.note = folder + ": its only series is none of --series: " + series.shown;

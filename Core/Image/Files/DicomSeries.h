@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Image/Files/ReadingOptions.h"
+
 #include <string>
 #include <vector>
 
@@ -18,7 +20,7 @@ struct DicomSeries {
 /// The series that is meant by a path for which there is a dicomPlace. Throws Error(unreadableInput): no
 /// series, several of which none is named, or slices that are missing, unless
 /// ReadingOptions::allowMissingSlices.
-DicomSeries dicomSeriesOf(const std::string& path);
+DicomSeries dicomSeriesOf(const std::string& path, const ReadingOptions&);
 
 /// Turns off the lines that GDCM writes to the terminal about files that it reads.
 void quietenGdcm();

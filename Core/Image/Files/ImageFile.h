@@ -22,6 +22,9 @@ struct LoadedImage {
   std::shared_ptr<Mask<D>> finiteVoxels; // null if there are no such voxels
 };
 
+/// The number of voxels that are NaN or infinite.
+std::size_t countNonFinite(std::span<const float> voxels, int threads);
+
 /// Sets voxels that are not finite to 0 and makes the mask of the others. Throws Error(unreadableInput) if no
 /// voxel is finite.
 template <int D>
@@ -32,20 +35,21 @@ void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loa
 /// such as that values were rounded. Throws Error(unreadableInput), also for an image of vectors, and
 /// Error(usage) if its dimension is not D.
 template <int D>
-LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& notes, int threads = 1);
+LoadedImage<D> readImage(const std::string& path, const ReadingOptions&, std::vector<std::string>& notes,
+                         int threads = 1);
 
 /// Reads a mask of any pixel type: voxels other than 0 are inside, NaN is outside. Throws as readImage, and
 /// if the mask is empty.
 template <int D>
-Mask<D> readMask(const std::string& path, int threads = 1);
+Mask<D> readMask(const std::string& path, const ReadingOptions&, int threads = 1);
 
 /// Reads an image of vectors with any number of components. Throws as readImage.
 template <int D>
-VectorImage<D> readVectorImage(const std::string& path, int threads = 1);
+VectorImage<D> readVectorImage(const std::string& path, const ReadingOptions&, int threads = 1);
 
 /// Reads an image of four axes, of which the last one counts the components, as float. Throws
 /// Error(unreadableInput), also for another number of axes.
-VectorImage<3> readVolumesAsVectors(const std::string& path, int threads = 1);
+VectorImage<3> readVolumesAsVectors(const std::string& path, const ReadingOptions&, int threads = 1);
 
 /// Writes an image in the format of the path's extension. Values are rounded to the nearest integer (half up)
 /// and clamped for integer pixel types; NaN becomes 0. Existing files are replaced when the new ones are

@@ -13,9 +13,9 @@ std::size_t ImageHeader::voxelCount() const
   return count;
 }
 
-ImageHeader readImageHeader(const std::string& path)
+ImageHeader readImageHeader(const std::string& path, const ReadingOptions& reading)
 {
-  return openImage(path)->header();
+  return openImage(path, reading)->header();
 }
 
 template <int D>
@@ -37,6 +37,25 @@ ImageGeometry<D> geometryOf(const ImageHeader& header)
   return geometry;
 }
 
+template <int D>
+ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, PixelType type,
+                     int components)
+{
+  ImageHeader header;
+  header.path = path;
+  header.dimension = D;
+  header.size.assign(geometry.size.begin(), geometry.size.end());
+  header.spacingMm.assign(geometry.spacingMm.begin(), geometry.spacingMm.end());
+  header.originMm.assign(geometry.originMm.begin(), geometry.originMm.end());
+  for (const auto& row : geometry.direction)
+    header.direction.emplace_back(row.begin(), row.end());
+  header.components = components;
+  header.componentType = header.typeInFile = type;
+  return header;
+}
+
+template ImageHeader headerOf(const std::string&, const ImageGeometry<2>&, PixelType, int);
+template ImageHeader headerOf(const std::string&, const ImageGeometry<3>&, PixelType, int);
 template ImageGeometry<2> geometryOf<2>(const ImageHeader&);
 template ImageGeometry<3> geometryOf<3>(const ImageHeader&);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Image/ImageGeometry.h"
 #include "Core/Image/Voxels/PixelType.h"
 
@@ -38,11 +39,16 @@ struct ImageHeader {
 /// Reads the header of an image file or of a folder with one DICOM series. Throws Error(unreadableInput) if
 /// there is no such file, its format is not known, a spacing is not positive, the direction is singular, or a
 /// folder has several series.
-ImageHeader readImageHeader(const std::string& path);
+ImageHeader readImageHeader(const std::string& path, const ReadingOptions&);
 
 /// The grid of the image. Throws Error(usage) if its dimension is not D.
 template <int D>
 ImageGeometry<D> geometryOf(const ImageHeader& header);
+
+/// The header of an image on this grid that is in memory, or is to be written to `path`.
+template <int D>
+ImageHeader headerOf(const std::string& path, const ImageGeometry<D>&, PixelType = PixelType::float32,
+                     int components = 1);
 
 /// The grid for (UseDirectionCosines "false"): size, spacing and origin stay, the axes run along the
 /// coordinates.

@@ -4,7 +4,6 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/Channel.h"
 #include "Core/Image/Files/InputError.h"
-#include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformReader.h"
 
 #include <cerrno>
@@ -41,6 +40,12 @@ void visitPlace(Place& p, Visit&& visit)
   visit(p.path), visit(p.encoding), visit(p.offset), visit(p.byteCount), visit(p.type), visit(p.swapped);
   visit(p.streamAt), visit(p.zlibBytes), visit(p.components), visit(p.apart), visit(p.towardsRas);
   visit(p.scaling.slope), visit(p.scaling.intercept);
+}
+
+template <class Reading, class Visit>
+void visitReading(Reading& r, Visit&& visit)
+{
+  visit(r.dicomSeries), visit(r.allowMissingSlices), visit(r.pixelSpacingMm);
 }
 
 /// Sends whether `action` succeeded, and its error if it did not.
@@ -85,14 +90,11 @@ enum class Request : char { open, read, transforms };
 std::unique_ptr<ImageSource> serveOpen(Channel& channel, bool& isSound)
 {
   std::string path;
-  ReadingOptions options;
+  ReadingOptions reading;
   channel.get(path);
-  channel.get(options.dicomSeries);
-  channel.get(options.allowMissingSlices);
-  channel.get(options.pixelSpacingMm);
-  setReadingOptions(options);
+  visitReading(reading, [&](auto& value) { channel.get(value); });
   std::unique_ptr<ImageSource> source;
-  isSound = putOutcome(channel, path, [&] { source = openImageHere(path); });
+  isSound = putOutcome(channel, path, [&] { source = openImageHere(path, reading); });
   if (!isSound)
     return {};
   const auto put = [&](const auto& value) { channel.put(value); };
@@ -301,8 +303,8 @@ ChannelPointer idleOrNewProcess()
 /// An image that another process reads.
 class ApartSource final : public ImageSource {
 public:
-  ApartSource(ImageHeader header, ChannelPointer channel)
-      : ImageSource(std::move(header)), channel_(std::move(channel))
+  ApartSource(ImageHeader header, const ReadingOptions& reading, ChannelPointer channel)
+      : ImageSource(std::move(header)), reading_(reading), channel_(std::move(channel))
   {
   }
   ~ApartSource() override { idleProcesses().keep(std::move(channel_)); }
@@ -315,7 +317,7 @@ public:
                   header().path + ": an image of " + extentText(header().size) + " voxels",
                   "a smaller image, or more memory");
     if (!channel_) // it can be asked once
-      return ImageProcess::open(header().path)->read(buffer, 1, notes);
+      return ImageProcess::open(header().path, reading_)->read(buffer, 1, notes);
     ChannelPointer channel = std::move(channel_);
     try {
       channel->put(Request::read);
@@ -331,6 +333,7 @@ public:
   }
 
 private:
+  ReadingOptions reading_;
   ChannelPointer channel_; // empty once the voxels have been read
 };
 
@@ -369,16 +372,13 @@ bool ImageProcess::isRunning()
   return forks >= 0;
 }
 
-std::unique_ptr<ImageSource> ImageProcess::open(const std::string& path)
+std::unique_ptr<ImageSource> ImageProcess::open(const std::string& path, const ReadingOptions& reading)
 {
   ChannelPointer channel = idleOrNewProcess();
   try {
-    const ReadingOptions& options = readingOptions();
     channel->put(Request::open);
     channel->put(path);
-    channel->put(options.dicomSeries);
-    channel->put(options.allowMissingSlices);
-    channel->put(options.pixelSpacingMm);
+    visitReading(reading, [&](const auto& value) { channel->put(value); });
     getOutcome(*channel);
     const auto get = [&](auto& value) { channel->get(value); };
     ImageHeader header;
@@ -386,7 +386,7 @@ std::unique_ptr<ImageSource> ImageProcess::open(const std::string& path)
     bool hasPlace = false;
     get(hasPlace);
     if (!hasPlace)
-      return std::make_unique<ApartSource>(std::move(header), std::move(channel));
+      return std::make_unique<ApartSource>(std::move(header), reading, std::move(channel));
     VoxelPlace place;
     visitPlace(place, get);
     idleProcesses().keep(std::move(channel));

@@ -29,7 +29,7 @@ public:
 
   /// Returns or throws what openImageHere() does in the other process. Throws Error(unreadableInput) if that
   /// process ended without an answer.
-  static std::unique_ptr<ImageSource> open(const std::string& path);
+  static std::unique_ptr<ImageSource> open(const std::string& path, const ReadingOptions&);
   /// Does for readItkTransformsHere() what open() does for openImageHere().
   static std::vector<ItkTransform> readTransforms(const std::string& path);
 

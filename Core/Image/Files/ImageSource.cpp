@@ -12,7 +12,6 @@
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
 #include "Core/Image/Files/JpegSpacing.h"
-#include "Core/Image/Files/ReadingOptions.h"
 
 #include <itkBMPImageIO.h>
 #include <itkGDCMImageIO.h>
@@ -183,9 +182,8 @@ bool isPicture(const itk::ImageIOBase& io)
 }
 
 /// Replaces the spacing of a picture by the one that the user gave.
-ImageHeader withGivenSpacing(ImageHeader header, const itk::ImageIOBase& io)
+ImageHeader withGivenSpacing(ImageHeader header, const itk::ImageIOBase& io, const std::vector<double>& given)
 {
-  const std::vector<double>& given = readingOptions().pixelSpacingMm;
   if (!given.empty() && isPicture(io)) {
     if (given.size() > 1 && given.size() != header.spacingMm.size())
       failToRead(header.path,
@@ -327,17 +325,18 @@ std::unique_ptr<ImageSource> openTiff(ImageHeader header, std::unique_ptr<TiffFi
   return std::make_unique<TiffSource>(std::move(header), std::move(file));
 }
 
-std::unique_ptr<ImageSource> openFile(const std::string& path)
+std::unique_ptr<ImageSource> openFile(const std::string& path, const ReadingOptions& reading)
 {
   auto place = std::make_unique<OwnFolder>(path);
   const itk::ImageIOBase::Pointer io = openItk(path, place->path());
   if (dynamic_cast<const itk::TIFFImageIO*>(io.GetPointer())) {
     auto tiff = std::make_unique<TiffFile>(path);
     if (const std::optional<TiffPixels> pixels = tiffPixels(*tiff))
-      return openTiff(withGivenSpacing(headerFromItk(*io, path), *io), std::move(tiff), *pixels);
+      return openTiff(withGivenSpacing(headerFromItk(*io, path), *io, reading.pixelSpacingMm),
+                      std::move(tiff), *pixels);
   }
   const std::optional<VoxelPlace> voxels = placeOfVoxels(*io, path);
-  ImageHeader header = withGivenSpacing(headerOf(*io, path, voxels), *io);
+  ImageHeader header = withGivenSpacing(headerOf(*io, path, voxels), *io, reading.pixelSpacingMm);
   const std::uint64_t values = static_cast<std::uint64_t>(extentCount(header.size)) * header.components;
   // otherwise ITK converts the values in a way that our reader does not
   if (voxels && valueType(*voxels) == header.componentType && valueCount(*voxels) == values)
@@ -409,22 +408,23 @@ std::unique_ptr<ImageSource> makePlacedSource(ImageHeader header, VoxelPlace vox
   return std::make_unique<PlacedSource>(std::move(header), std::move(voxels));
 }
 
-std::unique_ptr<ImageSource> openImageHere(const std::string& path)
+std::unique_ptr<ImageSource> openImageHere(const std::string& path, const ReadingOptions& reading)
 {
   const auto lock = lockItkFiles();
   std::error_code ignored;
   if (fs::is_fifo(path, ignored) || fs::is_socket(path, ignored) || fs::is_character_file(path, ignored))
     failToRead(path, "this is no file but a pipe, which cannot be read at any place", "an image file");
-  std::unique_ptr<ImageSource> source = dicomPlace(path) ? openDicomFolder(path) : openFile(path);
+  std::unique_ptr<ImageSource> source =
+      dicomPlace(path) ? openDicomFolder(path, reading) : openFile(path, reading);
   checkGeometry(source->header());
-  source->addNote(noteOnJpegSpacing(source->header()));
+  source->addNote(noteOnJpegSpacing(source->header(), reading));
   source->addNote(noteOnNiftiForms(source->header()));
   return source;
 }
 
-std::unique_ptr<ImageSource> openImage(const std::string& path)
+std::unique_ptr<ImageSource> openImage(const std::string& path, const ReadingOptions& reading)
 {
-  return ImageProcess::isRunning() ? ImageProcess::open(path) : openImageHere(path);
+  return ImageProcess::isRunning() ? ImageProcess::open(path, reading) : openImageHere(path, reading);
 }
 
 }

@@ -46,16 +46,16 @@ protected:
 
 /// Opens a file or folder and checks its header: in another process where ImageProcess runs. Throws as
 /// readImageHeader.
-std::unique_ptr<ImageSource> openImage(const std::string& path);
+std::unique_ptr<ImageSource> openImage(const std::string& path, const ReadingOptions&);
 
 /// The same in this process.
-std::unique_ptr<ImageSource> openImageHere(const std::string& path);
+std::unique_ptr<ImageSource> openImageHere(const std::string& path, const ReadingOptions&);
 
 /// An image whose voxels are read without a library.
 std::unique_ptr<ImageSource> makePlacedSource(ImageHeader, VoxelPlace);
 
 /// Opens a folder with one DICOM series; its slices are ordered along their normal.
-std::unique_ptr<ImageSource> openDicomFolder(const std::string& path);
+std::unique_ptr<ImageSource> openDicomFolder(const std::string& path, const ReadingOptions&);
 
 /// Throws Error(unreadableInput) if the geometry of a header makes no sense: a spacing that is not positive,
 /// a singular direction, NaN, or no voxels.

@@ -36,23 +36,6 @@ std::size_t voxelBytes(const ImageHeader& header)
 
 }
 
-template <int D>
-ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, PixelType type,
-                     int components)
-{
-  ImageHeader header;
-  header.path = path;
-  header.dimension = D;
-  header.size.assign(geometry.size.begin(), geometry.size.end());
-  header.spacingMm.assign(geometry.spacingMm.begin(), geometry.spacingMm.end());
-  header.originMm.assign(geometry.originMm.begin(), geometry.originMm.end());
-  for (const auto& row : geometry.direction)
-    header.direction.emplace_back(row.begin(), row.end());
-  header.components = components;
-  header.componentType = type;
-  return header;
-}
-
 bool ImageStream::writes(const std::string& format, const ImageHeader& header)
 {
   if (isNifti(format))
@@ -166,8 +149,5 @@ void ImageStream::commit()
   });
   file_.commit();
 }
-
-template ImageHeader headerOf(const std::string&, const ImageGeometry<2>&, PixelType, int);
-template ImageHeader headerOf(const std::string&, const ImageGeometry<3>&, PixelType, int);
 
 }

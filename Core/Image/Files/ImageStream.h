@@ -12,10 +12,6 @@
 
 namespace tessera {
 
-/// The header of an image on a grid that is to be written.
-template <int D>
-ImageHeader headerOf(const std::string& path, const ImageGeometry<D>&, PixelType, int components);
-
 /// An image file that is written piece by piece and gets its name when it is complete. For formats that are a
 /// header followed by the voxels: mha, mhd, nii, nii.gz and nrrd. Several threads compress; the bytes do not
 /// depend on their number.

@@ -1,16 +1,15 @@
 #include "Core/Image/Files/JpegSpacing.h"
 
 #include "Core/Image/Files/InputError.h"
-#include "Core/Image/Files/ReadingOptions.h"
 
 #include <fstream>
 #include <string_view>
 
 namespace tessera {
 
-std::string noteOnJpegSpacing(const ImageHeader& header)
+std::string noteOnJpegSpacing(const ImageHeader& header, const ReadingOptions& reading)
 {
-  if (header.spacingMm[0] == 1 || !readingOptions().pixelSpacingMm.empty())
+  if (header.spacingMm[0] == 1 || !reading.pixelSpacingMm.empty())
     return "";
   char bytes[4] = {};
   std::ifstream(header.path, std::ios::binary).read(bytes, sizeof bytes);

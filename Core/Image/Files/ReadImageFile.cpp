@@ -15,16 +15,6 @@
 namespace tessera {
 namespace {
 
-/// Throws Error(outOfMemory) if the image at `bytesAVoxel`, together with `bytesInFile` in the type of the
-/// file, does not fit into memory.
-void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std::size_t bytesInFile)
-{
-  requireMemory(extentCount(header.size) * static_cast<double>(bytesAVoxel)
-                    + static_cast<double>(bytesInFile),
-                header.path + ": an image of " + extentText(header.size) + " voxels",
-                "a smaller image, or more memory");
-}
-
 std::size_t bytesInFile(const ImageSource& source)
 {
   return source.header().isReadWhole ? source.byteCount() : 0;
@@ -106,23 +96,45 @@ std::vector<float> readScalars(ImageSource& source, int threads, std::vector<std
 
 }
 
+void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std::size_t bytesInFile)
+{
+  requireMemory(extentCount(header.size) * static_cast<double>(bytesAVoxel)
+                    + static_cast<double>(bytesInFile),
+                header.path + ": an image of " + extentText(header.size) + " voxels",
+                "a smaller image, or more memory");
+}
+
+void requireInside(const std::string& path, std::span<const std::uint8_t> mask)
+{
+  if (std::ranges::all_of(mask, [](std::uint8_t voxel) { return voxel == 0; }))
+    throw Error(ExitCode::unreadableInput,
+                path + ": a mask of " + std::to_string(mask.size())
+                    + " voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
+                      "that is not zero.");
+}
+
 void failNoneFinite(const std::string& path, std::size_t voxels)
 {
   throw Error(ExitCode::unreadableInput, path + ": none of its " + std::to_string(voxels)
                                              + " voxels is a finite number. Allowed: an image with values.");
 }
 
-template <int D>
-void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loaded)
+std::size_t countNonFinite(std::span<const float> voxels, int threads)
 {
-  std::vector<float>& voxels = loaded.image.voxels;
   std::atomic<std::size_t> count{0};
   forEachRange(
       Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
         count += static_cast<std::size_t>(std::count_if(voxels.begin() + first, voxels.begin() + last,
                                                         [](float value) { return !std::isfinite(value); }));
       });
-  loaded.nanVoxels = count;
+  return count;
+}
+
+template <int D>
+void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loaded)
+{
+  std::vector<float>& voxels = loaded.image.voxels;
+  loaded.nanVoxels = countNonFinite(voxels, threads);
   if (loaded.nanVoxels == 0)
     return;
   if (loaded.nanVoxels == voxels.size())
@@ -136,9 +148,10 @@ void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loa
 }
 
 template <int D>
-LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& notes, int threads)
+LoadedImage<D> readImage(const std::string& path, const ReadingOptions& reading,
+                         std::vector<std::string>& notes, int threads)
 {
-  const std::unique_ptr<ImageSource> source = openImage(path);
+  const std::unique_ptr<ImageSource> source = openImage(path, reading);
   LoadedImage<D> loaded;
   loaded.image.geometry = geometryOf<D>(source->header());
   loaded.image.voxels = readScalars(*source, threads, notes);
@@ -151,44 +164,39 @@ LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& note
 }
 
 template <int D>
-Mask<D> readMask(const std::string& path, int threads)
+Mask<D> readMask(const std::string& path, const ReadingOptions& reading, int threads)
 {
-  const std::unique_ptr<ImageSource> source = openImage(path);
+  const std::unique_ptr<ImageSource> source = openImage(path, reading);
   const ImageHeader& header = source->header();
   const ImageGeometry<D> geometry = geometryOf<D>(header);
   refuseVectors(header);
   std::vector<std::string> notes;
   requireImageMemory(header, sizeof(std::uint8_t), bytesInFile(*source));
   std::vector<std::uint8_t> inside(header.voxelCount());
-  const auto isInside = [](auto value) { return static_cast<std::uint8_t>(value != 0 && value == value); };
   if (header.components > 1) {
     const std::vector<float> voxels = readLuminance(*source, threads, notes);
-    std::transform(voxels.begin(), voxels.end(), inside.begin(), isInside);
+    std::transform(voxels.begin(), voxels.end(), inside.begin(), isInsideMask<float>);
   } else {
     forEachPiece(*source, threads, notes, [&]<class T>(std::size_t first, std::span<const T> piece) {
-      std::transform(piece.begin(), piece.end(), inside.begin() + first, isInside);
+      std::transform(piece.begin(), piece.end(), inside.begin() + first, isInsideMask<T>);
     });
   }
-  if (std::find(inside.begin(), inside.end(), 1) == inside.end())
-    throw Error(ExitCode::unreadableInput,
-                path + ": a mask of " + std::to_string(inside.size())
-                    + " voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
-                      "that is not zero.");
+  requireInside(path, inside);
   return Mask<D>(geometry, std::move(inside));
 }
 
 template <int D>
-VectorImage<D> readVectorImage(const std::string& path, int threads)
+VectorImage<D> readVectorImage(const std::string& path, const ReadingOptions& reading, int threads)
 {
-  const std::unique_ptr<ImageSource> source = openImage(path);
+  const std::unique_ptr<ImageSource> source = openImage(path, reading);
   std::vector<std::string> notes;
   return {geometryOf<D>(source->header()), source->header().components,
           readComponents(*source, threads, notes)};
 }
 
-VectorImage<3> readVolumesAsVectors(const std::string& path, int threads)
+VectorImage<3> readVolumesAsVectors(const std::string& path, const ReadingOptions& reading, int threads)
 {
-  const std::unique_ptr<ImageSource> source = openImage(path);
+  const std::unique_ptr<ImageSource> source = openImage(path, reading);
   const ImageHeader& header = source->header();
   if (header.dimension != 4 || header.components != 1)
     failToRead(path,
@@ -214,11 +222,13 @@ VectorImage<3> readVolumesAsVectors(const std::string& path, int threads)
 
 template void setAsideNonFinite(const std::string&, int, LoadedImage<2>&);
 template void setAsideNonFinite(const std::string&, int, LoadedImage<3>&);
-template LoadedImage<2> readImage<2>(const std::string&, std::vector<std::string>&, int);
-template LoadedImage<3> readImage<3>(const std::string&, std::vector<std::string>&, int);
-template Mask<2> readMask<2>(const std::string&, int);
-template Mask<3> readMask<3>(const std::string&, int);
-template VectorImage<2> readVectorImage<2>(const std::string&, int);
-template VectorImage<3> readVectorImage<3>(const std::string&, int);
+template LoadedImage<2> readImage<2>(const std::string&, const ReadingOptions&, std::vector<std::string>&,
+                                     int);
+template LoadedImage<3> readImage<3>(const std::string&, const ReadingOptions&, std::vector<std::string>&,
+                                     int);
+template Mask<2> readMask<2>(const std::string&, const ReadingOptions&, int);
+template Mask<3> readMask<3>(const std::string&, const ReadingOptions&, int);
+template VectorImage<2> readVectorImage<2>(const std::string&, const ReadingOptions&, int);
+template VectorImage<3> readVectorImage<3>(const std::string&, const ReadingOptions&, int);
 
 }

@@ -5,16 +5,12 @@
 
 namespace tessera {
 
-/// Facts about image files that the files do not hold and that a user may state. They hold for every image
-/// that the process reads, and are set before the first one.
+/// Facts about image files that the files do not hold and that a user may state, for all images of a run.
 struct ReadingOptions {
   std::vector<std::string> dicomSeries; // UIDs or descriptions of the series to read from folders of several
   bool allowMissingSlices = false;      // of a DICOM folder; they are filled in from their neighbours
   std::vector<double>
       pixelSpacingMm; // of JPEG, PNG, TIFF and BMP: for all axes, or for each; empty: the file's
 };
-
-void setReadingOptions(ReadingOptions);
-const ReadingOptions& readingOptions();
 
 }

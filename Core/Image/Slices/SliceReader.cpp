@@ -38,8 +38,9 @@ void intensities(const StoredVoxels<T>& stored, std::size_t image, std::size_t f
 }
 
 template <int D>
-SliceReader<D>::SliceReader(const std::string& path, VoxelsAs as, double outside)
-    : source_(openImage(path)), geometry_(geometryOf<D>(header()))
+SliceReader<D>::SliceReader(const std::string& path, const ReadingOptions& reading, VoxelsAs as,
+                            double outside)
+    : source_(openImage(path, reading)), geometry_(geometryOf<D>(header()))
 {
   if (as == VoxelsAs::labels) {
     requireLabels(header());

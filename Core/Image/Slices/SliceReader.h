@@ -26,7 +26,7 @@ class SliceReader {
 public:
   /// Reads the header. `outside` is the value of voxels outside a label map. Throws as readImage or
   /// readLabelImage.
-  SliceReader(const std::string& path, VoxelsAs as, double outside = 0);
+  SliceReader(const std::string& path, const ReadingOptions&, VoxelsAs as, double outside = 0);
 
   const ImageHeader& header() const { return source_->header(); }
   /// The grid of the file.

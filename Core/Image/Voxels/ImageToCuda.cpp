@@ -1,5 +1,7 @@
 #include "Core/Image/Voxels/ImageToCuda.h"
 
+#include "Core/Image/ImageInMemory.h"
+
 #include <algorithm>
 
 namespace tessera {
@@ -136,6 +138,40 @@ std::optional<ImagesOnCuda<D>> ImageToCuda<D>::run()
   return brought;
 }
 
+template <int D>
+ImagesOnCuda<D> checkedOnCuda(const std::string& name, const Context& context,
+                              const ImageGeometry<D>& geometry, Buffer<float>&& voxels)
+{
+  checkInMemory<D>(name, geometry, voxels.size());
+  const std::size_t count = voxels.size();
+  float* const values = voxels.span().data();
+  const auto convert = [&](float* to, std::uint8_t* finite, VoxelCounts* counts) {
+    storedToFloatsOnCuda(context, reinterpret_cast<const std::byte*>(values), {}, 0, count, to, finite,
+                         counts);
+  };
+  Buffer<VoxelCounts> counts;
+  counts.fromHost(context, std::vector<VoxelCounts>(1));
+  convert(nullptr, nullptr, counts.span().data());
+  const std::size_t nonFinite = counts.toHost(context).front().nonFinite;
+  if (nonFinite == count)
+    failNoneFinite(name, count);
+  ImagesOnCuda<D> checked;
+  if (nonFinite > 0) {
+    Buffer<std::uint8_t> finite(context, count);
+    convert(nullptr, finite.span().data(), nullptr);
+    convert(values, nullptr, nullptr);
+    checked.valid = std::make_shared<Mask<D>>(geometry, std::vector<std::uint8_t>());
+    checked.validVoxels = shareVoxelsOnCuda<D>(context, checked.valid, std::move(finite));
+  }
+  checked.images.push_back(std::make_shared<Image<D>>(Image<D>{geometry, {}}));
+  checked.voxels.push_back(shareVoxelsOnCuda<D>(context, checked.images.back(), std::move(voxels)));
+  return checked;
+}
+
+template ImagesOnCuda<2> checkedOnCuda<2>(const std::string&, const Context&, const ImageGeometry<2>&,
+                                          Buffer<float>&&);
+template ImagesOnCuda<3> checkedOnCuda<3>(const std::string&, const Context&, const ImageGeometry<3>&,
+                                          Buffer<float>&&);
 template class VoxelsToCuda<2>;
 template class VoxelsToCuda<3>;
 template class ImageToCuda<2>;

@@ -18,9 +18,10 @@ void requireLabels(const ImageHeader& header)
 }
 
 template <int D>
-LabelImage<D> readLabelImage(const std::string& path, double outside, int threads)
+LabelImage<D> readLabelImage(const std::string& path, const ReadingOptions& reading, double outside,
+                             int threads)
 {
-  const std::unique_ptr<ImageSource> source = openImage(path);
+  const std::unique_ptr<ImageSource> source = openImage(path, reading);
   const ImageHeader& header = source->header();
   requireLabels(header);
   LabelImage<D> image{{}, LabelTable(header.componentType, outside)};
@@ -52,7 +53,7 @@ LabelImage<D> readLabelImage(const std::string& path, double outside, int thread
   return image;
 }
 
-template LabelImage<2> readLabelImage<2>(const std::string&, double, int);
-template LabelImage<3> readLabelImage<3>(const std::string&, double, int);
+template LabelImage<2> readLabelImage<2>(const std::string&, const ReadingOptions&, double, int);
+template LabelImage<3> readLabelImage<3>(const std::string&, const ReadingOptions&, double, int);
 
 }

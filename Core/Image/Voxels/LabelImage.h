@@ -17,7 +17,7 @@ struct LabelImage {
 
 /// Reads a label map. `outside` is the value of voxels outside of it. Throws as readImage, also for colours.
 template <int D>
-LabelImage<D> readLabelImage(const std::string& path, double outside, int threads);
+LabelImage<D> readLabelImage(const std::string& path, const ReadingOptions&, double outside, int threads);
 
 /// Throws Error(unreadableInput) unless the image has one component a voxel.
 void requireLabels(const ImageHeader&);

@@ -42,9 +42,9 @@ std::int64_t wholeLabel(T value, const std::string& path)
 }
 
 template <int D>
-ReadLabels<D> readLabels(const std::string& path, int threads)
+ReadLabels<D> readLabels(const std::string& path, const ReadingOptions& reading, int threads)
 {
-  LabelImage<D> map = readLabelImage<D>(path, 0, threads);
+  LabelImage<D> map = readLabelImage<D>(path, reading, 0, threads);
   ReadLabels<D> read{std::move(map.loaded.image), {}};
   const std::vector<float>& voxels = read.image.voxels;
   for (std::size_t i = 0; i < voxels.size(); ++i) {
@@ -79,10 +79,11 @@ void renumber(ReadLabels<D>& read, const std::unordered_map<std::int64_t, float>
 }
 
 template <int D>
-LabelPair<D> readLabelPair(const LabelFile& first, const LabelFile& second, int threads)
+LabelPair<D> readLabelPair(const LabelFile& first, const LabelFile& second, const ReadingOptions& reading,
+                           int threads)
 {
-  const auto read = [threads](const LabelFile& file) {
-    return withContext(file.option, [&] { return readLabels<D>(file.path, threads); });
+  const auto read = [&reading, threads](const LabelFile& file) {
+    return withContext(file.option, [&] { return readLabels<D>(file.path, reading, threads); });
   };
   ReadLabels<D> a = read(first), b = read(second);
   LabelPair<D> pair;
@@ -108,7 +109,7 @@ LabelPair<D> readLabelPair(const LabelFile& first, const LabelFile& second, int 
   return pair;
 }
 
-template LabelPair<2> readLabelPair<2>(const LabelFile&, const LabelFile&, int);
-template LabelPair<3> readLabelPair<3>(const LabelFile&, const LabelFile&, int);
+template LabelPair<2> readLabelPair<2>(const LabelFile&, const LabelFile&, const ReadingOptions&, int);
+template LabelPair<3> readLabelPair<3>(const LabelFile&, const LabelFile&, const ReadingOptions&, int);
 
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Image/Image.h"
 
 #include <cstdint>
@@ -31,6 +32,7 @@ struct LabelPair {
 /// Throws Error naming the option and the file: unreadable, more than one component a voxel, a label that is
 /// no whole number of 64 bits, or too many labels; Error(usage) if the dimension is not D.
 template <int D>
-LabelPair<D> readLabelPair(const LabelFile& first, const LabelFile& second, int threads);
+LabelPair<D> readLabelPair(const LabelFile& first, const LabelFile& second, const ReadingOptions&,
+                           int threads);
 
 }

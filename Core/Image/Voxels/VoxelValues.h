@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
@@ -59,6 +60,20 @@ inline std::string luminanceNote(const ImageHeader& header)
          + (header.components == 2 ? ": grey with opacity, read as their product"
                                    : ": colour, read as luminance");
 }
+
+/// Whether a voxel of this value is inside a mask.
+template <class T>
+std::uint8_t isInsideMask(T value)
+{
+  return value != 0 && value == value;
+}
+
+/// Throws Error(outOfMemory) if the image at `bytesAVoxel`, together with `bytesInFile` in the type of the
+/// file, does not fit into memory.
+void requireImageMemory(const ImageHeader&, std::size_t bytesAVoxel, std::size_t bytesInFile = 0);
+
+/// Throws Error(unreadableInput) for a mask without a voxel inside.
+void requireInside(const std::string& path, std::span<const std::uint8_t> mask);
 
 /// Throws Error(unreadableInput) for an image without a finite voxel.
 [[noreturn]] void failNoneFinite(const std::string& path, std::size_t voxels);

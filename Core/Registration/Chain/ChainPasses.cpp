@@ -13,6 +13,14 @@ std::string whyNotOnCuda(const TransformChain<D>& chain)
 }
 
 template <int D>
+std::string whyNotInOtherKernels(const TransformChain<D>& chain)
+{
+  const CudaForm<D>* form = chain.transform->cudaForm();
+  return form && form->otherKernels() ? form->whyNot(chain)
+                                      : "the transform \"" + chain.transform->name() + "\"";
+}
+
+template <int D>
 std::unique_ptr<ChainPasses<D>> passesOnCuda(const Context& context, const TransformChain<D>& chain)
 {
   if (const std::string why = whyNotOnCuda(chain); !why.empty())
@@ -50,12 +58,13 @@ template <int D>
 Context vectorContext(const Context& context, const Transform<D>& last)
 {
   if (context.onCuda() && last.linear())
-    return {Device{}, context.threads};
+    return context.onCpu();
   return context;
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template std::string whyNotOnCuda<D>(const TransformChain<D>&);                                            \
+  template std::string whyNotInOtherKernels<D>(const TransformChain<D>&);                                    \
   template std::unique_ptr<ChainPasses<D>> passesOnCuda<D>(const Context&, const TransformChain<D>&);        \
   template std::optional<AffineMap<D>> asLinearMap<D>(const TransformChain<D>*, std::span<const double>);    \
   template Context vectorContext<D>(const Context&, const Transform<D>&);

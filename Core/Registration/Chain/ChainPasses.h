@@ -53,6 +53,10 @@ public:
 template <int D>
 std::string whyNotOnCuda(const TransformChain<D>&);
 
+/// The same for kernels outside of ChainPasses.
+template <int D>
+std::string whyNotInOtherKernels(const TransformChain<D>&);
+
 /// Copies the parameters of the constant transforms to the device. Throws Error(device) with whyNotOnCuda.
 template <int D>
 std::unique_ptr<ChainPasses<D>> passesOnCuda(const Context&, const TransformChain<D>&);

@@ -30,7 +30,7 @@ std::vector<FileEntry> ParameterlessTransform<D>::fileEntries() const
 }
 
 template <int D>
-std::vector<double> ParameterlessTransform<D>::restore(const Parameters&)
+std::vector<double> ParameterlessTransform<D>::restore(const Context&, const Parameters&)
 {
   fail<D>(*this);
 }

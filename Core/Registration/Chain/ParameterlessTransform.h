@@ -17,7 +17,7 @@ public:
                                   const double* covJacobian, const double* covHessian,
                                   std::span<double> gradient) const override;
   std::vector<FileEntry> fileEntries() const override;
-  std::vector<double> restore(const Parameters&) override;
+  std::vector<double> restore(const Context&, const Parameters&) override;
 };
 
 }

@@ -3,9 +3,11 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Memory/Memory.h"
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/Fields/FieldSlabs.h"
 #include "Core/Registration/Fields/WholeField.h"
+#include "Core/Registration/Inverse/InverseTransform.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 
 namespace tessera {
@@ -39,6 +41,23 @@ void evaluate(Context& context, const TransformChain<D>& chain, const FieldMetho
                                      {values.data(), FieldLayout::interleaved, nullptr});
 }
 
+/// Whether the chain is an inverse whose field kernels have computed.
+template <int D>
+bool isInverseOnCuda(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
+                     RootQuantity quantity, std::vector<float>& values)
+{
+  const InverseTransform<D>* inverse = context.onCuda() ? asInverse(chain) : nullptr;
+  if (!inverse)
+    return false;
+  const TransformChain<D>& inverted = inverse->inverted();
+  if (const std::string why = whyNotInOtherKernels(inverted); !why.empty())
+    throw Error(ExitCode::device,
+                "CUDA: an inverse: " + why + ": has no CUDA form. Allowed: the device \"cpu\".");
+  inverted.transform->cudaForm()->otherKernels()->fieldOfInverse(context, *inverse, lattice, quantity,
+                                                                 values);
+  return true;
+}
+
 /// Calls body(first, count, jacobian) for every batch of voxels; the layout of `jacobian` is that of
 /// Transform::spatialDerivatives.
 template <int D, class Body>
@@ -61,6 +80,8 @@ VectorImage<D> displacementField(Context& context, const TransformChain<D>& chai
 {
   requireFieldMemory<D>("deformation field", lattice, D);
   VectorImage<D> field{lattice, D, largeVector<float>(context, D * lattice.voxelCount())};
+  if (isInverseOnCuda<D>(context, chain, lattice, RootQuantity::displacements, field.voxels))
+    return field;
   if (method) {
     evaluate(context, chain, *method, &FieldInterpolator<D>::displacements, field.voxels);
     return field;
@@ -90,6 +111,8 @@ Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain,
 {
   requireFieldMemory<D>("determinants of the spatial Jacobian", lattice, 1);
   Image<D> image{lattice, largeVector<float>(context, lattice.voxelCount())};
+  if (isInverseOnCuda<D>(context, chain, lattice, RootQuantity::determinants, image.voxels))
+    return image;
   if (method) {
     evaluate(context, chain, *method, &FieldInterpolator<D>::jacobianDeterminants, image.voxels);
     return image;
@@ -108,6 +131,8 @@ VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain
 {
   requireFieldMemory<D>("matrices of the spatial Jacobian", lattice, D * D);
   VectorImage<D> image{lattice, D * D, largeVector<float>(context, D * D * lattice.voxelCount())};
+  if (isInverseOnCuda<D>(context, chain, lattice, RootQuantity::matrices, image.voxels))
+    return image;
   if (method) {
     evaluate(context, chain, *method, &FieldInterpolator<D>::jacobians, image.voxels);
     return image;

@@ -5,9 +5,9 @@
 namespace tessera {
 
 // These functions evaluate a chain of transforms at every voxel x of a lattice, in single precision: by the
-// given method on the context's device or, without a method, point by point on its threads. They throw
-// Error(device) if points are to be evaluated on CUDA, except displacements of a transform that is a
-// WholeField.
+// given method on the context's device or, without a method, point by point on its threads. On CUDA an
+// inverse has kernels of its own (OtherKernels). They throw Error(device) if points are to be evaluated on
+// CUDA, except displacements of a transform that is a WholeField.
 
 /// T(x) - x in mm; D components a voxel.
 template <int D>

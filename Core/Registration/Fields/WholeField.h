@@ -7,6 +7,10 @@
 
 namespace tessera {
 
+/// Pairs of a voxel and a landmark from which on fields of splines, and images on CUDA, are computed by
+/// polynomials. Fewer are computed one by one: to rounding, and soon.
+constexpr double fewestPairsOfField = 1e9;
+
 /// A transform with a way of its own to compute its displacements at all voxels of a lattice.
 template <int D>
 class WholeField {

@@ -1,6 +1,5 @@
 #include "Core/Registration/Inverse/ForwardCells.h"
 
-#include "Core/Compute/Threads/Interruption.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 
 #include <algorithm>
@@ -32,7 +31,7 @@ std::vector<Vec<D>> imagesOf(Context& context, const TransformChain<D>& chain,
 {
   std::vector<Vec<D>> imagesMm(lattice.voxelCount());
   forEachVoxelBatch<D>(context, lattice, [&](std::size_t first, PointBatch<D>& points) {
-    endIfStopIsAsked();
+    context.stop.endIfAsked();
     for (std::size_t i = 0; i < points.count; ++i) {
       const Vec<D> pointMm = linearInverse(points.list().point(i));
       for (int d = 0; d < D; ++d)

@@ -1,6 +1,5 @@
 #include "Core/Registration/Inverse/InverseTransform.h"
 
-#include "Core/Compute/Threads/Interruption.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Chain/JacobianAt.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
@@ -30,7 +29,7 @@ InverseTransform<D>::InverseTransform(std::shared_ptr<const TransformChain<D>> c
 template <int D>
 std::vector<Root<D>> InverseTransform<D>::rootsOf(Context& context, const ListSamples<D>& list) const
 {
-  endIfStopIsAsked();
+  context.stop.endIfAsked();
   std::vector<Root<D>> roots(list.count);
   InverseCounts counts;
   counts.searchedAgain = inverse_.roots(context, list, roots.data());

@@ -29,6 +29,16 @@ struct Root {
   RootKind kind;
 };
 
+/// A quantity that is computed from roots: the displacement root - y (D values a voxel), or the determinant
+/// (1) or the matrix (D * D) of its derivative by y.
+enum class RootQuantity { displacements, determinants, matrices };
+
+template <int D>
+constexpr int componentsOf(RootQuantity quantity)
+{
+  return quantity == RootQuantity::displacements ? D : quantity == RootQuantity::determinants ? 1 : D * D;
+}
+
 /// The rules that all searches for roots of one T share.
 template <int D>
 struct RootRules {

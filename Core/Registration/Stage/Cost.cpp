@@ -28,8 +28,7 @@ ListSamples<D> slice(const PointList<D>& list, std::size_t first, std::size_t la
 
 template <int D>
 Cost<D>::Cost(const Context& context, Level level)
-    : context_(context),
-      vectors_(vectorContext<D>(context, *level.chain->transform)), host_{Device{}, context.threads},
+    : context_(context), vectors_(vectorContext<D>(context, *level.chain->transform)), host_(context.onCpu()),
       level_(std::move(level)), forTheHost_(vectors_, level_.scales.size()),
       gradients_(makeVectors(vectors_, level_.parts.size(), level_.scales.size())),
       reports_(level_.parts.size()), weights_(level_.parts.size())

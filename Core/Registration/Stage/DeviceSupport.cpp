@@ -16,7 +16,7 @@ std::string whyStageNotOnCuda(const PreparedStage<D>& stage,
   for (std::size_t t = 0; t < components.terms.size() && why.empty(); ++t) {
     const CostTerm<D>& term = *components.terms[t];
     why = term.whyNotOnCuda();
-    if (why.empty() && !term.needsPassesAlone() && !chain.transform->cudaForm()->hasOtherKernels())
+    if (why.empty() && !term.needsPassesAlone() && !chain.transform->cudaForm()->otherKernels())
       why = "the metric \"" + componentNames(stage.parameters, "Metric")[t] + "\" with the transform \""
             + chain.transform->name() + "\"";
   }

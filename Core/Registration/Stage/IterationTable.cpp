@@ -1,20 +1,10 @@
 #include "Core/Registration/Stage/IterationTable.h"
 
-#include <cstdio>
+#include "Core/Compute/Log.h"
+
 #include <map>
 
 namespace tessera {
-namespace {
-
-std::string decimals(double value, int count)
-{
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", count, value);
-  return text;
-}
-
-}
-
 template <int D>
 IterationTable<D>::IterationTable(const std::vector<std::string>& optimizerColumns, const Cost<D>& cost,
                                   bool exactMetric)

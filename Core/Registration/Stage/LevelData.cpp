@@ -192,6 +192,7 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
   std::vector<SampledImage<D>> sampled; // one a fixed image; features after the first have no mask
   for (std::size_t t = 0; t < components.terms.size(); ++t) {
     TermLevel<D>& termLevel = data.terms.emplace_back();
+    termLevel.reading = input.reading;
     termLevel.level = level;
     termLevel.fixed = data.fixed[t];
     termLevel.moving = data.moving[t];

@@ -52,7 +52,7 @@ VectorImage<3> readNiftyRegField(const std::string& path)
                    + std::to_string(static_cast<int>(intent.parameter)) + ")",
                "a field of positions or displacements, which reg_transform -ref FIXED -def FILE FIELD.nii.gz "
                "makes of it");
-  VectorImage<3> field = readVectorImage<3>(path);
+  VectorImage<3> field = readVectorImage<3>(path, {});
   if (field.components != 3)
     failToRead(path, "vectors of " + std::to_string(field.components) + " components", "3");
   replaceVectors(field, [&](const Vec<3>& pointMm, const Vec<3>& vector) {
@@ -69,7 +69,7 @@ VectorImage<3> readFnirtField(const std::string& path, const ImageGeometry<3>& m
         path, "no field of fnirt (the intent of the NIfTI file is " + std::to_string(code) + ", not 2006)",
         "a field; fnirtfileutils --in=FILE --ref=FIXED --withaff --out=FIELD.nii.gz makes one of fnirt's "
         "coefficients");
-  VectorImage<3> field = readVolumesAsVectors(path);
+  VectorImage<3> field = readVolumesAsVectors(path, {});
   if (field.components != 3)
     failToRead(path, "a field of " + std::to_string(field.components) + " volumes", "3");
   if (hasNonFiniteFloats(path, field.voxels.size()))

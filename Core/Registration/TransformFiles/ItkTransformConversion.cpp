@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/TransformFiles/DisplacementForm.h"
 
 #include <array>
@@ -149,7 +150,7 @@ chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& regist
     const Parameters parameters(map, "", D, 1, warn);
     std::shared_ptr<Transform<D>> restored =
         registry.create<Transform<D>>(map->find("Transform")->values[0], parameters, path);
-    std::vector<double> values = restored->restore(parameters);
+    std::vector<double> values = restored->restore({}, parameters);
     chain = std::make_shared<TransformChain<D>>(
         TransformChain<D>{chain, Combination::compose, restored, std::move(values)});
   }
@@ -188,6 +189,27 @@ ItkTransform itkAffine(const AffineMap<D>& map)
   return itk;
 }
 
+template <int D>
+ItkTransform itkBSpline(const BSplineGrid<D>& grid, std::span<const double> coefficientsMm)
+{
+  const std::string dimension = std::to_string(D);
+  ItkTransform itk{"BSplineTransform_double_" + dimension + "_" + dimension,
+                   {grid.points.size.begin(), grid.points.size.end()},
+                   {coefficientsMm.begin(), coefficientsMm.end()}};
+  if (grid.order != 3)
+    itk.className += "_" + std::to_string(grid.order);
+  const auto add = [&](const auto& values) {
+    itk.fixedParameters.insert(itk.fixedParameters.end(), values.begin(), values.end());
+  };
+  add(grid.points.originMm);
+  add(grid.points.spacingMm);
+  for (const auto& row : grid.points.direction)
+    add(row);
+  return itk;
+}
+
+template ItkTransform itkBSpline(const BSplineGrid<2>&, std::span<const double>);
+template ItkTransform itkBSpline(const BSplineGrid<3>&, std::span<const double>);
 template ItkTransform itkAffine(const AffineMap<2>&);
 template ItkTransform itkAffine(const AffineMap<3>&);
 template std::shared_ptr<const TransformChain<2>> chainFromField(VectorImage<2>, const Registry&,

@@ -27,6 +27,10 @@ chainFromItk(const std::vector<ItkTransform>& transforms, const Registry&, const
 template <int D>
 ItkTransform itkAffine(const AffineMap<D>&);
 
+/// A B-spline as ITK's transform. Its grid must not be cyclic.
+template <int D>
+ItkTransform itkBSpline(const BSplineGrid<D>&, std::span<const double> coefficientsMm);
+
 /// A chain of one displacement field, T(x) = x + u(x), interpolated linearly; `path` names its file. Throws
 /// Error(unreadableInput) unless it has D finite components a voxel.
 template <int D>

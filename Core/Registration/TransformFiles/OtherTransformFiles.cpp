@@ -47,7 +47,7 @@ std::size_t dimensionOfField(const std::string& path)
 {
   const NiftiIntent intent = niftiIntent(path);
   refuseVectorsOfFsl(path, intent);
-  return isOfNiftyReg(intent) ? 3 : static_cast<std::size_t>(readImageHeader(path).dimension);
+  return isOfNiftyReg(intent) ? 3 : static_cast<std::size_t>(readImageHeader(path, {}).dimension);
 }
 
 template <int D>
@@ -58,7 +58,7 @@ VectorImage<D> readField(const std::string& path)
   if constexpr (D == 3)
     if (isOfNiftyReg(intent))
       return readNiftyRegField(path);
-  return readVectorImage<D>(path);
+  return readVectorImage<D>(path, {});
 }
 
 [[noreturn]] void failOnMatrix(const std::string& path)

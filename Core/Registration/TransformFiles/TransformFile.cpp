@@ -9,6 +9,7 @@
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
+#include "Core/Registration/TransformFiles/OpenTransformFile.h"
 #include "Core/Registration/TransformFiles/OtherTransformFiles.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
@@ -76,11 +77,14 @@ bool isOfOtherProgram(const std::string& path)
 constexpr const char *allowedForStart = "a TransformParameters.N.txt, .tfm or .h5",
                      *allowedForOutput = "a transform file, such as TransformParameters.0.txt";
 
-bool isParameterFile(const ParameterMap& map)
+void refuseParameterFile(const ParameterMap& map, const std::string& allowed)
 {
   const auto has = [&](const char* name) { return map.find(name) != nullptr; };
-  return (has("Registration") || has("Metric") || has("Optimizer")) && !has("NumberOfParameters")
-         && !has("TransformParameters");
+  if ((has("Registration") || has("Metric") || has("Optimizer")) && !has("NumberOfParameters")
+      && !has("TransformParameters"))
+    throw Error(ExitCode::unreadableInput,
+                map.fileName() + ": this is a parameter file, not a transform file. Allowed: " + allowed
+                    + ".");
 }
 
 /// Whether a line of the file begins as the one that names the transform.
@@ -108,16 +112,13 @@ ParameterMap readParametersOf(const std::string& path, const std::string& allowe
   throw Error(ExitCode::unreadableInput, path + ": this is no transform file. Allowed: " + allowed + ".");
 }
 
-std::shared_ptr<const ParameterMap> readMap(const std::string& path, const std::string& allowed,
-                                            const Parameters::Warn& warn)
+TransformMap readMap(const std::string& path, const std::string& allowed, const Parameters::Warn& warn)
 {
   if (std::error_code ignored; !fs::exists(path, ignored))
     throw Error(ExitCode::unreadableInput, path + ": no such file. Allowed: " + allowed + ".");
   std::vector<std::string> notes;
   auto map = std::make_shared<ParameterMap>(readParametersOf(path, allowed, notes));
-  if (isParameterFile(*map))
-    throw Error(ExitCode::unreadableInput,
-                path + ": this is a parameter file, not a transform file. Allowed: " + allowed + ".");
+  refuseParameterFile(*map, allowed);
   for (const std::string& note : notes)
     if (warn)
       warn(note);
@@ -182,23 +183,48 @@ class ChainReader {
 public:
   using Chain = std::shared_ptr<const TransformChain<D>>;
 
-  ChainReader(const Registry& registry, const Parameters::Warn& warn) : registry_(registry), warn_(warn) {}
+  ChainReader(const Context& host, const Registry& registry, const Parameters::Warn& warn)
+      : host_(host), registry_(registry), warn_(warn)
+  {
+  }
 
   Chain read(const std::string& path)
   {
     if (isOfOtherProgram(path))
       return readOtherTransforms<D>(path, registry_, warn_);
-    return fromMap(Parameters(readMap(path, allowedForStart, warn_), "", D, 1, warn_));
+    return fromFile(Parameters(readMap(path, allowedForStart, warn_), "", D, 1, warn_));
   }
 
-  Chain fromMap(const Parameters& file)
+  Chain fromFile(const Parameters& file)
   {
-    const Visit visit(open_, file.map().fileName());
+    const OpenTransformFile open(open_, file.map().fileName());
     checkDimensions(file, D);
     const std::string before = initialPath(file);
-    Chain initial;
-    if (!before.empty())
-      initial = readBefore(file, before);
+    return after(before.empty() ? nullptr : readBefore(file, before), file);
+  }
+
+  /// The order of the maps takes the place of the initial transforms that they name.
+  Chain fromMaps(std::span<const TransformMap> maps)
+  {
+    if (maps.empty())
+      throw Error(ExitCode::unreadableInput, "a chain of 0 transforms. Allowed: at least one transform.");
+    Chain chain;
+    for (const TransformMap& map : maps) {
+      refuseParameterFile(*map, allowedForOutput);
+      const Parameters file(map, "", D, 1, warn_);
+      checkDimensions(file, D);
+      for (const auto* key : {&initialNew, &initialOld})
+        if (const std::string named = file.get(*key); !chain && !named.empty() && named != noInitial)
+          file.warn(file.where(key->name) + ": it is not read: the maps in memory are the whole chain.");
+      chain = after(chain, file);
+    }
+    return chain;
+  }
+
+private:
+  /// The transform of a map after `initial`.
+  Chain after(const Chain& initial, const Parameters& file)
+  {
     const std::string name = file.get(transformName);
     if (name.empty())
       file.fail(transformName.name, "not given", "Allowed: the name of a transform");
@@ -208,32 +234,10 @@ public:
     checkParameterCount(file);
     std::shared_ptr<Transform<D>> transform =
         registry_.create<Transform<D>>(name, file, file.where(transformName.name));
-    std::vector<double> values = transform->restore(file);
+    std::vector<double> values = transform->restore(host_, file);
     return std::make_shared<TransformChain<D>>(TransformChain<D>{
         initial, adds ? Combination::add : Combination::compose, transform, std::move(values)});
   }
-
-private:
-  /// Marks a file as open. If it is open already, the chain closes a circle.
-  struct Visit {
-    std::vector<std::string>& open;
-
-    Visit(std::vector<std::string>& files, const std::string& path) : open(files)
-    {
-      const std::string canonical = fs::weakly_canonical(path).string();
-      if (std::find(open.begin(), open.end(), canonical) != open.end())
-        throw Error(ExitCode::unreadableInput,
-                    path + ": it is its own initial transform, through " + std::to_string(open.size())
-                        + " file(s). Allowed: a chain that ends with \"NoInitialTransform\".");
-      if (constexpr std::size_t longestChain = 200; open.size() == longestChain)
-        throw Error(ExitCode::unreadableInput, path + ": it is initial transform number "
-                                                   + std::to_string(longestChain)
-                                                   + " of the first file. Allowed: a chain of at most "
-                                                   + std::to_string(longestChain) + " files.");
-      open.push_back(canonical);
-    }
-    ~Visit() { open.pop_back(); }
-  };
 
   Chain readBefore(const Parameters& file, const std::string& path)
   {
@@ -263,6 +267,7 @@ private:
     return std::make_shared<TransformChain<D>>(std::move(single));
   }
 
+  const Context& host_;
   const Registry& registry_;
   const Parameters::Warn& warn_;
   std::vector<std::string> open_;
@@ -314,6 +319,24 @@ ImageGeometry<D> readGeometry(const Parameters& file)
   return geometry;
 }
 
+template <int D, class ReadChain>
+TransformFileContent<D> contentOf(const TransformMap& map, const Parameters::Warn& warn,
+                                  const ImageGeometry<D>* grid, ReadChain&& readChain)
+{
+  TransformFileContent<D> content;
+  content.map = map;
+  for (const std::string& line : unknownTransformFileEntries(*map))
+    if (warn)
+      warn(line);
+  const Parameters file(map, "", D, 1, warn);
+  content.chain = readChain(file);
+  if (!grid || file.has(sizeRow.name))
+    content.fixed = readGeometry<D>(file);
+  content.output = grid ? *grid : *content.fixed;
+  content.useDirectionCosines = file.get(useDirectionCosines());
+  return content;
+}
+
 }
 
 template <int D>
@@ -338,38 +361,51 @@ TransformFileContent<D> contentWithoutSettings(const std::string& path, const Im
 }
 
 template <int D>
-TransformFileContent<D> readTransformFile(const std::string& path, const Registry& registry,
-                                          const Parameters::Warn& warn, const ImageGeometry<D>* grid)
+TransformFileContent<D> readTransformFile(const Context& host, const std::string& path,
+                                          const Registry& registry, const Parameters::Warn& warn,
+                                          const ImageGeometry<D>* grid)
 {
   return asInput([&] {
     TransformFileContent<D> content;
     if (isOfOtherProgram(path)) {
       std::optional<ImageGeometry<D>> gridOfField;
       if (!grid && transformFileKind(path) == TransformFileKind::field)
-        gridOfField = geometryOf<D>(readImageHeader(path));
+        gridOfField = geometryOf<D>(readImageHeader(path, {}));
       content = contentWithoutSettings<D>(path, gridOfField ? &*gridOfField : grid);
-      content.chain = readTransformChain<D>(path, registry, warn);
+      content.chain = readTransformChain<D>(host, path, registry, warn);
       return content;
     }
-    content.map = readMap(path, allowedForOutput, warn);
-    for (const std::string& line : unknownTransformFileEntries(*content.map))
-      if (warn)
-        warn(line);
-    const Parameters file(content.map, "", D, 1, warn);
-    content.chain = ChainReader<D>(registry, warn).fromMap(file);
-    if (!grid || file.has(sizeRow.name))
-      content.fixed = readGeometry<D>(file);
-    content.output = grid ? *grid : *content.fixed;
-    content.useDirectionCosines = file.get(useDirectionCosines());
-    return content;
+    return contentOf<D>(readMap(path, allowedForOutput, warn), warn, grid, [&](const Parameters& file) {
+      return ChainReader<D>(host, registry, warn).fromFile(file);
+    });
   });
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> readTransformChain(const std::string& path, const Registry& registry,
+TransformFileContent<D> transformFromMaps(const Context& host, std::span<const TransformMap> maps,
+                                          const Registry& registry, const Parameters::Warn& warn,
+                                          const ImageGeometry<D>* grid)
+{
+  return asInput([&] {
+    const auto chain = chainFromMaps<D>(host, maps, registry, warn);
+    return contentOf<D>(maps.back(), warn, grid, [&](const Parameters&) { return chain; });
+  });
+}
+
+template <int D>
+std::shared_ptr<const TransformChain<D>> chainFromMaps(const Context& host,
+                                                       std::span<const TransformMap> maps,
+                                                       const Registry& registry, const Parameters::Warn& warn)
+{
+  return asInput([&] { return ChainReader<D>(host, registry, warn).fromMaps(maps); });
+}
+
+template <int D>
+std::shared_ptr<const TransformChain<D>> readTransformChain(const Context& host, const std::string& path,
+                                                            const Registry& registry,
                                                             const Parameters::Warn& warn)
 {
-  return asInput([&] { return ChainReader<D>(registry, warn).read(path); });
+  return asInput([&] { return ChainReader<D>(host, registry, warn).read(path); });
 }
 
 std::size_t readTransformDimension(const std::string& path)
@@ -385,15 +421,19 @@ std::size_t readTransformDimension(const std::string& path)
   });
 }
 
-template TransformFileContent<2> contentWithoutSettings<2>(const std::string&, const ImageGeometry<2>*);
-template TransformFileContent<3> contentWithoutSettings<3>(const std::string&, const ImageGeometry<3>*);
-template TransformFileContent<2> readTransformFile<2>(const std::string&, const Registry&,
-                                                      const Parameters::Warn&, const ImageGeometry<2>*);
-template TransformFileContent<3> readTransformFile<3>(const std::string&, const Registry&,
-                                                      const Parameters::Warn&, const ImageGeometry<3>*);
-template std::shared_ptr<const TransformChain<2>> readTransformChain<2>(const std::string&, const Registry&,
-                                                                        const Parameters::Warn&);
-template std::shared_ptr<const TransformChain<3>> readTransformChain<3>(const std::string&, const Registry&,
-                                                                        const Parameters::Warn&);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template TransformFileContent<D> contentWithoutSettings<D>(const std::string&, const ImageGeometry<D>*);   \
+  template TransformFileContent<D> readTransformFile<D>(const Context&, const std::string&, const Registry&, \
+                                                        const Parameters::Warn&, const ImageGeometry<D>*);   \
+  template TransformFileContent<D> transformFromMaps<D>(const Context&, std::span<const TransformMap>,       \
+                                                        const Registry&, const Parameters::Warn&,            \
+                                                        const ImageGeometry<D>*);                            \
+  template std::shared_ptr<const TransformChain<D>> chainFromMaps<D>(                                        \
+      const Context&, std::span<const TransformMap>, const Registry&, const Parameters::Warn&);              \
+  template std::shared_ptr<const TransformChain<D>> readTransformChain<D>(                                   \
+      const Context&, const std::string&, const Registry&, const Parameters::Warn&)
+TESSERA_INSTANTIATE(2);
+TESSERA_INSTANTIATE(3);
+#undef TESSERA_INSTANTIATE
 
 }

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,16 @@ std::string transformFileText(const TransformFileSource<D>& source, std::vector<
 template <int D>
 std::string transformFileToml(const TransformFileSource<D>& source);
 
+/// transformFileText() of every transform of `source.chain`, the one that is applied first at the front, for
+/// use without files. Each names the place of the one before it in this list, from 0 on, as its initial
+/// transform. `source.model` belongs to the last one; `source` has no paths.
+template <int D>
+std::vector<std::string> transformChainTexts(TransformFileSource<D> source,
+                                             std::vector<std::string>& warnings);
+
+/// The entries of one transform parameter file.
+using TransformMap = std::shared_ptr<const ParameterMap>;
+
 /// The contents of a transform parameter file that was read.
 template <int D>
 struct TransformFileContent {
@@ -49,20 +60,34 @@ struct TransformFileContent {
   ImageGeometry<D> output;               // the grid of the results
   std::optional<ImageGeometry<D>> fixed; // the file's own grid, with Index moved into the origin
   bool useDirectionCosines = true;
-  std::shared_ptr<const ParameterMap> map; // from which resampler and interpolator read their settings
+  TransformMap map; // from which resampler and interpolator read their settings
 };
 
 /// Reads a transform parameter file with its chain of initial transforms, whose files
-/// pathBesideTransformFile() finds. `warn` may be empty. Throws Error(unreadableInput) for a missing file,
-/// wrong grammar, an unknown transform, counts that differ, a missing Size, and a cycle.
+/// pathBesideTransformFile() finds, on a context of the CPU. `warn` may be empty. Throws
+/// Error(unreadableInput) for a missing file, wrong grammar, an unknown transform, counts that differ, a
+/// missing Size, and a cycle.
 ///
 /// With `grid` the output has this grid, and the file needs none: it may also be an ITK transform file. The
 /// results of that are .nii.gz files of floats (.mha where the axes of its grid are not perpendicular),
 /// because it has no settings of resampling.
 template <int D>
-TransformFileContent<D> readTransformFile(const std::string& path, const Registry&,
+TransformFileContent<D> readTransformFile(const Context&, const std::string& path, const Registry&,
                                           const Parameters::Warn& warn,
                                           const ImageGeometry<D>* grid = nullptr);
+
+/// The same from maps in memory, the one that is applied first at the front; output and settings are those of
+/// the last one. The order takes the place of the initial transforms that the maps name. Other files that a
+/// map names are looked for from the working folder and beside its fileName(). Throws as readTransformFile.
+template <int D>
+TransformFileContent<D> transformFromMaps(const Context& host, std::span<const TransformMap>, const Registry&,
+                                          const Parameters::Warn& warn,
+                                          const ImageGeometry<D>* grid = nullptr);
+
+/// Its chain alone, which needs no grid.
+template <int D>
+std::shared_ptr<const TransformChain<D>> chainFromMaps(const Context& host, std::span<const TransformMap>, const Registry&,
+                                                       const Parameters::Warn& warn);
 
 /// The settings that readTransformFile returns for a file that has none; the chain is left out. Throws
 /// Error(unreadableInput) without a grid.
@@ -79,8 +104,8 @@ std::vector<std::string> unknownTransformFileEntries(const ParameterMap&);
 
 /// The chain alone, from a transform parameter file or an ITK transform file (.tfm, .h5, .hdf5).
 template <int D>
-std::shared_ptr<const TransformChain<D>> readTransformChain(const std::string& path, const Registry&,
-                                                            const Parameters::Warn& warn);
+std::shared_ptr<const TransformChain<D>> readTransformChain(const Context&, const std::string& path,
+                                                            const Registry&, const Parameters::Warn& warn);
 
 /// FixedImageDimension of a transform parameter file. Throws Error(unreadableInput) if it has none.
 std::size_t readTransformDimension(const std::string& path);

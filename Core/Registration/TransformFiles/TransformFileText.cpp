@@ -191,6 +191,27 @@ std::string transformFileToml(const TransformFileSource<D>& source)
   return toml.text();
 }
 
+template <int D>
+std::vector<std::string> transformChainTexts(TransformFileSource<D> source,
+                                             std::vector<std::string>& warnings)
+{
+  std::vector<const TransformChain<D>*> links;
+  for (const TransformChain<D>* link = source.chain; link; link = link->initial.get())
+    links.insert(links.begin(), link);
+  const auto* const modelOfLast = source.model;
+  std::vector<std::string> texts;
+  for (const TransformChain<D>* link : links) {
+    source.chain = link;
+    source.model = link == links.back() ? modelOfLast : nullptr;
+    if (!texts.empty())
+      source.initialPath = std::to_string(texts.size() - 1);
+    texts.push_back(transformFileText(source, warnings));
+  }
+  return texts;
+}
+
+template std::vector<std::string> transformChainTexts<2>(TransformFileSource<2>, std::vector<std::string>&);
+template std::vector<std::string> transformChainTexts<3>(TransformFileSource<3>, std::vector<std::string>&);
 template std::string transformFileText<2>(const TransformFileSource<2>&, std::vector<std::string>&);
 template std::string transformFileText<3>(const TransformFileSource<3>&, std::vector<std::string>&);
 template std::string transformFileToml<2>(const TransformFileSource<2>&);

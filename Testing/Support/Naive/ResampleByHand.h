@@ -32,7 +32,7 @@ TransformChain<D> affineChain(const Matrix<D>& matrix, const Vec<D>& offset)
                    D);
   const auto transform = std::make_shared<AffineTransform<D>>(file);
   TransformChain<D> chain;
-  chain.parameters = transform->restore(file);
+  chain.parameters = transform->restore({}, file);
   chain.transform = transform;
   return chain;
 }

@@ -14,7 +14,7 @@ namespace tessera::testing {
 class HostStream : public Stream {
 public:
   void* allocate(std::size_t bytes) override { return std::malloc(bytes); }
-  void release(void* memory) noexcept override { std::free(memory); }
+  void release(void* memory, std::size_t) noexcept override { std::free(memory); }
   std::size_t freeBytes() override { return 0; }
   double usableBytes() override { return 0; }
   double takePeakBytes() override { return 0; }

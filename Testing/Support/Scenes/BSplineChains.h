@@ -45,7 +45,7 @@ TransformChain<D> bsplineChain(const BSplineGrid<D>& grid, const std::vector<dou
   const Parameters parameters = parametersOf(text + ")\n", D, 1, "");
   auto transform = std::make_shared<BSplineTransform<D>>(parameters);
   TransformChain<D> chain;
-  chain.parameters = transform->restore(parameters);
+  chain.parameters = transform->restore({}, parameters);
   chain.transform = transform;
   return chain;
 }

@@ -74,7 +74,7 @@ TransformChain<D> randomField(const ImageGeometry<D>& grid, const Vec<D>& center
   const auto transform = std::make_shared<DeformationFieldTransform<D>>(parametersOf("", D, 1, "Transform0"));
   TransformChain<D> chain;
   chain.parameters = transform->restore(
-      Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", D, 1));
+      {}, Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", D, 1));
   chain.transform = transform;
   return chain;
 }

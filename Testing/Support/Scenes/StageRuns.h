@@ -60,7 +60,12 @@ struct DrawnStage : StageInput<D> {
   }
   StageResult<D> run(Context& context, Reporter<D>& reporter) const
   {
-    return runStage<D>(context, allComponents(), prepared(), *this, reporter);
+    Log log;
+    return run(context, reporter, log);
+  }
+  StageResult<D> run(Context& context, Reporter<D>& reporter, Log& log) const
+  {
+    return runStage<D>(context, allComponents(), prepared(), *this, reporter, log);
   }
 };
 
@@ -84,23 +89,5 @@ DrawnStage<D> stageInput(const Size<D>& size, const std::string& lines)
   input.moving = {drawn(0.7)};
   return input;
 }
-
-/// Listens and says nothing.
-template <int D>
-class QuietReporter : public Reporter<D> {
-public:
-  void info(const std::string&) override {}
-  void note(const std::string&) override {}
-  void warning(const std::string&) override {}
-  void pyramidImages(std::size_t, const std::vector<ImagePointer<D>>&,
-                     const std::vector<ImagePointer<D>>&) override
-  {
-  }
-  void levelStarted(std::size_t, const std::vector<std::string>&) override {}
-  void iterationDone(std::size_t, const IterationRecord&, const typename Reporter<D>::ReachedChain&) override
-  {
-  }
-  void levelFinished(const LevelSummary&, const TransformChain<D>&) override {}
-};
 
 }

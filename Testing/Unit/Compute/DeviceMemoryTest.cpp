@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 
 namespace tessera {
 namespace {
@@ -63,14 +61,6 @@ TEST(DeviceMemory, SizesAreRoundedUp)
   EXPECT_EQ(memoryText(998.2e6), "999 MB");
   EXPECT_EQ(memoryText(999.5e6), "1.0 GB");
   EXPECT_EQ(memoryText(3.21e9), "3.3 GB");
-}
-
-TEST(DeviceMemory, HasNoLimitUnlessOneIsSet)
-{
-  EXPECT_TRUE(std::isinf(deviceMemoryLimit()));
-  limitDeviceMemory(5e8);
-  EXPECT_EQ(deviceMemoryLimit(), 5e8);
-  limitDeviceMemory(std::numeric_limits<double>::infinity());
 }
 
 }

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <latch>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -103,14 +105,31 @@ TEST_P(LoopOverChunks, ServesSeveralThreadsOfTheProgramAtATime)
     EXPECT_EQ(of, onceEach);
 }
 
-TEST_P(LoopOverChunks, RunsInAForkedProcess)
+TEST_P(LoopOverChunks, RunsOnSeveralThreadsOfAProcessForkedDuringALoop)
 {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer knows no threads of a process that was forked from several threads";
+#endif
   EXPECT_EQ(callsOfEachChunk(Context{{}, 3}), onceEach);
+  std::latch isInLoop(1), isForked(1);
+  std::jthread inLoop([&] {
+    run(Context{{}, 3}, 2, [&](std::size_t chunk) {
+      if (chunk == 0)
+        isInLoop.count_down();
+      isForked.wait();
+    });
+  });
+  isInLoop.wait();
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60); // ends a loop that waits for threads of the parent
-    _exit(callsOfEachChunk(Context{{}, 3}) == onceEach ? 0 : 1);
+    alarm(60); // ends a loop that waits for a second thread, or for one of the parent
+    std::thread([] {
+      std::latch bothRun(2);
+      run(Context{{}, 2}, 2, [&](std::size_t) { bothRun.arrive_and_wait(); });
+    }).join();
+    std::exit(callsOfEachChunk(Context{{}, 3}) == onceEach ? 0 : 1); // as a program ends, with exit handlers
   }
+  isForked.count_down();
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);

@@ -23,7 +23,7 @@ protected:
   std::vector<float> load(const std::string& path, int threads)
   {
     std::vector<std::string> notes;
-    return readImage<3>(path, notes, threads).image.voxels;
+    return readImage<3>(path, {}, notes, threads).image.voxels;
   }
 
   void expectDamaged(const std::string& bytes)

@@ -1,6 +1,5 @@
 // needs: ITK
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/Files/ReadingOptions.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
@@ -92,11 +91,11 @@ void writeSlice(const std::string& path, double yMm, int value, const std::strin
 
 class DicomFolder : public ::testing::Test {
 protected:
-  ~DicomFolder() override { setReadingOptions({}); }
-  LoadedImage<3> load() { return readImage<3>(folder.path(), notes); }
+  LoadedImage<3> load() { return readImage<3>(folder.path(), reading, notes); }
 
   testing::TemporaryFolder folder;
   std::vector<std::string> notes;
+  ReadingOptions reading;
 };
 
 TEST_F(DicomFolder, SlicesAreStackedByTheirPlaceNotByTheirName)
@@ -162,14 +161,14 @@ TEST_F(DicomFolder, ASeriesIsChosenByItsDescriptionOrItsUid)
   writeSlice(folder / "b.dcm", 3, 2, "1");
   writeSlice(folder / "c.dcm", 0, 3, "2");
   for (const std::string name : {"Thorax 2", "1.2.826.0.1.3680043.2.1125.1.2"}) {
-    setReadingOptions({{"another", name}, false, {}});
+    reading = {{"another", name}, false, {}};
     EXPECT_EQ(load().image.voxels[0], 300) << name;
   }
-  setReadingOptions({{"Thorax 1"}, false, {}});
+  reading = {{"Thorax 1"}, false, {}};
   EXPECT_EQ(load().image.geometry.size[2], 2u);
   for (const std::vector<std::string>& names :
        std::vector<std::vector<std::string>>{{"Thorax 3"}, {"Thorax 1", "Thorax 2"}}) {
-    setReadingOptions({names, false, {}});
+    reading = {names, false, {}};
     const std::string message = testing::messageOf([&] { load(); });
     EXPECT_NE(message.find(", --series names " + std::string(names.size() == 1 ? "0" : "2") + " of them"),
               std::string::npos);
@@ -181,17 +180,17 @@ TEST_F(DicomFolder, APathNamesASeriesForOneImage)
   writeSlice(folder / "a.dcm", 0, 1, "1");
   writeSlice(folder / "b.dcm", 3, 2, "1");
   writeSlice(folder / "c.dcm", 0, 3, "2");
-  setReadingOptions({{"Thorax 1"}, false, {}}); // holds for folders alone
+  reading = {{"Thorax 1"}, false, {}}; // holds for folders alone
   const std::string uid = "1.2.826.0.1.3680043.2.1125.1.2";
 
-  EXPECT_EQ(readImage<3>(folder / "Thorax 1", notes).image.geometry.size[2], 2u);
-  EXPECT_EQ(readImage<3>(folder / "Thorax 2", notes).image.voxels[0], 300);
-  EXPECT_EQ(readImage<3>(folder / uid, notes).image.voxels[0], 300);
-  EXPECT_EQ(readImage<3>(folder / "c.dcm", notes).image.voxels[0], 300); // a file is that file
+  EXPECT_EQ(readImage<3>(folder / "Thorax 1", reading, notes).image.geometry.size[2], 2u);
+  EXPECT_EQ(readImage<3>(folder / "Thorax 2", reading, notes).image.voxels[0], 300);
+  EXPECT_EQ(readImage<3>(folder / uid, reading, notes).image.voxels[0], 300);
+  EXPECT_EQ(readImage<3>(folder / "c.dcm", reading, notes).image.voxels[0], 300); // a file is that file
   EXPECT_TRUE(notes.empty());
 
   const std::string wrong = folder / "Thorax 3";
-  EXPECT_TRUE(testing::messageOf([&] { readImage<3>(wrong, notes); })
+  EXPECT_TRUE(testing::messageOf([&] { readImage<3>(wrong, reading, notes); })
                   .starts_with(wrong
                                + ": there is no such file, and its folder holds 2 DICOM series, the name is "
                                  "that of 0 of them. Allowed: --series"));
@@ -201,8 +200,8 @@ TEST_F(DicomFolder, TheOnlySeriesIsNotTakenForAnother)
 {
   writeSlice(folder / "a.dcm", 0, 1, "1");
 
-  EXPECT_EQ(readImage<3>(folder / "Thorax 1", notes).image.voxels[0], 100);
-  EXPECT_EQ(testing::exitCodeOf([&] { readImage<3>(folder / "Thorax 2", notes); }),
+  EXPECT_EQ(readImage<3>(folder / "Thorax 1", reading, notes).image.voxels[0], 100);
+  EXPECT_EQ(testing::exitCodeOf([&] { readImage<3>(folder / "Thorax 2", reading, notes); }),
             ExitCode::unreadableInput);
 }
 
@@ -211,7 +210,8 @@ TEST_F(DicomFolder, AMissingSliceIsAnErrorThatNamesTheGap)
   for (const int place : {0, 1, 2, 4, 7})
     writeSlice(folder / ("s" + std::to_string(place) + ".dcm"), 1.5 * place, place, "1");
 
-  const std::string message = testing::messageOf([&] { readImageHeader(folder.path()); }); // as --check does
+  const std::string message =
+      testing::messageOf([&] { readImageHeader(folder.path(), reading); }); // as --check does
 
   EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
   EXPECT_EQ(message, folder.path()
@@ -227,7 +227,7 @@ TEST_F(DicomFolder, MissingSlicesThatAreAllowedAreInterpolatedAndTheOthersLieInT
 {
   for (const int place : {0, 1, 2, 4, 7})
     writeSlice(folder / ("s" + std::to_string(place) + ".dcm"), 1.5 * place, place, "1");
-  setReadingOptions({{}, true, {}});
+  reading = {{}, true, {}};
 
   const Image<3> image = load().image;
 
@@ -249,9 +249,9 @@ TEST_F(DicomFolder, MissingSlicesAreFoundWhereMostGapsAreDouble)
 
   EXPECT_TRUE(
       testing::messageOf([&] {
-        readImageHeader(folder.path());
+        readImageHeader(folder.path(), reading);
       }).starts_with(folder.path() + ": 5 slice(s) of the series are missing, whose slices are 1 mm "));
-  setReadingOptions({{}, true, {}});
+  reading = {{}, true, {}};
   const Image<3> image = load().image;
   ASSERT_EQ(image.geometry.size[2], 14u);
   for (std::size_t place = 0; place < 14; ++place)
@@ -264,7 +264,7 @@ TEST_F(DicomFolder, TwoSlicesAtOnePlaceAreAnErrorThatNamesThem)
     writeSlice(folder / ("s" + std::to_string(place) + ".dcm"), place, place, "1");
   writeSlice(folder / "copy of s2.dcm", 2, 2, "1");
 
-  const std::string message = testing::messageOf([&] { readImageHeader(folder.path()); });
+  const std::string message = testing::messageOf([&] { readImageHeader(folder.path(), reading); });
 
   EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
   EXPECT_TRUE(message.starts_with(folder.path() + ": two slices lie at the same place: ")) << message;
@@ -278,7 +278,7 @@ TEST_F(DicomFolder, ASliceOfAnotherDirectionOrBesideTheOthersIsAnErrorThatNamesI
     for (const int place : {0, 1, 2, 3, 4})
       writeSlice(folder / ("s" + std::to_string(place) + ".dcm"), place, place, "1",
                  place == 3 ? plane : SlicePlane{});
-    return testing::messageOf([&] { readImageHeader(folder.path()); });
+    return testing::messageOf([&] { readImageHeader(folder.path(), reading); });
   };
   EXPECT_EQ(messageWith({}), "no error");
   EXPECT_TRUE(
@@ -372,7 +372,7 @@ TEST_F(DicomFolder, ASliceThatIsCutOffIsNotLeftOutAtTheEnd)
   for (const std::size_t kept : {std::size_t(0), std::size_t(100), std::size_t(132), std::size_t(139),
                                  std::size_t(144), std::size_t(250), whole.size() / 2}) {
     folder.write("s3.dcm", whole.substr(0, kept));
-    const std::string message = testing::messageOf([&] { readImageHeader(folder.path()); });
+    const std::string message = testing::messageOf([&] { readImageHeader(folder.path(), reading); });
     EXPECT_NE(message.find(folder / "s3.dcm"), std::string::npos) << kept << ": " << message;
   }
 }
@@ -381,10 +381,10 @@ TEST_F(DicomFolder, TheOnlySeriesIsToldIfAnotherWasAskedFor)
 {
   writeSlice(folder / "a.dcm", 0, 1, "1");
   writeSlice(folder / "b.dcm", 3, 2, "1");
-  setReadingOptions({{"Thorax 1"}, false, {}});
+  reading = {{"Thorax 1"}, false, {}};
   load();
   EXPECT_TRUE(notes.empty());
-  setReadingOptions({{"Thorax 2"}, false, {}});
+  reading = {{"Thorax 2"}, false, {}};
   load();
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_TRUE(notes[0].starts_with(folder.path() + ": its only series is none of --series: \"Thorax 1\""))
@@ -395,10 +395,10 @@ TEST_F(DicomFolder, OneFileIsAnImageOfOneSlice)
 {
   writeSlice(folder / "a.dcm", 5, 1, "1");
 
-  const ImageHeader header = readImageHeader(folder / "a.dcm");
+  const ImageHeader header = readImageHeader(folder / "a.dcm", reading);
 
   EXPECT_EQ(header.size, (std::vector<std::size_t>{width, height, 1}));
-  EXPECT_EQ(readImageHeader(folder.path()).size, header.size);
+  EXPECT_EQ(readImageHeader(folder.path(), reading).size, header.size);
 }
 
 }

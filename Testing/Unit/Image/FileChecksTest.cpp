@@ -23,7 +23,7 @@ protected:
   static std::vector<float> voxels(const std::string& path)
   {
     std::vector<std::string> notes;
-    return readImage<3>(path, notes).image.voxels;
+    return readImage<3>(path, {}, notes).image.voxels;
   }
   static void read(const std::string& path) { voxels(path); }
 
@@ -276,16 +276,16 @@ TEST_F(FileChecks, SizesThatTheFileCannotHoldAreRefusedWithTheHeader)
     const std::string path =
         folder.write("a.nrrd", "NRRD0004\ntype: uchar\n" + size + encoding + "\n\n" + few);
     EXPECT_TRUE(
-        messageOf([&] { readImageHeader(path); })
+        messageOf([&] { readImageHeader(path, {}); })
             .ends_with("the file is too short for the 1000 x 1000 x 600 voxels of its header. Allowed: a "
                        "whole file; it may have been cut off while it was copied."))
-        << encoding << messageOf([&] { readImageHeader(path); });
+        << encoding << messageOf([&] { readImageHeader(path, {}); });
   }
   const std::string meta =
       folder.write("a.mha", "ObjectType = Image\nNDims = 3\nDimSize = 1000 1000 600\nCompressedData = True\n"
                             "CompressedDataSize = 7\nElementType = MET_UCHAR\nElementDataFile = LOCAL\n"
                                 + few);
-  EXPECT_TRUE(testing::contains(messageOf([&] { readImageHeader(meta); }), "even if it is compressed"));
+  EXPECT_TRUE(testing::contains(messageOf([&] { readImageHeader(meta, {}); }), "even if it is compressed"));
   const std::string header{"\0\0\x75\x30\0\0\x75\x30\x08\0\0\0\0", 13}; // 30000 x 30000 grey voxels
   std::string png = "\x89PNG\r\n\x1a\n";
   for (const auto& [name, data] : {std::pair<std::string, std::string>{"IHDR", header},

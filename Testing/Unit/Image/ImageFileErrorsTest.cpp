@@ -20,7 +20,7 @@ using testing::TemporaryFolder;
 void read3(const std::string& path)
 {
   std::vector<std::string> notes;
-  readImage<3>(path, notes);
+  readImage<3>(path, {}, notes);
 }
 
 class ImageFileErrors : public ::testing::Test {
@@ -130,7 +130,7 @@ TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
   const std::string path =
       folder.write("four.mha", "ObjectType = Image\nNDims = 4\nDimSize = 2 1 1 3\nElementType = MET_UCHAR\n"
                                "ElementDataFile = LOCAL\nabcdef");
-  EXPECT_EQ(readImageHeader(path).dimension, 4);
+  EXPECT_EQ(readImageHeader(path, {}).dimension, 4);
   EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::usage);
   EXPECT_EQ(messageOf([&] { read3(path); }),
             path
@@ -152,7 +152,7 @@ TEST_F(ImageFileErrors, AnEmptyMask)
   Image<3> image = byteNoise();
   std::fill(image.voxels.begin(), image.voxels.end(), 0.0f);
   writeImage(folder / "mask.mha", image, PixelType::uint8, false);
-  const auto readIt = [&] { readMask<3>(folder / "mask.mha"); };
+  const auto readIt = [&] { readMask<3>(folder / "mask.mha", {}); };
   EXPECT_EQ(exitCodeOf(readIt), ExitCode::unreadableInput);
   EXPECT_EQ(messageOf(readIt), folder / "mask.mha"
                                    + ": a mask of 1920 voxels: it is empty, every voxel is zero. Allowed: a "
@@ -251,7 +251,7 @@ TEST_F(ImageFileErrors, MetaImagesOfSeveralFiles)
     folder.write("s0" + std::to_string(2 * slice) + ".raw", std::string(4, static_cast<char>(slice + 1)));
   const auto voxels = [&](const std::string& dataFile) {
     std::vector<std::string> notes;
-    return readImage<3>(folder.write("a.mhd", head + dataFile + "\n"), notes).image.voxels;
+    return readImage<3>(folder.write("a.mhd", head + dataFile + "\n"), {}, notes).image.voxels;
   };
   const std::vector<float> expected{1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
   EXPECT_EQ(voxels("LIST\ns00.raw\ns02.raw\ns04.raw"), expected);
@@ -301,7 +301,7 @@ TEST_F(ImageFileErrors, TwoNiftiFilesOfOneNameAreNotConfused)
   writeImage(folder / "a.nii", image, PixelType::uint8, false);
 
   std::vector<std::string> notes;
-  EXPECT_EQ(readImage<3>(folder / "a.nii.gz", notes).image.voxels[0], 0);
+  EXPECT_EQ(readImage<3>(folder / "a.nii.gz", {}, notes).image.voxels[0], 0);
 }
 
 }

@@ -45,7 +45,7 @@ template <int D>
 LoadedImage<D> load(const std::string& path)
 {
   std::vector<std::string> notes;
-  return readImage<D>(path, notes);
+  return readImage<D>(path, {}, notes);
 }
 
 template <int D>
@@ -100,7 +100,7 @@ TYPED_TEST(ImageFileOfDimension, EveryFormatThatIsAcceptedGivesBackEveryVoxel)
         else
           EXPECT_EQ(load<D>(path).image.voxels, image.voxels);
         if (format != "bmp") { // its grey values come back as colour
-          EXPECT_EQ(readImageHeader(path).componentType, type);
+          EXPECT_EQ(readImageHeader(path, {}).componentType, type);
         }
         ++written;
       }
@@ -140,7 +140,7 @@ TYPED_TEST(ImageFileOfDimension, VectorFieldsComeBack)
 
       writeVectorImage(path, field, true);
 
-      const VectorImage<D> back = readVectorImage<D>(path);
+      const VectorImage<D> back = readVectorImage<D>(path, {});
       EXPECT_EQ(back.components, components);
       EXPECT_EQ(back.voxels, field.voxels);
     }
@@ -209,7 +209,7 @@ TEST_F(ImageFile, ColourIsReadAsItkReadsIt)
   reader->Update();
 
   std::vector<std::string> notes;
-  const std::vector<float> grey = readImage<2>(folder / "colour.png", notes).image.voxels;
+  const std::vector<float> grey = readImage<2>(folder / "colour.png", {}, notes).image.voxels;
 
   EXPECT_EQ(grey, std::vector<float>(reader->GetOutput()->GetBufferPointer(),
                                      reader->GetOutput()->GetBufferPointer() + 20));
@@ -224,7 +224,7 @@ TEST_F(ImageFile, NotANumberIsSetAsideAndCounted)
   writeImage(folder / "nan.mha", image, PixelType::float32, false);
 
   std::vector<std::string> notes;
-  const LoadedImage<3> loaded = readImage<3>(folder / "nan.mha", notes);
+  const LoadedImage<3> loaded = readImage<3>(folder / "nan.mha", {}, notes);
 
   EXPECT_EQ(loaded.nanVoxels, 2u);
   EXPECT_EQ(loaded.image.voxels[5], 0);
@@ -250,7 +250,7 @@ TEST_F(ImageFile, AMaskIsWhatIsNotZero)
     const Image<2> image{testing::centredGeometry<2>({static_cast<std::size_t>(voxels.size()), 1}, {1, 1}),
                          std::move(voxels)};
     writeImage(folder / "mask.mha", image, type, false);
-    return readMask<2>(folder / "mask.mha").voxels;
+    return readMask<2>(folder / "mask.mha", {}).voxels;
   };
   using Inside = std::vector<std::uint8_t>;
   EXPECT_EQ(maskOf({0, 0.5f, -0.25f, 1e-30f, 256, nan}, PixelType::float32), (Inside{0, 1, 1, 1, 1, 0}));
@@ -302,7 +302,7 @@ TEST_F(ImageFile, ScaledNumbersOfSeveralComponentsAreRefused)
     bytes[70] = static_cast<char>(type);
     folder.write("scaled.nii", bytes + bytes + bytes);
     EXPECT_EQ(testing::messageOf([&] {
-                readImageHeader(path);
+                readImageHeader(path, {});
               }).find(": its scl_slope and scl_inter scale " + std::string(what)),
               path.size());
   }

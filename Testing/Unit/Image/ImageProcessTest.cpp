@@ -1,7 +1,6 @@
 // needs: ITK
 #include "Core/Image/Files/ImageProcess.h"
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformFile.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
@@ -38,17 +37,17 @@ protected:
     for (float& value : image.voxels)
       value = std::clamp(std::floor(value), 0.0f, 255.0f);
   }
-  ~ImageProcessTest() override { setReadingOptions({}); }
 
   std::vector<float> load(const std::string& path)
   {
     notes.clear();
-    return readImage<2>(path, notes).image.voxels;
+    return readImage<2>(path, reading, notes).image.voxels;
   }
 
   testing::TemporaryFolder folder;
   Image<2> image = testing::noiseImage<2>({{40, 30}, {1, 1}, {0, 0}, identityMatrix<2>()}, 1);
   std::vector<std::string> notes;
+  ReadingOptions reading;
 };
 
 TEST_F(ImageProcessTest, ImagesAreWhatThisProcessReads)
@@ -62,7 +61,7 @@ TEST_F(ImageProcessTest, ImagesAreWhatThisProcessReads)
   std::vector<std::vector<std::string>> allNotes;
   for (const std::string& name : names) {
     voxels.push_back(load(folder / name));
-    headers.push_back(readImageHeader(folder / name));
+    headers.push_back(readImageHeader(folder / name, reading));
     allNotes.push_back(notes);
   }
 
@@ -71,7 +70,7 @@ TEST_F(ImageProcessTest, ImagesAreWhatThisProcessReads)
     for (std::size_t i = 0; i < names.size(); ++i) {
       EXPECT_EQ(load(folder / names[i]), voxels[i]) << names[i] << round;
       EXPECT_EQ(notes, allNotes[i]) << names[i];
-      const ImageHeader header = readImageHeader(folder / names[i]);
+      const ImageHeader header = readImageHeader(folder / names[i], reading);
       EXPECT_EQ(header.size, headers[i].size);
       EXPECT_EQ(header.spacingMm, headers[i].spacingMm);
       EXPECT_EQ(header.direction, headers[i].direction);
@@ -89,15 +88,15 @@ TEST_F(ImageProcessTest, ErrorsAndOptionsGoThrough)
   const ImageProcess process;
   EXPECT_EQ(testing::errorText([&] { load(folder / "nope.png"); }, ExitCode::unreadableInput), missing);
   EXPECT_EQ(load(folder / "a.png"), image.voxels); // by a new process
-  setReadingOptions({{}, false, {0.25}});
-  EXPECT_EQ(readImageHeader(folder / "a.png").spacingMm, (std::vector<double>{0.25, 0.25}));
+  reading = {{}, false, {0.25}};
+  EXPECT_EQ(readImageHeader(folder / "a.png", reading).spacingMm, (std::vector<double>{0.25, 0.25}));
 }
 
 TEST_F(ImageProcessTest, AProcessThatCrashesIsAnErrorOfItsImageAlone)
 {
   writeImage(folder / "a.png", image, PixelType::uint8, false);
   const ImageProcess process;
-  const std::unique_ptr<ImageSource> source = openImage(folder / "a.png");
+  const std::unique_ptr<ImageSource> source = openImage(folder / "a.png", reading);
   const std::vector<pid_t> makers = childrenOf(getpid());
   ASSERT_EQ(makers.size(), 1u);
   const std::vector<pid_t> readers = childrenOf(makers[0]);
@@ -151,7 +150,7 @@ TEST_F(ImageProcessTest, SeveralThreadsReadAtTheSameTime)
     threads.emplace_back([&] {
       std::vector<std::string> ofThread;
       for (int i = 0; i < 20; ++i)
-        voxels = readImage<2>(folder / "a.png", ofThread).image.voxels;
+        voxels = readImage<2>(folder / "a.png", reading, ofThread).image.voxels;
     });
   for (std::thread& thread : threads)
     thread.join();

@@ -2,6 +2,7 @@
 #include "Core/Image/Voxels/ImageToCuda.h"
 
 #include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Image/ImageInMemory.h"
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
@@ -24,7 +25,7 @@ struct Brought {
   SliceReader<3> reader;
   std::optional<ImagesOnCuda<3>> images;
 
-  explicit Brought(const std::string& path, VoxelsAs as = VoxelsAs::intensities) : reader(path, as)
+  explicit Brought(const std::string& path, VoxelsAs as = VoxelsAs::intensities) : reader(path, {}, as)
   {
     images = ImageToCuda<3>(context, reader, reader.geometry()).run();
   }
@@ -52,7 +53,7 @@ void expectTheHosts(const std::string& path)
 {
   SCOPED_TRACE(path);
   std::vector<std::string> notes;
-  const LoadedImage<3> host = readImage<3>(path, notes);
+  const LoadedImage<3> host = readImage<3>(path, {}, notes);
   const Brought brought(path);
   ASSERT_TRUE(brought.images);
   ASSERT_EQ(brought.images->images.size(), 1u);
@@ -167,7 +168,7 @@ TEST_F(ImageToCudaTest, ComponentsAreImagesAndColourIsOne)
 /// Compares labels with those of the host; false if the host must number them.
 bool arriveOnDevice(const std::string& path)
 {
-  const LabelImage<3> host = readLabelImage<3>(path, 0, 1);
+  const LabelImage<3> host = readLabelImage<3>(path, {}, 0, 1);
   const Brought brought(path, VoxelsAs::labels);
   EXPECT_EQ(brought.images.has_value(), !host.table.isNumbered());
   if (!brought.images)
@@ -196,7 +197,7 @@ TEST_F(ImageToCudaTest, ComponentsThatLieApartOneAfterTheOther)
       const std::int16_t displacements = 1006;
       std::memcpy(bytes.data() + 68, &displacements, sizeof displacements);
     }
-    const VectorImage<3> host = readVectorImage<3>(folder.write("v.nii", bytes));
+    const VectorImage<3> host = readVectorImage<3>(folder.write("v.nii", bytes), {});
     const Brought brought(path("v.nii"));
     ASSERT_TRUE(brought.images);
     ASSERT_EQ(brought.images->images.size(), 3u);
@@ -239,7 +240,7 @@ TEST_F(ImageToCudaTest, WhatIsWrongWithAFileIsToldInTheHostsWords)
   const auto expectTheHostsWords = [&](const std::string& name) {
     std::vector<std::string> notes;
     EXPECT_EQ(errorText([&] { Brought{path(name)}; }, ExitCode::unreadableInput),
-              errorText([&] { readImage<3>(path(name), notes); }, ExitCode::unreadableInput))
+              errorText([&] { readImage<3>(path(name), {}, notes); }, ExitCode::unreadableInput))
         << name;
   };
   writeImage(path("a.nii.gz"), noiseImage<3>(grid, 1), PixelType::int16, true);
@@ -263,7 +264,7 @@ TEST_F(ImageToCudaTest, InterpolatorsTakeImagesThatTheHostHasNot)
   const TransformChain<3> chain = letterChain<3>("AB", scene.fixed);
   writeImage(path("m.mha"), *scene.moving, PixelType::int16, false);
   std::vector<std::string> notes;
-  const auto onHost = std::make_shared<Image<3>>(readImage<3>(path("m.mha"), notes).image);
+  const auto onHost = std::make_shared<Image<3>>(readImage<3>(path("m.mha"), {}, notes).image);
   Brought brought(path("m.mha"));
   const auto resampler = resamplerOf<3>("(DefaultPixelValue -5)");
   for (const std::string name : {"LinearInterpolator", "NearestNeighborInterpolator",
@@ -287,7 +288,7 @@ TEST_F(ImageToCudaTest, TakesWhatItTellsOfTheDevice)
   for (const PixelType type : {PixelType::int16, PixelType::float32}) {
     writeImage(path("a.nii"), image, type, false);
     Context context = makeContext({DeviceKind::cuda, 0}, 2);
-    SliceReader<3> reader(path("a.nii"), VoxelsAs::intensities);
+    SliceReader<3> reader(path("a.nii"), {}, VoxelsAs::intensities);
     takePeakDeviceMemory(context);
 
     const auto images = ImageToCuda<3>(context, reader, reader.geometry()).run();
@@ -299,6 +300,33 @@ TEST_F(ImageToCudaTest, TakesWhatItTellsOfTheDevice)
     EXPECT_LE(taken, planned + 4096); // counts, and what allocations are rounded up to
     EXPECT_GE(taken, 0.9 * planned);
   }
+}
+
+TEST_F(ImageToCudaTest, VoxelsOnTheDeviceAlreadyFollowTheRulesOfFiles)
+{
+  TESSERA_NEEDS_GPU();
+  const Context context = makeContext({DeviceKind::cuda, 0}, 3);
+  Image<3> image = noiseImage<3>(grid, 3);
+  const auto checked = [&] {
+    Buffer<float> voxels;
+    voxels.fromHost(context, image.voxels);
+    return checkedOnCuda<3>("fixed", context, image.geometry, std::move(voxels));
+  };
+  const ImagesOnCuda<3> sound = checked();
+  EXPECT_TRUE(sameBits(voxelsOnCuda<3>(context, sound.images.at(0))->toHost(context), image.voxels));
+  EXPECT_EQ(sound.valid, nullptr);
+  image.voxels[7] = NAN;
+  image.voxels.back() = INFINITY;
+  const CheckedImage<3> host = checkedImage<3>("fixed", std::make_shared<Image<3>>(image), 3);
+  const ImagesOnCuda<3> found = checked();
+  EXPECT_TRUE(sameBits(voxelsOnCuda<3>(context, found.images.at(0))->toHost(context), host.image->voxels));
+  ASSERT_TRUE(found.valid);
+  EXPECT_EQ(voxelsOnCuda<3>(context, found.valid)->toHost(context), host.finiteVoxels->voxels);
+  image.voxels.pop_back();
+  EXPECT_EQ(exitCodeOf(checked), ExitCode::unreadableInput);
+  image.geometry.size[0] = 0;
+  image.voxels.clear();
+  EXPECT_EQ(exitCodeOf(checked), ExitCode::unreadableInput);
 }
 
 }

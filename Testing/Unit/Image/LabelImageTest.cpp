@@ -44,7 +44,7 @@ protected:
 TEST_F(LabelImageTest, SmallLabelsAreTheirOwnNumbers)
 {
   const std::vector<std::int32_t> labels{0, -5, 7, (1 << 24), 7};
-  const LabelImage<2> image = readLabelImage<2>(write(PixelType::int32, labels), 0, 1);
+  const LabelImage<2> image = readLabelImage<2>(write(PixelType::int32, labels), {}, 0, 1);
 
   EXPECT_FALSE(image.table.isNumbered());
   EXPECT_EQ(image.loaded.image.voxels, (std::vector<float>{0, -5, 7, 1 << 24, 7}));
@@ -79,7 +79,7 @@ TEST_F(LabelImageTest, LargeLabelsComeBackAndKeepTheirOrder)
   const std::vector<std::int64_t> labels{huge + 1, huge, huge, -huge - 1, 3, huge + 2};
   for (const double outside : {0.0, 2.0, -1000.0, 0.5, 77.0}) {
     SCOPED_TRACE(outside);
-    const LabelImage<2> image = readLabelImage<2>(write(PixelType::int64, labels), outside, 1);
+    const LabelImage<2> image = readLabelImage<2>(write(PixelType::int64, labels), {}, outside, 1);
     const std::vector<float>& numbers = image.loaded.image.voxels;
 
     EXPECT_TRUE(image.table.isNumbered());
@@ -108,7 +108,7 @@ TEST_F(LabelImageTest, ManyLabelsAreNumberedInTheirOrderByAnyNumberOfThreads)
     expected[label] = static_cast<float>(before + (before >= 7));
   }
   for (const int threads : {1, 3}) {
-    const LabelImage<2> image = readLabelImage<2>(write(PixelType::int32, labels), 7, threads);
+    const LabelImage<2> image = readLabelImage<2>(write(PixelType::int32, labels), {}, 7, threads);
     ASSERT_TRUE(image.table.isNumbered());
     for (std::size_t i = 0; i < count; ++i)
       ASSERT_EQ(image.loaded.image.voxels[i], expected[labels[i]]) << i;
@@ -119,7 +119,7 @@ TEST_F(LabelImageTest, ManyLabelsAreNumberedInTheirOrderByAnyNumberOfThreads)
 TEST_F(LabelImageTest, ZeroIsOneLabel)
 {
   const LabelImage<2> image =
-      readLabelImage<2>(write(PixelType::float64, std::vector<double>{-0.0, 0.1, 0.0}), 7, 1);
+      readLabelImage<2>(write(PixelType::float64, std::vector<double>{-0.0, 0.1, 0.0}), {}, 7, 1);
 
   const std::vector<float>& numbers = image.loaded.image.voxels;
   EXPECT_EQ(numbers[0], numbers[2]);
@@ -129,7 +129,7 @@ TEST_F(LabelImageTest, ZeroIsOneLabel)
 TEST_F(LabelImageTest, UnsignedLabelsAndWhatLiesOutsideOfTheirRange)
 {
   const std::vector<std::uint32_t> labels{4000000001u, 4000000002u, 0};
-  const LabelImage<2> image = readLabelImage<2>(write(PixelType::uint32, labels), -1000, 1);
+  const LabelImage<2> image = readLabelImage<2>(write(PixelType::uint32, labels), {}, -1000, 1);
 
   EXPECT_EQ(decoded<std::uint32_t>(image.table, image.loaded.image.voxels), labels);
   EXPECT_EQ(decoded<std::uint32_t>(image.table, {-1000.0f}), std::vector<std::uint32_t>{0});
@@ -139,7 +139,7 @@ TEST_F(LabelImageTest, WhatIsOutsideMayBeBeyondFloats)
 {
   const std::vector<double> labels{2, (1 << 25) + 1};
   for (const double outside : {1e300, -1e300}) {
-    const LabelImage<2> image = readLabelImage<2>(write(PixelType::float64, labels), outside, 1);
+    const LabelImage<2> image = readLabelImage<2>(write(PixelType::float64, labels), {}, outside, 1);
 
     EXPECT_EQ(decoded<double>(image.table, image.loaded.image.voxels), labels);
     EXPECT_EQ(decoded<double>(image.table, {asIntensity(outside)}),
@@ -151,7 +151,7 @@ TEST_F(LabelImageTest, DoublesToo)
 {
   const double nan = std::nan("");
   const std::vector<double> labels{0.1, 0.1000000001, nan, 2};
-  const LabelImage<2> image = readLabelImage<2>(write(PixelType::float64, labels), 0, 1);
+  const LabelImage<2> image = readLabelImage<2>(write(PixelType::float64, labels), {}, 0, 1);
 
   EXPECT_EQ(image.loaded.nanVoxels, 1u);
   EXPECT_EQ(image.loaded.finiteVoxels->voxels, (std::vector<std::uint8_t>{1, 1, 0, 1}));
@@ -183,8 +183,9 @@ TEST_F(LabelImageTest, VectorsAreNoLabels)
   const ImageGeometry<2> geometry = testing::centredGeometry<2>({2, 1}, {1, 1});
   writeVectorImage<2>(folder / "v.mha", {geometry, 2, {1, 2, 3, 4}}, false);
 
-  EXPECT_EQ(testing::errorText([&] { readLabelImage<2>(folder / "v.mha", 0, 1); }, ExitCode::unreadableInput),
-            folder / "v.mha" + ": 2 components a voxel: no label map. Allowed: one component a voxel.");
+  EXPECT_EQ(
+      testing::errorText([&] { readLabelImage<2>(folder / "v.mha", {}, 0, 1); }, ExitCode::unreadableInput),
+      folder / "v.mha" + ": 2 components a voxel: no label map. Allowed: one component a voxel.");
 }
 
 }

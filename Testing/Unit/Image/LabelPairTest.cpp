@@ -44,7 +44,7 @@ TEST_F(LabelPairTest, LabelsThatFloatCannotHoldAreExactInBothMaps)
 {
   const LabelPair<2> pair =
       readLabelPair<2>(write<std::uint32_t>("a", PixelType::uint32, {0, allen, allen + 1, 997}),
-                       write<std::int64_t>("b", PixelType::int64, {allen + 1, -3, beyondDouble, 0}), 1);
+                       write<std::int64_t>("b", PixelType::int64, {allen + 1, -3, beyondDouble, 0}), {}, 1);
 
   EXPECT_EQ(labelsOf(pair, *pair.first), (std::vector<std::int64_t>{0, allen, allen + 1, 997}));
   EXPECT_EQ(labelsOf(pair, *pair.second), (std::vector<std::int64_t>{allen + 1, -3, beyondDouble, 0}));
@@ -56,8 +56,9 @@ TEST_F(LabelPairTest, LabelsThatFloatCannotHoldAreExactInBothMaps)
 TEST_F(LabelPairTest, LargeLabelsThatFloatHoldsAreExactToo)
 {
   const std::int64_t power = std::int64_t(1) << 40;
-  const LabelPair<2> pair = readLabelPair<2>(write<float>("a", PixelType::float32, {1.f, 1e12f}),
-                                             write<std::int64_t>("b", PixelType::int64, {power, -power}), 1);
+  const LabelPair<2> pair =
+      readLabelPair<2>(write<float>("a", PixelType::float32, {1.f, 1e12f}),
+                       write<std::int64_t>("b", PixelType::int64, {power, -power}), {}, 1);
 
   EXPECT_EQ(labelsOf(pair, *pair.first), (std::vector<std::int64_t>{1, static_cast<std::int64_t>(1e12f)}));
   EXPECT_EQ(labelsOf(pair, *pair.second), (std::vector<std::int64_t>{power, -power}));
@@ -66,7 +67,7 @@ TEST_F(LabelPairTest, LargeLabelsThatFloatHoldsAreExactToo)
 TEST_F(LabelPairTest, SmallLabelsAreTheirOwnNumbersAndNaNIsZero)
 {
   const LabelPair<2> pair = readLabelPair<2>(write<double>("a", PixelType::float64, {7, nan, -2}),
-                                             write<std::uint8_t>("b", PixelType::uint8, {255, 0, 7}), 1);
+                                             write<std::uint8_t>("b", PixelType::uint8, {255, 0, 7}), {}, 1);
 
   EXPECT_TRUE(pair.labels.empty());
   EXPECT_EQ(pair.first->voxels, (std::vector<float>{7, 0, -2}));
@@ -78,7 +79,7 @@ TEST_F(LabelPairTest, WhatIsNoWholeNumberOf64BitsIsRefusedAsItStands)
   const LabelFile whole = write<std::uint8_t>("whole", PixelType::uint8, {1, 2});
   const auto refused = [&](const LabelFile& file, const std::string& number) {
     const std::string text =
-        testing::errorText([&] { readLabelPair<2>(whole, file, 1); }, ExitCode::unreadableInput);
+        testing::errorText([&] { readLabelPair<2>(whole, file, {}, 1); }, ExitCode::unreadableInput);
     EXPECT_EQ(text, file.option + ": " + file.path + ": " + number
                         + " is no label. Allowed: whole numbers from -9223372036854775808 to "
                           "9223372036854775807.");

@@ -26,10 +26,10 @@ TEST_F(PictureErrors, PicturesThatWereCutOff)
     writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
     const std::string bytes = folder.read("image." + format);
     std::vector<std::string> notes;
-    EXPECT_NO_THROW(readImage<2>(folder / ("image." + format), notes));
+    EXPECT_NO_THROW(readImage<2>(folder / ("image." + format), {}, notes));
     for (const std::size_t kept : {bytes.size() * 9 / 10, bytes.size() / 2, std::size_t(60)}) {
       const std::string path = folder.write("cut." + format, bytes.substr(0, kept));
-      EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, notes); }), ExitCode::unreadableInput)
+      EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, {}, notes); }), ExitCode::unreadableInput)
           << kept << " of " << bytes.size();
     }
   }
@@ -46,7 +46,7 @@ TEST_F(PictureErrors, PicturesThatWereChanged)
     bytes[bytes.find(what) + behind] = byte;
     std::vector<std::string> notes;
     const std::string path = folder.write("changed." + format, bytes);
-    EXPECT_EQ(messageOf([&] { readImage<2>(path, notes); }),
+    EXPECT_EQ(messageOf([&] { readImage<2>(path, {}, notes); }),
               path + ": the picture is cut off or damaged. Allowed: " + wholeFile + ".");
   };
   expectRefused("png", "IHDR", 7, '\x31'); // another width than the checksum knows

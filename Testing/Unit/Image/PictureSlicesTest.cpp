@@ -99,7 +99,7 @@ TEST(PictureBytesTest, AFileInMemoryIsReadAsItsPicture)
     grey[i] = static_cast<std::uint8_t>(10 * (i % 24));
   std::ofstream(path, std::ios::binary) << jpegBytes(grey, 24, 16, 95);
   std::vector<std::string> notes;
-  const Image<2> read = readImage<2>(path, notes, 1).image;
+  const Image<2> read = readImage<2>(path, {}, notes, 1).image;
   std::filesystem::remove(path);
   ASSERT_EQ(read.geometry.size, (Size<2>{24, 16}));
   for (std::size_t i = 0; i < grey.size(); ++i)

@@ -52,7 +52,7 @@ struct ReadSlices {
 template <int D>
 SliceReader<D> surveyed(const std::string& path, VoxelsAs as = VoxelsAs::intensities, double outside = 0)
 {
-  SliceReader<D> reader(path, as, outside);
+  SliceReader<D> reader(path, {}, as, outside);
   EXPECT_EQ(reader.whyNot(), "") << path;
   reader.survey(2);
   return reader;
@@ -85,7 +85,7 @@ void expectTheWhole(const std::string& path)
 {
   SCOPED_TRACE(path);
   std::vector<std::string> notes;
-  const LoadedImage<3> whole = readImage<3>(path, notes);
+  const LoadedImage<3> whole = readImage<3>(path, {}, notes);
   SliceReader<3> reader = surveyed<3>(path);
   EXPECT_EQ(reader.geometry(), whole.image.geometry);
   EXPECT_EQ(reader.notes(), notes);
@@ -130,7 +130,7 @@ TEST_F(SliceReaderTest, ScaledNumbersAreLookedThroughFirstOnlyWhereThatMayTellAn
 {
   const auto needsCounts = [&](PixelType type, const testing::SlopeAndIntercept& scaling) {
     writeImage(path("a.nii"), image, type, false);
-    return SliceReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", scaling), VoxelsAs::intensities)
+    return SliceReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", scaling), {}, VoxelsAs::intensities)
         .needsCounts();
   };
   EXPECT_FALSE(needsCounts(PixelType::int16, {0.1f, -10}));
@@ -163,10 +163,10 @@ TEST_F(SliceReaderTest, AnImageOfNoNumbersIsAnErrorOfTheSameWords)
 {
   testing::writeByItk<float>(path("n.mha"), grid, 1, std::vector<float>(grid.voxelCount(), NAN), false);
   std::vector<std::string> notes;
-  SliceReader<3> reader(path("n.mha"), VoxelsAs::intensities);
+  SliceReader<3> reader(path("n.mha"), {}, VoxelsAs::intensities);
 
   EXPECT_EQ(errorText([&] { reader.survey(2); }, ExitCode::unreadableInput),
-            errorText([&] { readImage<3>(path("n.mha"), notes); }, ExitCode::unreadableInput));
+            errorText([&] { readImage<3>(path("n.mha"), {}, notes); }, ExitCode::unreadableInput));
 }
 
 TEST_F(SliceReaderTest, ComponentsAreImagesOfTheirOwn)
@@ -208,7 +208,7 @@ TEST_F(SliceReaderTest, DisplacementsOfNifti)
   const std::int16_t code = 1006;
   std::memcpy(bytes.data() + 68, &code, sizeof code);
   folder.write("field.nii", bytes);
-  const VectorImage<3> whole = readVectorImage<3>(path("field.nii"));
+  const VectorImage<3> whole = readVectorImage<3>(path("field.nii"), {});
   ASSERT_EQ(whole.voxels[0], -1);
   std::vector<std::vector<float>> images(3);
   for (std::size_t i = 0; i < whole.voxels.size(); ++i)
@@ -242,7 +242,7 @@ TEST_F(SliceReaderTest, StoredVoxelsAreThoseOfTheFile)
       for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = static_cast<short>(i * 91 % 40000 - 20000);
       testing::writeByItk<short>(path(name), grid, components, values, true);
-      SliceReader<3> reader(path(name), VoxelsAs::intensities);
+      SliceReader<3> reader(path(name), {}, VoxelsAs::intensities);
       for (const auto& [first, length] :
            {std::pair<std::size_t, std::size_t>{0, 210}, {41, 43}, {0, 1}, {209, 1}, {5, 200}}) {
         std::vector<short> stored(length * count);
@@ -262,7 +262,7 @@ template <class T>
 void expectLabels(const std::string& path, const ImageGeometry<3>& grid, const std::vector<T>& values,
                   double outside, bool numbered)
 {
-  const LabelImage<3> whole = readLabelImage<3>(path, outside, 1);
+  const LabelImage<3> whole = readLabelImage<3>(path, {}, outside, 1);
   SliceReader<3> reader = surveyed<3>(path, VoxelsAs::labels, outside);
   ASSERT_TRUE(reader.labels());
   EXPECT_EQ(reader.labels()->isNumbered(), numbered);
@@ -343,25 +343,27 @@ TEST_F(SliceReaderTest, LabelsAreThoseOfTheWholeMap)
 TEST_F(SliceReaderTest, WhatCannotBeSoIsToldInTheWordsOfTheWhole)
 {
   writeVectorImage<3>(path("v.mha"), {grid, 2, std::vector<float>(2 * grid.voxelCount())}, false);
-  EXPECT_EQ(errorText([&] { SliceReader<3>(path("v.mha"), VoxelsAs::labels); }, ExitCode::unreadableInput),
-            errorText([&] { readLabelImage<3>(path("v.mha"), 0, 1); }, ExitCode::unreadableInput));
+  EXPECT_EQ(
+      errorText([&] { SliceReader<3>(path("v.mha"), {}, VoxelsAs::labels); }, ExitCode::unreadableInput),
+      errorText([&] { readLabelImage<3>(path("v.mha"), {}, 0, 1); }, ExitCode::unreadableInput));
   EXPECT_TRUE(
-      contains(errorText([&] { SliceReader<2>(path("v.mha"), VoxelsAs::intensities); }), "dimension 3"));
-  EXPECT_TRUE(contains(
-      errorText([&] { SliceReader<3>(path("no.mha"), VoxelsAs::intensities); }, ExitCode::unreadableInput),
-      "no such file"));
+      contains(errorText([&] { SliceReader<2>(path("v.mha"), {}, VoxelsAs::intensities); }), "dimension 3"));
+  EXPECT_TRUE(contains(errorText([&] { SliceReader<3>(path("no.mha"), {}, VoxelsAs::intensities); },
+                                 ExitCode::unreadableInput),
+                       "no such file"));
 }
 
 TEST_F(SliceReaderTest, FilesThatOnlyLibrariesReadAreReadAsAWhole)
 {
   writeImage(path("a.vtk"), image, PixelType::int16, false);
-  EXPECT_TRUE(contains(SliceReader<3>(path("a.vtk"), VoxelsAs::intensities).whyNot(),
+  EXPECT_TRUE(contains(SliceReader<3>(path("a.vtk"), {}, VoxelsAs::intensities).whyNot(),
                        "files of this kind are read as a whole"));
   writeImage(path("a.nii"), image, PixelType::int16, false);
-  EXPECT_EQ(SliceReader<3>(path("a.nii"), VoxelsAs::intensities).whyNot(), "");
-  EXPECT_EQ(SliceReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", {2, -10}), VoxelsAs::intensities)
-                .whyNot(),
-            "");
+  EXPECT_EQ(SliceReader<3>(path("a.nii"), {}, VoxelsAs::intensities).whyNot(), "");
+  EXPECT_EQ(
+      SliceReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", {2, -10}), {}, VoxelsAs::intensities)
+          .whyNot(),
+      "");
 }
 
 }

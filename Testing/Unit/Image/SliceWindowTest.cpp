@@ -55,7 +55,7 @@ TEST_F(SliceWindowTest, HasTheSlicesThatAreAskedForWhicheverCameBefore)
 {
   for (const std::size_t components : {1, 3})
     for (const std::string name : {"a.mha", "a.nii.gz"}) {
-      SliceReader<3> reader(write(name, static_cast<int>(components)), VoxelsAs::intensities);
+      SliceReader<3> reader(write(name, static_cast<int>(components)), {}, VoxelsAs::intensities);
       reader.survey(1);
       SliceWindow<3> window(reader, grid, 7);
       const std::size_t moves[][2] = {{0, 3},  {1, 4},  {3, 7}, {4, 2}, {12, 5}, {17, 3},
@@ -71,7 +71,7 @@ TEST_F(SliceWindowTest, HasTheSlicesThatAreAskedForWhicheverCameBefore)
 
 TEST_F(SliceWindowTest, DoesNotReadAgainWhatItHas)
 {
-  SliceReader<3> reader(write("a.mha", 1), VoxelsAs::intensities);
+  SliceReader<3> reader(write("a.mha", 1), {}, VoxelsAs::intensities);
   reader.survey(1);
   SliceWindow<3> window(reader, grid, 6);
   window.moveTo(5, 5, 1);
@@ -100,7 +100,7 @@ TEST_F(SliceWindowTest, NumbersTheLabelsOfTheSlicesThatAreThere)
                                             + v % 2); // other ones in each slice, as floats the same
   for (const std::string name : {"l.mha", "l.nii.gz"}) {
     writeStoredImage<3>(folder / name, grid, PixelType::int32, 1, std::as_bytes(std::span(labels)), true, 1);
-    SliceReader<3> reader(folder / name, VoxelsAs::labels, 3);
+    SliceReader<3> reader(folder / name, {}, VoxelsAs::labels, 3);
     reader.survey(1);
     ASSERT_TRUE(reader.isNumbered());
     EXPECT_EQ(SliceWindow<3>::sliceBytes(reader),
@@ -124,7 +124,7 @@ TEST_F(SliceWindowTest, MasksWhatIsNoNumberInTheSlicesThatAreThere)
 {
   constexpr std::size_t nan = 9 * ofSlice + 13;
   for (const int components : {1, 2}) {
-    SliceReader<3> reader(write("n.mha", components, 0, nan), VoxelsAs::intensities);
+    SliceReader<3> reader(write("n.mha", components, 0, nan), {}, VoxelsAs::intensities);
     reader.survey(1);
     ASSERT_EQ(reader.nonFiniteVoxels(), 1u);
     SliceWindow<3> window(reader, grid, 5);

@@ -149,8 +149,8 @@ protected:
   {
     const std::string path = fileOf(layout);
     std::vector<std::string> notes;
-    EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, notes); }), ExitCode::unreadableInput);
-    const std::string message = messageOf([&] { readImage<2>(path, notes); });
+    EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, {}, notes); }), ExitCode::unreadableInput);
+    const std::string message = messageOf([&] { readImage<2>(path, {}, notes); });
     EXPECT_TRUE(message.starts_with(path + ": " + wrong)) << message;
     EXPECT_NE(message.find(". Allowed: "), std::string::npos) << message;
   }
@@ -178,7 +178,7 @@ TEST_F(TiffPixels, NumbersAreThoseOfTheFile)
               SCOPED_TRACE(::testing::Message() << bits << " bits, format " << format << ", tile " << tile
                                                 << ", compression " << compression << ", predictor "
                                                 << predictor << ", largest first " << largestFirst);
-              const auto source = openImage(fileOf(layout));
+              const auto source = openImage(fileOf(layout), {});
               ASSERT_EQ(source->header().components, 1);
               std::vector<std::byte> bytes(source->byteCount());
               std::vector<std::string> notes;
@@ -199,7 +199,7 @@ TEST_F(TiffPixels, StackOfLongIntegers)
 {
   Layout layout;
   layout.slices = 3;
-  const auto source = openImage(fileOf(layout));
+  const auto source = openImage(fileOf(layout), {});
   ASSERT_EQ(source->header().size, (std::vector<std::size_t>{width, height, 3}));
   std::vector<std::uint32_t> pixels(width * height * 3);
   std::vector<std::string> notes;
@@ -256,7 +256,7 @@ TEST_F(TiffPixels, DamagedBlocksAreRefused)
   const std::string path = folder.write("damaged.tif", bytes);
   std::vector<std::string> notes;
   EXPECT_EQ(
-      messageOf([&] { readImage<2>(path, notes); }),
+      messageOf([&] { readImage<2>(path, {}, notes); }),
       path
           + ": the picture is cut off or damaged. Allowed: a whole file; it may have been cut off while "
             "it was copied.");
@@ -277,7 +277,7 @@ TEST_F(TiffPixels, BitmapsOf32BitsAreRefused)
     put(value, 4);
   const std::string path = folder.write("in.bmp", bytes + std::string(64, '\x7f'));
   std::vector<std::string> notes;
-  EXPECT_EQ(messageOf([&] { readImage<2>(path, notes); }),
+  EXPECT_EQ(messageOf([&] { readImage<2>(path, {}, notes); }),
             path
                 + ": 32 bits a pixel in BMP are not read. Allowed: 8 or 24 bits a pixel, or another format: "
                   "magick in.bmp out.png.");

@@ -54,7 +54,7 @@ protected:
   std::vector<float> load(const std::string& path, int threads = 1)
   {
     std::vector<std::string> notes;
-    return readImage<3>(path, notes, threads).image.voxels;
+    return readImage<3>(path, {}, notes, threads).image.voxels;
   }
 
   /// A NIfTI of the shorts, its header and its voxels with the largest byte first.
@@ -232,7 +232,7 @@ TEST_F(VoxelPlaceTest, AScaleThatIsNoneLeavesTheirTypeToNumbers)
        {testing::SlopeAndIntercept{0, 0}, {1, 0}, {1e-17f, 0}, {1, 1e-17f}}) {
     const std::string path = testing::writeScaled(folder, "a.nii", "b.nii", none);
     EXPECT_FALSE(niftiVoxels(path)->scaling.isScaled());
-    EXPECT_EQ(readImageHeader(path).componentType, PixelType::int32);
+    EXPECT_EQ(readImageHeader(path, {}).componentType, PixelType::int32);
     EXPECT_EQ(testing::readByItk<int>(path)[0], 16777217);
   }
 }
@@ -281,11 +281,11 @@ void expectItksVectors(const TemporaryFolder& folder, const ImageGeometry<D>& ge
       writeByItk<short>(folder / ("short." + name), geometry, components, shorts, true);
       ASSERT_TRUE(niftiVoxels(folder / name)->apart);
 
-      const VectorImage<D> read = readVectorImage<D>(folder / name, 3);
+      const VectorImage<D> read = readVectorImage<D>(folder / name, {}, 3);
       EXPECT_EQ(read.components, components);
       EXPECT_EQ(read.voxels == values, true);
       EXPECT_EQ(testing::readByItk<float>(folder / name) == values, true);
-      EXPECT_EQ(readVectorImage<D>(folder / ("short." + name), 1).voxels == values, true);
+      EXPECT_EQ(readVectorImage<D>(folder / ("short." + name), {}, 1).voxels == values, true);
     }
 }
 
@@ -313,11 +313,11 @@ TEST_F(VoxelPlaceTest, NiftiDisplacementsAreTurnedFromRas)
   };
   const auto writeField = [&](const std::string& path) { writeVectorImage(path, field, false); };
 
-  const VectorImage<3> read = readVectorImage<3>(withIntent("field.nii", 1006, writeField));
+  const VectorImage<3> read = readVectorImage<3>(withIntent("field.nii", 1006, writeField), {});
 
   EXPECT_EQ(read.components, 3);
   EXPECT_EQ(read.geometry.size, geometry.size);
-  const VectorImage<3> plain = readVectorImage<3>(withIntent("vectors.nii", 1007, writeField));
+  const VectorImage<3> plain = readVectorImage<3>(withIntent("vectors.nii", 1007, writeField), {});
   EXPECT_EQ(plain.voxels, field.voxels);
   EXPECT_EQ(read.geometry.spacingMm, plain.geometry.spacingMm);
   EXPECT_EQ(read.geometry.originMm, plain.geometry.originMm);
@@ -329,7 +329,8 @@ TEST_F(VoxelPlaceTest, NiftiDisplacementsAreTurnedFromRas)
       testing::obliqueGeometry<2>({3, 4}), 2, {field.voxels.begin(), field.voxels.begin() + 24}};
   const std::string two =
       withIntent("two.nii", 1006, [&](const std::string& path) { writeVectorImage(path, plane, false); });
-  EXPECT_EQ(readVectorImage<2>(two).voxels, plane.voxels); // ITK 5.4 turns those of three components alone
+  EXPECT_EQ(readVectorImage<2>(two, {}).voxels,
+            plane.voxels); // ITK 5.4 turns those of three components alone
 }
 
 TEST_F(VoxelPlaceTest, AnUncompressedFileMayEndInGz)
@@ -371,7 +372,7 @@ TEST_F(VoxelPlaceTest, NrrdVectorsAreThoseOfItk)
   for (const bool compress : {false, true}) {
     writeByItk<float>(folder / "a.nrrd", geometry, 3, values, compress);
     ASSERT_TRUE(nrrdVoxels(folder / "a.nrrd"));
-    EXPECT_EQ(readVectorImage<3>(folder / "a.nrrd").voxels, values);
+    EXPECT_EQ(readVectorImage<3>(folder / "a.nrrd", {}).voxels, values);
   }
   const std::string head =
       "NRRD0005\ntype: short\ndimension: 3\nsizes: 2 3 4\nendian: little\nencoding: raw\n";
@@ -392,7 +393,7 @@ TEST_F(VoxelPlaceTest, IntegersThatFloatRoundsAreCounted)
   writeByItk<int>(folder / "a.mha", image.geometry, 1, numbers, false);
 
   std::vector<std::string> notes;
-  readImage<3>(folder / "a.mha", notes, 2);
+  readImage<3>(folder / "a.mha", {}, notes, 2);
 
   EXPECT_EQ(notes,
             std::vector<std::string>{folder / "a.mha"

@@ -177,7 +177,7 @@ TEST(Convergence, EndsALevelOfEveryOptimizerAndTheNextOneRuns)
   for (const char* optimizer : {"StandardGradientDescent", "AdaptiveStochasticGradientDescent",
                                 "RegularStepGradientDescent", "ConjugateGradient", "QuasiNewtonLBFGS"}) {
     Context host;
-    QuietReporter<2> reporter;
+    Reporter<2> reporter;
     DrawnStage<2> input = stageInput<2>(
         {40, 30},
         std::string("(NumberOfResolutions 2) (MaximumNumberOfIterations 200) (ConvergenceWindow 4 0) "

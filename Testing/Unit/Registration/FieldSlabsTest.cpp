@@ -25,7 +25,7 @@ public:
     *block = bytes;
     return reinterpret_cast<char*>(block) + 64;
   }
-  void release(void* memory) noexcept override
+  void release(void* memory, std::size_t) noexcept override
   {
     if (!memory)
       return;

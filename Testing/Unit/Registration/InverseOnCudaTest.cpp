@@ -16,9 +16,9 @@ using namespace testing;
 constexpr double toleranceMm = 1e-3;
 
 template <int D>
-VectorImage<D> onCpu(const TransformChain<D>& inverted, const ImageGeometry<D>& image, RootQuantity quantity)
+VectorImage<D> fieldOf(Context& context, const TransformChain<D>& inverted, const ImageGeometry<D>& image,
+                       RootQuantity quantity)
 {
-  Context context;
   if (quantity == RootQuantity::displacements)
     return displacementField<D>(context, inverted, image);
   if (quantity == RootQuantity::matrices)
@@ -48,13 +48,13 @@ void expectTheCpusValues(const std::shared_ptr<const TransformChain<D>>& chain, 
 {
   const auto inverted = inverseChain<D>(chain, allComponents(), image, toleranceMm);
   const InverseTransform<D>& inverse = *asInverse(*inverted);
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  Context cpu, cuda = makeContext({DeviceKind::cuda, 0}, 2);
   for (const RootQuantity quantity :
        {RootQuantity::displacements, RootQuantity::determinants, RootQuantity::matrices}) {
-    const VectorImage<D> expected = onCpu<D>(*inverted, image, quantity);
+    const VectorImage<D> expected = fieldOf<D>(cpu, *inverted, image, quantity);
     const InverseCounts onCpu = inverse.takeCounts();
 
-    const VectorImage<D> field = fieldOfInverseOnCuda<D>(cuda, inverse, image, quantity);
+    const VectorImage<D> field = fieldOf<D>(cuda, *inverted, image, quantity);
 
     expectCounts(inverse.takeCounts(), onCpu, what);
     ASSERT_EQ(field.voxels.size(), expected.voxels.size());
@@ -79,14 +79,13 @@ TEST(InverseOnCudaTest, TightTolerancesAreKept)
 {
   TESSERA_NEEDS_GPU();
   constexpr double tightMm = 1e-6;
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
+  Context cpu, cuda = makeContext({DeviceKind::cuda, 0}, 1);
   const FoldingScene<3> scene(3);
   const auto inverted = inverseChain<3>(scene.chain, allComponents(), scene.image, tightMm);
-  const VectorImage<3> expected = onCpu<3>(*inverted, scene.image, RootQuantity::displacements);
+  const VectorImage<3> expected = fieldOf<3>(cpu, *inverted, scene.image, RootQuantity::displacements);
   asInverse(*inverted)->takeCounts();
 
-  const VectorImage<3> field =
-      fieldOfInverseOnCuda<3>(cuda, *asInverse(*inverted), scene.image, RootQuantity::displacements);
+  const VectorImage<3> field = fieldOf<3>(cuda, *inverted, scene.image, RootQuantity::displacements);
 
   EXPECT_LE(asInverse(*inverted)->takeCounts().largestResidualMm, tightMm);
   std::size_t others = 0;
@@ -174,11 +173,10 @@ TEST(InverseOnCudaTest, RefusesAChainThatIsNoNumber)
   auto chain = std::make_shared<TransformChain<3>>(
       randomBSplineChain<3>(gridAcross<3>(image, image.spacingMm, 3), 0.1));
   std::ranges::fill(chain->parameters, std::numeric_limits<double>::quiet_NaN());
-  const InverseTransform<3> inverse(chain, image, toleranceMm);
+  const auto inverted = inverseChain<3>(chain, allComponents(), image, toleranceMm);
 
   EXPECT_TRUE(
-      contains(errorText([&] { fieldOfInverseOnCuda<3>(cuda, inverse, image, RootQuantity::displacements); },
-                         ExitCode::unreadableInput),
+      contains(errorText([&] { displacementField<3>(cuda, *inverted, image); }, ExitCode::unreadableInput),
                "no number at a finite point"));
 }
 

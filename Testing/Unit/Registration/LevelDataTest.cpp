@@ -51,7 +51,7 @@ TEST(LevelDataTest, ASharedSamplerIsPreparedForTheFirstTermThatNeedsSamples)
 
 TEST(LevelDataTest, TheOrderOfTermsChangesRoundingsAlone)
 {
-  QuietReporter<2> reporter;
+  Reporter<2> reporter;
   Context context;
   const std::vector<double> pointsFirst = withTerms(true).run(context, reporter).chain->parameters,
                             imagesFirst = withTerms(false).run(context, reporter).chain->parameters;

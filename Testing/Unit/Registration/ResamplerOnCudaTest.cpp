@@ -3,6 +3,7 @@
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/BSplineChains.h"
@@ -310,35 +311,71 @@ TEST(ResamplerOnCuda, SlicesAreThoseOfTheWhole)
   forEachBendingScene<3>(expectTheSameInSlices<3>);
 }
 
-/// More than a chunk, so that chunks are copied while others are computed; several images, each with what it
-/// asks for.
+/// Several images, each with what it asks for, on a grid of `finer` times as many voxels along each axis.
+struct LargeImages {
+  TermScene<3> scene{1, {27, 22, 17}};
+  ImageGeometry<3> output = scene.fixed->geometry;
+  Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  std::vector<std::string> names{"linear", "nearest", "3"};
+  std::vector<std::unique_ptr<Interpolator<3>>> interpolators;
+  std::vector<ResampleSource<3>> sources;
+  DefaultResampler<3> resampler{parametersOf("(DefaultPixelValue -4096)", 3, 1, "")};
+
+  explicit LargeImages(std::size_t finer)
+  {
+    for (int d = 0; d < 3; ++d) {
+      output.spacingMm[d] /= static_cast<double>(finer);
+      output.size[d] *= finer;
+    }
+    for (const std::string& name : names) {
+      interpolators.push_back(resampleInterpolator<3>(name));
+      interpolators.back()->prepareForLevel(cuda, imageFor<3>(name, scene.moving->geometry), 0);
+      sources.push_back({interpolators.back().get(), nullptr});
+    }
+  }
+};
+
+/// More than a chunk, so that chunks are copied while others are computed.
 TEST(ResamplerOnCuda, SeveralLargeImagesAreThoseOfEachAlone)
 {
   TESSERA_NEEDS_GPU();
-  TermScene<3> scene(1, {27, 22, 17});
-  scene.useAffine();
-  ImageGeometry<3> output = scene.fixed->geometry;
-  for (int d = 0; d < 3; ++d) {
-    output.spacingMm[d] /= 8;
-    output.size[d] *= 8;
-  }
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
-  const std::vector<std::string> names{"linear", "nearest", "3"};
-  std::vector<std::unique_ptr<Interpolator<3>>> interpolators;
-  std::vector<ResampleSource<3>> sources;
-  for (const std::string& name : names) {
-    interpolators.push_back(resampleInterpolator<3>(name));
-    interpolators.back()->prepareForLevel(cuda, imageFor<3>(name, scene.moving->geometry), 0);
-    sources.push_back({interpolators.back().get(), nullptr});
-  }
-  const DefaultResampler<3> resampler(parametersOf("(DefaultPixelValue -4096)", 3, 1, ""));
+  LargeImages r(8);
+  r.scene.useAffine();
 
-  const std::vector<Image<3>> results = resampler.resample(cuda, *scene.chain, sources, output);
+  const std::vector<Image<3>> results = r.resampler.resample(r.cuda, *r.scene.chain, r.sources, r.output);
 
-  for (std::size_t s = 0; s < names.size(); ++s) {
-    const Resampling<3> alone{scene.chain.get(), output, imageFor<3>(names[s], scene.moving->geometry),
-                              nullptr};
-    expectSameImage(results[s].voxels, alone.on({{}, 2}, names[s]), names[s], "one of three");
+  for (std::size_t s = 0; s < r.names.size(); ++s) {
+    const Resampling<3> alone{r.scene.chain.get(), r.output,
+                              imageFor<3>(r.names[s], r.scene.moving->geometry), nullptr};
+    expectSameImage(results[s].voxels, alone.on({{}, 2}, r.names[s]), r.names[s], "one of three");
+  }
+}
+
+TEST(ResamplerOnCuda, ResultsThatStayOnTheDeviceAreThoseOfTheHost)
+{
+  TESSERA_NEEDS_GPU();
+  LargeImages r(12); // each result is more than two long chunks
+  for (const bool withSpline : {false, true}) {
+    r.scene.chain = std::make_shared<TransformChain<3>>();
+    r.scene.useAffine();
+    if (withSpline) {
+      r.scene.useAsInitial(Combination::compose);
+      useBSpline<3>(r.scene, 3, false);
+    }
+    for (const SliceRange slices : {SliceRange{}, SliceRange{3, 5}}) {
+      const double before = bytesToHost(r.cuda);
+      const std::vector<Buffer<float>> stayed =
+          r.resampler.resampleOnDevice(r.cuda, *r.scene.chain, r.sources, r.output, slices);
+      EXPECT_EQ(bytesToHost(r.cuda), before);
+
+      const std::vector<Image<3>> onHost =
+          r.resampler.resample(r.cuda, *r.scene.chain, r.sources, r.output, slices);
+      const std::size_t voxels = onHost[0].voxels.size();
+      EXPECT_EQ(bytesToHost(r.cuda) - before, static_cast<double>(3 * voxels * sizeof(float)));
+      ASSERT_EQ(stayed.size(), onHost.size());
+      for (std::size_t s = 0; s < stayed.size(); ++s)
+        EXPECT_TRUE(stayed[s].toHost(r.cuda) == onHost[s].voxels) << r.names[s];
+    }
   }
 }
 

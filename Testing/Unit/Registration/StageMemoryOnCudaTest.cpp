@@ -2,12 +2,12 @@
 #include "Core/Registration/Stage/StageMemory.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/DeviceShare.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/StageRuns.h"
 
-#include <limits>
 
 namespace tessera {
 namespace {
@@ -19,7 +19,7 @@ void expectPlanned(DrawnStage<3> input, const std::string& what, double usableBy
 {
   Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
   input.plans = input.plansFor(usableBytes);
-  QuietReporter<3> reporter;
+  Reporter<3> reporter;
 
   const StageResult<3> result = input.run(cuda, reporter);
 
@@ -180,7 +180,7 @@ struct Uploads {
   explicit Uploads(const DrawnStage<3>& input)
   {
     Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
-    QuietReporter<3> reporter;
+    Reporter<3> reporter;
     parameters = input.run(cuda, reporter).chain->parameters;
     bytes = bytesToDevice(cuda);
   }
@@ -217,8 +217,7 @@ TEST(StageMemoryOnCuda, ImagesGoThereOnceForAllLevelsIfThereIsRoom)
 TEST(StageMemoryOnCuda, WhatIsAskedBeyondTheLimitIsRefused)
 {
   TESSERA_NEEDS_GPU();
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
-  limitDeviceMemory(10e6);
+  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1, 10e6);
   EXPECT_LE(cuda.stream->freeBytes(), 10e6);
   {
     Buffer<float> most(cuda, 2000000);
@@ -231,7 +230,19 @@ TEST(StageMemoryOnCuda, WhatIsAskedBeyondTheLimitIsRefused)
   }
   Buffer<float> again(cuda, 2000000); // what was given back may be taken
   EXPECT_EQ(again.size(), 2000000u);
-  limitDeviceMemory(std::numeric_limits<double>::infinity());
+}
+
+TEST(StageMemoryOnCuda, WhatAnotherRunHasReservedIsNotUsable)
+{
+  TESSERA_NEEDS_GPU();
+  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1), other = makeContext({DeviceKind::cuda, 0}, 1);
+  const double usable = usableDeviceMemory(cuda), half = usable / 2;
+  {
+    const DeviceReservation reservation(other, [&] { return half; });
+    EXPECT_LE(usableDeviceMemory(cuda), half);
+    EXPECT_GT(usableDeviceMemory(other), half);
+  }
+  EXPECT_GT(usableDeviceMemory(cuda), half);
 }
 
 }

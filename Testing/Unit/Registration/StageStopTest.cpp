@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace tessera {
 namespace {
 
 using namespace testing;
 
 /// Asks for a stop after an iteration of a level, and remembers what was reported to it.
-class StoppingReporter final : public QuietReporter<2> {
+class StoppingReporter final : public Reporter<2> {
 public:
   StoppingReporter(std::size_t level, std::size_t iterations) : level_(level), iterations_(iterations) {}
 
@@ -48,7 +50,7 @@ TEST(StageStop, EveryOptimizerEndsAfterTheIterationAtHand)
     Context host;
     StoppingReporter reporter(1, 1);
     DrawnStage<2> input = twoLevels(optimizer);
-    input.stop = &reporter.stop;
+    host.stop = reporter.stop;
 
     const StageResult<2> result = input.run(host, reporter);
 
@@ -62,33 +64,33 @@ TEST(StageStop, EveryOptimizerEndsAfterTheIterationAtHand)
 }
 
 /// Asks for a stop once gradients are measured to estimate step sizes.
-class StoppingEstimation final : public QuietReporter<2> {
+class StoppingLog final : public Log {
 public:
   std::atomic<bool> stop{false};
-  std::size_t iterations = 0;
 
-  void info(const std::string& line) override
+private:
+  void write(LogLevel, const std::string& line, bool) override
   {
     if (line.find("Sampling gradients") != std::string::npos)
       stop = true;
   }
-  void iterationDone(std::size_t, const IterationRecord&, const ReachedChain&) override { ++iterations; }
 };
 
 TEST(StageStop, StepSizesAreNotEstimatedToTheEnd)
 {
   Context host;
-  StoppingEstimation reporter;
+  StoppingReporter reporter(0, 1);
+  StoppingLog log;
   DrawnStage<2> input = stageInput<2>({40, 30}, "(NumberOfResolutions 1) (MaximumNumberOfIterations 5) "
                                                 "(NumberOfGradientMeasurements 20000) "
                                                 "(Optimizer \"AdaptiveStochasticGradientDescent\")");
-  input.stop = &reporter.stop;
+  host.stop = log.stop;
 
-  const StageResult<2> result = input.run(host, reporter);
+  const StageResult<2> result = input.run(host, reporter, log);
 
   EXPECT_TRUE(result.wasStopped);
   EXPECT_TRUE(result.levels.empty());
-  EXPECT_EQ(reporter.iterations, 0u);
+  EXPECT_EQ(reporter.iterationsOfLevel, 0u);
 }
 
 TEST(StageStop, AStageThatNobodyStopsRunsAllLevels)
@@ -96,7 +98,7 @@ TEST(StageStop, AStageThatNobodyStopsRunsAllLevels)
   Context host;
   StoppingReporter reporter(2, 1); // there is no such level
   DrawnStage<2> input = twoLevels("StandardGradientDescent");
-  input.stop = &reporter.stop;
+  host.stop = reporter.stop;
 
   const StageResult<2> result = input.run(host, reporter);
 
@@ -106,12 +108,33 @@ TEST(StageStop, AStageThatNobodyStopsRunsAllLevels)
   EXPECT_EQ(result.chain->parameters, reporter.finished.back());
 }
 
+TEST(StageStop, OneOfTwoRunsAtOnceEndsAlone)
+{
+  StoppingReporter stopping(1, 1), going(2, 1);
+  StageResult<2> stopped, whole;
+  const auto run = [](StoppingReporter& reporter, StageResult<2>& result) {
+    Context context{{}, 2, nullptr, reporter.stop};
+    result = twoLevels("AdaptiveStochasticGradientDescent").run(context, reporter);
+  };
+  {
+    const std::jthread first([&] { run(stopping, stopped); }), second([&] { run(going, whole); });
+  }
+  StoppingReporter alone(2, 1);
+  StageResult<2> expected;
+  run(alone, expected);
+
+  EXPECT_TRUE(stopped.wasStopped);
+  EXPECT_EQ(stopped.levels.size(), 1u);
+  EXPECT_FALSE(whole.wasStopped);
+  EXPECT_EQ(whole.chain->parameters, expected.chain->parameters);
+}
+
 TEST(StageStop, BeforeTheFirstLevelIsFinishedThereIsNoLevel)
 {
   Context host;
   StoppingReporter reporter(0, 1);
   DrawnStage<2> input = twoLevels("StandardGradientDescent");
-  input.stop = &reporter.stop;
+  host.stop = reporter.stop;
 
   const StageResult<2> result = input.run(host, reporter);
 

@@ -90,7 +90,7 @@ public:
   bool hasHessian() const override { return true; }
   const tessera::SpatialDerivatives<D>* differentiable() const override { return this; }
   std::vector<FileEntry> fileEntries() const override { return {}; }
-  std::vector<double> restore(const Parameters&) override { return {}; }
+  std::vector<double> restore(const Context&, const Parameters&) override { return {}; }
 
 private:
   void addTerms(const ListSamples<D>& list, std::span<const double> mu, const PointsOut<D>& out) const

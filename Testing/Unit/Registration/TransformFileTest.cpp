@@ -65,7 +65,7 @@ protected:
   std::string failure(const std::string& path)
   {
     try {
-      readTransformFile<2>(path, registry, warn);
+      readTransformFile<2>({}, path, registry, warn);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::unreadableInput);
       return error.what();
@@ -84,7 +84,7 @@ TransformChain<3> eulerChain(const std::string& more = "")
       "text", notes));
   const Parameters parameters(map, "", 3, 1);
   auto transform = std::make_shared<EulerTransform<3>>(parameters);
-  transform->restore(parameters);
+  transform->restore({}, parameters);
   return {
       nullptr, Combination::compose, transform, {0.000128, -2.9e-05, 1.0 / 3, -0.028817, 1e-7, 123456.789}};
 }
@@ -150,7 +150,7 @@ TEST_F(TransformFile, ReadsBackTheSameBits)
   source.fixed = lungGeometry();
 
   const TransformFileContent<3> content =
-      readTransformFile<3>(write("t.txt", transformFileText<3>(source, warnings)), registry, warn);
+      readTransformFile<3>({}, write("t.txt", transformFileText<3>(source, warnings)), registry, warn);
 
   EXPECT_EQ(content.chain->parameters, chain.parameters);
   EXPECT_EQ(content.output, source.fixed);
@@ -210,8 +210,8 @@ TEST_F(TransformFile, ChainComposesOrAdds)
       write("add.txt", translation("5 6", "(InitialTransformParametersFileName \"first.txt\")\n"
                                           "(HowToCombineTransforms \"Add\")\n"));
 
-  EXPECT_EQ(mapped<2>(*readTransformFile<2>(composed, registry, warn).chain, {1, 10}), (Vec<2>{25, 8}));
-  EXPECT_EQ(mapped<2>(*readTransformFile<2>(added, registry, warn).chain, {1, 10}), (Vec<2>{7, 26}));
+  EXPECT_EQ(mapped<2>(*readTransformFile<2>({}, composed, registry, warn).chain, {1, 10}), (Vec<2>{25, 8}));
+  EXPECT_EQ(mapped<2>(*readTransformFile<2>({}, added, registry, warn).chain, {1, 10}), (Vec<2>{7, 26}));
 }
 
 TEST_F(TransformFile, NewerInitialKeyWinsWithAWarning)
@@ -222,7 +222,7 @@ TEST_F(TransformFile, NewerInitialKeyWinsWithAWarning)
       write("t.txt", translation("0 0", "(InitialTransformParametersFileName \"one.txt\")\n"
                                         "(InitialTransformParameterFileName \"two.txt\")\n"));
 
-  EXPECT_EQ(mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {0, 0}), (Vec<2>{2, 0}));
+  EXPECT_EQ(mapped<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0}), (Vec<2>{2, 0}));
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("one.txt"), std::string::npos);
 }
@@ -236,7 +236,7 @@ TEST_F(TransformFile, OfTwoInitialKeysTheOneThatAProgramEditedIsUsed)
         write("t.txt", translation("10 0", "(InitialTransformParametersFileName \"" + old
                                                + "\")\n(InitialTransformParameterFileName \"" + newer
                                                + "\")\n" + more));
-    return mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {0, 0})[0];
+    return mapped<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0})[0];
   };
   const std::string none = "NoInitialTransform";
   EXPECT_EQ(xWith(none, "one.txt", digest), 10); // front ends of elastix up to 5.1 edit the old key alone
@@ -257,9 +257,9 @@ TEST_F(TransformFile, InitialPathIsSeenFromTheWorkingFolderBeforeTheFilesOwn)
   const std::string path =
       write("t.txt", translation("0 0", "(InitialTransformParameterFileName \"" + name + "\")\n"));
 
-  const Vec<2> fromWorkingFolder = mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {0, 0});
+  const Vec<2> fromWorkingFolder = mapped<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0});
   fs::remove(name);
-  const Vec<2> fromOwnFolder = mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {0, 0});
+  const Vec<2> fromOwnFolder = mapped<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0});
 
   EXPECT_EQ(fromWorkingFolder, (Vec<2>{1, 0}));
   EXPECT_EQ(fromOwnFolder, (Vec<2>{2, 0}));
@@ -271,7 +271,7 @@ TEST_F(TransformFile, GeometryIsReadColumnByColumnAndIndexMovesTheOrigin)
       write("t.txt", translation("0 0", "(Index 2 3)\n(Spacing 0.5 2)\n(Origin 10 20)\n(Direction 0 1 -1 "
                                         "0)\n(UseDirectionCosines \"false\")\n"));
 
-  const TransformFileContent<2> content = readTransformFile<2>(path, registry, warn);
+  const TransformFileContent<2> content = readTransformFile<2>({}, path, registry, warn);
 
   EXPECT_EQ(content.output.size, (Size<2>{4, 5}));
   EXPECT_EQ(content.output.direction, (Matrix<2>{{{0, -1}, {1, 0}}}));
@@ -289,7 +289,7 @@ TEST_F(TransformFile, BinaryParametersOfVersion50AreRead)
             "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters \"t.dat\")\n"
             "(UseBinaryFormatForTransformationParameters \"true\")\n(Size 4 5)\n");
 
-  EXPECT_EQ(readTransformFile<2>(path, registry, warn).chain->parameters,
+  EXPECT_EQ(readTransformFile<2>({}, path, registry, warn).chain->parameters,
             (std::vector<double>{1.0 / 3, -7e-9}));
 }
 
@@ -301,8 +301,8 @@ TEST_F(TransformFile, ItkFileIsReadAsATransformFileAndBySuchAFile)
   const std::string path =
       write("t.txt", "(Transform \"File\")\n(TransformFileName \"e.tfm\")\n(Size 4 5)\n");
 
-  EXPECT_EQ(mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {1, 2}), (Vec<2>{6, 8}));
-  EXPECT_EQ(mapped<2>(*readTransformChain<2>(itk, registry, warn), {1, 2}), (Vec<2>{6, 8}));
+  EXPECT_EQ(mapped<2>(*readTransformFile<2>({}, path, registry, warn).chain, {1, 2}), (Vec<2>{6, 8}));
+  EXPECT_EQ(mapped<2>(*readTransformChain<2>({}, itk, registry, warn), {1, 2}), (Vec<2>{6, 8}));
   EXPECT_EQ(readTransformDimension(itk), 2u);
 }
 
@@ -317,7 +317,7 @@ TEST_F(TransformFile, EntriesThatNobodyReadsAreTold)
 {
   const std::string path = write("t.txt", translation("1 2", "(DefaultPixelValu 3)\n"));
 
-  readTransformFile<2>(path, registry, warn);
+  readTransformFile<2>({}, path, registry, warn);
 
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_TRUE(warnings[0].ends_with("(DefaultPixelValu 3): nothing reads it in a transform parameter file. "

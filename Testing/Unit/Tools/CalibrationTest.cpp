@@ -1,5 +1,5 @@
 // needs: Tools
-#include "Tools/Common/Calibration.h"
+#include "Tools/Common/CalibrationFile.h"
 
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"

@@ -2,7 +2,7 @@
 #include "Tools/Report/CohortIndex.h"
 
 #include "Testing/Support/ErrorText.h"
-#include "Tools/Report/Html.h"
+#include "Core/Runs/Report/Html.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -27,14 +27,15 @@ TEST(KnownGpuOnCuda, IsMeasuredOnceAndStored)
   const Device device{DeviceKind::cuda, 0};
   std::filesystem::create_directories(std::filesystem::path(folder / "gpus"));
   writeTextFile(gpuRatesPath(told.gpu), "(GpuRatesVersion 1)\n");
-  const KnownGpu& gpu = knownGpu(device);
+  KnownGpus gpus;
+  const KnownGpu& gpu = gpus.of(device);
   EXPECT_NE(gpu.whyNotRead.find("tessera-bench calibrate --model"), std::string::npos) << gpu.whyNotRead;
   if (gpu.source.find("other work seems to run") != std::string::npos)
     GTEST_SKIP() << gpu.source; // of other tests, for example
   EXPECT_TRUE(gpu.isMeasuredNow) << gpu.source;
   EXPECT_EQ(gpu.rates.gpu, told.gpu);
   ASSERT_TRUE(std::filesystem::exists(gpuRatesPath(told.gpu)));
-  EXPECT_EQ(&knownGpu(device), &gpu);
+  EXPECT_EQ(&gpus.of(device), &gpu);
   const std::optional<GpuRates> stored = storedGpuRates(told.gpu);
   ASSERT_TRUE(stored.has_value());
   for (const GpuRateName& rate : gpuRateNames()) {

@@ -4,6 +4,7 @@
 #include "Tools/Common/Signals.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Threads/Interruption.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 

@@ -8,7 +8,7 @@
 #include "Tools/Bench/Calibration/ProductRatesBench.h"
 #include "Tools/Bench/Calibration/RateScene.h"
 #include "Tools/Common/Process.h"
-#include "Tools/Common/ResamplingWork.h"
+#include "Core/Runs/Prediction/ResamplingWork.h"
 
 #include <algorithm>
 #include <cmath>
@@ -273,13 +273,10 @@ void check(const Registry& registry, const Calibration& calibration, std::vector
   std::string name;
   for (const std::size_t extent : extents)
     name += (name.empty() ? "" : "x") + std::to_string(extent);
-  for (const auto& [word, interpolator, lookUp] :
-       {std::tuple{"A", "nearest", LookUp{LookUp::Kind::nearest, 0}},
-        {"A", "linear", LookUp{LookUp::Kind::linear, 1}},
-        {"B", "linear", LookUp{LookUp::Kind::linear, 1}},
-        {"BA", "cubic", LookUp{LookUp::Kind::spline, 3}}}) {
+  for (const auto& [word, interpolator, order] :
+       {std::tuple{"A", "nearest", 0}, {"A", "linear", 1}, {"B", "linear", 1}, {"BA", "cubic", 3}}) {
     DeviceWork work;
-    addImages<D>(work, *scene.chain(word), scene.grid(), lookUp, {{scene.voxels(), 1}}, 1);
+    addImages<D>(work, *scene.chain(word), scene.grid(), order, {{scene.voxels(), 1}}, 1);
     for (Context& context : contexts) {
       const bool onCuda = context.onCuda();
       const double predictedMs =

@@ -2,7 +2,7 @@
 
 #include "Core/Registry/Registry.h"
 #include "Tools/Bench/BenchReport.h"
-#include "Tools/Common/Calibration.h"
+#include "Core/Parameters/Calibration.h"
 
 #include <string>
 #include <vector>

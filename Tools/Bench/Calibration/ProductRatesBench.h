@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
-#include "Tools/Common/Calibration.h"
+#include "Core/Parameters/Calibration.h"
 
 namespace tessera {
 

@@ -103,7 +103,7 @@ void measureVolume(const Context& context, const FileSettings& settings, const s
       std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
   const auto read = [&](const std::string& path, int count) {
     std::vector<std::string> notes;
-    return readImage<3>(path, notes, count).image.voxels;
+    return readImage<3>(path, {}, notes, count).image.voxels;
   };
   for (const std::string& asked : settings.formats) {
     const bool compress = asked == "nii.gz" || asked.ends_with(compressedEnding);

@@ -27,20 +27,16 @@ public:
 
   void measure()
   {
-    const InverseTransform<3>& inverse = *asInverse(*inverted_);
     VectorImage<3> field;
-    if (!context_.onCuda()) {
-      inverse.roots().cells(context_);
-      return addWall("field", [&] { field = displacementField<3>(context_, *inverted_, lattice_); });
-    }
-    add("field, kernels", clock_.time([&] { forEachSlabOfRoots(); }));
-    addWall("field", [&] {
-      field = fieldOfInverseOnCuda<3>(context_, inverse, lattice_, RootQuantity::displacements);
-    });
+    if (context_.onCuda())
+      add("field, kernels", clock_.time([&] { forEachSlabOfRoots(); }));
+    else
+      asInverse(*inverted_)->roots().cells(context_);
+    addWall("field", [&] { field = displacementField<3>(context_, *inverted_, lattice_); });
   }
 
 private:
-  /// Does the work of fieldOfInverseOnCuda, without the copies to the host.
+  /// Does the work of OtherKernels::fieldOfInverse, without the copies to the host.
   void forEachSlabOfRoots()
   {
     constexpr std::size_t slices = 16;

@@ -51,7 +51,7 @@ ImagePointer<3> noise(const Context& context, const Size<3>& size, const std::ar
                 static_cast<std::uint32_t>(z + 16 - static_cast<std::size_t>(shift[2] + 8)))[0]
             % 2000);
   });
-  Context onCpu{Device{}, context.threads};
+  Context onCpu = context.onCpu();
   *image = smoothRecursively<3>(onCpu, *image, {1.2, 1.2, 1.2});
   return image;
 }
@@ -217,7 +217,7 @@ void measureField(Context& context, BenchClock& clock, const std::array<int, 3>&
                   std::optional<double> smoothing, std::size_t repeats, std::vector<BenchResult>& results)
 {
   Pairs pairs(count, volume);
-  Context onCpu{Device{}, context.threads};
+  Context onCpu = context.onCpu();
   if (smoothing)
     pairs.movingMm = smoothedLandmarks<3>(onCpu, pairs.model, pairs.movingMm, {}, smoothing)->movingMm;
   const std::vector<double> vectors = splineVectors<3>(onCpu, pairs.model, pairs.movingMm).value();

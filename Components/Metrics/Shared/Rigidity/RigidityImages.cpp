@@ -55,10 +55,11 @@ std::string pathOf(const Parameters& parameters, const std::string& side, bool i
 }
 
 template <int D>
-ImagePointer<D> read(const Parameters& parameters, const std::string& side, const std::string& path)
+ImagePointer<D> read(const Parameters& parameters, const std::string& side, const std::string& path,
+                     const ReadingOptions& reading)
 {
   std::vector<std::string> notes;
-  auto image = std::make_shared<Image<D>>(std::move(readImage<D>(path, notes).image));
+  auto image = std::make_shared<Image<D>>(std::move(readImage<D>(path, reading, notes).image));
   image->geometry = geometryInUse<D>(image->geometry, parameters);
   for (const std::string& note : notes)
     parameters.warn(note);
@@ -129,12 +130,13 @@ Image<D> RigidityImages<D>::Side::dilated(const std::array<std::size_t, D>& radi
 }
 
 template <int D>
-void RigidityImages<D>::prepareForLevel(const Context& context, std::size_t level, const BSplineGrid<D>& grid)
+void RigidityImages<D>::prepareForLevel(const Context& context, std::size_t level, const BSplineGrid<D>& grid,
+                                        const ReadingOptions& reading)
 {
   for (auto [side, name] : {std::pair{&fixed_, "fixed"}, std::pair{&moving_, "moving"}}) {
     const bool isNeeded = !onlyCountsMemory(context) || std::filesystem::exists(side->path);
     if (!side->path.empty() && !side->original && isNeeded)
-      side->original = read<D>(parameters_, name, side->path);
+      side->original = read<D>(parameters_, name, side->path, reading);
   }
   const double multiplier = parameters_.get(dilationRadiusMultiplier(), level);
   std::array<std::size_t, D> radius;

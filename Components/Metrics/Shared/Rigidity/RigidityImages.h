@@ -1,7 +1,8 @@
 #pragma once
 
-#include "Components/Transforms/Shared/BSplineGrid.h"
 #include "Core/Parameters/Parameters.h"
+#include "Core/Image/Files/ReadingOptions.h"
+#include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 #include <array>
@@ -27,7 +28,7 @@ public:
 
   /// Reads the images and dilates them by the spacing of this level's grid, as the parameters say. Throws
   /// Error(unreadableInput), and Error(usage) for negative values.
-  void prepareForLevel(const Context&, std::size_t level, const BSplineGrid<D>&);
+  void prepareForLevel(const Context&, std::size_t level, const BSplineGrid<D>&, const ReadingOptions&);
 
   bool hasMoving() const { return moving_.original != nullptr; }
   /// The values that do not change with the transform: those of the fixed image, 0 if there is a moving one

@@ -1,5 +1,7 @@
 #include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 
+#include "Core/Compute/Math/CholeskyFactor.h"
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -136,22 +138,6 @@ struct Whitening {
 }
 
 template <int D>
-std::optional<Matrix<D>> choleskyFactor(const Matrix<D>& matrix)
-{
-  Matrix<D> factor{};
-  for (std::size_t i = 0; i < D; ++i)
-    for (std::size_t j = 0; j <= i; ++j) {
-      double rest = matrix[i][j];
-      for (std::size_t k = 0; k < j; ++k)
-        rest -= factor[i][k] * factor[j][k];
-      if (i == j && !(rest > 0))
-        return std::nullopt;
-      factor[i][j] = i == j ? std::sqrt(rest) : rest / factor[j][j];
-    }
-  return factor;
-}
-
-template <int D>
 std::optional<SmoothedLandmarks> smoothedLandmarks(const Context& context, const SplineModel<D>& model,
                                                    std::span<const double> movingLandmarksMm,
                                                    const LandmarkErrors<D>& errors,
@@ -192,8 +178,6 @@ std::optional<SmoothedLandmarks> smoothedLandmarks(const Context& context, const
   return result;
 }
 
-template std::optional<Matrix<2>> choleskyFactor<2>(const Matrix<2>&);
-template std::optional<Matrix<3>> choleskyFactor<3>(const Matrix<3>&);
 template std::optional<SmoothedLandmarks> smoothedLandmarks(const Context&, const SplineModel<2>&,
                                                             std::span<const double>, const LandmarkErrors<2>&,
                                                             std::optional<double>);

@@ -19,10 +19,6 @@ struct LandmarkErrors {
   std::span<const Matrix<D>> covariances = {};
 };
 
-/// L with L L^T = matrix, or nothing if the symmetric matrix is not positive definite.
-template <int D>
-std::optional<Matrix<D>> choleskyFactor(const Matrix<D>&);
-
 /// The spline f that makes
 ///
 ///   sum_i (f(p_i) - q_i)^T C_i^-1 (f(p_i) - q_i) + smoothing J(f)

@@ -19,9 +19,6 @@
 namespace tessera {
 
 constexpr double usualFieldToleranceMm = 1e-3;
-/// Pairs of a voxel and a landmark from which on fields, and images on CUDA, are computed in this way. Fewer
-/// are computed one by one: to rounding, and soon.
-constexpr double fewestPairsOfField = 1e9;
 
 struct SplineFieldPlan {
   static constexpr int blockVoxels = 16, fewestNodes = 3, maxNodes = 9; // along each axis

@@ -70,16 +70,6 @@ TESSERA_CUDA_ONLY void mapLatticeOnCuda(Context&, const LatticeToMap<D>&, Vec<D>
 template <int D>
 TESSERA_CUDA_ONLY void boxBlocksOnCuda(Context&, const CellsOfImages<D>&, PointBox<D>* boxes);
 
-/// A quantity that is computed from roots: the displacement root - y (D values a voxel), or the determinant
-/// (1) or the matrix (D * D) of its derivative by y.
-enum class RootQuantity { displacements, determinants, matrices };
-
-template <int D>
-constexpr int componentsOf(RootQuantity quantity)
-{
-  return quantity == RootQuantity::displacements ? D : quantity == RootQuantity::determinants ? 1 : D * D;
-}
-
 /// Writes the quantity for the roots found, voxel by voxel; NaN without a root.
 template <int D>
 TESSERA_CUDA_ONLY void writeRootsOnCuda(Context&, const RootsToFind<D>&, RootQuantity, float* values);

@@ -2,8 +2,6 @@
 
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/HostCopies.h"
-#include "Core/Compute/Memory/LargeArrays.h"
-#include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Image/Slices/SliceSizes.h"
 
@@ -142,19 +140,12 @@ void InverseOnCuda<D>::write(Context& context, RootQuantity quantity, float* val
 }
 
 template <int D>
-VectorImage<D> fieldOfInverseOnCuda(Context& context, const InverseTransform<D>& inverse,
-                                    const ImageGeometry<D>& lattice, RootQuantity quantity)
+void KernelForm<D>::fieldOfInverse(Context& context, const InverseTransform<D>& inverse,
+                                   const ImageGeometry<D>& lattice, RootQuantity quantity,
+                                   std::span<float> fieldOnHost) const
 {
-  constexpr const char* names[] = {"deformation field", "determinants of the spatial Jacobian",
-                                   "matrices of the spatial Jacobian"};
   const std::size_t components = componentsOf<D>(quantity), sliceVoxels = voxelsOfSlice<D>(lattice),
                     all = lattice.size[D - 1], sliceValues = components * sliceVoxels;
-  requireMemory(extentCount(lattice.size) * static_cast<double>(components * sizeof(float)),
-                std::string(names[static_cast<int>(quantity)]) + " of " + extentText(lattice.size)
-                    + " voxels",
-                "a smaller or coarser output grid");
-  VectorImage<D> image{lattice, static_cast<int>(components),
-                       largeVector<float>(context, components * lattice.voxelCount())};
   InverseOnCuda<D> search(context, inverse, lattice);
   constexpr double bytesOfCells =
       sizeof(Vec<D>) * ForwardCells<D>::maxPoints + sizeof(PointBox<D>) * maxBoxes;
@@ -168,16 +159,15 @@ VectorImage<D> fieldOfInverseOnCuda(Context& context, const InverseTransform<D>&
     const std::size_t count = std::min(most, all - first);
     search.rootsMm(context, first, count);
     search.write(context, quantity, values.span().data());
-    copyLargeToHost(context, image.voxels.data() + sliceValues * first, values.span().data(),
+    copyLargeToHost(context, fieldOnHost.data() + sliceValues * first, values.span().data(),
                     sliceValues * count * sizeof(float));
   }
-  return image;
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template class InverseOnCuda<D>;                                                                           \
-  template VectorImage<D> fieldOfInverseOnCuda<D>(Context&, const InverseTransform<D>&,                      \
-                                                  const ImageGeometry<D>&, RootQuantity);
+  template void KernelForm<D>::fieldOfInverse(Context&, const InverseTransform<D>&, const ImageGeometry<D>&, \
+                                              RootQuantity, std::span<float>) const;
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -46,10 +46,4 @@ private:
   Buffer<PointBox<D>> boxes_;
 };
 
-/// Computes a field of an inverse, as TransformFields.h does for other chains: on the context's CUDA device,
-/// in slabs.
-template <int D>
-VectorImage<D> fieldOfInverseOnCuda(Context&, const InverseTransform<D>&, const ImageGeometry<D>& lattice,
-                                    RootQuantity);
-
 }

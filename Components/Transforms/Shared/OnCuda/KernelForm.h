@@ -25,14 +25,17 @@ std::string whyNotInKernels(const TransformChain<D>&);
 
 /// The CUDA form of a transform whose kind the kernels of this folder know.
 template <int D>
-class KernelForm : public CudaForm<D> {
+class KernelForm : public CudaForm<D>, public OtherKernels<D> {
 public:
   virtual TransformKind kind() const = 0;
   /// Copies the transform to the device. `constant` holds its parameters on the host if they stay the same
   /// while it is held, and is empty otherwise.
   virtual std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
                                                        std::span<const double> constant) const = 0;
-  bool hasOtherKernels() const override { return true; }
+  const OtherKernels<D>* otherKernels() const override { return this; }
+  /// By InverseOnCuda, in whose file it is.
+  void fieldOfInverse(Context&, const InverseTransform<D>&, const ImageGeometry<D>& lattice, RootQuantity,
+                      std::span<float> values) const override;
 
   std::string whyNot(const TransformChain<D>& chain) const override { return whyNotInKernels<D>(chain); }
   std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const override;

@@ -1,7 +1,7 @@
 #include "Components/Transforms/Shared/OnCuda/SplineMap.h"
 
 #include "Components/Transforms/BSplineTransform.h"
-#include "Components/Transforms/Shared/OneSplineChain.h"
+#include "Core/Registration/Chain/OneSplineChain.h"
 
 #include <algorithm>
 

@@ -229,7 +229,7 @@ TEST(TransformRigidityPenaltyTest, TakesTheLargerOfBothImages)
                                         2, 1, "Metric0"),
                            {});
   Context context;
-  images.prepareForLevel(context, 0, grid);
+  images.prepareForLevel(context, 0, grid, {});
   std::vector<double> values(grid.pointCount(), -1);
 
   images.atControlPoints(context, static_cast<const BSplineTransform<2>&>(*scene.chain->transform),
@@ -258,7 +258,7 @@ TEST(TransformRigidityPenaltyTest, DilatesByTheSpacingOfTheGridInVoxels)
                                         2, 1, "Metric0"),
                            {});
 
-  images.prepareForLevel(Context{}, 0, grid);
+  images.prepareForLevel(Context{}, 0, grid, {});
 
   for (std::size_t i = 0; i < 21 * 17; ++i) {
     const bool isIn = i % 21 >= 3 && i % 21 <= 17 && i / 21 >= 4 && i / 21 <= 12; // by 7 and 4 voxels

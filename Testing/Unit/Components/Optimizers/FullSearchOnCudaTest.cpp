@@ -16,7 +16,7 @@ namespace {
 using namespace testing;
 
 /// Remembers all rows, and asks for a stop after some.
-class Rows final : public QuietReporter<3> {
+class Rows final : public Reporter<3> {
 public:
   std::size_t most = std::numeric_limits<std::size_t>::max();
   std::atomic<bool> stop{false};
@@ -52,7 +52,7 @@ std::string axis(const std::string& name, int parameter, double first, double la
 StageResult<3> runOn(const Context& device, DrawnStage<3> input, Rows& rows)
 {
   Context context = device;
-  input.stop = &rows.stop;
+  context.stop = rows.stop;
   return input.run(context, rows);
 }
 

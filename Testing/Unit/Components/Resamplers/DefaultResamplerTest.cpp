@@ -91,6 +91,25 @@ TEST(DefaultResampler, TellsWhatItsPartsTook)
   EXPECT_EQ(values, resampler.resample(context, chain, source, grid).voxels);
 }
 
+TEST(DefaultResampler, ResultsStayOnTheDeviceOfTheContext)
+{
+  const ImageGeometry<3> grid = obliqueGrid();
+  Context context;
+  LinearInterpolator<3> interpolator(parametersOf("", 3), InterpolatorUse::resampling);
+  interpolator.prepareForLevel(context, imageOf<3>(grid, planeAt), 0);
+  const std::vector<ResampleSource<3>> sources(2, {&interpolator, nullptr});
+  const TransformChain<3> chain = affineChain<3>(identityMatrix<3>(), {0.3, 0.2, 0.1});
+  const DefaultResampler<3> resampler(parametersOf("", 3));
+
+  const std::vector<Buffer<float>> results =
+      resampler.resampleOnDevice(context, chain, sources, grid, {1, 2});
+
+  ASSERT_EQ(results.size(), 2u);
+  const std::vector<Image<3>> expected = resampler.resample(context, chain, sources, grid, {1, 2});
+  for (std::size_t i = 0; i < results.size(); ++i)
+    EXPECT_EQ(results[i].toHost(context), expected[i].voxels);
+}
+
 TEST(DefaultResampler, AgreesWithANaiveLoopOnAnObliqueGrid)
 {
   const ImageGeometry<3> grid = obliqueGrid();

@@ -75,14 +75,12 @@ TEST(InputSlicesOnCuda, KeepToTheMemoryThatIsThere)
                                                        PixelType::float32, limitBytes);
   ASSERT_GT(slices.atOnce, 0u) << slices.whyNot;
   EXPECT_LT(slices.atOnce, 180u);
-  limitDeviceMemory(limitBytes);
-  takePeakDeviceMemory(cuda);
+  Context limited = makeContext({DeviceKind::cuda, 0}, 2, limitBytes);
   const Image<3> result = resampler.resample(
-      cuda, chain,
+      limited, chain,
       {interpolator.get(), nullptr, std::make_shared<SliceWindowOnCuda<3>>(scene.moving, slices.atOnce)},
       output);
-  const double taken = takePeakDeviceMemory(cuda);
-  limitDeviceMemory(std::numeric_limits<double>::infinity());
+  const double taken = takePeakDeviceMemory(limited);
 
   EXPECT_EQ(result.voxels, expected.voxels);
   EXPECT_LE(taken, limitBytes);

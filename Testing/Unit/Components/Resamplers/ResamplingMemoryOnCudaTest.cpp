@@ -31,15 +31,14 @@ void expectAsCounted(const ResamplingCase& resampling, const ResampleScene<3>& s
   const DeviceMemory counted =
       memoryOfResampling<3>(resampler, resampling.chain,
                             {interpolators, moving, asked.hasInvalidVoxels, false, asked.type}, output);
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  constexpr double rounding = 1e6; // bytes, of the sizes of allocations
+  Context cuda = makeContext({DeviceKind::cuda, 0}, 2, counted.bytes() + rounding);
   const MaskPointer<3> valid =
       asked.hasInvalidVoxels
           ? std::make_shared<Mask<3>>(moving, std::vector<std::uint8_t>(moving.voxelCount(), 1))
           : nullptr;
   const std::vector<PixelType> types(asked.components, asked.type);
 
-  constexpr double rounding = 1e6; // bytes, of the sizes of allocations
-  limitDeviceMemory(counted.bytes() + rounding);
   takePeakDeviceMemory(cuda);
   std::vector<ResampleSource<3>> sources;
   for (Interpolator<3>* interpolator : interpolators) {
@@ -48,7 +47,6 @@ void expectAsCounted(const ResamplingCase& resampling, const ResampleScene<3>& s
   }
   resampler.resamplePixels(cuda, resampling.chain, sources, output, types);
   const double taken = takePeakDeviceMemory(cuda);
-  limitDeviceMemory(std::numeric_limits<double>::infinity());
 
   const std::string what = resampling.name + ", " + asked.interpolator + ": " + counted.text();
   EXPECT_LE(taken, counted.bytes() + rounding) << what;

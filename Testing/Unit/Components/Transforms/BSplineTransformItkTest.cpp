@@ -26,7 +26,7 @@ void expectItkEvaluatesTheSame()
               ? ")\n(GridSize 7 8)\n(GridSpacing 9 11)\n(GridOrigin -3 4)\n(GridDirection 0.8 0.6 -0.6 0.8)"
               : ")\n(GridSize 7 8 6)\n(GridSpacing 9 11 13)\n(GridOrigin -3 4 1000)\n(GridDirection 0.8 0.6 "
                 "0 -0.6 0.8 0 0 0 1)";
-  const std::vector<double> parameters = transform.restore(testing::parametersOf(text, D));
+  const std::vector<double> parameters = transform.restore({}, testing::parametersOf(text, D));
 
   const ItkTransform itk = transform.itkTransform(parameters);
 

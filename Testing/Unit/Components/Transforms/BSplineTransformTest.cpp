@@ -51,7 +51,7 @@ struct Example {
     std::string text = gridText(c, D) + "(TransformParameters";
     for (const double value : randomVector(count, 11))
       text += " " + std::to_string(value);
-    parameters = transform.restore(parametersOf(text + ")", D));
+    parameters = transform.restore({}, parametersOf(text + ")", D));
   }
 
   /// Inside and around the grid.
@@ -222,7 +222,7 @@ TEST(BSplineTransform, OneCoefficientMovesItsControlPointByTwoThirdsAnAxis)
   std::string text = "(GridSize 5 5)(GridSpacing 10 20)(GridOrigin 100 200)(TransformParameters";
   for (int k = 0; k < 50; ++k)
     text += k == 25 + 12 ? " 9" : " 0"; // y of the control point in the middle
-  const std::vector<double> parameters = transform.restore(parametersOf(text + ")", 2));
+  const std::vector<double> parameters = transform.restore({}, parametersOf(text + ")", 2));
   Points<2> points(3);
   points.mm = {{{120, 125, 150}, {240, 240, 240}}}; // on it, half a spacing beside it, outside of the grid
 
@@ -275,7 +275,7 @@ TEST(BSplineTransform, FileEntriesAreReadBackTheSame)
     }
     BSplineTransform<3> other(parametersOf("(A 1)", 3));
 
-    EXPECT_EQ(other.restore(parametersOf(text, 3)), example.parameters);
+    EXPECT_EQ(other.restore({}, parametersOf(text, 3)), example.parameters);
 
     EXPECT_EQ(other.grid(), example.transform.grid());
   }
@@ -297,7 +297,7 @@ TEST(BSplineTransform, GridIndexMovesTheGrid)
   BSplineTransform<2> transform(parametersOf("(A 1)", 2));
   const std::string axes = "(GridSize 5 5)(GridSpacing 10 20)(GridOrigin 1 2)(GridDirection 0 1 -1 0)";
 
-  transform.restore(parametersOf(axes + "(GridIndex 2 -1)" + zeros + ")", 2));
+  transform.restore({}, parametersOf(axes + "(GridIndex 2 -1)" + zeros + ")", 2));
 
   EXPECT_NEAR(transform.grid().points.originMm[0], 1 + 20,
               1e-12); // the second axis points to -x: -1 * 20 * -1
@@ -308,7 +308,7 @@ TEST(BSplineTransform, WrongCountsInAFileAreToldWithTheFigures)
 {
   BSplineTransform<2> transform(parametersOf("(A 1)", 2));
   const auto restoring = [&](const std::string& text) {
-    return errorText([&] { transform.restore(parametersOf(text, 2)); });
+    return errorText([&] { transform.restore({}, parametersOf(text, 2)); });
   };
 
   const std::string mismatch =

@@ -43,7 +43,8 @@ public:
                                                                 + "\")\n(DeformationFieldInterpolationOrder "
                                                                 + std::to_string(order_) + ")\n");
     std::vector<std::string> notes;
-    transform.restore(Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", D, 1));
+    transform.restore({},
+                      Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", D, 1));
   }
 
 private:

@@ -33,7 +33,7 @@ std::unique_ptr<T> centred(const Vec<D>& center, std::vector<double> parameters,
   for (double p : parameters)
     file += " " + std::to_string(p);
   auto transform = std::make_unique<T>(text<D>(more));
-  transform->restore(text<D>(file + ")"));
+  transform->restore({}, text<D>(file + ")"));
   return transform;
 }
 
@@ -181,7 +181,7 @@ TYPED_TEST(LinearTransformTest, RestoresWhatItWrites)
     file += " " + std::to_string(this->parameters[k]);
   typename TypeParam::Type restored(text<D>(""));
 
-  const std::vector<double> parameters = restored.restore(text<D>(file + ")"));
+  const std::vector<double> parameters = restored.restore({}, text<D>(file + ")"));
 
   ASSERT_EQ(parameters.size(), this->parameters.size());
   const Vec<D> after = mapOne<D>(restored, parameters, this->center());
@@ -269,7 +269,7 @@ TEST(LinearTransform, MissingCenterIsAnErrorThatNamesTheFile)
 {
   EulerTransform<2> transform(text<2>(""));
   try {
-    transform.restore(text<2>("(TransformParameters 0 0 0)"));
+    transform.restore({}, text<2>("(TransformParameters 0 0 0)"));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::unreadableInput);

@@ -41,6 +41,7 @@ struct Example {
       for (double& value : *list)
         value = std::stod(std::to_string(value)); // as the text has it
     parameters = transform.restore(
+        {},
         parametersOf("(SplineKernelType \"" + type + "\")\n(SplineRelaxationFactor "
                          + std::to_string(relaxation) + ")\n(SplinePoissonRatio 0.22)\n(FixedImageLandmarks"
                          + joined(fixed) + ")\n(TransformParameters" + joined(moving) + ")",
@@ -82,8 +83,10 @@ TEST(SplineKernelTransform, AffineLandmarksGiveTheAffineMapEverywhere)
   std::vector<double> moving(example.fixed.size());
   for (std::size_t i = 0; i < moving.size(); ++i)
     moving[i] = 1.5 * example.fixed[i] - 0.25 * example.fixed[i / 3 * 3] + 2;
-  const std::vector<double> parameters = example.transform.restore(parametersOf(
-      "(FixedImageLandmarks" + joined(example.fixed) + ")\n(TransformParameters" + joined(moving) + ")", 3));
+  const std::vector<double> parameters =
+      example.transform.restore({}, parametersOf("(FixedImageLandmarks" + joined(example.fixed)
+                                                     + ")\n(TransformParameters" + joined(moving) + ")",
+                                                 3));
   const Points<3> points = randomPoints<3>(100, 2, {-100, -100, -100}, {100, 100, 100});
 
   const Points<3> result = mapped<3>(example.transform, parameters, points);
@@ -100,8 +103,9 @@ TEST(SplineKernelTransform, ByHandIsTheSumOfKernels)
   // weights +w and -w with h = w (G(diagonal) - 2 G(side)), G = r^2 log r in 2D.
   const double side = 10, h = 2;
   SplineKernelTransform<2> transform(parametersOf("(A 1)", 2));
-  const std::vector<double> parameters = transform.restore(parametersOf(
-      "(FixedImageLandmarks 0 0 10 0 0 10 10 10)\n(TransformParameters 0 2 10 -2 0 8 10 12)", 2));
+  const std::vector<double> parameters = transform.restore(
+      {}, parametersOf("(FixedImageLandmarks 0 0 10 0 0 10 10 10)\n(TransformParameters 0 2 10 -2 0 8 10 12)",
+                       2));
   const auto kernel = [](double r) { return r > 0 ? r * r * std::log(r) : 0; };
   const double weight = h / (kernel(side * std::sqrt(2.0)) - 2 * kernel(side));
   Points<2> points(1);
@@ -221,7 +225,7 @@ TEST(SplineKernelTransform, FilesThatMakeNoSplineAreErrors)
 {
   SplineKernelTransform<2> transform(parametersOf("(A 1)", 2));
   const auto restoring = [&](const std::string& text) {
-    return errorText([&] { transform.restore(parametersOf(text, 2)); });
+    return errorText([&] { transform.restore({}, parametersOf(text, 2)); });
   };
   EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 1 2 2 3 3)\n(TransformParameters 0 0 1 1 2 2 3 3)")
                 .find("not all on one line"),

@@ -265,7 +265,7 @@ void expectFileIsTheSameSpline(const std::string& smoothing)
   const std::string file = textOf(made.fileEntries(), parameters);
   EXPECT_NE(file.find("(SplineRelaxationFactor 0)"), std::string::npos) << file;
   EXPECT_NE(file.find("(SplineSmoothing "), std::string::npos);
-  const std::vector<double> restored = read.restore(parametersOf(file, D));
+  const std::vector<double> restored = read.restore({}, parametersOf(file, D));
   EXPECT_EQ(restored, parameters);
   Vec<D> low, high;
   low.fill(-60);

@@ -39,8 +39,8 @@ public:
   {
     Context context;
     Points<D> result(points.count());
-    mapChain<D>(context, *readTransformChain<D>(folder / "spline.txt", allComponents(), {}), points.list(),
-                result.out());
+    mapChain<D>(context, *readTransformChain<D>({}, folder / "spline.txt", allComponents(), {}),
+                points.list(), result.out());
     return result;
   }
 
@@ -177,7 +177,7 @@ TEST(WeightedCombinationTransform, IsReadFromAFileWithPathsBesideIt)
   Context context;
   Points<2> found(points.count());
 
-  mapChain<2>(context, *readTransformChain<2>(file, allComponents(), {}), points.list(), found.out());
+  mapChain<2>(context, *readTransformChain<2>({}, file, allComponents(), {}), points.list(), found.out());
 
   const Points<2> expected = mapped<2>(of.transform, {0.25, 0.5}, points);
   EXPECT_EQ(found.mm, expected.mm);
@@ -204,7 +204,7 @@ TEST(WeightedCombinationTransform, RefusesWhatCannotBeCombined)
       folder.write("itself.txt", "(Transform \"WeightedCombinationTransform\")\n(TransformParameters 1)\n"
                                  "(SubTransforms \"itself.txt\")\n");
   EXPECT_TRUE(contains(
-      errorText([&] { readTransformChain<2>(itself, allComponents(), {}); }, ExitCode::unreadableInput),
+      errorText([&] { readTransformChain<2>({}, itself, allComponents(), {}); }, ExitCode::unreadableInput),
       "contain itself"));
   folder.write("v0.txt",
                "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters 1 2)\n");
@@ -217,7 +217,7 @@ TEST(WeightedCombinationTransform, RefusesWhatCannotBeCombined)
                  "(SubTransforms"
                      + names + ")\n");
   }
-  EXPECT_TRUE(contains(errorText([&] { readTransformChain<2>(folder / "v8.txt", allComponents(), {}); },
+  EXPECT_TRUE(contains(errorText([&] { readTransformChain<2>({}, folder / "v8.txt", allComponents(), {}); },
                                  ExitCode::unreadableInput),
                        "of too many files"));
 }

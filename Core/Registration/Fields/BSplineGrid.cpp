@@ -1,0 +1,251 @@
+#include "Core/Registration/Fields/BSplineGrid.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Math/BSplineKernel.h"
+#include "Core/Compute/Math/GridIndex.h"
+#include "Core/Image/Filters/BSplinePrefilter.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+template <int D>
+struct Bounds {
+  Vec<D> low, high;
+
+  Bounds()
+  {
+    low.fill(std::numeric_limits<double>::infinity());
+    high.fill(-std::numeric_limits<double>::infinity());
+  }
+};
+
+/// Maps a batch and widens the bounds by the results, in coordinates along the image's axes.
+template <int D>
+void widen(Context& context, const TransformChain<D>& initial, const Matrix<D>& axesFromWorld,
+           PointBatch<D>& batch, Bounds<D>& bounds)
+{
+  mapChain<D>(context, initial, batch.list(), batch.out());
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    Vec<D> point;
+    for (int d = 0; d < D; ++d)
+      point[d] = batch.mm[d][i];
+    const Vec<D> alongAxes = apply<D>(axesFromWorld, point);
+    for (int d = 0; d < D; ++d) {
+      bounds.low[d] = std::min(bounds.low[d], alongAxes[d]);
+      bounds.high[d] = std::max(bounds.high[d], alongAxes[d]);
+    }
+  }
+  batch.count = 0;
+}
+
+/// Calls visit(index) for every voxel that touches the image's border.
+template <int D, class Visit>
+void forEachBorderVoxel(const Size<D>& size, Visit&& visit)
+{
+  Size<D> index{};
+  while (true) {
+    bool borderRow = false;
+    for (int d = 1; d < D; ++d)
+      borderRow = borderRow || index[d] == 0 || index[d] + 1 == size[d];
+    const std::size_t step = borderRow || size[0] < 3 ? 1 : size[0] - 1;
+    for (index[0] = 0; index[0] < size[0]; index[0] += step)
+      visit(index);
+    int d = 1;
+    while (d < D && ++index[d] == size[d])
+      index[d++] = 0;
+    if (d == D)
+      return;
+  }
+}
+
+}
+
+template <int D>
+GridBox<D> boxOfGrids(Context& context, const ImageGeometry<D>& fixed, const TransformChain<D>* initial)
+{
+  GridBox<D> box{fixed, {}};
+  box.stretch.fill(1);
+  if (!initial)
+    return box;
+  const AffineMap<D> pointFromIndex = fixed.pointFromIndex();
+  const Matrix<D> axesFromWorld = inverse(fixed.direction);
+  PointBatch<D> batch;
+  Bounds<D> bounds;
+  forEachBorderVoxel<D>(fixed.size, [&](const Size<D>& voxel) {
+    for (int d = 0; d < D; ++d) {
+      // The sums are in ITK's order. If the image is a whole number of grid spacings long, their rounding
+      // decides whether elastix has one control point more.
+      double coordinate = pointFromIndex.offset[d];
+      for (int e = 0; e < D; ++e)
+        coordinate += pointFromIndex.matrix[d][e] * static_cast<double>(voxel[e]);
+      batch.mm[d][batch.count] = coordinate;
+    }
+    if (++batch.count == batchCapacity)
+      widen<D>(context, *initial, axesFromWorld, batch, bounds);
+  });
+  if (batch.count > 0)
+    widen<D>(context, *initial, axesFromWorld, batch, bounds);
+
+  box.geometry.originMm = apply<D>(fixed.direction, bounds.low);
+  for (int d = 0; d < D; ++d) {
+    const double lengthMm = fixed.spacingMm[d] * (static_cast<double>(fixed.size[d]) - 1);
+    if (lengthMm > 0)
+      box.stretch[d] = (bounds.high[d] - bounds.low[d]) / lengthMm;
+    box.geometry.spacingMm[d] = fixed.spacingMm[d] * box.stretch[d];
+  }
+  return box;
+}
+
+namespace {
+
+constexpr double maxControlPoints = 1e9;
+
+[[noreturn]] void failSpacing(double spacingMm, const std::string& wrong, const std::string& allowed)
+{
+  throw Error(ExitCode::usage, "a grid spacing of " + std::to_string(spacingMm) + " mm: " + wrong
+                                   + ". Allowed: " + allowed + ".");
+}
+
+}
+
+template <int D>
+BSplineGrid<D> gridOver(const ImageGeometry<D>& box, const Vec<D>& spacingMm, int order, bool cyclic)
+{
+  BSplineGrid<D> grid{{{}, spacingMm, {}, box.direction}, order, cyclic};
+  Vec<D> fromBoxOriginMm; // in mm along the box's axes
+  double pointCount = 1;
+  for (int d = 0; d < D; ++d) {
+    const double lengthMm = static_cast<double>(box.size[d]) * box.spacingMm[d];
+    const bool wraps = cyclic && d == D - 1;
+    const double points = wraps ? std::floor(static_cast<float>(lengthMm) / spacingMm[d])
+                                : std::ceil(lengthMm / spacingMm[d]) + order;
+    pointCount *= points;
+    if (!(pointCount <= maxControlPoints))
+      failSpacing(spacingMm[d], "more than 10^9 control points on this image", "a wider spacing");
+    if (wraps && points < order + 1)
+      failSpacing(spacingMm[d],
+                  "fewer than " + std::to_string(order + 1) + " control points along the cyclic axis of "
+                      + std::to_string(lengthMm) + " mm",
+                  "a narrower spacing at every level");
+    grid.points.size[d] = static_cast<std::size_t>(points);
+    if (wraps)
+      grid.points.spacingMm[d] = lengthMm / points;
+    const double gridMm = (points - 1) * grid.points.spacingMm[d];
+    fromBoxOriginMm[d] = -(gridMm - (static_cast<double>(box.size[d]) - 1) * box.spacingMm[d]) / 2;
+  }
+  grid.points.originMm = AffineMap<D>{box.direction, box.originMm}(fromBoxOriginMm);
+  return grid;
+}
+
+namespace {
+
+/// Where the new control points of one axis lie among the old ones.
+struct AxisSampling {
+  std::size_t oldSize = 0, newSize = 0;
+  double scale = 1, offset = 0; // old index = scale * new index + offset
+  bool wraps = false;
+};
+
+std::size_t wrapped(std::ptrdiff_t index, std::ptrdiff_t size)
+{
+  return static_cast<std::size_t>(((index % size) + size) % size);
+}
+
+template <int Order>
+void tapsAt(const AxisSampling& axis, std::size_t newIndex, std::size_t* taps, double* weights)
+{
+  const double x = axis.scale * static_cast<double>(newIndex) + axis.offset;
+  const auto oldSize = static_cast<std::ptrdiff_t>(axis.oldSize);
+  const double first = std::floor(x - firstKnotOffset<Order>());
+  bsplineWeights<Order, double>(x - first, weights);
+  const bool outside = !axis.wraps && !(x >= -0.5 && x < static_cast<double>(oldSize) - 0.5);
+  for (int k = 0; k <= Order; ++k) {
+    const auto tap = static_cast<std::ptrdiff_t>(first) + k;
+    taps[k] = axis.wraps
+                  ? wrapped(tap, oldSize)
+                  : static_cast<std::size_t>(mirrored(static_cast<int>(tap), static_cast<int>(oldSize) - 1));
+    if (outside)
+      weights[k] = 0;
+  }
+}
+
+/// Evaluates lines of old values at the new control points of one axis; arrays are [outer][axis][inner].
+template <int Order>
+std::vector<double> sampleAlong(const AxisSampling& axis, const std::vector<double>& values,
+                                std::size_t inner)
+{
+  const std::size_t outer = values.size() / (axis.oldSize * inner);
+  std::vector<double> sampled(outer * axis.newSize * inner, 0.0);
+  std::size_t taps[Order + 1];
+  double weights[Order + 1];
+  for (std::size_t i = 0; i < axis.newSize; ++i) {
+    tapsAt<Order>(axis, i, taps, weights);
+    for (std::size_t o = 0; o < outer; ++o)
+      for (int k = 0; k <= Order; ++k) {
+        const double* from = values.data() + (o * axis.oldSize + taps[k]) * inner;
+        double* to = sampled.data() + (o * axis.newSize + i) * inner;
+        for (std::size_t j = 0; j < inner; ++j)
+          to[j] += weights[k] * from[j];
+      }
+  }
+  return sampled;
+}
+
+std::vector<double> sampleAlong(int order, const AxisSampling& axis, const std::vector<double>& values,
+                                std::size_t inner)
+{
+  if (order == 1)
+    return sampleAlong<1>(axis, values, inner);
+  return order == 2 ? sampleAlong<2>(axis, values, inner) : sampleAlong<3>(axis, values, inner);
+}
+
+// The decomposition mirrors at the ends. A cyclic axis is therefore extended by so many control points of its
+// neighbouring periods at each end. The effect of the ends falls by a factor of 0.27 with each control point,
+// so that it is below rounding in the middle.
+constexpr std::size_t cyclicPadding = 32;
+
+}
+
+template <int D>
+std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSplineGrid<D>& to,
+                                       const std::vector<double>& coefficients)
+{
+  const AffineMap<D> oldFromNew = compose(from.points.indexFromPoint(), to.points.pointFromIndex());
+  const std::size_t padding = to.cyclic ? cyclicPadding : 0;
+  Size<D> paddedSize = to.points.size;
+  paddedSize[D - 1] += 2 * padding;
+
+  std::vector<double> refined;
+  refined.reserve(to.parameterCount());
+  for (int component = 0; component < D; ++component) {
+    const auto first = coefficients.begin() + static_cast<std::ptrdiff_t>(component * from.pointCount());
+    std::vector<double> values(first, first + static_cast<std::ptrdiff_t>(from.pointCount()));
+    std::size_t inner = 1;
+    for (int d = 0; d < D; ++d) {
+      const bool wraps = to.cyclic && d == D - 1;
+      const double scale = oldFromNew.matrix[d][d];
+      const double offset = oldFromNew.offset[d] - (wraps ? scale * static_cast<double>(padding) : 0);
+      values =
+          sampleAlong(to.order, {from.points.size[d], paddedSize[d], scale, offset, wraps}, values, inner);
+      inner *= paddedSize[d];
+    }
+    bsplineDecompose<D>(values, paddedSize, to.order);
+    const auto kept = values.begin() + static_cast<std::ptrdiff_t>(padding * (inner / paddedSize[D - 1]));
+    refined.insert(refined.end(), kept, kept + static_cast<std::ptrdiff_t>(to.pointCount()));
+  }
+  return refined;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template GridBox<D> boxOfGrids(Context&, const ImageGeometry<D>&, const TransformChain<D>*);               \
+  template BSplineGrid<D> gridOver<D>(const ImageGeometry<D>&, const Vec<D>&, int, bool);                    \
+  template std::vector<double> refineCoefficients(const BSplineGrid<D>&, const BSplineGrid<D>&,              \
+                                                  const std::vector<double>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

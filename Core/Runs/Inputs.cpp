@@ -1,0 +1,363 @@
+#include "Core/Runs/Inputs.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Math/CholeskyFactor.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/TextWords.h"
+#include "Core/Image/ImageInMemory.h"
+#include "Core/Image/Points/PointsOutside.h"
+#include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/GeometryInUse.h"
+#include "Core/Runs/HeaderNotes.h"
+#include "Core/Runs/Resampling/MovingImage.h"
+#include "Core/Runs/StageSettings.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+template <class Source>
+ImageHeader headerOf(const std::string& option, const Source& given, PixelType inMemory,
+                     const ReadingOptions& reading, Log& log)
+{
+  return std::visit(
+      [&](const auto& content) {
+        if constexpr (requires { content->geometry; }) {
+          withContext(option, [&] { checkInMemory(given.path, content->geometry, content->voxels.size()); });
+          return headerOf(given.path, content->geometry, inMemory);
+        } else {
+          return readHeaderAndTell(option, given.path, reading, log);
+        }
+      },
+      given.inMemory);
+}
+
+template <class Source>
+std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<Source>& all,
+                                   PixelType inMemory, const ReadingOptions& reading, Log& log)
+{
+  std::vector<ImageHeader> headers;
+  for (const Source& given : all)
+    headers.push_back(headerOf(option, given, inMemory, reading, log));
+  return headers;
+}
+
+void checkDimension(const std::string& option, const std::vector<ImageHeader>& headers,
+                    const ImageHeader& first)
+{
+  for (const ImageHeader& header : headers)
+    if (header.dimension != first.dimension)
+      throw Error(ExitCode::usage, option + ": " + header.path + ": an image of dimension "
+                                       + std::to_string(header.dimension) + ", but -f " + first.path
+                                       + " has dimension " + std::to_string(first.dimension)
+                                       + ". Allowed: images and masks of one dimension.");
+}
+
+/// The mask of an image without the voxels that are not a number, on the image's grid if there are such
+/// voxels.
+template <int D>
+MaskPointer<D> withoutVoxels(const MaskPointer<D>& mask, const MaskPointer<D>& finite)
+{
+  if (!finite || !mask)
+    return finite ? finite : mask;
+  std::vector<std::uint8_t> voxels = finite->voxels;
+  const AffineMap<D> pointFromIndex = finite->geometry.pointFromIndex();
+  for (std::size_t v = 0; v < voxels.size(); ++v) {
+    if (!voxels[v])
+      continue;
+    Vec<D> index;
+    std::size_t rest = v;
+    for (int d = 0; d < D; ++d) {
+      index[d] = static_cast<double>(rest % finite->geometry.size[d]);
+      rest /= finite->geometry.size[d];
+    }
+    voxels[v] = mask->contains(pointFromIndex(index));
+  }
+  return std::make_shared<Mask<D>>(finite->geometry, std::move(voxels));
+}
+
+template <int D>
+void checkVoxels(const std::string& where, const CheckedImage<D>& loaded, bool refusesConstantImages,
+                 Log& log)
+{
+  const std::vector<float>& voxels = loaded.image->voxels;
+  if (loaded.nanVoxels > 0)
+    log.warning(nonFiniteText(where, loaded.nanVoxels));
+  const auto [least, greatest] = std::minmax_element(voxels.begin(), voxels.end());
+  const std::string constant = where + ": every voxel is " + realText(*least)
+                               + ": an image without contrast cannot guide a registration.";
+  if (*least == *greatest && refusesConstantImages)
+    throw Error(ExitCode::unreadableInput, constant + " Allowed: an image with contrast.");
+  if (*least == *greatest)
+    log.warning(constant);
+  for (int d = 0; d < D; ++d)
+    if (loaded.image->geometry.size[d] == 1)
+      log.warning(where + ": one voxel on axis " + std::to_string(d)
+                  + ": most steps lead out of such an image. A slice should be a 2D image.");
+}
+
+template <int D>
+void checkOverlap(const std::string& where, const ImageGeometry<D>& image, const Mask<D>& mask)
+{
+  withContext(where, [&] { return boxInMask<D>(image, &mask); });
+}
+
+/// Checks that the grids overlap. The voxels are not read.
+template <int D>
+void checkGridsOverlap(const std::string& option, const std::vector<ImageHeader>& images,
+                       const std::vector<ImageHeader>& masks, bool usesDirectionCosines)
+{
+  const auto grid = [usesDirectionCosines](const ImageHeader& header) {
+    return geometryInUse<D>(geometryOf<D>(header), usesDirectionCosines);
+  };
+  for (std::size_t i = 0; i < masks.size(); ++i)
+    checkOverlap<D>(option + ": " + masks[i].path, grid(images[i]), Mask<D>(grid(masks[i]), {}));
+}
+
+template <int D>
+MaskPointer<D> placed(const MaskPointer<D>& mask, bool usesDirectionCosines)
+{
+  if (!mask || usesDirectionCosines)
+    return mask;
+  return std::make_shared<Mask<D>>(geometryInUse<D>(mask->geometry, usesDirectionCosines), mask->voxels);
+}
+
+/// Reads a weight for each pair or, row by row, the upper triangle of the covariance of its error. The weight
+/// of a covariance is the inverse of its mean variance. Weights are divided by their mean.
+template <int D>
+void readWeights(const std::string& path, std::size_t count, std::vector<double>& weights,
+                 std::vector<Matrix<D>>& covariances)
+{
+  constexpr std::size_t entries = D * (D + 1) / 2;
+  const std::string text = readPlainText(path), allowed = "for each of the " + std::to_string(count)
+                                                          + " points of -fp a number above 0, or the entries "
+                                                          + (D == 2 ? "xx xy yy" : "xx xy xz yy yz zz")
+                                                          + " of the covariance of its error";
+  TextWords all(path, text, allowed), words = all;
+  std::size_t numbers = 0;
+  for (; !all.peek().empty(); ++numbers)
+    all.nextNumber("a weight");
+  if (numbers != count && numbers != entries * count)
+    all.fail(std::to_string(numbers) + " numbers");
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (numbers == count) {
+      weights.push_back(words.nextNumber("a weight"));
+      if (!(weights.back() > 0))
+        words.fail("a weight that is not above 0");
+    } else {
+      Matrix<D>& covariance = covariances.emplace_back();
+      double trace = 0;
+      for (std::size_t row = 0; row < D; ++row) {
+        for (std::size_t column = row; column < D; ++column)
+          covariance[row][column] = covariance[column][row] = words.nextNumber("an entry");
+        trace += covariance[row][row];
+      }
+      if (!choleskyFactor<D>(covariance))
+        words.fail("a covariance that is not positive definite");
+      weights.push_back(D / trace);
+    }
+    sum += weights.back();
+  }
+  for (double& weight : weights)
+    weight *= static_cast<double>(count) / sum;
+}
+
+template <int D>
+InputPoints<D> pointsOf(const std::string& option, const GivenPoints& given)
+{
+  if (!given.isGiven())
+    return {};
+  if (const InputPoints<D>* const held = given.held<D>())
+    return *held;
+  return withContext(option, [&] { return readPoints<D>(given.path); });
+}
+
+}
+
+InputHeaders readHeaders(const RunRequest& request, Log& log)
+{
+  for (const StageText& stage : request.stages) {
+    if (stage.failure)
+      std::rethrow_exception(stage.failure);
+    for (const std::string& note : stage.notes)
+      log.note(note);
+    refuseOtherDimensions(*stage.map);
+  }
+  constexpr PixelType image = PixelType::float32, mask = PixelType::uint8;
+  InputHeaders headers{headersOf("-f", request.fixed, image, request.reading, log),
+                       headersOf("-m", request.moving, image, request.reading, log),
+                       headersOf("-fMask", request.fixedMasks, mask, request.reading, log),
+                       headersOf("-mMask", request.movingMasks, mask, request.reading, log),
+                       {}};
+  if (request.fixedLabels.isGiven()) {
+    headers.labels.push_back(headerOf("--fLabels", request.fixedLabels, image, request.reading, log));
+    if (request.movingLabels.isGiven())
+      headers.labels.push_back(headerOf("--mLabels", request.movingLabels, image, request.reading, log));
+  }
+  const ImageHeader& first = headers.fixed.front();
+  if (first.dimension != 2 && first.dimension != 3)
+    throw Error(ExitCode::usage, "-f: " + first.path + ": an image of dimension "
+                                     + std::to_string(first.dimension) + ": registration in "
+                                     + std::to_string(first.dimension)
+                                     + "D is not built. Allowed: 2D and 3D images.");
+  checkDimension("-f", headers.fixed, first);
+  checkDimension("-m", headers.moving, first);
+  checkDimension("-fMask", headers.fixedMasks, first);
+  checkDimension("-mMask", headers.movingMasks, first);
+  checkDimension("--fLabels and --mLabels", headers.labels, first);
+  return headers;
+}
+
+template <int D>
+Inputs<D>::Inputs(const RunRequest& request, InputHeaders headers)
+    : request_(request), headers_(std::move(headers)), fixedPoints_(pointsOf<D>("-fp", request.fixedPoints)),
+      movingPoints_(pointsOf<D>("-mp", request.movingPoints))
+{
+  const auto withoutVoxels = [](const std::vector<ImageHeader>& images,
+                                const std::vector<ImageHeader>& masks) {
+    Side side;
+    for (const ImageHeader& header : images)
+      side.images.push_back(std::make_shared<Image<D>>(Image<D>{geometryOf<D>(header), {}}));
+    for (const ImageHeader& header : masks)
+      side.masks.push_back(std::make_shared<Mask<D>>(geometryOf<D>(header), std::vector<std::uint8_t>{}));
+    side.finite.resize(images.size());
+    return side;
+  };
+  fixed_ = withoutVoxels(headers_.fixed, headers_.fixedMasks);
+  moving_ = withoutVoxels(headers_.moving, headers_.movingMasks);
+  if (!request.movingPoints.isGiven())
+    return;
+  const std::size_t count = fixedPoints_.values.size();
+  if (count != movingPoints_.values.size())
+    throw Error(ExitCode::unreadableInput,
+                "-fp and -mp: " + std::to_string(count) + " fixed and "
+                    + std::to_string(movingPoints_.values.size())
+                    + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
+  if (!request.pointWeights.empty())
+    withContext("--point-weights",
+                [&] { readWeights<D>(request.pointWeights, count, weights_, covariances_); });
+}
+
+template <int D>
+void Inputs<D>::checkMasks(bool usesDirectionCosines) const
+{
+  checkGridsOverlap<D>("-fMask", headers_.fixed, headers_.fixedMasks, usesDirectionCosines);
+  checkGridsOverlap<D>("-mMask", headers_.moving, headers_.movingMasks, usesDirectionCosines);
+}
+
+template <int D>
+void Inputs<D>::warnOfPointsOutside(bool usesDirectionCosines, Log& log) const
+{
+  const auto look = [&](const std::string& option, const std::string& path, const InputPoints<D>& read,
+                        const ImageHeader& image) {
+    const ImageGeometry<D> geometry = geometryInUse<D>(geometryOf<D>(image), usesDirectionCosines);
+    const std::string outside = pointsOutside<D>(pointsInMm<D>(read, geometry), geometry);
+    if (!outside.empty())
+      log.warning(option + ": " + path + ": " + outside + ".");
+  };
+  look("-fp", request_.fixedPoints.path, fixedPoints_, headers_.fixed.front());
+  look("-mp", request_.movingPoints.path, movingPoints_, headers_.moving.front());
+}
+
+template <int D>
+typename Inputs<D>::Side Inputs<D>::loaded(const std::string& option, const std::vector<GivenImage>& images,
+                                           const std::vector<GivenMask>& masks, Log& log) const
+{
+  const int threads = request_.threads;
+  Side side;
+  for (const GivenMask& given : masks)
+    side.masks.push_back(withContext(option + "Mask", [&] {
+      const MaskPointer<D>* const held = given.held<D>();
+      if (!held)
+        return MaskPointer<D>(std::make_shared<Mask<D>>(readMask<D>(given.path, request_.reading, threads)));
+      checkMask<D>(given.path, **held);
+      return *held;
+    }));
+  for (const GivenImage& given : images) {
+    std::vector<std::string> notes;
+    const CheckedImage<D> read = withContext(option, [&] {
+      if (const ImagePointer<D>* const held = given.held<D>())
+        return checkedImage<D>(given.path, *held, threads);
+      LoadedImage<D> file = readImage<D>(given.path, request_.reading, notes, threads);
+      return CheckedImage<D>{std::make_shared<Image<D>>(std::move(file.image)), file.nanVoxels,
+                             file.finiteVoxels};
+    });
+    for (const std::string& note : notes)
+      log.note(option + ": " + note);
+    checkVoxels<D>(option + ": " + given.path, read, request_.refusesConstantImages, log);
+    side.images.push_back(read.image);
+    side.finite.push_back(read.finiteVoxels);
+  }
+  return side;
+}
+
+template <int D>
+void Inputs<D>::load(Log& log)
+{
+  fixed_ = loaded("-f", request_.fixed, request_.fixedMasks, log);
+  moving_ = loaded("-m", request_.moving, request_.movingMasks, log);
+}
+
+template <int D>
+void Inputs<D>::checkMaskedVoxels(bool usesDirectionCosines) const
+{
+  const auto check = [&](const std::string& option, const std::vector<GivenMask>& masks, const Side& side) {
+    for (std::size_t i = 0; i < side.masks.size(); ++i)
+      checkOverlap<D>(option + ": " + masks[i].path,
+                      geometryInUse<D>(side.images[i]->geometry, usesDirectionCosines),
+                      *placed<D>(side.masks[i], usesDirectionCosines));
+  };
+  check("-fMask", request_.fixedMasks, fixed_);
+  check("-mMask", request_.movingMasks, moving_);
+}
+
+/// The images and masks of a side where a stage takes them.
+template <int D>
+void Inputs<D>::place(const Side& side, bool usesDirectionCosines, std::vector<ImagePointer<D>>& images,
+                      std::vector<MaskPointer<D>>& masks) const
+{
+  images = side.images;
+  for (ImagePointer<D>& image : images)
+    if (!usesDirectionCosines)
+      image = std::make_shared<Image<D>>(
+          Image<D>{geometryInUse<D>(image->geometry, usesDirectionCosines), image->voxels});
+  for (const MaskPointer<D>& mask : side.masks)
+    masks.push_back(placed<D>(mask, usesDirectionCosines));
+  if (std::ranges::none_of(side.finite, [](const MaskPointer<D>& finite) { return finite != nullptr; }))
+    return;
+  std::vector<MaskPointer<D>> combined;
+  for (std::size_t i = 0; i < images.size(); ++i)
+    combined.push_back(withoutVoxels<D>(i < masks.size() ? masks[i] : nullptr,
+                                        placed<D>(side.finite[i], usesDirectionCosines)));
+  masks = std::move(combined);
+}
+
+template <int D>
+StageInput<D> Inputs<D>::ofStage(std::size_t stage, bool usesDirectionCosines,
+                                 std::shared_ptr<const TransformChain<D>> initial) const
+{
+  StageInput<D> input;
+  input.stage = stage;
+  input.initial = std::move(initial);
+  input.reading = request_.reading;
+  place(fixed_, usesDirectionCosines, input.fixed, input.fixedMasks);
+  place(moving_, usesDirectionCosines, input.moving, input.movingMasks);
+  input.points = {pointsInMm<D>(fixedPoints_, input.fixed.front()->geometry),
+                  pointsInMm<D>(movingPoints_, input.moving.front()->geometry), weights_, covariances_};
+  input.hasPoints = request_.fixedPoints.isGiven();
+  return input;
+}
+
+template <int D>
+MaskPointer<D> Inputs<D>::validMoving(bool usesDirectionCosines) const
+{
+  return placed<D>(moving_.finite.front(), usesDirectionCosines);
+}
+
+template class Inputs<2>;
+template class Inputs<3>;
+
+}

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "Core/Compute/Log.h"
+#include "Core/Image/Files/ImageHeader.h"
+#include "Core/Registration/Registration.h"
+#include "Core/Runs/RunRequest.h"
+
+namespace tessera {
+
+/// The headers of all images of a request, read before any voxel; of images in memory what a header would
+/// say.
+struct InputHeaders {
+  std::vector<ImageHeader> fixed, moving, fixedMasks, movingMasks,
+      labels; // labels: fixed and moving ones that are given
+
+  int dimension() const { return fixed.front().dimension; }
+};
+
+/// Reads the headers, before any voxel, and tells the notes of parameters and headers. Throws Error naming
+/// the option and file: parameters or an image that cannot be read, or of another dimension than the first
+/// fixed image.
+InputHeaders readHeaders(const RunRequest&, Log&);
+
+/// The images, masks and points of a run: of the headers alone at first, with their voxels after load().
+template <int D>
+class Inputs {
+public:
+  /// Reads the points. The request must outlive this. Throws Error(unreadableInput) for files that are no
+  /// points or do not form pairs.
+  Inputs(const RunRequest&, InputHeaders);
+
+  /// Throws Error(unreadableInput) if the grid of a mask lies wholly outside its image, both as a stage takes
+  /// them.
+  void checkMasks(bool usesDirectionCosines) const;
+  /// Warns of points that lie outside of their image, as a stage takes both.
+  void warnOfPointsOutside(bool usesDirectionCosines, Log&) const;
+
+  /// Reads the voxels of all images and masks, once. Throws Error, also for an image without contrast if the
+  /// request refuses it.
+  void load(Log&);
+  /// Throws Error(unreadableInput) if no voxel of an image lies in its mask, both as a stage takes them.
+  void checkMaskedVoxels(bool usesDirectionCosines) const;
+
+  /// What a stage takes, by geometryInUse(). Before load() images and masks have no voxels. Voxels that are
+  /// not a number become outside of their image's mask; points that are indices are those of the first
+  /// images.
+  StageInput<D> ofStage(std::size_t stage, bool usesDirectionCosines,
+                        std::shared_ptr<const TransformChain<D>> initial) const;
+  /// Where the voxels of the first moving image are numbers; null: everywhere.
+  MaskPointer<D> validMoving(bool usesDirectionCosines) const;
+
+  const InputHeaders& headers() const { return headers_; }
+  ImageGeometry<D> fixedInFile() const { return geometryOf<D>(headers_.fixed.front()); }
+  ImageGeometry<D> movingInFile() const { return geometryOf<D>(headers_.moving.front()); }
+
+private:
+  /// The images of one side at full resolution, with the geometries of their files.
+  struct Side {
+    std::vector<ImagePointer<D>> images; // 0 for voxels that are not a number
+    std::vector<MaskPointer<D>> masks;   // as given: none, that of the first image, or one an image
+    std::vector<MaskPointer<D>> finite;  // where the voxels of each image are numbers; null: everywhere
+  };
+
+  Side loaded(const std::string& option, const std::vector<GivenImage>&, const std::vector<GivenMask>&,
+              Log&) const;
+  void place(const Side&, bool usesDirectionCosines, std::vector<ImagePointer<D>>& images,
+             std::vector<MaskPointer<D>>& masks) const;
+
+  const RunRequest& request_;
+  InputHeaders headers_;
+  Side fixed_, moving_;
+  InputPoints<D> fixedPoints_, movingPoints_; // where indices lie depends on the stage
+  std::vector<double> weights_;               // of point pairs; none: all are equal
+  std::vector<Matrix<D>> covariances_;        // of their errors; none: errors have no direction
+};
+
+}

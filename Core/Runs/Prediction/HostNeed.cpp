@@ -1,0 +1,229 @@
+#include "Core/Runs/Prediction/HostNeed.h"
+
+#include "Core/Registration/Inverse/ForwardCells.h"
+#include "Core/Registration/Stage/StageMemory.h"
+#include "Core/Registration/TermMemory.h"
+#include "Core/Runs/OutputNames.h"
+#include "Core/Runs/Prediction/ResamplingWork.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace tessera {
+namespace {
+
+/// Arrays of a number for each parameter, in double precision: of the optimizer, of each metric's gradient,
+/// of scales and of chains. As many were counted in a run with 1.1 million parameters.
+constexpr double vectors = 25;
+
+double voxelsOf(const std::vector<ImageHeader>& images)
+{
+  double count = 0;
+  for (const ImageHeader& header : images)
+    count += static_cast<double>(header.voxelCount());
+  return count;
+}
+
+template <int D>
+double voxelsOf(const ImageGeometry<D>& geometry)
+{
+  return static_cast<double>(geometry.voxelCount());
+}
+
+/// Coefficients of a spline that resamples an image of so many voxels.
+double coefficientBytes(int order, double voxels)
+{
+  return order > 1 ? sizeof(double) * voxels : 0;
+}
+
+/// The images of a level, and what making one of them takes beside it.
+template <int D>
+struct ImagesOfLevel {
+  double bytes = 0, whileMade = 0;
+
+  void add(const ImagePyramid<D>& pyramid, const ImageGeometry<D>& original, std::size_t level)
+  {
+    const auto steps = pyramid.stepsOfLevel(original, level);
+    if (steps.empty()) // the level has the original itself
+      return;
+    const double voxels = voxelsOf<D>(steps.back().geometry);
+    bytes += sizeof(float) * voxels;
+    if (voxels < voxelsOf<D>(original)) // which is smoothed before it shrinks
+      whileMade = std::max(whileMade, sizeof(float) * voxelsOf<D>(original));
+  }
+};
+
+template <int D>
+class StageNeed {
+public:
+  StageNeed(const RunRequest& request, const CheckedStage<D>& stage, const StageInput<D>& input)
+      : stage_(stage), input_(input), components_(stage.prepared.components),
+        parameters_(stage.prepared.parameters),
+        hasInitial_(stage.number > 0 || request.initialTransform.isGiven()),
+        counts_(parameterCounts<D>(stage.prepared, input))
+  {
+  }
+
+  std::size_t levels() const { return parameters_.levelCount(); }
+
+  double ofLevel(std::size_t level) const
+  {
+    double masks = 0;
+    for (const auto* side : {&input_.fixedMasks, &input_.movingMasks})
+      for (const MaskPointer<D>& mask : *side)
+        masks += 2 * voxelsOf<D>(mask->geometry); // the eroded one, and what the erosion takes
+    double held = coefficients(level), prepared = 0;
+    for (std::size_t t = 0; t < components_.terms.size(); ++t) {
+      const TermExtent extent = extentOf(t, level);
+      const CostTerm<D>& term = *components_.terms[t];
+      if (const auto* const own = dynamic_cast<const TermTellsMemory*>(&term)) {
+        held += own->hostBytes(extent);
+        prepared = std::max(prepared, own->hostBytesWhilePrepared(extent));
+      } else {
+        held += stripeBytes(extent.positions, extent.parameters);
+      }
+    }
+    const ImagesOfLevel<D> images = imagesOf(level);
+    const double before = level > 0 ? imagesOf(level - 1).bytes : 0; // samplers hold them meanwhile
+    return leftBehind() + images.bytes + masks
+           + vectors * sizeof(double) * static_cast<double>(counts_[level])
+           + std::max({before + images.whileMade, held, prepared});
+  }
+
+  double ofResult() const
+  {
+    if (!stage_.resampler->writesFinalResult())
+      return 0;
+    const double voxels = voxelsOf<D>(input_.fixed.front()->geometry);
+    return leftBehind()
+           + coefficientBytes(stage_.resampleInterpolator->order(0),
+                              voxelsOf<D>(input_.moving.front()->geometry))
+           + voxels
+                 * static_cast<double>(sizeof(float)
+                                       + pixelTypeSize(stage_.resampler->resultImage().pixelType));
+  }
+
+  /// The field of --inverse-too, and the lattice in which the roots are searched. It is held twice while it
+  /// is written.
+  double ofInverse() const
+  {
+    constexpr double bytesAPoint = 12;
+    const ImageGeometry<D>& grid = input_.moving.front()->geometry;
+    const double voxels = voxelsOf<D>(grid);
+    return leftBehind() + 2 * D * sizeof(float) * voxels
+           + bytesAPoint * std::min(voxels, static_cast<double>(ForwardCells<D>::maxPoints));
+  }
+
+private:
+  /// Bytes of the heap that small arrays of earlier levels have taken and that stay with the process. The
+  /// estimation of step sizes for random samples makes many of them.
+  double leftBehind() const
+  {
+    const auto draws = [](const auto& sampler) { return !sampler->givesLattice(); };
+    return components_.transform->linear()                    ? 2e6
+           : std::ranges::any_of(components_.samplers, draws) ? 10e6
+                                                              : 4e6;
+  }
+
+  ImagesOfLevel<D> imagesOf(std::size_t level) const
+  {
+    ImagesOfLevel<D> images;
+    for (std::size_t i = 0; i < components_.fixedPyramids.size(); ++i)
+      images.add(*components_.fixedPyramids[i], original(input_.fixed, i), level);
+    for (std::size_t i = 0; i < components_.movingPyramids.size(); ++i)
+      images.add(*components_.movingPyramids[i], original(input_.moving, i), level);
+    return images;
+  }
+
+  template <class Pointer>
+  static const auto& original(const std::vector<Pointer>& images, std::size_t i)
+  {
+    return images[std::min(i, images.size() - 1)]->geometry;
+  }
+
+  double coefficients(std::size_t level) const
+  {
+    double bytes = 0;
+    for (std::size_t i = 0; i < components_.interpolators.size(); ++i)
+      if (components_.interpolators[i]->order(level) > 1)
+        bytes += sizeof(float) * movingVoxels(i, level);
+    return bytes;
+  }
+
+  double movingVoxels(std::size_t image, std::size_t level) const
+  {
+    const std::size_t pyramid = std::min(image, components_.movingPyramids.size() - 1);
+    return voxelsOf<D>(
+        components_.movingPyramids[pyramid]->geometryOfLevel(original(input_.moving, image), level));
+  }
+
+  TermExtent extentOf(std::size_t number, std::size_t level) const
+  {
+    TermExtent extent{.level = level,
+                      .goesByPoints = hasInitial_ && combinationOf(parameters_) == Combination::compose,
+                      .hasMasks = !input_.fixedMasks.empty() || !input_.movingMasks.empty(),
+                      .movingVoxels = movingVoxels(number, level),
+                      .parameters = counts_[level]};
+    const std::size_t pyramid = std::min(number, components_.fixedPyramids.size() - 1);
+    const ImageGeometry<D> fixed =
+        components_.fixedPyramids[pyramid]->geometryOfLevel(original(input_.fixed, number), level);
+    extent.fixedVoxels = voxelsOf<D>(fixed);
+    if (components_.terms[number]->needsSampler() && !components_.samplers.empty()) {
+      extent.isLattice = components_.samplers[components_.samplerOf(number)]->givesLattice();
+      const auto drawn = integerParameter("NumberOfSpatialSamples", 5000, 1, Arity::perLevel, "", "");
+      extent.positions =
+          extent.isLattice ? fixed.voxelCount() : static_cast<std::size_t>(parameters_.get(drawn, level));
+    }
+    return extent;
+  }
+
+  const CheckedStage<D>& stage_;
+  const StageInput<D>& input_;
+  const StageComponents<D>& components_;
+  const Parameters& parameters_;
+  bool hasInitial_;
+  std::vector<std::size_t> counts_; // parameters of the transform, one a level
+};
+
+/// Whether the result surely is a linear transform, which has an inverse without a field.
+template <int D>
+bool isLinear(const RunRequest& request, const std::vector<CheckedStage<D>>& stages)
+{
+  return !request.initialTransform.isGiven() && std::ranges::all_of(stages, [](const CheckedStage<D>& stage) {
+    return stage.prepared.components.transform->linear();
+  });
+}
+
+}
+
+template <int D>
+HostNeed hostNeed(const RunRequest& request, const std::vector<CheckedStage<D>>& stages,
+                  const Inputs<D>& inputs)
+{
+  const InputHeaders& headers = inputs.headers();
+  HostNeed need;
+  need.images = sizeof(float) * (voxelsOf(headers.fixed) + voxelsOf(headers.moving))
+                + voxelsOf(headers.fixedMasks) + voxelsOf(headers.movingMasks);
+  for (const CheckedStage<D>& stage : stages) {
+    const StageInput<D> input = inputs.ofStage(stage.number, stage.settings.useDirectionCosines(), nullptr);
+    const StageNeed<D> ofStage(request, stage, input);
+    const std::string file = std::filesystem::path(stage.text.path).filename();
+    const auto take = [&](double bytes, const std::string& part) {
+      if (bytes <= need.work && !need.largest.empty())
+        return;
+      need.work = bytes;
+      need.largest = part + " of " + file;
+    };
+    for (std::size_t level = 0; level < ofStage.levels(); ++level)
+      take(ofStage.ofLevel(level), "level " + std::to_string(level));
+    take(ofStage.ofResult(), "the result image");
+    if (request.inverseToo && stage.number + 1 == stages.size() && !isLinear(request, stages))
+      take(ofStage.ofInverse(), "the inverse");
+  }
+  return need;
+}
+
+template HostNeed hostNeed<2>(const RunRequest&, const std::vector<CheckedStage<2>>&, const Inputs<2>&);
+template HostNeed hostNeed<3>(const RunRequest&, const std::vector<CheckedStage<3>>&, const Inputs<3>&);
+
+}

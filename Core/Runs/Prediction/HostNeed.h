@@ -1,0 +1,29 @@
+#pragma once
+
+#include "Core/Runs/RunRequest.h"
+#include "Core/Runs/StageCheck.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The program and its libraries, before it reads an image.
+constexpr double programBytes = 55e6;
+
+/// About how many bytes of host memory a run on the CPU takes at most. --report takes no more than the levels
+/// before it.
+struct HostNeed {
+  double images = 0;   // and masks, in full size
+  double work = 0;     // of the level or result image that takes most
+  std::string largest; // that one: "level 2 of FreeFormNMI.txt"
+
+  double bytesBesideProgram() const { return images + work; }
+  double bytes() const { return programBytes + bytesBesideProgram(); }
+};
+
+template <int D>
+HostNeed hostNeed(const RunRequest&, const std::vector<CheckedStage<D>>&, const Inputs<D>&);
+
+}

@@ -1,0 +1,157 @@
+#include "Core/Runs/Report/CohortVerdicts.h"
+
+#include "Core/Compute/Math/Median.h"
+#include "Core/Runs/Report/Html.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double outsideMads = 5;
+constexpr std::size_t fewestRows = 5;
+constexpr double leastOverlap = 0.5;
+
+constexpr std::array<FigureInfo, figureCount> infos{{{"overlap", "", true, false, 0.002},
+                                                     {"correlation gain", "", true, false, 0.002},
+                                                     {"folded share", "", false, true, 1e-5},
+                                                     {"largest displacement", "mm", true, true, 1e-3, 0.01},
+                                                     {"Dice", "", true, false, 0.002},
+                                                     {"point distance", "mm", false, true, 1e-3, 0.01}}};
+
+std::optional<double> numberAt(const Json& json, const char* name)
+{
+  if (!json.is_object() || !json.contains(name) || !json[name].is_number())
+    return {};
+  return json[name].get<double>();
+}
+
+}
+
+const FigureInfo& infoOf(Figure figure)
+{
+  return infos[static_cast<std::size_t>(figure)];
+}
+
+Figures figuresOf(const Json& run)
+{
+  Figures figures;
+  const auto set = [&](Figure figure, std::optional<double> value) {
+    figures[static_cast<std::size_t>(figure)] = value;
+  };
+  if (run.contains("quality") && run["quality"].is_object()) {
+    const Json& quality = run["quality"];
+    set(Figure::overlap, numberAt(quality, "overlap"));
+    const auto before = numberAt(quality, "correlationBefore"), after = numberAt(quality, "correlation");
+    if (before && after)
+      set(Figure::correlationGain, std::abs(*after) - std::abs(*before));
+    set(Figure::largestDisplacementMm, numberAt(quality, "largestDisplacementMm"));
+    if (quality.contains("dice"))
+      set(Figure::dice, numberAt(quality["dice"], "mean"));
+    if (quality.contains("points"))
+      set(Figure::pointsMm, numberAt(quality["points"], "meanMm"));
+  }
+  if (run.contains("stages") && run["stages"].is_array())
+    for (const Json& stage : run["stages"])
+      if (stage.contains("spatialJacobianDeterminant")) {
+        const Json& change = stage["spatialJacobianDeterminant"];
+        const auto folded = numberAt(change, "foldedVoxels"), voxels = numberAt(change, "voxels");
+        if (folded && voxels && *voxels > 0)
+          set(Figure::foldedShare, *folded / *voxels);
+      }
+  return figures;
+}
+
+const char* verdictText(Verdict verdict)
+{
+  return verdict == Verdict::failed ? "failed" : verdict == Verdict::look ? "look" : "done";
+}
+
+CohortSpread spreadOf(const std::vector<Figures>& rows)
+{
+  CohortSpread spread;
+  for (std::size_t f = 0; f < figureCount; ++f) {
+    std::vector<double> values;
+    for (const Figures& row : rows)
+      if (row[f])
+        values.push_back(*row[f]);
+    if (values.size() < fewestRows)
+      continue;
+    const double middle = median(values);
+    for (double& value : values)
+      value = std::abs(value - middle);
+    const double least = std::max(infos[f].leastSpread, infos[f].leastSpreadShareOfMedian * std::abs(middle));
+    spread.of[f] = {middle, std::max(median(values), least)};
+  }
+  return spread;
+}
+
+Judgement judgedInCohort(const Figures& row, const CohortSpread& cohort)
+{
+  Judgement judgement;
+  for (std::size_t f = 0; f < figureCount; ++f) {
+    if (!row[f] || !cohort.of[f])
+      continue;
+    const FigureInfo& info = infos[f];
+    const auto [median, mad] = *cohort.of[f];
+    const double distance = (*row[f] - median) / mad;
+    const double bad = std::max(info.isWorseAbove ? distance : 0.0, info.isWorseBelow ? -distance : 0.0);
+    judgement.badness = std::max(judgement.badness, bad);
+    if (bad > outsideMads)
+      judgement.reasons.push_back(std::string(info.name) + " " + shortNumber(*row[f])
+                                  + (*info.unit ? " " + std::string(info.unit) : "") + ": more than 5 MAD "
+                                  + (distance > 0 ? "above" : "below") + " the cohort's median "
+                                  + shortNumber(median));
+  }
+  if (!judgement.reasons.empty())
+    judgement.verdict = Verdict::look;
+  return judgement;
+}
+
+Judgement judgedAlone(const Json& run)
+{
+  Judgement judgement;
+  const std::string status = run.value("status", "");
+  if (status != "done")
+    return {Verdict::failed, {run.value("message", "").empty() ? status : run.value("message", "")}, 0};
+  const auto doubt = [&](const std::string& reason) {
+    judgement.verdict = Verdict::look;
+    judgement.reasons.push_back(reason);
+  };
+  const Json quality = run.contains("quality") ? run["quality"] : Json();
+  const Figures figures = figuresOf(run);
+  const auto figure = [&](Figure f) { return figures[static_cast<std::size_t>(f)]; };
+  if (const auto folded = figure(Figure::foldedShare); folded && *folded > 0)
+    doubt("the transform folds at " + shortNumber(100 * *folded)
+          + " % of the voxels: it turns tissue inside out "
+            "there");
+  if (const auto gain = figure(Figure::correlationGain);
+      gain && *gain < -infoOf(Figure::correlationGain).leastSpread)
+    doubt("the intensities correlate less than before the registration, by " + shortNumber(-*gain));
+  if (const auto overlap = figure(Figure::overlap); overlap && *overlap < leastOverlap)
+    doubt("only " + shortNumber(100 * *overlap)
+          + " % of the fixed image (and mask) map into the moving image");
+  if (quality.is_object() && quality.contains("points")) {
+    const auto before = numberAt(quality["points"], "beforeMm"),
+               after = numberAt(quality["points"], "meanMm");
+    if (before && after && *after > *before)
+      doubt("corresponding points are farther apart than before: " + shortNumber(*after) + " mm, "
+            + shortNumber(*before) + " mm before");
+  }
+  if (quality.is_object() && quality.contains("dice")) {
+    std::string apart;
+    for (const auto& [label, value] : quality["dice"]["labels"].items())
+      if (value == 0.0)
+        apart += (apart.empty() ? "" : ", ") + label;
+    if (!apart.empty())
+      doubt("labels that do not meet, or that only one of the images has: " + apart);
+  }
+  return judgement;
+}
+
+}

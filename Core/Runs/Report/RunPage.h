@@ -1,0 +1,26 @@
+#pragma once
+
+#include "Core/Runs/Report/SlicePictures.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+constexpr const char* pageName = "report.html";
+constexpr const char* thumbnailName = "thumbnail.jpg"; // beside it
+
+/// The metric at each iteration of each level of a stage.
+using StageCurves = std::vector<std::vector<double>>;
+
+/// A page in HTML that shows a run: one file without network, which is complete without scripts. `run` is
+/// what run.json says. Pictures may be null, as for a run that failed.
+std::string runPage(const nlohmann::ordered_json& run, const RunPictures*, const std::vector<StageCurves>&);
+
+/// Puts text in HTML into the part of a page that tells how the run compares with its cohort, in place of
+/// what was there. The page stays as it is if it has no such part.
+std::string withCohortPart(const std::string& page, const std::string& html);
+
+}

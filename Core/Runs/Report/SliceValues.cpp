@@ -1,0 +1,165 @@
+#include "Core/Runs/Report/SliceValues.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Registration/Fields/TransformFields.h"
+#include "Core/Registration/Samples/VoxelBatches.h"
+#include "Core/Registration/Stage/KnownComponents.h"
+#include "Core/Runs/Resampling/HostInterpolator.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t slicesOfPlane = 7;
+constexpr std::size_t leastPixels[] = {384, 192}, maxPixels[] = {640, 256}; // in 2D and 3D
+constexpr std::size_t samplesOfWindow = 100'000;
+
+template <int D>
+Contents<D> contentsOf(const ImagePointer<D>& image, const MaskPointer<D>& mask)
+{
+  const VoxelLattice<D> lattice = gridOfAbout<D>(samplesOfWindow, image, mask);
+  std::vector<float> values;
+  const auto forEachSample = [&](auto&& body) {
+    Size<D> at{};
+    for (std::size_t i = 0; i < lattice.positions(); ++i) {
+      std::size_t voxel = 0;
+      for (int d = D - 1; d >= 0; --d)
+        voxel = voxel * image->geometry.size[d] + lattice.first[d] + at[d] * lattice.step[d];
+      body(image->voxels[voxel], at);
+      for (int d = 0; d < D && ++at[d] == lattice.count[d]; ++d)
+        at[d] = 0;
+    }
+  };
+  forEachSample([&](float value, const Size<D>&) { values.push_back(value); });
+  Contents<D> contents{windowOf(std::move(values)), {}, {}};
+
+  constexpr float leastGrey = 25;           // of 255
+  constexpr double leastShareOfMost = 0.05; // of the samples in a slice
+  std::array<std::vector<std::size_t>, D> bright;
+  for (int d = 0; d < D; ++d)
+    bright[d].resize(lattice.count[d]);
+  forEachSample([&](float value, const Size<D>& at) {
+    for (int d = 0; d < D; ++d)
+      bright[d][at[d]] += contents.window(value) > leastGrey;
+  });
+  for (int d = 0; d < D; ++d) {
+    const double least = leastShareOfMost * static_cast<double>(*std::ranges::max_element(bright[d]));
+    const auto counts = [&](std::size_t n) { return static_cast<double>(n) >= least; };
+    const auto front = std::ranges::find_if(bright[d], counts) - bright[d].begin();
+    const auto back = std::find_if(bright[d].rbegin(), bright[d].rend(), counts) - bright[d].rbegin();
+    const auto voxelOf = [&](std::ptrdiff_t sample) {
+      return lattice.first[d] + static_cast<std::size_t>(sample) * lattice.step[d];
+    };
+    contents.first[d] = voxelOf(front);
+    contents.last[d] = voxelOf(static_cast<std::ptrdiff_t>(bright[d].size()) - 1 - back);
+  }
+  return contents;
+}
+
+}
+
+template <int D>
+SliceSampler<D>::SliceSampler(const Registry& registry, const ShownRun<D>& run)
+    : run_(run), isLinear_(isLinearChain<D>(run.result)),
+      fixed_(hostInterpolator<D>(registry, knowncomponents::linearInterpolator, run.fixed)),
+      moving_(hostInterpolator<D>(registry, knowncomponents::linearInterpolator, run.moving)),
+      ofFixed_(contentsOf<D>(run.fixed, run.fixedMask)), ofMoving_(contentsOf<D>(run.moving, nullptr)),
+      slices_(pictureSlices<D>(run.fixed->geometry, run.headerDirection, ofFixed_.first, ofFixed_.last,
+                               slicesOfPlane, leastPixels[D - 2], maxPixels[D - 2]))
+{
+  if (run.fixedLabels && run.movingLabels) {
+    fixedLabels_ = hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, run.fixedLabels);
+    movingLabels_ = hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, run.movingLabels);
+  }
+}
+
+template <int D>
+SliceValues SliceSampler<D>::valuesOf(const PictureSlice<D>& slice) const
+{
+  Context host{Device{}, 1};
+  const ImageGeometry<D>& lattice = slice.lattice;
+  const std::size_t count = lattice.voxelCount(), width = lattice.size[0];
+  SliceValues values;
+  values.fixed = {width, lattice.size[1], std::vector<float>(count)};
+  for (auto* grey : {&values.fixedGrey, &values.beforeGrey, &values.warpedGrey})
+    grey->resize(count);
+  for (auto& mm : values.movingMm)
+    mm.resize(count);
+  if (fixedLabels_)
+    for (auto* labels : {&values.fixedLabels, &values.warpedLabels})
+      labels->resize(count);
+  values.displacementMm.reserve(count / (pixelsOfMap * pixelsOfMap));
+
+  std::array<float, batchCapacity> found;
+  std::array<std::uint8_t, batchCapacity> inside;
+  forEachVoxelBatch<D>(host, lattice, [&](std::size_t first, const PointBatch<D>& points) {
+    const auto paint = [&](const Interpolator<D>& image, const GreyLine& window, const PointBatch<D>& at,
+                           std::vector<std::uint8_t>& grey) {
+      image.evaluate(host, at.list(), found.data(), nullptr, inside.data());
+      for (std::size_t i = 0; i < at.count; ++i)
+        grey[first + i] = inside[i] ? greyLevel(window(found[i])) : 0;
+    };
+    const auto label = [&](const Interpolator<D>& image, const PointBatch<D>& at, std::vector<int>& to) {
+      image.evaluate(host, at.list(), found.data(), nullptr, inside.data());
+      for (std::size_t i = 0; i < at.count; ++i)
+        to[first + i] = inside[i] ? static_cast<int>(found[i]) : 0;
+    };
+    paint(*fixed_, ofFixed_.window, points, values.fixedGrey);
+    std::copy_n(found.begin(), points.count,
+                values.fixed.values.begin() + static_cast<std::ptrdiff_t>(first));
+    paint(*moving_, ofMoving_.window, mappedPoints<D>(run_.before, points), values.beforeGrey);
+    const PointBatch<D> mapped = mappedPoints<D>(run_.result, points);
+    paint(*moving_, ofMoving_.window, mapped, values.warpedGrey);
+    if (fixedLabels_) {
+      label(*fixedLabels_, points, values.fixedLabels);
+      label(*movingLabels_, mapped, values.warpedLabels);
+    }
+    for (std::size_t i = 0; i < points.count; ++i) {
+      double alongMm[2] = {}, squaredMm = 0;
+      for (int d = 0; d < D; ++d) {
+        const double mm = mapped.mm[d][i] - points.mm[d][i];
+        squaredMm += mm * mm;
+        for (int axis = 0; axis < 2; ++axis)
+          alongMm[axis] += lattice.direction[d][axis] * mapped.mm[d][i];
+      }
+      for (std::size_t axis = 0; axis < 2; ++axis)
+        values.movingMm[axis][first + i] = static_cast<float>(alongMm[axis]);
+      if ((first + i) / width % pixelsOfMap == 0 && (first + i) % width % pixelsOfMap == 0)
+        values.displacementMm.push_back(static_cast<float>(std::sqrt(squaredMm)));
+    }
+  });
+  if (run_.result && !isLinear_)
+    values.determinants = determinantsOf(host, everyNthPixel<D>(lattice, pixelsOfMap));
+  return values;
+}
+
+template <int D>
+std::optional<double> SliceSampler<D>::determinant() const
+{
+  if (!run_.result || !isLinear_)
+    return {};
+  Context host{Device{}, 1};
+  ImageGeometry<D> point = run_.fixed->geometry;
+  point.size.fill(1);
+  const std::vector<float> found = determinantsOf(host, point);
+  return found.empty() ? std::optional<double>() : found.front();
+}
+
+template <int D>
+std::vector<float> SliceSampler<D>::determinantsOf(Context& host, const ImageGeometry<D>& lattice) const
+{
+  try {
+    return jacobianDeterminants<D>(host, *run_.result, lattice).voxels;
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::usage)
+      throw;
+    return {};
+  }
+}
+
+template class SliceSampler<2>;
+template class SliceSampler<3>;
+
+}

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "Core/Image/Pictures/PictureParts.h"
+#include "Core/Image/Pictures/PictureSlices.h"
+#include "Core/Registration/Interpolator.h"
+#include "Core/Runs/Report/SlicePictures.h"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace tessera {
+
+constexpr std::size_t pixelsOfMap = 2; // maps are smooth: one value for so many pixels along each axis
+
+/// Grey values of an image, and the box of what is not background.
+template <int D>
+struct Contents {
+  GreyLine window;
+  Size<D> first{}, last{};
+};
+
+/// The values of a slice, from which its colours are computed later.
+struct SliceValues {
+  Panel fixed;
+  std::vector<std::uint8_t> fixedGrey, beforeGrey, warpedGrey;
+  std::array<std::vector<float>, 2> movingMm; // along the picture's axes
+  std::vector<float> displacementMm;          // at every second pixel
+  std::vector<int> fixedLabels, warpedLabels;
+  std::vector<float> determinants; // at every second pixel; empty: none
+};
+
+/// Evaluates the images, labels and transforms of a registration at the pixels of slices, on the CPU.
+template <int D>
+class SliceSampler {
+public:
+  /// The run must outlive this.
+  SliceSampler(const Registry&, const ShownRun<D>&);
+
+  const std::vector<PictureSlice<D>>& slices() const { return slices_; }
+  SliceValues valuesOf(const PictureSlice<D>&) const;
+  /// The determinant of a linear chain; empty if there is no chain, it is not linear, or it has no
+  /// derivatives.
+  std::optional<double> determinant() const;
+
+private:
+  /// Empty for a transform without derivatives.
+  std::vector<float> determinantsOf(Context& host, const ImageGeometry<D>& lattice) const;
+
+  const ShownRun<D>& run_;
+  bool isLinear_;
+  std::unique_ptr<Interpolator<D>> fixed_, moving_, fixedLabels_, movingLabels_;
+  Contents<D> ofFixed_, ofMoving_;
+  std::vector<PictureSlice<D>> slices_;
+};
+
+}

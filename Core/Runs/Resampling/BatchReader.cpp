@@ -1,0 +1,121 @@
+#include "Core/Runs/Resampling/BatchReader.h"
+
+#include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Memory/Memory.h"
+#include "Core/Runs/Resampling/LargeImage.h"
+#include "Core/Runs/Resampling/MovingToCuda.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr double resultCopies = 2; // the resampled pixels, and a copy in the order of the file
+// Device memory that the resampler uses for longer chunks of a result if it is free.
+constexpr double longChunkBytes = 128e6;
+
+}
+
+template <int D>
+BatchReader<D>::BatchReader(const ImageBatch<D>& batch, const MemoryBudget& memory)
+    : batch_(batch), memory_(memory),
+      usableDeviceBytes_(batch.context.onCuda() ? usableDeviceMemory(batch.context) : 0)
+{
+}
+
+template <int D>
+BatchItem<D> BatchReader<D>::sized(ImageTask& task)
+{
+  BatchItem<D> item;
+  item.task = &task;
+  const auto size = [&] {
+    const ImageHeader& header = headerOf(task);
+    geometryOf<D>(header);
+    item.meaning = header.meaning;
+    item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
+    item.wholeImageBytes = movingBytes(
+        header, task.isLabels, resampledBytes<D>(batch_.context, *batch_.makeInterpolator(task.isLabels)));
+    if (batch_.context.onCuda())
+      item.deviceBytes = MovingToCuda<D>::deviceBytes(batch_, header, task.isLabels);
+    item.isReadToDevice =
+        batch_.context.onCuda() && MovingToCuda<D>::canRead(header) && item.deviceBytes <= usableDeviceBytes_;
+    item.movingBytes = item.isReadToDevice ? 0 : item.wholeImageBytes;
+    const PixelType type = task.isLabels ? header.componentType : batch_.pixelType;
+    // floats stand for labels that are numbered
+    const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type));
+    item.resultBytes =
+        extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);
+    item.minResultBytes = item.resultBytes / static_cast<double>(batch_.lattice.size[D - 1]);
+    if (batch_.context.onCuda()) // whether the format can be written in slabs decides
+      item.minResultBytes = minResultBytes<D>(
+          batch_, {task, batch_.pathOf(task), 0, item.resultBytes, memory_}, item.components);
+  };
+  attempt(item, item.readSeconds, [&] { withContext(task.option, size); });
+  maxDeviceBytes_ = std::max(maxDeviceBytes_, item.deviceBytes);
+  return item;
+}
+
+template <int D>
+bool BatchReader<D>::isLarge(const BatchItem<D>& item) const
+{
+  return item.movingBytes + item.minResultBytes > memory_.bytes;
+}
+
+template <int D>
+int BatchReader<D>::threadsFor(const BatchItem<D>& item) const
+{
+  return LargeImage{*item.task, "", item.wholeImageBytes, item.resultBytes, memory_}.threadsForFiles(
+      batch_.context.threads);
+}
+
+/// Reads the image to the device, unless less than `reservedBytes` of its memory would stay free.
+template <int D>
+void BatchReader<D>::readToDevice(BatchItem<D>& item, double reservedBytes) const
+{
+  std::optional<MovingToCuda<D>> image;
+  {
+    const std::lock_guard lock(allocatingOnDevice_);
+    if (item.deviceBytes + reservedBytes > usableDeviceMemory(batch_.context))
+      return;
+    image.emplace(batch_, *item.task, threadsFor(item));
+  }
+  if (std::optional<MovingImage<D>> moving = image->read())
+    item.moving = std::move(*moving);
+}
+
+template <int D>
+void BatchReader<D>::read(BatchItem<D>& item) const
+{
+  if (isRead(item) || isLarge(item))
+    return;
+  attempt(item, item.readSeconds, [&] {
+    if (item.isReadToDevice)
+      readToDevice(item, 0);
+    if (isRead(item))
+      return;
+    // another program has taken the device's memory, or the host has to number the labels
+    item.isReadToDevice = false;
+    item.movingBytes = item.wholeImageBytes;
+    if (isLarge(item))
+      return;
+    item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines,
+                                     batch_.resampler.outsideValue(), threadsFor(item));
+    if (!item.task->isLabels)
+      warnOfFractions<D>(*item.task, batch_.pixelType, item.moving);
+  });
+}
+
+template <int D>
+void BatchReader<D>::readAhead(BatchItem<D>& item) const
+{
+  if (!item.isReadToDevice)
+    return read(item);
+  if (!isLarge(item)) // leave the memory that resampling other images needs meanwhile
+    attempt(item, item.readSeconds, [&] { readToDevice(item, maxDeviceBytes_ + longChunkBytes); });
+}
+
+template class BatchReader<2>;
+template class BatchReader<3>;
+
+}

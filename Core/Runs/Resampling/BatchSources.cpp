@@ -1,0 +1,89 @@
+#include "Core/Runs/Resampling/BatchSources.h"
+
+#include "Core/Registration/Reporter.h"
+#include "Core/Runs/Resampling/MemoryOnDevice.h"
+#include "Core/Runs/Resampling/ResultFile.h"
+
+namespace tessera {
+namespace {
+
+template <int D>
+PixelType typeOfResult(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+{
+  return ResultFile<D>::resampledType(moving.labels, batch.pixelType);
+}
+
+template <int D>
+RoomOnDevice roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+{
+  return {memoryOnDevice<D>(batch, {moving.geometry(), moving.components.size(), moving.labels.has_value(),
+                                    moving.valid != nullptr, false, typeOfResult(batch, moving)}),
+          usableDeviceMemory(batch.context)};
+}
+
+/// The number of slices of each component that fit on the device, for an image that does not fit as a whole.
+template <int D>
+std::size_t slicesAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& moving, const RoomOnDevice& room,
+                         const Interpolator<D>& interpolator)
+{
+  const SlicesThatFit slices = batch.resampler.slicesThatFit(
+      batch.chain, {&interpolator, moving.valid, {}}, batch.lattice, typeOfResult(batch, moving),
+      room.usableBytes / static_cast<double>(moving.components.size()));
+  if (slices.atOnce == 0)
+    failForDevice<D>(batch, "", room, slices.whyNot);
+  batch.log.detail("  " + deviceName(batch.context.device) + " has " + std::to_string(slices.atOnce)
+                   + " of the image's " + std::to_string(moving.geometry().size[D - 1])
+                   + " slices at a time");
+  return slices.atOnce;
+}
+
+}
+
+template <int D>
+void failForDevice(const ImageBatch<D>& batch, const std::string& prefix, const RoomOnDevice& room,
+                   const std::string& whyNot)
+{
+  throw Error(ExitCode::outOfMemory,
+              prefix + "resampling on " + deviceName(batch.context.device) + ": it needs "
+                  + memoryText(room.needed.bytes()) + " of memory there (" + room.needed.text() + "), "
+                  + memoryText(room.usableBytes)
+                  + " are free, and the image cannot be brought there in parts: " + whyNot
+                  + ". Allowed: a device with more, or \"cpu\".");
+}
+
+template <int D>
+void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+{
+  Context host{{}, batch.context.threads};
+  const bool isThere = !batch.context.onCuda() || !moving.voxelsOnCuda.empty();
+  const RoomOnDevice room = isThere ? RoomOnDevice{} : roomFor(batch, moving);
+  std::vector<ResampleSource<D>> added;
+  for (const ImagePointer<D>& component : moving.components) {
+    interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
+    Interpolator<D>& interpolator = *interpolators.back();
+    added.push_back({&interpolator, moving.valid, {}});
+    if (room.isEnough()) {
+      interpolator.prepareForLevel(batch.context, component, 0);
+      continue;
+    }
+    if (interpolator.readsVoxels())
+      interpolator.prepareForLevel(host, component, 0);
+    added.back().inSlices =
+        std::make_shared<SliceWindowOnCuda<D>>(component, slicesAtOnce(batch, moving, room, interpolator));
+  }
+  const std::size_t count = sources.size() + added.size();
+  const PixelType type = typeOfResult(batch, moving);
+  sources.reserve(count); // from here on nothing throws, so that both have as many elements
+  types.reserve(count);
+  sources.insert(sources.end(), added.begin(), added.end());
+  types.resize(count, type);
+}
+
+template void failForDevice(const ImageBatch<2>&, const std::string&, const RoomOnDevice&,
+                            const std::string&);
+template void failForDevice(const ImageBatch<3>&, const std::string&, const RoomOnDevice&,
+                            const std::string&);
+template struct BatchSources<2>;
+template struct BatchSources<3>;
+
+}

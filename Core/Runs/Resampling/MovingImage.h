@@ -1,0 +1,57 @@
+#pragma once
+
+#include "Core/Compute/Memory/Buffer.h"
+#include "Core/Image/Slices/SliceReader.h"
+#include "Core/Image/Voxels/LabelImage.h"
+#include "Core/Runs/Resampling/ImageTask.h"
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// An image or label map ready for resampling: one scalar image for each component, and one mask for all of
+/// them.
+template <int D>
+struct MovingImage {
+  std::vector<ImagePointer<D>> components;
+  MaskPointer<D> valid;             // 0 where a voxel is not a finite number; null: every voxel is one
+  std::optional<LabelTable> labels; // for a label map
+  std::vector<std::string> notes, warnings;
+  // Voxels and mask on the CUDA device, if the host does not have them.
+  std::vector<std::shared_ptr<const Buffer<float>>> voxelsOnCuda; // kept until the interpolators hold them
+  std::shared_ptr<const Buffer<std::uint8_t>> validOnCuda;        // kept until the image is resampled
+
+  const ImageGeometry<D>& geometry() const { return components.front()->geometry; }
+};
+
+/// Reads all of an image into host memory. `meaning` is that of its header: colours become luminance, vectors
+/// keep their components. `outside` is the value that a label map has outside its grid. Throws Error that
+/// begins with the option and the file.
+template <int D>
+MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useDirectionCosines,
+                               double outside, int threads);
+
+/// Adds a warning if the file has fractional values and `resultType` rounds them. The task has its header;
+/// not for label maps.
+template <int D>
+void warnOfFractions(const ImageTask&, PixelType resultType, MovingImage<D>&);
+
+/// Opens the same file to be read slice by slice. Throws Error that begins with the option and the file.
+template <int D>
+SliceReader<D> openInSlices(const ImageTask&, double outside);
+
+/// The warning that so many voxels are not finite numbers.
+std::string nonFiniteText(const std::string& path, std::size_t voxels);
+/// Adds that warning; none for 0.
+void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<std::string>& warnings);
+
+/// Adds the warning that a label map cannot hold `outside`, and which label is written instead. No warning
+/// for other images.
+void warnOfOutsideLabel(const std::string& path, const std::optional<LabelTable>&, double outside,
+                        std::vector<std::string>& warnings);
+
+}

@@ -1,0 +1,100 @@
+#include "Core/Runs/Resampling/ResultFile.h"
+
+#include "Core/Compute/Threads/Parallel.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std::size_t voxels,
+                                         PixelType type, int threads)
+{
+  const std::size_t count = components.size();
+  auto pixels = std::make_unique_for_overwrite<std::byte[]>(voxels * count * pixelTypeSize(type));
+  withPixelType(type, [&]<class T>(std::type_identity<T>) {
+    T* const out = reinterpret_cast<T*>(pixels.get());
+    forEachRange(Context{{}, threads}, voxels, voxelsAChunk, [&](std::size_t first, std::size_t last) {
+      for (std::size_t c = 0; c < count; ++c) {
+        const T* const in = reinterpret_cast<const T*>(components[c].get());
+        for (std::size_t i = first; i < last; ++i)
+          out[i * count + c] = in[i];
+      }
+    });
+  });
+  return pixels;
+}
+
+}
+
+std::string slabsText(std::size_t slices, std::size_t slicesAtOnce)
+{
+  return std::to_string((slices + slicesAtOnce - 1) / slicesAtOnce) + " slabs of "
+         + std::to_string(slicesAtOnce) + " slices";
+}
+
+template <int D>
+PixelType ResultFile<D>::resampledType(const std::optional<LabelTable>& labels, PixelType imageType)
+{
+  if (!labels)
+    return imageType;
+  return labels->isNumbered() ? PixelType::float32 : labels->type();
+}
+
+template <int D>
+ResultFile<D>::ResultFile(const ImageBatch<D>& batch, const std::string& path,
+                          const std::optional<LabelTable>& labels, std::size_t components, int threads)
+    : batch_(batch), path_(path), labels_(labels), type_(labels_ ? labels_->type() : batch.pixelType),
+      components_(static_cast<int>(components)), threads_(threads)
+{
+  checkWritable(formatOf(path), D, type_, components_);
+  if (ImageFileSlabs<D>::writes(path, batch.output, components_))
+    slabs_ = std::make_unique<ImageFileSlabs<D>>(path, batch.output, type_, components_,
+                                                 batch.resampler.resultImage().compress, threads);
+}
+
+template <int D>
+void ResultFile<D>::write(ComponentPixels& components, std::size_t voxels)
+{
+  const std::size_t bytes = voxels * components.size() * pixelTypeSize(type_);
+  std::unique_ptr<std::byte[]> pixels =
+      components_ == 1 ? std::move(components.front()) : interleaved(components, voxels, type_, threads_);
+  components.clear();
+  if (labels_ && labels_->isNumbered()) {
+    auto stored = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    labels_->decode({reinterpret_cast<const float*>(pixels.get()), voxels}, stored.get(), threads_);
+    pixels = std::move(stored);
+  }
+  if (slabs_)
+    slabs_->writeStored({pixels.get(), bytes});
+  else
+    writeStoredImage<D>(path_, batch_.output, type_, components_, {pixels.get(), bytes},
+                        batch_.resampler.resultImage().compress, threads_);
+}
+
+template <int D>
+void ResultFile<D>::writeSlabs(std::span<const ResampleSource<D>> components, std::size_t slicesAtOnce,
+                               const std::function<void(const SliceRange& slab)>& prepare)
+{
+  const std::size_t slices = batch_.lattice.size[D - 1], voxelsOfSlice = batch_.lattice.voxelCount() / slices;
+  const std::vector<PixelType> types(components.size(), resampledType(labels_, batch_.pixelType));
+  for (std::size_t first = 0; first < slices; first += slicesAtOnce) {
+    const SliceRange slab{first, std::min(slicesAtOnce, slices - first)};
+    prepare(slab);
+    ComponentPixels pixels = batch_.resampler.resamplePixels(batch_.context, batch_.chain, components,
+                                                             batch_.lattice, types, slab);
+    write(pixels, voxelsOfSlice * slab.count);
+  }
+}
+
+template <int D>
+void ResultFile<D>::commit()
+{
+  if (slabs_)
+    slabs_->commit();
+}
+
+template class ResultFile<2>;
+template class ResultFile<3>;
+
+}

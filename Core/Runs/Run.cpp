@@ -1,0 +1,389 @@
+#include "Core/Runs/Run.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
+#include "Core/Registration/Stage/KnownComponents.h"
+#include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Core/Runs/OutputNames.h"
+#include "Core/Runs/RunJudgement.h"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+template <int D>
+using Chain = std::shared_ptr<const TransformChain<D>>;
+
+template <int D>
+Chain<D> initialOf(const Registry& registry, const GivenTransform& given, const Context& host, Log& log)
+{
+  if (!given.isFile())
+    return given.isGiven() ? *given.held<D>() : nullptr;
+  if (!given.path.ends_with(".txt"))
+    log.warning("-t0: " + given.path + ": transformix 5.0.1 cannot read the results that start from it.");
+  const auto warn = [&log](const std::string& line) { log.warning(line); };
+  return withContext("-t0", [&] { return readTransformChain<D>(host, given.path, registry, warn); });
+}
+
+void checkPointsAreUsed(const RunRequest& request, const NeededPoints& needed, Log& log)
+{
+  if (!request.fixedPoints.isGiven() || needed.landmarks)
+    return;
+  if (!request.movingPoints.isGiven())
+    throw Error(ExitCode::usage,
+                "command line: -fp without -mp: points come in pairs. Allowed: both, none, or -fp alone with "
+                "(Transform \""
+                    + std::string(knowncomponents::landmarkTransform) + "\").");
+  if (!needed.pairs)
+    log.warning("-fp and -mp: no metric compares points, so they only measure the result. (Metric \""
+                + std::string(knowncomponents::pointMetric) + "\") does.");
+}
+
+/// Whether the stages use the directions of the headers: true, false, or both.
+template <int D>
+std::vector<bool> directionsInUse(const std::vector<CheckedStage<D>>& stages)
+{
+  std::vector<bool> values;
+  for (const bool uses : {true, false})
+    if (std::ranges::any_of(
+            stages, [uses](const CheckedStage<D>& s) { return s.settings.useDirectionCosines() == uses; }))
+      values.push_back(uses);
+  return values;
+}
+
+StageSummary describe(const Registry& registry, const StageText& text, const Parameters& parameters)
+{
+  StageSummary summary;
+  summary.parameterFile = text.path;
+  summary.parameters = effectiveParameters(registry, text.map);
+  summary.transform = componentNames(parameters, "Transform").front();
+  summary.optimizer = componentNames(parameters, "Optimizer").front();
+  summary.metrics = componentNames(parameters, "Metric");
+  return summary;
+}
+
+/// Notes which files parameters ask for that nobody writes.
+template <int D>
+void noteUnwritten(const CheckedStage<D>& stage, Log& log)
+{
+  for (const char* name : {"WriteTransformParametersEachIteration", "WriteTransformParametersEachResolution",
+                           "WriteResultImageAfterEachIteration", "WriteResultImageAfterEachResolution",
+                           "WritePyramidImagesAfterEachResolution", "ITKTransformOutputFileNameExtension"})
+    if (const ParameterEntry* const entry = stage.text.map->find(name);
+        entry && std::ranges::any_of(entry->values, [](const std::string& value) {
+          return value != "false" && !value.empty();
+        }))
+      log.note(stage.text.map->where(*entry) + ": (" + name + " ...): nothing is written in this run.");
+}
+
+/// Hands on what a stage reports, and keeps its curves.
+template <int D>
+class CurveKeeper final : public Reporter<D> {
+public:
+  explicit CurveKeeper(RunListener<D>& listener) : listener_(listener) {}
+
+  void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
+                     const std::vector<ImagePointer<D>>& moving) override
+  {
+    listener_.pyramidImages(level, fixed, moving);
+  }
+  void levelStarted(std::size_t level, const std::vector<std::string>& header) override
+  {
+    curves.emplace_back();
+    listener_.levelStarted(level, header);
+  }
+  void iterationDone(std::size_t level, const IterationRecord& record,
+                     const typename Reporter<D>::ReachedChain& reached) override
+  {
+    curves.back().push_back(record.value);
+    listener_.iterationDone(level, record, reached);
+  }
+  void levelFinished(const LevelSummary& summary, const TransformChain<D>& chain) override
+  {
+    listener_.levelFinished(summary, chain);
+  }
+
+  StageCurves curves;
+
+private:
+  RunListener<D>& listener_;
+};
+
+}
+
+template <int D>
+class Run<D>::Body {
+public:
+  Body(const Registry& registry, RunRequest given, InputHeaders headers, Log& log, const Machine& machine)
+      : registry_(registry), request_(std::move(given)), log_(log), machine_(machine)
+  {
+    const RunRequest& request = request_;
+    checkRequest(request);
+    const InputFiles files = inputFilesOf(request);
+    NeededPoints needed;
+    for (const StageText& text : request.stages) {
+      stages_.push_back(checkStage<D>(registry, request, text, stages_.size(), headers, files, log));
+      needed.pairs |= stages_.back().needed.pairs;
+      needed.landmarks |= stages_.back().needed.landmarks;
+    }
+    checkPointsAreUsed(request, needed, log);
+    const auto mayHoldOthers = [](const ImageHeader& labels) {
+      return pixelTypeSize(labels.componentType) > 2;
+    };
+    const bool checksLabels = std::ranges::any_of(headers.labels, mayHoldOthers);
+    inputs_ = std::make_unique<Inputs<D>>(request, std::move(headers));
+    for (const bool uses : directionsInUse<D>(stages_)) {
+      inputs_->checkMasks(uses);
+      inputs_->warnOfPointsOutside(uses, log);
+    }
+    if (checksLabels)
+      checkLabels<D>(request);
+    chain = initial_ = initialOf<D>(registry, request.initialTransform, {Device{}, request.threads}, log);
+    checkItkFiles<D>(stages_, initial_.get());
+    if (request.outputFolder.empty())
+      return;
+    const std::string& folder = request.outputFolder;
+    const std::string warning =
+        requireDiskRoom("-out: " + folder, folder, resultsToWrite<D>(stages_, folder, inputs_->headers()));
+    if (!warning.empty())
+      log.warning(warning);
+  }
+
+  RunPlan plan() { return planRun<D>(toPlan(), log_); }
+
+  RunResult<D> execute(RunListener<D>& listener, Stop stop)
+  {
+    stop_ = stop;
+    if (!listener.writesFiles())
+      for (const CheckedStage<D>& stage : stages_)
+        noteUnwritten(stage, log_);
+    readWhileDevicesStart();
+    listener.inputsRead();
+    RunResult<D> result;
+    try {
+      for (CheckedStage<D>& stage : stages_)
+        result.image = runStage(std::move(stage), listener);
+    } catch (const Error&) {
+      tryToShowStart();
+      throw;
+    }
+    result.chain = chain;
+    return result;
+  }
+
+  const Inputs<D>& inputs() const { return *inputs_; }
+
+  RunSummary summary;
+  Chain<D> chain; // of the initial transform and all finished stages
+
+private:
+  StagesToPlan<D> toPlan() { return {registry_, request_, machine_, *inputs_, initial_, stages_}; }
+
+  /// A CUDA driver takes 0.2 s to start; images are read meanwhile. That there is no driver is known at once.
+  void readWhileDevicesStart()
+  {
+    auto devices = std::async(std::launch::async, [this] { chooseStageDevices<D>(toPlan()); });
+    if (devices.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready)
+      devices.get();
+    const auto start = Clock::now();
+    log_.info("");
+    log_.info("Reading images...");
+    inputs_->load(log_);
+    for (const bool uses : directionsInUse<D>(stages_))
+      inputs_->checkMaskedVoxels(uses);
+    summary.readingSeconds = secondsSince(start);
+    log_.info("Reading images took " + decimals(summary.readingSeconds * 1000, 0) + " ms.");
+    log_.info("");
+    if (devices.valid())
+      devices.get();
+  }
+
+  Context hostOf(const StageSettings& settings) const
+  {
+    const bool textDecides = request_.threadSource != "-threads" && settings.threads() > 0;
+    return {Device{}, textDecides ? static_cast<int>(settings.threads()) : request_.threads, nullptr, stop_};
+  }
+
+  ResultImage<D> runStage(CheckedStage<D> stage, RunListener<D>& listener)
+  {
+    const auto start = Clock::now();
+    usesDirectionCosines_ = stage.settings.useDirectionCosines();
+    const bool isLast = stage.number + 1 == stages_.size();
+    const StageInput<D> input = inputs_->ofStage(stage.number, usesDirectionCosines_, chain);
+    const Parameters parameters = stage.prepared.parameters;
+    Context context = hostOf(stage.settings);
+    const StageImage<D> image{*stage.resampler,
+                              *stage.resampleInterpolator,
+                              componentNames(parameters, "ResampleInterpolator").front(),
+                              input.moving.front(),
+                              inputs_->validMoving(usesDirectionCosines_),
+                              input.fixed.front()->geometry,
+                              inputs_->fixedInFile().direction};
+    RunningStage<D> running{
+        stage.number,
+        stages_.size(),
+        stage.text,
+        parameters,
+        stage.settings,
+        *stage.resampler,
+        input.fixed.front()->geometry,
+        input.moving.front()->geometry,
+        inputs_->fixedInFile(),
+        inputs_->movingInFile(),
+        context,
+        [&](const TransformChain<D>& chain) { return image.resampled(context, chain, log_); }};
+    listener.stageStarted(running);
+    const DeviceReservation reservation = planAsRead<D>(toPlan(), stage, input, context);
+    summary.deviceReason = stage.prepared.choice.reason;
+    summary.device = deviceName(context.device);
+    summary.threads = context.threads;
+    log_.info("Device: " + summary.deviceReason + ", " + threadsText(context.threads) + ".");
+    machine_.prepareGpu(context, log_);
+    StageSummary ofStage = describe(registry_, stage.text, parameters);
+    ofStage.device = summary.device;
+    ofStage.deviceReason = summary.deviceReason;
+    CurveKeeper<D> keeper(listener);
+    StageResult<D> found;
+    try {
+      found = tessera::runStage<D>(context, registry_, std::move(stage.prepared), input, keeper, log_);
+      if (found.wasStopped)
+        throw Interrupted{};
+    } catch (const Interrupted&) {
+      listener.stageWasStopped();
+      throw;
+    }
+
+    const auto writing = Clock::now();
+    listener.transformFound(found.chain);
+    ResultImage<D> result;
+    if (running.resampler.writesFinalResult()) {
+      result = running.resultOf(*found.chain);
+      listener.resultMade(result);
+    }
+    ofStage.volumeChange = volumeChangeOf(context, *found.chain, input, parameters);
+    if (isLast)
+      judgeResult<D>(judged(input, found.chain.get(), running.host), summary, log_);
+    ofStage.writingSeconds = secondsSince(writing);
+    ofStage.levels = std::move(found.levels);
+    ofStage.finalMetric = found.finalValue;
+    ofStage.curves = std::move(keeper.curves);
+    listener.resultJudged(ofStage);
+    ofStage.seconds = secondsSince(start);
+    listener.stageFinished(ofStage);
+    chain = found.chain;
+    summary.stages.push_back(std::move(ofStage));
+    stop_.endIfAsked(); // while the results were made
+    return result;
+  }
+
+  JudgedRun<D> judged(const StageInput<D>& input, const TransformChain<D>* chain, const Context& host) const
+  {
+    return {registry_,      request_, input, usesDirectionCosines_, inputs_->fixedInFile().direction,
+            initial_.get(), chain,    host};
+  }
+
+  /// Tells the figures to the log, too. A transform without spatial derivatives does not end the run.
+  std::optional<VolumeChange> volumeChangeOf(const Context& context, const TransformChain<D>& chain,
+                                             const StageInput<D>& input, const Parameters& parameters)
+  {
+    const std::string inVoxels = "FinalGridSpacingInVoxels";
+    try {
+      const MaskPointer<D> mask = input.fixedMasks.empty() ? nullptr : input.fixedMasks.front();
+      const std::optional<VolumeChange> change =
+          volumeChange<D>(context, registry_, chain, input.fixed.front(), mask);
+      if (change)
+        log_.info(change->text());
+      if (change && change->folded > 0)
+        log_.warning(
+            change->warning(componentNames(parameters, "Metric"),
+                            parameters.has(inVoxels) ? inVoxels : "FinalGridSpacingInPhysicalUnits"));
+      return change;
+    } catch (const Error& error) {
+      log_.note(std::string("no determinants of the spatial Jacobian: ") + error.what());
+      return {};
+    }
+  }
+
+  void tryToShowStart()
+  {
+    try {
+      showStart<D>(judged(inputs_->ofStage(0, usesDirectionCosines_, nullptr), nullptr,
+                          {Device{}, request_.threads, nullptr, stop_}),
+                   summary);
+    } catch (const Error&) { // the run's own error is reported, not this one
+    }
+  }
+
+  const Registry& registry_;
+  const RunRequest request_;
+  Log& log_;
+  const Machine& machine_;
+  std::vector<CheckedStage<D>> stages_;
+  std::unique_ptr<Inputs<D>> inputs_;
+  Chain<D> initial_; // of the request; null: none
+  Stop stop_;
+  bool usesDirectionCosines_ = true; // in the stage that runs, or ran last
+};
+
+template <int D>
+Run<D>::Run(const Registry& registry, RunRequest request, InputHeaders headers, Log& log,
+            const Machine& machine)
+    : body_(std::make_unique<Body>(registry, std::move(request), std::move(headers), log, machine))
+{
+}
+
+template <int D>
+Run<D>::~Run() = default;
+
+template <int D>
+RunPlan Run<D>::plan()
+{
+  return body_->plan();
+}
+
+template <int D>
+RunResult<D> Run<D>::execute(RunListener<D>& listener, Stop stop)
+{
+  return body_->execute(listener, stop);
+}
+
+template <int D>
+RunResult<D> Run<D>::execute()
+{
+  RunListener<D> nobody;
+  return execute(nobody);
+}
+
+template <int D>
+const InputHeaders& Run<D>::headers() const
+{
+  return body_->inputs().headers();
+}
+
+template <int D>
+const RunSummary& Run<D>::summary() const
+{
+  return body_->summary;
+}
+
+template <int D>
+RunSummary Run<D>::takeSummary()
+{
+  return std::move(body_->summary);
+}
+
+template <int D>
+const std::shared_ptr<const TransformChain<D>>& Run<D>::chain() const
+{
+  return body_->chain;
+}
+
+template class Run<2>;
+template class Run<3>;
+
+}

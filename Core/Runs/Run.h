@@ -1,0 +1,49 @@
+#pragma once
+
+#include "Core/Compute/Threads/Interruption.h"
+#include "Core/Runs/RunListener.h"
+#include "Core/Runs/RunPlan.h"
+
+#include <memory>
+#include <vector>
+
+namespace tessera {
+
+/// What a run gives back.
+template <int D>
+struct RunResult {
+  std::shared_ptr<const TransformChain<D>> chain; // of all stages and the initial transform
+  ResultImage<D> image;                           // of the last stage; no pixels: its parameters ask for none
+};
+
+/// A registration: checked when it is made, then planned or executed. It writes, prints and forks nothing,
+/// and keeps nothing in the process, so that several may go at once.
+template <int D>
+class Run {
+public:
+  /// Checks all that can be checked without voxels, and makes each component once. `headers` are those of the
+  /// request (readHeaders), which tell the dimension. Registry, log and machine must outlive it. Throws
+  /// Error.
+  Run(const Registry&, RunRequest, InputHeaders headers, Log&, const Machine& = shippedMachine());
+  ~Run();
+
+  /// What the run will do and take, by the headers. Throws Error if a device cannot do it.
+  RunPlan plan();
+
+  /// Reads the voxels and runs all stages. To be called once. Throws Error, or Interrupted once `stop` asks
+  /// for it; summary() then tells of the stages that were finished, and chain() is what they found.
+  RunResult<D> execute(RunListener<D>&, Stop = {});
+  RunResult<D> execute();
+
+  const InputHeaders& headers() const;
+  const RunSummary& summary() const;
+  RunSummary takeSummary(); // at the end
+  /// Of the initial transform and all stages that were finished; null: none.
+  const std::shared_ptr<const TransformChain<D>>& chain() const;
+
+private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}

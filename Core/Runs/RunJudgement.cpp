@@ -1,0 +1,99 @@
+#include "Core/Runs/RunJudgement.h"
+
+#include "Core/Registration/GeometryInUse.h"
+
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+template <int D>
+RunPictures picturesOf(const JudgedRun<D>& run, const ImagePointer<D>& fixedLabels,
+                       const ImagePointer<D>& movingLabels)
+{
+  const StageInput<D>& inputs = run.inputs;
+  const MaskPointer<D> mask = inputs.fixedMasks.empty() ? nullptr : inputs.fixedMasks.front();
+  return runPictures<D>(run.host, run.registry,
+                        {inputs.fixed.front(), inputs.moving.front(), mask, run.headerDirection, run.given,
+                         run.chain, fixedLabels, movingLabels});
+}
+
+/// Images that were nearly alike must not become less so. Of others, such as MR and CT, a correlation tells
+/// little.
+void warnOfLessCorrelation(const RunQuality& quality, Log& log)
+{
+  constexpr double nearlyAlike = 0.9, clearly = 0.002;
+  if (!quality.correlation || !quality.correlationBefore)
+    return;
+  const double before = std::abs(*quality.correlationBefore), after = std::abs(*quality.correlation);
+  if (before >= nearlyAlike && after < before - clearly)
+    log.warning("the intensities of the images correlate less than before the registration: "
+                + decimals(after, 4) + ", before " + decimals(before, 4)
+                + ". Usual remedies: another metric, a stiffer transform.");
+}
+
+bool comparesLabels(const RunRequest& request)
+{
+  return request.movingLabels.isGiven();
+}
+
+template <int D>
+LabelPair<D> labelsOf(const RunRequest& request, int threads)
+{
+  const ImagePointer<D>* const fixed = request.fixedLabels.held<D>();
+  const ImagePointer<D>* const moving = request.movingLabels.held<D>();
+  if (fixed && moving)
+    return {std::make_shared<Image<D>>(**fixed), std::make_shared<Image<D>>(**moving)};
+  return readLabelPair<D>({"--fLabels", request.fixedLabels.path}, {"--mLabels", request.movingLabels.path},
+                          request.reading, threads);
+}
+
+}
+
+template <int D>
+void checkLabels(const RunRequest& request)
+{
+  if (comparesLabels(request))
+    labelsOf<D>(request, request.threads);
+}
+
+template <int D>
+void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
+{
+  const RunRequest& request = run.request;
+  RunQuality quality = runQuality<D>(run.host, run.registry, run.inputs, run.given, *run.chain);
+  LabelPair<D> labels;
+  if (comparesLabels(request)) {
+    labels = labelsOf<D>(request, run.host.threads);
+    for (const std::shared_ptr<Image<D>>& map : {labels.first, labels.second})
+      map->geometry = geometryInUse<D>(map->geometry, run.usesDirectionCosines);
+    quality.labels = labelQuality<D>(run.host, run.registry, labels, *run.chain);
+  }
+  for (const std::string& line : quality.lines())
+    log.info(line);
+  warnOfLessCorrelation(quality, log);
+  summary.quality = std::move(quality);
+  if (!request.pictures)
+    return;
+  const auto start = std::chrono::steady_clock::now();
+  summary.pictures = picturesOf<D>(run, labels.first, labels.second);
+  log.info("Pictures of " + std::to_string(summary.pictures->slices.size()) + " slices took "
+           + decimals(secondsSince(start), 3) + " s.");
+}
+
+template <int D>
+void showStart(const JudgedRun<D>& run, RunSummary& summary)
+{
+  if (run.request.pictures)
+    summary.pictures = picturesOf<D>(run, nullptr, nullptr);
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void checkLabels<D>(const RunRequest&);                                                           \
+  template void judgeResult<D>(const JudgedRun<D>&, RunSummary&, Log&);                                      \
+  template void showStart<D>(const JudgedRun<D>&, RunSummary&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "Core/Runs/RunSummary.h"
+
+namespace tessera {
+
+/// The result of a run with what it is measured by.
+template <int D>
+struct JudgedRun {
+  const Registry& registry;
+  const RunRequest& request;
+  const StageInput<D>& inputs;
+  bool usesDirectionCosines;      // as the inputs
+  Matrix<D> headerDirection;      // of the first fixed image
+  const TransformChain<D>* given; // the initial transform of the request; null: none
+  const TransformChain<D>* chain; // null: the run failed
+  Context host;
+};
+
+/// Reads the label maps that are to be compared after the run. Throws Error(unreadableInput) if a voxel of
+/// them is no label.
+template <int D>
+void checkLabels(const RunRequest&);
+
+/// Sets the quality of a run, which it also tells to the log, and its pictures if they are asked for.
+template <int D>
+void judgeResult(const JudgedRun<D>&, RunSummary&, Log&);
+
+/// Sets the pictures of a run that failed, if they are asked for: they show both images at its start.
+template <int D>
+void showStart(const JudgedRun<D>&, RunSummary&);
+
+}

@@ -1,0 +1,354 @@
+#include "Core/Runs/RunPlan.h"
+
+#include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/Memory.h"
+#include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Registration/Stage/DeviceSupport.h"
+#include "Core/Registration/Stage/Motion.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+/// The device that was asked for, and where: "--device", or a line of the parameter file.
+struct DeviceRequest {
+  std::string text, where;
+};
+
+DeviceRequest requestOf(const RunRequest& request, const StageSettings& settings)
+{
+  return request.device.empty() ? DeviceRequest{settings.device(), settings.whereDevice()}
+                                : DeviceRequest{request.device, "--device"};
+}
+
+/// The first level that does not fit; nothing if all do.
+std::string misfit(const std::vector<LevelPlan>& plans, const std::string& device)
+{
+  for (std::size_t level = 0; level < plans.size(); ++level)
+    if (!plans[level].fits())
+      return planText(plans[level], level, device);
+  return "";
+}
+
+/// Prepares the samplers for the sizes of their levels, without voxels: throws Error(usage) for parameters
+/// that do not fit these sizes.
+template <int D>
+void checkSamplers(const PreparedStage<D>& prepared, const StageInput<D>& input)
+{
+  const StageComponents<D>& components = prepared.components;
+  if (components.samplers.empty() || components.fixedPyramids.empty())
+    return;
+  MemoryCount count;
+  for (std::size_t level = 0; level < prepared.parameters.levelCount(); ++level)
+    for (std::size_t term = 0; term < components.terms.size(); ++term)
+      if (components.terms[term]->needsSampler()) {
+        const ImageGeometry<D> geometry =
+            components.fixedPyramids[std::min(term, components.fixedPyramids.size() - 1)]->geometryOfLevel(
+                input.fixed[std::min(term, input.fixed.size() - 1)]->geometry, level);
+        ImageSampler<D>& sampler = *components.samplers[components.samplerOf(term)];
+        sampler.prepareForLevel(count.context(), std::make_shared<Image<D>>(Image<D>{geometry, {}}), nullptr,
+                                level);
+        sampler.endLevel();
+      }
+}
+
+/// Plans a stage's levels on the CUDA device that it wants, of which `context` is. Where one does not fit,
+/// the stage goes to the CPU if it is on "auto".
+template <int D>
+void fitStage(const Registry& registry, const RunRequest& run, CheckedStage<D>& stage,
+              const StageInput<D>& input, const Context& context)
+{
+  const DeviceChoice& choice = stage.prepared.choice = stage.wanted;
+  if (choice.device.kind == DeviceKind::cpu)
+    return;
+  const DeviceRequest request = requestOf(run, stage.settings);
+  const double usable = usableDeviceMemory(context);
+  stage.prepared.plans = planStage<D>(registry, stage.prepared, input, usable);
+  const std::string why = misfit(stage.prepared.plans, deviceName(choice.device));
+  if (why.empty())
+    return;
+  if (request.text != "auto")
+    throw Error(ExitCode::outOfMemory,
+                request.where + ": \"" + request.text + "\": " + why
+                    + ". Allowed: coarser levels (ImagePyramidSchedule), fewer samples (ImageSampler, "
+                      "NumberOfSpatialSamples), a wider "
+                      "grid spacing, more with --max-device-memory if that was given, or \"cpu\".");
+  stage.prepared.choice = {{DeviceKind::cpu, 0}, "cpu: " + why};
+  stage.prepared.plans.clear();
+}
+
+/// What each level needs of the CUDA device that the stage was given. If there is no device, but a limit of
+/// its memory was given, what each level would need of one.
+template <int D>
+void tellNeed(const StagesToPlan<D>& run, const CheckedStage<D>& stage, const StageInput<D>& input,
+              std::vector<std::string>& lines)
+{
+  std::vector<LevelPlan> plans = stage.prepared.plans;
+  std::string device = deviceName(stage.prepared.choice.device);
+  if (stage.prepared.choice.device.kind == DeviceKind::cpu) {
+    const bool hasDevice = stage.wanted.device.kind == DeviceKind::cuda;
+    if (requestOf(run.request, stage.settings).text != "auto"
+        || (!hasDevice && !std::isfinite(run.request.maxDeviceMemory))
+        || !whyStageNotOnCuda<D>(stage.prepared, input.initial).empty())
+      return;
+    plans = planStage<D>(run.registry, stage.prepared, input, run.request.maxDeviceMemory);
+    device = "a CUDA device";
+  }
+  for (std::size_t level = 0; level < plans.size(); ++level)
+    lines.push_back(stage.text.path + ": " + planText(plans[level], level, device)
+                    + (plans[level].fits() ? "." : ": it does not fit."));
+}
+
+void tellHostNeed(const HostNeed& need, std::vector<std::string>& lines, Log& log)
+{
+  const double available = availableMemoryBytes();
+  lines.push_back("Memory of this machine: about " + memoryText(need.bytes()) + " at most (the program "
+                  + memoryText(programBytes) + ", images and masks " + memoryText(need.images) + ", "
+                  + memoryText(need.work) + " for " + need.largest + ")"
+                  + (std::isfinite(available) ? "; free are " + memoryText(available) : "") + ".");
+  if (need.bytes() > available)
+    log.warning("memory: this run may need more than is free.");
+}
+
+/// What stages would take on each device.
+struct Prediction {
+  double onCpu = 0, onCuda = 0, start = 0; // onCuda: with the start
+
+  Prediction(const Calibration& calibration, const std::vector<StageWork>& works, const RunRequest& request)
+      : start(request.cudaStartIsPaid ? 0 : calibration.cudaStartSeconds)
+  {
+    onCuda = start;
+    for (const StageWork& work : works) {
+      onCpu += cpuSeconds(calibration, work, request.threads);
+      onCuda += cudaSeconds(calibration, work, request.threads);
+    }
+  }
+};
+
+/// The device that is predicted to be faster for the stages with "auto".
+struct FasterDevice {
+  bool isCpu = false;
+  std::string text; // both predictions; empty: nobody has a choice
+};
+
+/// Goes by the iterations that the stages probably take. `calibration` becomes that of the GPU, if there is
+/// one that may be faster.
+FasterDevice fasterDevice(const std::vector<StageWork>& ofAuto, const RunRequest& request,
+                          const Machine& machine, Calibration& calibration)
+{
+  const auto faster = [&] {
+    const Prediction seconds(calibration, ofAuto, request);
+    return FasterDevice{seconds.onCpu <= seconds.onCuda, "predicted are " + timeText(seconds.onCpu)
+                                                             + " on the CPU, " + timeText(seconds.onCuda)
+                                                             + " on CUDA (of it " + timeText(seconds.start)
+                                                             + " to start it; " + calibration.source + ")"};
+  };
+  if (FasterDevice early = faster(); early.isCpu) // the driver would take longer to find a GPU
+    return early;
+  const DeviceChoice found = chooseDevice("auto", "--device", "");
+  if (found.device.kind == DeviceKind::cpu)
+    return {};
+  calibration = machine.scaledTo(found.device, calibration);
+  return faster();
+}
+
+void tellTime(const Prediction& all, const RunRequest& request, const Calibration& calibration, RunPlan& plan)
+{
+  const std::string threads = threadsText(request.threads);
+  plan.lines.push_back(
+      "Time: " + std::string(plan.mayEndEarly ? "at most " : "about ") + timeText(plan.seconds) + " on "
+      + (plan.onCuda ? "CUDA" : "the CPU with " + threads)
+      + (request.inverseToo ? ", reading, writing and the inverse not counted. "
+                            : ", reading and writing not counted. ")
+      + (plan.onCuda ? "The CPU with " + threads + " takes " + timeText(all.onCpu) + ", an " : "An ")
+      + calibration.gpu + " takes " + timeText(all.onCuda) + ", of which " + timeText(all.start)
+      + " to start it" + (builtWithCuda ? "" : "; this build has no CUDA") + ". They go by "
+      + calibration.source + " (tessera-bench calibrate measures this machine).");
+  plan.details.push_back("Predicted seconds: " + decimals(plan.seconds, 6) + "; on the CPU "
+                         + decimals(all.onCpu, 6) + ", on CUDA " + decimals(all.onCuda, 6) + ", of which "
+                         + decimals(all.start, 6) + " to start it."); // for Testing/Benchmarks
+}
+
+/// One line about which components a stage has and where it runs.
+template <int D>
+std::string lineOf(const CheckedStage<D>& stage)
+{
+  const Parameters& parameters = stage.prepared.parameters;
+  const auto named = [&](const char* role) {
+    std::string all;
+    for (const std::string& name : componentNames(parameters, role))
+      all += (all.empty() ? "" : " + ") + name;
+    return all;
+  };
+  const std::size_t levels = parameters.levelCount();
+  return "Stage " + std::to_string(stage.number) + ", " + stage.text.path + ": " + named("Transform") + ", "
+         + std::to_string(levels) + (levels == 1 ? " level" : " levels") + ", " + named("Metric")
+         + (named("ImageSampler").empty() ? "" : ", samples by " + named("ImageSampler")) + ", "
+         + named("Optimizer") + ", on " + deviceName(stage.prepared.choice.device) + ".";
+}
+
+/// An image of the same extent with at most 32 voxels along each axis, all 0.
+template <int D>
+ImagePointer<D> coarseImage(const ImageGeometry<D>& fine)
+{
+  ImageGeometry<D> coarse = fine;
+  Vec<D> firstIndex;
+  for (int d = 0; d < D; ++d) {
+    coarse.size[d] = std::min<std::size_t>(fine.size[d], 32);
+    const double step = static_cast<double>(fine.size[d]) / static_cast<double>(coarse.size[d]);
+    coarse.spacingMm[d] *= step;
+    firstIndex[d] = (step - 1) / 2;
+  }
+  coarse.originMm = fine.pointFromIndex()(firstIndex);
+  return std::make_shared<Image<D>>(Image<D>{coarse, std::vector<float>(coarse.voxelCount(), 0)});
+}
+
+/// Warns if the images lie so far apart that the run would end with an error as soon as it has begun.
+template <int D>
+void warnOfFarImages(const CheckedStage<D>& stage, const StageInput<D>& input, Log& log)
+{
+  const auto centres = booleanParameter("AutomaticTransformInitialization", false, Arity::single, "");
+  const Parameters& parameters = stage.prepared.parameters;
+  if (stage.number > 0 || parameters.withLabel("Transform0").get(centres) || input.hasPoints)
+    return;
+  const std::shared_ptr<const TransformChain<D>> start = chainAfter<D>(stage.prepared, input);
+  StageInput<D> coarse = input;
+  coarse.fixed = {coarseImage<D>(input.fixed.front()->geometry)};
+  const double inside = motionBetween<D>(coarse, {}, *start, *start).insideAtStart;
+  if (inside < fewInside)
+    log.warning("by their headers the images hardly overlap at the start: " + decimals(100 * inside, 1)
+                + " % of the fixed image map into the moving one. Usual remedies: a first stage with "
+                  "(AutomaticTransformInitialization \"true\"), or -t0.");
+}
+
+/// What the stages compute, and by which rates their times are predicted.
+struct Works {
+  std::vector<StageWork> all;
+  Calibration calibration;
+};
+
+template <int D>
+StageInput<D> inputOf(const StagesToPlan<D>& run, const CheckedStage<D>& stage,
+                      const std::shared_ptr<const TransformChain<D>>& before)
+{
+  return run.inputs.ofStage(stage.number, stage.settings.useDirectionCosines(), before);
+}
+
+template <int D>
+Works worksOf(const StagesToPlan<D>& run)
+{
+  Works works{{}, run.machine.calibration()};
+  std::shared_ptr<const TransformChain<D>> before = run.initial;
+  for (const CheckedStage<D>& stage : run.stages) {
+    const StageInput<D> input = inputOf(run, stage, before);
+    before = chainAfter<D>(stage.prepared, input);
+    works.all.push_back(workOf<D>(run.registry, stage, input, before));
+  }
+  return works;
+}
+
+/// Null works: they are predicted if a device is chosen by time. Calls planned(stage, input) for each stage.
+template <int D, class Planned>
+void chooseDevices(const StagesToPlan<D>& run, Works* known, Planned&& planned)
+{
+  const auto isOnAuto = [&](const CheckedStage<D>& stage) {
+    return requestOf(run.request, stage.settings).text == "auto";
+  };
+  FasterDevice faster;
+  if (builtWithCuda && !run.request.cudaStartIsPaid && std::ranges::any_of(run.stages, isOnAuto)) {
+    Works own;
+    if (!known)
+      known = &(own = worksOf(run));
+    std::vector<StageWork> ofAuto;
+    for (const CheckedStage<D>& stage : run.stages)
+      if (isOnAuto(stage))
+        ofAuto.push_back(known->all[stage.number].expected());
+    faster = fasterDevice(ofAuto, run.request, run.machine, known->calibration);
+  }
+  std::shared_ptr<const TransformChain<D>> before = run.initial;
+  for (CheckedStage<D>& stage : run.stages) {
+    const StageInput<D> input = inputOf(run, stage, before);
+    checkSamplers<D>(stage.prepared, input);
+    const DeviceRequest request = requestOf(run.request, stage.settings);
+    stage.wanted =
+        request.text == "auto" && faster.isCpu
+            ? DeviceChoice{{DeviceKind::cpu, 0}, "cpu: " + faster.text}
+            : chooseDevice(request.text, request.where, whyStageNotOnCuda<D>(stage.prepared, input.initial));
+    if (request.text == "auto" && stage.wanted.device.kind == DeviceKind::cuda && !faster.text.empty())
+      stage.wanted.reason += ": " + faster.text;
+    fitStage<D>(run.registry, run.request, stage, input,
+                makeContext(stage.wanted.device, run.request.threads, run.request.maxDeviceMemory));
+    planned(stage, input);
+    if (stage.number + 1 < run.stages.size() && request.text != "cpu")
+      before = chainAfter<D>(stage.prepared, input);
+  }
+}
+
+}
+
+template <int D>
+void chooseStageDevices(const StagesToPlan<D>& run)
+{
+  chooseDevices(run, nullptr, [](const CheckedStage<D>&, const StageInput<D>&) {});
+}
+
+template <int D>
+RunPlan planRun(const StagesToPlan<D>& run, Log& log)
+{
+  const RunRequest& request = run.request;
+  RunPlan plan;
+  Works works = worksOf(run);
+  plan.host = hostNeed<D>(request, run.stages, run.inputs);
+  tellHostNeed(plan.host, plan.lines, log);
+  plan.results = resultsToWrite<D>(run.stages, request.outputFolder, run.inputs.headers());
+  chooseDevices(run, &works, [&](const CheckedStage<D>& stage, const StageInput<D>& input) {
+    plan.stages.push_back({stage.text.path, stage.prepared.choice, stage.prepared.plans});
+    plan.lines.push_back(lineOf(stage));
+    warnOfFarImages<D>(stage, input, log);
+    tellNeed<D>(run, stage, input, plan.lines);
+    const bool onCuda = stage.prepared.choice.device.kind == DeviceKind::cuda;
+    if (onCuda)
+      works.calibration = run.machine.scaledTo(stage.prepared.choice.device, works.calibration);
+    if (onCuda && !plan.onCuda && !request.cudaStartIsPaid)
+      plan.seconds += works.calibration.cudaStartSeconds;
+    const StageWork& work = works.all[stage.number];
+    plan.seconds += onCuda ? cudaSeconds(works.calibration, work, request.threads)
+                           : cpuSeconds(works.calibration, work, request.threads);
+    plan.onCuda |= onCuda;
+    plan.mayEndEarly |= work.mayEndEarly;
+  });
+  tellTime(Prediction(works.calibration, works.all, request), request, works.calibration, plan);
+  return plan;
+}
+
+template <int D>
+DeviceReservation planAsRead(const StagesToPlan<D>& run, CheckedStage<D>& stage, const StageInput<D>& input,
+                             Context& context)
+{
+  Context wanted = makeContext(stage.wanted.device, context.threads, run.request.maxDeviceMemory);
+  wanted.stop = context.stop;
+  DeviceReservation reservation(wanted, [&] {
+    fitStage<D>(run.registry, run.request, stage, input, wanted);
+    double bytes = 0;
+    for (const LevelPlan& plan : stage.prepared.plans)
+      bytes = std::max(bytes, plan.memory.bytes());
+    return bytes;
+  });
+  if (stage.prepared.choice.device.kind == DeviceKind::cuda)
+    context = wanted;
+  return reservation;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void chooseStageDevices<D>(const StagesToPlan<D>&);                                               \
+  template RunPlan planRun<D>(const StagesToPlan<D>&, Log&);                                                 \
+  template DeviceReservation planAsRead<D>(const StagesToPlan<D>&, CheckedStage<D>&, const StageInput<D>&,   \
+                                           Context&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

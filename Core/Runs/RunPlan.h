@@ -1,0 +1,66 @@
+#pragma once
+
+#include "Core/Compute/Files/DiskRoom.h"
+#include "Core/Compute/Log.h"
+#include "Core/Compute/Memory/DeviceShare.h"
+#include "Core/Registration/Stage/StageMemory.h"
+#include "Core/Runs/Machine.h"
+#include "Core/Runs/Prediction/HostNeed.h"
+#include "Core/Runs/Prediction/StageTime.h"
+#include "Core/Runs/StageCheck.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// What a stage will do.
+struct StagePlan {
+  std::string parameterFile;
+  DeviceChoice choice{{}, "cpu"};
+  std::vector<LevelPlan> levels; // on a CUDA device; empty: on the CPU
+};
+
+/// What a run will do, and what that will take.
+struct RunPlan {
+  std::vector<StagePlan> stages;
+  std::vector<ResultToWrite> results; // images
+  HostNeed host;
+  double seconds = 0;                      // predicted, without reading and writing files
+  bool onCuda = false;                     // one stage at least
+  bool mayEndEarly = false;                // the seconds are the most that it takes
+  std::vector<std::string> lines, details; // all of it in words; details: for those who ask for more
+};
+
+/// The stages of a run, checked, with what planning them takes.
+template <int D>
+struct StagesToPlan {
+  const Registry& registry;
+  const RunRequest& request;
+  const Machine& machine;
+  const Inputs<D>& inputs;
+  std::shared_ptr<const TransformChain<D>> initial; // of the first stage; null: none
+  std::vector<CheckedStage<D>>& stages;
+};
+
+/// Chooses the devices of all stages before any of them runs, and plans their levels by the headers of the
+/// images. "auto" takes the device that is predicted to need less time for all stages on "auto" together, by
+/// the calibration of this machine. Throws Error(device) and Error(usage) as chooseDevice does, and
+/// Error(outOfMemory) if a CUDA device that was asked for has too little memory for a level; "auto" then
+/// takes the CPU.
+template <int D>
+void chooseStageDevices(const StagesToPlan<D>&);
+
+/// The same, and tells what the run will take. Warnings go to the log.
+template <int D>
+RunPlan planRun(const StagesToPlan<D>&, Log&);
+
+/// Plans the levels of a stage anew: its masks, which are read now, and the initial transform, which earlier
+/// stages have found now, may need less than the headers let expect, and other runs of this process may have
+/// reserved memory. "auto" may then take another device. `context`, on the CPU, becomes that of the stage's
+/// device. Returns the memory that is kept for the stage. Throws Error(outOfMemory) as above.
+template <int D>
+DeviceReservation planAsRead(const StagesToPlan<D>&, CheckedStage<D>&, const StageInput<D>&,
+                             Context& context);
+
+}

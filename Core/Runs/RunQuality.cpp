@@ -1,0 +1,298 @@
+#include "Core/Runs/RunQuality.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Log.h"
+#include "Core/Compute/Math/VectorLength.h"
+#include "Core/Registration/Chain/JacobianAt.h"
+#include "Core/Registration/Samples/VoxelBatches.h"
+#include "Core/Registration/Stage/KnownComponents.h"
+#include "Core/Runs/Resampling/HostInterpolator.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t wantedPoints = 100'000;
+
+/// Sums over the points that map into the moving image, for a correlation.
+struct Moments {
+  double count = 0, fixed = 0, moving = 0, fixedSquared = 0, movingSquared = 0, product = 0;
+
+  void add(double f, double m)
+  {
+    count += 1;
+    fixed += f;
+    moving += m;
+    fixedSquared += f * f;
+    movingSquared += m * m;
+    product += f * m;
+  }
+  void add(const Moments& other)
+  {
+    count += other.count;
+    fixed += other.fixed;
+    moving += other.moving;
+    fixedSquared += other.fixedSquared;
+    movingSquared += other.movingSquared;
+    product += other.product;
+  }
+  std::optional<double> correlation() const
+  {
+    const double ff = fixedSquared - fixed * fixed / count, mm = movingSquared - moving * moving / count,
+                 fm = product - fixed * moving / count;
+    if (!(ff > 1e-12 * fixedSquared && mm > 1e-12 * movingSquared))
+      return {};
+    return fm / std::sqrt(ff * mm);
+  }
+};
+
+struct PointSums {
+  double points = 0, displacementMm = 0, largestMm = 0;
+  Moments before, after;
+};
+
+template <int D>
+class PointComparison {
+public:
+  PointComparison(const Registry& registry, const StageInput<D>& inputs, int threads)
+      : moving_(
+          hostInterpolator<D>(registry, knowncomponents::linearInterpolator, inputs.moving.front(), threads)),
+        movingMask_(inputs.movingMasks.empty() ? nullptr : inputs.movingMasks.front())
+  {
+  }
+
+  void add(const PointBatch<D>& mapped, const float* fixed, Moments& sums) const
+  {
+    std::array<float, batchCapacity> values;
+    std::array<std::uint8_t, batchCapacity> inside;
+    Context host{Device{}, 1};
+    moving_->evaluate(host, mapped.list(), values.data(), nullptr, inside.data());
+    for (std::size_t i = 0; i < mapped.count; ++i) {
+      Vec<D> pointMm;
+      for (int d = 0; d < D; ++d)
+        pointMm[d] = mapped.mm[d][i];
+      if (inside[i] && (!movingMask_ || movingMask_->contains(pointMm)))
+        sums.add(fixed[i], values[i]);
+    }
+  }
+
+private:
+  std::unique_ptr<Interpolator<D>> moving_;
+  MaskPointer<D> movingMask_;
+};
+
+template <int D>
+std::optional<RunQuality::Distances> distances(const PointPairs<D>& pairs, const TransformChain<D>* before,
+                                               const TransformChain<D>& result)
+{
+  const std::size_t count = pairs.fixedMm.size();
+  if (count == 0 || pairs.movingMm.size() != count)
+    return {};
+  RunQuality::Distances found{count, 0, 0, 0};
+  for (std::size_t first = 0; first < count; first += batchCapacity) {
+    PointBatch<D> fixed, moving;
+    fixed.count = moving.count = std::min<std::size_t>(batchCapacity, count - first);
+    for (std::size_t i = 0; i < fixed.count; ++i)
+      for (int d = 0; d < D; ++d) {
+        fixed.mm[d][i] = pairs.fixedMm[first + i][d];
+        moving.mm[d][i] = pairs.movingMm[first + i][d];
+      }
+    const PointBatch<D> start = mappedPoints<D>(before, fixed), end = mappedPoints<D>(&result, fixed);
+    for (std::size_t i = 0; i < fixed.count; ++i) {
+      const double mm = distanceBetween<D>(end.list().point(i), moving.list().point(i));
+      found.beforeMm += distanceBetween<D>(start.list().point(i), moving.list().point(i));
+      found.meanMm += mm;
+      found.largestMm = std::max(found.largestMm, mm);
+    }
+  }
+  found.beforeMm /= static_cast<double>(count);
+  found.meanMm /= static_cast<double>(count);
+  return found;
+}
+
+/// Counts and sums of a label over the voxels of the fixed image.
+struct LabelSums {
+  std::size_t fixed = 0, warped = 0, both = 0, folded = 0;
+  double logJacobian = 0;
+
+  void add(const LabelSums& other)
+  {
+    fixed += other.fixed;
+    warped += other.warped;
+    both += other.both;
+    folded += other.folded;
+    logJacobian += other.logJacobian;
+  }
+};
+
+template <int D>
+double voxelVolume(const ImageGeometry<D>& geometry)
+{
+  double volume = 1;
+  for (const double mm : geometry.spacingMm)
+    volume *= mm;
+  return volume;
+}
+
+/// The determinants of dT/dx at a batch of points.
+template <int D>
+std::array<double, batchCapacity> determinantsAt(const TransformChain<D>& chain, const PointBatch<D>& points)
+{
+  std::array<double, D * D * batchCapacity> jacobian;
+  std::array<double, batchCapacity> determinants;
+  Context host{Device{}, 1};
+  chainSpatialDerivatives<D>(host, chain, points.list(), jacobian.data(), nullptr);
+  for (std::size_t i = 0; i < points.count; ++i)
+    determinants[i] = determinant(jacobianAt<D>(jacobian.data(), points.count, i));
+  return determinants;
+}
+
+}
+
+std::vector<std::string> RunQuality::lines() const
+{
+  const auto of = [](const std::optional<double>& value) { return value ? decimals(*value, 4) : "none"; };
+  std::vector<std::string> text{"Overlap: " + decimals(100 * overlap, 1)
+                                    + " % of the fixed image (and mask) map into the moving image, "
+                                    + decimals(100 * overlapBefore, 1) + " % before.",
+                                "Correlation of the intensities there: " + of(correlation) + ", before "
+                                    + of(correlationBefore) + ".",
+                                "Displacement: mean " + decimals(meanDisplacementMm, 3) + " mm, largest "
+                                    + decimals(largestDisplacementMm, 3) + " mm."};
+  if (points)
+    text.push_back("Distance of " + std::to_string(points->count) + " corresponding points: mean "
+                   + decimals(points->meanMm, 3) + " mm, largest " + decimals(points->largestMm, 3)
+                   + " mm, mean before " + decimals(points->beforeMm, 3) + " mm.");
+  if (labels)
+    text.push_back("Dice of " + std::to_string(labels->byLabel.size()) + " labels: mean "
+                   + decimals(labels->meanDice, 4) + ".");
+  return text;
+}
+
+template <int D>
+RunQuality runQuality(const Context& context, const Registry& registry, const StageInput<D>& inputs,
+                      const TransformChain<D>* before, const TransformChain<D>& result)
+{
+  const MaskPointer<D> mask = inputs.fixedMasks.empty() ? nullptr : inputs.fixedMasks.front();
+  const SampleSet<D> points = gridOfAbout<D>(wantedPoints, inputs.fixed.front(), mask);
+  const PointComparison<D> comparison(registry, inputs, context.threads);
+  const std::size_t positions = positionCount(points);
+  std::vector<PointSums> parts((positions + batchCapacity - 1) / batchCapacity);
+  forEachRange(context, positions, batchCapacity, [&](std::size_t first, std::size_t last) {
+    PointSums& sums = parts[first / batchCapacity];
+    PointBatch<D> fixed;
+    std::array<float, batchCapacity> intensities;
+    fillBatch<D>(points, first, last, fixed, intensities.data());
+    const PointBatch<D> start = mappedPoints<D>(before, fixed), end = mappedPoints<D>(&result, fixed);
+    comparison.add(start, intensities.data(), sums.before);
+    comparison.add(end, intensities.data(), sums.after);
+    sums.points = static_cast<double>(fixed.count);
+    for (std::size_t i = 0; i < fixed.count; ++i) {
+      const double mm = distanceBetween<D>(fixed.list().point(i), end.list().point(i));
+      sums.displacementMm += mm;
+      sums.largestMm = std::max(sums.largestMm, mm);
+    }
+  });
+
+  PointSums all; // added in order, so that they do not depend on threads
+  for (const PointSums& part : parts) {
+    all.points += part.points;
+    all.displacementMm += part.displacementMm;
+    all.largestMm = std::max(all.largestMm, part.largestMm);
+    all.before.add(part.before);
+    all.after.add(part.after);
+  }
+  RunQuality quality;
+  quality.points = distances<D>(inputs.points, before, result);
+  if (all.points == 0)
+    return quality;
+  quality.overlapBefore = all.before.count / all.points;
+  quality.overlap = all.after.count / all.points;
+  quality.correlationBefore = all.before.correlation();
+  quality.correlation = all.after.correlation();
+  quality.meanDisplacementMm = all.displacementMm / all.points;
+  quality.largestDisplacementMm = all.largestMm;
+  return quality;
+}
+
+template <int D>
+RunQuality::Labels labelQuality(const Context& context, const Registry& registry, const LabelPair<D>& pair,
+                                const TransformChain<D>& result)
+{
+  const ImagePointer<D> fixed = pair.first, moving = pair.second;
+  const auto nearest =
+      hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, moving, context.threads);
+  const AffineMap<D> pointFromIndex = fixed->geometry.pointFromIndex();
+  constexpr std::size_t voxelsAtOnce = 64 * batchCapacity;
+  const std::size_t voxels = fixed->voxels.size();
+  std::vector<std::map<int, LabelSums>> parts((voxels + voxelsAtOnce - 1) / voxelsAtOnce);
+  forEachRange(context, voxels, voxelsAtOnce, [&](std::size_t first, std::size_t last) {
+    std::map<int, LabelSums>& sums = parts[first / voxelsAtOnce];
+    Context host{Device{}, 1};
+    PointBatch<D> points;
+    std::array<float, batchCapacity> labels;
+    std::array<double, batchCapacity> determinants;
+    std::array<std::uint8_t, batchCapacity> inside;
+    for (std::size_t at = first; at < last; at += batchCapacity) {
+      fillVoxelPoints<D>(fixed->geometry.size, pointFromIndex, at,
+                         std::min<std::size_t>(batchCapacity, last - at), points);
+      const PointBatch<D> there = mappedPoints<D>(&result, points);
+      nearest->evaluate(host, there.list(), labels.data(), nullptr, inside.data());
+      const float* const fixedLabels = fixed->voxels.data() + at;
+      if (std::any_of(fixedLabels, fixedLabels + points.count, [](float label) { return label != 0; }))
+        determinants = determinantsAt<D>(result, points);
+      for (std::size_t i = 0; i < points.count; ++i) {
+        const int a = static_cast<int>(fixedLabels[i]), b = static_cast<int>(labels[i]);
+        if (b != 0)
+          ++sums[b].warped;
+        if (a == 0)
+          continue;
+        LabelSums& label = sums[a];
+        ++label.fixed;
+        label.both += a == b;
+        if (determinants[i] > 0)
+          label.logJacobian += std::log(determinants[i]);
+        else
+          ++label.folded;
+      }
+    }
+  });
+  std::map<int, LabelSums> all; // added in order, so that they do not depend on threads
+  for (const std::map<int, LabelSums>& part : parts)
+    for (const auto& [label, sums] : part)
+      all[label].add(sums);
+  std::map<int, std::size_t> movingVoxels;
+  for (const float label : moving->voxels)
+    if (label != 0)
+      ++movingVoxels[static_cast<int>(label)];
+
+  RunQuality::Labels quality;
+  const double fixedVoxel = voxelVolume<D>(fixed->geometry), movingVoxel = voxelVolume<D>(moving->geometry);
+  for (const auto& [number, sums] : all) {
+    RunQuality::Label& found = quality.byLabel[pair.label(number)];
+    found.dice = 2.0 * static_cast<double>(sums.both) / static_cast<double>(sums.fixed + sums.warped);
+    found.fixedVolume = fixedVoxel * static_cast<double>(sums.fixed);
+    found.movingVolume = movingVoxel * static_cast<double>(movingVoxels[number]);
+    found.logJacobianIntegral = fixedVoxel * sums.logJacobian;
+    if (sums.fixed > sums.folded)
+      found.meanLogJacobian = sums.logJacobian / static_cast<double>(sums.fixed - sums.folded);
+    found.foldedVoxels = sums.folded;
+    quality.meanDice += found.dice / static_cast<double>(all.size());
+  }
+  return quality;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template RunQuality runQuality<D>(const Context&, const Registry&, const StageInput<D>&,                   \
+                                    const TransformChain<D>*, const TransformChain<D>&);                     \
+  template RunQuality::Labels labelQuality<D>(const Context&, const Registry&, const LabelPair<D>&,          \
+                                              const TransformChain<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

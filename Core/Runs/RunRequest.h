@@ -1,0 +1,87 @@
+#pragma once
+
+#include "Core/Image/Files/ReadingOptions.h"
+#include "Core/Image/Image.h"
+#include "Core/Image/Points/PointsFile.h"
+#include "Core/Parameters/ParameterMap.h"
+#include "Core/Registration/Transform.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <exception>
+#include <limits>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tessera {
+
+/// Something that a run reads: a file, or what a file would hold, in memory.
+template <template <int> class Content>
+struct Given {
+  std::string path; // of the file, or what messages call the content in memory; empty: it is not given
+  std::variant<std::monostate, Content<2>, Content<3>> inMemory = {};
+
+  bool isGiven() const { return !path.empty(); }
+  bool isFile() const { return isGiven() && inMemory.index() == 0; }
+  /// Null: it is a file. Throws std::bad_variant_access for content of another dimension.
+  template <int D>
+  const Content<D>* held() const
+  {
+    return inMemory.index() == 0 ? nullptr : &std::get<Content<D>>(inMemory);
+  }
+};
+
+template <int D>
+using ChainPointer = std::shared_ptr<const TransformChain<D>>;
+using GivenImage = Given<ImagePointer>; // its voxels may lie on a CUDA device alone
+using GivenMask = Given<MaskPointer>;
+using GivenPoints = Given<InputPoints>;
+using GivenTransform = Given<ChainPointer>;
+
+/// The parameters of a stage as they were read, once.
+struct StageText {
+  std::string path, text; // path: of the file, or what messages call parameters in memory
+  std::shared_ptr<const ParameterMap> map;
+  std::vector<std::string> notes = {};
+  std::exception_ptr failure = {}; // not null: the parameters cannot be read, and there is no map
+  bool isRegularFile = true;       // no pipe, which gives its bytes only once
+};
+
+/// Reads a parameter file. What is wrong with it is kept, so that the run can tell it in its turn.
+StageText readStageText(const std::string& path);
+std::vector<StageText> readStageTexts(const std::vector<std::string>& paths);
+
+/// All that a run needs to know.
+struct RunRequest {
+  std::vector<GivenImage> fixed, moving;
+  std::vector<GivenMask> fixedMasks, movingMasks;
+  GivenImage fixedLabels, movingLabels; // compared after the run
+  GivenPoints fixedPoints, movingPoints;
+  std::string pointWeights; // a file
+  GivenTransform initialTransform;
+  ReadingOptions reading; // of all images
+  std::vector<StageText> stages;
+
+  std::string outputFolder; // where the caller writes; the run checks that there is room; empty: nowhere
+  std::string device;       // empty: as the parameters say
+  int threads = 1;
+  std::string threadSource; // who set `threads`; only "-threads" wins over MaximumNumberOfThreads
+  double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes
+  bool strict = false;                // a parameter that nothing reads is an error
+  bool inverseToo = false;            // the inverse of the result is wanted, too
+  bool pictures = false;              // of slices, for a report
+  bool refusesConstantImages = false; // an image without contrast is an error, not a warning
+  bool cudaStartIsPaid = false;       // by the caller: "auto" takes CUDA wherever it can
+};
+
+/// Throws Error(usage) for parts that contradict each other, and for paths that no transform file can name.
+void checkRequest(const RunRequest&);
+
+/// As a JSON object. Throws std::logic_error if something is given in memory, which has no JSON.
+nlohmann::ordered_json json(const RunRequest&);
+/// The request of such an object; reads the parameter files.
+RunRequest requestOf(const nlohmann::ordered_json&);
+
+}

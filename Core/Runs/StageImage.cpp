@@ -1,0 +1,55 @@
+#include "Core/Runs/StageImage.h"
+
+#include "Core/Registration/Reporter.h"
+#include "Core/Registration/Stage/ResamplingMemory.h"
+
+#include <chrono>
+
+namespace tessera {
+
+template <int D>
+Context StageImage<D>::contextFor(const Context& ofStage, const TransformChain<D>& chain, Log& log) const
+{
+  if (!ofStage.onCuda())
+    return ofStage;
+  if (!interpolator.onCuda()) {
+    log.note("result image: the interpolator \"" + interpolatorName
+             + "\" has no CUDA form: it is made on the CPU.");
+    return ofStage.onCpu();
+  }
+  Interpolator<D>* const used = &interpolator;
+  const DeviceMemory needed = memoryOfResampling<D>(
+      resampler, chain,
+      {{&used, 1}, moving->geometry, valid != nullptr, false, resampler.resultImage().pixelType}, fixed);
+  const double usable = usableDeviceMemory(ofStage);
+  if (needed.bytes() <= usable)
+    return ofStage;
+  log.note("result image: it needs " + memoryText(needed.bytes()) + " of " + deviceName(ofStage.device) + " ("
+           + needed.text() + "), which has " + memoryText(usable) + " left: it is made on the CPU.");
+  return ofStage.onCpu();
+}
+
+template <int D>
+ResultImage<D> StageImage<D>::resampled(const Context& ofStage, const TransformChain<D>& chain,
+                                        Log& log) const
+{
+  const auto start = std::chrono::steady_clock::now();
+  Context context = contextFor(ofStage, chain, log);
+  interpolator.prepareForLevel(context, moving, 0);
+  const double prepared = secondsSince(start);
+  const PixelType type = resampler.resultImage().pixelType;
+  const ResampleSource<D> source{&interpolator, valid};
+  auto pixels = resampler.resamplePixels(context, chain, std::span(&source, 1), fixed, std::span(&type, 1));
+  interpolator.endLevel();
+  log.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s on "
+             + deviceName(context.device) + ", of which preparing the interpolator " + decimals(prepared, 3)
+             + " s.");
+  ResultImage<D> result{fixed, type, std::move(pixels.front())};
+  result.geometry.direction = fixedDirection;
+  return result;
+}
+
+template struct StageImage<2>;
+template struct StageImage<3>;
+
+}

@@ -1,0 +1,173 @@
+#include "Core/Runs/StageSettings.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Registration/GeometryInUse.h"
+
+namespace tessera {
+namespace {
+
+namespace rows {
+const auto device =
+    textParameter("Device", "auto", Arity::single, "where the registration runs: auto, cpu, cuda or cuda:N");
+const auto threads = [] {
+  auto row = integerParameter(
+      "MaximumNumberOfThreads", 1, 1, Arity::single, "",
+      "threads, unless -threads is given; without both, the processors this process may use");
+  row.defaultText.clear(); // it depends on the machine
+  return row;
+}();
+const auto fixedDimension =
+    integerParameter("FixedImageDimension", 3, 2, Arity::single, "",
+                     "dimension of the fixed image; read from the image, and an error if it differs");
+const auto movingDimension =
+    integerParameter("MovingImageDimension", 3, 2, Arity::single, "",
+                     "dimension of the moving image; read from the image, and an error if it differs");
+const std::vector<std::string> pixelTypes{"float", "double",        "short", "unsigned short",
+                                          "char",  "unsigned char", "int",   "unsigned int"};
+const auto fixedPixelType = textParameter("FixedInternalImagePixelType", "float", Arity::single,
+                                          "accepted without effect: the computation is in float", pixelTypes);
+const auto movingPixelType =
+    textParameter("MovingInternalImagePixelType", "float", Arity::single,
+                  "accepted without effect: the computation is in float", pixelTypes);
+const auto writeIterationInfo =
+    booleanParameter("WriteIterationInfo", true, Arity::single, "write IterationInfo.<stage>.R<level>.txt");
+const auto writeFinalTransform = booleanParameter("WriteFinalTransformParameters", true, Arity::single,
+                                                  "write TransformParameters.<stage>.txt");
+const auto writeTransformLevel =
+    booleanParameter("WriteTransformParametersEachResolution", false, Arity::single,
+                     "write TransformParameters.<stage>.R<level>.txt");
+const auto writeTransformIteration =
+    booleanParameter("WriteTransformParametersEachIteration", false, Arity::single,
+                     "write TransformParameters.<stage>.R<level>.It<iteration>.txt");
+const auto writePyramids = booleanParameter("WritePyramidImagesAfterEachResolution", false, Arity::perLevel,
+                                            "write the smoothed images of the level");
+const auto itkExtension =
+    textParameter("ITKTransformOutputFileNameExtension", "", Arity::single,
+                  "write the transform as an ITK file of this kind too", {"", "tfm", "h5", "hdf5", "txt"});
+const auto itkComposite = booleanParameter("WriteITKCompositeTransform", false, Arity::single,
+                                           "write all transforms so far as one ITK composite transform");
+const auto transformFormat = textParameter("OutputTransformParameterFileFormat", "TXT", Arity::single,
+                                           "format of transform parameter files", {"TXT", "TOML"});
+}
+
+void checkSide(const Parameters& parameters, const Parameter<std::int64_t>& row, const std::string& side,
+               int dimension)
+{
+  const std::int64_t said = parameters.get(row);
+  if (!parameters.has(row.name) || said == dimension)
+    return;
+  parameters.fail(row.name,
+                  "the parameter file says " + std::to_string(said) + ", the header of the " + side
+                      + " image says " + std::to_string(dimension),
+                  "Allowed: " + std::to_string(dimension)
+                      + ", or no such entry: it is not needed since the dimension is read from the image");
+}
+
+}
+
+StageSettings::StageSettings(const Parameters& parameters) : parameters_(parameters)
+{
+  for (const auto& row : {rows::fixedPixelType, rows::movingPixelType, rows::transformFormat})
+    parameters_.get(row);
+}
+
+const ComponentDescription& StageSettings::description()
+{
+  static const ComponentDescription description{
+      "",
+      "Program",
+      {},
+      "Parameters that the program itself reads: device, dimensions, and which files are written.",
+      {rows::device, rows::threads, rows::fixedDimension, rows::movingDimension, rows::fixedPixelType,
+       rows::movingPixelType, tessera::useDirectionCosines(), rows::writeIterationInfo,
+       rows::writeFinalTransform, rows::writeTransformLevel, rows::writeTransformIteration,
+       rows::writePyramids, rows::itkExtension, rows::itkComposite, rows::transformFormat}};
+  return description;
+}
+
+std::string StageSettings::device() const
+{
+  return parameters_.get(rows::device);
+}
+
+std::string StageSettings::whereDevice() const
+{
+  return parameters_.where(rows::device.name);
+}
+
+std::int64_t StageSettings::threads() const
+{
+  return parameters_.has(rows::threads.name) ? parameters_.get(rows::threads) : 0;
+}
+
+std::string StageSettings::fixedPixelType() const
+{
+  return parameters_.get(rows::fixedPixelType);
+}
+
+std::string StageSettings::movingPixelType() const
+{
+  return parameters_.get(rows::movingPixelType);
+}
+
+bool StageSettings::useDirectionCosines() const
+{
+  return parameters_.get(tessera::useDirectionCosines());
+}
+
+bool StageSettings::writeIterationInfo() const
+{
+  return parameters_.get(rows::writeIterationInfo);
+}
+
+bool StageSettings::writeFinalTransform() const
+{
+  return parameters_.get(rows::writeFinalTransform);
+}
+
+bool StageSettings::writesTransformOfLevels() const
+{
+  return parameters_.get(rows::writeTransformLevel);
+}
+
+bool StageSettings::writesTransformOfIterations() const
+{
+  return parameters_.get(rows::writeTransformIteration);
+}
+
+bool StageSettings::writePyramidImages(std::size_t level) const
+{
+  return parameters_.get(rows::writePyramids, level);
+}
+
+std::string StageSettings::itkExtension() const
+{
+  return parameters_.get(rows::itkExtension);
+}
+
+bool StageSettings::writeItkComposite() const
+{
+  return parameters_.get(rows::itkComposite);
+}
+
+std::string StageSettings::transformExtension() const
+{
+  return parameters_.get(rows::transformFormat) == "TOML" ? "toml" : "txt";
+}
+
+void StageSettings::checkDimension(int fixedDimension, int movingDimension) const
+{
+  checkSide(parameters_, rows::fixedDimension, "fixed", fixedDimension);
+  checkSide(parameters_, rows::movingDimension, "moving", movingDimension);
+}
+
+void refuseOtherDimensions(const ParameterMap& map)
+{
+  const Parameters parameters(std::make_shared<ParameterMap>(map), "", 3, 1);
+  for (const auto& row : {rows::fixedDimension, rows::movingDimension})
+    if (parameters.has(row.name) && parameters.get(row) > 3)
+      parameters.fail(row.name, "registration in " + std::to_string(parameters.get(row)) + "D is not built",
+                      "Allowed: 2 or 3");
+}
+
+}

@@ -1,0 +1,170 @@
+#include "Core/Runs/TransformOutput/InverseRun.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <limits>
+#include <sstream>
+
+namespace tessera {
+namespace {
+
+constexpr double toleranceInVoxels = 1e-3;
+constexpr double toleranceForPointsMm = 1e-9;
+constexpr double stepsAcrossPoints = 128; // of the grid around the points, along its longest side
+
+/// A grid along the axes that holds all points.
+template <int D>
+ImageGeometry<D> gridAround(const std::vector<Vec<D>>& pointsMm)
+{
+  Vec<D> low, high;
+  low.fill(std::numeric_limits<double>::infinity());
+  high.fill(-std::numeric_limits<double>::infinity());
+  for (const Vec<D>& pointMm : pointsMm)
+    for (int d = 0; d < D; ++d) {
+      low[d] = std::min(low[d], pointMm[d]);
+      high[d] = std::max(high[d], pointMm[d]);
+    }
+  if (pointsMm.empty())
+    low = high = {};
+  double longestMm = 0;
+  for (int d = 0; d < D; ++d)
+    longestMm = std::max(longestMm, high[d] - low[d]);
+  ImageGeometry<D> grid;
+  grid.originMm = low;
+  grid.spacingMm.fill(longestMm > 0 ? longestMm / stepsAcrossPoints : 1);
+  for (int d = 0; d < D; ++d)
+    grid.size[d] = static_cast<std::size_t>(std::ceil((high[d] - low[d]) / grid.spacingMm[d])) + 1;
+  return grid;
+}
+
+/// The inverses that are searched, of which a chain may have several.
+template <int D>
+std::vector<const InverseTransform<D>*> searchedIn(const TransformChain<D>& chain)
+{
+  std::vector<const InverseTransform<D>*> searched;
+  for (const TransformChain<D>* part = &chain; part; part = part->initial.get())
+    if (const auto* inverse = dynamic_cast<const InverseTransform<D>*>(part->transform.get()))
+      searched.push_back(inverse);
+  return searched;
+}
+
+std::string twoDigits(double value)
+{
+  std::ostringstream text;
+  text << std::setprecision(2) << value;
+  return text.str();
+}
+
+std::string share(std::size_t part, std::size_t all)
+{
+  return std::to_string(part) + " ("
+         + decimals(all > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(all) : 0, 3) + " %)";
+}
+
+}
+
+template <int D>
+std::shared_ptr<const TransformChain<D>> inverseOnGrid(std::shared_ptr<const TransformChain<D>> chain,
+                                                       const Registry& registry, const ImageGeometry<D>& grid,
+                                                       double largestMm)
+{
+  return inverseChain<D>(std::move(chain), registry, grid,
+                         std::min(largestMm, toleranceInVoxels * *std::ranges::min_element(grid.spacingMm)));
+}
+
+template <int D>
+std::shared_ptr<const TransformChain<D>>
+inverseOnGrid(Context& context, std::shared_ptr<const TransformChain<D>> chain, const Registry& registry,
+              const ImageGeometry<D>& grid, double largestMm)
+{
+  auto inverse = inverseOnGrid<D>(std::move(chain), registry, grid, largestMm);
+  prepareSearch<D>(context, *inverse);
+  return inverse;
+}
+
+template <int D>
+void prepareSearch(Context& context, const TransformChain<D>& chain)
+{
+  for (const InverseTransform<D>* inverse : searchedIn(chain))
+    inverse->roots().cells(context);
+}
+
+template <int D>
+std::shared_ptr<const TransformChain<D>>
+inverseForPoints(Context& context, std::shared_ptr<const TransformChain<D>> chain, const Registry& registry,
+                 const std::vector<Vec<D>>& pointsMm)
+{
+  auto inverse = inverseChain<D>(std::move(chain), registry, gridAround<D>(pointsMm), toleranceForPointsMm);
+  prepareSearch<D>(context, *inverse);
+  return inverse;
+}
+
+template <int D>
+std::vector<Vec<D>> cornersOf(const ImageGeometry<D>& grid)
+{
+  std::vector<Vec<D>> cornersMm;
+  for (int corner = 0; corner < 1 << D; ++corner) {
+    Vec<D> index{};
+    for (int d = 0; d < D; ++d)
+      if (corner >> d & 1)
+        index[d] = static_cast<double>(grid.size[d] - 1);
+    cornersMm.push_back(grid.pointFromIndex()(index));
+  }
+  return cornersMm;
+}
+
+template <int D>
+bool isSearched(const TransformChain<D>& chain)
+{
+  return !searchedIn(chain).empty();
+}
+
+namespace {
+
+void logCounts(InverseCounts counts, std::size_t expected, const std::string& places, Log& log)
+{
+  const std::size_t times = std::max<std::size_t>(counts.points / std::max<std::size_t>(expected, 1), 1);
+  counts.folded /= times;
+  counts.outside /= times;
+  counts.insideFolds /= times;
+  counts.searchedAgain /= times;
+  log.info("  Inverse: " + share(expected - counts.withoutRoot(), expected) + " of "
+           + std::to_string(expected) + " " + places + " have a root; largest residual "
+           + twoDigits(counts.largestResidualMm) + " mm; " + std::to_string(counts.folded)
+           + " roots lie where the transform folds. " + std::to_string(counts.searchedAgain) + " of the "
+           + places + " were searched from several starts.");
+  if (counts.withoutRoot() > 0)
+    log.warning("the inverse: " + share(counts.withoutRoot(), expected) + " of " + std::to_string(expected)
+                + " " + places + " have no root: " + std::to_string(counts.outside)
+                + " in gaps at the border of a transform's support, " + std::to_string(counts.insideFolds)
+                + " beside folds. They get the default value in images, NaN in fields and points, and in "
+                  "transform files a displacement that leads out of any image.");
+}
+
+}
+
+template <int D>
+void logRoots(const TransformChain<D>& chain, std::size_t expected, const std::string& places, Log& log)
+{
+  for (const InverseTransform<D>* inverse : searchedIn(chain))
+    if (const InverseCounts counts = inverse->takeCounts(); counts.points > 0)
+      logCounts(counts, expected, places, log);
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template std::shared_ptr<const TransformChain<D>> inverseOnGrid<D>(                                        \
+      std::shared_ptr<const TransformChain<D>>, const Registry&, const ImageGeometry<D>&, double);           \
+  template void prepareSearch<D>(Context&, const TransformChain<D>&);                                        \
+  template std::shared_ptr<const TransformChain<D>> inverseOnGrid<D>(                                        \
+      Context&, std::shared_ptr<const TransformChain<D>>, const Registry&, const ImageGeometry<D>&, double); \
+  template std::shared_ptr<const TransformChain<D>> inverseForPoints<D>(                                     \
+      Context&, std::shared_ptr<const TransformChain<D>>, const Registry&, const std::vector<Vec<D>>&);      \
+  template std::vector<Vec<D>> cornersOf<D>(const ImageGeometry<D>&);                                        \
+  template bool isSearched(const TransformChain<D>&);                                                        \
+  template void logRoots(const TransformChain<D>&, std::size_t, const std::string&, Log&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

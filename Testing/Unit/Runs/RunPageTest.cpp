@@ -1,0 +1,151 @@
+// needs: Runs
+#include "Core/Runs/Report/RunPage.h"
+
+#include "Components/RegisterComponents.h"
+#include "Testing/Support/Scenes/BendingScenes.h"
+#include "Core/Runs/Report/CohortVerdicts.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using namespace testing;
+
+template <int D>
+RunPictures picturesOf(const ShownRun<D>& run, int threads = 1)
+{
+  Registry registry;
+  registerComponents(registry);
+  return runPictures<D>(Context{Device{}, threads}, registry, run);
+}
+
+/// A ball, its centre moved by whole voxels.
+ImagePointer<3> ball(double moved)
+{
+  Image<3> image;
+  image.geometry.size = {40, 36, 30};
+  image.geometry.spacingMm = {1, 1, 1};
+  for (std::size_t i = 0; i < image.geometry.voxelCount(); ++i) {
+    const double x = static_cast<double>(i % 40) - 18 - moved, y = static_cast<double>(i / 40 % 36) - 17,
+                 z = static_cast<double>(i / 40 / 36) - 15;
+    const double r = std::sqrt(x * x + y * y + z * z);
+    image.voxels.push_back(r < 9 ? static_cast<float>(500 + 40 * x - 10 * y) : 0);
+  }
+  return std::make_shared<Image<3>>(std::move(image));
+}
+
+TransformChain<3> translation(double mm)
+{
+  Registry registry;
+  registerComponents(registry);
+  const Parameters none(std::make_shared<ParameterMap>(), "", 3, 1);
+  TransformChain<3> chain;
+  chain.transform = registry.create<Transform<3>>("TranslationTransform", none, "test");
+  chain.parameters = {mm, 0, 0};
+  return chain;
+}
+
+TEST(SlicePicturesTest, TheRightTransformMakesTheFixedImage)
+{
+  const TransformChain<3> chain = translation(4);
+  ShownRun<3> run{ball(0), ball(4), nullptr, identityMatrix<3>(), nullptr, &chain, nullptr, nullptr};
+  const RunPictures pictures = picturesOf<3>(run);
+  EXPECT_EQ(pictures.slices.size(), 21U);
+  EXPECT_NEAR(pictures.largestDisplacementMm, 4, 1e-6);
+  EXPECT_NEAR(pictures.determinant.value(), 1, 1e-6);
+  EXPECT_EQ(pictures.thumbnail.substr(0, 3), "\xff\xd8\xff");
+  for (const SlicePicture& slice : pictures.slices) {
+    EXPECT_EQ(slice.fixed, slice.warped) << slice.plane << slice.position;
+    EXPECT_NE(slice.fixed, slice.before) << slice.plane << slice.position;
+    EXPECT_EQ(slice.determinants, "");
+    EXPECT_EQ(slice.labels, "");
+    EXPECT_FALSE(slice.grid.empty() || slice.edges.empty() || slice.displacement.empty());
+  }
+  run.fixedLabels = run.fixed;
+  run.movingLabels = run.moving;
+  run.before = &chain;
+  const RunPictures labelled = picturesOf<3>(run, 3);
+  for (std::size_t i = 0; i < 21; ++i) {
+    EXPECT_EQ(labelled.slices[i].fixed, pictures.slices[i].fixed); // whatever the number of threads
+    EXPECT_EQ(labelled.slices[i].before, pictures.slices[i].warped);
+    EXPECT_NE(labelled.slices[i].labels, "");
+  }
+}
+
+TEST(SlicePicturesTest, AFreeTransformHasAMapOfItsDeterminants)
+{
+  TermScene<2> scene(1, {41, 36});
+  useBSpline<2>(scene, 3, false, 5);
+  const RunPictures pictures = picturesOf<2>({scene.fixed, scene.moving, nullptr, identityMatrix<2>(),
+                                              nullptr, scene.chain.get(), nullptr, nullptr});
+  ASSERT_EQ(pictures.slices.size(), 1U);
+  EXPECT_FALSE(pictures.determinant);
+  EXPECT_NE(pictures.slices[0].determinants, "");
+  EXPECT_GT(pictures.largestDisplacementMm, 1);
+  const std::string page = runPage(Json{{"status", "done"}}, &pictures, {});
+  EXPECT_NE(page.find("id=\"det\""), std::string::npos);
+  EXPECT_EQ(page.find("id=\"labels\""), std::string::npos);
+}
+
+TEST(SlicePicturesTest, NoiseStaysBelowTheLimitOfAPage)
+{
+  Image<3> noise;
+  noise.geometry.size = {256, 256, 12};
+  noise.geometry.spacingMm = {1, 1, 20};
+  std::uint32_t state = 1;
+  for (std::size_t i = 0; i < noise.geometry.voxelCount(); ++i)
+    noise.voxels.push_back(static_cast<float>((state = state * 1664525U + 1013904223U) >> 16));
+  const auto image = std::make_shared<Image<3>>(noise);
+  const TransformChain<3> chain = translation(0.5);
+  const RunPictures pictures =
+      picturesOf<3>({image, image, nullptr, identityMatrix<3>(), nullptr, &chain, image, image});
+  const std::string page = runPage(Json{{"status", "done"}}, &pictures, {});
+  EXPECT_LT(page.size(), 2'000'000U);
+  EXPECT_GE(pictures.slices.size(), 9U);
+}
+
+TEST(RunPageTest, TellsWhatWentWrong)
+{
+  const Json run = Json::parse(R"({"status": "failed", "message": "-m: a<b>.nii: cut off", "stages": [],
+    "quality": null, "inputs": {"fixed": [], "moving": []}, "host": "</script><b>"})");
+  const std::string page = runPage(run, nullptr, {});
+  EXPECT_NE(page.find("<li>-m: a&lt;b&gt;.nii: cut off</li>"), std::string::npos);
+  EXPECT_EQ(page.find("<b>.nii"), std::string::npos);
+  EXPECT_EQ(page.find("</script><b>"), std::string::npos); // in the data either
+  EXPECT_EQ(page.find("http"), page.find("http-equiv"));
+  EXPECT_EQ(page.find("http", page.find("http") + 1), std::string::npos);
+}
+
+TEST(RunPageTest, ItsPartOfTheCohortIsPutInAgainAndAgain)
+{
+  const std::string page = runPage(Json{{"status", "done"}}, nullptr, {});
+  const std::string once = withCohortPart(page, "<p>first</p>"),
+                    twice = withCohortPart(once, "<p>second</p>");
+  EXPECT_NE(once.find("<p>first</p>"), std::string::npos);
+  EXPECT_NE(twice.find("<p>second</p>"), std::string::npos);
+  EXPECT_EQ(twice.find("<p>first</p>"), std::string::npos);
+  EXPECT_EQ(withCohortPart(twice, ""), page);
+  EXPECT_EQ(withCohortPart("another page", "x"), "another page");
+}
+
+TEST(RunVerdictTest, NamesWhatIsWorseThanBefore)
+{
+  const auto reasons = [](const char* quality, const char* stages) {
+    return judgedAlone(Json::parse(std::string(R"({"status": "done", "quality": )") + quality
+                                   + R"(, "stages": )" + stages + "}"))
+        .reasons;
+  };
+  EXPECT_EQ(reasons(R"({"overlap": 0.9, "correlationBefore": 0.5, "correlation": 0.8})", "[]").size(), 0U);
+  EXPECT_EQ(reasons(R"({"overlap": 0.4, "correlationBefore": 0.5, "correlation": 0.3,
+                        "points": {"beforeMm": 2, "meanMm": 3}, "dice": {"mean": 0.4, "labels": {"3": 0.0, "4": 0.8}}})",
+                    R"([{"spatialJacobianDeterminant": {"foldedVoxels": 5, "voxels": 1000}}])")
+                .size(),
+            5U);
+  EXPECT_EQ(judgedAlone(Json::parse(R"({"status": "interrupted", "message": ""})")).verdict, Verdict::failed);
+}
+
+}
+}

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "Core/Runs/Machine.h"
+#include "Tools/Common/CalibrationFile.h"
+#include "Tools/Common/GpuRatesFile.h"
+
+namespace tessera {
+
+/// What the files of this user tell of the machine. A GPU without a file is measured once.
+class StoredMachine final : public Machine {
+public:
+  Calibration calibration() const override { return storedCalibration(); }
+  Calibration scaledTo(const Device& device, const Calibration& rates) const override
+  {
+    return calibrationFor(rates, gpus_.of(device));
+  }
+  void prepareGpu(const Context& context, Log& log) const override { gpus_.tell(context, log); }
+
+private:
+  mutable KnownGpus gpus_;
+};
+
+}

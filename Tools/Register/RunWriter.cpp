@@ -1,0 +1,215 @@
+#include "Tools/Register/RunWriter.h"
+
+#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Compute/Threads/Interruption.h"
+#include "Core/Image/Checksum.h"
+#include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Runs/OutputNames.h"
+#include "Tools/Register/InverseResults.h"
+#include "Tools/Register/StageLog.h"
+#include "Tools/Register/TimeTable.h"
+
+namespace tessera {
+namespace {
+
+std::string row(const std::vector<std::string>& cells)
+{
+  std::string text;
+  for (const std::string& cell : cells)
+    text += (text.empty() ? "" : "\t") + cell;
+  return text;
+}
+
+std::string valuesText(const FileEntry& entry)
+{
+  std::string text;
+  for (const std::string& value : entry.texts)
+    text += " " + value;
+  for (const double value : entry.numbers)
+    text += " " + decimals(value, 6);
+  return text;
+}
+
+}
+
+template <int D>
+RunWriter<D>::RunWriter(const Registry& registry, const RegisterOptions& options, std::string folder,
+                        InitialFile initial, std::function<void()> inputsRead, Log& log)
+    : registry_(registry), options_(options), folder_(std::move(folder)), initial_(std::move(initial)),
+      inputsRead_(std::move(inputsRead)), log_(log)
+{
+}
+
+template <int D>
+void RunWriter<D>::stageStarted(RunningStage<D>& stage)
+{
+  outputs_.emplace(registry_, stage, folder_, initial_, log_);
+  optimizer_ = componentNames(stage.parameters, "Optimizer").front();
+  finished_.reset();
+  logStageStart(options_, stage.text, stage.number, folder_, log_);
+}
+
+template <int D>
+std::string RunWriter<D>::progressText(std::size_t level) const
+{
+  const RunningStage<D>& stage = outputs_->stage();
+  return "stage " + std::to_string(stage.number + 1) + " of " + std::to_string(stage.count) + ", level "
+         + std::to_string(level + 1) + " of " + std::to_string(stage.parameters.levelCount());
+}
+
+template <int D>
+void RunWriter<D>::pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
+                                 const std::vector<ImagePointer<D>>& moving)
+{
+  log_.info("");
+  log_.info("Resolution: " + std::to_string(level));
+  log_.progress(progressText(level));
+  outputs_->writePyramidImages(level, fixed, moving);
+}
+
+template <int D>
+void RunWriter<D>::levelStarted(std::size_t, const std::vector<std::string>& header)
+{
+  header_ = header;
+  iterationTable_.clear();
+}
+
+template <int D>
+void RunWriter<D>::iterationDone(std::size_t level, const IterationRecord& record,
+                                 const typename Reporter<D>::ReachedChain& chainReached)
+{
+  if (iterationTable_.empty()) {
+    iterationTable_ = row(header_) + "\n";
+    log_.info(row(header_));
+  }
+  const std::string cells = row(record.cells);
+  iterationTable_ += cells + "\n";
+  log_.info(cells);
+  log_.progress(progressText(level) + ", iteration " + std::to_string(record.iteration) + ", metric "
+                + decimals(record.value, 6));
+  if (outputs_->writesAfterIterations(level))
+    outputs_->writeAfterIteration(level, record.iteration, chainReached());
+}
+
+namespace {
+
+/// "Time of an evaluation of Metric0 on the GPU: transform 0.141 ms, ..., together 1.1 ms; the level took 60
+/// (12 with gradient)."
+std::string phasesLine(const LevelSummary& summary, std::size_t term)
+{
+  std::string text = "Time of an evaluation of Metric" + std::to_string(term) + " on the GPU: ";
+  double together = 0;
+  for (const Phase& phase : summary.phases[term]) {
+    text += phase.name + " " + decimals(phase.milliseconds, 3) + " ms, ";
+    together += phase.milliseconds;
+  }
+  return text + "together " + decimals(together, 3) + " ms; the level took "
+         + std::to_string(summary.evaluations) + " (" + std::to_string(summary.evaluationsWithGradient)
+         + " with gradient).";
+}
+
+}
+
+template <int D>
+void RunWriter<D>::levelFinished(const LevelSummary& summary, const TransformChain<D>& chain)
+{
+  const std::string level = std::to_string(summary.level);
+  log_.info("Time spent in resolution " + level
+            + " (ITK initialization and iterating): " + decimals(summary.seconds, 3) + " s.");
+  log_.info("Stopping condition: " + summary.stopCondition);
+  for (std::size_t term = 0; term < summary.phases.size(); ++term)
+    if (!summary.phases[term].empty())
+      log_.info(phasesLine(summary, term));
+  for (const std::string& line : timeTableLines(summary))
+    log_.info(line);
+  if (summary.deviceBytesTaken > 0)
+    log_.info("Device memory: at most " + memoryText(summary.deviceBytesTaken) + " were taken in resolution "
+              + level + ".");
+  if (!summary.settings.empty())
+    log_.info("Settings of " + optimizer_ + " in resolution " + level + ":");
+  for (const std::string& line : settingsLines({summary.settings}))
+    log_.info(line);
+  log_.info("");
+  outputs_->writeAfterLevel(summary, iterationTable_, chain);
+  finished_ = Finished{summary.level, chain, chain.transform->fileEntries()};
+}
+
+template <int D>
+void RunWriter<D>::stageWasStopped()
+{
+  if (!finished_)
+    log_.info("Interrupted before the first level was finished: nothing is kept of this stage.");
+  else
+    log_.info("Interrupted: level " + std::to_string(finished_->level) + " is kept as "
+              + outputs_->writeTransform(levelSuffix(finished_->level), finished_->chain, &finished_->model));
+}
+
+template <int D>
+void RunWriter<D>::transformFound(const std::shared_ptr<const TransformChain<D>>& chain)
+{
+  chain_ = chain;
+  outputs_->writeTransforms(*chain);
+  log_.info("");
+  log_.info("Registration result checksum: " + std::to_string(resultChecksum(chain->parameters)));
+  if (!outputs_->stage().resampler.writesFinalResult())
+    return;
+  resampling_ = std::chrono::steady_clock::now();
+  log_.info("");
+  log_.info("Applying final transform ...");
+}
+
+template <int D>
+void RunWriter<D>::resultMade(const ResultImage<D>& image)
+{
+  outputs_->writeResult("", image);
+  log_.info("  Applying final transform took " + decimals(secondsSince(resampling_), 2) + "s");
+}
+
+template <int D>
+void RunWriter<D>::resultJudged(StageSummary& summary)
+{
+  const RunningStage<D>& stage = outputs_->stage();
+  initial_ = outputs_->transformFile();
+  if (stage.settings.writeFinalTransform())
+    logTransformFile(initial_.path, log_);
+  summary.files = outputs_->files();
+  if (options_.request.inverseToo && stage.number + 1 == stage.count)
+    writeInverse(summary);
+}
+
+/// A signal ends it early, and the stage's own results stay.
+template <int D>
+void RunWriter<D>::writeInverse(StageSummary& summary)
+{
+  try {
+    const auto written =
+        writeInverseResults<D>(registry_, options_.request, outputs_->stage(), folder_, chain_, log_);
+    summary.files.insert(summary.files.end(), written.begin(), written.end());
+  } catch (const Interrupted&) { // the run ends with it
+  }
+}
+
+template <int D>
+void RunWriter<D>::stageFinished(const StageSummary& summary)
+{
+  logStageEnd(summary, outputs_->stage().number, log_);
+}
+
+std::vector<std::string> settingsLines(const std::vector<std::vector<FileEntry>>& settingsOfLevels)
+{
+  std::vector<std::string> lines;
+  if (settingsOfLevels.empty())
+    return lines;
+  for (std::size_t i = 0; i < settingsOfLevels.front().size(); ++i) {
+    std::string line = "( " + settingsOfLevels.front()[i].name;
+    for (const std::vector<FileEntry>& settings : settingsOfLevels)
+      line += i < settings.size() ? valuesText(settings[i]) : "";
+    lines.push_back(line + " )");
+  }
+  return lines;
+}
+
+template class RunWriter<2>;
+template class RunWriter<3>;
+
+}
