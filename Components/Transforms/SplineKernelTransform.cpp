@@ -9,6 +9,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
@@ -56,14 +57,8 @@ std::vector<double> SplineKernelTransform<D>::initialize(Context& context, const
     return std::vector<double>(parameterCount());
   }
   if (start.initial && settings_.get(stageparameters::howToCombineTransforms()) == "Compose")
-    for (Vec<D>& landmarkMm : model_.landmarksMm) {
-      ListSamples<D> point;
-      PointsOut<D> mapped;
-      for (int d = 0; d < D; ++d)
-        point.pointMm[d] = mapped[d] = &landmarkMm[d];
-      point.count = 1;
-      mapChain<D>(context, *start.initial, point, mapped);
-    }
+    for (Vec<D>& landmarkMm : model_.landmarksMm)
+      landmarkMm = mappedPoint<D>(*start.initial, landmarkMm, context);
   const std::size_t block = pairs.covariances.empty() ? model_.block() : D;
   const double columns = static_cast<double>(model_.landmarksMm.size() * block);
   requireMemory(3 * sizeof(double) * columns * columns,

@@ -11,6 +11,7 @@
 #include "Core/Image/Points/OutputPointsFile.h"
 #include "Core/Image/Points/PointsOutside.h"
 #include "Core/Registration/Chain/ChainPasses.h"
+#include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/HeaderNotes.h"
 
@@ -122,15 +123,9 @@ std::vector<Vec<D>> mappedFromFile(const ScoreCase& c, const std::vector<std::st
 template <int D>
 std::vector<Vec<D>> mappedBy(const TransformChain<D>& chain, const std::vector<Vec<D>>& pointsMm)
 {
-  Context oneThread;
   std::vector<Vec<D>> mapped = pointsMm;
   for (Vec<D>& pointMm : mapped) {
-    ListSamples<D> point;
-    PointsOut<D> out;
-    for (int d = 0; d < D; ++d)
-      point.pointMm[d] = out[d] = &pointMm[d];
-    point.count = 1;
-    mapChain<D>(oneThread, chain, point, out);
+    pointMm = mappedPoint<D>(chain, pointMm);
     if (!std::ranges::all_of(pointMm, [](double coordinate) { return std::isfinite(coordinate); }))
       fail("-tp: the transform maps a landmark to no finite point", "a transform that does");
   }

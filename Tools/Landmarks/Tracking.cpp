@@ -5,6 +5,7 @@
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Landmarks/NeighbourAgreement.h"
 #include "Core/Parameters/Parameters.h"
+#include "Core/Registration/Chain/MappedPoint.h"
 
 #include <cstdio>
 
@@ -27,16 +28,7 @@ void TrackingScene<D>::toMoving(PointBatch<D>& points) const
 template <int D>
 Vec<D> TrackingScene<D>::toMoving(const Vec<D>& pointMm) const
 {
-  Vec<D> mapped = pointMm;
-  ListSamples<D> point;
-  PointsOut<D> out;
-  point.count = 1;
-  for (std::size_t d = 0; d < D; ++d)
-    point.pointMm[d] = out[d] = &mapped[d];
-  Context oneThread;
-  if (initial)
-    mapChain<D>(oneThread, *initial, point, out);
-  return mapped;
+  return initial ? mappedPoint<D>(*initial, pointMm) : pointMm;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
@@ -127,16 +128,8 @@ std::vector<double> LinearTransform<D>::initialize(Context& context, const Trans
         parameters[translationIndex() + d] = found.translationMm[d] + (turned[d] - apart[d]);
     }
   }
-  if (hasCenter() && start.initial && settings_.get(stageparameters::howToCombineTransforms()) == "Compose") {
-    ListSamples<D> center;
-    PointsOut<D> mapped;
-    for (int d = 0; d < D; ++d) {
-      center.pointMm[d] = &centerMm_[d];
-      mapped[d] = &centerMm_[d];
-    }
-    center.count = 1;
-    mapChain<D>(context, *start.initial, center, mapped);
-  }
+  if (hasCenter() && start.initial && settings_.get(stageparameters::howToCombineTransforms()) == "Compose")
+    centerMm_ = mappedPoint<D>(*start.initial, centerMm_, context);
   return parameters;
 }
 

@@ -1,5 +1,6 @@
 #include "Core/Registration/Chain/OneSplineChain.h"
 
+#include "Core/Registration/Chain/MappedPoint.h"
 #include "Testing/Support/Scenes/BendingScenes.h"
 
 namespace tessera {
@@ -7,28 +8,12 @@ namespace {
 
 using namespace testing;
 
-template <int D>
-Vec<D> mapped(const TransformChain<D>& chain, const Vec<D>& pointMm)
-{
-  Context context;
-  ListSamples<D> in;
-  Vec<D> result;
-  PointsOut<D> out;
-  in.count = 1;
-  for (int d = 0; d < D; ++d) {
-    in.pointMm[d] = &pointMm[d];
-    out[d] = &result[d];
-  }
-  mapChain<D>(context, chain, in, out);
-  return result;
-}
-
 /// Its B-spline alone.
 template <int D>
 Vec<D> mappedBySpline(const OneSplineChain<D>& whole, const Vec<D>& pointMm)
 {
-  return mapped<D>({nullptr, Combination::compose, whole.spline->transform, whole.spline->parameters},
-                   pointMm);
+  return mappedPoint<D>({nullptr, Combination::compose, whole.spline->transform, whole.spline->parameters},
+                        pointMm);
 }
 
 template <int D>
@@ -39,7 +24,7 @@ void expectTheChainsPoints(const TermScene<D>& scene, const OneSplineChain<D>& w
     Vec<D> pointMm;
     for (int d = 0; d < D; ++d)
       pointMm[d] = points.mm[d][i];
-    const Vec<D> expected = mapped<D>(*scene.chain, pointMm), askedMm = whole.toSpline(pointMm);
+    const Vec<D> expected = mappedPoint<D>(*scene.chain, pointMm), askedMm = whole.toSpline(pointMm);
     Vec<D> result = whole.linear(pointMm), u{};
     if (whole.spline) {
       u = mappedBySpline<D>(whole, askedMm);

@@ -6,6 +6,7 @@
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
 #include "Core/Compute/Error.h"
+#include "Core/Registration/Chain/MappedPoint.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -48,18 +49,6 @@ protected:
   {
     return "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters " + values
            + ")\n(FixedImageDimension 2)\n(MovingImageDimension 2)\n(Size 4 5)\n" + more;
-  }
-  template <int D>
-  Vec<D> mapped(const TransformChain<D>& chain, Vec<D> point)
-  {
-    Context context;
-    ListSamples<D> list;
-    PointsOut<D> out;
-    for (int d = 0; d < D; ++d)
-      list.pointMm[d] = out[d] = &point[d];
-    list.count = 1;
-    mapChain<D>(context, chain, list, out);
-    return point;
   }
   /// Message of the error that reading ends with.
   std::string failure(const std::string& path)
@@ -156,7 +145,7 @@ TEST_F(TransformFile, ReadsBackTheSameBits)
   EXPECT_EQ(content.output, source.fixed);
   EXPECT_TRUE(content.useDirectionCosines);
   const Vec<3> point{12, 34, 56};
-  EXPECT_EQ(mapped<3>(*content.chain, point), mapped<3>(chain, point));
+  EXPECT_EQ(mappedPoint<3>(*content.chain, point), mappedPoint<3>(chain, point));
 }
 
 TEST_F(TransformFile, ItkFileTakesThePlaceOfParameters)
@@ -210,8 +199,9 @@ TEST_F(TransformFile, ChainComposesOrAdds)
       write("add.txt", translation("5 6", "(InitialTransformParametersFileName \"first.txt\")\n"
                                           "(HowToCombineTransforms \"Add\")\n"));
 
-  EXPECT_EQ(mapped<2>(*readTransformFile<2>({}, composed, registry, warn).chain, {1, 10}), (Vec<2>{25, 8}));
-  EXPECT_EQ(mapped<2>(*readTransformFile<2>({}, added, registry, warn).chain, {1, 10}), (Vec<2>{7, 26}));
+  EXPECT_EQ(mappedPoint<2>(*readTransformFile<2>({}, composed, registry, warn).chain, {1, 10}),
+            (Vec<2>{25, 8}));
+  EXPECT_EQ(mappedPoint<2>(*readTransformFile<2>({}, added, registry, warn).chain, {1, 10}), (Vec<2>{7, 26}));
 }
 
 TEST_F(TransformFile, NewerInitialKeyWinsWithAWarning)
@@ -222,7 +212,7 @@ TEST_F(TransformFile, NewerInitialKeyWinsWithAWarning)
       write("t.txt", translation("0 0", "(InitialTransformParametersFileName \"one.txt\")\n"
                                         "(InitialTransformParameterFileName \"two.txt\")\n"));
 
-  EXPECT_EQ(mapped<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0}), (Vec<2>{2, 0}));
+  EXPECT_EQ(mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0}), (Vec<2>{2, 0}));
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("one.txt"), std::string::npos);
 }
@@ -236,7 +226,7 @@ TEST_F(TransformFile, OfTwoInitialKeysTheOneThatAProgramEditedIsUsed)
         write("t.txt", translation("10 0", "(InitialTransformParametersFileName \"" + old
                                                + "\")\n(InitialTransformParameterFileName \"" + newer
                                                + "\")\n" + more));
-    return mapped<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0})[0];
+    return mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0})[0];
   };
   const std::string none = "NoInitialTransform";
   EXPECT_EQ(xWith(none, "one.txt", digest), 10); // front ends of elastix up to 5.1 edit the old key alone
@@ -257,9 +247,10 @@ TEST_F(TransformFile, InitialPathIsSeenFromTheWorkingFolderBeforeTheFilesOwn)
   const std::string path =
       write("t.txt", translation("0 0", "(InitialTransformParameterFileName \"" + name + "\")\n"));
 
-  const Vec<2> fromWorkingFolder = mapped<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0});
+  const Vec<2> fromWorkingFolder =
+      mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0});
   fs::remove(name);
-  const Vec<2> fromOwnFolder = mapped<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0});
+  const Vec<2> fromOwnFolder = mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0});
 
   EXPECT_EQ(fromWorkingFolder, (Vec<2>{1, 0}));
   EXPECT_EQ(fromOwnFolder, (Vec<2>{2, 0}));
@@ -301,8 +292,8 @@ TEST_F(TransformFile, ItkFileIsReadAsATransformFileAndBySuchAFile)
   const std::string path =
       write("t.txt", "(Transform \"File\")\n(TransformFileName \"e.tfm\")\n(Size 4 5)\n");
 
-  EXPECT_EQ(mapped<2>(*readTransformFile<2>({}, path, registry, warn).chain, {1, 2}), (Vec<2>{6, 8}));
-  EXPECT_EQ(mapped<2>(*readTransformChain<2>({}, itk, registry, warn), {1, 2}), (Vec<2>{6, 8}));
+  EXPECT_EQ(mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, {1, 2}), (Vec<2>{6, 8}));
+  EXPECT_EQ(mappedPoint<2>(*readTransformChain<2>({}, itk, registry, warn), {1, 2}), (Vec<2>{6, 8}));
   EXPECT_EQ(readTransformDimension(itk), 2u);
 }
 

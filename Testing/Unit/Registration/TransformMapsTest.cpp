@@ -1,5 +1,6 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
 
+#include "Core/Registration/Chain/MappedPoint.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/ModelTransforms.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
@@ -38,14 +39,7 @@ std::vector<double> mapped(const TransformChain<D>& chain, const ImageGeometry<D
     Vec<D> point;
     for (int d = 0; d < D; ++d)
       point[d] = places[i + d] * static_cast<double>(image.size[d]);
-    point = image.pointFromIndex()(point);
-    Context context;
-    ListSamples<D> list;
-    PointsOut<D> out;
-    for (int d = 0; d < D; ++d)
-      list.pointMm[d] = out[d] = &point[d];
-    list.count = 1;
-    mapChain<D>(context, chain, list, out);
+    point = mappedPoint<D>(chain, image.pointFromIndex()(point));
     mm.insert(mm.end(), point.begin(), point.end());
   }
   return mm;

@@ -1,5 +1,6 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
 
+#include "Core/Registration/Chain/MappedPoint.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 
@@ -17,28 +18,12 @@ std::vector<double> lastIndices(const TransformChain<D>& chain, const ImageGeome
 {
   const GridSlices<D> grid(output, slices);
   const AffineMap<D> pointFromIndex = grid.geometry.pointFromIndex(), toIndex = moving.indexFromPoint();
-  PointList<D> points, mapped;
+  std::vector<double> indices;
   for (std::size_t voxel = 0; voxel < grid.geometry.voxelCount(); ++voxel) {
     Vec<D> index;
     for (std::size_t d = 0, rest = voxel; d < D; rest /= grid.geometry.size[d++])
       index[d] = static_cast<double>(rest % grid.geometry.size[d]);
-    const Vec<D> pointMm = pointFromIndex(index);
-    for (int d = 0; d < D; ++d)
-      points.mm[d].push_back(pointMm[d]);
-  }
-  std::vector<double> indices;
-  Context context;
-  for (std::size_t i = 0; i < grid.geometry.voxelCount(); ++i) {
-    ListSamples<D> one;
-    Vec<D> pointMm;
-    PointsOut<D> out;
-    one.count = 1;
-    for (int d = 0; d < D; ++d) {
-      one.pointMm[d] = &points.mm[d][i];
-      out[d] = &pointMm[d];
-    }
-    mapChain<D>(context, chain, one, out);
-    indices.push_back(toIndex(pointMm)[D - 1]);
+    indices.push_back(toIndex(mappedPoint<D>(chain, pointFromIndex(index)))[D - 1]);
   }
   return indices;
 }
