@@ -338,6 +338,12 @@ Run<D>::Run(const Registry& registry, RunRequest request, InputHeaders headers, 
 }
 
 template <int D>
+Run<D>::Run(const Registry& registry, const RunRequest& request, Log& log, const Machine& machine)
+    : Run(registry, request, readHeaders(request, log), log, machine)
+{
+}
+
+template <int D>
 Run<D>::~Run() = default;
 
 template <int D>

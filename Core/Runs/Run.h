@@ -25,6 +25,8 @@ public:
   /// request (readHeaders), which tell the dimension. Registry, log and machine must outlive it. Throws
   /// Error.
   Run(const Registry&, RunRequest, InputHeaders headers, Log&, const Machine& = shippedMachine());
+  /// The same for a caller who knows the dimension: reads the headers itself.
+  Run(const Registry&, const RunRequest&, Log&, const Machine& = shippedMachine());
   ~Run();
 
   /// What the run will do and take, by the headers. Throws Error if a device cannot do it.

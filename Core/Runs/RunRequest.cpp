@@ -126,6 +126,14 @@ std::vector<StageText> readStageTexts(const std::vector<std::string>& paths)
   return stages;
 }
 
+StageText stageTextOf(const std::string& name, const std::string& text)
+{
+  StageText stage{name, text, nullptr};
+  stage.map = std::make_shared<ParameterMap>(parseParameterText(text, name, stage.notes));
+  stage.isRegularFile = false;
+  return stage;
+}
+
 Json json(const RunRequest& request)
 {
   Json object;

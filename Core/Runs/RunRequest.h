@@ -53,6 +53,9 @@ struct StageText {
 StageText readStageText(const std::string& path);
 std::vector<StageText> readStageTexts(const std::vector<std::string>& paths);
 
+/// Parameters in memory; messages call them `name`. Throws as parseParameterText.
+StageText stageTextOf(const std::string& name, const std::string& text);
+
 /// All that a run needs to know.
 struct RunRequest {
   std::vector<GivenImage> fixed, moving;

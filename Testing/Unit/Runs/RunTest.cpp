@@ -94,7 +94,7 @@ protected:
     const CountingRegistry counting;
     const RunRequest given = request(stages, device);
     Log log;
-    tessera::Run<2> run(counting.registry(), given, readHeaders(given, log), log);
+    tessera::Run<2> run(counting.registry(), given, log);
     planOnly ? static_cast<void>(run.plan()) : static_cast<void>(run.execute());
     return counting.made();
   }
