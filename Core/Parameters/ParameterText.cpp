@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t shownValues = 8;                     // a B-spline has thousands
 constexpr double largestExactInteger = 9007199254740992.0; // 2^53
 
-std::string quoted(std::string_view text)
+std::string inQuotes(std::string_view text)
 {
   return "\"" + std::string(text) + "\"";
 }
@@ -38,7 +38,7 @@ std::string choicesText(const std::vector<std::string>& choices)
 {
   std::string text;
   for (const std::string& choice : choices)
-    text += (text.empty() ? "" : ", ") + quoted(choice);
+    text += (text.empty() ? "" : ", ") + inQuotes(choice);
   return text;
 }
 
@@ -67,7 +67,7 @@ struct Reading {
 
   [[noreturn]] void fail(const std::string& wrong, const std::string& hint = "") const
   {
-    failUsage(shownEntry(map, entry), quoted(text) + " " + wrong, hint + allowedText(row));
+    failUsage(shownEntry(map, entry), inQuotes(text) + " " + wrong, hint + allowedText(row));
   }
 
   void report(const std::string& line) const
@@ -104,7 +104,7 @@ std::int64_t readInteger(const Reading& reading)
   if (!value)
     reading.fail(parseReal(reading.text) ? "is not a whole number" : "is not a number");
   if (reading.text.find_first_of("eE") != std::string::npos)
-    reading.report(quoted(reading.text) + " is read as " + std::to_string(*value)
+    reading.report(inQuotes(reading.text) + " is read as " + std::to_string(*value)
                    + "; elastix 5.0 stops at the letter and takes what stands before it.");
   return reading.inBounds(*value);
 }
@@ -118,20 +118,20 @@ bool readBoolean(const Reading& reading)
   const std::string lower = lowerCase(trimmed(reading.text));
   const bool almost = lower == "true" || lower == "false";
   reading.fail("is neither true nor false",
-               almost ? "Write " + quoted(lower) + ", in lower case and without blanks. " : "");
+               almost ? "Write " + inQuotes(lower) + ", in lower case and without blanks. " : "");
 }
 
 std::string readText(const Reading& reading)
 {
   std::string value(trimmed(reading.text));
   if (value.size() != reading.text.size())
-    reading.report("the blanks inside the quotes are ignored, it is read as " + quoted(value)
+    reading.report("the blanks inside the quotes are ignored, it is read as " + inQuotes(value)
                    + ". elastix keeps them: for it this is another, unknown value, and most parameters then "
                      "silently take their default.");
   const auto& choices = reading.row.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
     const std::string near = nearestName(value, choices);
-    reading.fail("is not a choice", near.empty() ? "" : "Did you mean " + quoted(near) + "? ");
+    reading.fail("is not a choice", near.empty() ? "" : "Did you mean " + inQuotes(near) + "? ");
   }
   return value;
 }
@@ -192,7 +192,7 @@ std::string shownEntry(const ParameterMap& map, const ParameterEntry& entry)
   std::string text = map.where(entry) + ": (" + entry.name;
   const std::size_t shown = std::min(entry.values.size(), shownValues);
   for (std::size_t i = 0; i < shown; ++i)
-    text += " " + (parseReal(entry.values[i]) ? entry.values[i] : quoted(entry.values[i]));
+    text += " " + (parseReal(entry.values[i]) ? entry.values[i] : inQuotes(entry.values[i]));
   if (shown < entry.values.size())
     text += " ..., " + std::to_string(entry.values.size()) + " values";
   return text + ")";
