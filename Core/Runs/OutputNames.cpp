@@ -117,6 +117,20 @@ bool holdsWord(const std::string& text, const std::string& word)
   return false;
 }
 
+/// What messages call an input.
+std::string whatIs(const RunInput& input)
+{
+  const std::string& role = input.role;
+  return role.ends_with(":SubTransforms")         ? "the transform"
+         : role.ends_with("Labels")               ? "the labels"
+         : role == "fp" || role == "mp"           ? "the points"
+         : role == "point-weights"                ? "the weights"
+         : role == "t0"                           ? "the initial transform"
+         : role[0] == 'p' && input.parameterText  ? "the parameter file"
+         : role.find("Mask") != std::string::npos ? "the mask"
+                                                  : "the image";
+}
+
 /// A file that an entry of a parameter file names.
 struct NamedFile {
   std::string entry, path;
@@ -172,47 +186,23 @@ std::vector<std::string> namesOfInverse(const RunRequest& request, const std::st
   return {stem + ".txt", stem + ".nii.gz", stem + ".mha", inverseLabelsStem + ("." + resultFormat)};
 }
 
-InputFiles inputFilesOf(const RunRequest& request)
-{
-  InputFiles inputs;
-  for (const StageText& stage : request.stages) {
-    inputs.add(stage.path, "the parameter file " + stage.path);
-    for (const NamedFile& named : filesNamedIn(stage))
-      if (named.isTransform)
-        addTransform(inputs, named.path, "the transform " + named.path);
-      else
-        addImage(inputs, named.path, "the image " + named.path);
-  }
-  const auto addImages = [&](const auto& all, const std::string& what) {
-    for (const auto& given : all)
-      if (given.isFile())
-        addImage(inputs, given.path, what + given.path);
-  };
-  addImages(request.fixed, "the image ");
-  addImages(request.moving, "the image ");
-  addImages(request.fixedMasks, "the mask ");
-  addImages(request.movingMasks, "the mask ");
-  addImages(std::array{request.fixedLabels, request.movingLabels}, "the labels ");
-  for (const GivenPoints* points : {&request.fixedPoints, &request.movingPoints})
-    if (points->isFile())
-      inputs.add(points->path, "the points " + points->path);
-  inputs.add(request.pointWeights, "the weights " + request.pointWeights);
-  if (request.initialTransform.isFile())
-    addTransform(inputs, request.initialTransform.path,
-                 "the initial transform " + request.initialTransform.path);
-  return inputs;
-}
-
 std::vector<RunInput>
 runInputsOf(const RunRequest& request,
             const std::function<std::vector<std::string>(const std::string& path)>& filesOf)
 {
   std::vector<RunInput> inputs;
+  const auto filesOrPath = [&](const std::string& path) {
+    try {
+      return filesOf(path);
+    } catch (const Error&) { // reading the file will report the error
+      return std::vector<std::string>{path};
+    }
+  };
   const auto add = [&](const std::string& role, const auto& given, bool isImage) {
     if (given.isGiven())
       inputs.push_back({role, given.path,
                         !given.isFile() ? std::vector<std::string>{}
-                        : isImage       ? filesOf(given.path)
+                        : isImage       ? filesOrPath(given.path)
                                         : std::vector<std::string>{given.path}});
   };
   const auto addImages = [&](const std::string& role, const auto& all) {
@@ -243,9 +233,20 @@ runInputsOf(const RunRequest& request,
     inputs.push_back({role, stage.path, {stage.path}, stage.text});
     for (const NamedFile& named : filesNamedIn(stage)) // they are inputs, too
       inputs.push_back({role + ":" + named.entry, named.path,
-                        named.isTransform ? filesOfTransform(named.path) : filesOf(named.path)});
+                        named.isTransform ? filesOfTransform(named.path) : filesOrPath(named.path)});
   }
   return inputs;
+}
+
+InputFiles inputFilesOf(const std::vector<RunInput>& inputs)
+{
+  InputFiles files;
+  for (const RunInput& input : inputs) {
+    const std::string what = whatIs(input) + " " + input.path;
+    for (const std::string& file : input.files)
+      files.add(file, what);
+  }
+  return files;
 }
 
 std::vector<std::string> namesOfRecord(bool hasPage)

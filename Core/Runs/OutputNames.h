@@ -25,13 +25,13 @@ constexpr const char *inverseStem = "InverseTransformParameters", *inverseLabels
 std::string stemOfInverse(const RunRequest&);
 std::vector<std::string> namesOfInverse(const RunRequest&, const std::string& resultFormat);
 
-/// All files that a run reads.
-InputFiles inputFilesOf(const RunRequest&);
-
-/// The input files by role, in the order that runKey() needs. `filesOf` tells the files of an image.
+/// All that a run reads, by role, in the order that runKey() needs. `filesOf` tells the files of an image.
 std::vector<RunInput>
 runInputsOf(const RunRequest&,
             const std::function<std::vector<std::string>(const std::string& path)>& filesOf = filesOfImage);
+
+/// The files of all inputs.
+InputFiles inputFilesOf(const std::vector<RunInput>&);
 
 /// The files that tell of a run: run.json and summary.json, and those of its page if there is one.
 std::vector<std::string> namesOfRecord(bool hasPage);

@@ -124,7 +124,8 @@ public:
   {
     const RunRequest& request = request_;
     checkRequest(request);
-    const InputFiles files = inputFilesOf(request);
+    const InputFiles files = // over which nothing is written
+        inputFilesOf(request.outputFolder.empty() ? std::vector<RunInput>{} : runInputsOf(request));
     NeededPoints needed;
     for (const StageText& text : request.stages) {
       stages_.push_back(checkStage<D>(registry, request, text, stages_.size(), headers, files, log));

@@ -70,7 +70,7 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
                      RunLog& log, bool endsAtOnce, const FileDigest& digestOfOne)
 {
   const auto start = std::chrono::steady_clock::now();
-  const InputFiles files = inputFilesOf(options.request);
+  const InputFiles files = inputFilesOf(runInputsOf(options.request));
   const std::string folder = prepareOutputFolder(options.request.outputFolder);
   const bool hasPage = options.request.pictures;
   checkInputsStay(files, folder, hasPage);

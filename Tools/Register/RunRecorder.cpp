@@ -51,16 +51,16 @@ void RunRecorder::write(const Failure& failure, const std::vector<std::string>& 
 {
   const RunPictures* const pictures = summary.pictures ? &*summary.pictures : nullptr;
   const bool hasPage = options_.request.pictures;
-  RecordFacts facts{
-      .command = options_.commandLine,
-      .started = started_,
-      .finished = currentTime(),
-      .seconds = secondsSince(clock_),
-      .failure = failure,
-      .failedInput = failure.code == 0 ? "" : inputNamedIn(failure.message, inputFilesOf(options_.request)),
-      .digests = digests(failure),
-      .files = {folder_ + logName},
-      .warnings = warnings};
+  RecordFacts facts{.command = options_.commandLine,
+                    .started = started_,
+                    .finished = currentTime(),
+                    .seconds = secondsSince(clock_),
+                    .failure = failure,
+                    .failedInput =
+                        failure.code == 0 ? "" : inputNamedIn(failure.message, inputFilesOf(inputs_)),
+                    .digests = digests(failure),
+                    .files = {folder_ + logName},
+                    .warnings = warnings};
   if (hasPage)
     facts.files.push_back(folder_ + pageName);
   if (pictures)
