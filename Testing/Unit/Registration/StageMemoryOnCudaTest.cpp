@@ -8,7 +8,6 @@
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/StageRuns.h"
 
-
 namespace tessera {
 namespace {
 
