@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Threads/Interruption.h"
+#include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Runs/RunListener.h"
 #include "Core/Runs/RunPlan.h"
 
@@ -14,6 +15,9 @@ template <int D>
 struct RunResult {
   std::shared_ptr<const TransformChain<D>> chain; // of all stages and the initial transform
   ResultImage<D> image;                           // of the last stage; no pixels: its parameters ask for none
+
+  /// Where a point of the fixed image lies in the moving one, both in mm.
+  Vec<D> movingPointMm(const Vec<D>& fixedPointMm) const { return mappedPoint<D>(*chain, fixedPointMm); }
 };
 
 /// A registration: checked when it is made, then planned or executed. It writes, prints and forks nothing,
