@@ -1,5 +1,5 @@
 # Packages by CPack (Tools/Developer/package makes all of them):
-#   DEB  tessera (programs, parameter files, documents), tessera-bench, libtessera-dev (the library of sparse products)
+#   DEB  tessera (programs, parameter files, documents), tessera-bench, libtessera-dev (the libraries)
 # and, with TESSERA_RELOCATABLE, with the shared libraries beside the programs in lib/tessera:
 #   DEB  tessera-with-libraries (the same as tessera), which needs no packages but those of glibc and libgcc
 #   TXZ  an archive, which runs wherever it is unpacked
@@ -65,11 +65,14 @@ set(CPACK_DEBIAN_BENCH_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtessera-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "zlib1g-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "libinsighttoolkit5-dev, libfftw3-dev, libssl-dev, nlohmann-json3-dev")   # for COMPONENTS Runs
 set(CPACK_COMPONENT_PROGRAMS_DESCRIPTION "Registers medical images as elastix parameter files say,
 resamples images and points, and multiplies sparse matrices,
 on CPUs and on NVIDIA GPUs.")
 set(CPACK_COMPONENT_BENCH_DESCRIPTION "Measures the kernels of Tessera beside the limits of the machine.")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "The library of sparse products: find_package(Tessera), Tessera::sparse.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "Libraries for other programs: find_package(Tessera) has Tessera::sparse for
+products of sparse matrices; with COMPONENTS Runs it has Tessera::runs and
+Tessera::components for registrations.")
 set(CPACK_ARCHIVE_COMPONENT_INSTALL OFF)
 if(TESSERA_RELOCATABLE)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
