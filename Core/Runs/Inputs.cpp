@@ -19,28 +19,12 @@ namespace tessera {
 namespace {
 
 template <class Source>
-ImageHeader headerOf(const std::string& option, const Source& given, PixelType inMemory,
-                     const ReadingOptions& reading, Log& log)
-{
-  return std::visit(
-      [&](const auto& content) {
-        if constexpr (requires { content->geometry; }) {
-          withContext(option, [&] { checkInMemory(given.path, content->geometry, content->voxels.size()); });
-          return headerOf(given.path, content->geometry, inMemory);
-        } else {
-          return readHeaderAndTell(option, given.path, reading, log);
-        }
-      },
-      given.inMemory);
-}
-
-template <class Source>
 std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<Source>& all,
                                    PixelType inMemory, const ReadingOptions& reading, Log& log)
 {
   std::vector<ImageHeader> headers;
   for (const Source& given : all)
-    headers.push_back(headerOf(option, given, inMemory, reading, log));
+    headers.push_back(readHeaderAndTell(option, given, inMemory, reading, log));
   return headers;
 }
 
@@ -193,9 +177,11 @@ InputHeaders readHeaders(const RunRequest& request, Log& log)
                        headersOf("-mMask", request.movingMasks, mask, request.reading, log),
                        {}};
   if (request.fixedLabels.isGiven()) {
-    headers.labels.push_back(headerOf("--fLabels", request.fixedLabels, image, request.reading, log));
+    headers.labels.push_back(
+        readHeaderAndTell("--fLabels", request.fixedLabels, image, request.reading, log));
     if (request.movingLabels.isGiven())
-      headers.labels.push_back(headerOf("--mLabels", request.movingLabels, image, request.reading, log));
+      headers.labels.push_back(
+          readHeaderAndTell("--mLabels", request.movingLabels, image, request.reading, log));
   }
   const ImageHeader& first = headers.fixed.front();
   if (first.dimension != 2 && first.dimension != 3)

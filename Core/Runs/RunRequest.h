@@ -40,6 +40,15 @@ using GivenMask = Given<MaskPointer>;
 using GivenPoints = Given<InputPoints>;
 using GivenTransform = Given<ChainPointer>;
 
+template <class Source>
+std::vector<Source> filesGiven(const std::vector<std::string>& paths)
+{
+  std::vector<Source> all;
+  for (const std::string& path : paths)
+    all.push_back({path});
+  return all;
+}
+
 /// The parameters of a stage as they were read, once.
 struct StageText {
   std::string path, text; // path: of the file, or what messages call parameters in memory

@@ -44,7 +44,7 @@ ResultImage<D> StageImage<D>::resampled(const Context& ofStage, const TransformC
   log.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s on "
              + deviceName(context.device) + ", of which preparing the interpolator " + decimals(prepared, 3)
              + " s.");
-  ResultImage<D> result{fixed, type, std::move(pixels.front())};
+  ResultImage<D> result{fixed, type, 1, std::move(pixels.front())};
   result.geometry.direction = fixedDirection;
   return result;
 }

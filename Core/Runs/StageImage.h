@@ -2,27 +2,13 @@
 
 #include "Core/Compute/Log.h"
 #include "Core/Registration/Resampler.h"
+#include "Core/Runs/Resampling/ResultSink.h"
 
-#include <memory>
-#include <span>
 #include <string>
 
 namespace tessera {
 
-/// The moving image on the grid of the fixed one, as a parameter file asks for it.
-template <int D>
-struct ResultImage {
-  ImageGeometry<D> geometry; // with the direction of the fixed image's header
-  PixelType type = PixelType::float32;
-  std::unique_ptr<std::byte[]> pixels; // null: there is none
-
-  std::span<const std::byte> bytes() const
-  {
-    return {pixels.get(), geometry.voxelCount() * pixelTypeSize(type)};
-  }
-};
-
-/// What makes the result image of a stage.
+/// What makes the result image of a stage: the moving image on the grid of the fixed one.
 template <int D>
 struct StageImage {
   const Resampler<D>& resampler;

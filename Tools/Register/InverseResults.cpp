@@ -7,6 +7,7 @@
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Runs/OutputNames.h"
 #include "Core/Runs/Resampling/ImageBatch.h"
+#include "Core/Runs/Resampling/ResultFiles.h"
 #include "Core/Runs/TransformOutput/ForeignOutput.h"
 #include "Core/Runs/TransformOutput/InverseRun.h"
 #include "Core/Runs/TransformOutput/TransformOutput.h"
@@ -25,8 +26,8 @@ std::string carryLabels(Context& cpu, const Registry& registry, const RunRequest
         registry.create<ResampleInterpolator<D>>(knowncomponents::nearestInterpolator, none, "--inverse-too")
             ->interpolator);
   };
-  std::vector<ImageTask> tasks{
-      {"--fLabels", request.fixedLabels.path, true, inverseLabelsStem, request.reading}};
+  std::vector<ImageTask> tasks{{"--fLabels", request.fixedLabels, true, inverseLabelsStem, request.reading}};
+  ResultFiles<D> files(folder, stage.resampler.resultImage());
   const ImageBatch<D> batch{cpu,
                             inverse,
                             stage.resampler,
@@ -35,11 +36,11 @@ std::string carryLabels(Context& cpu, const Registry& registry, const RunRequest
                             stage.movingInFile,
                             stage.settings.useDirectionCosines(),
                             stage.resampler.resultImage().pixelType,
-                            folder,
+                            files,
                             0,
                             log};
   resampleImages<D>(batch, tasks);
-  return batch.pathOf(tasks.front());
+  return files.pathOf(inverseLabelsStem);
 }
 
 }

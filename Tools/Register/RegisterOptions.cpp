@@ -16,15 +16,6 @@ void require(const Arguments& arguments, bool asElastix, const std::string& name
                                      + (allowed.ends_with('.') ? "" : "."));
 }
 
-template <class Source>
-std::vector<Source> filesGiven(const Arguments& arguments, const std::string& name)
-{
-  std::vector<Source> all;
-  for (const std::string& path : arguments.all(name))
-    all.push_back({path});
-  return all;
-}
-
 }
 
 ProgramText registerText()
@@ -96,10 +87,10 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
   if (!options.checkOnly)
     require(arguments, asElastix, "out", "-out FOLDER");
   RunRequest& request = options.request;
-  request.fixed = filesGiven<GivenImage>(arguments, "f");
-  request.moving = filesGiven<GivenImage>(arguments, "m");
-  request.fixedMasks = filesGiven<GivenMask>(arguments, "fMask");
-  request.movingMasks = filesGiven<GivenMask>(arguments, "mMask");
+  request.fixed = filesGiven<GivenImage>(arguments.all("f"));
+  request.moving = filesGiven<GivenImage>(arguments.all("m"));
+  request.fixedMasks = filesGiven<GivenMask>(arguments.all("fMask"));
+  request.movingMasks = filesGiven<GivenMask>(arguments.all("mMask"));
   request.fixedLabels.path = arguments.text("fLabels");
   request.movingLabels.path = arguments.text("mLabels");
   request.fixedPoints.path = arguments.text("fp");

@@ -9,7 +9,7 @@
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
-#include "Tools/Transform/Determinants.h"
+#include "Core/Runs/Transforming/Determinants.h"
 
 #include <nlohmann/json.hpp>
 
@@ -114,13 +114,13 @@ std::vector<Movement> movements(const Context& context, const std::vector<Part<D
 
 /// Values with commas between them; what rounds to zero has no sign.
 template <class Values>
-std::string listed(const Values& values, int places, double factor = 1)
+std::string listed(const Values& values, int places, double factor = 1, const char* between = ", ")
 {
   std::string text;
   for (const auto& value : values) {
     const double shown = factor * static_cast<double>(value);
     const bool isZero = std::abs(shown) * std::pow(10, places) < 0.5;
-    text += (text.empty() ? "" : ", ") + decimals(isZero ? 0 : shown, places);
+    text += (text.empty() ? "" : between) + decimals(isZero ? 0 : shown, places);
   }
   return text;
 }
@@ -128,10 +128,7 @@ std::string listed(const Values& values, int places, double factor = 1)
 template <class Values>
 std::string product(const Values& values, int places)
 {
-  std::string text;
-  for (const auto& value : values)
-    text += (text.empty() ? "" : " x ") + decimals(static_cast<double>(value), places);
-  return text;
+  return listed(values, places, 1, " x ");
 }
 
 /// Per cent by which scales differ from 1.
@@ -208,7 +205,7 @@ void describeDeterminants(Context& context, const Registry& registry, const Tran
     description.lines.push_back(std::string("No determinants of the spatial Jacobian: ") + error.what());
     return;
   }
-  const DeterminantFigures figures = figuresOf<D>(determinants);
+  const DeterminantFigures figures = figuresOf(determinants.voxels);
   std::array<std::size_t, D> voxel;
   Vec<D> index;
   for (std::size_t d = 0, rest = figures.leastAt; d < D; rest /= lattice.size[d++])

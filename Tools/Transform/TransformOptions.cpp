@@ -1,13 +1,16 @@
 #include "Tools/Transform/TransformOptions.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Runs/TransformOutput/TransformOutput.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
-#include "Core/Runs/TransformOutput/TransformOutput.h"
 
 #include <cmath>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -32,24 +35,24 @@ std::vector<std::string> partsOf(const std::string& list)
 }
 
 /// The options that say more about the transforms of -tp and the grids.
-void setInputs(const Arguments& arguments, TransformOptions& options)
+void setInputs(const Arguments& arguments, TransformRequest& request)
 {
-  const std::size_t count = options.transformFiles.size();
+  const std::size_t count = request.transforms.size();
   for (const std::string& part : partsOf(arguments.text("inverse-of"))) {
     const auto number = parseInteger(part);
     if (!number || *number < 1 || static_cast<std::size_t>(*number) > count)
       failCommandLine("--inverse-of " + arguments.text("inverse-of"),
                       "\"" + part + "\" is no number of a -tp",
                       "1 to " + std::to_string(count) + ", with commas between several");
-    options.inverseOf.insert(static_cast<std::size_t>(*number));
+    request.inverseOf.insert(static_cast<std::size_t>(*number));
   }
-  if (arguments.has("inverse-of") && options.inverseOf.empty())
+  if (arguments.has("inverse-of") && request.inverseOf.empty())
     failCommandLine("--inverse-of", "no number", "1 to " + std::to_string(count));
-  options.matrixFormat = arguments.text("tp-format");
-  if (const std::string& name = options.matrixFormat;
+  request.matrixFormat = arguments.text("tp-format");
+  if (const std::string& name = request.matrixFormat;
       arguments.has("tp-format") && name != "fsl" && name != "greedy" && name != "niftyreg")
     failCommandLine("--tp-format " + name, "not known", "fsl, greedy, niftyreg");
-  if (options.matrixFormat == "fsl" && count > 1)
+  if (request.matrixFormat == "fsl" && count > 1)
     failCommandLine("--tp-format fsl", "given with several -tp",
                     "one -tp, which --write can make an ITK transform of");
   for (const std::string& part : partsOf(arguments.text("spacing"))) {
@@ -57,11 +60,11 @@ void setInputs(const Arguments& arguments, TransformOptions& options)
     if (!spacing || !(*spacing > 0) || !std::isfinite(*spacing))
       failCommandLine("--spacing " + arguments.text("spacing"), "\"" + part + "\" is no spacing",
                       "numbers of mm above 0, with commas between them");
-    options.spacingMm.push_back(*spacing);
+    request.spacingMm.push_back(*spacing);
   }
-  if (arguments.has("spacing") && options.spacingMm.empty())
+  if (arguments.has("spacing") && request.spacingMm.empty())
     failCommandLine("--spacing", "no number", "numbers of mm above 0, with commas between them");
-  options.moving = arguments.text("moving");
+  request.moving.path = arguments.text("moving");
 }
 
 /// The voxel numbers of `X,Y,Z`; none if the text is no such list.
@@ -77,30 +80,58 @@ std::vector<std::size_t> voxelOf(const std::string& text)
   return voxel;
 }
 
-void setCrop(const Arguments& arguments, TransformOptions& options)
+void setCrop(const Arguments& arguments, TransformRequest& request)
 {
   const std::string crop = arguments.text("crop"), margin = arguments.text("crop-margin", "0");
   if (crop.find_first_not_of("0123456789,:") == std::string::npos) {
     const std::size_t colon = crop.find(':');
-    options.cropFirst = voxelOf(crop.substr(0, colon));
-    options.cropLast =
+    request.cropFirst = voxelOf(crop.substr(0, colon));
+    request.cropLast =
         colon == std::string::npos ? std::vector<std::size_t>{} : voxelOf(crop.substr(colon + 1));
     if (arguments.has("crop")
-        && (options.cropFirst.empty() || options.cropFirst.size() != options.cropLast.size()))
+        && (request.cropFirst.empty() || request.cropFirst.size() != request.cropLast.size()))
       failCommandLine(
           "--crop " + crop, "neither a mask nor a box",
           "the file of a mask, or two voxels with a colon between them, such as 10,20,5:60,80,40");
   } else
-    options.cropMask = crop;
+    request.cropMask = crop;
   const auto marginMm = parseReal(margin);
   if (!marginMm || !(*marginMm >= 0) || !std::isfinite(*marginMm))
     failCommandLine("--crop-margin " + margin, "not a length", "a number of mm of at least 0");
   if (arguments.has("crop-margin") && crop.empty())
     failCommandLine("--crop-margin", "given without --crop", "--crop with it");
-  options.cropMarginMm = *marginMm;
-  if (!crop.empty() && !needsGrid(options))
+  request.cropMarginMm = *marginMm;
+  if (!crop.empty() && !needsGrid(request))
     failCommandLine("--crop", "given without images or fields, so there is no grid to cut",
                     "-in, --labels, -def all, -jac, -jacmat, --describe-transform or --write with it");
+}
+
+/// The images that a list (@FILE) names. It is read only once, so that it may be a pipe.
+std::vector<std::string> pathsOfList(const std::string& option, const std::string& list)
+{
+  constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF"; // which some editors put before UTF-8 text
+  const auto fail = [&](const std::string& wrong) {
+    throw Error(ExitCode::usage, option + " @" + list + ": " + wrong
+                                     + ". Allowed: a text file with the path of an image on each line; lines "
+                                       "that begin with # are comments.");
+  };
+  TextFile read = readTextFile(list);
+  if (!read.failure.empty())
+    fail("the list cannot be read: " + read.failure);
+  std::istringstream file(std::move(read.text));
+  std::vector<std::string> paths;
+  bool isFirst = true;
+  for (std::string line; std::getline(file, line); isFirst = false) {
+    if (isFirst && line.starts_with(byteOrderMark))
+      line.erase(0, byteOrderMark.size());
+    if (line.find('\0') != std::string::npos)
+      fail("it is no text");
+    if (const std::string_view path = trimmed(line); !path.empty() && path.front() != '#')
+      paths.emplace_back(path);
+  }
+  if (paths.empty())
+    fail("the list names no image");
+  return paths;
 }
 
 }
@@ -219,60 +250,61 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
     failCommandLine("-def and -ipp", "two names of the same option", "-def");
 
   TransformOptions options;
-  options.reading = readingOptionsOf(arguments);
-  options.transformFiles = arguments.all("tp");
-  setInputs(arguments, options);
-  options.outputFolder = arguments.text("out");
-  options.images = arguments.all("in");
-  options.labels = arguments.all("labels");
-  options.labelInterpolation = arguments.text("label-interpolation", "nearest");
-  if (options.labelInterpolation != "nearest" && options.labelInterpolation != "majority")
-    failCommandLine("--label-interpolation " + options.labelInterpolation, "not known", "nearest, majority");
-  if (arguments.has("label-interpolation") && options.labels.empty())
+  TransformRequest& request = options.request;
+  request.reading = readingOptionsOf(arguments);
+  request.transforms = filesGiven<GivenTransform>(arguments.all("tp"));
+  setInputs(arguments, request);
+  request.outputFolder = arguments.text("out");
+  request.images = filesGiven<GivenImage>(arguments.all("in"));
+  request.labels = filesGiven<GivenImage>(arguments.all("labels"));
+  request.labelInterpolation = arguments.text("label-interpolation", "nearest");
+  if (request.labelInterpolation != "nearest" && request.labelInterpolation != "majority")
+    failCommandLine("--label-interpolation " + request.labelInterpolation, "not known", "nearest, majority");
+  if (arguments.has("label-interpolation") && request.labels.empty())
     failCommandLine("--label-interpolation", "given without --labels", "--labels FILE with it");
   if (arguments.has("max-memory"))
-    options.maxMemory = memorySize("--max-memory", arguments.text("max-memory"));
+    request.maxMemory = memorySize("--max-memory", arguments.text("max-memory"));
   if (arguments.has("max-device-memory"))
-    options.maxDeviceMemory = memorySize("--max-device-memory", arguments.text("max-device-memory"));
+    request.maxDeviceMemory = memorySize("--max-device-memory", arguments.text("max-device-memory"));
   const std::string points = arguments.text("def", arguments.text("ipp"));
-  options.field = points == "all";
-  options.points = options.field ? "" : points;
-  options.nonlinear = arguments.text("jac") == "nonlinear";
-  options.determinants = options.nonlinear || wantsAll(arguments, "jac");
-  options.logarithm = arguments.has("log");
-  if (options.logarithm && !options.determinants)
+  request.field = points == "all";
+  request.points.path = request.field ? "" : points;
+  request.nonlinear = arguments.text("jac") == "nonlinear";
+  request.determinants = request.nonlinear || wantsAll(arguments, "jac");
+  request.logarithm = arguments.has("log");
+  if (request.logarithm && !request.determinants)
     failCommandLine("--log", "given without -jac", "-jac all or -jac nonlinear with it");
-  options.description = arguments.has("describe-transform");
-  options.matrices = wantsAll(arguments, "jacmat");
-  options.grid = arguments.text("grid");
-  options.inverse = arguments.has("inverse");
-  options.write = arguments.text("write");
-  options.format = arguments.text("format");
-  if (!options.format.empty() && options.write.empty())
-    failCommandLine("--format " + options.format, "given without --write", "--write FILE with it");
-  if (options.format.empty() || options.format == "itk")
-    options.bidsName = bidsTransformName(options.write);
+  request.description = arguments.has("describe-transform");
+  request.matrices = wantsAll(arguments, "jacmat");
+  request.grid.path = arguments.text("grid");
+  request.inverse = arguments.has("inverse");
+  request.write = arguments.text("write");
+  request.format = arguments.text("format");
+  if (!request.format.empty() && request.write.empty())
+    failCommandLine("--format " + request.format, "given without --write", "--write FILE with it");
+  if (request.format.empty() || request.format == "itk")
+    options.bidsName = bidsTransformName(request.write);
   const std::string inverseAs = arguments.text("inverse-as", "field");
   if (inverseAs != "field" && inverseAs != "bspline")
     failCommandLine("--inverse-as " + inverseAs, "not known", "field, bspline");
-  if (arguments.has("inverse-as") && (options.write.empty() || !options.inverse))
+  if (arguments.has("inverse-as") && (request.write.empty() || !request.inverse))
     failCommandLine("--inverse-as " + inverseAs,
-                    std::string("given without ") + (options.write.empty() ? "--write" : "--inverse"),
+                    std::string("given without ") + (request.write.empty() ? "--write" : "--inverse"),
                     "--inverse --write FILE with it");
-  options.inverseAsSpline = inverseAs == "bspline";
-  options.device = arguments.text("device", "auto");
-  options.fieldInterpolator = arguments.text("field-interpolator");
-  if (options.inverseOf.contains(1) && options.grid.empty())
+  request.inverseAsSpline = inverseAs == "bspline";
+  request.device = arguments.text("device", "auto");
+  request.fieldInterpolator = arguments.text("field-interpolator");
+  if (request.inverseOf.contains(1) && !request.grid.isGiven())
     failCommandLine("--inverse-of " + arguments.text("inverse-of"),
                     "given without --grid; the first -tp has the grid of the other side alone",
                     "--grid IMAGE, an image of the moving side of the first -tp");
-  if (options.inverse && needsGrid(options) && options.grid.empty())
+  if (request.inverse && needsGrid(request) && !request.grid.isGiven())
     failCommandLine("--inverse",
                     "given for images or fields without --grid; the transform file has the grid of the fixed "
                     "image alone",
                     "--grid IMAGE, such as the moving image, or --inverse with -def FILE alone");
-  setCrop(arguments, options);
-  const bool asksForNothing = !needsGrid(options) && options.points.empty();
+  setCrop(arguments, request);
+  const bool asksForNothing = !needsGrid(request) && !request.points.isGiven();
   if (asksForNothing && asElastix)
     throw Error(ExitCode::usage, "At least one of the CommandLine options \"-in\", \"-def\", \"-jac\", or "
                                  "\"-jacmat\" should be given!");
@@ -280,6 +312,23 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
     failCommandLine("-in, --labels, -def, -jac, -jacmat, --describe-transform, --write",
                     "none given, so there is nothing to do", "at least one of them");
   return options;
+}
+
+void readImageLists(TransformRequest& request)
+{
+  const auto read = [&](const std::string& option, std::vector<GivenImage>& images) {
+    for (GivenImage& image : std::exchange(images, {})) {
+      if (!image.path.starts_with('@')) {
+        images.push_back(std::move(image));
+        continue;
+      }
+      request.lists.push_back(image.path.substr(1));
+      for (const std::string& path : pathsOfList(option, request.lists.back()))
+        images.push_back({path});
+    }
+  };
+  read("-in", request.images);
+  read("--labels", request.labels);
 }
 
 }

@@ -28,22 +28,23 @@ std::vector<std::string> filesOf(const std::string& image)
   }
 }
 
-std::vector<RunInput> inputsOf(const TransformOptions& options, const std::vector<ImageTask>& images)
+std::vector<RunInput> inputsOf(const TransformRequest& request)
 {
   std::vector<RunInput> inputs;
-  for (const std::string& transform : options.transformFiles) {
+  for (const auto& [path, inMemory] : request.transforms) {
     InputFiles chain;
-    addTransform(chain, transform, "");
-    inputs.push_back({"tp", transform, {}});
+    addTransform(chain, path, "");
+    inputs.push_back({"tp", path, {}});
     for (const auto& [place, file] : chain.files())
       inputs.back().files.push_back(file.path);
   }
-  for (const ImageTask& task : images)
-    inputs.push_back({task.isLabels ? "labels" : "in", task.input, filesOf(task.input)});
-  if (!options.points.empty())
-    inputs.push_back({"def", options.points, {options.points}});
-  for (const auto& [role, path] : {std::pair{"grid", options.grid}, std::pair{"crop", options.cropMask},
-                                   std::pair{"moving", options.moving}})
+  for (const auto& [role, images] : {std::pair{"in", &request.images}, std::pair{"labels", &request.labels}})
+    for (const GivenImage& image : *images)
+      inputs.push_back({role, image.path, filesOf(image.path)});
+  if (const std::string& points = request.points.path; !points.empty())
+    inputs.push_back({"def", points, {points}});
+  for (const auto& [role, path] : {std::pair{"grid", request.grid.path}, std::pair{"crop", request.cropMask},
+                                   std::pair{"moving", request.moving.path}})
     if (!path.empty())
       inputs.push_back({role, path, filesOf(path)});
   return inputs;
@@ -66,14 +67,13 @@ void TransformRecord::replace(const std::string& folder, const std::string& comm
   TransformOptions options;
   options.commandLine = commandLine;
   try {
-    TransformRecord(options, {}, folder + "/").write(failure, {});
+    TransformRecord(options, folder + "/").write(failure, {});
   } catch (const std::exception&) { // the run's own error is reported, not this one
   }
 }
 
-TransformRecord::TransformRecord(const TransformOptions& options, std::vector<ImageTask> images,
-                                 std::string folder)
-    : options_(options), images_(std::move(images)), folder_(std::move(folder)), started_(currentTime())
+TransformRecord::TransformRecord(const TransformOptions& options, std::string folder)
+    : options_(options), folder_(std::move(folder)), started_(currentTime())
 {
   std::filesystem::remove(folder_ + name);
   const std::lock_guard lock(currentMutex);
@@ -108,7 +108,7 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
   const std::lock_guard lock(mutex_);
   const bool isRead = failure.code == 0 || failure.code == static_cast<int>(ExitCode::someRowsFailed);
   std::vector<InputDigest> digests;
-  for (const RunInput& input : inputsOf(options_, images_))
+  for (const RunInput& input : inputsOf(options_.request))
     digests.push_back(digestOf(input, digestOfFile, stop_.get_token(),
                                isRead ? std::numeric_limits<std::uint64_t>::max() : largestAfterFailure));
   std::vector<std::string> written;
@@ -132,7 +132,7 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
                      {"seconds", secondsSince(clock_)},
                      {"device", device_},
                      {"deviceReason", deviceReason_},
-                     {"threads", options_.threads},
+                     {"threads", options_.request.threads},
                      {"inputFiles", json(digests)},
                      {"outputs", jsonOfOutputs(written)},
                      {"warnings", warnings}});

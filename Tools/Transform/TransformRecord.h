@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Core/Runs/Resampling/ImageTask.h"
 #include "Core/Compute/Files/InputFiles.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Transform/TransformOptions.h"
@@ -28,7 +27,7 @@ public:
   static void replace(const std::string& folder, const std::string& commandLine, const Failure&);
 
   /// Removes the record of an earlier run in the folder.
-  TransformRecord(const TransformOptions&, std::vector<ImageTask>, std::string folder);
+  TransformRecord(const TransformOptions&, std::string folder);
   ~TransformRecord();
   TransformRecord(const TransformRecord&) = delete;
   TransformRecord& operator=(const TransformRecord&) = delete;
@@ -49,7 +48,6 @@ private:
   void write(const Failure&, const std::vector<std::string>& warnings);
 
   const TransformOptions& options_;
-  const std::vector<ImageTask> images_;
   std::string folder_, started_, device_, deviceReason_;
   std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
   std::filesystem::file_time_type startedAt_ = std::filesystem::file_time_type::clock::now();

@@ -1,29 +1,76 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/Memory.h"
+#include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageProcess.h"
+#include "Core/Runs/Transforming/TransformInputs.h"
+#include "Core/Runs/Transforming/TransformRun.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
-#include "Core/Runs/RunRecord.h"
 #include "Tools/Common/Signals.h"
-#include "Tools/Transform/TransformOptions.h"
-#include "Tools/Transform/TransformRecord.h"
-#include "Tools/Transform/TransformRun.h"
+#include "Tools/Common/StoredMachine.h"
+#include "Tools/Transform/TransformWriter.h"
 
 using namespace tessera;
 
 namespace {
 
-/// Calls `read`, which reads the command line. If that is wrong, a record in its output folder tells so.
+/// Whether the run writes no file in its output folder but the log and the record.
+bool writesNamedFilesAlone(const TransformRequest& request)
+{
+  return !request.write.empty() && !hasImages(request) && !request.points.isGiven() && !hasFields(request)
+         && !request.description;
+}
+
+template <int D>
+ExitCode execute(const Registry& registry, const TransformOptions& options, TransformRecord& record, Log& log)
+{
+  const StoredMachine machine;
+  TransformWriter<D> writer(registry, options, record, log);
+  return TransformRun<D>(registry, options.request, log, machine).execute(writer);
+}
+
+/// Calls `read`, which reads the command line. If that is wrong, a record in the output folder tells so.
 template <class Read>
-auto orRecorded(const std::string& commandLine, const std::vector<std::string>& tokens, const Read& read)
+auto orRecorded(const std::string& commandLine, const std::string& folder, const Read& read)
 {
   try {
     return read();
   } catch (const Error&) {
-    TransformRecord::replace(outputFolderIn(tokens), commandLine,
-                             failureOf(std::current_exception(), caughtSignal()));
+    TransformRecord::replace(folder, commandLine, failureOf(std::current_exception(), caughtSignal()));
     throw;
   }
+}
+
+int runTransform(const Registry& registry, TransformOptions options, const std::string& command, RunLog& log)
+{
+  const auto start = std::chrono::steady_clock::now();
+  TransformRequest& request = options.request;
+  if (request.maxMemory > 0)
+    giveFreedMemoryBack();
+  const std::string folder = prepareOutputFolder(request.outputFolder);
+  orRecorded(options.commandLine, folder, [&] { readImageLists(request); });
+  const InputFiles inputs = inputFilesOf(request);
+  inputs.checkStayBesideLog(folder + "transformix.log");
+  TransformRecord::checkStay(inputs, folder);
+  log.openFile(folder + "transformix.log",
+               writesNamedFilesAlone(request) ? FolderUse::shared : FolderUse::alone);
+  logStart(log, command, "transformix");
+  log.info("Running transformix with parameter file \"" + joined(pathsOf(request.transforms)) + "\".");
+  log.info("");
+  TransformRecord record(options, folder);
+  return record.recorded(log, [&] {
+    if (options.bidsName)
+      inputs.checkStay("--write", filesOfResult(options.bidsName->sidecar));
+    const ExitCode code = dimensionOf(request) == 2 ? execute<2>(registry, options, record, log)
+                                                    : execute<3>(registry, options, record, log);
+    log.info("");
+    log.info("transformix has finished at " + currentTime() + ".");
+    log.info("Total time elapsed: " + decimals(secondsSince(start), 1) + "s.");
+    log.info("");
+    log.finish();
+    return static_cast<int>(code);
+  });
 }
 
 int run(int count, char** words, RunLog& log)
@@ -32,8 +79,8 @@ int run(int count, char** words, RunLog& log)
   const std::string name = programName(words[0]), commandLine = commandLineText(words[0], tokens);
   const bool asElastix = isElastixName(name);
   const ProgramText program = transformText(asElastix);
-  const Arguments arguments =
-      orRecorded(commandLine, tokens, [&] { return parseCommandLine(program.groups, tokens); });
+  const Arguments arguments = orRecorded(commandLine, outputFolderIn(tokens),
+                                         [&] { return parseCommandLine(program.groups, tokens); });
   if (count == 1 && asElastix)
     return printText(elastixHint(name));
   if (count == 1 || arguments.has("help"))
@@ -41,21 +88,21 @@ int run(int count, char** words, RunLog& log)
   if (const std::string text = versionText(arguments, asElastix ? name : "tessera-transform"); !text.empty())
     return printText(text);
 
-  const TransformOptions options = orRecorded(commandLine, tokens, [&] {
+  TransformOptions options = orRecorded(commandLine, outputFolderIn(tokens), [&] {
     setVerbosity(arguments, log);
     setPriority(arguments, log);
     TransformOptions given = transformOptions(arguments, asElastix);
     given.commandLine = commandLine;
-    given.threads = threadCount(arguments, given.threadSource);
+    given.request.threads = threadCount(arguments, given.threadSource);
     return given;
   });
   if (arguments.text("threads") == "0")
-    log.note(options.threadSource + ": " + threadsText(options.threads) + ".");
+    log.note(options.threadSource + ": " + threadsText(options.request.threads) + ".");
   if (arguments.has("ipp"))
     log.warning("-ipp is an older name of -def; use -def.");
   Registry registry;
   registerComponents(registry);
-  return runTransform(registry, options, words[0], log);
+  return runTransform(registry, std::move(options), words[0], log);
 }
 
 }

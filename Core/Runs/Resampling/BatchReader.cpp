@@ -3,10 +3,12 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/Memory.h"
+#include "Core/Image/Voxels/ImageToCuda.h"
 #include "Core/Runs/Resampling/LargeImage.h"
-#include "Core/Runs/Resampling/MovingToCuda.h"
+#include "Core/Runs/Resampling/MemoryOnDevice.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -14,6 +16,61 @@ namespace {
 constexpr double resultCopies = 2; // the resampled pixels, and a copy in the order of the file
 // Device memory that the resampler uses for longer chunks of a result if it is free.
 constexpr double longChunkBytes = 128e6;
+
+/// Reads an image of a batch from its file to the CUDA device in pieces, so that the host never holds all of
+/// it.
+template <int D>
+class MovingToCuda {
+public:
+  /// Whether the file can be read in pieces.
+  static bool canRead(const ImageHeader& header) { return header.hasRanges; }
+  /// The largest number of bytes that the image takes of the device, until it is resampled.
+  static double deviceBytes(const ImageBatch<D>& batch, const ImageHeader& header, bool isLabels)
+  {
+    SizeOnDevice<D> size = sizeOnDevice<D>(header, isLabels, batch.pixelType);
+    size.voxelsComeFirst = true;
+    return memoryOnDevice<D>(batch, size).bytes() + VoxelsToCuda<D>::deviceBytes(header);
+  }
+
+  /// Opens the file and allocates device memory for the voxels. `threads` read the file. Throws as
+  /// readMovingImage, and Error(outOfMemory).
+  MovingToCuda(const ImageBatch<D>& batch, const ImageTask& task, int threads)
+      : task_(task), outside_(batch.resampler.outsideValue()), context_{batch.context.device, threads,
+                                                                        batch.context.stream}
+  {
+    reader_.emplace(openInSlices<D>(task, outside_));
+    upload_.emplace(context_, *reader_, batch.placed(reader_->geometry()));
+  }
+  MovingToCuda(const MovingToCuda&) = delete;
+  MovingToCuda& operator=(const MovingToCuda&) = delete;
+
+  /// The image as readMovingImage gives it, with its voxels on the device. Empty for a label map whose labels
+  /// floats cannot hold: such labels are numbered on the host. Throws as readMovingImage.
+  std::optional<MovingImage<D>> read()
+  {
+    std::optional<ImagesOnCuda<D>> images = withContext(task_.option, [&] { return upload_->run(); });
+    if (!images)
+      return std::nullopt;
+    MovingImage<D> moving;
+    moving.components = std::move(images->images);
+    moving.valid = std::move(images->valid);
+    moving.voxelsOnCuda = std::move(images->voxels);
+    moving.validOnCuda = std::move(images->validVoxels);
+    if (task_.isLabels)
+      moving.labels.emplace(reader_->header().componentType, outside_);
+    moving.notes = reader_->notes();
+    warnOfOutsideLabel(task_.input.path, moving.labels, outside_, moving.warnings);
+    warnOfNonFinite(task_.input.path, reader_->nonFiniteVoxels(), moving.warnings);
+    return moving;
+  }
+
+private:
+  const ImageTask& task_;
+  double outside_;
+  Context context_;
+  std::optional<SliceReader<D>> reader_;
+  std::optional<ImageToCuda<D>> upload_;
+};
 
 }
 
@@ -40,7 +97,7 @@ BatchItem<D> BatchReader<D>::sized(ImageTask& task)
       item.deviceBytes = MovingToCuda<D>::deviceBytes(batch_, header, task.isLabels);
     item.isReadToDevice =
         batch_.context.onCuda() && MovingToCuda<D>::canRead(header) && item.deviceBytes <= usableDeviceBytes_;
-    item.movingBytes = item.isReadToDevice ? 0 : item.wholeImageBytes;
+    item.movingBytes = item.isReadToDevice || !task.input.isFile() ? 0 : item.wholeImageBytes;
     const PixelType type = task.isLabels ? header.componentType : batch_.pixelType;
     // floats stand for labels that are numbered
     const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type));
@@ -48,8 +105,8 @@ BatchItem<D> BatchReader<D>::sized(ImageTask& task)
         extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);
     item.minResultBytes = item.resultBytes / static_cast<double>(batch_.lattice.size[D - 1]);
     if (batch_.context.onCuda()) // whether the format can be written in slabs decides
-      item.minResultBytes = minResultBytes<D>(
-          batch_, {task, batch_.pathOf(task), 0, item.resultBytes, memory_}, item.components);
+      item.minResultBytes = minResultBytes<D>(batch_, {task, 0, item.resultBytes, memory_},
+                                              static_cast<std::size_t>(item.components));
   };
   attempt(item, item.readSeconds, [&] { withContext(task.option, size); });
   maxDeviceBytes_ = std::max(maxDeviceBytes_, item.deviceBytes);
@@ -59,13 +116,13 @@ BatchItem<D> BatchReader<D>::sized(ImageTask& task)
 template <int D>
 bool BatchReader<D>::isLarge(const BatchItem<D>& item) const
 {
-  return item.movingBytes + item.minResultBytes > memory_.bytes;
+  return item.task->input.isFile() && item.movingBytes + item.minResultBytes > memory_.bytes;
 }
 
 template <int D>
 int BatchReader<D>::threadsFor(const BatchItem<D>& item) const
 {
-  return LargeImage{*item.task, "", item.wholeImageBytes, item.resultBytes, memory_}.threadsForFiles(
+  return LargeImage{*item.task, item.wholeImageBytes, item.resultBytes, memory_}.threadsForFiles(
       batch_.context.threads);
 }
 
@@ -95,8 +152,8 @@ void BatchReader<D>::read(BatchItem<D>& item) const
     if (isRead(item))
       return;
     // another program has taken the device's memory, or the host has to number the labels
-    item.isReadToDevice = false;
-    item.movingBytes = item.wholeImageBytes;
+    if (std::exchange(item.isReadToDevice, false))
+      item.movingBytes = item.wholeImageBytes;
     if (isLarge(item))
       return;
     item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines,

@@ -3,7 +3,7 @@
 #include "Core/Runs/Resampling/ImageBatch.h"
 #include "Core/Runs/Resampling/MemoryBudget.h"
 #include "Core/Runs/Resampling/MovingImage.h"
-#include "Core/Runs/Resampling/ResultFile.h"
+#include "Core/Runs/Resampling/ResultWriter.h"
 
 #include <chrono>
 #include <exception>
@@ -18,7 +18,7 @@ struct BatchItem {
   PixelMeaning meaning = PixelMeaning::scalar;
   double components = 1;
   // Bytes of host memory.
-  double movingBytes = 0;      // bytes of the image; 0 if it is read straight to a CUDA device
+  double movingBytes = 0;      // bytes of the image; 0: the caller has it, or it is read to a CUDA device
   double wholeImageBytes = 0;  // bytes of the image if it were read to the host
   double resultBytes = 0;      // bytes of the whole result
   double minResultBytes = 0;   // bytes of the smallest part of the result that must be in memory

@@ -2,7 +2,7 @@
 
 #include "Core/Registration/Reporter.h"
 #include "Core/Runs/Resampling/MemoryOnDevice.h"
-#include "Core/Runs/Resampling/ResultFile.h"
+#include "Core/Runs/Resampling/ResultWriter.h"
 
 namespace tessera {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 template <int D>
 PixelType typeOfResult(const ImageBatch<D>& batch, const MovingImage<D>& moving)
 {
-  return ResultFile<D>::resampledType(moving.labels, batch.pixelType);
+  return ResultWriter<D>::resampledType(moving.labels, batch.pixelType);
 }
 
 template <int D>

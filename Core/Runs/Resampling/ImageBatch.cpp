@@ -66,28 +66,241 @@ struct GroupsAtOnce {
 template <int D>
 class BatchRun {
 public:
-  BatchRun(const ImageBatch<D>& batch, std::vector<ImageTask>& tasks);
+  BatchRun(const ImageBatch<D>& batch, std::vector<ImageTask>& tasks)
+      : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), reader_(batch, memory_),
+        overlaps_(batch.context.threads > 1)
+  {
+    for (ImageTask& task : tasks)
+      items_.push_back(reader_.sized(task));
+  }
 
-  BatchResult run();
+  BatchResult run()
+  {
+    const std::size_t count = items_.size();
+    std::vector<Group<D>> groups = grouped();
+    const auto policy = overlaps_ && groups.size() > 1 ? std::launch::async : std::launch::deferred;
+    const auto startReading = [&](std::size_t g) {
+      return std::async(policy,
+                        [this, group = std::move(groups[g])]() mutable { return read(std::move(group)); });
+    };
+    std::deque<std::future<Group<D>>> reading, writing;
+    const GroupsAtOnce atOnce = groupsAtOnce(groups.size());
+    const auto finishWriting = [&](std::size_t maxPending) {
+      for (; writing.size() > maxPending; writing.pop_front())
+        report(writing.front().get());
+    };
+    for (std::size_t g = 0; g < atOnce.read; ++g)
+      reading.push_back(startReading(g));
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      Group<D> group = reading.front().get();
+      reading.pop_front();
+      if (g + atOnce.read < groups.size())
+        reading.push_back(startReading(g + atOnce.read));
+      batch_.context.stop.endIfAsked();
+      const auto start = Clock::now();
+      resample(group);
+      resampleSeconds_ += secondsSince(start);
+      finishWriting(atOnce.written - 1);
+      writing.push_back(std::async(
+          policy, [this, group = std::move(group)]() mutable { return written(std::move(group)); }));
+      if (policy == std::launch::deferred)
+        finishWriting(0);
+    }
+    finishWriting(0);
+    if (failed_ > 0)
+      batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count)
+                       + " images failed; the others are written.");
+    return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_};
+  }
 
 private:
-  std::vector<Group<D>> grouped();
-  GroupsAtOnce groupsAtOnce(std::size_t groupCount) const;
-  std::size_t filesWrittenAtOnce() const;
-  Group<D> read(Group<D>) const;
-  Group<D> written(Group<D>) const;
-  void resample(Group<D>&) const;
-  void resampleInSlabs(Item<D>&) const;
-  void report(Group<D>);
-
-  void resampleLarge(Item<D>&) const;
-
-  LargeImage large(const Item<D>&) const;
-  std::size_t resultSlicesAtOnce(const Item<D>&) const;
-  std::size_t resultSlices() const { return batch_.lattice.size[D - 1]; }
-  ResultFile<D> open(const Item<D>& item) const
+  /// Groups of consecutive images. While one group is resampled, the next one is read and the one before is
+  /// written, if all three fit into memory.
+  std::vector<Group<D>> grouped()
   {
-    return {batch_, batch_.pathOf(*item.task), item.moving.labels, item.moving.components.size(),
+    const std::size_t maxImages = batch_.context.onCuda() ? 1 : maxImagesAtOnce;
+    std::vector<Group<D>> groups;
+    double bytes = 0;
+    for (Item<D>& item : items_) {
+      const double more = item.movingBytes + item.resultBytes;
+      if (groups.empty() || groups.back().size() == maxImages
+          || bytes + more > memory_.bytes / groupsInMemory) {
+        groups.emplace_back();
+        bytes = 0;
+      }
+      bytes += more;
+      largestGroupBytes_ = std::max(largestGroupBytes_, bytes);
+      overlaps_ = overlaps_ && bytes <= memory_.bytes / groupsInMemory;
+      groups.back().push_back(std::move(item));
+    }
+    return groups;
+  }
+
+  /// A GPU resamples an image faster than one thread inflates a file or copies a result. So several images
+  /// are read and written at the same time, as far as they fit into memory.
+  GroupsAtOnce groupsAtOnce(std::size_t groupCount) const
+  {
+    const double fit = memory_.bytes / std::max(1.0, largestGroupBytes_) - 1;
+    const std::size_t useful =
+        std::min(batch_.context.onCuda() ? static_cast<std::size_t>(batch_.context.threads) : 1, groupCount);
+    const double maxGroups = static_cast<double>(std::min(useful, maxImagesAtOnce)),
+                 read = std::clamp(fit - 1, 1.0, maxGroups),
+                 written = std::clamp(fit - read, 1.0,
+                                      std::min(maxGroups, static_cast<double>(filesWrittenAtOnce())));
+    return {static_cast<std::size_t>(read), static_cast<std::size_t>(written)};
+  }
+
+  std::size_t filesWrittenAtOnce() const
+  {
+    const double fit = shareOfWriters * memory_.bytes / bytesOfWriter,
+                 useful = std::min<double>(maxFilesWritten, batch_.context.threads);
+    return overlaps_ ? static_cast<std::size_t>(std::clamp(fit, 1.0, std::max(1.0, useful))) : 1;
+  }
+
+  Group<D> read(Group<D> group) const
+  {
+    forEachItem<D>(group, static_cast<std::size_t>(batch_.context.threads),
+                   [&](Item<D>& item) { overlaps_ ? reader_.readAhead(item) : reader_.read(item); });
+    return group;
+  }
+
+  Group<D> written(Group<D> group) const
+  {
+    forEachItem<D>(group, filesWrittenAtOnce(), [&](Item<D>& item) {
+      attempt(item, item.writeSeconds, [&] {
+        if (item.result.empty())
+          return; // written in slabs before
+        ResultWriter<D> file = open(item);
+        file.write(item.result, batch_.lattice.voxelCount());
+        file.commit();
+      });
+    });
+    return group;
+  }
+
+  void resample(Group<D>& group) const
+  {
+    if (group.size() == 1) {
+      Item<D>& item = group.front();
+      reader_.read(item);
+      if (reader_.isLarge(item))
+        return resampleLarge(item);
+      std::size_t slices = resultSlices();
+      attempt(item, item.resampleSeconds, [&] { slices = resultSlicesAtOnce(item); });
+      if (slices < resultSlices()) {
+        attempt(item, item.resampleSeconds, [&] { resampleInSlabs(item); });
+        item.moving.components = {};
+        item.moving.valid = nullptr;
+        item.moving.validOnCuda = nullptr;
+        return;
+      }
+    }
+    BatchSources<D> sources;
+    std::size_t imagesTogether = 0;
+    for (Item<D>& item : group) {
+      attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
+      item.moving.voxelsOnCuda.clear();
+      imagesTogether += item.failure ? 0 : 1;
+    }
+    const auto start = Clock::now();
+    ComponentPixels results;
+    std::exception_ptr failure;
+    try {
+      if (!sources.sources.empty())
+        results = batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources.sources,
+                                                  batch_.lattice, sources.types);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    auto result = results.begin();
+    for (Item<D>& item : group) {
+      if (item.failure)
+        continue;
+      item.failure = failure;
+      item.resampleSeconds += secondsSince(start);
+      item.imagesTogether = imagesTogether;
+      for (std::size_t c = 0; !failure && c < item.moving.components.size(); ++c)
+        item.result.push_back(std::move(*result++));
+      for (ImagePointer<D>& image : item.moving.components)
+        image.reset(); // open() still needs the number of components
+      item.moving.validOnCuda.reset();
+    }
+  }
+
+  void resampleInSlabs(Item<D>& item) const
+  {
+    const std::size_t slices = resultSlicesAtOnce(item);
+    BatchSources<D> sources;
+    sources.add(batch_, item.moving);
+    item.moving.voxelsOnCuda.clear();
+    batch_.log.detail("  " + item.task->input.path + ": " + slabsText(resultSlices(), slices));
+    ResultWriter<D> file = open(item);
+    file.writeSlabs(sources.sources, slices, [](const SliceRange&) {});
+    file.commit();
+  }
+
+  void report(Group<D> group)
+  {
+    for (Item<D>& item : group) {
+      const std::string name = item.task->option + ": " + item.task->input.path;
+      if (item.task->header)
+        for (const std::string& note : item.task->header->notes)
+          batch_.log.note(item.task->option + ": " + note);
+      for (const std::string& note : item.moving.notes)
+        batch_.log.note(item.task->option + ": " + note);
+      for (const std::string& warning : item.moving.warnings)
+        batch_.log.warning(item.task->option + ": " + warning);
+      if (item.failure && single_)
+        std::rethrow_exception(item.failure);
+      if (item.failure) {
+        batch_.log.error(textOf(item.failure));
+        ++failed_;
+        continue;
+      }
+      if (single_)
+        batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3)
+                          + " s");
+      batch_.log.info("  " + name + " -> " + batch_.results.nameOf(*item.task));
+      batch_.log.info(
+          "    Reading took " + decimals(item.readSeconds, 3) + " s, resampling "
+          + decimals(item.resampleSeconds, 3) + " s"
+          + (item.imagesTogether > 1 ? " (" + std::to_string(item.imagesTogether) + " images together)" : "")
+          + " on " + deviceName(batch_.context.device) + ", writing " + decimals(item.writeSeconds, 3)
+          + " s");
+    }
+  }
+
+  void resampleLarge(Item<D>& item) const
+  {
+    attempt(item, item.resampleSeconds, [&] {
+      const LargeImageReport report = resampleLargeImage<D>(batch_, large(item));
+      item.moving.notes = report.notes;
+      item.moving.warnings = report.warnings;
+      item.readSeconds += report.readSeconds;
+      item.resampleSeconds -= report.readSeconds;
+    });
+  }
+
+  LargeImage large(const Item<D>& item) const
+  {
+    return {*item.task, item.movingBytes, item.resultBytes, memory_, item.wholeImageBytes};
+  }
+
+  /// The number of slices of the result that fit into memory beside an image that is not large.
+  std::size_t resultSlicesAtOnce(const Item<D>& item) const
+  {
+    if (item.movingBytes + item.resultBytes <= memory_.bytes)
+      return resultSlices();
+    requireSlabs<D>(batch_, large(item), static_cast<std::size_t>(item.components));
+    const double slices =
+        (memory_.bytes - item.movingBytes) / (item.resultBytes / static_cast<double>(resultSlices()));
+    return static_cast<std::size_t>(std::max(1.0, slices));
+  }
+
+  std::size_t resultSlices() const { return batch_.lattice.size[D - 1]; }
+  ResultWriter<D> open(const Item<D>& item) const
+  {
+    return {batch_, *item.task, item.moving.labels, item.moving.components.size(),
             large(item).threadsForFiles(batch_.context.threads)};
   }
 
@@ -101,248 +314,6 @@ private:
   std::size_t failed_ = 0;
   double resampleSeconds_ = 0;
 };
-
-template <int D>
-BatchRun<D>::BatchRun(const ImageBatch<D>& batch, std::vector<ImageTask>& tasks)
-    : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), reader_(batch, memory_),
-      overlaps_(batch.context.threads > 1)
-{
-  for (ImageTask& task : tasks)
-    items_.push_back(reader_.sized(task));
-}
-
-/// Groups of consecutive images. While one group is resampled, the next one is read and the one before is
-/// written, if all three fit into memory.
-template <int D>
-std::vector<Group<D>> BatchRun<D>::grouped()
-{
-  const std::size_t maxImages = batch_.context.onCuda() ? 1 : maxImagesAtOnce;
-  std::vector<Group<D>> groups;
-  double bytes = 0;
-  for (Item<D>& item : items_) {
-    const double more = item.movingBytes + item.resultBytes;
-    if (groups.empty() || groups.back().size() == maxImages
-        || bytes + more > memory_.bytes / groupsInMemory) {
-      groups.emplace_back();
-      bytes = 0;
-    }
-    bytes += more;
-    largestGroupBytes_ = std::max(largestGroupBytes_, bytes);
-    overlaps_ = overlaps_ && bytes <= memory_.bytes / groupsInMemory;
-    groups.back().push_back(std::move(item));
-  }
-  return groups;
-}
-
-/// A GPU resamples an image faster than one thread inflates a file or copies a result. So several images are
-/// read and written at the same time, as far as they fit into memory.
-template <int D>
-GroupsAtOnce BatchRun<D>::groupsAtOnce(std::size_t groupCount) const
-{
-  const double fit = memory_.bytes / std::max(1.0, largestGroupBytes_) - 1;
-  const std::size_t useful =
-      std::min(batch_.context.onCuda() ? static_cast<std::size_t>(batch_.context.threads) : 1, groupCount);
-  const double maxGroups = static_cast<double>(std::min(useful, maxImagesAtOnce)),
-               read = std::clamp(fit - 1, 1.0, maxGroups),
-               written = std::clamp(fit - read, 1.0,
-                                    std::min(maxGroups, static_cast<double>(filesWrittenAtOnce())));
-  return {static_cast<std::size_t>(read), static_cast<std::size_t>(written)};
-}
-
-template <int D>
-std::size_t BatchRun<D>::filesWrittenAtOnce() const
-{
-  const double fit = shareOfWriters * memory_.bytes / bytesOfWriter,
-               useful = std::min<double>(maxFilesWritten, batch_.context.threads);
-  return overlaps_ ? static_cast<std::size_t>(std::clamp(fit, 1.0, std::max(1.0, useful))) : 1;
-}
-
-template <int D>
-Group<D> BatchRun<D>::read(Group<D> group) const
-{
-  forEachItem<D>(group, static_cast<std::size_t>(batch_.context.threads),
-                 [&](Item<D>& item) { overlaps_ ? reader_.readAhead(item) : reader_.read(item); });
-  return group;
-}
-
-template <int D>
-Group<D> BatchRun<D>::written(Group<D> group) const
-{
-  forEachItem<D>(group, filesWrittenAtOnce(), [&](Item<D>& item) {
-    attempt(item, item.writeSeconds, [&] {
-      if (item.result.empty())
-        return; // written in slabs before
-      ResultFile<D> file = open(item);
-      file.write(item.result, batch_.lattice.voxelCount());
-      file.commit();
-    });
-  });
-  return group;
-}
-
-template <int D>
-LargeImage BatchRun<D>::large(const Item<D>& item) const
-{
-  return {*item.task, batch_.pathOf(*item.task), item.movingBytes, item.resultBytes,
-          memory_,    item.wholeImageBytes};
-}
-
-/// The number of slices of the result that fit into memory beside an image that is not large.
-template <int D>
-std::size_t BatchRun<D>::resultSlicesAtOnce(const Item<D>& item) const
-{
-  if (item.movingBytes + item.resultBytes <= memory_.bytes)
-    return resultSlices();
-  requireSlabs<D>(batch_, large(item), static_cast<std::size_t>(item.components));
-  const double slices =
-      (memory_.bytes - item.movingBytes) / (item.resultBytes / static_cast<double>(resultSlices()));
-  return static_cast<std::size_t>(std::max(1.0, slices));
-}
-
-template <int D>
-void BatchRun<D>::resampleInSlabs(Item<D>& item) const
-{
-  const std::size_t slices = resultSlicesAtOnce(item);
-  BatchSources<D> sources;
-  sources.add(batch_, item.moving);
-  item.moving.voxelsOnCuda.clear();
-  batch_.log.detail("  " + item.task->input + ": " + slabsText(resultSlices(), slices));
-  ResultFile<D> file = open(item);
-  file.writeSlabs(sources.sources, slices, [](const SliceRange&) {});
-  file.commit();
-}
-
-template <int D>
-void BatchRun<D>::resampleLarge(Item<D>& item) const
-{
-  attempt(item, item.resampleSeconds, [&] {
-    const LargeImageReport report = resampleLargeImage<D>(batch_, large(item));
-    item.moving.notes = report.notes;
-    item.moving.warnings = report.warnings;
-    item.readSeconds += report.readSeconds;
-    item.resampleSeconds -= report.readSeconds;
-  });
-}
-
-template <int D>
-void BatchRun<D>::resample(Group<D>& group) const
-{
-  if (group.size() == 1) {
-    Item<D>& item = group.front();
-    reader_.read(item);
-    if (reader_.isLarge(item))
-      return resampleLarge(item);
-    std::size_t slices = resultSlices();
-    attempt(item, item.resampleSeconds, [&] { slices = resultSlicesAtOnce(item); });
-    if (slices < resultSlices()) {
-      attempt(item, item.resampleSeconds, [&] { resampleInSlabs(item); });
-      item.moving.components = {};
-      item.moving.valid = nullptr;
-      item.moving.validOnCuda = nullptr;
-      return;
-    }
-  }
-  BatchSources<D> sources;
-  std::size_t imagesTogether = 0;
-  for (Item<D>& item : group) {
-    attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
-    item.moving.voxelsOnCuda.clear();
-    imagesTogether += item.failure ? 0 : 1;
-  }
-  const auto start = Clock::now();
-  ComponentPixels results;
-  std::exception_ptr failure;
-  try {
-    if (!sources.sources.empty())
-      results = batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources.sources, batch_.lattice,
-                                                sources.types);
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  auto result = results.begin();
-  for (Item<D>& item : group) {
-    if (item.failure)
-      continue;
-    item.failure = failure;
-    item.resampleSeconds += secondsSince(start);
-    item.imagesTogether = imagesTogether;
-    for (std::size_t c = 0; !failure && c < item.moving.components.size(); ++c)
-      item.result.push_back(std::move(*result++));
-    for (ImagePointer<D>& image : item.moving.components)
-      image.reset(); // open() still needs the number of components
-    item.moving.validOnCuda.reset();
-  }
-}
-
-template <int D>
-void BatchRun<D>::report(Group<D> group)
-{
-  for (Item<D>& item : group) {
-    const std::string name = item.task->option + ": " + item.task->input;
-    if (item.task->header)
-      for (const std::string& note : item.task->header->notes)
-        batch_.log.note(item.task->option + ": " + note);
-    for (const std::string& note : item.moving.notes)
-      batch_.log.note(item.task->option + ": " + note);
-    for (const std::string& warning : item.moving.warnings)
-      batch_.log.warning(item.task->option + ": " + warning);
-    if (item.failure && single_)
-      std::rethrow_exception(item.failure);
-    if (item.failure) {
-      batch_.log.error(textOf(item.failure));
-      ++failed_;
-      continue;
-    }
-    if (single_)
-      batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3)
-                        + " s");
-    batch_.log.info("  " + name + " -> " + batch_.pathOf(*item.task));
-    batch_.log.info(
-        "    Reading took " + decimals(item.readSeconds, 3) + " s, resampling "
-        + decimals(item.resampleSeconds, 3) + " s"
-        + (item.imagesTogether > 1 ? " (" + std::to_string(item.imagesTogether) + " images together)" : "")
-        + " on " + deviceName(batch_.context.device) + ", writing " + decimals(item.writeSeconds, 3) + " s");
-  }
-}
-
-template <int D>
-BatchResult BatchRun<D>::run()
-{
-  const std::size_t count = items_.size();
-  std::vector<Group<D>> groups = grouped();
-  const auto policy = overlaps_ && groups.size() > 1 ? std::launch::async : std::launch::deferred;
-  const auto startReading = [&](std::size_t g) {
-    return std::async(policy,
-                      [this, group = std::move(groups[g])]() mutable { return read(std::move(group)); });
-  };
-  std::deque<std::future<Group<D>>> reading, writing;
-  const GroupsAtOnce atOnce = groupsAtOnce(groups.size());
-  const auto finishWriting = [&](std::size_t maxPending) {
-    for (; writing.size() > maxPending; writing.pop_front())
-      report(writing.front().get());
-  };
-  for (std::size_t g = 0; g < atOnce.read; ++g)
-    reading.push_back(startReading(g));
-  for (std::size_t g = 0; g < groups.size(); ++g) {
-    Group<D> group = reading.front().get();
-    reading.pop_front();
-    if (g + atOnce.read < groups.size())
-      reading.push_back(startReading(g + atOnce.read));
-    const auto start = Clock::now();
-    resample(group);
-    resampleSeconds_ += secondsSince(start);
-    finishWriting(atOnce.written - 1);
-    writing.push_back(
-        std::async(policy, [this, group = std::move(group)]() mutable { return written(std::move(group)); }));
-    if (policy == std::launch::deferred)
-      finishWriting(0);
-  }
-  finishWriting(0);
-  if (failed_ > 0)
-    batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count)
-                     + " images failed; the others are written.");
-  return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_};
-}
 
 }
 

@@ -5,7 +5,7 @@
 #include "Core/Image/Voxels/PixelType.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Resampler.h"
-#include "Core/Runs/Resampling/ImageTask.h"
+#include "Core/Runs/Resampling/ResultSink.h"
 
 #include <functional>
 #include <memory>
@@ -32,7 +32,7 @@ struct ImageBatch {
   ImageGeometry<D> output;  // the same grid with the direction that is written to the files
   bool useDirectionCosines = true;
   PixelType pixelType = PixelType::int16; // the type of intensities; label maps keep their own type
-  std::string folder;
+  ResultSink<D>& results;
   double maxMemory = 0; // bytes of host memory for images; 0: a share of the free memory
   Log& log;
 
@@ -41,11 +41,6 @@ struct ImageBatch {
   {
     return geometryInUse<D>(inFile, useDirectionCosines);
   }
-  /// The file of the task's result.
-  std::string pathOf(const ImageTask& task) const
-  {
-    return folder + task.outputStem + "." + resampler.resultImage().format;
-  }
 };
 
 struct BatchResult {
@@ -53,9 +48,9 @@ struct BatchResult {
   double resampleSeconds = 0;     // all images, without reading and writing
 };
 
-/// Reads, resamples and writes the images. With more than one thread, images are read ahead and results are
-/// written behind while others are resampled. If there is a single image, its error is thrown. If there are
-/// several, the error of one is logged and the others are still done.
+/// Reads and resamples the images and brings them to the batch's results. With more than one thread, images
+/// are read ahead and results are written behind while others are resampled. If there is a single image, its
+/// error is thrown. If there are several, the error of one is logged and the others are still done.
 template <int D>
 BatchResult resampleImages(const ImageBatch<D>&, std::vector<ImageTask>&);
 

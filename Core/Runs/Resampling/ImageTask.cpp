@@ -2,6 +2,7 @@
 
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"
+#include "Core/Runs/HeaderNotes.h"
 
 #include <filesystem>
 
@@ -10,7 +11,7 @@ namespace tessera {
 const ImageHeader& headerOf(ImageTask& task)
 {
   if (!task.header)
-    task.header = readImageHeader(task.input, task.reading);
+    task.header = headerOf(task.input, PixelType::float32, task.reading);
   return *task.header;
 }
 

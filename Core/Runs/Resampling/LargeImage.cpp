@@ -2,10 +2,8 @@
 
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/Memory.h"
-#include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Slices/SliceWindow.h"
 #include "Core/Registration/Interpolation/SliceInterpolator.h"
-#include "Core/Runs/Resampling/LargeImageOnCuda.h"
 #include "Core/Runs/Resampling/LargeImageRun.h"
 
 namespace tessera {
@@ -30,85 +28,77 @@ class LargeImageOnCpu {
 public:
   LargeImageOnCpu(const ImageBatch<D>& batch, const LargeImage& large) : run_(batch, large) {}
 
-  LargeImageReport resample();
+  LargeImageReport resample()
+  {
+    const SlicesAskedFor asked = slicesAskedFor();
+    run_.read([&] { run_.reader.survey(run_.threads); });
+    const SlicePlan plan = planned(asked);
+    SliceWindow<D> window(run_.reader, run_.geometry, plan.imageSlices);
+    std::vector<std::unique_ptr<Interpolator<D>>> interpolators;
+    std::vector<ResampleSource<D>> sources;
+    for (std::size_t i = 0; i < run_.reader.imageCount(); ++i) {
+      interpolators.push_back(run_.batch.makeInterpolator(run_.large.task.isLabels));
+      sources.push_back({interpolators.back().get(), window.finite()});
+    }
+    const auto prepare = [&](const SliceRange& slab) {
+      const SliceRange needed = asked.by(slab);
+      run_.read([&] { window.moveTo(needed.first, needed.count, run_.threads); });
+      for (std::size_t i = 0; i < interpolators.size(); ++i)
+        dynamic_cast<SliceInterpolator<D>&>(*interpolators[i]).prepareForSlices(window.image(i));
+    };
+    return run_.write(sources, plan.resultSlices,
+                      ", each of at most " + std::to_string(plan.imageSlices) + " of the image's "
+                          + std::to_string(run_.geometry.size[D - 1]),
+                      prepare);
+  }
 
 private:
-  SlicesAskedFor slicesAskedFor() const;
-  SlicePlan planned(const SlicesAskedFor&) const;
+  SlicesAskedFor slicesAskedFor() const
+  {
+    const std::string cannot = "it cannot be read in slices: ";
+    if (const std::string why = run_.reader.whyNot(); !why.empty())
+      run_.failAsAWhole(cannot + why);
+    const ImageBatch<D>& batch = run_.batch;
+    SlicesAskedFor asked = batch.resampler.slicesAskedFor(
+        batch.chain, *batch.makeInterpolator(run_.large.task.isLabels), run_.geometry, batch.lattice);
+    if (!asked.by)
+      run_.failAsAWhole(cannot + asked.whyNot);
+    requireSlabs<D>(batch, run_.large, run_.reader.imageCount());
+    return asked;
+  }
+
+  /// The thickest slabs that fit into memory together with the image slices that they depend on.
+  SlicePlan planned(const SlicesAskedFor& asked) const
+  {
+    const double imageSliceBytes = SliceWindow<D>::sliceBytes(run_.reader),
+                 inflatingBytes = run_.reader.besideBytes(), resultSliceBytes = run_.resultSliceBytes();
+    SlicePlan plan;
+    double bytes = 0;
+    for (plan.resultSlices = run_.resultSlices(); plan.resultSlices > 0; --plan.resultSlices) {
+      plan.imageSlices = maxImageSlices(asked, run_.resultSlices(), plan.resultSlices);
+      bytes = inflatingBytes + static_cast<double>(plan.imageSlices) * imageSliceBytes
+              + static_cast<double>(plan.resultSlices) * resultSliceBytes;
+      if (bytes <= run_.large.budget.bytes)
+        return plan;
+    }
+    const double wholeBytes = run_.large.movingBytes + resultSliceBytes;
+    run_.large.fail("a slice of its result takes " + memoryText(resultSliceBytes) + " and asks for "
+                        + std::to_string(plan.imageSlices) + " of the image's "
+                        + std::to_string(run_.geometry.size[D - 1]) + " slices, of "
+                        + memoryText(imageSliceBytes) + " each"
+                        + (inflatingBytes > 0 ? ", and " + memoryText(inflatingBytes)
+                                                    + " to inflate its components side by side"
+                                              : ""),
+                    "", std::min(bytes, wholeBytes));
+  }
 
   LargeImageRun<D> run_;
 };
 
 template <int D>
-SlicesAskedFor LargeImageOnCpu<D>::slicesAskedFor() const
-{
-  const std::string cannot = "it cannot be read in slices: ";
-  if (const std::string why = run_.reader.whyNot(); !why.empty())
-    run_.failAsAWhole(cannot + why);
-  const ImageBatch<D>& batch = run_.batch;
-  SlicesAskedFor asked = batch.resampler.slicesAskedFor(
-      batch.chain, *batch.makeInterpolator(run_.large.task.isLabels), run_.geometry, batch.lattice);
-  if (!asked.by)
-    run_.failAsAWhole(cannot + asked.whyNot);
-  requireSlabs<D>(batch, run_.large, run_.reader.imageCount());
-  return asked;
-}
-
-/// The thickest slabs that fit into memory together with the image slices that they depend on.
-template <int D>
-SlicePlan LargeImageOnCpu<D>::planned(const SlicesAskedFor& asked) const
-{
-  const double imageSliceBytes = SliceWindow<D>::sliceBytes(run_.reader),
-               inflatingBytes = run_.reader.besideBytes(), resultSliceBytes = run_.resultSliceBytes();
-  SlicePlan plan;
-  double bytes = 0;
-  for (plan.resultSlices = run_.resultSlices(); plan.resultSlices > 0; --plan.resultSlices) {
-    plan.imageSlices = maxImageSlices(asked, run_.resultSlices(), plan.resultSlices);
-    bytes = inflatingBytes + static_cast<double>(plan.imageSlices) * imageSliceBytes
-            + static_cast<double>(plan.resultSlices) * resultSliceBytes;
-    if (bytes <= run_.large.budget.bytes)
-      return plan;
-  }
-  const double wholeBytes = run_.large.movingBytes + resultSliceBytes;
-  run_.large.fail(
-      "a slice of its result takes " + memoryText(resultSliceBytes) + " and asks for "
-          + std::to_string(plan.imageSlices) + " of the image's " + std::to_string(run_.geometry.size[D - 1])
-          + " slices, of " + memoryText(imageSliceBytes) + " each"
-          + (inflatingBytes > 0
-                 ? ", and " + memoryText(inflatingBytes) + " to inflate its components side by side"
-                 : ""),
-      "", std::min(bytes, wholeBytes));
-}
-
-template <int D>
-LargeImageReport LargeImageOnCpu<D>::resample()
-{
-  const SlicesAskedFor asked = slicesAskedFor();
-  run_.read([&] { run_.reader.survey(run_.threads); });
-  const SlicePlan plan = planned(asked);
-  SliceWindow<D> window(run_.reader, run_.geometry, plan.imageSlices);
-  std::vector<std::unique_ptr<Interpolator<D>>> interpolators;
-  std::vector<ResampleSource<D>> sources;
-  for (std::size_t i = 0; i < run_.reader.imageCount(); ++i) {
-    interpolators.push_back(run_.batch.makeInterpolator(run_.large.task.isLabels));
-    sources.push_back({interpolators.back().get(), window.finite()});
-  }
-  const auto prepare = [&](const SliceRange& slab) {
-    const SliceRange needed = asked.by(slab);
-    run_.read([&] { window.moveTo(needed.first, needed.count, run_.threads); });
-    for (std::size_t i = 0; i < interpolators.size(); ++i)
-      dynamic_cast<SliceInterpolator<D>&>(*interpolators[i]).prepareForSlices(window.image(i));
-  };
-  return run_.write(sources, plan.resultSlices,
-                    ", each of at most " + std::to_string(plan.imageSlices) + " of the image's "
-                        + std::to_string(run_.geometry.size[D - 1]),
-                    prepare);
-}
-
-template <int D>
 bool writesSlabs(const ImageBatch<D>& batch, const LargeImage& large, std::size_t components)
 {
-  return ImageFileSlabs<D>::writes(large.path, batch.output, static_cast<int>(components));
+  return batch.results.takesSlabs(large.task, batch.output, static_cast<int>(components));
 }
 
 }

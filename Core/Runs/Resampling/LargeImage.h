@@ -11,7 +11,6 @@ namespace tessera {
 /// An image of a batch whose result is written in slabs, and the memory that there is for it.
 struct LargeImage {
   const ImageTask& task;
-  std::string path;       // path of the result
   double movingBytes = 0; // host memory of the whole image; 0 if it is read straight to a CUDA device
   double resultBytes = 0; // host memory of the whole result
   const MemoryBudget& budget;
@@ -22,7 +21,7 @@ struct LargeImage {
     constexpr double maxFileBytesPerByte = 2; // a component has up to eight bytes in a file, four in memory
     return budget.threadsForFiles(threads, maxFileBytesPerByte * std::max(movingBytes, resultBytes));
   }
-  std::string errorPrefix() const { return task.option + ": " + task.input + ": "; }
+  std::string errorPrefix() const { return task.option + ": " + task.input.path + ": "; }
   /// Throws Error(outOfMemory) with a text like "-in: brain.mha: NEEDED, --max-memory gives 7 MBWRONG.
   /// Allowed: at least 20 MBORELSE.", where words in capitals stand for the arguments.
   [[noreturn]] void fail(const std::string& needed, const std::string& wrong, double enoughBytes,
@@ -46,8 +45,13 @@ struct LargeImageReport {
 /// Reads, resamples and writes an image that does not fit into memory together with one slice of its result.
 /// Only the slices that a slab of the result depends on are in memory. The file has the same bytes as if the
 /// image were resampled as a whole. Throws Error(outOfMemory) with the reason where this is not possible;
-/// otherwise throws as readMovingImage and ResultFile.
+/// otherwise throws as readMovingImage and ResultSink.
 template <int D>
 LargeImageReport resampleLargeImage(const ImageBatch<D>&, const LargeImage&);
+
+/// The same on the CUDA device of the batch: slices of the image are read from the file to the device in
+/// pieces of a few MB, and slabs of the result are copied back.
+template <int D>
+LargeImageReport resampleLargeImageOnCuda(const ImageBatch<D>&, const LargeImage&);
 
 }

@@ -1,4 +1,4 @@
-#include "Core/Runs/Resampling/LargeImageOnCuda.h"
+#include "Core/Runs/Resampling/LargeImage.h"
 
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Voxels/ImageToCuda.h"
@@ -20,19 +20,116 @@ public:
   {
   }
 
-  LargeImageReport resample();
+  LargeImageReport resample()
+  {
+    if (const std::string why = run_.reader.whyNot(); !why.empty())
+      failAsAWhole(why);
+    run_.read([&] { run_.reader.survey(run_.threads); });
+    if (run_.reader.isNumbered())
+      failAsAWhole("labels that floats do not hold are numbered by the host");
+    if (run_.large.movingBytes == 0) // the image was meant to be read to the device as a whole
+      requireResult();
+    prepareInterpolators();
+    const std::size_t imageSlices = imageSlicesAtOnce();
+    requireResult();
+    const std::size_t resultSlices = resultSlicesAtOnce();
+    readMask();
+    addSources(imageSlices);
+    return run_.write(sources_, resultSlices,
+                      "; " + deviceName(context_.device) + " has " + std::to_string(imageSlices)
+                          + " of the image's " + std::to_string(run_.geometry.size[D - 1]) + " at a time",
+                      [](const SliceRange&) {}); // the sources read slices when kernels need them
+  }
 
 private:
   [[noreturn]] void failAsAWhole(const std::string& why) const
   {
     run_.failAsAWhole("it cannot go to " + deviceName(context_.device) + " in slices: " + why);
   }
-  void requireResult() const;
-  std::size_t resultSlicesAtOnce() const;
-  std::size_t imageSlicesAtOnce() const;
-  void prepareInterpolators();
-  void addSources(std::size_t slicesAtOnce);
-  void readMask();
+
+  /// Throws Error(outOfMemory) if the host cannot hold even the smallest part of the result.
+  void requireResult() const
+  {
+    LargeImage withoutImage = run_.large;
+    withoutImage.movingBytes = 0;
+    const double leastBytes = minResultBytes<D>(run_.batch, withoutImage, run_.reader.imageCount());
+    if (leastBytes <= run_.large.budget.bytes)
+      return;
+    requireSlabs<D>(run_.batch, withoutImage, run_.reader.imageCount());
+    run_.large.fail("a slice of its result takes " + memoryText(leastBytes), "", leastBytes);
+  }
+
+  /// Slices of the result that fit into the host's memory.
+  std::size_t resultSlicesAtOnce() const
+  {
+    const double fitting = run_.large.budget.bytes / run_.resultSliceBytes();
+    return fitting < static_cast<double>(run_.resultSlices()) ? static_cast<std::size_t>(fitting)
+                                                              : run_.resultSlices();
+  }
+
+  /// Slices of each component of the image that fit into the device's memory.
+  std::size_t imageSlicesAtOnce() const
+  {
+    const ImageBatch<D>& batch = run_.batch;
+    SizeOnDevice<D> size = sizeOnDevice<D>(run_.reader.header(), run_.large.task.isLabels, batch.pixelType);
+    size.grid = run_.reader.geometry();
+    size.components = run_.reader.imageCount();
+    size.hasInvalidVoxels = run_.reader.nonFiniteVoxels() > 0;
+    MaskPointer<D> valid;
+    if (size.hasInvalidVoxels)
+      valid = std::make_shared<Mask<D>>(size.grid, std::vector<std::uint8_t>());
+    const double usable = usableDeviceMemory(context_),
+                 componentBytes = usable / static_cast<double>(size.components)
+                                  - VoxelsToCuda<D>::deviceBytes(run_.reader.header());
+    const SlicesThatFit fit = batch.resampler.slicesThatFit(
+        batch.chain, {interpolators_.front().get(), valid, {}}, batch.lattice, size.type, componentBytes);
+    if (fit.atOnce > 0)
+      return fit.atOnce;
+    const DeviceMemory wholeImage = memoryOnDevice<D>(batch, size); // if it came from the host's memory
+    if (wholeImage.bytes() <= usable)
+      failAsAWhole(fit.whyNot + " (of its memory " + memoryText(usable) + " are free)");
+    failForDevice<D>(batch, run_.large.errorPrefix(), {wholeImage, usable}, fit.whyNot);
+  }
+
+  void prepareInterpolators()
+  {
+    Context host{{}, run_.threads};
+    const auto withoutVoxels = std::make_shared<Image<D>>(Image<D>{run_.geometry, {}});
+    for (std::size_t i = 0; i < run_.reader.imageCount(); ++i) {
+      voxels_.emplace_back(context_, i == 0 ? run_.reader : otherReaders_.emplace_back(run_.openAgain()));
+      interpolators_.push_back(run_.batch.makeInterpolator(run_.large.task.isLabels));
+      if (interpolators_.back()->readsVoxels())
+        interpolators_.back()->prepareForLevel(host, withoutVoxels, 0);
+    }
+  }
+
+  void addSources(std::size_t slicesAtOnce)
+  {
+    const std::size_t voxelsOfSlice = run_.geometry.voxelCount() / run_.geometry.size[D - 1];
+    for (std::size_t i = 0; i < interpolators_.size(); ++i) {
+      const auto readSlices = [this, voxelsOfSlice, i](const Context&, std::size_t first, std::size_t count,
+                                                       float* voxels) {
+        std::vector<float*> images(interpolators_.size(), nullptr);
+        images[i] = voxels;
+        run_.read([&] {
+          voxels_[i].read(first * voxelsOfSlice, (first + count) * voxelsOfSlice, images, nullptr, nullptr);
+        });
+      };
+      sources_.push_back({interpolators_[i].get(), valid_,
+                          std::make_shared<SliceWindowOnCuda<D>>(run_.geometry, slicesAtOnce, readSlices)});
+    }
+  }
+
+  /// Reads which voxels are finite numbers to the device, if the survey of the file found others.
+  void readMask()
+  {
+    if (run_.reader.nonFiniteVoxels() == 0)
+      return;
+    Buffer<std::uint8_t> finite(context_, run_.geometry.voxelCount());
+    run_.read([&] { voxels_.front().read(0, finite.size(), {}, finite.span().data(), nullptr); });
+    valid_ = std::make_shared<Mask<D>>(run_.geometry, std::vector<std::uint8_t>());
+    validOnCuda_ = shareVoxelsOnCuda<D>(context_, valid_, std::move(finite));
+  }
 
   LargeImageRun<D> run_;
   Context context_; // with the number of threads for files
@@ -44,118 +141,6 @@ private:
   MaskPointer<D> valid_;
   std::shared_ptr<const Buffer<std::uint8_t>> validOnCuda_;
 };
-
-/// Throws Error(outOfMemory) if the host cannot hold even the smallest part of the result.
-template <int D>
-void LargeImageOnCuda<D>::requireResult() const
-{
-  LargeImage withoutImage = run_.large;
-  withoutImage.movingBytes = 0;
-  const double leastBytes = minResultBytes<D>(run_.batch, withoutImage, run_.reader.imageCount());
-  if (leastBytes <= run_.large.budget.bytes)
-    return;
-  requireSlabs<D>(run_.batch, withoutImage, run_.reader.imageCount());
-  run_.large.fail("a slice of its result takes " + memoryText(leastBytes), "", leastBytes);
-}
-
-/// Slices of the result that fit into the host's memory.
-template <int D>
-std::size_t LargeImageOnCuda<D>::resultSlicesAtOnce() const
-{
-  const double fitting = run_.large.budget.bytes / run_.resultSliceBytes();
-  return fitting < static_cast<double>(run_.resultSlices()) ? static_cast<std::size_t>(fitting)
-                                                            : run_.resultSlices();
-}
-
-/// Slices of each component of the image that fit into the device's memory.
-template <int D>
-std::size_t LargeImageOnCuda<D>::imageSlicesAtOnce() const
-{
-  const ImageBatch<D>& batch = run_.batch;
-  SizeOnDevice<D> size = sizeOnDevice<D>(run_.reader.header(), run_.large.task.isLabels, batch.pixelType);
-  size.grid = run_.reader.geometry();
-  size.components = run_.reader.imageCount();
-  size.hasInvalidVoxels = run_.reader.nonFiniteVoxels() > 0;
-  MaskPointer<D> valid;
-  if (size.hasInvalidVoxels)
-    valid = std::make_shared<Mask<D>>(size.grid, std::vector<std::uint8_t>());
-  const double usable = usableDeviceMemory(context_),
-               componentBytes = usable / static_cast<double>(size.components)
-                                - VoxelsToCuda<D>::deviceBytes(run_.reader.header());
-  const SlicesThatFit fit = batch.resampler.slicesThatFit(
-      batch.chain, {interpolators_.front().get(), valid, {}}, batch.lattice, size.type, componentBytes);
-  if (fit.atOnce > 0)
-    return fit.atOnce;
-  const DeviceMemory wholeImage = memoryOnDevice<D>(batch, size); // if it came from the host's memory
-  if (wholeImage.bytes() <= usable)
-    failAsAWhole(fit.whyNot + " (of its memory " + memoryText(usable) + " are free)");
-  failForDevice<D>(batch, run_.large.errorPrefix(), {wholeImage, usable}, fit.whyNot);
-}
-
-template <int D>
-void LargeImageOnCuda<D>::prepareInterpolators()
-{
-  Context host{{}, run_.threads};
-  const auto withoutVoxels = std::make_shared<Image<D>>(Image<D>{run_.geometry, {}});
-  for (std::size_t i = 0; i < run_.reader.imageCount(); ++i) {
-    voxels_.emplace_back(context_, i == 0 ? run_.reader : otherReaders_.emplace_back(run_.openAgain()));
-    interpolators_.push_back(run_.batch.makeInterpolator(run_.large.task.isLabels));
-    if (interpolators_.back()->readsVoxels())
-      interpolators_.back()->prepareForLevel(host, withoutVoxels, 0);
-  }
-}
-
-/// Reads which voxels are finite numbers to the device, if the survey of the file found others.
-template <int D>
-void LargeImageOnCuda<D>::readMask()
-{
-  if (run_.reader.nonFiniteVoxels() == 0)
-    return;
-  Buffer<std::uint8_t> finite(context_, run_.geometry.voxelCount());
-  run_.read([&] { voxels_.front().read(0, finite.size(), {}, finite.span().data(), nullptr); });
-  valid_ = std::make_shared<Mask<D>>(run_.geometry, std::vector<std::uint8_t>());
-  validOnCuda_ = shareVoxelsOnCuda<D>(context_, valid_, std::move(finite));
-}
-
-template <int D>
-void LargeImageOnCuda<D>::addSources(std::size_t slicesAtOnce)
-{
-  const std::size_t voxelsOfSlice = run_.geometry.voxelCount() / run_.geometry.size[D - 1];
-  for (std::size_t i = 0; i < interpolators_.size(); ++i) {
-    const auto readSlices = [this, voxelsOfSlice, i](const Context&, std::size_t first, std::size_t count,
-                                                     float* voxels) {
-      std::vector<float*> images(interpolators_.size(), nullptr);
-      images[i] = voxels;
-      run_.read([&] {
-        voxels_[i].read(first * voxelsOfSlice, (first + count) * voxelsOfSlice, images, nullptr, nullptr);
-      });
-    };
-    sources_.push_back({interpolators_[i].get(), valid_,
-                        std::make_shared<SliceWindowOnCuda<D>>(run_.geometry, slicesAtOnce, readSlices)});
-  }
-}
-
-template <int D>
-LargeImageReport LargeImageOnCuda<D>::resample()
-{
-  if (const std::string why = run_.reader.whyNot(); !why.empty())
-    failAsAWhole(why);
-  run_.read([&] { run_.reader.survey(run_.threads); });
-  if (run_.reader.isNumbered())
-    failAsAWhole("labels that floats do not hold are numbered by the host");
-  if (run_.large.movingBytes == 0) // the image was meant to be read to the device as a whole
-    requireResult();
-  prepareInterpolators();
-  const std::size_t imageSlices = imageSlicesAtOnce();
-  requireResult();
-  const std::size_t resultSlices = resultSlicesAtOnce();
-  readMask();
-  addSources(imageSlices);
-  return run_.write(sources_, resultSlices,
-                    "; " + deviceName(context_.device) + " has " + std::to_string(imageSlices)
-                        + " of the image's " + std::to_string(run_.geometry.size[D - 1]) + " at a time",
-                    [](const SliceRange&) {}); // the sources read slices when kernels need them
-}
 
 }
 

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Threads/Parallel.h"
+#include "Core/Image/ImageInMemory.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
@@ -37,11 +38,27 @@ void splitComponents(const VectorImage<D>& vectors, const std::string& path, int
 }
 
 template <int D>
-void addScalars(LoadedImage<D>&& loaded, const std::string& path, MovingImage<D>& moving)
+void addScalars(const CheckedImage<D>& image, const std::string& path, MovingImage<D>& moving)
 {
-  moving.valid = loaded.finiteVoxels;
-  moving.components.push_back(std::make_shared<Image<D>>(std::move(loaded.image)));
-  warnOfNonFinite(path, loaded.nanVoxels, moving.warnings);
+  moving.valid = image.finiteVoxels;
+  moving.components.push_back(image.image);
+  warnOfNonFinite(path, image.nanVoxels, moving.warnings);
+}
+
+template <int D>
+CheckedImage<D> shared(LoadedImage<D>&& loaded)
+{
+  return {std::make_shared<Image<D>>(std::move(loaded.image)), loaded.nanVoxels, loaded.finiteVoxels};
+}
+
+/// An image in memory stays where it is if its direction is used.
+template <int D>
+CheckedImage<D> inMemory(const std::string& name, ImagePointer<D> image, bool useDirectionCosines,
+                         int threads)
+{
+  if (!useDirectionCosines)
+    image = std::make_shared<Image<D>>(Image<D>{withIdentityDirection<D>(image->geometry), image->voxels});
+  return checkedImage<D>(name, image, threads);
 }
 
 template <int D>
@@ -92,22 +109,32 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
   const auto placed = [&](auto&& image) {
     return useDirectionCosines ? std::move(image) : withoutDirection<D>(std::move(image));
   };
+  const auto warnOfOutside = [&](bool isALabel) {
+    warnOfOutsideLabel(task.input.path, moving.labels, outside, moving.warnings);
+    if (!isALabel && moving.labels->otherLabelOutside().empty())
+      moving.warnings.push_back(task.input.path + ": (DefaultPixelValue " + realText(outside)
+                                + ") is no label of this map; voxels outside of the map get it. A "
+                                  "transform file with (DefaultPixelValue 0) gives them no label.");
+  };
   withContext(task.option, [&] {
-    if (task.isLabels) {
-      LabelImage<D> labels = readLabelImage<D>(task.input, task.reading, outside, threads);
-      moving.labels = std::move(labels.table);
-      warnOfOutsideLabel(task.input, moving.labels, outside, moving.warnings);
-      if (!labels.holdsOutside && moving.labels->otherLabelOutside().empty())
-        moving.warnings.push_back(task.input + ": (DefaultPixelValue " + realText(outside)
-                                  + ") is no label of this map; voxels outside of the map get it. A "
-                                    "transform file with (DefaultPixelValue 0) gives them no label.");
-      addScalars<D>(placed(std::move(labels.loaded)), task.input, moving);
-    } else if (meaning == PixelMeaning::vector) {
-      splitComponents<D>(placed(readVectorImage<D>(task.input, task.reading, threads)), task.input, threads,
-                         moving);
-    } else {
-      addScalars<D>(placed(readImage<D>(task.input, task.reading, moving.notes, threads)), task.input,
+    if (const ImagePointer<D>* const held = task.input.held<D>()) {
+      if (task.isLabels) {
+        moving.labels.emplace(PixelType::float32, outside);
+        warnOfOutside(std::ranges::count((*held)->voxels, static_cast<float>(outside)) > 0);
+      }
+      addScalars<D>(inMemory<D>(task.input.path, *held, useDirectionCosines, threads), task.input.path,
                     moving);
+    } else if (task.isLabels) {
+      LabelImage<D> labels = readLabelImage<D>(task.input.path, task.reading, outside, threads);
+      moving.labels = std::move(labels.table);
+      warnOfOutside(labels.holdsOutside);
+      addScalars<D>(shared<D>(placed(std::move(labels.loaded))), task.input.path, moving);
+    } else if (meaning == PixelMeaning::vector) {
+      splitComponents<D>(placed(readVectorImage<D>(task.input.path, task.reading, threads)), task.input.path,
+                         threads, moving);
+    } else {
+      addScalars<D>(shared<D>(placed(readImage<D>(task.input.path, task.reading, moving.notes, threads))),
+                    task.input.path, moving);
     }
   });
   return moving;
@@ -124,7 +151,7 @@ void warnOfFractions(const ImageTask& task, PixelType resultType, MovingImage<D>
       && std::ranges::any_of(moving.components, [&](const ImagePointer<D>& image) {
            return std::ranges::any_of(image->voxels, isFractional);
          }))
-    moving.warnings.push_back(task.input + ": it has fractional values, and (ResultImagePixelType \""
+    moving.warnings.push_back(task.input.path + ": it has fractional values, and (ResultImagePixelType \""
                               + pixelTypeName(resultType)
                               + "\") rounds the result. (ResultImagePixelType \"float\") keeps fractions.");
 }
@@ -133,7 +160,7 @@ template <int D>
 SliceReader<D> openInSlices(const ImageTask& task, double outside)
 {
   const VoxelsAs as = task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities;
-  return withContext(task.option, [&] { return SliceReader<D>(task.input, task.reading, as, outside); });
+  return withContext(task.option, [&] { return SliceReader<D>(task.input.path, task.reading, as, outside); });
 }
 
 template MovingImage<2> readMovingImage<2>(const ImageTask&, PixelMeaning, bool, double, int);

@@ -28,9 +28,9 @@ struct MovingImage {
   const ImageGeometry<D>& geometry() const { return components.front()->geometry; }
 };
 
-/// Reads all of an image into host memory. `meaning` is that of its header: colours become luminance, vectors
-/// keep their components. `outside` is the value that a label map has outside its grid. Throws Error that
-/// begins with the option and the file.
+/// Reads all of an image into host memory; one that is there already is shared. `meaning` is that of its
+/// header: colours become luminance, vectors keep their components. `outside` is the value that a label map
+/// has outside its grid. Throws Error that begins with the option and the file.
 template <int D>
 MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useDirectionCosines,
                                double outside, int threads);

@@ -1,5 +1,6 @@
 // needs: Runs
 #include "Core/Runs/Resampling/BatchSources.h"
+#include "Core/Runs/Transforming/TransformSink.h"
 
 #include "Components/Interpolators/LinearInterpolator.h"
 #include "Components/Resamplers/DefaultResampler.h"
@@ -53,6 +54,7 @@ TEST(BatchSources, AnImageWithoutMemoryLeavesNothingOfItself)
   const TransformChain<2> chain;
   const DefaultResampler<2> resampler(testing::parametersOf("(DefaultPixelValue 0)", 2));
   Log log;
+  KeptTransform<2> kept;
   const ImageBatch<2> batch{context,
                             chain,
                             resampler,
@@ -64,7 +66,7 @@ TEST(BatchSources, AnImageWithoutMemoryLeavesNothingOfItself)
                             {},
                             true,
                             PixelType::int16,
-                            "",
+                            kept.images(),
                             0,
                             log};
   auto image = std::make_shared<Image<2>>();

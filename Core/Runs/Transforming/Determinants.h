@@ -1,8 +1,7 @@
 #pragma once
 
-#include "Core/Image/Image.h"
-#include "Core/Registration/Transform.h"
 #include "Core/Compute/Math/ErrorStatistics.h"
+#include "Core/Registration/Transform.h"
 
 namespace tessera {
 
@@ -20,11 +19,6 @@ struct DeterminantFigures : OrderStatistics {
 };
 
 /// NaN does not count.
-template <int D>
-DeterminantFigures figuresOf(const Image<D>& determinants);
-
-/// Replaces values by their natural logarithms, and those that are not above 0 by NaN.
-template <int D>
-void takeLogarithms(Image<D>&);
+DeterminantFigures figuresOf(const std::vector<float>& determinants);
 
 }

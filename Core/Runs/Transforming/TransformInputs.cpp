@@ -1,4 +1,4 @@
-#include "Tools/Transform/TransformInputs.h"
+#include "Core/Runs/Transforming/TransformInputs.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
@@ -24,12 +24,12 @@ namespace tessera {
 namespace {
 
 template <int D>
-std::optional<ImageGeometry<D>> gridOf(const std::string& option, const std::string& path,
+std::optional<ImageGeometry<D>> gridOf(const std::string& option, const GivenImage& image,
                                        const ReadingOptions& reading, Log& log)
 {
-  if (path.empty())
+  if (!image.isGiven())
     return std::nullopt;
-  const ImageHeader header = readHeaderAndTell(option, path, reading, log);
+  const ImageHeader header = readHeaderAndTell(option, image, PixelType::float32, reading, log);
   return withContext(option, [&] { return geometryOf<D>(header); });
 }
 
@@ -63,14 +63,14 @@ ImageGeometry<D> withSpacing(const ImageGeometry<D>& grid, const std::vector<dou
 }
 
 template <int D>
-VoxelBox<D> givenBox(const ImageGeometry<D>& grid, const TransformOptions& options)
+VoxelBox<D> givenBox(const ImageGeometry<D>& grid, const TransformRequest& request)
 {
   VoxelBox<D> box;
-  bool isInside = options.cropFirst.size() == D;
+  bool isInside = request.cropFirst.size() == D;
   for (std::size_t d = 0; d < D && isInside; ++d) {
-    isInside = options.cropFirst[d] <= options.cropLast[d] && options.cropLast[d] < grid.size[d];
-    box.first[d] = options.cropFirst[d];
-    box.size[d] = options.cropLast[d] - options.cropFirst[d] + 1;
+    isInside = request.cropFirst[d] <= request.cropLast[d] && request.cropLast[d] < grid.size[d];
+    box.first[d] = request.cropFirst[d];
+    box.size[d] = request.cropLast[d] - request.cropFirst[d] + 1;
   }
   if (!isInside)
     throw Error(ExitCode::usage, "--crop: no box of the grid, which has " + extentText(grid.size)
@@ -114,18 +114,18 @@ VoxelBox<D> boxOfMask(const ImageGeometry<D>& grid, const std::string& path, con
 
 /// The voxels of the grid about the mask or in the box of --crop.
 template <int D>
-ImageGeometry<D> cropped(const ImageGeometry<D>& grid, const TransformOptions& options, Log& log)
+ImageGeometry<D> cropped(const ImageGeometry<D>& grid, const TransformRequest& request, Log& log)
 {
-  if (!options.cropMask.empty())
-    readHeaderAndTell("--crop", options.cropMask, options.reading, log);
-  const VoxelBox<D> box = options.cropMask.empty() ? givenBox<D>(grid, options) : withContext("--crop", [&] {
-    return boxOfMask<D>(grid, options.cropMask,
-                        readMask<D>(options.cropMask, options.reading, options.threads));
+  if (!request.cropMask.empty())
+    readHeaderAndTell("--crop", request.cropMask, request.reading, log);
+  const VoxelBox<D> box = request.cropMask.empty() ? givenBox<D>(grid, request) : withContext("--crop", [&] {
+    return boxOfMask<D>(grid, request.cropMask,
+                        readMask<D>(request.cropMask, request.reading, request.threads));
   });
   ImageGeometry<D> result = grid;
   Vec<D> first;
   for (int d = 0; d < D; ++d) {
-    const double margin = std::ceil(options.cropMarginMm / grid.spacingMm[d]),
+    const double margin = std::ceil(request.cropMarginMm / grid.spacingMm[d]),
                  last = std::min(static_cast<double>(box.first[d] + box.size[d] - 1) + margin,
                                  static_cast<double>(grid.size[d] - 1));
     first[d] = std::max(static_cast<double>(box.first[d]) - margin, 0.0);
@@ -136,11 +136,11 @@ ImageGeometry<D> cropped(const ImageGeometry<D>& grid, const TransformOptions& o
 }
 
 /// The map of a matrix as text (--tp-format).
-AffineMap<3> readMatrixOf(const TransformOptions& options, const std::string& path,
+AffineMap<3> readMatrixOf(const TransformRequest& request, const std::string& path,
                           const std::optional<ImageGeometry<3>>& fixed,
                           const std::optional<ImageGeometry<3>>& moving)
 {
-  if (options.matrixFormat != "fsl")
+  if (request.matrixFormat != "fsl")
     return readRasMatrix(path);
   if (!fixed || !moving)
     throw Error(ExitCode::usage, path
@@ -166,25 +166,31 @@ TransformFileContent<3> readFieldOfFsl(const Registry& registry, const std::stri
 }
 
 template <int D>
-TransformFileContent<D> readOne(const Registry& registry, const TransformOptions& options,
-                                const std::string& path, const ImageGeometry<D>* grid,
+TransformFileContent<D> readOne(const Registry& registry, const TransformRequest& request,
+                                const GivenTransform& transform, const ImageGeometry<D>* grid,
                                 const std::optional<ImageGeometry<D>>& moving, Log& log)
 {
+  const std::string& path = transform.path;
+  if (const ChainPointer<D>* const held = transform.held<D>()) {
+    TransformFileContent<D> content = contentWithoutSettings<D>(path, grid);
+    content.chain = *held;
+    return content;
+  }
   const auto warn = [&log](const std::string& line) { log.warning(line); };
   const bool isField = transformFileKind(path) == TransformFileKind::field,
-             isOfFsl = options.matrixFormat == "fsl";
-  if (options.matrixFormat.empty() || (isField && !isOfFsl))
-    return readTransformFile<D>({Device{}, options.threads}, path, registry, warn, grid);
+             isOfFsl = request.matrixFormat == "fsl";
+  if (request.matrixFormat.empty() || (isField && !isOfFsl))
+    return readTransformFile<D>({Device{}, request.threads}, path, registry, warn, grid);
   if constexpr (D == 3) {
     if (isField)
       return readFieldOfFsl(registry, path, grid, moving);
     TransformFileContent<D> content = contentWithoutSettings<D>(path, grid);
     const std::optional<ImageGeometry<3>> fixed = grid ? std::optional(*grid) : std::nullopt;
     content.chain =
-        chainFromItk<D>({itkAffine<D>(readMatrixOf(options, path, fixed, moving))}, registry, path, warn);
+        chainFromItk<D>({itkAffine<D>(readMatrixOf(request, path, fixed, moving))}, registry, path, warn);
     return content;
   } else {
-    throw Error(ExitCode::usage, "--tp-format " + options.matrixFormat
+    throw Error(ExitCode::usage, "--tp-format " + request.matrixFormat
                                      + ": its matrices are three-dimensional. Allowed: images in 3D.");
   }
 }
@@ -192,71 +198,72 @@ TransformFileContent<D> readOne(const Registry& registry, const TransformOptions
 /// The inverse of one of several transforms; `before` are those before it, null if there are none.
 template <int D>
 std::shared_ptr<const TransformChain<D>>
-inverseOfOne(Context& cpu, const Registry& registry, const TransformOptions& options,
+inverseOfOne(Context& cpu, const Registry& registry, const TransformRequest& request,
              const std::shared_ptr<const TransformChain<D>>& chain,
              const std::shared_ptr<const TransformChain<D>>& before, const ImageGeometry<D>& lattice)
 {
   const ImageGeometry<D> region = boxOfGrids<D>(cpu, lattice, before.get()).geometry;
-  return needsGrid(options) ? inverseOnGrid<D>(cpu, chain, registry, region, toleranceInFilesMm)
+  return needsGrid(request) ? inverseOnGrid<D>(cpu, chain, registry, region, toleranceInFilesMm)
                             : inverseForPoints<D>(cpu, chain, registry, cornersOf<D>(region));
 }
 
 }
 
-std::size_t dimensionOfTransforms(const TransformOptions& options)
+std::size_t dimensionOf(const TransformRequest& request)
 {
-  if (!options.matrixFormat.empty())
+  if (!request.matrixFormat.empty())
     return 3;
-  const auto dimensionOf = [](const std::string& path) {
-    return withContext("-tp", [&] { return readTransformDimension(path); });
+  const auto dimensionOf = [](const GivenTransform& transform) {
+    if (!transform.isFile())
+      return transform.inMemory.index() + 1;
+    return withContext("-tp", [&] { return readTransformDimension(transform.path); });
   };
-  const std::size_t dimension = dimensionOf(options.transformFiles.front());
+  const GivenTransform& first = request.transforms.front();
+  const std::size_t dimension = dimensionOf(first);
   if (dimension != 2 && dimension != 3)
-    throw Error(ExitCode::usage, "-tp: " + options.transformFiles.front() + ": (FixedImageDimension "
-                                     + std::to_string(dimension)
+    throw Error(ExitCode::usage, "-tp: " + first.path + ": (FixedImageDimension " + std::to_string(dimension)
                                      + "): transforms of this dimension are not built. Allowed: 2 or 3.");
-  for (const std::string& path : options.transformFiles)
-    if (const std::size_t other = dimensionOf(path); other != dimension)
-      throw Error(ExitCode::usage, "-tp " + path + ": a transform in " + std::to_string(other) + "D, where "
-                                       + options.transformFiles.front() + " is one in "
-                                       + std::to_string(dimension)
+  for (const GivenTransform& transform : request.transforms)
+    if (const std::size_t other = dimensionOf(transform); other != dimension)
+      throw Error(ExitCode::usage, "-tp " + transform.path + ": a transform in " + std::to_string(other)
+                                       + "D, where " + first.path + " is one in " + std::to_string(dimension)
                                        + "D. Allowed: transforms of one dimension.");
   return dimension;
 }
 
 template <int D>
-TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const TransformOptions& options,
+TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const TransformRequest& request,
                                   Log& log)
 {
-  const std::vector<std::string>& paths = options.transformFiles;
-  TransformInputs<D> inputs{{}, gridOf<D>("--moving", options.moving, options.reading, log)};
-  std::optional<ImageGeometry<D>> grid = gridOf<D>("--grid", options.grid, options.reading, log);
+  const std::vector<GivenTransform>& transforms = request.transforms;
+  TransformInputs<D> inputs{{}, gridOf<D>("--moving", request.moving, request.reading, log)};
+  std::optional<ImageGeometry<D>> grid = gridOf<D>("--grid", request.grid, request.reading, log);
   std::shared_ptr<const TransformChain<D>> chain;
-  for (std::size_t i = 0; i < paths.size(); ++i) {
+  for (std::size_t i = 0; i < transforms.size(); ++i) {
     TransformFileContent<D> content = withContext("-tp", [&] {
-      return readOne<D>(registry, options, paths[i], grid ? &*grid : nullptr, inputs.moving, log);
+      return readOne<D>(registry, request, transforms[i], grid ? &*grid : nullptr, inputs.moving, log);
     });
     if (i > 0 && content.useDirectionCosines != inputs.file.useDirectionCosines)
       throw Error(ExitCode::usage,
-                  "-tp " + paths[i]
+                  "-tp " + transforms[i].path
                       + ": (UseDirectionCosines ...) differs from that of the file before it. "
                         "Allowed: transforms with the same setting.");
-    if (i == 0 && !options.spacingMm.empty())
-      content.output = withSpacing<D>(content.output, options.spacingMm);
+    if (i == 0 && !request.spacingMm.empty())
+      content.output = withSpacing<D>(content.output, request.spacingMm);
     if (i == 0 && !grid)
       grid = content.output; // files without a grid of their own may follow
-    if (i == 0 && (!options.cropMask.empty() || !options.cropFirst.empty())) {
+    if (i == 0 && (!request.cropMask.empty() || !request.cropFirst.empty())) {
       if (!content.useDirectionCosines)
         throw Error(ExitCode::usage,
                     "--crop: the transform file has (UseDirectionCosines \"false\"), under which "
                     "masks lie elsewhere. Allowed: files with \"true\".");
-      content.output = cropped<D>(content.output, options, log);
+      content.output = cropped<D>(content.output, request, log);
     }
     const ImageGeometry<D> output = i == 0 ? content.output : inputs.file.output;
     const auto fixed = i == 0 ? content.fixed : inputs.file.fixed;
-    if (options.inverseOf.contains(i + 1))
+    if (request.inverseOf.contains(i + 1))
       content.chain = withContext("--inverse-of " + std::to_string(i + 1), [&] {
-        return inverseOfOne<D>(cpu, registry, options, content.chain, chain,
+        return inverseOfOne<D>(cpu, registry, request, content.chain, chain,
                                geometryInUse<D>(output, content.useDirectionCosines));
       });
     chain = joinedChain<D>(chain, content.chain, registry);
@@ -265,11 +272,13 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
     inputs.file.fixed = fixed;
   }
   inputs.file.chain = chain;
+  if (request.settings)
+    inputs.file.map = request.settings;
   return inputs;
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template TransformInputs<D> readTransforms(Context&, const Registry&, const TransformOptions&, Log&);
+  template TransformInputs<D> readTransforms(Context&, const Registry&, const TransformRequest&, Log&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -1,4 +1,4 @@
-#include "Core/Runs/Resampling/ResultFile.h"
+#include "Core/Runs/Resampling/ResultWriter.h"
 
 #include "Core/Compute/Threads/Parallel.h"
 
@@ -34,7 +34,7 @@ std::string slabsText(std::size_t slices, std::size_t slicesAtOnce)
 }
 
 template <int D>
-PixelType ResultFile<D>::resampledType(const std::optional<LabelTable>& labels, PixelType imageType)
+PixelType ResultWriter<D>::resampledType(const std::optional<LabelTable>& labels, PixelType imageType)
 {
   if (!labels)
     return imageType;
@@ -42,39 +42,32 @@ PixelType ResultFile<D>::resampledType(const std::optional<LabelTable>& labels, 
 }
 
 template <int D>
-ResultFile<D>::ResultFile(const ImageBatch<D>& batch, const std::string& path,
-                          const std::optional<LabelTable>& labels, std::size_t components, int threads)
-    : batch_(batch), path_(path), labels_(labels), type_(labels_ ? labels_->type() : batch.pixelType),
-      components_(static_cast<int>(components)), threads_(threads)
+ResultWriter<D>::ResultWriter(const ImageBatch<D>& batch, const ImageTask& task,
+                              const std::optional<LabelTable>& labels, std::size_t components, int threads)
+    : batch_(batch), labels_(labels), type_(labels_ ? labels_->type() : batch.pixelType), threads_(threads),
+      stream_(batch.results.open(task, {batch.output, type_, static_cast<int>(components)}, threads))
 {
-  checkWritable(formatOf(path), D, type_, components_);
-  if (ImageFileSlabs<D>::writes(path, batch.output, components_))
-    slabs_ = std::make_unique<ImageFileSlabs<D>>(path, batch.output, type_, components_,
-                                                 batch.resampler.resultImage().compress, threads);
 }
 
 template <int D>
-void ResultFile<D>::write(ComponentPixels& components, std::size_t voxels)
+void ResultWriter<D>::write(ComponentPixels& components, std::size_t voxels)
 {
   const std::size_t bytes = voxels * components.size() * pixelTypeSize(type_);
-  std::unique_ptr<std::byte[]> pixels =
-      components_ == 1 ? std::move(components.front()) : interleaved(components, voxels, type_, threads_);
+  std::unique_ptr<std::byte[]> pixels = components.size() == 1
+                                            ? std::move(components.front())
+                                            : interleaved(components, voxels, type_, threads_);
   components.clear();
   if (labels_ && labels_->isNumbered()) {
     auto stored = std::make_unique_for_overwrite<std::byte[]>(bytes);
     labels_->decode({reinterpret_cast<const float*>(pixels.get()), voxels}, stored.get(), threads_);
     pixels = std::move(stored);
   }
-  if (slabs_)
-    slabs_->writeStored({pixels.get(), bytes});
-  else
-    writeStoredImage<D>(path_, batch_.output, type_, components_, {pixels.get(), bytes},
-                        batch_.resampler.resultImage().compress, threads_);
+  stream_->write(std::move(pixels), bytes);
 }
 
 template <int D>
-void ResultFile<D>::writeSlabs(std::span<const ResampleSource<D>> components, std::size_t slicesAtOnce,
-                               const std::function<void(const SliceRange& slab)>& prepare)
+void ResultWriter<D>::writeSlabs(std::span<const ResampleSource<D>> components, std::size_t slicesAtOnce,
+                                 const std::function<void(const SliceRange& slab)>& prepare)
 {
   const std::size_t slices = batch_.lattice.size[D - 1], voxelsOfSlice = batch_.lattice.voxelCount() / slices;
   const std::vector<PixelType> types(components.size(), resampledType(labels_, batch_.pixelType));
@@ -87,14 +80,7 @@ void ResultFile<D>::writeSlabs(std::span<const ResampleSource<D>> components, st
   }
 }
 
-template <int D>
-void ResultFile<D>::commit()
-{
-  if (slabs_)
-    slabs_->commit();
-}
-
-template class ResultFile<2>;
-template class ResultFile<3>;
+template class ResultWriter<2>;
+template class ResultWriter<3>;
 
 }

@@ -1,4 +1,4 @@
-#include "Tools/Transform/Determinants.h"
+#include "Core/Runs/Transforming/Determinants.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Chain/AddedTransforms.h"
@@ -28,14 +28,13 @@ double linearDeterminant(const TransformChain<D>& chain)
   return product;
 }
 
-template <int D>
-DeterminantFigures figuresOf(const Image<D>& image)
+DeterminantFigures figuresOf(const std::vector<float>& determinants)
 {
   DeterminantFigures figures;
   std::vector<float> values;
   float least = std::numeric_limits<float>::infinity();
-  for (std::size_t v = 0; v < image.voxels.size(); ++v) {
-    const float value = image.voxels[v];
+  for (std::size_t v = 0; v < determinants.size(); ++v) {
+    const float value = determinants[v];
     if (std::isnan(value))
       continue;
     values.push_back(value);
@@ -50,19 +49,7 @@ DeterminantFigures figuresOf(const Image<D>& image)
   return figures;
 }
 
-template <int D>
-void takeLogarithms(Image<D>& image)
-{
-  for (float& value : image.voxels)
-    value = value > 0 ? std::log(value) : std::numeric_limits<float>::quiet_NaN();
-}
-
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template double linearDeterminant(const TransformChain<D>&);                                               \
-  template DeterminantFigures figuresOf(const Image<D>&);                                                    \
-  template void takeLogarithms(Image<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+template double linearDeterminant(const TransformChain<2>&);
+template double linearDeterminant(const TransformChain<3>&);
 
 }

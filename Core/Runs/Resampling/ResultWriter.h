@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Voxels/LabelTable.h"
 #include "Core/Runs/Resampling/ImageBatch.h"
 
@@ -20,10 +19,9 @@ using ComponentPixels = std::vector<std::unique_ptr<std::byte[]>>;
 /// Text for the log: "3 slabs of 5 slices".
 std::string slabsText(std::size_t slices, std::size_t slicesAtOnce);
 
-/// The file of a resampled image, written as a whole or slab by slab. A file that is not complete never has
-/// its final name.
+/// Brings a resampled image to the batch's results, as a whole or slab by slab.
 template <int D>
-class ResultFile {
+class ResultWriter {
 public:
   /// The pixel type in which an image is resampled: `imageType` if it is no label map; else the type of the
   /// labels, or float for the numbers that stand for them.
@@ -31,11 +29,11 @@ public:
 
   /// The batch and the labels must outlive this; write() uses the labels as they are when it is called.
   /// `threads` compress and write. Throws Error(unwritableOutput).
-  ResultFile(const ImageBatch<D>&, const std::string& path, const std::optional<LabelTable>& labels,
-             std::size_t components, int threads);
+  ResultWriter(const ImageBatch<D>&, const ImageTask&, const std::optional<LabelTable>& labels,
+               std::size_t components, int threads);
 
   /// Writes the next `voxels` of resampledType, and uses up their arrays. Can be called more than once if the
-  /// format can be written in slabs. Throws Error(unwritableOutput).
+  /// results take slabs. Throws Error(unwritableOutput).
   void write(ComponentPixels& components, std::size_t voxels);
 
   /// Resamples and writes the sources, `slicesAtOnce` slices of the result at a time. prepare(slab) is called
@@ -43,16 +41,14 @@ public:
   void writeSlabs(std::span<const ResampleSource<D>> components, std::size_t slicesAtOnce,
                   const std::function<void(const SliceRange& slab)>& prepare);
 
-  void commit();
+  void commit() { stream_->commit(); }
 
 private:
   const ImageBatch<D>& batch_;
-  std::string path_;
   const std::optional<LabelTable>& labels_;
   PixelType type_;
-  int components_;
   int threads_;
-  std::unique_ptr<ImageFileSlabs<D>> slabs_; // null: the format can only be written as a whole
+  std::unique_ptr<ResultStream> stream_;
 };
 
 }

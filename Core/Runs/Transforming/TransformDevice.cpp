@@ -1,0 +1,147 @@
+#include "Core/Runs/Transforming/TransformDevice.h"
+
+#include "Core/Compute/Cuda/Stream.h"
+#include "Core/Compute/Error.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/Chain/ChainPasses.h"
+#include "Core/Registration/Inverse/InverseTransform.h"
+#include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Runs/Prediction/ResamplingWork.h"
+#include "Core/Runs/Resampling/MemoryOnDevice.h"
+
+namespace tessera {
+namespace {
+
+/// The sizes of the images whose headers can be read. The errors of the others are reported later, where they
+/// are read.
+template <int D>
+struct KnownImages {
+  std::vector<ImageSizes> images, labels;
+  std::vector<SizeOnDevice<D>> sizes; // of all
+};
+
+/// Bytes that are copied to a GPU for a voxel: those of the file, or a float for each component of a file
+/// that can only be read as a whole.
+double uploadedBytes(const ImageHeader& header, std::size_t components)
+{
+  const std::size_t inFile =
+      static_cast<std::size_t>(header.components) * pixelTypeSize(header.componentType);
+  return static_cast<double>(header.isReadWhole ? components * sizeof(float) : inFile);
+}
+
+template <int D>
+KnownImages<D> knownImages(const DeviceTask<D>& task)
+{
+  const PixelType typeOfImages = task.resampler.resultImage().pixelType;
+  KnownImages<D> known;
+  for (ImageTask& image : task.images)
+    try {
+      const ImageHeader& header = headerOf(image);
+      const SizeOnDevice<D> size = sizeOnDevice<D>(header, image.isLabels, typeOfImages);
+      (image.isLabels ? known.labels : known.images)
+          .push_back({static_cast<double>(size.grid.voxelCount()), static_cast<double>(size.components),
+                      static_cast<double>(pixelTypeSize(size.type)), uploadedBytes(header, size.components)});
+      known.sizes.push_back(size);
+    } catch (const Error&) {
+    }
+  return known;
+}
+
+template <int D>
+DeviceWork workOf(const DeviceTask<D>& task, const KnownImages<D>& known)
+{
+  DeviceWork work;
+  for (const bool areLabels : {false, true})
+    addImages<D>(work, task.chain, task.lattice, task.makeInterpolator(areLabels)->order(0),
+                 areLabels ? known.labels : known.images, maxImagesAtOnce);
+  for (const FieldAskedFor& field : fieldsOf(task.request, D))
+    addField<D>(work, task.chain, task.lattice, field.components);
+  return work;
+}
+
+struct Prediction {
+  double cpu = 0, cuda = 0;
+};
+
+std::string text(const Prediction& prediction, const Calibration& calibration)
+{
+  return "predicted " + decimals(prediction.cpu, 3) + " s on the CPU, " + decimals(prediction.cuda, 3)
+         + " s on CUDA (of it " + decimals(calibration.cudaStartSeconds, 3) + " to start it; "
+         + calibration.source + ")";
+}
+
+/// Why the first image that is too large for the device does not fit; empty if all fit.
+template <int D>
+std::string misfit(const DeviceTask<D>& task, const KnownImages<D>& known, const Device& device)
+{
+  const double usable = usableDeviceMemory(makeContext(device, 1, task.request.maxDeviceMemory));
+  for (const SizeOnDevice<D>& size : known.sizes) {
+    const DeviceMemory needed =
+        memoryOnDevice<D>(task.resampler, task.chain, task.lattice, task.makeInterpolator, size);
+    if (needed.bytes() > usable)
+      return "an image needs " + memoryText(needed.bytes()) + " of memory of " + deviceName(device) + " ("
+             + needed.text() + "), " + memoryText(usable) + " are free";
+  }
+  return "";
+}
+
+/// Why CUDA cannot do the work that is asked for; empty if it can.
+template <int D>
+std::string withoutCuda(const DeviceTask<D>& task)
+{
+  const TransformRequest& request = task.request;
+  const InverseTransform<D>* inverse = asInverse(task.chain);
+  const std::string whyNotChain =
+      inverse ? whyNotInOtherKernels<D>(inverse->inverted()) : whyNotOnCuda<D>(task.chain);
+  std::string whyNotImages = hasImages(request) ? whyNotChain : "";
+  if (whyNotImages.empty() && !request.images.empty() && !task.makeInterpolator(false)->onCuda())
+    whyNotImages = "the interpolator \"" + task.interpolatorName + "\"";
+  if (!whyNotImages.empty())
+    return "resampling an image (-in) has no CUDA form here: " + whyNotImages;
+  if (request.points.isGiven())
+    return "mapping a file of points (-def) has no CUDA form";
+  for (const FieldAskedFor& field : fieldsOf(request, D))
+    if (const std::string why = inverse ? whyNotChain : task.methods.whyNotOnCuda(field.quantity);
+        !why.empty())
+      return field.option + " has no CUDA form here: " + why;
+  return "";
+}
+
+}
+
+template <int D>
+TransformDevice chooseTransformDevice(const DeviceTask<D>& task)
+{
+  const std::string& asked = task.request.device;
+  const std::string cannot = withoutCuda(task);
+  if (asked != "auto" || !cannot.empty())
+    return {chooseDevice(asked, "--device", cannot), {}};
+  const KnownImages<D> known = knownImages<D>(task);
+  const DeviceWork work = workOf(task, known);
+  const int threads = task.request.threads;
+  Calibration calibration = task.machine.calibration();
+  const auto predicted = [&] {
+    return Prediction{cpuSeconds(calibration, D, work, threads), cudaSeconds(calibration, D, work, threads)};
+  };
+  const auto onCpu = [&](const std::string& why) {
+    return TransformDevice{{Device{}, "cpu: " + why}, predicted().cpu};
+  };
+
+  if (predicted().cpu <= predicted().cuda) // starting the driver would take longer than a small image
+    return onCpu(text(predicted(), calibration));
+  DeviceChoice choice = chooseDevice(asked, "--device", "");
+  if (choice.device.kind == DeviceKind::cpu)
+    return {choice, predicted().cpu};
+  calibration = task.machine.scaledTo(choice.device, calibration);
+  if (predicted().cpu <= predicted().cuda)
+    return onCpu(text(predicted(), calibration));
+  if (const std::string why = misfit(task, known, choice.device); !why.empty())
+    return onCpu(why);
+  choice.reason = deviceName(choice.device) + " (" + calibration.gpu + "): " + text(predicted(), calibration);
+  return {choice, predicted().cuda};
+}
+
+template TransformDevice chooseTransformDevice(const DeviceTask<2>&);
+template TransformDevice chooseTransformDevice(const DeviceTask<3>&);
+
+}
