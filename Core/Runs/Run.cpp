@@ -155,7 +155,7 @@ public:
       log.warning(warning);
   }
 
-  RunPlan plan() { return planRun<D>(toPlan(), log_); }
+  RunPlan plan() { return planRun<D>(toPlan(*inputs_), log_); }
 
   RunResult<D> execute(RunListener<D>& listener, Stop stop)
   {
@@ -183,12 +183,16 @@ public:
   Chain<D> chain; // of the initial transform and all finished stages
 
 private:
-  StagesToPlan<D> toPlan() { return {registry_, request_, machine_, *inputs_, initial_, stages_}; }
+  StagesToPlan<D> toPlan(const Inputs<D>& inputs)
+  {
+    return {registry_, request_, machine_, inputs, initial_, stages_};
+  }
 
   /// A CUDA driver takes 0.2 s to start; images are read meanwhile. That there is no driver is known at once.
   void readWhileDevicesStart()
   {
-    auto devices = std::async(std::launch::async, [this] { chooseStageDevices<D>(toPlan()); });
+    const Inputs<D> headersAlone = *inputs_; // which the thread sees while voxels are read
+    auto devices = std::async(std::launch::async, [&] { chooseStageDevices<D>(toPlan(headersAlone)); });
     if (devices.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready)
       devices.get();
     const auto start = Clock::now();
@@ -239,7 +243,7 @@ private:
         context,
         [&](const TransformChain<D>& chain) { return image.resampled(context, chain, log_); }};
     listener.stageStarted(running);
-    const DeviceReservation reservation = planAsRead<D>(toPlan(), stage, input, context);
+    const DeviceReservation reservation = planAsRead<D>(toPlan(*inputs_), stage, input, context);
     summary.deviceReason = stage.prepared.choice.reason;
     summary.device = deviceName(context.device);
     summary.threads = context.threads;

@@ -35,7 +35,7 @@ public:
   virtual bool writesFiles() const { return false; }
 
   virtual void inputsRead() {}
-  /// The stage lives until the next one starts or the run ends.
+  /// The stage lives until stageFinished() or stageWasStopped() has returned.
   virtual void stageStarted(RunningStage<D>&) {}
   virtual void stageWasStopped() {}
   /// The last level has ended; the result image is made next.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Error.h"
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Image/Image.h"
 #include "Core/Image/Points/PointsFile.h"
@@ -25,17 +26,21 @@ struct Given {
 
   bool isGiven() const { return !path.empty(); }
   bool isFile() const { return isGiven() && inMemory.index() == 0; }
-  /// Null: it is a file. Throws std::bad_variant_access for content of another dimension.
+  /// Null: it is a file. Throws Error(usage) for content of another dimension.
   template <int D>
   const Content<D>* held() const
   {
-    return inMemory.index() == 0 ? nullptr : &std::get<Content<D>>(inMemory);
+    const Content<D>* const content = std::get_if<Content<D>>(&inMemory);
+    if (!content && inMemory.index() != 0)
+      throw Error(ExitCode::usage, path + ": it is not of the images' dimension, " + std::to_string(D)
+                                       + ". Allowed: images, points and transforms of one dimension.");
+    return content;
   }
 };
 
 template <int D>
 using ChainPointer = std::shared_ptr<const TransformChain<D>>;
-using GivenImage = Given<ImagePointer>; // its voxels may lie on a CUDA device alone
+using GivenImage = Given<ImagePointer>;
 using GivenMask = Given<MaskPointer>;
 using GivenPoints = Given<InputPoints>;
 using GivenTransform = Given<ChainPointer>;
