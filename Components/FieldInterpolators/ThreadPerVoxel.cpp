@@ -3,12 +3,6 @@
 namespace tessera {
 
 template <int D>
-std::string ThreadPerVoxel<D>::refusal(const AlignedField<D>&) const
-{
-  return {};
-}
-
-template <int D>
 const ComponentDescription& ThreadPerVoxel<D>::description()
 {
   static const ComponentDescription description{

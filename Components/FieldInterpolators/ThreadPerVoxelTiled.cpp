@@ -3,12 +3,6 @@
 namespace tessera {
 
 template <int D>
-std::string ThreadPerVoxelTiled<D>::refusal(const AlignedField<D>& field) const
-{
-  return refusalWithoutWholeTiles(field);
-}
-
-template <int D>
 const ComponentDescription& ThreadPerVoxelTiled<D>::description()
 {
   static const ComponentDescription description{

@@ -28,12 +28,6 @@ FilterStep<D> smoothingAndShrinking(const ImageGeometry<D>& geometry, const Size
 }
 
 template <int D>
-RecursiveImagePyramid<D>::RecursiveImagePyramid(const Parameters& parameters, ImageSide side)
-    : factors_(readFactors<D>(parameters, factorRows(side), FactorRule::decreasing))
-{
-}
-
-template <int D>
 bool RecursiveImagePyramid<D>::dividesDownward() const
 {
   for (std::size_t level = 0; level + 1 < factors_.size(); ++level)

@@ -16,7 +16,10 @@ namespace tessera {
 template <int D>
 class RecursiveImagePyramid final : public ImagePyramid<D> {
 public:
-  RecursiveImagePyramid(const Parameters&, ImageSide);
+  RecursiveImagePyramid(const Parameters& parameters, ImageSide side)
+      : factors_(readFactors<D>(parameters, factorRows(side), FactorRule::decreasing))
+  {
+  }
 
   std::vector<FilterStep<D>> stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const override;
   Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }

@@ -7,12 +7,6 @@
 namespace tessera {
 
 template <int D>
-ShrinkingImagePyramid<D>::ShrinkingImagePyramid(const Parameters& parameters, ImageSide side)
-    : factors_(readFactors<D>(parameters, factorRows(side), FactorRule::decreasing))
-{
-}
-
-template <int D>
 std::vector<FilterStep<D>> ShrinkingImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original,
                                                                   std::size_t level) const
 {

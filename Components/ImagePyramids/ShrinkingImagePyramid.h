@@ -12,7 +12,10 @@ namespace tessera {
 template <int D>
 class ShrinkingImagePyramid final : public ImagePyramid<D> {
 public:
-  ShrinkingImagePyramid(const Parameters&, ImageSide);
+  ShrinkingImagePyramid(const Parameters& parameters, ImageSide side)
+      : factors_(readFactors<D>(parameters, factorRows(side), FactorRule::decreasing))
+  {
+  }
 
   std::vector<FilterStep<D>> stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const override;
   Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }

@@ -3,12 +3,6 @@
 namespace tessera {
 
 template <int D>
-SmoothingImagePyramid<D>::SmoothingImagePyramid(const Parameters& parameters, ImageSide side)
-    : factors_(readFactors<D>(parameters, factorRows(side), FactorRule::free))
-{
-}
-
-template <int D>
 std::vector<FilterStep<D>> SmoothingImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original,
                                                                   std::size_t level) const
 {

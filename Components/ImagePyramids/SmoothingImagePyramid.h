@@ -13,7 +13,10 @@ namespace tessera {
 template <int D>
 class SmoothingImagePyramid final : public ImagePyramid<D> {
 public:
-  SmoothingImagePyramid(const Parameters&, ImageSide);
+  SmoothingImagePyramid(const Parameters& parameters, ImageSide side)
+      : factors_(readFactors<D>(parameters, factorRows(side), FactorRule::free))
+  {
+  }
 
   std::vector<FilterStep<D>> stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const override;
   Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }

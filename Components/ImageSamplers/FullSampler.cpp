@@ -19,13 +19,6 @@ VoxelLattice<D> FullSampler<D>::latticeOf(const ImagePointer<D>& fixed, const Ma
   return lattice;
 }
 
-template <int D>
-void FullSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
-                                     std::size_t)
-{
-  this->samples_ = latticeOf(fixed, mask);
-}
-
 template class FullSampler<2>;
 template class FullSampler<3>;
 

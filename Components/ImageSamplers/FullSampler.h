@@ -13,7 +13,10 @@ public:
   static const ComponentDescription& description();
 
   void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
-                       std::size_t level) override;
+                       std::size_t) override
+  {
+    this->samples_ = latticeOf(fixed, mask);
+  }
   void draw(Context&, const Draw&) override {}
   bool isRandom() const override { return false; }
   bool givesLattice() const override { return true; }

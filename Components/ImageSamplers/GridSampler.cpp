@@ -32,13 +32,6 @@ const ComponentDescription& GridSampler<D>::description()
   return description;
 }
 
-template <int D>
-void GridSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
-                                     std::size_t level)
-{
-  this->samples_ = gridOfStep<D>(steps_[level], fixed, this->regionOf(fixed->geometry), mask);
-}
-
 template class GridSampler<2>;
 template class GridSampler<3>;
 

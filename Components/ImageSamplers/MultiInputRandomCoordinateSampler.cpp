@@ -3,12 +3,6 @@
 namespace tessera {
 
 template <int D>
-MultiInputRandomCoordinateSampler<D>::MultiInputRandomCoordinateSampler(const Parameters& parameters)
-    : RandomCoordinateSampler<D>(parameters, description().name)
-{
-}
-
-template <int D>
 const ComponentDescription& MultiInputRandomCoordinateSampler<D>::description()
 {
   static const ComponentDescription description{

@@ -10,7 +10,10 @@ namespace tessera {
 template <int D>
 class MultiInputRandomCoordinateSampler final : public RandomCoordinateSampler<D> {
 public:
-  explicit MultiInputRandomCoordinateSampler(const Parameters&);
+  explicit MultiInputRandomCoordinateSampler(const Parameters& parameters)
+      : RandomCoordinateSampler<D>(parameters, description().name)
+  {
+  }
 
   static const ComponentDescription& description();
 

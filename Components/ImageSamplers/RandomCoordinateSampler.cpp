@@ -127,14 +127,6 @@ void RandomCoordinateSampler<D>::keepInside(const SampledImage<D>& other)
 }
 
 template <int D>
-void RandomCoordinateSampler<D>::endLevel()
-{
-  this->samples_ = PointList<D>{};
-  onCuda_.reset();
-  coefficientsOnCuda_ = {};
-}
-
-template <int D>
 void RandomCoordinateSampler<D>::prepareOnCuda(Context& context, std::size_t samples)
 {
   onCuda_.emplace(context, fixed_, mask_, samples, name_);

@@ -21,7 +21,12 @@ public:
 
   void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
                        std::size_t level) override;
-  void endLevel() override;
+  void endLevel() override
+  {
+    this->samples_ = PointList<D>{};
+    onCuda_.reset();
+    coefficientsOnCuda_ = {};
+  }
   void draw(Context&, const Draw&) override;
   bool setRandomRegion(bool on) override;
   bool isRandom() const override { return true; }

@@ -5,13 +5,6 @@
 namespace tessera {
 
 template <int D>
-RandomSampler<D>::RandomSampler(const Parameters& parameters)
-{
-  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    counts_.push_back(static_cast<std::size_t>(parameters.get(numberOfSpatialSamples(), level)));
-}
-
-template <int D>
 const ComponentDescription& RandomSampler<D>::description()
 {
   static const ComponentDescription description{"ImageSampler",
@@ -33,13 +26,6 @@ void RandomSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& 
   if (context.onCuda())
     onCuda_.emplace(context, fixed, mask, counts_[level], description().name);
   this->samples_ = onCuda_ ? onCuda_->samples() : emptySamples<D>(counts_[level]);
-}
-
-template <int D>
-void RandomSampler<D>::endLevel()
-{
-  this->samples_ = PointList<D>{};
-  onCuda_.reset();
 }
 
 template <int D>

@@ -12,13 +12,21 @@ namespace tessera {
 template <int D>
 class RandomSampler final : public ImageSampler<D> {
 public:
-  explicit RandomSampler(const Parameters&);
+  explicit RandomSampler(const Parameters& parameters)
+  {
+    for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+      counts_.push_back(static_cast<std::size_t>(parameters.get(numberOfSpatialSamples(), level)));
+  }
 
   static const ComponentDescription& description();
 
   void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
                        std::size_t level) override;
-  void endLevel() override;
+  void endLevel() override
+  {
+    this->samples_ = PointList<D>{};
+    onCuda_.reset();
+  }
   void draw(Context&, const Draw&) override;
   bool isRandom() const override { return true; }
 

@@ -52,13 +52,6 @@ std::size_t maxVoxelsIn(const ImageGeometry<D>& geometry, const Mask<D>& mask)
 }
 
 template <int D>
-RandomSparseMaskSampler<D>::RandomSparseMaskSampler(const Parameters& parameters)
-{
-  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    counts_.push_back(static_cast<std::size_t>(parameters.get(numberOfSpatialSamples(), level)));
-}
-
-template <int D>
 const ComponentDescription& RandomSparseMaskSampler<D>::description()
 {
   static const ComponentDescription description{
@@ -95,14 +88,6 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
     voxelsInMask_ = {};
   }
   this->samples_ = onCuda_ ? onCuda_->samples() : emptySamples<D>(counts_[level]);
-}
-
-template <int D>
-void RandomSparseMaskSampler<D>::endLevel()
-{
-  this->samples_ = PointList<D>{};
-  onCuda_.reset();
-  listOnCuda_ = {};
 }
 
 template <int D>

@@ -3,14 +3,6 @@
 namespace tessera {
 
 template <int D>
-void NearestNeighborInterpolator<D>::readInPlace(const float* voxels, const ImageGeometry<D>& geometry)
-{
-  geometry_ = geometry;
-  voxels_ = {voxels, geometry.size};
-  pointToIndex_ = geometry.pointToIndex();
-}
-
-template <int D>
 void NearestNeighborInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image,
                                                      std::size_t)
 {
@@ -19,19 +11,6 @@ void NearestNeighborInterpolator<D>::prepareForLevel(Context& context, const Ima
   voxelsOnCuda_ = context.onCuda() ? voxelsOnCuda<D>(context, image) : nullptr;
   onCuda_ = {voxelsOnCuda_ ? voxelsOnCuda_->span().data() : nullptr, image->geometry, 0};
   onCuda_.nearestInDouble = true;
-}
-
-template <int D>
-void NearestNeighborInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values,
-                                              float* const* gradients, std::uint8_t* inside) const
-{
-  evaluateNearest<D>(voxels_, pointToIndex_, NearestRule::exact, points, values, gradients, inside);
-}
-
-template <int D>
-bool NearestNeighborInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const
-{
-  return evaluateNearestRow<D>(voxels_, NearestRule::exact, row, values, inside);
 }
 
 template <int D>

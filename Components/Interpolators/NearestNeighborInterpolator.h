@@ -25,9 +25,15 @@ public:
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
-  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
-                std::uint8_t* inside) const override;
-  bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
+  void evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
+                std::uint8_t* inside) const override
+  {
+    evaluateNearest<D>(voxels_, pointToIndex_, NearestRule::exact, points, values, gradients, inside);
+  }
+  bool evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const override
+  {
+    return evaluateNearestRow<D>(voxels_, NearestRule::exact, row, values, inside);
+  }
   const InterpolatorOnCuda<D>* onCuda() const override { return &onCuda_; }
   bool readsVoxels() const override { return true; }
   int order(std::size_t) const override { return 0; }
@@ -38,7 +44,12 @@ public:
   static const ComponentDescription& description(InterpolatorUse);
 
 private:
-  void readInPlace(const float* voxels, const ImageGeometry<D>&) override;
+  void readInPlace(const float* voxels, const ImageGeometry<D>& geometry) override
+  {
+    geometry_ = geometry;
+    voxels_ = {voxels, geometry.size};
+    pointToIndex_ = geometry.pointToIndex();
+  }
 
   InterpolatorUse use_;
   ImagePointer<D> image_; // null if something else owns the voxels

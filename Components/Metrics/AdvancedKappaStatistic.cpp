@@ -38,12 +38,6 @@ const Parameter<bool>& useComplement()
 }
 
 template <int D>
-AdvancedKappaStatistic<D>::AdvancedKappaStatistic(const Parameters& parameters)
-    : TermOnImages<D>(parameters), parameters_(parameters)
-{
-}
-
-template <int D>
 const ComponentDescription& AdvancedKappaStatistic<D>::description()
 {
   static const ComponentDescription description{

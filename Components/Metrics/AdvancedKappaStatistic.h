@@ -148,7 +148,10 @@ private:
 template <int D>
 class AdvancedKappaStatistic final : public TermOnImages<D> {
 public:
-  explicit AdvancedKappaStatistic(const Parameters&);
+  explicit AdvancedKappaStatistic(const Parameters& parameters)
+      : TermOnImages<D>(parameters), parameters_(parameters)
+  {
+  }
 
   static const ComponentDescription& description();
 

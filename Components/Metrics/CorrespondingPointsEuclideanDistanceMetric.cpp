@@ -86,12 +86,6 @@ const ComponentDescription& CorrespondingPointsEuclideanDistanceMetric<D>::descr
 }
 
 template <int D>
-TermTime CorrespondingPointsEuclideanDistanceMetric<D>::timeOf(const TermSize& size) const
-{
-  return {.points = size.pointPairs, .cudaLaunchNanoseconds = 100e3};
-}
-
-template <int D>
 void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context& context,
                                                                     const TermLevel<D>& level)
 {

@@ -30,12 +30,6 @@ double sumOfSquaredDisplacements(Context& context, const TransformChain<D>& chai
 }
 
 template <int D>
-DisplacementMagnitudePenalty<D>::DisplacementMagnitudePenalty(const Parameters& parameters)
-    : validSampleRule_(parameters)
-{
-}
-
-template <int D>
 const ComponentDescription& DisplacementMagnitudePenalty<D>::description()
 {
   static const ComponentDescription description{
@@ -73,13 +67,6 @@ void DisplacementMagnitudePenalty<D>::prepareForLevel(Context& context, const Te
 }
 
 template <int D>
-void DisplacementMagnitudePenalty<D>::endLevel()
-{
-  distances_.reset();
-  samples_.reset();
-}
-
-template <int D>
 TermValue DisplacementMagnitudePenalty<D>::evaluateHere(Context& context, const SampleSet<D>& samples,
                                                         std::span<const double> parameters,
                                                         std::span<double> gradient)
@@ -87,20 +74,6 @@ TermValue DisplacementMagnitudePenalty<D>::evaluateHere(Context& context, const 
   return validSampleRule_.checked(
       level_.level, mean_.evaluate(context, samples, chain_(*level_.chain, parameters),
                                    level_.movingMask.get(), gradient, sumOfSquaredDisplacements<D>));
-}
-
-template <int D>
-void DisplacementMagnitudePenalty<D>::enqueue(Context& context, const SampleSet<D>& samples,
-                                              std::span<const double> parameters, std::span<double> gradient)
-{
-  distances_->enqueue(context, samples_->of(context, samples), {}, parameters, gradient);
-}
-
-template <int D>
-TermValue DisplacementMagnitudePenalty<D>::collect(std::span<const double> parameters,
-                                                   std::span<double> gradient)
-{
-  return validSampleRule_.checked(level_.level, distances_->collect(parameters, gradient));
 }
 
 template class DisplacementMagnitudePenalty<2>;

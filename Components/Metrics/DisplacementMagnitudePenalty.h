@@ -14,7 +14,7 @@ namespace tessera {
 template <int D>
 class DisplacementMagnitudePenalty final : public CostTerm<D>, private TermOnCuda<D> {
 public:
-  explicit DisplacementMagnitudePenalty(const Parameters&);
+  explicit DisplacementMagnitudePenalty(const Parameters& parameters) : validSampleRule_(parameters) {}
 
   static const ComponentDescription& description();
 
@@ -22,15 +22,25 @@ public:
   std::string whyNotOnCuda() const override { return ""; }
   TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  void endLevel() override;
+  void endLevel() override
+  {
+    distances_.reset();
+    samples_.reset();
+  }
   TermOnCuda<D>* onCuda() override { return distances_ ? this : nullptr; }
 
 private:
   TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
                          std::span<double> gradient) override;
-  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
-               std::span<double> gradient) override;
-  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+  void enqueue(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+               std::span<double> gradient) override
+  {
+    distances_->enqueue(context, samples_->of(context, samples), {}, parameters, gradient);
+  }
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override
+  {
+    return validSampleRule_.checked(level_.level, distances_->collect(parameters, gradient));
+  }
 
   ValidSampleRule validSampleRule_;
   TermLevel<D> level_;

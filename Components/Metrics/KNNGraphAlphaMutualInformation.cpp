@@ -175,13 +175,6 @@ void KNNGraphAlphaMutualInformation<D>::prepareOnCuda(Context& context)
   onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level_, std::move(graphs), std::move(information));
 }
 
-template <int D>
-void KNNGraphAlphaMutualInformation<D>::endLevel()
-{
-  TermOnImages<D>::endLevel();
-  ofFixedFeatures_.clear();
-}
-
 /// Fills values_ and, if wanted, gradients_ at positions [first, last). Positions outside the fixed mask
 /// leave their places, at the end of the range, as they are.
 template <int D>

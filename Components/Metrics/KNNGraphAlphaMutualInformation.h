@@ -40,7 +40,11 @@ public:
   std::string whyNotOnCuda() const override { return ""; }
   TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  void endLevel() override;
+  void endLevel() override
+  {
+    TermOnImages<D>::endLevel();
+    ofFixedFeatures_.clear();
+  }
 
 private:
   using TermOnImages<D>::level_;

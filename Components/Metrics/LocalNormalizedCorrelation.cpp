@@ -142,13 +142,6 @@ PairTime LocalNormalizedCorrelation::pairTime(std::size_t level) const
   return {23 + 2.2 * (x + y) + 13 * z, 0.01 + 0.0032 * (x + y + z)};
 }
 
-void LocalNormalizedCorrelation::prepareForLevel(std::size_t level, const LevelFacts& facts)
-{
-  level_ = level;
-  fixed_ = IntensityUnit(facts.fixedMin, facts.fixedMax);
-  moving_ = IntensityUnit(facts.movingMin, facts.movingMax);
-}
-
 std::string LocalNormalizedCorrelation::whyNotOnCuda() const
 {
   for (const LocalWindow& window : windows_)

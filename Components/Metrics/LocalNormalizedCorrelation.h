@@ -37,7 +37,12 @@ public:
 
   static const ComponentDescription& description();
 
-  void prepareForLevel(std::size_t level, const LevelFacts&) override;
+  void prepareForLevel(std::size_t level, const LevelFacts& facts) override
+  {
+    level_ = level;
+    fixed_ = IntensityUnit(facts.fixedMin, facts.fixedMax);
+    moving_ = IntensityUnit(facts.movingMin, facts.movingMax);
+  }
   PairTime pairTime(std::size_t level) const override;
   /// Names the metric if the window of a level is wider than LocalWindow::maxRadiusOnCuda.
   std::string whyNotOnCuda() const override;

@@ -76,20 +76,6 @@ void MattesMutualInformationWithRigidityPenalty<D>::prepareForLevel(Context& con
 }
 
 template <int D>
-void MattesMutualInformationWithRigidityPenalty<D>::endLevel()
-{
-  information_.endLevel();
-  penalty_.endLevel();
-  penaltyGradient_ = {};
-}
-
-template <int D>
-std::span<double> MattesMutualInformationWithRigidityPenalty<D>::penaltyGradient(std::span<double> gradient)
-{
-  return gradient.empty() ? gradient : penaltyGradient_.span();
-}
-
-template <int D>
 TermValue MattesMutualInformationWithRigidityPenalty<D>::evaluateHere(Context& context,
                                                                       const SampleSet<D>& samples,
                                                                       std::span<const double> parameters,
@@ -111,15 +97,6 @@ void MattesMutualInformationWithRigidityPenalty<D>::enqueue(Context& context, co
   penalty_.onCuda()->enqueue(context, samples, parameters, penaltyGradient(gradient));
   if (!gradient.empty()) // which lies on the device, as that of every B-spline
     axpy(context, weight_, penaltyGradient_.span(), gradient);
-}
-
-template <int D>
-TermValue MattesMutualInformationWithRigidityPenalty<D>::collect(std::span<const double> parameters,
-                                                                 std::span<double> gradient)
-{
-  const TermValue information = information_.onCuda()->collect(parameters, gradient);
-  return sum(information, penalty_.onCuda()->collect(parameters, penaltyGradient(gradient)),
-             !gradient.empty());
 }
 
 template <int D>

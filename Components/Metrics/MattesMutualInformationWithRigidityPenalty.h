@@ -28,7 +28,12 @@ public:
     return time;
   }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  void endLevel() override;
+  void endLevel() override
+  {
+    information_.endLevel();
+    penalty_.endLevel();
+    penaltyGradient_ = {};
+  }
   TermOnCuda<D>* onCuda() override { return information_.onCuda() ? this : nullptr; }
 
 private:
@@ -36,8 +41,16 @@ private:
                          std::span<double> gradient) override;
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
                std::span<double> gradient) override;
-  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
-  std::span<double> penaltyGradient(std::span<double> gradient);
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override
+  {
+    const TermValue information = information_.onCuda()->collect(parameters, gradient);
+    return sum(information, penalty_.onCuda()->collect(parameters, penaltyGradient(gradient)),
+               !gradient.empty());
+  }
+  std::span<double> penaltyGradient(std::span<double> gradient)
+  {
+    return gradient.empty() ? gradient : penaltyGradient_.span();
+  }
   TermValue sum(const TermValue& information, const TermValue& penalty, bool withGradient);
 
   Parameters parameters_;

@@ -4,12 +4,6 @@
 
 namespace tessera {
 
-NormalizedMutualInformation::NormalizedMutualInformation(const Parameters& parameters, std::size_t level,
-                                                         const LevelFacts& facts)
-    : EntropyMetric(parameters, level, facts)
-{
-}
-
 const ComponentDescription& NormalizedMutualInformation::description()
 {
   static const ComponentDescription description = [] {

@@ -9,7 +9,10 @@ namespace tessera {
 /// image alignment", 1999.
 class NormalizedMutualInformation final : public EntropyMetric<NormalizedTerms> {
 public:
-  NormalizedMutualInformation(const Parameters&, std::size_t level, const LevelFacts&);
+  NormalizedMutualInformation(const Parameters& parameters, std::size_t level, const LevelFacts& facts)
+      : EntropyMetric(parameters, level, facts)
+  {
+  }
 
   static const ComponentDescription& description();
 };

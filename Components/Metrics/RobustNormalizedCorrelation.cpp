@@ -108,13 +108,6 @@ const ComponentDescription& RobustNormalizedCorrelation::description()
   return description;
 }
 
-void RobustNormalizedCorrelation::prepareForLevel(std::size_t level, const LevelFacts& facts)
-{
-  search_.outlierShare = outlierShares_[level];
-  units_ = PairUnits(IntensityUnit(facts.fixedMin, facts.fixedMax),
-                     IntensityUnit(facts.movingMin, facts.movingMax));
-}
-
 std::unique_ptr<MetricOnCuda> RobustNormalizedCorrelation::onCuda(const Context& context, std::size_t) const
 {
   const MemoryPart part(context, "metric");

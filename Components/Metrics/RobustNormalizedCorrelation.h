@@ -24,7 +24,12 @@ public:
 
   static const ComponentDescription& description();
 
-  void prepareForLevel(std::size_t level, const LevelFacts&) override;
+  void prepareForLevel(std::size_t level, const LevelFacts& facts) override
+  {
+    search_.outlierShare = outlierShares_[level];
+    units_ = PairUnits(IntensityUnit(facts.fixedMin, facts.fixedMax),
+                       IntensityUnit(facts.movingMin, facts.movingMax));
+  }
   PairTime pairTime(std::size_t) const override { return {40, 0.008}; } // several passes find the line
   std::string whyNotOnCuda() const override { return ""; }
   std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const override;

@@ -70,13 +70,6 @@ TermTime SelfSimilarity<D>::timeOf(const TermSize& size) const
 }
 
 template <int D>
-double SelfSimilarity<D>::hostBytes(const TermExtent& extent) const
-{
-  return Descriptor::channels * (extent.fixedVoxels + extent.movingVoxels)
-         + stripeBytes(extent.positions, extent.parameters);
-}
-
-template <int D>
 double SelfSimilarity<D>::hostBytesWhilePrepared(const TermExtent& extent) const
 {
   constexpr double held = Descriptor::channels, computed = held * (1 + sizeof(float)) + 2 * sizeof(float);
@@ -117,14 +110,6 @@ void SelfSimilarity<D>::prepareOnCuda(Context& context, const Matrix<D>& movingS
   auto mean = std::make_unique<SumsOnCuda<MeanOfSecond>>(context, MeanOfSecond());
   const MemoryPart ofSamples(context, "samples");
   onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level_, std::move(comparison), std::move(mean));
-}
-
-template <int D>
-void SelfSimilarity<D>::endLevel()
-{
-  TermOnImages<D>::endLevel();
-  fixed_ = moving_ = {};
-  level_ = {};
 }
 
 template <int D>

@@ -30,10 +30,19 @@ public:
 
   std::string whyNotOnCuda() const override { return ""; }
   TermTime timeOf(const TermSize&) const override;
-  double hostBytes(const TermExtent&) const override;
+  double hostBytes(const TermExtent& extent) const override
+  {
+    return Descriptor::channels * (extent.fixedVoxels + extent.movingVoxels)
+           + stripeBytes(extent.positions, extent.parameters);
+  }
   double hostBytesWhilePrepared(const TermExtent&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  void endLevel() override;
+  void endLevel() override
+  {
+    TermOnImages<D>::endLevel();
+    fixed_ = moving_ = {};
+    level_ = {};
+  }
 
 private:
   using TermOnImages<D>::level_;

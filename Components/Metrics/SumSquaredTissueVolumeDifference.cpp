@@ -132,21 +132,6 @@ TermValue SumSquaredTissueVolumeDifference<D>::evaluateHere(Context& context, co
                                                  level_.movingMask.get(), gradient, batchSum));
 }
 
-template <int D>
-void SumSquaredTissueVolumeDifference<D>::enqueue(Context& context, const SampleSet<D>& samples,
-                                                  std::span<const double> parameters,
-                                                  std::span<double> gradient)
-{
-  penaltyOnCuda_->enqueue(context, samples, parameters, gradient);
-}
-
-template <int D>
-TermValue SumSquaredTissueVolumeDifference<D>::collect(std::span<const double> parameters,
-                                                       std::span<double> gradient)
-{
-  return validSampleRule_.checked(level_.level, penaltyOnCuda_->collect(parameters, gradient));
-}
-
 template class SumSquaredTissueVolumeDifference<2>;
 template class SumSquaredTissueVolumeDifference<3>;
 

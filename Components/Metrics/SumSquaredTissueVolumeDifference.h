@@ -30,9 +30,15 @@ public:
 private:
   TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
                          std::span<double> gradient) override;
-  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
-               std::span<double> gradient) override;
-  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+  void enqueue(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+               std::span<double> gradient) override
+  {
+    penaltyOnCuda_->enqueue(context, samples, parameters, gradient);
+  }
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override
+  {
+    return validSampleRule_.checked(level_.level, penaltyOnCuda_->collect(parameters, gradient));
+  }
   typename MeanOverSamples<D>::ImageSum sumOfSquares(Context&, const TransformChain<D>&,
                                                      const ListSamples<D>&, const float* fixed,
                                                      std::span<double> gradient) const;

@@ -144,13 +144,6 @@ void TransformFoldingPenalty<D>::prepareForLevel(Context& context, const TermLev
 }
 
 template <int D>
-void TransformFoldingPenalty<D>::endLevel()
-{
-  onCuda_.reset();
-  onLattice_.reset();
-}
-
-template <int D>
 FoldingLatticeOnCpu<D>* TransformFoldingPenalty<D>::onLattice(const Context& context,
                                                               const SampleSet<D>& samples)
 {
@@ -186,19 +179,6 @@ TermValue TransformFoldingPenalty<D>::evaluateHere(Context& context, const Sampl
                                    return sumOfVolumePenalties<D>(c, chain, points,
                                                                   toleratedLogVolumes_[level_.level], sum);
                                  }));
-}
-
-template <int D>
-void TransformFoldingPenalty<D>::enqueue(Context& context, const SampleSet<D>& samples,
-                                         std::span<const double> parameters, std::span<double> gradient)
-{
-  onCuda_->enqueue(context, fewer(samples), parameters, gradient);
-}
-
-template <int D>
-TermValue TransformFoldingPenalty<D>::collect(std::span<const double> parameters, std::span<double> gradient)
-{
-  return validSampleRule_.checked(level_.level, onCuda_->collect(parameters, gradient));
 }
 
 template class TransformFoldingPenalty<2>;

@@ -36,15 +36,25 @@ public:
   double hostBytes(const TermExtent&) const override;
   /// Throws Error(usage) if a transform of the chain has no spatial derivatives.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
-  void endLevel() override;
+  void endLevel() override
+  {
+    onCuda_.reset();
+    onLattice_.reset();
+  }
   TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
 
 private:
   TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
                          std::span<double> gradient) override;
-  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
-               std::span<double> gradient) override;
-  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+  void enqueue(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+               std::span<double> gradient) override
+  {
+    onCuda_->enqueue(context, fewer(samples), parameters, gradient);
+  }
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override
+  {
+    return validSampleRule_.checked(level_.level, onCuda_->collect(parameters, gradient));
+  }
   const SampleSet<D>& fewer(const SampleSet<D>&);
   /// Null if the samples go point by point.
   FoldingLatticeOnCpu<D>* onLattice(const Context&, const SampleSet<D>&);

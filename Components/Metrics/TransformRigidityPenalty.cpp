@@ -132,29 +132,6 @@ TermValue TransformRigidityPenalty<D>::valueOf(const RigiditySums& sums, bool wi
   return result;
 }
 
-template <int D>
-TermValue TransformRigidityPenalty<D>::evaluateHere(Context& context, const SampleSet<D>&,
-                                                    std::span<const double> parameters,
-                                                    std::span<double> gradient)
-{
-  rigidities_.resize(transform_->grid().pointCount());
-  images_.atControlPoints(context, *transform_, parameters, rigidities_);
-  return valueOf(onCpu_->evaluate(context, parameters, rigidities_, weights_, gradient), !gradient.empty());
-}
-
-template <int D>
-void TransformRigidityPenalty<D>::enqueue(Context& context, const SampleSet<D>&,
-                                          std::span<const double> parameters, std::span<double> gradient)
-{
-  onCuda_->enqueue(context, parameters, weights_, gradient);
-}
-
-template <int D>
-TermValue TransformRigidityPenalty<D>::collect(std::span<const double>, std::span<double> gradient)
-{
-  return valueOf(onCuda_->sums(), !gradient.empty());
-}
-
 template class TransformRigidityPenalty<2>;
 template class TransformRigidityPenalty<3>;
 

@@ -44,11 +44,22 @@ public:
   TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
 
 private:
-  TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
-                         std::span<double> gradient) override;
-  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
-               std::span<double> gradient) override;
-  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+  TermValue evaluateHere(Context& context, const SampleSet<D>&, std::span<const double> parameters,
+                         std::span<double> gradient) override
+  {
+    rigidities_.resize(transform_->grid().pointCount());
+    images_.atControlPoints(context, *transform_, parameters, rigidities_);
+    return valueOf(onCpu_->evaluate(context, parameters, rigidities_, weights_, gradient), !gradient.empty());
+  }
+  void enqueue(Context& context, const SampleSet<D>&, std::span<const double> parameters,
+               std::span<double> gradient) override
+  {
+    onCuda_->enqueue(context, parameters, weights_, gradient);
+  }
+  TermValue collect(std::span<const double>, std::span<double> gradient) override
+  {
+    return valueOf(onCuda_->sums(), !gradient.empty());
+  }
   TermValue valueOf(const RigiditySums&, bool withGradient);
 
   Parameters parameters_;

@@ -215,12 +215,6 @@ AdaptiveStochasticGradientDescent::readLevel(const Parameters& parameters, std::
   return settings;
 }
 
-AdaptiveStochasticGradientDescent::AdaptiveStochasticGradientDescent(const Parameters& parameters)
-{
-  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    levels_.push_back(readLevel(parameters, level));
-}
-
 EstimatedSteps AdaptiveStochasticGradientDescent::stepSizes(const Level& level, CostFunction& cost,
                                                             std::span<const double> position)
 {
@@ -246,11 +240,6 @@ void AdaptiveStochasticGradientDescent::prepareForLevel(const Context& context, 
   const Level& settings = levels_.at(level);
   vectors_ = makeVectors(
       context, settings.automatic ? vectorsOfEstimation(settings.estimation.method) : forDescent, parameters);
-}
-
-std::size_t AdaptiveStochasticGradientDescent::gridSamplesOfLevel(std::size_t level) const
-{
-  return levels_.at(level).automatic ? levels_.at(level).estimation.exactGradientSamples : 0;
 }
 
 /// Klein, Pluim, Staring, Viergever, "Adaptive stochastic gradient descent optimisation for image

@@ -14,13 +14,20 @@ namespace tessera {
 /// (Optimizer "AdaptiveStochasticGradientDescent")
 class AdaptiveStochasticGradientDescent final : public Optimizer {
 public:
-  explicit AdaptiveStochasticGradientDescent(const Parameters&);
+  explicit AdaptiveStochasticGradientDescent(const Parameters& parameters)
+  {
+    for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+      levels_.push_back(readLevel(parameters, level));
+  }
 
   static const ComponentDescription& description();
 
   std::vector<std::string> columns() const override { return {"3a:Time", "3b:StepSize", "4:||Gradient||"}; }
   void prepareForLevel(const Context&, std::size_t level, std::size_t parameters) override;
-  std::size_t gridSamplesOfLevel(std::size_t level) const override;
+  std::size_t gridSamplesOfLevel(std::size_t level) const override
+  {
+    return levels_.at(level).automatic ? levels_.at(level).estimation.exactGradientSamples : 0;
+  }
   OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
                            const IterationSink&) override;
 

@@ -90,17 +90,6 @@ ConjugateGradient::Level ConjugateGradient::readLevel(const Parameters& paramete
   return settings;
 }
 
-ConjugateGradient::ConjugateGradient(const Parameters& parameters)
-{
-  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    levels_.push_back(readLevel(parameters, level));
-}
-
-std::vector<std::string> ConjugateGradient::columns() const
-{
-  return lineSearchColumns();
-}
-
 /// Nonlinear conjugate gradients on one level. The names of the choices for beta are those of Hager and
 /// Zhang, "A survey of nonlinear conjugate gradient methods", Pacific J. Optimization 2, 2006.
 ///

@@ -17,11 +17,15 @@ namespace tessera {
 /// (Optimizer "ConjugateGradient")
 class ConjugateGradient final : public Optimizer {
 public:
-  explicit ConjugateGradient(const Parameters&);
+  explicit ConjugateGradient(const Parameters& parameters)
+  {
+    for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+      levels_.push_back(readLevel(parameters, level));
+  }
 
   static const ComponentDescription& description();
 
-  std::vector<std::string> columns() const override;
+  std::vector<std::string> columns() const override { return lineSearchColumns(); }
   void prepareForLevel(const Context& context, std::size_t, std::size_t parameters) override
   {
     vectors_ = makeVectors(context, 4, parameters);

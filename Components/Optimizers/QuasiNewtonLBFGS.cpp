@@ -56,22 +56,11 @@ QuasiNewtonLBFGS::Level QuasiNewtonLBFGS::readLevel(const Parameters& parameters
   return settings;
 }
 
-QuasiNewtonLBFGS::QuasiNewtonLBFGS(const Parameters& parameters)
-{
-  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    levels_.push_back(readLevel(parameters, level));
-}
-
 void QuasiNewtonLBFGS::prepareForLevel(const Context& context, std::size_t level, std::size_t parameters)
 {
   const std::size_t pastSteps =
       std::min(levels_.at(level).memory, static_cast<std::size_t>(levels_.at(level).iterations));
   vectors_ = makeVectors(context, vectorsOfRun + 2 * pastSteps, parameters);
-}
-
-std::vector<std::string> QuasiNewtonLBFGS::columns() const
-{
-  return lineSearchColumns();
 }
 
 /// The limited-memory BFGS method on one level: Liu and Nocedal, "On the limited memory BFGS method for large

@@ -12,11 +12,15 @@ namespace tessera {
 /// (Optimizer "QuasiNewtonLBFGS")
 class QuasiNewtonLBFGS final : public Optimizer {
 public:
-  explicit QuasiNewtonLBFGS(const Parameters&);
+  explicit QuasiNewtonLBFGS(const Parameters& parameters)
+  {
+    for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+      levels_.push_back(readLevel(parameters, level));
+  }
 
   static const ComponentDescription& description();
 
-  std::vector<std::string> columns() const override;
+  std::vector<std::string> columns() const override { return lineSearchColumns(); }
   void prepareForLevel(const Context&, std::size_t level, std::size_t parameters) override;
   OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
                            const IterationSink&) override;

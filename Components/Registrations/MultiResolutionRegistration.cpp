@@ -18,9 +18,4 @@ void MultiResolutionRegistration::checkTermCount(std::size_t terms) const
                      "Allowed: (Registration \"MultiMetricMultiResolutionRegistration\") for several");
 }
 
-TermCombination MultiResolutionRegistration::combination(std::size_t, std::size_t) const
-{
-  return {{1.0}, false};
-}
-
 }

@@ -22,9 +22,4 @@ void MultiResolutionRegistrationWithFeatures::checkTermCount(std::size_t terms) 
                      "Allowed: (Registration \"MultiMetricMultiResolutionRegistration\") for several");
 }
 
-TermCombination MultiResolutionRegistrationWithFeatures::combination(std::size_t, std::size_t) const
-{
-  return {{1.0}, false};
-}
-
 }

@@ -5,13 +5,6 @@
 namespace tessera {
 
 template <int D>
-AffineTransform<D>::AffineTransform(const Parameters& parameters)
-    : LinearTransform<D>(parameters, D * D + D, StartRules::maskAware,
-                         LinearTransform<D>::ScaleRule::oneForRotations)
-{
-}
-
-template <int D>
 const ComponentDescription& AffineTransform<D>::description()
 {
   static const ComponentDescription description{
@@ -56,23 +49,11 @@ std::vector<double> AffineTransform<D>::rotationParameters(const Matrix<D>& rota
 }
 
 template <int D>
-std::size_t AffineTransform<D>::translationIndex() const
-{
-  return D * D;
-}
-
-template <int D>
 std::vector<double> AffineTransform<D>::defaultScales() const
 {
   std::vector<double> scales(D * D + D, 1.0);
   std::fill_n(scales.begin(), D * D, 100000.0);
   return scales;
-}
-
-template <int D>
-ItkTransform AffineTransform<D>::itkTransform(std::span<const double> parameters) const
-{
-  return {this->itkClass("AffineTransform"), this->centerAsVector(), {parameters.begin(), parameters.end()}};
 }
 
 template class AffineTransform<2>;

@@ -149,13 +149,6 @@ void BSplineTransform<D>::checkGrids() const
 }
 
 template <int D>
-void BSplineTransform<D>::setGrid(const BSplineGrid<D>& grid)
-{
-  grid_ = grid;
-  field_ = BSplineField<D>(grid);
-}
-
-template <int D>
 void BSplineTransform<D>::setBox(Context& context, const ImageGeometry<D>& fixed,
                                  const TransformChain<D>* initial)
 {
@@ -220,49 +213,11 @@ std::unique_ptr<HeldTransformOnCuda<D>> BSplineTransform<D>::hold(const Context&
 }
 
 template <int D>
-void BSplineTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double> parameters,
-                              const PointsOut<D>& out) const
-{
-  field_.displace(asList(samples), parameters.data(), true, out);
-}
-
-template <int D>
-void BSplineTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span<const double>,
-                                   const Covectors<D>& covectors, std::span<double> gradient) const
-{
-  field_.pullBack(asList(samples), covectors, gradient.data());
-}
-
-template <int D>
-void BSplineTransform<D>::pushForward(Context&, const Samples<D>& samples, std::span<const double>,
-                                      std::span<const double> step, const PointsOut<D>& out) const
-{
-  field_.displace(asList(samples), step.data(), false, out);
-}
-
-template <int D>
 JacobianTerms BSplineTransform<D>::jacobianTerms(Context& context, const ListSamples<D>& samples,
                                                  std::span<const double>,
                                                  std::span<const double> scales) const
 {
   return bsplineJacobianTerms(context, grid_, samples, scales);
-}
-
-template <int D>
-void BSplineTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples,
-                                             std::span<const double> parameters, double* jacobian,
-                                             double* hessian) const
-{
-  field_.derivatives(asList(samples), parameters.data(), jacobian, hessian);
-}
-
-template <int D>
-void BSplineTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& samples,
-                                                     std::span<const double>, const double* covJacobian,
-                                                     const double* covHessian,
-                                                     std::span<double> gradient) const
-{
-  field_.pullBackDerivatives(asList(samples), covJacobian, covHessian, gradient.data());
 }
 
 template <int D>

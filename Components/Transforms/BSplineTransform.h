@@ -31,19 +31,34 @@ public:
                              std::span<const double> parameters) const override;
   bool scalesFollowLevels() const override { return true; }
 
-  void map(Context&, const Samples<D>&, std::span<const double> parameters,
-           const PointsOut<D>&) const override;
-  void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,
-                std::span<double> gradient) const override;
-  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters,
-                   std::span<const double> step, const PointsOut<D>&) const override;
+  void map(Context&, const Samples<D>& samples, std::span<const double> parameters,
+           const PointsOut<D>& out) const override
+  {
+    field_.displace(asList(samples), parameters.data(), true, out);
+  }
+  void pullBack(Context&, const Samples<D>& samples, std::span<const double>, const Covectors<D>& covectors,
+                std::span<double> gradient) const override
+  {
+    field_.pullBack(asList(samples), covectors, gradient.data());
+  }
+  void pushForward(Context&, const Samples<D>& samples, std::span<const double>, std::span<const double> step,
+                   const PointsOut<D>& out) const override
+  {
+    field_.displace(asList(samples), step.data(), false, out);
+  }
   JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,
                               std::span<const double> scales) const override;
-  void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
-                          double* hessian) const override;
-  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+  void spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double> parameters,
+                          double* jacobian, double* hessian) const override
+  {
+    field_.derivatives(asList(samples), parameters.data(), jacobian, hessian);
+  }
+  void pullBackSpatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>,
                                   const double* covJacobian, const double* covHessian,
-                                  std::span<double> gradient) const override;
+                                  std::span<double> gradient) const override
+  {
+    field_.pullBackDerivatives(asList(samples), covJacobian, covHessian, gradient.data());
+  }
   bool hasHessian() const override { return true; }
 
   const SpatialDerivatives<D>* differentiable() const override { return this; }
@@ -69,7 +84,11 @@ public:
 private:
   /// Finds the box that the grids of all levels cover.
   void setBox(Context&, const ImageGeometry<D>& fixed, const TransformChain<D>* initial);
-  void setGrid(const BSplineGrid<D>&);
+  void setGrid(const BSplineGrid<D>& grid)
+  {
+    grid_ = grid;
+    field_ = BSplineField<D>(grid);
+  }
   BSplineGrid<D> gridOfLevel(std::size_t level) const;
   /// Called before the first level; throws if the grid of some level cannot be made.
   void checkGrids() const;

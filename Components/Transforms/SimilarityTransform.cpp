@@ -60,13 +60,6 @@ constexpr std::size_t scaleIndex(int dimension)
 }
 
 template <int D>
-SimilarityTransform<D>::SimilarityTransform(const Parameters& parameters)
-    : LinearTransform<D>(parameters, D == 2 ? 4 : 7, StartRules::centered,
-                         LinearTransform<D>::ScaleRule::entryByEntry)
-{
-}
-
-template <int D>
 const ComponentDescription& SimilarityTransform<D>::description()
 {
   static const ComponentDescription description{"Transform",
@@ -135,12 +128,6 @@ std::vector<double> SimilarityTransform<D>::rotationParameters(const Matrix<D>& 
 }
 
 template <int D>
-std::size_t SimilarityTransform<D>::translationIndex() const
-{
-  return D == 2 ? 2 : 3;
-}
-
-template <int D>
 std::vector<double> SimilarityTransform<D>::defaultScales() const
 {
   std::vector<double> scales(this->parameterCount(), 1.0);
@@ -150,14 +137,6 @@ std::vector<double> SimilarityTransform<D>::defaultScales() const
     std::fill_n(scales.begin(), 3, 100000.0);
   scales[scaleIndex(D)] = 10000;
   return scales;
-}
-
-template <int D>
-ItkTransform SimilarityTransform<D>::itkTransform(std::span<const double> parameters) const
-{
-  return {this->itkClass(D == 2 ? "Similarity2DTransform" : "Similarity3DTransform"),
-          this->centerAsVector(),
-          {parameters.begin(), parameters.end()}};
 }
 
 template class SimilarityTransform<2>;

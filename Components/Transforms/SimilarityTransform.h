@@ -10,19 +10,28 @@ namespace tessera {
 template <int D>
 class SimilarityTransform final : public LinearTransform<D> {
 public:
-  explicit SimilarityTransform(const Parameters&);
+  explicit SimilarityTransform(const Parameters& parameters)
+      : LinearTransform<D>(parameters, D == 2 ? 4 : 7, StartRules::centered,
+                           LinearTransform<D>::ScaleRule::entryByEntry)
+  {
+  }
 
   static const ComponentDescription& description();
 
   std::string name() const override { return "SimilarityTransform"; }
-  ItkTransform itkTransform(std::span<const double> parameters) const override;
+  ItkTransform itkTransform(std::span<const double> parameters) const override
+  {
+    return {this->itkClass(D == 2 ? "Similarity2DTransform" : "Similarity3DTransform"),
+            this->centerAsVector(),
+            {parameters.begin(), parameters.end()}};
+  }
 
 private:
   using typename LinearTransform<D>::Derivatives;
   AffineMap<D> aboutCenter(std::span<const double> parameters) const override;
   Derivatives derivatives(std::span<const double> parameters) const override;
   std::vector<double> rotationParameters(const Matrix<D>& rotation) const override;
-  std::size_t translationIndex() const override;
+  std::size_t translationIndex() const override { return D == 2 ? 2 : 3; }
   std::vector<double> defaultScales() const override;
 };
 

@@ -96,20 +96,6 @@ std::vector<double> SplineKernelTransform<D>::smoothed(const Context& context, c
 }
 
 template <int D>
-std::vector<double> SplineKernelTransform<D>::scales(Context&, const ListSamples<D>&,
-                                                     std::span<const double>) const
-{
-  return std::vector<double>(parameterCount(), 1.0);
-}
-
-template <int D>
-SplineOfLandmarks<D> SplineKernelTransform<D>::splineOf(const std::vector<double>& vectors) const
-{
-  return {model_.kernel, model_.alpha(), static_cast<int>(model_.landmarksMm.size()),
-          model_.landmarksMm.front().data(), vectors.data()};
-}
-
-template <int D>
 const std::vector<double>& SplineKernelTransform<D>::influence(const Context& context) const
 {
   const std::lock_guard lock(mutex_);
@@ -237,12 +223,6 @@ std::unique_ptr<HeldTransformOnCuda<D>> SplineKernelTransform<D>::hold(const Con
   else
     onHost.vectors = solvedAt(constant)->vectors;
   return holdSplineOnCuda<D>(context, onHost);
-}
-
-template <int D>
-SplineOfLandmarks<D> SplineKernelTransform<D>::splineAt(std::span<const double> parameters) const
-{
-  return splineOf(solvedAt(parameters)->vectors);
 }
 
 template <int D>

@@ -36,8 +36,10 @@ public:
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
   void prepareForLevel(Context&, std::size_t, std::vector<double>&) override {}
   /// All scales are 1.
-  std::vector<double> scales(Context&, const ListSamples<D>&,
-                             std::span<const double> parameters) const override;
+  std::vector<double> scales(Context&, const ListSamples<D>&, std::span<const double>) const override
+  {
+    return std::vector<double>(parameterCount(), 1.0);
+  }
 
   void map(Context&, const Samples<D>&, std::span<const double> parameters,
            const PointsOut<D>&) const override;
@@ -71,7 +73,10 @@ public:
                   std::span<float> displacements) const override;
   /// The spline with these parameters, in host memory as long as the transform lives and is evaluated with no
   /// others.
-  SplineOfLandmarks<D> splineAt(std::span<const double> parameters) const;
+  SplineOfLandmarks<D> splineAt(std::span<const double> parameters) const
+  {
+    return splineOf(solvedAt(parameters)->vectors);
+  }
   /// The smoothing that made the moving landmarks; none if they were not smoothed.
   std::optional<double> smoothing() const { return smoothing_; }
 
@@ -84,7 +89,11 @@ private:
   struct Solved {
     std::vector<double> parameters, vectors;
   };
-  SplineOfLandmarks<D> splineOf(const std::vector<double>& vectors) const;
+  SplineOfLandmarks<D> splineOf(const std::vector<double>& vectors) const
+  {
+    return {model_.kernel, model_.alpha(), static_cast<int>(model_.landmarksMm.size()),
+            model_.landmarksMm.front().data(), vectors.data()};
+  }
   std::vector<double> smoothed(const Context&, const PointPairs<D>&);
   std::shared_ptr<const Solved> solvedAt(std::span<const double> parameters) const;
   std::vector<double> vectorsOf(std::vector<double> movingMm) const;

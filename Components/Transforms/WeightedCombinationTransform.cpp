@@ -173,12 +173,6 @@ std::unique_ptr<ChainPasses<D>> WeightedCombinationTransform<D>::passes(const Co
   return std::make_unique<CombinationPasses<D>>(context, chain, *this);
 }
 
-template <int D>
-std::vector<double> WeightedCombinationTransform<D>::initialize(Context&, const TransformStart<D>&)
-{
-  return std::vector<double>(parameterCount(), normalizes_ ? 1 / static_cast<double>(parameterCount()) : 0.0);
-}
-
 /// T_i(x) - x: component * count + sample.
 template <int D>
 typename WeightedCombinationTransform<D>::Combined

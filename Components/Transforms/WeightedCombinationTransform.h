@@ -23,7 +23,11 @@ public:
   std::size_t parameterCount() const override { return transforms_.size(); }
 
   /// Weights of 0, or equal ones that sum to 1 if they are normalized.
-  std::vector<double> initialize(Context&, const TransformStart<D>&) override;
+  std::vector<double> initialize(Context&, const TransformStart<D>&) override
+  {
+    return std::vector<double>(parameterCount(),
+                               normalizes_ ? 1 / static_cast<double>(parameterCount()) : 0.0);
+  }
   void prepareForLevel(Context&, std::size_t, std::vector<double>&) override {}
   std::vector<double> scales(Context&, const ListSamples<D>&,
                              std::span<const double> parameters) const override;

@@ -81,12 +81,6 @@ CsrOnCuda<V> PreparedPlanOnCuda<V>::product(const Array<V>& a, const Array<V>& b
 }
 
 template <class V>
-CsrMatrix<V> PreparedPlanOnCuda<V>::multiply(const Array<V>& a, const Array<V>& b)
-{
-  return broughtToHost(context_, product(a, b));
-}
-
-template <class V>
 Array<V> PreparedPlanOnCuda<V>::execute(const Array<V>& a, const Array<V>& b)
 {
   return numbersOnHost(context_, product(a, b));

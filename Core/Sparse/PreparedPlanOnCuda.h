@@ -16,7 +16,10 @@ public:
 
   /// C with its pattern, in host memory, for other values of A and B. The values are in the order of the
   /// prepared operands.
-  CsrMatrix<V> multiply(const Array<V>& a, const Array<V>& b);
+  CsrMatrix<V> multiply(const Array<V>& a, const Array<V>& b)
+  {
+    return broughtToHost(context_, product(a, b));
+  }
   /// The values of C alone.
   Array<V> execute(const Array<V>& a, const Array<V>& b);
 

@@ -190,14 +190,6 @@ void PreparedProduct<V>::choose()
 }
 
 template <class V>
-TileValues PreparedProduct<V>::tileValues() const
-{
-  return options_.semiring == Semiring::plusPair ? TileValues::ones
-         : options_.semiring == Semiring::orAnd  ? TileValues::oneIfNotZero
-                                                 : TileValues::asTheyAre;
-}
-
-template <class V>
 void PreparedProduct<V>::makeTiles()
 {
   std::vector<std::uint8_t> wanted(tilesOfB().groups()); // 1: the product needs this row of tiles of B

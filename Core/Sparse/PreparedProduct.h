@@ -48,7 +48,12 @@ private:
   std::string whyNoTiles() const;
   const TileLists& tilesOfB() const { return a_.isSame(b_) ? tilesOfA_ : tilesOfB_; }
   void makeTiles();
-  TileValues tileValues() const;
+  TileValues tileValues() const
+  {
+    return options_.semiring == Semiring::plusPair ? TileValues::ones
+           : options_.semiring == Semiring::orAnd  ? TileValues::oneIfNotZero
+                                                   : TileValues::asTheyAre;
+  }
   TileRow<V> tileRow(TileRowBuilder<V>&, std::size_t group) const;
   std::size_t computeTiles(Workspace&, std::size_t group, std::size_t lastGroup) const;
   std::uint64_t memoryLimit() const;

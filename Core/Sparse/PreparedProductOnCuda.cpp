@@ -159,12 +159,6 @@ CsrOnCuda<V> PreparedProductOnCuda<V>::onDevice(std::size_t firstRow, std::size_
 }
 
 template <class V>
-CsrMatrix<V> PreparedProductOnCuda<V>::multiply(std::size_t firstRow, std::size_t lastRow)
-{
-  return broughtToHost(context_, onDevice(firstRow, lastRow));
-}
-
-template <class V>
 RowsOfProduct<V> PreparedProductOnCuda<V>::multiplyWithinMemory(std::size_t firstRow, std::size_t lastRow)
 {
   const SpGemmReport before = report_;
@@ -216,12 +210,6 @@ std::vector<std::size_t> PreparedProductOnCuda<V>::balancedStarts(std::size_t pa
   if (onCuda_.choice && onCuda_.choice->productsBefore.size() > 0)
     return balancedRowStarts(context_, onCuda_.choice->productsBefore, parts);
   return balancedRowStarts(context_, a_.view(), (b_ ? *b_ : a_).view(), parts);
-}
-
-template <class V>
-void PreparedProductOnCuda<V>::choose()
-{
-  onCuda_ = spGemm_.choiceFor(a_, b_ ? *b_ : a_, onCuda_);
 }
 
 #define TESSERA_FOR_VALUE(V)                                                                                 \

@@ -49,7 +49,10 @@ public:
   SpGemmReport describe();
 
   /// Rows firstRow .. lastRow - 1 of C. Both are multiples of 8, or lastRow is the number of rows.
-  CsrMatrix<V> multiply(std::size_t firstRow, std::size_t lastRow);
+  CsrMatrix<V> multiply(std::size_t firstRow, std::size_t lastRow)
+  {
+    return broughtToHost(context_, onDevice(firstRow, lastRow));
+  }
   /// The same rows, at once if the device's memory and the limit allow it, in ranges otherwise.
   RowsOfProduct<V> multiplyWithinMemory(std::size_t firstRow, std::size_t lastRow);
   /// Copies them to their place in C, which has memory for all its entries: see placeOnHost.
@@ -62,7 +65,7 @@ public:
   std::vector<std::size_t> balancedStarts(std::size_t parts);
   /// Fixes the choice between tiles and rows by all rows of A, so that ranges of rows get the same bits as
   /// the whole product.
-  void choose();
+  void choose() { onCuda_ = spGemm_.choiceFor(a_, b_ ? *b_ : a_, onCuda_); }
 
   /// Covers all rows that were multiplied so far.
   const SpGemmReport& report() const { return report_; }

@@ -78,12 +78,6 @@ TransformChain<D> smoothingSpline(Context& context, const PointPairs<D>& allPair
   return splineThrough<D>(context, pairs, smoothing);
 }
 
-void PartClock::done(const std::string& part)
-{
-  log_.detail("  " + part + ": " + decimals(1000 * secondsSince(start_), 1) + " ms");
-  start_ = std::chrono::steady_clock::now();
-}
-
 void requireKeypoints(std::size_t found)
 {
   if (found < minKeypoints)

@@ -77,7 +77,11 @@ class PartClock {
 public:
   explicit PartClock(Log& log) : log_(log) {}
   /// The part that began with the last call, or with the clock, is done.
-  void done(const std::string& part);
+  void done(const std::string& part)
+  {
+    log_.detail("  " + part + ": " + decimals(1000 * secondsSince(start_), 1) + " ms");
+    start_ = std::chrono::steady_clock::now();
+  }
 
 private:
   Log& log_;

@@ -161,12 +161,6 @@ void FieldWriter::put(float* to, const float* from, std::size_t count) const
     std::memcpy(to, from, count * sizeof(float));
 }
 
-void FieldWriter::writeComponent(int component, std::size_t firstVoxel, std::size_t count,
-                                 const float* row) const
-{
-  put(planarRow(component, firstVoxel), row, count);
-}
-
 void FieldWriter::write(std::size_t firstVoxel, std::size_t count, const float* const* rows) const
 {
   if (planar()) {

@@ -54,7 +54,10 @@ public:
   std::size_t fromLine(int component, std::size_t voxel) const;
 
   /// Writes `count` voxels of one component in the planar layout.
-  void writeComponent(int component, std::size_t firstVoxel, std::size_t count, const float* row) const;
+  void writeComponent(int component, std::size_t firstVoxel, std::size_t count, const float* row) const
+  {
+    put(planarRow(component, firstVoxel), row, count);
+  }
 
   /// Writes all components of `count` voxels from `firstVoxel` on, which are in rows[c][0 .. count).
   void write(std::size_t firstVoxel, std::size_t count, const float* const* rows) const;

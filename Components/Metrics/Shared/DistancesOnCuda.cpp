@@ -42,17 +42,6 @@ std::vector<double> coordinates(const std::vector<Vec<D>>& pointsMm, int axis)
 }
 
 template <int D>
-DistancesOnCuda<D>::DistancesOnCuda(const Context& context, const TermLevel<D>& level)
-    : level_(level), chain_(context, *level.chain), result_(context, 1), found_(context, 1),
-      scratch_(context, std::max(distanceScratch, momentScratch<D>()))
-{
-  if (level.movingMask) {
-    movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
-    movingMask_ = MaskOnCuda<D>(*level.movingMask, *movingMaskVoxels_);
-  }
-}
-
-template <int D>
 void DistancesOnCuda<D>::reserve(const Context& context, std::size_t points)
 {
   const Transform<D>& last = *level_.chain->transform;
@@ -145,20 +134,6 @@ CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, 
   }
   partners_.errorMm = errorMm;
   distances_.reserve(context, points_.count);
-}
-
-template <int D>
-void CorrespondingPointsOnCuda<D>::enqueue(Context& context, const SampleSet<D>&,
-                                           std::span<const double> parameters, std::span<double> gradient)
-{
-  distances_.enqueue(context, points_, partners_, parameters, gradient);
-}
-
-template <int D>
-TermValue CorrespondingPointsOnCuda<D>::collect(std::span<const double> parameters,
-                                                std::span<double> gradient)
-{
-  return distances_.collect(parameters, gradient);
 }
 
 template class DistancesOnCuda<2>;

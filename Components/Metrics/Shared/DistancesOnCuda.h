@@ -14,7 +14,15 @@ template <int D>
 class DistancesOnCuda {
 public:
   /// Throws Error(device) if a transform of the chain has no CUDA form.
-  DistancesOnCuda(const Context&, const TermLevel<D>&);
+  DistancesOnCuda(const Context& context, const TermLevel<D>& level)
+      : level_(level), chain_(context, *level.chain), result_(context, 1), found_(context, 1),
+        scratch_(context, std::max(distanceScratch, momentScratch<D>()))
+  {
+    if (level.movingMask) {
+      movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
+      movingMask_ = MaskOnCuda<D>(*level.movingMask, *movingMaskVoxels_);
+    }
+  }
 
   /// Takes the memory for the gradient at so many points. `enqueue` takes it if this was not called.
   void reserve(const Context&, std::size_t points);
@@ -49,9 +57,15 @@ public:
   /// Copies the points. Throws Error(device) if a transform of the chain has no CUDA form.
   CorrespondingPointsOnCuda(const Context&, const TermLevel<D>&, double errorMm);
 
-  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
-               std::span<double> gradient) override;
-  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+  void enqueue(Context& context, const SampleSet<D>&, std::span<const double> parameters,
+               std::span<double> gradient) override
+  {
+    distances_.enqueue(context, points_, partners_, parameters, gradient);
+  }
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override
+  {
+    return distances_.collect(parameters, gradient);
+  }
 
 private:
   DistancesOnCuda<D> distances_;

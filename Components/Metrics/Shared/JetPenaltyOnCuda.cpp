@@ -12,19 +12,6 @@ constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // at most 240 MiB o
 }
 
 template <int D>
-JetPenaltyOnCuda<D>::JetPenaltyOnCuda(const Context& context, const TermLevel<D>& level, JetFormula formula,
-                                      const JetSettings<D>& settings)
-    : level_(level), formula_(formula), settings_(settings), chain_(context, *level.chain),
-      samples_(context, level.fixed), result_(context, 1), found_(context, 1),
-      scratch_(context, std::max(jetScratch<D>(), momentScratch<D>()))
-{
-  if (level.movingMask) {
-    movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
-    movingMask_ = MaskOnCuda<D>(*level.movingMask, *movingMaskVoxels_);
-  }
-}
-
-template <int D>
 FoldingLatticeOnCuda<D>* JetPenaltyOnCuda<D>::onLattice(const Context& context,
                                                         const VoxelLattice<D>* lattice)
 {

@@ -18,7 +18,17 @@ template <int D>
 class JetPenaltyOnCuda {
 public:
   /// Throws Error(device) if a transform of the chain has no CUDA form.
-  JetPenaltyOnCuda(const Context&, const TermLevel<D>&, JetFormula, const JetSettings<D>&);
+  JetPenaltyOnCuda(const Context& context, const TermLevel<D>& level, JetFormula formula,
+                   const JetSettings<D>& settings)
+      : level_(level), formula_(formula), settings_(settings), chain_(context, *level.chain),
+        samples_(context, level.fixed), result_(context, 1), found_(context, 1),
+        scratch_(context, std::max(jetScratch<D>(), momentScratch<D>()))
+  {
+    if (level.movingMask) {
+      movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
+      movingMask_ = MaskOnCuda<D>(*level.movingMask, *movingMaskVoxels_);
+    }
+  }
 
   /// Takes the memory for samples. `enqueue` takes it if this was not called.
   void reserve(const Context&, const ExpectedSamples<D>&);

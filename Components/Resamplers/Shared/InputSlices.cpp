@@ -84,14 +84,6 @@ SliceRange InputSlices<D>::between(double low, double high) const
 }
 
 template <int D>
-SliceRange InputSlices<D>::askedBy(const SliceRange& ofOutput) const
-{
-  const double from = step_ * static_cast<double>(ofOutput.first),
-               to = step_ * static_cast<double>(ofOutput.first + ofOutput.count - 1);
-  return between(low_ + std::min(from, to), high_ + std::max(from, to));
-}
-
-template <int D>
 std::size_t InputSlices<D>::maxAskedBy(std::size_t count) const
 {
   const double wide = high_ - low_ + std::abs(step_) * static_cast<double>(count - 1) + before + behind

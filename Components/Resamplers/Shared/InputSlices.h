@@ -19,7 +19,12 @@ public:
 
   /// The slices of the image for some slices of the output. Never empty: beyond the image they are those at
   /// its border.
-  SliceRange askedBy(const SliceRange& ofOutput) const;
+  SliceRange askedBy(const SliceRange& ofOutput) const
+  {
+    const double from = step_ * static_cast<double>(ofOutput.first),
+                 to = step_ * static_cast<double>(ofOutput.first + ofOutput.count - 1);
+    return between(low_ + std::min(from, to), high_ + std::max(from, to));
+  }
   /// A bound of the number of image slices for any `count` consecutive slices of the output.
   std::size_t maxAskedBy(std::size_t count) const;
 

@@ -69,19 +69,6 @@ double marginOfIndices(const AffineMap<D>& map, const RunShape& shape)
 }
 
 template <int D>
-MovingToResample<D>::MovingToResample(const Context& context, const ResampleSource<D>& source,
-                                      Extrapolation rule, float outside)
-    : image(*source.interpolator->onCuda()),
-      pointFromIndex(source.interpolator->imageGeometry().pointFromIndex()), extrapolation(rule),
-      outsideValue(outside), inSlices(source.inSlices)
-{
-  if (!source.valid)
-    return;
-  validVoxels_ = voxelsOnCuda<D>(context, source.valid);
-  valid = MaskOnCuda<D>(*source.valid, *validVoxels_);
-}
-
-template <int D>
 ResamplingOnCuda<D>::ResamplingOnCuda(Context& context, const TransformChain<D>& chain,
                                       const ImageGeometry<D>& lattice)
     : lattice_(lattice), oneSpline_(asOneSpline<D>(chain))

@@ -19,7 +19,16 @@ template <int D>
 struct MovingToResample {
   /// The interpolator of the source was prepared on the context's device, or on the host if the source has
   /// slices.
-  MovingToResample(const Context&, const ResampleSource<D>&, Extrapolation, float outsideValue);
+  MovingToResample(const Context& context, const ResampleSource<D>& source, Extrapolation rule, float outside)
+      : image(*source.interpolator->onCuda()),
+        pointFromIndex(source.interpolator->imageGeometry().pointFromIndex()), extrapolation(rule),
+        outsideValue(outside), inSlices(source.inSlices)
+  {
+    if (!source.valid)
+      return;
+    validVoxels_ = voxelsOnCuda<D>(context, source.valid);
+    valid = MaskOnCuda<D>(*source.valid, *validVoxels_);
+  }
 
   InterpolatorOnCuda<D> image;
   AffineMap<D> pointFromIndex;

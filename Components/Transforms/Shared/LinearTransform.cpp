@@ -32,22 +32,6 @@ private:
 }
 
 template <int D>
-LinearTransform<D>::LinearTransform(const Parameters& parameters, std::size_t parameterCount,
-                                    StartRules startRules, ScaleRule scaleRule)
-    : settings_(parameters), parameterCount_(parameterCount), startRules_(startRules), scaleRule_(scaleRule)
-{
-}
-
-template <int D>
-typename LinearTransform<D>::Derivatives LinearTransform<D>::noDerivatives()
-{
-  Derivatives none;
-  for (AffineMap<D>& map : none)
-    map.matrix = Matrix<D>{};
-  return none;
-}
-
-template <int D>
 std::string LinearTransform<D>::itkClass(const std::string& name)
 {
   const std::string dimension = std::to_string(D);

@@ -66,7 +66,11 @@ protected:
   /// SimilarityTransform, which reads one value for each parameter.
   enum class ScaleRule { oneForRotations, entryByEntry, none };
 
-  LinearTransform(const Parameters&, std::size_t parameterCount, StartRules, ScaleRule);
+  LinearTransform(const Parameters& parameters, std::size_t parameterCount, StartRules startRules,
+                  ScaleRule scaleRule)
+      : settings_(parameters), parameterCount_(parameterCount), startRules_(startRules), scaleRule_(scaleRule)
+  {
+  }
 
   /// Matrix A and translation t.
   virtual AffineMap<D> aboutCenter(std::span<const double> parameters) const = 0;
@@ -82,7 +86,13 @@ protected:
 
   /// Rows of the parameter table that all linear transforms but TranslationTransform have.
   static std::vector<ParameterInfo> centeredParameters(StartRules);
-  static Derivatives noDerivatives();
+  static Derivatives noDerivatives()
+  {
+    Derivatives none;
+    for (AffineMap<D>& map : none)
+      map.matrix = Matrix<D>{};
+    return none;
+  }
 
   /// "Euler3DTransform_double_3_3"
   static std::string itkClass(const std::string& name);

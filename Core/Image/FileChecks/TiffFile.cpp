@@ -200,12 +200,6 @@ private:
 
 }
 
-TiffFile::TiffFile(const std::string& path)
-    : file_(path), largestFirst_(file_.at(0, 1, false) == 'M'), isBig_(number(2, 2) == 43),
-      isWhole_(readDirectories())
-{
-}
-
 bool TiffFile::readDirectories()
 {
   std::uint64_t position = isBig_ ? number(8, 8) : number(4, 4);

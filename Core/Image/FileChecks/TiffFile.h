@@ -33,7 +33,11 @@ struct TiffPicture {
 /// BigTIFF with longer numbers).
 class TiffFile {
 public:
-  explicit TiffFile(const std::string& path);
+  explicit TiffFile(const std::string& path)
+      : file_(path), largestFirst_(file_.at(0, 1, false) == 'M'), isBig_(number(2, 2) == 43),
+        isWhole_(readDirectories())
+  {
+  }
 
   /// Whether all directories and their pixels lie in the file.
   bool isWhole() const { return isWhole_; }

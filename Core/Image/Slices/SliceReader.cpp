@@ -62,15 +62,6 @@ std::string SliceReader<D>::whyNot() const
 }
 
 template <int D>
-double SliceReader<D>::besideBytes() const
-{
-  const VoxelPlace& place = *source_->place();
-  return place.apart && place.encoding != FileEncoding::plain
-             ? static_cast<double>(components()) * voxelRangesBytes
-             : 0;
-}
-
-template <int D>
 void SliceReader<D>::open()
 {
   const VoxelPlace& place = *source_->place();
@@ -188,15 +179,6 @@ void SliceReader<D>::found(const VoxelCounts& counts)
     notes_.push_back(roundedNote(header().path, counts.inexact));
   if (nonFinite_ == voxelCount() && imageCount_ == 1)
     failNoneFinite(header().path, voxelCount());
-}
-
-template <int D>
-void SliceReader<D>::survey(int threads)
-{
-  open();
-  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
-    found(needsCounts() ? counted<T>(threads) : VoxelCounts{});
-  });
 }
 
 template <int D>

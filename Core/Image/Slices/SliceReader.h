@@ -39,7 +39,13 @@ public:
   /// Must be called before the first read(), if whyNot() is empty. Whether there are voxels that are not
   /// finite, or labels that floats cannot hold, changes the result in all slices: a file that may have such
   /// voxels is read once to find them. Throws Error(unreadableInput).
-  void survey(int threads);
+  void survey(int threads)
+  {
+    open();
+    withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+      found(needsCounts() ? counted<T>(threads) : VoxelCounts{});
+    });
+  }
 
   /// In place of survey(), for a caller that has looked at all voxels itself: found() takes its counts if
   /// needsCounts(), else VoxelCounts{}. Throws Error(unreadableInput).
@@ -49,7 +55,13 @@ public:
   void found(const VoxelCounts&);
 
   /// Bytes of memory for streams that are inflated side by side.
-  double besideBytes() const;
+  double besideBytes() const
+  {
+    const VoxelPlace& place = *source_->place();
+    return place.apart && place.encoding != FileEncoding::plain
+               ? static_cast<double>(components()) * voxelRangesBytes
+               : 0;
+  }
   std::size_t numberingBytes() const;                                 // memory of number() for each voxel
   std::size_t nonFiniteVoxels() const { return nonFinite_; }          // at least one component is not finite
   const std::optional<LabelTable>& labels() const { return labels_; } // for labels; number() fills it

@@ -49,11 +49,6 @@ std::size_t distinctLabels(std::span<const T> values, T* labels, const Context& 
 
 }
 
-bool LabelTable::mayBeNumbered(PixelType type)
-{
-  return type != PixelType::float32 && pixelTypeSize(type) >= sizeof(float);
-}
-
 template <class T>
 void LabelTable::number(const std::string& path, std::span<const T> values, std::span<float> numbers,
                         int threads)

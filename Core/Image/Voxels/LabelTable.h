@@ -17,7 +17,10 @@ public:
   LabelTable(PixelType type, double outside) : type_(type), outside_(outside) {}
 
   /// Whether float cannot hold all numbers of the type.
-  static bool mayBeNumbered(PixelType type);
+  static bool mayBeNumbered(PixelType type)
+  {
+    return type != PixelType::float32 && pixelTypeSize(type) >= sizeof(float);
+  }
 
   PixelType type() const { return type_; }
   bool isNumbered() const { return isNumbered_; }

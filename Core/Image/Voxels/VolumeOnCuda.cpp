@@ -82,13 +82,6 @@ void filterAxisOnCuda(Context& context, std::span<const std::size_t> size, int a
 }
 
 template <int D>
-VolumeOnCuda<D>::VolumeOnCuda(Context& context, const Size<D>& size,
-                              std::shared_ptr<const Buffer<float>> voxels)
-    : context_(context), size_(size), original_(std::move(voxels))
-{
-}
-
-template <int D>
 void VolumeOnCuda<D>::filter(int axis, double sigmaVoxels, const AxisTaps& taps)
 {
   if (leavesAxis(size_[axis], sigmaVoxels, taps))

@@ -21,7 +21,10 @@ bool leavesAxis(std::size_t length, double sigmaVoxels, const AxisTaps& taps);
 template <int D>
 class VolumeOnCuda {
 public:
-  VolumeOnCuda(Context&, const Size<D>& size, std::shared_ptr<const Buffer<float>> voxels);
+  VolumeOnCuda(Context& context, const Size<D>& size, std::shared_ptr<const Buffer<float>> voxels)
+      : context_(context), size_(size), original_(std::move(voxels))
+  {
+  }
 
   void filter(int axis, double sigmaVoxels, const AxisTaps& taps);
   const Size<D>& size() const { return size_; }

@@ -12,10 +12,18 @@ public:
   explicit AddedTransforms(std::shared_ptr<const TransformChain<D>> chain) : chain_(std::move(chain)) {}
 
   std::string name() const override { return "AddedTransforms"; }
-  void map(Context&, const Samples<D>&, std::span<const double> parameters,
-           const PointsOut<D>&) const override;
-  void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
-                          double* hessian) const override;
+  void map(Context& context, const Samples<D>& samples, std::span<const double>,
+           const PointsOut<D>& out) const override
+  {
+    PointBatch<D> storage;
+    mapChain<D>(context, *chain_, asList<D>(samples, storage), out);
+  }
+  void spatialDerivatives(Context& context, const Samples<D>& samples, std::span<const double>,
+                          double* jacobian, double* hessian) const override
+  {
+    PointBatch<D> storage;
+    chainSpatialDerivatives<D>(context, *chain_, asList<D>(samples, storage), jacobian, hessian);
+  }
   bool hasHessian() const override { return chainHasHessian<D>(*chain_); }
 
   const TransformChain<D>& chain() const { return *chain_; }

@@ -128,15 +128,6 @@ private:
 };
 
 template <int D>
-ChainInverse<D>::ChainInverse(std::shared_ptr<const TransformChain<D>> chain, const ImageGeometry<D>& region,
-                              double toleranceMm)
-    : chain_(std::move(chain)), region_(region)
-{
-  const AffineMap<D> linear = linearPart<D>(*chain_);
-  rules_ = {inverseOfLinear<D>(linear), determinant(linear.matrix), toleranceMm};
-}
-
-template <int D>
 const ForwardCells<D>& ChainInverse<D>::cells(Context& context) const
 {
   std::call_once(once_, [&] { cells_ = ForwardCells<D>(context, *chain_, rules_.linearInverse, region_); });

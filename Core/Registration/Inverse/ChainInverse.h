@@ -21,7 +21,13 @@ public:
   /// `region` is a lattice of the moving space that holds all points that will be asked for. A point counts
   /// as a root if |T(x) - y| is at most `toleranceMm`, or the rounding of double precision if that is more.
   /// Throws Error(usage) if the linear part of the chain has no inverse.
-  ChainInverse(std::shared_ptr<const TransformChain<D>>, const ImageGeometry<D>& region, double toleranceMm);
+  ChainInverse(std::shared_ptr<const TransformChain<D>> chain, const ImageGeometry<D>& region,
+               double toleranceMm)
+      : chain_(std::move(chain)), region_(region)
+  {
+    const AffineMap<D> linear = linearPart<D>(*chain_);
+    rules_ = {inverseOfLinear<D>(linear), determinant(linear.matrix), toleranceMm};
+  }
 
   /// The roots of at most batchCapacity points, by the calling thread alone. Returns how many of them were
   /// searched again. Throws Error(unreadableInput) if T is no number at a finite point, and Error(usage) if a

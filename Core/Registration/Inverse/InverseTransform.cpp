@@ -20,13 +20,6 @@ void InverseCounts::add(const InverseCounts& other)
 }
 
 template <int D>
-InverseTransform<D>::InverseTransform(std::shared_ptr<const TransformChain<D>> chain,
-                                      const ImageGeometry<D>& region, double toleranceMm)
-    : inverse_(std::move(chain), region, toleranceMm)
-{
-}
-
-template <int D>
 std::vector<Root<D>> InverseTransform<D>::rootsOf(Context& context, const ListSamples<D>& list) const
 {
   context.stop.endIfAsked();

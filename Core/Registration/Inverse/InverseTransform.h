@@ -24,8 +24,11 @@ template <int D>
 class InverseTransform final : public ParameterlessTransform<D> {
 public:
   /// The parameters are those of ChainInverse.
-  InverseTransform(std::shared_ptr<const TransformChain<D>>, const ImageGeometry<D>& region,
-                   double toleranceMm);
+  InverseTransform(std::shared_ptr<const TransformChain<D>> chain, const ImageGeometry<D>& region,
+                   double toleranceMm)
+      : inverse_(std::move(chain), region, toleranceMm)
+  {
+  }
 
   std::string name() const override { return "InverseTransform"; }
   void map(Context&, const Samples<D>&, std::span<const double> parameters,

@@ -110,15 +110,6 @@ ValidSamples<D> ValidSampleArrays<D>::at(std::size_t offset, bool withGradient)
 }
 
 template <int D>
-void SampleGather<D>::prepareForLevel(const TermLevel<D>& level,
-                                      const std::optional<Matrix<D>>& gradientMatrix)
-{
-  interpolator_ = level.interpolator;
-  movingMask_ = level.movingMask;
-  gradientMatrix_ = gradientMatrix;
-}
-
-template <int D>
 SampleCount SampleGather<D>::gather(const SampleSet<D>& set, std::size_t first, std::size_t last,
                                     const TransformChain<D>& chain, const ValidSamples<D>& out) const
 {

@@ -46,7 +46,12 @@ template <int D>
 class SampleGather {
 public:
   /// `gradientMatrix` is multiplied with every gradient of the moving image.
-  void prepareForLevel(const TermLevel<D>& level, const std::optional<Matrix<D>>& gradientMatrix);
+  void prepareForLevel(const TermLevel<D>& level, const std::optional<Matrix<D>>& gradientMatrix)
+  {
+    interpolator_ = level.interpolator;
+    movingMask_ = level.movingMask;
+    gradientMatrix_ = gradientMatrix;
+  }
 
   /// Gathers positions [first, last) of a set, at most batchCapacity; `out` has room for as many. Several
   /// threads may call it at the same time.

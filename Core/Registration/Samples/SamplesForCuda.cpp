@@ -7,12 +7,6 @@
 namespace tessera {
 
 template <int D>
-SamplesForCuda<D>::SamplesForCuda(const Context& context, const ImagePointer<D>& fixed)
-    : fixed_(fixed), fixedVoxels_(voxelsOnCuda<D>(context, fixed))
-{
-}
-
-template <int D>
 SamplesOnCuda<D> SamplesForCuda<D>::of(const Context& context, const SampleSet<D>& set)
 {
   return std::visit(

@@ -13,7 +13,10 @@ namespace tessera {
 template <int D>
 class SamplesForCuda {
 public:
-  SamplesForCuda(const Context&, const ImagePointer<D>& fixed);
+  SamplesForCuda(const Context& context, const ImagePointer<D>& fixed)
+      : fixed_(fixed), fixedVoxels_(voxelsOnCuda<D>(context, fixed))
+  {
+  }
 
   /// Takes the memory that `of` needs for a lattice. `of` takes it if this was not called.
   void reserve(const Context&, const VoxelLattice<D>&);

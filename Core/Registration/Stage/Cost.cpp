@@ -57,19 +57,6 @@ std::span<const double> Cost<D>::moveTo(std::span<const double> position)
 }
 
 template <int D>
-TransformChain<D> Cost<D>::chainAt(std::span<const double> position) const
-{
-  return {level_.chain->initial, level_.chain->combination, level_.chain->transform, parametersOf(position)};
-}
-
-template <int D>
-TransformChain<D> Cost<D>::lastChain() const
-{
-  return {level_.chain->initial, level_.chain->combination, level_.chain->transform,
-          vectors_.onCuda() ? parameters_.toHost(vectors_) : level_.chain->parameters};
-}
-
-template <int D>
 std::vector<double> Cost<D>::parametersOf(std::span<const double> position) const
 {
   multiplyInto(vectors_, position, inverseRootScales(), forTheHost_.span());
@@ -143,12 +130,6 @@ double Cost<D>::collectTerms(std::span<const double> parameters, bool wantsGradi
     value += weights_[t] * reports_[t].value;
   }
   return value;
-}
-
-template <int D>
-std::span<double> Cost<D>::ownGradient(std::size_t term, bool wanted)
-{
-  return wanted ? gradients_[term].span() : std::span<double>();
 }
 
 /// Waits for the work that was enqueued on a CUDA device, and for the norms of gradients that lie there.
@@ -248,13 +229,6 @@ std::size_t Cost<D>::mostInFlight() const
     most = std::min(most, onCuda ? onCuda->mostInFlight() : 1);
   }
   return most;
-}
-
-template <int D>
-void Cost<D>::useSlot(std::size_t slot)
-{
-  for (const CostPart<D>& part : level_.parts)
-    part.term->onCuda()->useSlot(slot);
 }
 
 template <int D>

@@ -107,9 +107,17 @@ public:
   ExactValues exactValues(std::span<const double> position, const Size<D>& step);
 
   /// The level's chain with the parameters of a position.
-  TransformChain<D> chainAt(std::span<const double> position) const;
+  TransformChain<D> chainAt(std::span<const double> position) const
+  {
+    return {level_.chain->initial, level_.chain->combination, level_.chain->transform,
+            parametersOf(position)};
+  }
   /// The same at the position that was evaluated last, whether that succeeded or not.
-  TransformChain<D> lastChain() const;
+  TransformChain<D> lastChain() const
+  {
+    return {level_.chain->initial, level_.chain->combination, level_.chain->transform,
+            vectors_.onCuda() ? parameters_.toHost(vectors_) : level_.chain->parameters};
+  }
   /// x_i = y_i / sqrt(scale_i), on the host.
   std::vector<double> parametersOf(std::span<const double> position) const;
   /// y_i = x_i sqrt(scale_i), from host to host.
@@ -121,8 +129,15 @@ private:
   void enqueueTerms(const SamplesOfPart&, std::span<const double> parameters, bool wantsGradient);
   double collectTerms(std::span<const double> parameters, bool wantsGradient);
   std::size_t mostInFlight() const;
-  void useSlot(std::size_t slot);
-  std::span<double> ownGradient(std::size_t term, bool wanted);
+  void useSlot(std::size_t slot)
+  {
+    for (const CostPart<D>& part : level_.parts)
+      part.term->onCuda()->useSlot(slot);
+  }
+  std::span<double> ownGradient(std::size_t term, bool wanted)
+  {
+    return wanted ? gradients_[term].span() : std::span<double>();
+  }
   void waitForTerms(bool withGradients);
   double gradientNorm(std::size_t term);
   /// The norm of a single term's gradient is found by the optimizer itself.

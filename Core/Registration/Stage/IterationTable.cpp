@@ -5,13 +5,6 @@
 #include <map>
 
 namespace tessera {
-template <int D>
-IterationTable<D>::IterationTable(const std::vector<std::string>& optimizerColumns, const Cost<D>& cost,
-                                  bool exactMetric)
-    : optimizerColumns_(optimizerColumns), termColumns_(cost.termColumns()),
-      terms_(cost.termReports().size()), exactMetric_(exactMetric)
-{
-}
 
 template <int D>
 std::vector<std::string> IterationTable<D>::header() const

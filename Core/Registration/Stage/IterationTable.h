@@ -13,7 +13,11 @@ namespace tessera {
 template <int D>
 class IterationTable {
 public:
-  IterationTable(const std::vector<std::string>& optimizerColumns, const Cost<D>&, bool exactMetric);
+  IterationTable(const std::vector<std::string>& optimizerColumns, const Cost<D>& cost, bool exactMetric)
+      : optimizerColumns_(optimizerColumns), termColumns_(cost.termColumns()),
+        terms_(cost.termReports().size()), exactMetric_(exactMetric)
+  {
+  }
 
   std::vector<std::string> header() const;
   IterationRecord record(const IterationRow&, const Cost<D>&,

@@ -99,14 +99,6 @@ LevelWatch<D>::LevelWatch(const Context& context, const std::vector<std::string>
 }
 
 template <int D>
-void LevelWatch<D>::preparationEnds(const Cost<D>& cost)
-{
-  preparation_.reset();
-  times_.preparation = clock_.milliseconds() - times_.reporting;
-  times_.deviceOfVectors = deviceName(cost.context().device);
-}
-
-template <int D>
 void LevelWatch<D>::addTo(Cost<D>& cost, std::span<const double> position, LevelSummary& summary)
 {
   times_.cost = cost.times();

@@ -39,7 +39,12 @@ class LevelWatch {
 public:
   LevelWatch(const Context&, const std::vector<std::string>& termNames);
 
-  void preparationEnds(const Cost<D>&);
+  void preparationEnds(const Cost<D>& cost)
+  {
+    preparation_.reset();
+    times_.preparation = clock_.milliseconds() - times_.reporting;
+    times_.deviceOfVectors = deviceName(cost.context().device);
+  }
   double secondsSoFar() const { return (hostMilliseconds() - start_) / 1000; }
 
   template <class Work>

@@ -383,16 +383,6 @@ bool ImageTermOnCuda<D>::warps(const SamplesOnCuda<D>& samples) const
   return comparison_ || (!samples.isList() && moving_.image.order == 1);
 }
 
-template <int D>
-void ImageTermOnCuda<D>::warp(Context& context, const SamplesOnCuda<D>& samples, const AffineMap<D>& before,
-                              const std::array<const float*, D>& field, const GatherTarget<D>& target)
-{
-  if (comparison_)
-    comparison_->compare(context, samples, before, field, moving_.mask, target);
-  else
-    warpLatticeOnCuda<D>(context, samples, before, field, moving_, target);
-}
-
 /// Adds the slab's part to the sums of the slabs before it.
 template <int D>
 void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, std::span<double> gradient,

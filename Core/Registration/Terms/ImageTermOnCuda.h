@@ -70,8 +70,14 @@ private:
               bool withGradient, unsigned long long* asked);
   void gatherPoints(Context&, const SamplesOnCuda<D>&, std::span<const double> parameters,
                     const GatherTarget<D>&);
-  void warp(Context&, const SamplesOnCuda<D>&, const AffineMap<D>& before,
-            const std::array<const float*, D>& field, const GatherTarget<D>&);
+  void warp(Context& context, const SamplesOnCuda<D>& samples, const AffineMap<D>& before,
+            const std::array<const float*, D>& field, const GatherTarget<D>& target)
+  {
+    if (comparison_)
+      comparison_->compare(context, samples, before, field, moving_.mask, target);
+    else
+      warpLatticeOnCuda<D>(context, samples, before, field, moving_, target);
+  }
   bool warps(const SamplesOnCuda<D>&) const;
   bool needsFixed(const SamplesOnCuda<D>& samples) const { return !samples.fixed && !comparison_; }
   IntensityPairs pairsOf(const Slab&, bool whole) const;

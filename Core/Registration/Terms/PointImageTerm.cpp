@@ -34,22 +34,6 @@ std::vector<std::size_t> spreadBatches(std::size_t positions)
 }
 
 template <int D>
-PointImageTerm<D>::PointImageTerm(const TermLevel<D>& level, const std::optional<Matrix<D>>& gradientMatrix,
-                                  PairMetric& metric)
-    : level_(level), metric_(metric)
-{
-  gather_.prepareForLevel(level, gradientMatrix);
-}
-
-template <int D>
-typename PointImageTerm<D>::Work PointImageTerm<D>::workOf(const Target& target, bool withGradient)
-{
-  const std::size_t positions = positionCount<D>(target.samples);
-  return {target.samples, chain_(*level_.chain, target.parameters),
-          planStripes(positions, target.parameters.size()), withGradient && positions <= maxPositionsKept};
-}
-
-template <int D>
 SampleCount PointImageTerm<D>::accumulate(Context& context, const Target& target, bool withGradient)
 {
   const Work& work = work_.emplace(workOf(target, withGradient));

@@ -21,7 +21,12 @@ public:
     std::span<const double> parameters; // parameters of the last transform
   };
 
-  PointImageTerm(const TermLevel<D>&, const std::optional<Matrix<D>>& gradientMatrix, PairMetric&);
+  PointImageTerm(const TermLevel<D>& level, const std::optional<Matrix<D>>& gradientMatrix,
+                 PairMetric& metric)
+      : level_(level), metric_(metric)
+  {
+    gather_.prepareForLevel(level, gradientMatrix);
+  }
 
   /// Pass 1: begins the metric and gives it all samples.
   SampleCount accumulate(Context&, const Target&, bool withGradient);
@@ -44,7 +49,12 @@ private:
     StripePlan plan;
     bool keeps; // pass 1 gathers gradients too and keeps its samples for pass 2
   };
-  Work workOf(const Target&, bool withGradient);
+  Work workOf(const Target& target, bool withGradient)
+  {
+    const std::size_t positions = positionCount<D>(target.samples);
+    return {target.samples, chain_(*level_.chain, target.parameters),
+            planStripes(positions, target.parameters.size()), withGradient && positions <= maxPositionsKept};
+  }
   SampleCount accumulateStripe(const Work&, std::size_t stripe);
   void pullBackStripe(const Work&, std::size_t stripe);
   void pullBackBatch(const ValidSamples<D>&, std::size_t count, const TransformChain<D>&,

@@ -17,14 +17,21 @@ public:
   bool needsPassesAlone() const override { return true; }
   void endLevel() override { onCuda_.reset(); }
   TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
-  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
-                                std::span<double> gradient) override;
+  std::vector<Phase> timePhases(Context& context, const SampleSet<D>& samples,
+                                std::span<const double> parameters, std::span<double> gradient) override
+  {
+    return onCuda_ ? onCuda_->timePhases(context, samples, parameters, gradient)
+                   : timePhasesHere(context, samples, parameters, gradient);
+  }
 
 protected:
   explicit TermOnImages(const Parameters& parameters) : validSampleRule_(parameters) {}
 
   /// Throws Error(registrationFailed) if too few samples are valid.
-  void checkValid(std::size_t valid, std::size_t asked) const;
+  void checkValid(std::size_t valid, std::size_t asked) const
+  {
+    validSampleRule_.check(level_.level, valid, asked);
+  }
   /// timePhases of a level on the CPU.
   virtual std::vector<Phase> timePhasesHere(Context&, const SampleSet<D>&,
                                             std::span<const double> /*parameters*/,
@@ -39,9 +46,17 @@ protected:
 private:
   std::size_t mostInFlight() const override { return ImageTermOnCuda<D>::mostInFlight; }
   void useSlot(std::size_t slot) override { onCuda_->useSlot(slot); }
-  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
-               std::span<double> gradient) override;
-  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+  void enqueue(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+               std::span<double> gradient) override
+  {
+    onCuda_->enqueue(context, samples, parameters, gradient);
+  }
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override
+  {
+    const TermValue result = onCuda_->collect(parameters, gradient);
+    checkValid(result.valid, result.asked);
+    return result;
+  }
 
   ValidSampleRule validSampleRule_;
 };

@@ -55,12 +55,6 @@ void ValidSampleRule::check(std::size_t level, std::size_t valid, std::size_t as
       valid > 0);
 }
 
-TermValue ValidSampleRule::checked(std::size_t level, const TermValue& value) const
-{
-  check(level, value.valid, value.asked);
-  return value;
-}
-
 std::vector<ParameterInfo> ValidSampleRule::parameters()
 {
   return {requiredRatioOfValidSamples(), checkNumberOfSamples()};

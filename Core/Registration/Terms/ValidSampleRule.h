@@ -43,7 +43,11 @@ public:
   /// Error(registrationFailed) if no sample was asked for.
   void check(std::size_t level, std::size_t valid, std::size_t asked) const;
   /// Returns the value after check() of its samples.
-  TermValue checked(std::size_t level, const TermValue&) const;
+  TermValue checked(std::size_t level, const TermValue& value) const
+  {
+    check(level, value.valid, value.asked);
+    return value;
+  }
 
   static std::vector<ParameterInfo> parameters();
   /// RequiredRatioOfValidSamples of a level, whether it is checked or not.

@@ -35,11 +35,6 @@ std::uint32_t crcOf(std::string_view bytes, std::uint32_t crc = 0)
 
 }
 
-ZipReader::ZipReader(const std::string& path) : path_(path), block_(std::make_shared<MemoryBlock>(path))
-{
-  readDirectory();
-}
-
 void ZipReader::fail(const std::string& wrong, const std::string& allowed) const
 {
   throw Error(ExitCode::unreadableInput, path_ + ": " + wrong + ". Allowed: " + allowed + ".");
@@ -131,12 +126,6 @@ Array<char> ZipReader::read(const std::string& name, double most) const
   if (crcOf({bytes.data(), bytes.size()}) != member.crc)
     fail("member " + name + " has another checksum than the file says", "a file that is not damaged");
   return bytes;
-}
-
-void ZipWriter::put(const std::string& bytes)
-{
-  sink_(bytes);
-  written_ += bytes.size();
 }
 
 void ZipWriter::add(const std::string& name, std::string_view head, std::string_view data)

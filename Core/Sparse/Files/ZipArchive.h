@@ -16,7 +16,10 @@ namespace tessera {
 class ZipReader {
 public:
   /// Throws Error(unreadableInput) if the file is no zip file or cut off.
-  explicit ZipReader(const std::string& path);
+  explicit ZipReader(const std::string& path) : path_(path), block_(std::make_shared<MemoryBlock>(path))
+  {
+    readDirectory();
+  }
 
   bool has(const std::string& name) const { return members_.count(name) > 0; }
   /// The length of a member, inflated, as the directory tells it.
@@ -51,7 +54,11 @@ public:
   void finish();
 
 private:
-  void put(const std::string& bytes);
+  void put(const std::string& bytes)
+  {
+    sink_(bytes);
+    written_ += bytes.size();
+  }
 
   std::function<void(std::string_view)> sink_;
   std::string directory_;

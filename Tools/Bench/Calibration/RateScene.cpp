@@ -89,30 +89,6 @@ std::unique_ptr<Interpolator<D>> RateScene<D>::interpolator(const std::string& n
 }
 
 template <int D>
-void RateScene<D>::prepare(Context& context, Interpolator<D>& interpolator) const
-{
-  interpolator.prepareForLevel(context, image_, 0);
-  if (context.onCuda())
-    context.stream->wait();
-}
-
-template <int D>
-void RateScene<D>::resample(Context& context, const TransformChain<D>& transforms,
-                            const Interpolator<D>& prepared) const
-{
-  const ResampleSource<D> source{&prepared, nullptr, {}};
-  const PixelType type = PixelType::float32;
-  resampler_->resamplePixels(context, transforms, std::span(&source, 1), grid(), std::span(&type, 1));
-}
-
-template <int D>
-double RateScene<D>::mapping(Context& context, const std::string& word) const
-{
-  const auto transforms = chain(word);
-  return shortestMilliseconds([&] { resampler_->resampleInto(context, *transforms, {}, grid(), {}, {}); });
-}
-
-template <int D>
 double RateScene<D>::kernels(Context& context, const std::string& word, const std::string& name) const
 {
   const auto transforms = chain(word);
@@ -137,20 +113,6 @@ double RateScene<D>::resampling(Context& context, const std::string& word, const
   const auto prepared = interpolator(name);
   prepare(context, *prepared);
   return shortestMilliseconds([&] { resample(context, *transforms, *prepared); });
-}
-
-template <int D>
-double RateScene<D>::preparing(Context& context, const std::string& name) const
-{
-  return shortestMilliseconds([&] { prepare(context, *interpolator(name)); });
-}
-
-template <int D>
-void RateScene<D>::runWhole(Context& context, const std::string& word, const std::string& name) const
-{
-  const auto prepared = interpolator(name);
-  prepared->prepareForLevel(context, image_, 0);
-  resample(context, *chain(word), *prepared);
 }
 
 template <int D>

@@ -32,15 +32,27 @@ public:
   // The following functions return milliseconds; `interpolator` is nearest, linear, cubic or majority.
 
   /// Computes T(x) alone, at points, on the CPU.
-  double mapping(Context&, const std::string& word) const;
+  double mapping(Context& context, const std::string& word) const
+  {
+    const auto transforms = chain(word);
+    return shortestMilliseconds([&] { resampler_->resampleInto(context, *transforms, {}, grid(), {}, {}); });
+  }
   /// The kernels of resampling, by the device's clock.
   double kernels(Context&, const std::string& word, const std::string& interpolator) const;
   /// Resampling from host memory to host memory, without preparing the interpolator.
   double resampling(Context&, const std::string& word, const std::string& interpolator) const;
-  double preparing(Context&, const std::string& interpolator) const;
+  double preparing(Context& context, const std::string& name) const
+  {
+    return shortestMilliseconds([&] { prepare(context, *interpolator(name)); });
+  }
   double whole(Context&, const std::string& word, const std::string& interpolator) const;
   /// Runs the work of whole() once.
-  void runWhole(Context&, const std::string& word, const std::string& interpolator) const;
+  void runWhole(Context& context, const std::string& word, const std::string& name) const
+  {
+    const auto prepared = interpolator(name);
+    prepared->prepareForLevel(context, image_, 0);
+    resample(context, *chain(word), *prepared);
+  }
   /// The kernels of the prefilter of order 3, by the device's clock.
   double prefilterKernels(Context&) const;
   /// A field of so many components for each voxel: D for displacements, 1 for determinants, D * D for
@@ -49,8 +61,18 @@ public:
 
 private:
   std::unique_ptr<Interpolator<D>> interpolator(const std::string& name) const;
-  void prepare(Context&, Interpolator<D>&) const;
-  void resample(Context&, const TransformChain<D>&, const Interpolator<D>& prepared) const;
+  void prepare(Context& context, Interpolator<D>& interpolator) const
+  {
+    interpolator.prepareForLevel(context, image_, 0);
+    if (context.onCuda())
+      context.stream->wait();
+  }
+  void resample(Context& context, const TransformChain<D>& transforms, const Interpolator<D>& prepared) const
+  {
+    const ResampleSource<D> source{&prepared, nullptr, {}};
+    const PixelType type = PixelType::float32;
+    resampler_->resamplePixels(context, transforms, std::span(&source, 1), grid(), std::span(&type, 1));
+  }
 
   const Registry& registry_;
   ImagePointer<D> image_;

@@ -13,12 +13,4 @@ HistogramOnCuda::HistogramOnCuda(const Context& context, const ParzenWindows& wi
 
 HistogramOnCuda::~HistogramOnCuda() = default;
 
-bool HistogramOnCuda::reserveFixedBins(const Context& context, std::size_t samples)
-{
-  if (lookup_.windows.fixed.order != 0)
-    return false;
-  grown(context, keptWords_, (isWide() ? 2 : 1) * ((samples + 3) / 4));
-  return true;
-}
-
 }

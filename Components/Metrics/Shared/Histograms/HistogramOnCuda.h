@@ -53,7 +53,13 @@ protected:
 
 private:
   /// Takes memory for the bins of fixed intensities, if they are kept: windows of order 0 have one bin each.
-  bool reserveFixedBins(const Context&, std::size_t samples);
+  bool reserveFixedBins(const Context& context, std::size_t samples)
+  {
+    if (lookup_.windows.fixed.order != 0)
+      return false;
+    grown(context, keptWords_, (isWide() ? 2 : 1) * ((samples + 3) / 4));
+    return true;
+  }
   /// Called by accumulate: finds and keeps the bins of fixed intensities that come for the second time in a
   /// row.
   TESSERA_CUDA_ONLY void keepFixedBins(Context&, const IntensityPairs&);

@@ -44,19 +44,6 @@ CombinationOnCuda<D> HeldCombination<D>::at(const Context& context, std::span<co
 }
 
 template <int D>
-CombinationPasses<D>::CombinationPasses(const Context& context, const TransformChain<D>& chain,
-                                        const WeightedCombinationTransform<D>& transform)
-    : held_(context, chain, transform)
-{
-}
-
-template <int D>
-void CombinationPasses<D>::moveTo(const Context& context, std::span<const double> parameters)
-{
-  chain_ = held_.at(context, parameters);
-}
-
-template <int D>
 void CombinationPasses<D>::reserve(const Context& context, std::size_t samples, bool withGradient)
 {
   const MemoryPart ofPoints(context, "transform");
@@ -84,13 +71,6 @@ void CombinationPasses<D>::gather(Context& context, const SamplesOnCuda<D>& samp
   rest.fixed = nullptr;
   rest.asked = nullptr;
   gatherOnCuda<D>(context, mapped, {}, moving, rest);
-}
-
-template <int D>
-void CombinationPasses<D>::addDisplacements(Context& context, const SamplesOnCuda<D>& samples,
-                                            const std::array<float*, D>& field)
-{
-  mapCombinationOnCuda<D>(context, samples, chain_, {nullptr, field, nullptr, nullptr});
 }
 
 template <int D>

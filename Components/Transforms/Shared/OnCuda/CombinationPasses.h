@@ -36,12 +36,23 @@ private:
 template <int D>
 class CombinationPasses final : public ChainPasses<D> {
 public:
-  CombinationPasses(const Context&, const TransformChain<D>&, const WeightedCombinationTransform<D>&);
+  CombinationPasses(const Context& context, const TransformChain<D>& chain,
+                    const WeightedCombinationTransform<D>& transform)
+      : held_(context, chain, transform)
+  {
+  }
 
-  void moveTo(const Context&, std::span<const double> parameters) override;
+  void moveTo(const Context& context, std::span<const double> parameters) override
+  {
+    chain_ = held_.at(context, parameters);
+  }
   void reserve(const Context&, std::size_t samples, bool withGradient) override;
   void gather(Context&, const SamplesOnCuda<D>&, const MovingOnCuda<D>&, const GatherTarget<D>&) override;
-  void addDisplacements(Context&, const SamplesOnCuda<D>&, const std::array<float*, D>& field) override;
+  void addDisplacements(Context& context, const SamplesOnCuda<D>& samples,
+                        const std::array<float*, D>& field) override
+  {
+    mapCombinationOnCuda<D>(context, samples, chain_, {nullptr, field, nullptr, nullptr});
+  }
   void pullBack(Context&, const SamplesOnCuda<D>&, const std::array<const float*, D>& covectors,
                 const float* factors, std::span<double> gradient, const GradientUpdate&) override;
   /// These two throw std::logic_error: a combination is no B-spline and not linear.

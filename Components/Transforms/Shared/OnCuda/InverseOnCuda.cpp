@@ -134,12 +134,6 @@ void InverseOnCuda<D>::makeCells(Context& context)
 }
 
 template <int D>
-void InverseOnCuda<D>::write(Context& context, RootQuantity quantity, float* values) const
-{
-  writeRootsOnCuda<D>(context, toFind_, quantity, values);
-}
-
-template <int D>
 void KernelForm<D>::fieldOfInverse(Context& context, const InverseTransform<D>& inverse,
                                    const ImageGeometry<D>& lattice, RootQuantity quantity,
                                    std::span<float> fieldOnHost) const

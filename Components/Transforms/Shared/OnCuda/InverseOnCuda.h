@@ -26,7 +26,10 @@ public:
   /// does not search again. Adds to the counts of the transform. Throws as ChainInverse::roots.
   const double* rootsMm(Context&, std::size_t first, std::size_t count);
   /// Enqueues the kernel that writes a quantity for the roots of the last call, voxel by voxel.
-  void write(Context&, RootQuantity, float* values) const;
+  void write(Context& context, RootQuantity quantity, float* values) const
+  {
+    writeRootsOnCuda<D>(context, toFind_, quantity, values);
+  }
 
 private:
   void holdSpline(Context&);
