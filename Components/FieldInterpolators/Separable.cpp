@@ -68,7 +68,6 @@ void Separable<D>::jacobianDeterminants(Context& context, const AlignedField<D>&
     separableJacobianDeterminants(context, field, coefficients.onCpu, target);
 }
 
-template class Separable<2>;
-template class Separable<3>;
+TESSERA_INSTANTIATE_CLASS(Separable);
 
 }

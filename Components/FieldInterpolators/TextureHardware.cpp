@@ -33,7 +33,6 @@ const ComponentDescription& TextureHardware<D>::description()
   return description;
 }
 
-template class TextureHardware<2>;
-template class TextureHardware<3>;
+TESSERA_INSTANTIATE_CLASS(TextureHardware);
 
 }

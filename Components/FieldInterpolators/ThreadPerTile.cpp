@@ -23,7 +23,6 @@ const ComponentDescription& ThreadPerTile<D>::description()
   return description;
 }
 
-template class ThreadPerTile<2>;
-template class ThreadPerTile<3>;
+TESSERA_INSTANTIATE_CLASS(ThreadPerTile);
 
 }

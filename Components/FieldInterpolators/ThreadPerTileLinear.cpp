@@ -22,7 +22,6 @@ const ComponentDescription& ThreadPerTileLinear<D>::description()
   return description;
 }
 
-template class ThreadPerTileLinear<2>;
-template class ThreadPerTileLinear<3>;
+TESSERA_INSTANTIATE_CLASS(ThreadPerTileLinear);
 
 }

@@ -14,7 +14,6 @@ const ComponentDescription& ThreadPerVoxel<D>::description()
   return description;
 }
 
-template class ThreadPerVoxel<2>;
-template class ThreadPerVoxel<3>;
+TESSERA_INSTANTIATE_CLASS(ThreadPerVoxel);
 
 }

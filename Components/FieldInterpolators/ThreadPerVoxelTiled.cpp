@@ -15,7 +15,6 @@ const ComponentDescription& ThreadPerVoxelTiled<D>::description()
   return description;
 }
 
-template class ThreadPerVoxelTiled<2>;
-template class ThreadPerVoxelTiled<3>;
+TESSERA_INSTANTIATE_CLASS(ThreadPerVoxelTiled);
 
 }

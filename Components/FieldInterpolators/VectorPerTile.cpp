@@ -129,7 +129,6 @@ const ComponentDescription& VectorPerTile<D>::description()
   return description;
 }
 
-template class VectorPerTile<2>;
-template class VectorPerTile<3>;
+TESSERA_INSTANTIATE_CLASS(VectorPerTile);
 
 }

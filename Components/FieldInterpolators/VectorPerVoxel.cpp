@@ -205,7 +205,6 @@ const ComponentDescription& VectorPerVoxel<D>::description()
   return description;
 }
 
-template class VectorPerVoxel<2>;
-template class VectorPerVoxel<3>;
+TESSERA_INSTANTIATE_CLASS(VectorPerVoxel);
 
 }

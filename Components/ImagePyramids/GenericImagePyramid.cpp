@@ -112,7 +112,6 @@ const ComponentDescription& GenericImagePyramid<D>::description(ImageSide side)
   });
 }
 
-template class GenericImagePyramid<2>;
-template class GenericImagePyramid<3>;
+TESSERA_INSTANTIATE_CLASS(GenericImagePyramid);
 
 }

@@ -74,7 +74,6 @@ const ComponentDescription& RecursiveImagePyramid<D>::description(ImageSide side
   });
 }
 
-template class RecursiveImagePyramid<2>;
-template class RecursiveImagePyramid<3>;
+TESSERA_INSTANTIATE_CLASS(RecursiveImagePyramid);
 
 }

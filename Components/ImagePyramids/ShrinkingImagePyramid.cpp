@@ -26,7 +26,6 @@ const ComponentDescription& ShrinkingImagePyramid<D>::description(ImageSide side
   });
 }
 
-template class ShrinkingImagePyramid<2>;
-template class ShrinkingImagePyramid<3>;
+TESSERA_INSTANTIATE_CLASS(ShrinkingImagePyramid);
 
 }

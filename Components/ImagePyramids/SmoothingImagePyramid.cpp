@@ -27,7 +27,6 @@ const ComponentDescription& SmoothingImagePyramid<D>::description(ImageSide side
   });
 }
 
-template class SmoothingImagePyramid<2>;
-template class SmoothingImagePyramid<3>;
+TESSERA_INSTANTIATE_CLASS(SmoothingImagePyramid);
 
 }

@@ -19,7 +19,6 @@ VoxelLattice<D> FullSampler<D>::latticeOf(const ImagePointer<D>& fixed, const Ma
   return lattice;
 }
 
-template class FullSampler<2>;
-template class FullSampler<3>;
+TESSERA_INSTANTIATE_CLASS(FullSampler);
 
 }

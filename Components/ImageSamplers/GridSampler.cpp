@@ -32,7 +32,6 @@ const ComponentDescription& GridSampler<D>::description()
   return description;
 }
 
-template class GridSampler<2>;
-template class GridSampler<3>;
+TESSERA_INSTANTIATE_CLASS(GridSampler);
 
 }

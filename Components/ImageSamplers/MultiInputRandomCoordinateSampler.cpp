@@ -14,7 +14,6 @@ const ComponentDescription& MultiInputRandomCoordinateSampler<D>::description()
   return description;
 }
 
-template class MultiInputRandomCoordinateSampler<2>;
-template class MultiInputRandomCoordinateSampler<3>;
+TESSERA_INSTANTIATE_CLASS(MultiInputRandomCoordinateSampler);
 
 }

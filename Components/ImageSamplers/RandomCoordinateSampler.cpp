@@ -240,7 +240,6 @@ void RandomCoordinateSampler<D>::lookUp(const Indices& indices, std::size_t firs
   }
 }
 
-template class RandomCoordinateSampler<2>;
-template class RandomCoordinateSampler<3>;
+TESSERA_INSTANTIATE_CLASS(RandomCoordinateSampler);
 
 }

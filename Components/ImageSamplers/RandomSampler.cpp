@@ -53,7 +53,6 @@ void RandomSampler<D>::draw(Context& context, const Draw& draw)
   });
 }
 
-template class RandomSampler<2>;
-template class RandomSampler<3>;
+TESSERA_INSTANTIATE_CLASS(RandomSampler);
 
 }

@@ -114,7 +114,6 @@ void RandomSparseMaskSampler<D>::draw(Context& context, const Draw& draw)
   });
 }
 
-template class RandomSparseMaskSampler<2>;
-template class RandomSparseMaskSampler<3>;
+TESSERA_INSTANTIATE_CLASS(RandomSparseMaskSampler);
 
 }

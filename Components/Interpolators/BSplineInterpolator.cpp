@@ -161,7 +161,6 @@ const ComponentDescription& BSplineInterpolator<D>::description(InterpolatorUse 
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 
-template class BSplineInterpolator<2>;
-template class BSplineInterpolator<3>;
+TESSERA_INSTANTIATE_CLASS(BSplineInterpolator);
 
 }

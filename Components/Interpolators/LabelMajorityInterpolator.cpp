@@ -67,7 +67,6 @@ const ComponentDescription& LabelMajorityInterpolator<D>::description()
   return resampling;
 }
 
-template class LabelMajorityInterpolator<2>;
-template class LabelMajorityInterpolator<3>;
+TESSERA_INSTANTIATE_CLASS(LabelMajorityInterpolator);
 
 }

@@ -58,7 +58,6 @@ const ComponentDescription& LinearInterpolator<D>::description(InterpolatorUse u
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 
-template class LinearInterpolator<2>;
-template class LinearInterpolator<3>;
+TESSERA_INSTANTIATE_CLASS(LinearInterpolator);
 
 }

@@ -26,7 +26,6 @@ const ComponentDescription& NearestNeighborInterpolator<D>::description(Interpol
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 
-template class NearestNeighborInterpolator<2>;
-template class NearestNeighborInterpolator<3>;
+TESSERA_INSTANTIATE_CLASS(NearestNeighborInterpolator);
 
 }

@@ -156,7 +156,6 @@ TermValue AdvancedKappaStatistic<D>::evaluateHere(Context& context, const Sample
   return result;
 }
 
-template class AdvancedKappaStatistic<2>;
-template class AdvancedKappaStatistic<3>;
+TESSERA_INSTANTIATE_CLASS(AdvancedKappaStatistic);
 
 }

@@ -130,7 +130,6 @@ TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluateHere(Context& c
   return {perPair * batch.distances, batch.valid, pairs.fixedMm.size()};
 }
 
-template class CorrespondingPointsEuclideanDistanceMetric<2>;
-template class CorrespondingPointsEuclideanDistanceMetric<3>;
+TESSERA_INSTANTIATE_CLASS(CorrespondingPointsEuclideanDistanceMetric);
 
 }

@@ -76,7 +76,6 @@ TermValue DisplacementMagnitudePenalty<D>::evaluateHere(Context& context, const 
                                    level_.movingMask.get(), gradient, sumOfSquaredDisplacements<D>));
 }
 
-template class DisplacementMagnitudePenalty<2>;
-template class DisplacementMagnitudePenalty<3>;
+TESSERA_INSTANTIATE_CLASS(DisplacementMagnitudePenalty);
 
 }

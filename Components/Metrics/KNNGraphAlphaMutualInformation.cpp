@@ -288,7 +288,6 @@ TermValue KNNGraphAlphaMutualInformation<D>::evaluateHere(Context& context, cons
   return result;
 }
 
-template class KNNGraphAlphaMutualInformation<2>;
-template class KNNGraphAlphaMutualInformation<3>;
+TESSERA_INSTANTIATE_CLASS(KNNGraphAlphaMutualInformation);
 
 }

@@ -110,7 +110,6 @@ TermValue MattesMutualInformationWithRigidityPenalty<D>::sum(const TermValue& in
   return {information.value + weight_ * penalty.value, information.valid, information.asked};
 }
 
-template class MattesMutualInformationWithRigidityPenalty<2>;
-template class MattesMutualInformationWithRigidityPenalty<3>;
+TESSERA_INSTANTIATE_CLASS(MattesMutualInformationWithRigidityPenalty);
 
 }

@@ -161,7 +161,6 @@ TermValue SelfSimilarity<D>::evaluateHere(Context& context, const SampleSet<D>& 
   return result;
 }
 
-template class SelfSimilarity<2>;
-template class SelfSimilarity<3>;
+TESSERA_INSTANTIATE_CLASS(SelfSimilarity);
 
 }

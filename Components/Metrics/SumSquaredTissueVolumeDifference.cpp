@@ -132,7 +132,6 @@ TermValue SumSquaredTissueVolumeDifference<D>::evaluateHere(Context& context, co
                                                  level_.movingMask.get(), gradient, batchSum));
 }
 
-template class SumSquaredTissueVolumeDifference<2>;
-template class SumSquaredTissueVolumeDifference<3>;
+TESSERA_INSTANTIATE_CLASS(SumSquaredTissueVolumeDifference);
 
 }

@@ -290,7 +290,6 @@ void TransformBendingEnergyPenalty<D>::toUnit(const Context& vectors, std::span<
     scaleInto(vectors, squareMmOfUnit_, gradient, gradient);
 }
 
-template class TransformBendingEnergyPenalty<2>;
-template class TransformBendingEnergyPenalty<3>;
+TESSERA_INSTANTIATE_CLASS(TransformBendingEnergyPenalty);
 
 }

@@ -181,7 +181,6 @@ TermValue TransformFoldingPenalty<D>::evaluateHere(Context& context, const Sampl
                                  }));
 }
 
-template class TransformFoldingPenalty<2>;
-template class TransformFoldingPenalty<3>;
+TESSERA_INSTANTIATE_CLASS(TransformFoldingPenalty);
 
 }

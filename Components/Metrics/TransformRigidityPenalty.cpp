@@ -132,7 +132,6 @@ TermValue TransformRigidityPenalty<D>::valueOf(const RigiditySums& sums, bool wi
   return result;
 }
 
-template class TransformRigidityPenalty<2>;
-template class TransformRigidityPenalty<3>;
+TESSERA_INSTANTIATE_CLASS(TransformRigidityPenalty);
 
 }

@@ -388,7 +388,6 @@ std::vector<FileEntry> DefaultResampler<D>::fileEntries() const
   return entries;
 }
 
-template class DefaultResampler<2>;
-template class DefaultResampler<3>;
+TESSERA_INSTANTIATE_CLASS(DefaultResampler);
 
 }

@@ -56,7 +56,6 @@ std::vector<double> AffineTransform<D>::defaultScales() const
   return scales;
 }
 
-template class AffineTransform<2>;
-template class AffineTransform<3>;
+TESSERA_INSTANTIATE_CLASS(AffineTransform);
 
 }

@@ -252,7 +252,6 @@ ItkTransform BSplineTransform<D>::itkTransform(std::span<const double> parameter
   return itkBSpline<D>(grid_, parameters);
 }
 
-template class BSplineTransform<2>;
-template class BSplineTransform<3>;
+TESSERA_INSTANTIATE_CLASS(BSplineTransform);
 
 }

@@ -169,7 +169,6 @@ void DeformationFieldTransform<D>::pullBackSpatialDerivatives(Context&, const Sa
   optimizable<D>(*this); // throws, because this transform has no parameters
 }
 
-template class DeformationFieldTransform<2>;
-template class DeformationFieldTransform<3>;
+TESSERA_INSTANTIATE_CLASS(DeformationFieldTransform);
 
 }

@@ -167,7 +167,6 @@ ItkTransform EulerTransform<D>::itkTransform(std::span<const double> parameters)
           {parameters.begin(), parameters.end()}};
 }
 
-template class EulerTransform<2>;
-template class EulerTransform<3>;
+TESSERA_INSTANTIATE_CLASS(EulerTransform);
 
 }

@@ -139,7 +139,6 @@ std::vector<double> SimilarityTransform<D>::defaultScales() const
   return scales;
 }
 
-template class SimilarityTransform<2>;
-template class SimilarityTransform<3>;
+TESSERA_INSTANTIATE_CLASS(SimilarityTransform);
 
 }

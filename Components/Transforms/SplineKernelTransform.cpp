@@ -288,7 +288,6 @@ std::vector<FileEntry> SplineKernelTransform<D>::fileEntries() const
   return splineEntries(model_, smoothing_);
 }
 
-template class SplineKernelTransform<2>;
-template class SplineKernelTransform<3>;
+TESSERA_INSTANTIATE_CLASS(SplineKernelTransform);
 
 }

@@ -33,7 +33,6 @@ TranslationTransform<D>::derivatives(std::span<const double>) const
   return d;
 }
 
-template class TranslationTransform<2>;
-template class TranslationTransform<3>;
+TESSERA_INSTANTIATE_CLASS(TranslationTransform);
 
 }

@@ -389,7 +389,6 @@ std::vector<double> WeightedCombinationTransform<D>::restore(const Context&, con
                                  std::to_string(parameterCount()) + " transforms in SubTransforms");
 }
 
-template class WeightedCombinationTransform<2>;
-template class WeightedCombinationTransform<3>;
+TESSERA_INSTANTIATE_CLASS(WeightedCombinationTransform);
 
 }

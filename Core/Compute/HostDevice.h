@@ -33,3 +33,8 @@
 #endif
 
 #define TESSERA_ALWAYS_INLINE inline __attribute__((always_inline))
+
+// Ends a .cpp file with the class template that it defines, for images of two and of three dimensions.
+#define TESSERA_INSTANTIATE_CLASS(Name)                                                                      \
+  template class Name<2>;                                                                                    \
+  template class Name<3>

@@ -13,9 +13,10 @@ constexpr int largestTile = 32;
 template <int D>
 [[noreturn]] void failWithoutDerivatives(const FieldInterpolator<D>& method)
 {
-  throw Error(ExitCode::usage,
-              "(FieldInterpolator \"" + method.name()
-                  + "\"): spatial derivatives: it gives displacements only. Allowed: a method with derivatives.");
+  throw Error(
+      ExitCode::usage,
+      "(FieldInterpolator \"" + method.name()
+          + "\"): spatial derivatives: it gives displacements only. Allowed: a method with derivatives.");
 }
 
 }
@@ -55,8 +56,7 @@ std::string refusalWithoutWholeTiles(const AlignedField<D>& field)
   return {};
 }
 
-template class FieldInterpolator<2>;
-template class FieldInterpolator<3>;
+TESSERA_INSTANTIATE_CLASS(FieldInterpolator);
 template std::string refusalWithoutWholeTiles<2>(const AlignedField<2>&);
 template std::string refusalWithoutWholeTiles<3>(const AlignedField<3>&);
 

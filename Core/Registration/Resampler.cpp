@@ -97,9 +97,7 @@ Image<D> Resampler<D>::resample(Context& context, const TransformChain<D>& chain
   return std::move(resample(context, chain, std::span(&source, 1), output).front());
 }
 
-template struct GridSlices<2>;
-template struct GridSlices<3>;
-template class Resampler<2>;
-template class Resampler<3>;
+TESSERA_INSTANTIATE_CLASS(GridSlices);
+TESSERA_INSTANTIATE_CLASS(Resampler);
 
 }

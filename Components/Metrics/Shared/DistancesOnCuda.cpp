@@ -136,9 +136,7 @@ CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, 
   distances_.reserve(context, points_.count);
 }
 
-template class DistancesOnCuda<2>;
-template class DistancesOnCuda<3>;
-template class CorrespondingPointsOnCuda<2>;
-template class CorrespondingPointsOnCuda<3>;
+TESSERA_INSTANTIATE_CLASS(DistancesOnCuda);
+TESSERA_INSTANTIATE_CLASS(CorrespondingPointsOnCuda);
 
 }

@@ -160,7 +160,6 @@ TermValue JetPenaltyOnCuda<D>::collect(std::span<const double> parameters, std::
           static_cast<std::size_t>(found.asked())};
 }
 
-template class JetPenaltyOnCuda<2>;
-template class JetPenaltyOnCuda<3>;
+TESSERA_INSTANTIATE_CLASS(JetPenaltyOnCuda);
 
 }

@@ -92,7 +92,6 @@ MeanOverSamples<D>::sumStripe(const SampleSet<D>& samples, const TransformChain<
   return sum;
 }
 
-template class MeanOverSamples<2>;
-template class MeanOverSamples<3>;
+TESSERA_INSTANTIATE_CLASS(MeanOverSamples);
 
 }

@@ -92,7 +92,6 @@ std::size_t InputSlices<D>::maxAskedBy(std::size_t count) const
       std::ceil(wide), static_cast<double>(std::min(minSlices, slices_)), static_cast<double>(slices_)));
 }
 
-template class InputSlices<2>;
-template class InputSlices<3>;
+TESSERA_INSTANTIATE_CLASS(InputSlices);
 
 }

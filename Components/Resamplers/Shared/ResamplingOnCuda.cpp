@@ -326,9 +326,7 @@ void ResamplingOnCuda<D>::resampleByLandmarks(Context& context, LatticeToResampl
   }
 }
 
-template struct MovingToResample<2>;
-template struct MovingToResample<3>;
-template class ResamplingOnCuda<2>;
-template class ResamplingOnCuda<3>;
+TESSERA_INSTANTIATE_CLASS(MovingToResample);
+TESSERA_INSTANTIATE_CLASS(ResamplingOnCuda);
 
 }

@@ -30,7 +30,6 @@ const MovingToResample<D>& SlicesOnCuda<D>::preparedFor(Context& context, const 
   return moving_;
 }
 
-template class SlicesOnCuda<2>;
-template class SlicesOnCuda<3>;
+TESSERA_INSTANTIATE_CLASS(SlicesOnCuda);
 
 }

@@ -78,7 +78,6 @@ void SourceBatches<D>::evaluate(Context& context, const ListSamples<D>& mapped, 
     values[i] = inside[i] ? values[i] : outsideValue_;
 }
 
-template class SourceBatches<2>;
-template class SourceBatches<3>;
+TESSERA_INSTANTIATE_CLASS(SourceBatches);
 
 }

@@ -293,7 +293,6 @@ void BSplineField<D>::pullBackDerivatives(const ListSamples<D>& samples, const d
   });
 }
 
-template class BSplineField<2>;
-template class BSplineField<3>;
+TESSERA_INSTANTIATE_CLASS(BSplineField);
 
 }

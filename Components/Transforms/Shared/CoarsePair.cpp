@@ -244,7 +244,6 @@ bool CoarsePair<D>::binAt(const Vec<D>& index, double& bin) const
   return std::isfinite(bin);
 }
 
-template class CoarsePair<2>;
-template class CoarsePair<3>;
+TESSERA_INSTANTIATE_CLASS(CoarsePair);
 
 }

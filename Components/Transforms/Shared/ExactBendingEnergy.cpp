@@ -302,7 +302,6 @@ void ExactBendingEnergy<D>::reserve(const Context& context)
       Buffer<double>(context, bending::maxBlocks(bending::planOf<D>(bands_, bandsOnCuda_.span().data())));
 }
 
-template class ExactBendingEnergy<2>;
-template class ExactBendingEnergy<3>;
+TESSERA_INSTANTIATE_CLASS(ExactBendingEnergy);
 
 }

@@ -235,7 +235,6 @@ void LinearTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& 
     }
 }
 
-template class LinearTransform<2>;
-template class LinearTransform<3>;
+TESSERA_INSTANTIATE_CLASS(LinearTransform);
 
 }

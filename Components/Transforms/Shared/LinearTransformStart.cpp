@@ -205,7 +205,6 @@ std::vector<double> LinearTransform<D>::restore(const Context&, const Parameters
                                  this->name() + " in " + std::to_string(D) + "D");
 }
 
-template class LinearTransform<2>;
-template class LinearTransform<3>;
+TESSERA_INSTANTIATE_CLASS(LinearTransform);
 
 }

@@ -127,8 +127,7 @@ void writeStoredImage(const std::string& path, const ImageGeometry<D>& geometry,
   writeVoxels(path, headerOf(path, geometry, type, components), voxels.data(), compress, threads);
 }
 
-template class ImageFileSlabs<2>;
-template class ImageFileSlabs<3>;
+TESSERA_INSTANTIATE_CLASS(ImageFileSlabs);
 template void writeImage<2>(const std::string&, const Image<2>&, PixelType, bool, int);
 template void writeImage<3>(const std::string&, const Image<3>&, PixelType, bool, int);
 template void writeStoredImage<2>(const std::string&, const ImageGeometry<2>&, PixelType, int,

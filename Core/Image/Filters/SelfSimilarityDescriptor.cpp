@@ -76,7 +76,6 @@ SelfSimilarityDescriptor<D>::SelfSimilarityDescriptor(Context& context, const Im
   });
 }
 
-template struct SelfSimilarityDescriptor<2>;
-template struct SelfSimilarityDescriptor<3>;
+TESSERA_INSTANTIATE_CLASS(SelfSimilarityDescriptor);
 
 }

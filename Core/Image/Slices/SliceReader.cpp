@@ -265,7 +265,6 @@ void SliceReader<D>::finish(int threads)
   isWhole_ = true;
 }
 
-template class SliceReader<2>;
-template class SliceReader<3>;
+TESSERA_INSTANTIATE_CLASS(SliceReader);
 
 }

@@ -91,7 +91,6 @@ void SliceWindow<D>::moveTo(std::size_t firstSlice, std::size_t sliceCount, int 
     finite_->firstVoxel = first_ * sliceVoxels_;
 }
 
-template class SliceWindow<2>;
-template class SliceWindow<3>;
+TESSERA_INSTANTIATE_CLASS(SliceWindow);
 
 }

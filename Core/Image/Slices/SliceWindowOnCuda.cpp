@@ -83,7 +83,6 @@ const float* SliceWindowOnCuda<D>::moveTo(const Context& context, std::size_t fi
                                         - first_ * sliceVoxels_ * sizeof(float));
 }
 
-template class SliceWindowOnCuda<2>;
-template class SliceWindowOnCuda<3>;
+TESSERA_INSTANTIATE_CLASS(SliceWindowOnCuda);
 
 }

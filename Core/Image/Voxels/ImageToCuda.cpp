@@ -172,9 +172,7 @@ template ImagesOnCuda<2> checkedOnCuda<2>(const std::string&, const Context&, co
                                           Buffer<float>&&);
 template ImagesOnCuda<3> checkedOnCuda<3>(const std::string&, const Context&, const ImageGeometry<3>&,
                                           Buffer<float>&&);
-template class VoxelsToCuda<2>;
-template class VoxelsToCuda<3>;
-template class ImageToCuda<2>;
-template class ImageToCuda<3>;
+TESSERA_INSTANTIATE_CLASS(VoxelsToCuda);
+TESSERA_INSTANTIATE_CLASS(ImageToCuda);
 
 }

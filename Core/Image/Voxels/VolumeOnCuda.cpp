@@ -112,7 +112,6 @@ Buffer<float> VolumeOnCuda<D>::releaseVoxels()
   return std::move(own_);
 }
 
-template class VolumeOnCuda<2>;
-template class VolumeOnCuda<3>;
+TESSERA_INSTANTIATE_CLASS(VolumeOnCuda);
 
 }

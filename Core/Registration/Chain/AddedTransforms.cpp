@@ -2,7 +2,6 @@
 
 namespace tessera {
 
-template class AddedTransforms<2>;
-template class AddedTransforms<3>;
+TESSERA_INSTANTIATE_CLASS(AddedTransforms);
 
 }

@@ -35,7 +35,6 @@ std::vector<double> ParameterlessTransform<D>::restore(const Context&, const Par
   fail<D>(*this);
 }
 
-template class ParameterlessTransform<2>;
-template class ParameterlessTransform<3>;
+TESSERA_INSTANTIATE_CLASS(ParameterlessTransform);
 
 }

@@ -127,7 +127,6 @@ std::optional<FieldMethod<D>> FieldMethods<D>::choose(DeviceKind device, FieldQu
                                    + (able.empty() ? "the device \"cpu\"" : listOf(able)) + ".");
 }
 
-template class FieldMethods<2>;
-template class FieldMethods<3>;
+TESSERA_INSTANTIATE_CLASS(FieldMethods);
 
 }

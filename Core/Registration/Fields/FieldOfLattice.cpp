@@ -54,7 +54,6 @@ const FieldMethod<D>* FieldOfLattice<D>::at(const SampleSet<D>& set)
 
 template ImageGeometry<2> geometryOf(const VoxelLattice<2>&);
 template ImageGeometry<3> geometryOf(const VoxelLattice<3>&);
-template class FieldOfLattice<2>;
-template class FieldOfLattice<3>;
+TESSERA_INSTANTIATE_CLASS(FieldOfLattice);
 
 }

@@ -152,7 +152,6 @@ std::vector<Vec<D>> ForwardCells<D>::candidatesMm(const Vec<D>& pointMm) const
   return centersMm;
 }
 
-template class ForwardCells<2>;
-template class ForwardCells<3>;
+TESSERA_INSTANTIATE_CLASS(ForwardCells);
 
 }

@@ -133,9 +133,7 @@ SampleCount SampleGather<D>::gather(const SampleSet<D>& set, std::size_t first, 
   return {asked, valid};
 }
 
-template struct ValidSampleArrays<2>;
-template struct ValidSampleArrays<3>;
-template class SampleGather<2>;
-template class SampleGather<3>;
+TESSERA_INSTANTIATE_CLASS(ValidSampleArrays);
+TESSERA_INSTANTIATE_CLASS(SampleGather);
 
 }

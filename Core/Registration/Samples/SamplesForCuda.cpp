@@ -92,7 +92,6 @@ SamplesOnCuda<D> SamplesForCuda<D>::ofList(const Context& context, const PointLi
   return samples;
 }
 
-template class SamplesForCuda<2>;
-template class SamplesForCuda<3>;
+TESSERA_INSTANTIATE_CLASS(SamplesForCuda);
 
 }

@@ -373,7 +373,6 @@ std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const
   return lengths;
 }
 
-template class Cost<2>;
-template class Cost<3>;
+TESSERA_INSTANTIATE_CLASS(Cost);
 
 }

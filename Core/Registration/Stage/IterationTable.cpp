@@ -60,7 +60,6 @@ IterationRecord IterationTable<D>::record(const IterationRow& row, const Cost<D>
   return record;
 }
 
-template class IterationTable<2>;
-template class IterationTable<3>;
+TESSERA_INSTANTIATE_CLASS(IterationTable);
 
 }

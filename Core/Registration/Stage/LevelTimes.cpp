@@ -113,8 +113,7 @@ void LevelWatch<D>::addTo(Cost<D>& cost, std::span<const double> position, Level
   summary.time = timeTable(times_);
 }
 
-template class LevelWatch<2>;
-template class LevelWatch<3>;
+TESSERA_INSTANTIATE_CLASS(LevelWatch);
 template std::vector<TimeRow> timeTable(const LevelTimes<2>&);
 template std::vector<TimeRow> timeTable(const LevelTimes<3>&);
 

@@ -144,7 +144,6 @@ void DenseImageTerm<D>::slopes(Context& context, const Slab& part)
   });
 }
 
-template class DenseImageTerm<2>;
-template class DenseImageTerm<3>;
+TESSERA_INSTANTIATE_CLASS(DenseImageTerm);
 
 }

@@ -188,7 +188,6 @@ std::vector<ParameterInfo> imageTermParameters()
   return parameters;
 }
 
-template class ImageTerm<2>;
-template class ImageTerm<3>;
+TESSERA_INSTANTIATE_CLASS(ImageTerm);
 
 }

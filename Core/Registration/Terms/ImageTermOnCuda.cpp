@@ -399,7 +399,6 @@ void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, std::span<
   chain_->pullBack(context, samples, gradients, slopes, gradient, {slab.isFirst});
 }
 
-template class ImageTermOnCuda<2>;
-template class ImageTermOnCuda<3>;
+TESSERA_INSTANTIATE_CLASS(ImageTermOnCuda);
 
 }

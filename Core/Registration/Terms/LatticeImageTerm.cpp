@@ -94,7 +94,6 @@ void LatticeImageTerm<D>::prepare(Context& context, const VoxelLattice<D>& latti
   });
 }
 
-template class LatticeImageTerm<2>;
-template class LatticeImageTerm<3>;
+TESSERA_INSTANTIATE_CLASS(LatticeImageTerm);
 
 }

@@ -173,7 +173,6 @@ std::vector<Phase> PointImageTerm<D>::timePhases(Context&, const Target& target,
   return phases;
 }
 
-template class PointImageTerm<2>;
-template class PointImageTerm<3>;
+TESSERA_INSTANTIATE_CLASS(PointImageTerm);
 
 }

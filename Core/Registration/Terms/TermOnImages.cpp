@@ -2,7 +2,6 @@
 
 namespace tessera {
 
-template class TermOnImages<2>;
-template class TermOnImages<3>;
+TESSERA_INSTANTIATE_CLASS(TermOnImages);
 
 }

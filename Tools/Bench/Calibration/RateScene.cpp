@@ -159,7 +159,6 @@ double RateScene<D>::field(Context& context, std::size_t components) const
   });
 }
 
-template class RateScene<2>;
-template class RateScene<3>;
+TESSERA_INSTANTIATE_CLASS(RateScene);
 
 }

@@ -134,7 +134,6 @@ std::vector<float> ItkFilters<D>::splineCoefficients(int order)
   return run(*filter);
 }
 
-template class ItkFilters<2>;
-template class ItkFilters<3>;
+TESSERA_INSTANTIATE_CLASS(ItkFilters);
 
 }

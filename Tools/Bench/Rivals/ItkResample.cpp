@@ -152,7 +152,6 @@ const float* ItkResample<D>::voxels() const
   return filter_->filter->GetOutput()->GetBufferPointer();
 }
 
-template class ItkResample<2>;
-template class ItkResample<3>;
+TESSERA_INSTANTIATE_CLASS(ItkResample);
 
 }

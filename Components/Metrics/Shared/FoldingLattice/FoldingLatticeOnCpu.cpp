@@ -275,7 +275,6 @@ TermValue FoldingLatticeOnCpu<D>::evaluate(const Context& context, std::span<con
   return result;
 }
 
-template class FoldingLatticeOnCpu<2>;
-template class FoldingLatticeOnCpu<3>;
+TESSERA_INSTANTIATE_CLASS(FoldingLatticeOnCpu);
 
 }

@@ -94,7 +94,6 @@ void FoldingLatticeOnCuda<D>::enqueue(Context& context, const SamplesOnCuda<D>& 
     meanFoldingGradientOnCuda<D>(context, gradient.size(), result, sum);
 }
 
-template class FoldingLatticeOnCuda<2>;
-template class FoldingLatticeOnCuda<3>;
+TESSERA_INSTANTIATE_CLASS(FoldingLatticeOnCuda);
 
 }

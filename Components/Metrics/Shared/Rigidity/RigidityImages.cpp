@@ -192,7 +192,6 @@ void RigidityImages<D>::atControlPoints(Context& context, const OptimizableTrans
   });
 }
 
-template class RigidityImages<2>;
-template class RigidityImages<3>;
+TESSERA_INSTANTIATE_CLASS(RigidityImages);
 
 }

@@ -203,7 +203,6 @@ RigiditySums RigidityOnCpu<D>::evaluate(Context& context, std::span<const double
   return sums;
 }
 
-template class RigidityOnCpu<2>;
-template class RigidityOnCpu<3>;
+TESSERA_INSTANTIATE_CLASS(RigidityOnCpu);
 
 }

@@ -39,7 +39,6 @@ void RigidityOnCuda<D>::enqueue(Context& context, std::span<const double> coeffi
   found_.copyLater(result);
 }
 
-template class RigidityOnCuda<2>;
-template class RigidityOnCuda<3>;
+TESSERA_INSTANTIATE_CLASS(RigidityOnCuda);
 
 }

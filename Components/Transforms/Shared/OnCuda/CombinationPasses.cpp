@@ -107,9 +107,7 @@ void CombinationPasses<D>::addMoments(Context&, const SamplesOnCuda<D>&, const s
   throw std::logic_error("moments of a combination");
 }
 
-template class HeldCombination<2>;
-template class HeldCombination<3>;
-template class CombinationPasses<2>;
-template class CombinationPasses<3>;
+TESSERA_INSTANTIATE_CLASS(HeldCombination);
+TESSERA_INSTANTIATE_CLASS(CombinationPasses);
 
 }

@@ -55,7 +55,6 @@ ChainOnCuda<D> HeldChainOnCuda<D>::at(const Context& context, std::span<const do
   return chain;
 }
 
-template class HeldChainOnCuda<2>;
-template class HeldChainOnCuda<3>;
+TESSERA_INSTANTIATE_CLASS(HeldChainOnCuda);
 
 }

@@ -100,7 +100,6 @@ template std::string whyTooLongForKernels(const TransformChain<2>&);
 template std::string whyTooLongForKernels(const TransformChain<3>&);
 template std::string whyNotInKernels(const TransformChain<2>&);
 template std::string whyNotInKernels(const TransformChain<3>&);
-template class KernelForm<2>;
-template class KernelForm<3>;
+TESSERA_INSTANTIATE_CLASS(KernelForm);
 
 }

@@ -54,7 +54,6 @@ void ParameterPullBack<D>::addSpline(Context& context, const SamplesOnCuda<D>& s
   splineGradientOnCuda<D>(context, spline, sums, gradient.data(), update);
 }
 
-template class ParameterPullBack<2>;
-template class ParameterPullBack<3>;
+TESSERA_INSTANTIATE_CLASS(ParameterPullBack);
 
 }
