@@ -8,7 +8,6 @@
 #include "Core/Registration/Terms/WarpedLattice.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace tessera {

@@ -7,7 +7,6 @@
 #include "Core/Registration/Terms/ImageTerm.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tessera {
 namespace {

@@ -4,7 +4,6 @@
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace tessera {

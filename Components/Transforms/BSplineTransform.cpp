@@ -9,7 +9,6 @@
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 
-#include <cmath>
 #include <limits>
 
 namespace tessera {

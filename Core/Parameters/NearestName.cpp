@@ -3,7 +3,6 @@
 #include "Core/Compute/LowerCase.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace tessera {
 namespace {

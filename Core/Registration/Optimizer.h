@@ -6,7 +6,6 @@
 #include "Core/Registration/OptimizableTransform.h"
 
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>

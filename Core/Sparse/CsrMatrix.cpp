@@ -9,7 +9,6 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <type_traits>
 

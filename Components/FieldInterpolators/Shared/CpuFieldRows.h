@@ -3,7 +3,6 @@
 #include "Core/Registration/FieldInterpolator.h"
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 namespace tessera {

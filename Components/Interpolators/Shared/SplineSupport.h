@@ -3,8 +3,6 @@
 #include "Components/Interpolators/Shared/RowSpan.h"
 #include "Core/Compute/Math/GridIndex.h"
 
-#include <algorithm>
-
 namespace tessera {
 
 constexpr std::size_t splineBlockSize =

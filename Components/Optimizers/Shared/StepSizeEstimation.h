@@ -2,8 +2,6 @@
 
 #include "Core/Registration/Optimizer.h"
 
-#include <cstdint>
-
 namespace tessera {
 
 // The automatic parameters of adaptive stochastic gradient descent: Klein, Pluim, Staring, Viergever,

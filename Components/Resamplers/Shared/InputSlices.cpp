@@ -3,7 +3,6 @@
 #include "Components/Resamplers/Shared/LargestCoordinate.h"
 #include "Core/Registration/Chain/OneSplineChain.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace tessera {

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <ios>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include "Core/Image/Files/InputError.h"
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <span>
 

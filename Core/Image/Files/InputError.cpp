@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Error.h"
 
-#include <cmath>
 #include <cstdio>
 
 namespace tessera {

@@ -5,7 +5,6 @@
 #include "Core/Image/Files/InputError.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>

@@ -9,7 +9,6 @@
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tessera {
 namespace {

@@ -4,7 +4,6 @@
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Compute/Threads/Parallel.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>

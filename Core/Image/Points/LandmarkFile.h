@@ -2,7 +2,6 @@
 
 #include "Core/Image/ImageGeometry.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 

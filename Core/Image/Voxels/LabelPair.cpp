@@ -5,7 +5,6 @@
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Core/Parameters/ParameterText.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>

@@ -4,7 +4,6 @@
 #include "Core/Registration/Stage/PreparedStage.h"
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace tessera {

@@ -14,7 +14,6 @@
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>

@@ -4,7 +4,6 @@
 #include "Core/Compute/Memory/Memory.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 
 #include <zlib.h>

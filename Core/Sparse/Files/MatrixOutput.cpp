@@ -4,7 +4,6 @@
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Sparse/Files/Deflate.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>

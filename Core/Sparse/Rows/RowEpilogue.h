@@ -3,7 +3,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/SpGemmOptions.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>

@@ -7,7 +7,6 @@
 #include "Tools/Bench/Model/CaseParts.h"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 
 namespace tessera::modelcases {

@@ -13,8 +13,6 @@
 #include <itkShrinkImageFilter.h>
 #include <itkSmoothingRecursiveGaussianImageFilter.h>
 
-#include <algorithm>
-
 namespace tessera {
 namespace {
 

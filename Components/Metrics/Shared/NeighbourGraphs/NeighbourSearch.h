@@ -3,7 +3,6 @@
 #include "Components/Metrics/Shared/NeighbourGraphs/NeighbourGraph.h"
 #include "Core/Compute/Context.h"
 
-#include <array>
 #include <vector>
 
 namespace tessera {

@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Math/CholeskyFactor.h"
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 

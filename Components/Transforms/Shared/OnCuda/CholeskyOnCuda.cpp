@@ -1,7 +1,5 @@
 #include "Components/Transforms/Shared/OnCuda/CholeskyOnCuda.h"
 
-#include <algorithm>
-
 namespace tessera {
 
 bool CholeskyOnCuda::factor(const Context& context, const Buffer<double>& matrix, std::size_t count,

@@ -2,7 +2,6 @@
 
 #include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 
-#include <string>
 #include <vector>
 
 namespace tessera {

@@ -2,8 +2,6 @@
 
 #include "Core/Compute/Memory/Buffer.h"
 
-#include <utility>
-
 namespace tessera {
 namespace {
 
