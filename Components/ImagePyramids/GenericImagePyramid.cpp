@@ -8,19 +8,13 @@
 namespace tessera {
 namespace {
 
-const Parameter<bool>& useShrinkImageFilter()
-{
-  static const auto parameter = booleanParameter("ImagePyramidUseShrinkImageFilter", false, Arity::single,
-                                                 "take every f-th voxel instead of interpolating linearly");
-  return parameter;
-}
+const Parameter<bool> useShrinkImageFilter =
+    booleanParameter("ImagePyramidUseShrinkImageFilter", false, Arity::single,
+                     "take every f-th voxel instead of interpolating linearly");
 
-const Parameter<bool>& computePerResolution()
-{
-  static const auto parameter = booleanParameter("ComputePyramidImagesPerResolution", false, Arity::single,
-                                                 "accepted without effect: one level at a time is in memory");
-  return parameter;
-}
+const Parameter<bool> computePerResolution =
+    booleanParameter("ComputePyramidImagesPerResolution", false, Arity::single,
+                     "accepted without effect: one level at a time is in memory");
 
 bool anyAbove(const auto& values, auto limit)
 {
@@ -60,7 +54,7 @@ Schedule<D, double> readSigmas(const Parameters& parameters, ImageSide side)
 template <int D>
 GenericImagePyramid<D>::GenericImagePyramid(const Parameters& parameters, ImageSide side)
     : factors_(readFactors<D>(parameters, rescaleRows(side), FactorRule::decreasing)),
-      sigmasMm_(readSigmas<D>(parameters, side)), takesVoxels_(parameters.get(useShrinkImageFilter()))
+      sigmasMm_(readSigmas<D>(parameters, side)), takesVoxels_(parameters.get(useShrinkImageFilter))
 {
 }
 
@@ -102,8 +96,8 @@ const ComponentDescription& GenericImagePyramid<D>::description(ImageSide side)
     std::vector<ParameterInfo> rows;
     for (const auto& schedule : {rescaleRows(s), sigmaRows(s)})
       rows.insert(rows.end(), schedule.begin(), schedule.end());
-    rows.push_back(useShrinkImageFilter());
-    rows.push_back(computePerResolution());
+    rows.push_back(useShrinkImageFilter);
+    rows.push_back(computePerResolution);
     ComponentDescription described = pyramidDescription(
         s, "GenericImagePyramid",
         "Gaussian smoothing by a schedule in mm, then a coarser grid by another schedule.", std::move(rows));

@@ -3,12 +3,9 @@
 namespace tessera {
 namespace {
 
-const Parameter<std::int64_t>& sampleGridSpacing()
-{
-  static const auto p = integerParameter("SampleGridSpacing", 2, 1, Arity::perLevelAndDimension, "voxels",
-                                         "step of the grid; missing entries are 2, as in elastix");
-  return p;
-}
+const Parameter<std::int64_t> sampleGridSpacing =
+    integerParameter("SampleGridSpacing", 2, 1, Arity::perLevelAndDimension, "voxels",
+                     "step of the grid; missing entries are 2, as in elastix");
 
 }
 
@@ -18,7 +15,7 @@ GridSampler<D>::GridSampler(const Parameters& parameters) : steps_(parameters.le
   for (std::size_t level = 0; level < steps_.size(); ++level)
     for (int d = 0; d < D; ++d)
       steps_[level][d] = static_cast<std::size_t>(
-          parameters.find(sampleGridSpacing(), level * D + d).value_or(sampleGridSpacing().defaultValue));
+          parameters.find(sampleGridSpacing, level * D + d).value_or(sampleGridSpacing.defaultValue));
 }
 
 template <int D>
@@ -28,7 +25,7 @@ const ComponentDescription& GridSampler<D>::description()
                                                 "Grid",
                                                 {},
                                                 "voxels of the fixed image at regular steps, inside the mask",
-                                                {sampleGridSpacing()}};
+                                                {sampleGridSpacing}};
   return description;
 }
 

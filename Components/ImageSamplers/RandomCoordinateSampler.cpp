@@ -13,32 +13,18 @@ namespace {
 
 constexpr std::uint32_t regionCounter = 0xffffffffu; // no sample has this number
 
-const Parameter<std::int64_t>& fixedImageBSplineInterpolationOrder()
-{
-  static const auto parameter = [] {
-    auto p = integerParameter("FixedImageBSplineInterpolationOrder", 1, 0, Arity::perLevel, "",
-                              "order of the spline that gives the fixed image between its voxels");
-    p.maximum = 5;
-    return p;
-  }();
-  return parameter;
-}
+const Parameter<std::int64_t> fixedImageBSplineInterpolationOrder =
+    integerParameter("FixedImageBSplineInterpolationOrder", 1, 0, Arity::perLevel, "",
+                     "order of the spline that gives the fixed image between its voxels")
+        .atMost(5);
 
-const Parameter<bool>& useRandomSampleRegion()
-{
-  static const auto p = booleanParameter("UseRandomSampleRegion", false, Arity::perLevel,
-                                         "draw from a box at a new random place each time");
-  return p;
-}
+const Parameter<bool> useRandomSampleRegion = booleanParameter(
+    "UseRandomSampleRegion", false, Arity::perLevel, "draw from a box at a new random place each time");
 
-const Parameter<double>& sampleRegionSize()
-{
-  static const auto p = realParameter("SampleRegionSize", std::numeric_limits<double>::quiet_NaN(),
-                                      Arity::perLevelAndDimension, "mm",
-                                      "size of the box of UseRandomSampleRegion; if absent a third of the "
-                                      "image's longest side, or the side itself if that is shorter");
-  return p;
-}
+const Parameter<double> sampleRegionSize = realParameter(
+    "SampleRegionSize", std::numeric_limits<double>::quiet_NaN(), Arity::perLevelAndDimension, "mm",
+    "size of the box of UseRandomSampleRegion; if absent a third of the "
+    "image's longest side, or the side itself if that is shorter");
 
 }
 
@@ -62,8 +48,8 @@ const ComponentDescription& RandomCoordinateSampler<D>::description()
       "RandomCoordinate",
       {},
       "random points of the fixed image, between its voxels, inside the mask",
-      {numberOfSpatialSamples(), fixedImageBSplineInterpolationOrder(), useRandomSampleRegion(),
-       sampleRegionSize()}};
+      {numberOfSpatialSamples(), fixedImageBSplineInterpolationOrder, useRandomSampleRegion,
+       sampleRegionSize}};
   return description;
 }
 
@@ -80,14 +66,14 @@ void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePo
   }
   for (const SampledImage<D>& other : others_)
     keepInside(other);
-  regionIsOn_ = parameters_.get(useRandomSampleRegion(), level);
+  regionIsOn_ = parameters_.get(useRandomSampleRegion, level);
   regionSizeInVoxels_.reset();
   if (regionIsOn_) {
     regionSizeInVoxels_ = regionSizeMm(level, fixed->geometry);
     for (int d = 0; d < D; ++d)
       (*regionSizeInVoxels_)[d] /= fixed->geometry.spacingMm[d];
   }
-  order_ = static_cast<int>(parameters_.get(fixedImageBSplineInterpolationOrder(), level));
+  order_ = static_cast<int>(parameters_.get(fixedImageBSplineInterpolationOrder, level));
   coefficients_.clear();
   if (order_ > 1 && !onlyCountsMemory(context))
     coefficients_ = bsplineCoefficients<D>(context, *fixed, order_);
@@ -151,11 +137,11 @@ Vec<D> RandomCoordinateSampler<D>::regionSizeMm(std::size_t level, const ImageGe
     longestMm = std::max(longestMm, sideMm[d]);
   }
   for (int d = 0; d < D; ++d) {
-    sizeMm[d] = parameters_.get(sampleRegionSize(), level * D + d);
+    sizeMm[d] = parameters_.get(sampleRegionSize, level * D + d);
     if (std::isnan(sizeMm[d]))
       sizeMm[d] = std::min(sideMm[d], longestMm / 3);
     else if (!(sizeMm[d] > 0 && sizeMm[d] <= sideMm[d]))
-      parameters_.fail(sampleRegionSize().name,
+      parameters_.fail(sampleRegionSize.name,
                        "the fixed image is " + std::to_string(sideMm[d]) + " mm long on axis "
                            + std::to_string(d),
                        "Allowed: more than 0 and not more than that; a third is usual");

@@ -11,9 +11,7 @@ namespace {
 Parameter<std::int64_t> orderRow(const std::string& name, std::int64_t defaultOrder, Arity arity,
                                  const std::string& meaning)
 {
-  Parameter<std::int64_t> row = integerParameter(name, defaultOrder, 0, arity, "", meaning);
-  row.maximum = 5;
-  return row;
+  return integerParameter(name, defaultOrder, 0, arity, "", meaning).atMost(5);
 }
 
 const Parameter<std::int64_t>& orderParameter(InterpolatorUse use)

@@ -12,28 +12,17 @@
 namespace tessera {
 namespace {
 
-const Parameter<bool>& useForegroundValue()
-{
-  static const auto p =
-      booleanParameter("UseForegroundValue", true, Arity::perLevel,
-                       "foreground is ForegroundValue; \"false\": every intensity above 0.001");
-  return p;
-}
+const Parameter<bool> useForegroundValue =
+    booleanParameter("UseForegroundValue", true, Arity::perLevel,
+                     "foreground is ForegroundValue; \"false\": every intensity above 0.001");
 
-const Parameter<double>& foregroundValue()
-{
-  static const auto p = realParameter("ForegroundValue", 1, Arity::perLevel, "intensity",
-                                      "intensity of the foreground, to 0.001");
-  return p;
-}
+const Parameter<double> foregroundValue = realParameter("ForegroundValue", 1, Arity::perLevel, "intensity",
+                                                        "intensity of the foreground, to 0.001");
 
-const Parameter<bool>& useComplement()
-{
-  static const auto p = booleanParameter("UseComplement", true, Arity::perLevel,
-                                         "1 minus the overlap, which optimizers make small; \"false\": the "
-                                         "overlap");
-  return p;
-}
+const Parameter<bool> useComplement =
+    booleanParameter("UseComplement", true, Arity::perLevel,
+                     "1 minus the overlap, which optimizers make small; \"false\": the "
+                     "overlap");
 
 }
 
@@ -47,9 +36,9 @@ const ComponentDescription& AdvancedKappaStatistic<D>::description()
       "1 minus the overlap of two foregrounds, counted in samples as elastix does; SoftDice has a derivative",
       [] {
         std::vector<ParameterInfo> rows = ValidSampleRule::parameters();
-        rows.push_back(useForegroundValue());
-        rows.push_back(foregroundValue());
-        rows.push_back(useComplement());
+        rows.push_back(useForegroundValue);
+        rows.push_back(foregroundValue);
+        rows.push_back(useComplement);
         return rows;
       }()};
   return description;
@@ -70,9 +59,9 @@ void AdvancedKappaStatistic<D>::prepareForLevel(Context& context, const TermLeve
 {
   this->endLevel();
   level_ = level;
-  foreground_ = {parameters_.get(useForegroundValue(), level.level),
-                 parameters_.get(foregroundValue(), level.level)};
-  formula_ = KappaOfMemberships(parameters_.get(useComplement(), level.level));
+  foreground_ = {parameters_.get(useForegroundValue, level.level),
+                 parameters_.get(foregroundValue, level.level)};
+  formula_ = KappaOfMemberships(parameters_.get(useComplement, level.level));
   for (const auto& [image, name] : {std::pair{level.fixed, "fixed"}, std::pair{level.moving, "moving"}})
     if (!image->voxels.empty()
         && std::ranges::none_of(image->voxels, [this](float v) { return foreground_.contains(v); }))

@@ -5,27 +5,15 @@
 namespace tessera {
 namespace {
 
-const Parameter<bool>& useFastAndLowMemoryVersion()
-{
-  static const auto p =
-      booleanParameter("UseFastAndLowMemoryVersion", true, Arity::perLevel,
-                       "accepted without effect: the only version is fast and takes little memory");
-  return p;
-}
+const Parameter<bool> useFastAndLowMemoryVersion =
+    booleanParameter("UseFastAndLowMemoryVersion", true, Arity::perLevel,
+                     "accepted without effect: the only version is fast and takes little memory");
 
-const Parameter<bool>& finiteDifferenceDerivative()
-{
-  static const auto p = booleanParameter("FiniteDifferenceDerivative", false, Arity::perLevel,
-                                         "only \"false\": the gradient is exact");
-  return p;
-}
+const Parameter<bool> finiteDifferenceDerivative = booleanParameter(
+    "FiniteDifferenceDerivative", false, Arity::perLevel, "only \"false\": the gradient is exact");
 
-const Parameter<bool>& useJacobianPreconditioning()
-{
-  static const auto p =
-      booleanParameter("UseJacobianPreconditioning", false, Arity::perLevel, "only \"false\"");
-  return p;
-}
+const Parameter<bool> useJacobianPreconditioning =
+    booleanParameter("UseJacobianPreconditioning", false, Arity::perLevel, "only \"false\"");
 
 void refuse(const Parameters& parameters, const Parameter<bool>& mode, std::size_t level)
 {
@@ -39,8 +27,8 @@ AdvancedMattesMutualInformation::AdvancedMattesMutualInformation(const Parameter
                                                                  std::size_t level, const LevelFacts& facts)
     : EntropyMetric(parameters, level, facts)
 {
-  refuse(parameters, finiteDifferenceDerivative(), level);
-  refuse(parameters, useJacobianPreconditioning(), level);
+  refuse(parameters, finiteDifferenceDerivative, level);
+  refuse(parameters, useJacobianPreconditioning, level);
 }
 
 const ComponentDescription& AdvancedMattesMutualInformation::description()
@@ -52,9 +40,9 @@ const ComponentDescription& AdvancedMattesMutualInformation::description()
         {"MattesMutualInformation"},
         "minus the mutual information, from a Parzen-window histogram (Mattes et al. 2003)",
         ParzenHistogram::parameters()};
-    d.parameters.push_back(useFastAndLowMemoryVersion());
-    d.parameters.push_back(finiteDifferenceDerivative());
-    d.parameters.push_back(useJacobianPreconditioning());
+    d.parameters.push_back(useFastAndLowMemoryVersion);
+    d.parameters.push_back(finiteDifferenceDerivative);
+    d.parameters.push_back(useJacobianPreconditioning);
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;

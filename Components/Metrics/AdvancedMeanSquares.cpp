@@ -9,34 +9,24 @@
 namespace tessera {
 namespace {
 
-const Parameter<bool>& useNormalization()
-{
-  static const auto p =
-      booleanParameter("UseNormalization", false, Arity::perLevel,
-                       "divide by the square of a tenth of the largest possible difference");
-  return p;
-}
+const Parameter<bool> useNormalization =
+    booleanParameter("UseNormalization", false, Arity::perLevel,
+                     "divide by the square of a tenth of the largest possible difference");
 
-const Parameter<double>& outlierDifference()
-{
-  static const auto p = [] {
-    auto row = realParameter("OutlierDifference", 0, Arity::perLevel, "intensity",
-                             "differences much larger than this are outliers, which count as this at most "
-                             "(Geman and McClure); 0: none are");
-    row.minimum = 0;
-    return row;
-  }();
-  return p;
-}
+const Parameter<double> outlierDifference =
+    realParameter("OutlierDifference", 0, Arity::perLevel, "intensity",
+                  "differences much larger than this are outliers, which count as this at most "
+                  "(Geman and McClure); 0: none are")
+        .atLeast(0);
 
 }
 
 AdvancedMeanSquares::AdvancedMeanSquares(const Parameters& parameters, std::size_t level,
                                          const LevelFacts& facts)
 {
-  if (const double outlier = parameters.get(outlierDifference(), level); outlier > 0)
+  if (const double outlier = parameters.get(outlierDifference, level); outlier > 0)
     inverseOutlier_ = 1 / outlier;
-  if (!parameters.get(useNormalization(), level))
+  if (!parameters.get(useNormalization, level))
     return;
   const double largest =
       std::max(std::abs(facts.fixedMax - facts.movingMin), std::abs(facts.movingMax - facts.fixedMin));
@@ -51,7 +41,7 @@ const ComponentDescription& AdvancedMeanSquares::description()
                            "AdvancedMeanSquares",
                            {},
                            "mean of squared intensity differences",
-                           {useNormalization(), outlierDifference()}};
+                           {useNormalization, outlierDifference}};
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;

@@ -6,18 +6,14 @@
 namespace tessera {
 namespace {
 
-const Parameter<bool>& subtractMean()
-{
-  static const auto p =
-      booleanParameter("SubtractMean", true, Arity::perLevel, "subtract the means of the intensities first");
-  return p;
-}
+const Parameter<bool> subtractMean =
+    booleanParameter("SubtractMean", true, Arity::perLevel, "subtract the means of the intensities first");
 
 }
 
 AdvancedNormalizedCorrelation::AdvancedNormalizedCorrelation(const Parameters& parameters, std::size_t level,
                                                              const LevelFacts&)
-    : subtractMean_(parameters.get(subtractMean(), level))
+    : subtractMean_(parameters.get(subtractMean, level))
 {
 }
 
@@ -28,7 +24,7 @@ const ComponentDescription& AdvancedNormalizedCorrelation::description()
                            "AdvancedNormalizedCorrelation",
                            {},
                            "minus the correlation coefficient of the intensities",
-                           {subtractMean()}};
+                           {subtractMean}};
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;

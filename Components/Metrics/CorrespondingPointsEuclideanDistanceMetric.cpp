@@ -10,19 +10,12 @@
 namespace tessera {
 namespace {
 
-const Parameter<double>& pointErrorInMm()
-{
-  static const auto parameter = [] {
-    auto row =
-        realParameter("PointErrorInMm", 0, Arity::perLevel, "mm",
-                      "error e of the points: a distance d counts as sqrt(d^2 + e^2) - e, so that pairs "
-                      "nearer than e pull weakly; 0: as elastix does, all pull alike");
-    row.minimum = 0;
-    row.maximum = 1000; // beyond it the difference of two large numbers is left
-    return row;
-  }();
-  return parameter;
-}
+const Parameter<double> pointErrorInMm =
+    realParameter("PointErrorInMm", 0, Arity::perLevel, "mm",
+                  "error e of the points: a distance d counts as sqrt(d^2 + e^2) - e, so that pairs "
+                  "nearer than e pull weakly; 0: as elastix does, all pull alike")
+        .atLeast(0)
+        .atMost(1000); // beyond it the difference of two large numbers is left
 
 /// A batch of pairs: the sums of weighted distances and of weights, and the covectors of the first sum.
 template <int D>
@@ -70,7 +63,7 @@ CorrespondingPointsEuclideanDistanceMetric<D>::CorrespondingPointsEuclideanDista
     : parameters_(parameters)
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    errorsMm_.push_back(parameters.get(pointErrorInMm(), level));
+    errorsMm_.push_back(parameters.get(pointErrorInMm, level));
 }
 
 template <int D>
@@ -81,7 +74,7 @@ const ComponentDescription& CorrespondingPointsEuclideanDistanceMetric<D>::descr
       "CorrespondingPointsEuclideanDistanceMetric",
       {},
       "mean distance of corresponding points (-fp, -mp, --point-weights) in mm",
-      {pointErrorInMm()}};
+      {pointErrorInMm}};
   return description;
 }
 

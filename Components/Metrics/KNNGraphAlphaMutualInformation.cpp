@@ -16,50 +16,26 @@ namespace {
 /// All pairs of samples are compared; 2^17 samples of 30 features take a minute on one core.
 constexpr std::size_t maxSamples = std::size_t(1) << 17;
 
-const Parameter<double>& alpha()
-{
-  static const auto p = [] {
-    auto row = realParameter("Alpha", 0.5, Arity::single, "", "the order of the mutual information");
-    row.minimum = aboveZero;
-    row.maximum = 1 - 1e-9;
-    return row;
-  }();
-  return p;
-}
+const Parameter<double> alpha =
+    realParameter("Alpha", 0.5, Arity::single, "", "the order of the mutual information")
+        .atLeast(aboveZero)
+        .atMost(1 - 1e-9);
 
-const Parameter<double>& avoidDivisionBy()
-{
-  static const auto p = [] {
-    auto row = realParameter("AvoidDivisionBy", 1e-5, Arity::single, "intensity",
-                             "distances, and sums of them, up to this one are left out of quotients");
-    row.minimum = 0;
-    return row;
-  }();
-  return p;
-}
+const Parameter<double> avoidDivisionBy =
+    realParameter("AvoidDivisionBy", 1e-5, Arity::single, "intensity",
+                  "distances, and sums of them, up to this one are left out of quotients")
+        .atLeast(0);
 
-const Parameter<std::int64_t>& kNearestNeighbours()
-{
-  static const auto p = [] {
-    auto row = integerParameter("KNearestNeighbours", 20, 1, Arity::perLevel, "samples",
-                                "neighbours of each sample in each graph");
-    row.maximum = maxSamples;
-    return row;
-  }();
-  return p;
-}
+const Parameter<std::int64_t> kNearestNeighbours =
+    integerParameter("KNearestNeighbours", 20, 1, Arity::perLevel, "samples",
+                     "neighbours of each sample in each graph")
+        .atMost(maxSamples);
 
-const Parameter<std::int64_t>& fixedFeatureOrder()
-{
-  static const auto p = [] {
-    auto row = integerParameter("FixedImageInterpolatorBSplineOrder", 1, 0, Arity::list, "",
-                                "order 0 to 5 of the interpolation of fixed image 1, 2, ... (the first "
-                                "value, which the others replace, is that of image 0)");
-    row.maximum = 5;
-    return row;
-  }();
-  return p;
-}
+const Parameter<std::int64_t> fixedFeatureOrder =
+    integerParameter("FixedImageInterpolatorBSplineOrder", 1, 0, Arity::list, "",
+                     "order 0 to 5 of the interpolation of fixed image 1, 2, ... (the first "
+                     "value, which the others replace, is that of image 0)")
+        .atMost(5);
 
 /// An interpolator of the order that the parameters give fixed image `image`.
 template <int D>
@@ -67,9 +43,9 @@ std::unique_ptr<Interpolator<D>> interpolatorOfFixed(const Parameters& parameter
 {
   std::vector<std::string> notes;
   const std::string text =
-      "(BSplineInterpolationOrder " + std::to_string(parameters.get(fixedFeatureOrder(), image)) + ")";
+      "(BSplineInterpolationOrder " + std::to_string(parameters.get(fixedFeatureOrder, image)) + ")";
   return std::make_unique<BSplineInterpolator<D>>(Parameters(
-      std::make_shared<ParameterMap>(parseParameterText(text, fixedFeatureOrder().name, notes)), "", D, 1));
+      std::make_shared<ParameterMap>(parseParameterText(text, fixedFeatureOrder.name, notes)), "", D, 1));
 }
 
 }
@@ -78,11 +54,11 @@ template <int D>
 KNNGraphAlphaMutualInformation<D>::KNNGraphAlphaMutualInformation(const Parameters& parameters)
     : TermOnImages<D>(parameters), parameters_(parameters)
 {
-  parameters.get(alpha());
-  settings_.avoidDivisionBy = parameters.get(avoidDivisionBy());
+  parameters.get(alpha);
+  settings_.avoidDivisionBy = parameters.get(avoidDivisionBy);
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    parameters.get(kNearestNeighbours(), level);
-  parameters.all(fixedFeatureOrder());
+    parameters.get(kNearestNeighbours, level);
+  parameters.all(fixedFeatureOrder);
 }
 
 template <int D>
@@ -95,8 +71,7 @@ const ComponentDescription& KNNGraphAlphaMutualInformation<D>::description()
       "alpha mutual information of several images of each side, from graphs of nearest neighbours (Staring "
       "et al. 2009)",
       [] {
-        std::vector<ParameterInfo> rows{alpha(), avoidDivisionBy(), kNearestNeighbours(),
-                                        fixedFeatureOrder()};
+        std::vector<ParameterInfo> rows{alpha, avoidDivisionBy, kNearestNeighbours, fixedFeatureOrder};
         const std::vector<ParameterInfo> common = ValidSampleRule::parameters();
         rows.insert(rows.end(), common.begin(), common.end());
         return rows;
@@ -119,7 +94,7 @@ TermTime KNNGraphAlphaMutualInformation<D>::timeOf(const TermSize& size) const
 template <int D>
 AlphaMutualInformation KNNGraphAlphaMutualInformation<D>::formula() const
 {
-  return {parameters_.get(alpha()), settings_.avoidDivisionBy};
+  return {parameters_.get(alpha), settings_.avoidDivisionBy};
 }
 
 template <int D>
@@ -148,10 +123,10 @@ void KNNGraphAlphaMutualInformation<D>::prepareForLevel(Context& context, const 
     ofFixedFeatures_.push_back(interpolatorOfFixed<D>(parameters_, ofFixedFeatures_.size() + 1));
     ofFixedFeatures_.back()->prepareForLevel(context, image, 0);
   }
-  settings_.neighbours = static_cast<int>(parameters_.get(kNearestNeighbours(), level.level));
+  settings_.neighbours = static_cast<int>(parameters_.get(kNearestNeighbours, level.level));
   settings_.fixedFeatures = static_cast<int>(1 + ofFixedFeatures_.size());
   settings_.movingFeatures = static_cast<int>(ofMoving_.size());
-  settings_.exponent = settings_.features() * (1 - parameters_.get(alpha()));
+  settings_.exponent = settings_.features() * (1 - parameters_.get(alpha));
   if (context.onCuda())
     prepareOnCuda(context);
 }

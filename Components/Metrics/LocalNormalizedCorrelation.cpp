@@ -11,26 +11,16 @@
 namespace tessera {
 namespace {
 
-const Parameter<double>& localIntensityNoise()
-{
-  static const auto parameter = [] {
-    auto row = realParameter("LocalIntensityNoise", 0.001, Arity::perLevel, "shares of the intensity range",
-                             "noise of both images: windows with less contrast weigh little");
-    row.minimum = 1e-3; // less is lost in the rounding of sums
-    row.maximum = 1;
-    return row;
-  }();
-  return parameter;
-}
+const Parameter<double> localIntensityNoise =
+    realParameter("LocalIntensityNoise", 0.001, Arity::perLevel, "shares of the intensity range",
+                  "noise of both images: windows with less contrast weigh little")
+        .atLeast(1e-3)
+        .atMost(1); // less is lost in the rounding of sums
 
-const Parameter<bool>& localIntensityNoiseIsShared()
-{
-  static const auto parameter = booleanParameter(
-      "LocalIntensityNoiseIsShared", true, Arity::perLevel,
-      "whether noise counts as contrast that both images have in common, so that an image stays where it is "
-      "beside itself; \"false\" pulls the moving image towards contrast");
-  return parameter;
-}
+const Parameter<bool> localIntensityNoiseIsShared = booleanParameter(
+    "LocalIntensityNoiseIsShared", true, Arity::perLevel,
+    "whether noise counts as contrast that both images have in common, so that an image stays where it is "
+    "beside itself; \"false\" pulls the moving image towards contrast");
 
 /// Each window has a sum of every one of these quantities.
 enum Quantity { ones, f, m, ff, mm, fm, quantityCount };
@@ -107,8 +97,8 @@ LocalNormalizedCorrelation::LocalNormalizedCorrelation(const Parameters& paramet
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
     windows_.push_back(LocalWindow::read(parameters, level));
-    noises_.push_back(parameters.get(localIntensityNoise(), level));
-    noiseIsShared_.push_back(parameters.get(localIntensityNoiseIsShared(), level));
+    noises_.push_back(parameters.get(localIntensityNoise, level));
+    noiseIsShared_.push_back(parameters.get(localIntensityNoiseIsShared, level));
   }
 }
 
@@ -123,8 +113,8 @@ const ComponentDescription& LocalNormalizedCorrelation::description()
         "in the window around each sample (LNCC; Cachier et al. 2003, Avants et al. 2008); "
         "for the samplers Full and Grid",
         LocalWindow::parameters()};
-    d.parameters.push_back(localIntensityNoise());
-    d.parameters.push_back(localIntensityNoiseIsShared());
+    d.parameters.push_back(localIntensityNoise);
+    d.parameters.push_back(localIntensityNoiseIsShared);
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;

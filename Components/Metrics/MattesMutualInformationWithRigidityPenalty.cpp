@@ -8,12 +8,8 @@
 namespace tessera {
 namespace {
 
-const Parameter<double>& rigidityPenaltyWeight()
-{
-  static const auto p =
-      realParameter("RigidityPenaltyWeight", 1, Arity::perLevel, "", "weight of the rigidity penalty");
-  return p;
-}
+const Parameter<double> rigidityPenaltyWeight =
+    realParameter("RigidityPenaltyWeight", 1, Arity::perLevel, "", "weight of the rigidity penalty");
 
 Parameter<bool> useImage(const std::string& side)
 {
@@ -45,7 +41,7 @@ const ComponentDescription& MattesMutualInformationWithRigidityPenalty<D>::descr
         std::vector<ParameterInfo> rows = AdvancedMattesMutualInformation::description().parameters;
         const std::vector<ParameterInfo> penaltyParameters =
             TransformRigidityPenalty<D>::description().parameters;
-        rows.push_back(rigidityPenaltyWeight());
+        rows.push_back(rigidityPenaltyWeight);
         rows.push_back(useImage("Fixed"));
         rows.push_back(useImage("Moving"));
         rows.insert(rows.end(), penaltyParameters.begin(), penaltyParameters.end());
@@ -67,7 +63,7 @@ template <int D>
 void MattesMutualInformationWithRigidityPenalty<D>::prepareForLevel(Context& context,
                                                                     const TermLevel<D>& level)
 {
-  weight_ = parameters_.get(rigidityPenaltyWeight(), level.level);
+  weight_ = parameters_.get(rigidityPenaltyWeight, level.level);
   information_.prepareForLevel(context, level);
   penalty_.prepareForLevel(context, level);
   const MemoryPart part(context, "penalties");

@@ -12,17 +12,11 @@
 namespace tessera {
 namespace {
 
-const Parameter<double>& outlierShare()
-{
-  static const auto parameter = [] {
-    auto row = realParameter("OutlierShare", 0.5, Arity::perLevel, "standard deviations",
-                             "residuals much larger than this many standard deviations of the fixed "
-                             "intensities are outliers, which count as this at most (Geman and McClure)");
-    row.minimum = 1e-2; // below, all residuals are outliers before the registration, and nothing moves
-    return row;
-  }();
-  return parameter;
-}
+const Parameter<double> outlierShare =
+    realParameter("OutlierShare", 0.5, Arity::perLevel, "standard deviations",
+                  "residuals much larger than this many standard deviations of the fixed "
+                  "intensities are outliers, which count as this at most (Geman and McClure)")
+        .atLeast(1e-2); // below, all residuals are outliers before the registration, and nothing moves
 
 constexpr std::size_t lanes = 8; // pairs that a vector of doubles holds at most
 constexpr std::size_t pairsOfChunk = std::size_t(1) << 14;
@@ -89,7 +83,7 @@ RobustLineSums sumsOf(const Context& context, const RobustLine& line, LineCurvat
 RobustNormalizedCorrelation::RobustNormalizedCorrelation(const Parameters& parameters)
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    outlierShares_.push_back(parameters.get(outlierShare(), level));
+    outlierShares_.push_back(parameters.get(outlierShare, level));
 }
 
 const ComponentDescription& RobustNormalizedCorrelation::description()
@@ -100,7 +94,7 @@ const ComponentDescription& RobustNormalizedCorrelation::description()
                            {},
                            "one minus the squared correlation of the intensities, with a bound for outliers "
                            "(Geman and McClure 1987); for the samplers Full and Grid",
-                           {outlierShare()}};
+                           {outlierShare}};
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;

@@ -9,21 +9,15 @@
 namespace tessera {
 namespace {
 
-const Parameter<double>& foregroundValue()
-{
-  static const auto p = [] {
-    auto row = realParameter("ForegroundValue", 1, Arity::perLevel, "intensity",
-                             "intensity of the label in both images; the background is 0");
-    row.minimum = aboveZero;
-    return row;
-  }();
-  return p;
-}
+const Parameter<double> foregroundValue =
+    realParameter("ForegroundValue", 1, Arity::perLevel, "intensity",
+                  "intensity of the label in both images; the background is 0")
+        .atLeast(aboveZero);
 
 }
 
 SoftDice::SoftDice(const Parameters& parameters, std::size_t level, const LevelFacts& facts)
-    : foregroundValue_(parameters.get(foregroundValue(), level))
+    : foregroundValue_(parameters.get(foregroundValue, level))
 {
   const double tolerance = 0.01 * foregroundValue_; // smoothing may overshoot by less
   const double lowest = std::min(facts.fixedMin, facts.movingMin),
@@ -44,7 +38,7 @@ const ComponentDescription& SoftDice::description()
                            {},
                            "1 minus the Dice overlap of two images of one label, in which interpolated "
                            "intensities count in part (Drozdzal et al. 2016)",
-                           {foregroundValue()}};
+                           {foregroundValue}};
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;

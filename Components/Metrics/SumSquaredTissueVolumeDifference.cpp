@@ -8,19 +8,11 @@
 namespace tessera {
 namespace {
 
-const Parameter<double>& airValue()
-{
-  static const auto p =
-      realParameter("AirValue", -1000, Arity::perLevel, "intensity", "intensity of air, without tissue");
-  return p;
-}
+const Parameter<double> airValue =
+    realParameter("AirValue", -1000, Arity::perLevel, "intensity", "intensity of air, without tissue");
 
-const Parameter<double>& tissueValue()
-{
-  static const auto p =
-      realParameter("TissueValue", 55, Arity::perLevel, "intensity", "intensity of tissue, without air");
-  return p;
-}
+const Parameter<double> tissueValue =
+    realParameter("TissueValue", 55, Arity::perLevel, "intensity", "intensity of tissue, without air");
 
 }
 
@@ -29,8 +21,8 @@ SumSquaredTissueVolumeDifference<D>::SumSquaredTissueVolumeDifference(const Para
     : parameters_(parameters), validSampleRule_(parameters)
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    if (parameters.get(airValue(), level) == parameters.get(tissueValue(), level))
-      parameters.fail(tissueValue().name, "the same as AirValue", "Allowed: another intensity");
+    if (parameters.get(airValue, level) == parameters.get(tissueValue, level))
+      parameters.fail(tissueValue.name, "the same as AirValue", "Allowed: another intensity");
 }
 
 template <int D>
@@ -43,8 +35,8 @@ const ComponentDescription& SumSquaredTissueVolumeDifference<D>::description()
       "mean squared difference of tissue volumes, for lungs in CT (Yin et al. 2009)",
       [] {
         std::vector<ParameterInfo> rows = ValidSampleRule::parameters();
-        rows.push_back(airValue());
-        rows.push_back(tissueValue());
+        rows.push_back(airValue);
+        rows.push_back(tissueValue);
         return rows;
       }()};
   return description;
@@ -72,8 +64,8 @@ void SumSquaredTissueVolumeDifference<D>::prepareForLevel(Context& context, cons
 {
   endLevel();
   level_ = level;
-  formula_.air = parameters_.get(airValue(), level.level);
-  formula_.tissueOverAir = parameters_.get(tissueValue(), level.level) - formula_.air;
+  formula_.air = parameters_.get(airValue, level.level);
+  formula_.tissueOverAir = parameters_.get(tissueValue, level.level) - formula_.air;
   // With no samples, only to throw if a transform has no derivatives.
   chainSpatialDerivatives<D>(context, *level.chain, {}, nullptr, nullptr);
   if (!context.onCuda())

@@ -9,25 +9,17 @@
 namespace tessera {
 namespace {
 
-const Parameter<std::string>& bendingEnergyIntegration()
-{
-  static const auto parameter =
-      textParameter("BendingEnergyIntegration", "Sampled", Arity::single,
-                    "Sampled: mean over the sampler's points, of the whole chain; Exact: integral over the "
-                    "fixed image in closed form, of the last transform alone, a BSplineTransform",
-                    {"Sampled", "Exact"});
-  return parameter;
-}
+const Parameter<std::string> bendingEnergyIntegration =
+    textParameter("BendingEnergyIntegration", "Sampled", Arity::single,
+                  "Sampled: mean over the sampler's points, of the whole chain; Exact: integral over the "
+                  "fixed image in closed form, of the last transform alone, a BSplineTransform",
+                  {"Sampled", "Exact"});
 
-const Parameter<std::string>& bendingEnergyUnit()
-{
-  static const auto parameter = textParameter(
-      "BendingEnergyUnit", "Millimetre", Arity::single,
-      "Millimetre: second derivatives of mm by mm; Voxel: of voxels by voxels of the level's fixed "
-      "image, so that one weight suits images of any spacing",
-      {"Millimetre", "Voxel"});
-  return parameter;
-}
+const Parameter<std::string> bendingEnergyUnit = textParameter(
+    "BendingEnergyUnit", "Millimetre", Arity::single,
+    "Millimetre: second derivatives of mm by mm; Voxel: of voxels by voxels of the level's fixed "
+    "image, so that one weight suits images of any spacing",
+    {"Millimetre", "Voxel"});
 
 /// How often each stored entry of a symmetric matrix occurs in the whole matrix: once on the diagonal, twice
 /// off it.
@@ -79,8 +71,8 @@ double sumOfEnergies(Context& context, const TransformChain<D>& chain, const Lis
 template <int D>
 TransformBendingEnergyPenalty<D>::TransformBendingEnergyPenalty(const Parameters& parameters)
     : parameters_(parameters), validSampleRule_(parameters),
-      isExact_(parameters.get(bendingEnergyIntegration()) == "Exact"),
-      isInVoxels_(parameters.get(bendingEnergyUnit()) == "Voxel")
+      isExact_(parameters.get(bendingEnergyIntegration) == "Exact"),
+      isInVoxels_(parameters.get(bendingEnergyUnit) == "Voxel")
 {
 }
 
@@ -94,8 +86,8 @@ const ComponentDescription& TransformBendingEnergyPenalty<D>::description()
       "mean squared second derivatives of the transform (Rueckert et al. 1999)",
       [] {
         std::vector<ParameterInfo> rows = ValidSampleRule::parameters();
-        rows.push_back(bendingEnergyIntegration());
-        rows.push_back(bendingEnergyUnit());
+        rows.push_back(bendingEnergyIntegration);
+        rows.push_back(bendingEnergyUnit);
         return rows;
       }()};
   return description;
@@ -105,8 +97,7 @@ template <int D>
 void TransformBendingEnergyPenalty<D>::checkTransform(const Transform<D>& transform) const
 {
   if (isExact_ && !dynamic_cast<const BSplineTransform<D>*>(&transform))
-    parameters_.fail(bendingEnergyIntegration().name,
-                     "\"Exact\" with (Transform \"" + transform.name() + "\")",
+    parameters_.fail(bendingEnergyIntegration.name, "\"Exact\" with (Transform \"" + transform.name() + "\")",
                      "Allowed: \"Sampled\", or (Transform \"BSplineTransform\")");
 }
 

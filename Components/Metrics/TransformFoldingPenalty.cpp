@@ -9,25 +9,15 @@
 namespace tessera {
 namespace {
 
-const Parameter<std::int64_t>& foldingSampleGridSpacing()
-{
-  static const auto parameter = integerParameter(
-      "FoldingSampleGridSpacing", 3, 1, Arity::perLevel, "voxels",
-      "with a sampler that gives a lattice of voxels: every so-manyth of them along each axis is a sample");
-  return parameter;
-}
+const Parameter<std::int64_t> foldingSampleGridSpacing = integerParameter(
+    "FoldingSampleGridSpacing", 3, 1, Arity::perLevel, "voxels",
+    "with a sampler that gives a lattice of voxels: every so-manyth of them along each axis is a sample");
 
-const Parameter<double>& toleratedVolumeFactor()
-{
-  static const auto parameter = [] {
-    auto row = realParameter("ToleratedVolumeFactor", 1, Arity::perLevel, "",
-                             "volumes may grow and shrink by this factor without a penalty");
-    row.minimum = 1;
-    row.maximum = 99; // below 1 / smallVolume
-    return row;
-  }();
-  return parameter;
-}
+const Parameter<double> toleratedVolumeFactor =
+    realParameter("ToleratedVolumeFactor", 1, Arity::perLevel, "",
+                  "volumes may grow and shrink by this factor without a penalty")
+        .atLeast(1)
+        .atMost(99); // below 1 / smallVolume
 
 /// Every `step`-th position of a lattice along each axis, centred in it.
 template <int D>
@@ -71,8 +61,8 @@ TransformFoldingPenalty<D>::TransformFoldingPenalty(const Parameters& parameters
     : validSampleRule_(parameters)
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
-    steps_.push_back(static_cast<std::size_t>(parameters.get(foldingSampleGridSpacing(), level)));
-    toleratedLogVolumes_.push_back(std::log(parameters.get(toleratedVolumeFactor(), level)));
+    steps_.push_back(static_cast<std::size_t>(parameters.get(foldingSampleGridSpacing, level)));
+    toleratedLogVolumes_.push_back(std::log(parameters.get(toleratedVolumeFactor, level)));
   }
 }
 
@@ -87,8 +77,8 @@ const ComponentDescription& TransformFoldingPenalty<D>::description()
                                                 [] {
                                                   std::vector<ParameterInfo> rows =
                                                       ValidSampleRule::parameters();
-                                                  rows.push_back(foldingSampleGridSpacing());
-                                                  rows.push_back(toleratedVolumeFactor());
+                                                  rows.push_back(foldingSampleGridSpacing);
+                                                  rows.push_back(toleratedVolumeFactor);
                                                   return rows;
                                                 }()};
   return description;

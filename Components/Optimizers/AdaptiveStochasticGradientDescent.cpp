@@ -15,9 +15,7 @@ constexpr const char* name = "AdaptiveStochasticGradientDescent";
 Parameter<double> realAtLeastZero(const char* parameter, double defaultValue, const char* unit,
                                   const char* meaning)
 {
-  Parameter<double> row = realParameter(parameter, defaultValue, Arity::perLevel, unit, meaning);
-  row.minimum = 0;
-  return row;
+  return realParameter(parameter, defaultValue, Arity::perLevel, unit, meaning).atLeast(0);
 }
 
 Parameter<double> maximumStepLengthRow()
@@ -63,12 +61,10 @@ struct Rows {
   Parameter<double> maximumStepLength = maximumStepLengthRow();
   Parameter<double> maximumStepRatio =
       realAtLeastZero("MaximumStepLengthRatio", 1, "", "MaximumStepLength in mean in-plane spacings");
-  Parameter<std::int64_t> gradientMeasurements = [] {
-    Parameter<std::int64_t> row = count("NumberOfGradientMeasurements", 0, 0,
-                                        "positions at which gradients are measured; 0: as many as needed");
-    row.maximum = 1e6; // more would take days
-    return row;
-  }();
+  Parameter<std::int64_t> gradientMeasurements =
+      count("NumberOfGradientMeasurements", 0, 0,
+            "positions at which gradients are measured; 0: as many as needed")
+          .atMost(1e6); // more would take days
   Parameter<std::int64_t> jacobianMeasurements =
       count("NumberOfJacobianMeasurements", 0, 0,
             "samples for statistics of the Jacobian; 0: the larger of 1000 and the parameters");
@@ -104,15 +100,11 @@ struct Rows {
       flag("ShowProgressPercentage", false, "no effect on results: progress of the estimation is not shown");
 };
 
-const Rows& rows()
-{
-  static const Rows rows;
-  return rows;
-}
+const Rows rows;
 
 StepSizes readGivenSteps(const Parameters& parameters, std::size_t level)
 {
-  const Rows& r = rows();
+  const Rows& r = rows;
   const StepSizes given{parameters.get(r.a, level),
                         parameters.get(r.alpha, level),
                         {parameters.get(r.sigmoidMaximum, level), parameters.get(r.sigmoidMinimum, level),
@@ -131,7 +123,7 @@ StepSizes readGivenSteps(const Parameters& parameters, std::size_t level)
 
 StepSizeSettings readEstimation(const Parameters& parameters, std::size_t level)
 {
-  const Rows& r = rows();
+  const Rows& r = rows;
   const auto chosen = std::find(r.method.choices.begin(), r.method.choices.end(), parameters.get(r.method))
                       - r.method.choices.begin();
   StepSizeSettings settings;
@@ -160,7 +152,7 @@ std::vector<FileEntry> settingsAsRun(const StepSizes& steps, double A)
 
 const ComponentDescription& AdaptiveStochasticGradientDescent::description()
 {
-  const Rows& r = rows();
+  const Rows& r = rows;
   static const ComponentDescription description{Optimizer::roleName,
                                                 name,
                                                 {},
@@ -198,7 +190,7 @@ const ComponentDescription& AdaptiveStochasticGradientDescent::description()
 AdaptiveStochasticGradientDescent::Level
 AdaptiveStochasticGradientDescent::readLevel(const Parameters& parameters, std::size_t level)
 {
-  const Rows& r = rows();
+  const Rows& r = rows;
   Level settings;
   settings.iterations = parameters.get(r.iterations, level);
   settings.samplingAttempts = parameters.get(r.samplingAttempts, level);

@@ -24,14 +24,10 @@ Parameter<std::string> searchSpace(std::size_t level)
                        "transform's parameter (from 0), its lowest and highest value, and the step");
 }
 
-const Parameter<bool>& writeOptimizationSurface()
-{
-  static const auto p = booleanParameter(
-      "WriteOptimizationSurfaceEachResolution", false, Arity::perLevel,
-      "write the values of the level as OptimizationSurface.<stage>.R<level>, an image with an axis for "
-      "each axis of the search, in the order of the parameters' numbers");
-  return p;
-}
+const Parameter<bool> writeOptimizationSurface = booleanParameter(
+    "WriteOptimizationSurfaceEachResolution", false, Arity::perLevel,
+    "write the values of the level as OptimizationSurface.<stage>.R<level>, an image with an axis for "
+    "each axis of the search, in the order of the parameters' numbers");
 
 /// Calls `search`. An error then tells the place in the grid, and one about too few samples in the moving
 /// image the remedy, which is not one for steps.
@@ -71,7 +67,7 @@ const ComponentDescription& FullSearch::description()
         std::vector<ParameterInfo> rows;
         for (std::size_t level = 0; level < maxLevels; ++level)
           rows.push_back(searchSpace(level));
-        rows.push_back(writeOptimizationSurface());
+        rows.push_back(writeOptimizationSurface);
         rows.push_back(maximumNumberOfSamplingAttempts());
         rows.push_back(stageparameters::newSamplesEveryIteration());
         return rows;
@@ -125,14 +121,14 @@ std::vector<FullSearch::Axis> FullSearch::readAxes(std::size_t level) const
       fail("parameter " + std::to_string(axis.parameter) + " has two axes", "one for each parameter");
     axes.push_back(axis);
   }
-  if (parameters_.get(writeOptimizationSurface(), level))
+  if (parameters_.get(writeOptimizationSurface, level))
     checkSurface(level, axes.size());
   return axes;
 }
 
 void FullSearch::checkSurface(std::size_t level, std::size_t axes) const
 {
-  const std::string& name = writeOptimizationSurface().name;
+  const std::string& name = writeOptimizationSurface.name;
   if (axes > maxAxesOfSurface)
     parameters_.fail(name,
                      "a search along " + std::to_string(axes) + " axes at level " + std::to_string(level),
@@ -189,7 +185,7 @@ OptimizerReport FullSearch::minimize(CostFunction& cost, std::size_t level, Buff
   std::vector<double> here = position.toHost(context);
 
   OptimizerReport report;
-  const bool keepsSurface = parameters_.get(writeOptimizationSurface(), level);
+  const bool keepsSurface = parameters_.get(writeOptimizationSurface, level);
   if (keepsSurface) {
     requireMemory(sizeof(float) * static_cast<double>(points), "the image of the search", "larger steps");
     for (const Axis& axis : sorted)

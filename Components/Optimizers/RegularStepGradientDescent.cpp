@@ -10,10 +10,8 @@ namespace {
 
 Parameter<double> halvingPerLevel(const char* name, const char* meaning)
 {
-  Parameter<double> row =
-      realParameter(name, std::numeric_limits<double>::quiet_NaN(), Arity::perLevel, "", meaning);
-  row.minimum = 0;
-  return row;
+  return realParameter(name, std::numeric_limits<double>::quiet_NaN(), Arity::perLevel, "", meaning)
+      .atLeast(0);
 }
 
 struct Rows {
@@ -29,11 +27,7 @@ struct Rows {
                     "factor on the step length when the direction turns back, in [0, 1)");
 };
 
-const Rows& rows()
-{
-  static const Rows rows;
-  return rows;
-}
+const Rows rows;
 
 }
 
@@ -44,8 +38,8 @@ const ComponentDescription& RegularStepGradientDescent::description()
       "RegularStepGradientDescent",
       {},
       "gradient descent with steps of fixed length, shortened at turns",
-      {rows().iterations, rows().minimumGradientMagnitude, rows().maximumStepLength, rows().minimumStepLength,
-       rows().relaxationFactor}};
+      {rows.iterations, rows.minimumGradientMagnitude, rows.maximumStepLength, rows.minimumStepLength,
+       rows.relaxationFactor}};
   return description;
 }
 
@@ -53,13 +47,13 @@ RegularStepGradientDescent::RegularStepGradientDescent(const Parameters& paramet
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
     const double halving = std::ldexp(1.0, -static_cast<int>(level));
-    const Level settings{parameters.get(rows().iterations, level),
-                         parameters.get(rows().minimumGradientMagnitude, level),
-                         valueOr(parameters, rows().maximumStepLength, level, 16 * halving),
-                         valueOr(parameters, rows().minimumStepLength, level, 0.5 * halving),
-                         parameters.get(rows().relaxationFactor, level)};
+    const Level settings{parameters.get(rows.iterations, level),
+                         parameters.get(rows.minimumGradientMagnitude, level),
+                         valueOr(parameters, rows.maximumStepLength, level, 16 * halving),
+                         valueOr(parameters, rows.minimumStepLength, level, 0.5 * halving),
+                         parameters.get(rows.relaxationFactor, level)};
     if (!(settings.relaxationFactor >= 0 && settings.relaxationFactor < 1))
-      parameters.fail(rows().relaxationFactor.name, "steps would not become shorter",
+      parameters.fail(rows.relaxationFactor.name, "steps would not become shorter",
                       "Allowed: a number of at least 0 and less than 1");
     levels_.push_back(settings);
   }

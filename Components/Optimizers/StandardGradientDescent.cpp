@@ -17,11 +17,7 @@ struct Rows {
   Rows() { a.minimum = A.minimum = alpha.minimum = 0; }
 };
 
-const Rows& rows()
-{
-  static const Rows rows;
-  return rows;
-}
+const Rows rows;
 
 }
 
@@ -31,8 +27,8 @@ const ComponentDescription& StandardGradientDescent::description()
                                                 "StandardGradientDescent",
                                                 {},
                                                 "gradient descent with steps a / (A + k + 1)^alpha",
-                                                {rows().iterations, rows().a, rows().A, rows().alpha,
-                                                 rows().samplingAttempts,
+                                                {rows.iterations, rows.a, rows.A, rows.alpha,
+                                                 rows.samplingAttempts,
                                                  stageparameters::newSamplesEveryIteration()}};
   return description;
 }
@@ -40,10 +36,10 @@ const ComponentDescription& StandardGradientDescent::description()
 StandardGradientDescent::StandardGradientDescent(const Parameters& parameters)
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    levels_.push_back({parameters.get(rows().iterations, level),
-                       parameters.get(rows().samplingAttempts, level),
-                       {parameters.get(rows().a, level), parameters.get(rows().A, level),
-                        parameters.get(rows().alpha, level)}});
+    levels_.push_back(
+        {parameters.get(rows.iterations, level),
+         parameters.get(rows.samplingAttempts, level),
+         {parameters.get(rows.a, level), parameters.get(rows.A, level), parameters.get(rows.alpha, level)}});
 }
 
 /// Stochastic approximation (Robbins and Monro, "A stochastic approximation method", 1951) with the step

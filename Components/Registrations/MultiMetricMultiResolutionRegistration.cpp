@@ -5,13 +5,9 @@ namespace {
 
 constexpr int documentedTerms = 16;
 
-const Parameter<bool>& useRelativeWeights()
-{
-  static const auto parameter =
-      booleanParameter("UseRelativeWeights", false, Arity::single,
-                       "weight gradients by the ratio of their norms to the first one's");
-  return parameter;
-}
+const Parameter<bool> useRelativeWeights =
+    booleanParameter("UseRelativeWeights", false, Arity::single,
+                     "weight gradients by the ratio of their norms to the first one's");
 
 Parameter<double> weightOf(std::size_t term)
 {
@@ -53,7 +49,7 @@ const ComponentDescription& MultiMetricMultiResolutionRegistration::description(
                            {},
                            "A weighted sum of metrics, coarse to fine.",
                            {}};
-    d.parameters.push_back(useRelativeWeights());
+    d.parameters.push_back(useRelativeWeights);
     for (int term = 0; term < documentedTerms; ++term) {
       d.parameters.push_back(weightOf(term));
       d.parameters.push_back(relativeWeightOf(term));
@@ -75,7 +71,7 @@ TermCombination MultiMetricMultiResolutionRegistration::combination(std::size_t 
                                                                     std::size_t terms) const
 {
   TermCombination combination;
-  combination.relative = parameters_.get(useRelativeWeights());
+  combination.relative = parameters_.get(useRelativeWeights);
   for (std::size_t term = 0; term < terms; ++term) {
     const auto given =
         levelValue(parameters_, combination.relative ? relativeWeightOf(term) : weightOf(term), level);

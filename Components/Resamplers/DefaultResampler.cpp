@@ -23,90 +23,55 @@
 namespace tessera {
 namespace {
 
-const Parameter<double>& defaultPixelValue()
-{
-  static const auto parameter = realParameter("DefaultPixelValue", 0, Arity::single, "intensity",
-                                              "value of voxels that are mapped outside the moving image");
-  return parameter;
-}
+const Parameter<double> defaultPixelValue =
+    realParameter("DefaultPixelValue", 0, Arity::single, "intensity",
+                  "value of voxels that are mapped outside the moving image");
 
 constexpr const char* extrapolationNames[] = {"Constant", "Nearest",
                                               "Mirror"}; // in the order of Extrapolation
 
-const Parameter<std::string>& resampleExtrapolation()
-{
-  static const auto parameter = textParameter("ResampleExtrapolation", extrapolationNames[0], Arity::single,
-                                              "voxels that are mapped outside the moving image: "
-                                              "DefaultPixelValue, its nearest border voxel, or its mirror "
-                                              "image about the border voxels' centres",
-                                              {std::begin(extrapolationNames), std::end(extrapolationNames)});
-  return parameter;
-}
+const Parameter<std::string> resampleExtrapolation =
+    textParameter("ResampleExtrapolation", extrapolationNames[0], Arity::single,
+                  "voxels that are mapped outside the moving image: "
+                  "DefaultPixelValue, its nearest border voxel, or its mirror "
+                  "image about the border voxels' centres",
+                  {std::begin(extrapolationNames), std::end(extrapolationNames)});
 
 Extrapolation extrapolationOf(const Parameters& parameters)
 {
-  const auto found = std::ranges::find(extrapolationNames, parameters.get(resampleExtrapolation()));
+  const auto found = std::ranges::find(extrapolationNames, parameters.get(resampleExtrapolation));
   return static_cast<Extrapolation>(found - std::begin(extrapolationNames));
 }
 
-const Parameter<bool>& writeResultImage()
-{
-  static const auto parameter =
-      booleanParameter("WriteResultImage", true, Arity::single,
-                       "write the moving image on the fixed grid after the last level");
-  return parameter;
-}
+const Parameter<bool> writeResultImage = booleanParameter(
+    "WriteResultImage", true, Arity::single, "write the moving image on the fixed grid after the last level");
 
-const Parameter<bool>& writeAfterResolution()
-{
-  static const auto parameter =
-      booleanParameter("WriteResultImageAfterEachResolution", false, Arity::perLevel,
-                       "write it after each level too, as result.<stage>.R<level>");
-  return parameter;
-}
+const Parameter<bool> writeAfterResolution =
+    booleanParameter("WriteResultImageAfterEachResolution", false, Arity::perLevel,
+                     "write it after each level too, as result.<stage>.R<level>");
 
-const Parameter<bool>& writeAfterIteration()
-{
-  static const auto parameter =
-      booleanParameter("WriteResultImageAfterEachIteration", false, Arity::perLevel,
-                       "write it after each iteration too, as result.<stage>.R<level>.It<iteration>");
-  return parameter;
-}
+const Parameter<bool> writeAfterIteration =
+    booleanParameter("WriteResultImageAfterEachIteration", false, Arity::perLevel,
+                     "write it after each iteration too, as result.<stage>.R<level>.It<iteration>");
 
-const Parameter<std::string>& resultImageFormat()
-{
-  static const auto parameter = textParameter("ResultImageFormat", "mhd", Arity::single,
-                                              "ending of the result image's file", writableFormats());
-  return parameter;
-}
+const Parameter<std::string> resultImageFormat = textParameter(
+    "ResultImageFormat", "mhd", Arity::single, "ending of the result image's file", writableFormats());
 
-const Parameter<std::string>& resultImagePixelType()
-{
-  static const auto parameter =
-      textParameter("ResultImagePixelType", "short", Arity::single,
-                    "type of the result image's voxels; integers are rounded and clamped to its range");
-  return parameter;
-}
+const Parameter<std::string> resultImagePixelType =
+    textParameter("ResultImagePixelType", "short", Arity::single,
+                  "type of the result image's voxels; integers are rounded and clamped to its range");
 
-const Parameter<bool>& compressResultImage()
-{
-  static const auto parameter =
-      booleanParameter("CompressResultImage", false, Arity::single, "compress the voxels in the file");
-  return parameter;
-}
+const Parameter<bool> compressResultImage =
+    booleanParameter("CompressResultImage", false, Arity::single, "compress the voxels in the file");
 
-const Parameter<std::string>& resultImageName()
-{
-  static const auto parameter =
-      textParameter("ResultImageName", "result", Arity::single, "stem of the result image's file name");
-  return parameter;
-}
+const Parameter<std::string> resultImageName =
+    textParameter("ResultImageName", "result", Arity::single, "stem of the result image's file name");
 
 std::string resultNameOf(const Parameters& parameters)
 {
-  const std::string name = parameters.get(resultImageName());
+  const std::string name = parameters.get(resultImageName);
   if (name.empty() || name.find_first_of("/\"\r\n") != std::string::npos) // no transform file can hold quotes
-    parameters.fail(resultImageName().name, "not a file name",
+    parameters.fail(resultImageName.name, "not a file name",
                     "Allowed: a name without folders and without an ending");
   return name;
 }
@@ -114,15 +79,14 @@ std::string resultNameOf(const Parameters& parameters)
 /// The type that the parameters name.
 PixelType namedType(const Parameters& parameters)
 {
-  return parsePixelType(parameters.get(resultImagePixelType()),
-                        parameters.where(resultImagePixelType().name));
+  return parsePixelType(parameters.get(resultImagePixelType), parameters.where(resultImagePixelType.name));
 }
 
 /// The type in which the result is stored: DICOM, which elastix's users ask for with any type, has only some.
 PixelType storedType(const Parameters& parameters)
 {
   const PixelType named = namedType(parameters);
-  const std::string format = parameters.get(resultImageFormat());
+  const std::string format = parameters.get(resultImageFormat);
   return format == "dcm" && !formatHolds(format, named) ? PixelType::int16 : named;
 }
 
@@ -141,7 +105,7 @@ void warnOfClampedDefault(const Parameters& parameters, double value, PixelType 
     const std::string least = text(std::numeric_limits<Held>::lowest()),
                       most = text(std::numeric_limits<Held>::max());
     if (value < lowest || value > highest)
-      parameters.warn(parameters.where(defaultPixelValue().name) + ": voxels of type \"" + pixelTypeName(type)
+      parameters.warn(parameters.where(defaultPixelValue.name) + ": voxels of type \"" + pixelTypeName(type)
                       + "\" hold " + least + " to " + most + "; " + (value < lowest ? least : most)
                       + " is written instead.");
   });
@@ -217,20 +181,22 @@ struct OnCpu {
 
 template <int D>
 DefaultResampler<D>::DefaultResampler(const Parameters& parameters)
-    : parameters_(parameters), defaultPixelValue_(parameters.get(defaultPixelValue())),
-      extrapolation_(extrapolationOf(parameters)), writesFinalResult_(parameters.get(writeResultImage())),
-      resultImage_{resultNameOf(parameters), parameters.get(resultImageFormat()), storedType(parameters),
-                   parameters.get(compressResultImage())}
+    : parameters_(parameters), defaultPixelValue_(parameters.get(defaultPixelValue)),
+      extrapolation_(extrapolationOf(parameters)),
+      writesFinalResult_(parameters.get(writeResultImage)), resultImage_{resultNameOf(parameters),
+                                                                         parameters.get(resultImageFormat),
+                                                                         storedType(parameters),
+                                                                         parameters.get(compressResultImage)}
 {
 }
 
 template <int D>
 void DefaultResampler<D>::warnOfPixelType() const
 {
-  std::string name = parameters_.get(resultImagePixelType());
+  std::string name = parameters_.get(resultImagePixelType);
   std::ranges::replace(name, '_', ' '); // elastix does the same
   const std::string stored = pixelTypeName(resultImage_.pixelType),
-                    where = parameters_.where(resultImagePixelType().name);
+                    where = parameters_.where(resultImagePixelType.name);
   if (namedType(parameters_) != resultImage_.pixelType)
     parameters_.warn(where + ": files of format \"" + resultImage_.format + "\" hold no such voxels; \""
                      + stored + "\" is written, values are rounded and clamped to its range.");
@@ -249,9 +215,8 @@ const ComponentDescription& DefaultResampler<D>::description()
       {"CUDAResampler", "OpenCLResampler"},
       "The moving image at T(x) for every voxel x of the fixed grid; CUDAResampler and OpenCLResampler mean "
       "the same.",
-      {defaultPixelValue(), resampleExtrapolation(), writeResultImage(), writeAfterResolution(),
-       writeAfterIteration(), resultImageFormat(), resultImagePixelType(), compressResultImage(),
-       resultImageName()}};
+      {defaultPixelValue, resampleExtrapolation, writeResultImage, writeAfterResolution, writeAfterIteration,
+       resultImageFormat, resultImagePixelType, compressResultImage, resultImageName}};
   return description;
 }
 
@@ -364,13 +329,13 @@ DefaultResampler<D>::slicesThatFit(const TransformChain<D>& chain, const Resampl
 template <int D>
 bool DefaultResampler<D>::writesResultAfterLevel(std::size_t level) const
 {
-  return parameters_.get(writeAfterResolution(), level);
+  return parameters_.get(writeAfterResolution, level);
 }
 
 template <int D>
 bool DefaultResampler<D>::writesResultAfterIterations(std::size_t level) const
 {
-  return parameters_.get(writeAfterIteration(), level);
+  return parameters_.get(writeAfterIteration, level);
 }
 
 template <int D>
@@ -383,7 +348,7 @@ std::vector<FileEntry> DefaultResampler<D>::fileEntries() const
                                  {"CompressResultImage", {resultImage_.compress ? "true" : "false"}, {}}};
   if (extrapolation_ != Extrapolation::constant)
     entries.push_back({"ResampleExtrapolation", {extrapolationNames[static_cast<int>(extrapolation_)]}, {}});
-  if (resultImage_.name != resultImageName().defaultValue)
+  if (resultImage_.name != resultImageName.defaultValue)
     entries.push_back({"ResultImageName", {resultImage_.name}, {}});
   return entries;
 }

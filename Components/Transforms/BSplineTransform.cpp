@@ -14,21 +14,19 @@
 namespace tessera {
 namespace {
 
-Parameter<double> positive(Parameter<double> row)
-{
-  row.minimum = aboveZero;
-  return row;
-}
-
 const Parameter<double> finalGridSpacingInPhysicalUnits =
-    positive(realParameter("FinalGridSpacingInPhysicalUnits", 8, Arity::perDimension, "mm",
-                           "distance of control points at the last level"));
+    realParameter("FinalGridSpacingInPhysicalUnits", 8, Arity::perDimension, "mm",
+                  "distance of control points at the last level")
+        .atLeast(aboveZero);
 const Parameter<double> finalGridSpacingInVoxels =
-    positive(realParameter("FinalGridSpacingInVoxels", 16, Arity::perDimension, "voxels",
-                           "the same in voxels of the fixed image; only one of the two may be given"));
-const Parameter<double> gridSpacingSchedule = positive(realParameter(
-    "GridSpacingSchedule", std::numeric_limits<double>::quiet_NaN(), Arity::schedule, "",
-    "factors of the final spacing, one a level or one a level and axis; without it 2^(levels - 1 - level)"));
+    realParameter("FinalGridSpacingInVoxels", 16, Arity::perDimension, "voxels",
+                  "the same in voxels of the fixed image; only one of the two may be given")
+        .atLeast(aboveZero);
+const Parameter<double> gridSpacingSchedule =
+    realParameter("GridSpacingSchedule", std::numeric_limits<double>::quiet_NaN(), Arity::schedule, "",
+                  "factors of the final spacing, one a level or one a level and axis; without it 2^(levels - "
+                  "1 - level)")
+        .atLeast(aboveZero);
 const Parameter<std::int64_t> passiveEdgeWidth =
     integerParameter("PassiveEdgeWidth", 0, 0, Arity::perLevel, "control points",
                      "the outermost control points that are held by an optimizer scale of 10000");

@@ -16,12 +16,10 @@ namespace {
 
 const Parameter<std::string> deformationFieldFileName =
     textParameter("DeformationFieldFileName", "", Arity::single, "image of displacements in mm");
-const Parameter<std::int64_t> deformationFieldInterpolationOrder = [] {
-  auto parameter = integerParameter("DeformationFieldInterpolationOrder", 0, 0, Arity::single, "",
-                                    "0 nearest voxel, 1 linear");
-  parameter.maximum = 1;
-  return parameter;
-}();
+const Parameter<std::int64_t> deformationFieldInterpolationOrder =
+    integerParameter("DeformationFieldInterpolationOrder", 0, 0, Arity::single, "",
+                     "0 nearest voxel, 1 linear")
+        .atMost(1);
 
 /// Objects that hold the same field share its voxels.
 template <int D>

@@ -6,12 +6,8 @@
 namespace tessera {
 namespace {
 
-const Parameter<bool>& computeZyx()
-{
-  static const auto parameter = booleanParameter("ComputeZYX", false, Arity::single,
-                                                 "3D: turn about x, then y, then z instead of y, x, z");
-  return parameter;
-}
+const Parameter<bool> computeZyx = booleanParameter("ComputeZYX", false, Arity::single,
+                                                    "3D: turn about x, then y, then z instead of y, x, z");
 
 /// The rotation about one axis, or its derivative with respect to the angle.
 Matrix<3> turn(int axis, double angle, bool derivative)
@@ -53,7 +49,7 @@ template <int D>
 EulerTransform<D>::EulerTransform(const Parameters& parameters)
     : LinearTransform<D>(parameters, angleCount(D) + D, StartRules::centered,
                          LinearTransform<D>::ScaleRule::oneForRotations),
-      computeZyx_(D == 3 && parameters.get(computeZyx()))
+      computeZyx_(D == 3 && parameters.get(computeZyx))
 {
 }
 
@@ -66,7 +62,7 @@ const ComponentDescription& EulerTransform<D>::description()
                            {},
                            "T(x) = R (x - c) + t + c, R a rotation",
                            LinearTransform<D>::centeredParameters(StartRules::centered)};
-    d.parameters.push_back(computeZyx());
+    d.parameters.push_back(computeZyx);
     return d;
   }();
   return description;
@@ -145,14 +141,14 @@ std::vector<FileEntry> EulerTransform<D>::fileEntries() const
 {
   std::vector<FileEntry> entries = LinearTransform<D>::fileEntries();
   if (D == 3)
-    entries.push_back({computeZyx().name, {computeZyx_ ? "true" : "false"}, {}});
+    entries.push_back({computeZyx.name, {computeZyx_ ? "true" : "false"}, {}});
   return entries;
 }
 
 template <int D>
 std::vector<double> EulerTransform<D>::restore(const Context& host, const Parameters& transformFile)
 {
-  computeZyx_ = D == 3 && transformFile.get(computeZyx());
+  computeZyx_ = D == 3 && transformFile.get(computeZyx);
   return LinearTransform<D>::restore(host, transformFile);
 }
 

@@ -37,10 +37,9 @@ Parameter<double> realParameter(std::string name, double defaultValue, Arity ari
 Parameter<std::int64_t> integerParameter(std::string name, std::int64_t defaultValue, std::int64_t minimum,
                                          Arity arity, std::string unit, std::string meaning)
 {
-  auto parameter = makeParameter(std::move(name), ParameterType::integer, arity, std::to_string(defaultValue),
-                                 defaultValue, std::move(unit), std::move(meaning));
-  parameter.minimum = static_cast<double>(minimum);
-  return parameter;
+  return makeParameter(std::move(name), ParameterType::integer, arity, std::to_string(defaultValue),
+                       defaultValue, std::move(unit), std::move(meaning))
+      .atLeast(static_cast<double>(minimum));
 }
 
 Parameter<bool> booleanParameter(std::string name, bool defaultValue, Arity arity, std::string meaning)

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -39,6 +40,18 @@ struct ParameterInfo {
 template <class T>
 struct Parameter : ParameterInfo {
   T defaultValue{};
+
+  /// The same row with a limit for its values.
+  Parameter atLeast(double limit) &&
+  {
+    minimum = limit;
+    return std::move(*this);
+  }
+  Parameter atMost(double limit) &&
+  {
+    maximum = limit;
+    return std::move(*this);
+  }
 };
 
 /// Makers of rows. A NaN default of a real means that the text has no default.

@@ -200,10 +200,6 @@ std::vector<Displacement> displacements(const Context& context, const DescribedI
   return found;
 }
 
-}
-
-namespace {
-
 /// The value in the middle, of an even number of values the greater of both.
 float upperMedian(std::vector<float> values)
 {

@@ -8,9 +8,7 @@ namespace {
 
 Parameter<double> scheduleRow(const std::string& name, const std::string& unit, const std::string& meaning)
 {
-  Parameter<double> row = realParameter(name, std::nan(""), Arity::schedule, unit, meaning);
-  row.minimum = 0;
-  return row;
+  return realParameter(name, std::nan(""), Arity::schedule, unit, meaning).atLeast(0);
 }
 
 }

@@ -4,12 +4,10 @@ namespace tessera {
 
 const Parameter<std::int64_t>& numberOfSpatialSamples()
 {
-  static const auto parameter = [] {
-    auto p = integerParameter("NumberOfSpatialSamples", 5000, 1, Arity::perLevel, "samples",
-                              "samples drawn at a time");
-    p.maximum = 4294967295.0; // the counter of the random numbers has 32 bits
-    return p;
-  }();
+  static const auto parameter =
+      integerParameter("NumberOfSpatialSamples", 5000, 1, Arity::perLevel, "samples",
+                       "samples drawn at a time")
+          .atMost(4294967295.0); // the counter of the random numbers has 32 bits
   return parameter;
 }
 

@@ -2,6 +2,8 @@
 
 #include "Core/Registration/Resampler.h"
 
+#include <algorithm>
+
 namespace tessera {
 
 /// The slices of a moving image that resampling some slices of the output may read, for interpolators that

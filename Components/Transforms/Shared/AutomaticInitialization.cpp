@@ -12,59 +12,33 @@
 namespace tessera {
 namespace {
 
-const Parameter<bool>& automaticTransformInitialization()
-{
-  static const auto parameter =
-      booleanParameter("AutomaticTransformInitialization", false, Arity::single,
-                       "start where the images are aligned; not with an initial transform");
-  return parameter;
-}
+const Parameter<bool> automaticTransformInitialization =
+    booleanParameter("AutomaticTransformInitialization", false, Arity::single,
+                     "start where the images are aligned; not with an initial transform");
 
-const Parameter<std::string>& method()
-{
-  static const auto parameter =
-      textParameter("AutomaticTransformInitializationMethod", "GeometricalCenter", Arity::single,
-                    "what is aligned (Origins and GeometryTop: AffineTransform only), or Search: the best of "
-                    "many turns and shifts of coarse images",
-                    {"GeometricalCenter", "CenterOfGravity", "Origins", "GeometryTop", "Search"});
-  return parameter;
-}
+const Parameter<std::string> method =
+    textParameter("AutomaticTransformInitializationMethod", "GeometricalCenter", Arity::single,
+                  "what is aligned (Origins and GeometryTop: AffineTransform only), or Search: the best of "
+                  "many turns and shifts of coarse images",
+                  {"GeometricalCenter", "CenterOfGravity", "Origins", "GeometryTop", "Search"});
 
-const Parameter<double>& searchAngle()
-{
-  static const auto parameter = [] {
-    auto row = realParameter("AutomaticTransformInitializationSearchAngle", 60, Arity::single, "degrees",
-                             "Search turns the fixed image by up to this angle about any axis");
-    row.minimum = 0;
-    row.maximum = 180;
-    return row;
-  }();
-  return parameter;
-}
+const Parameter<double> searchAngle =
+    realParameter("AutomaticTransformInitializationSearchAngle", 60, Arity::single, "degrees",
+                  "Search turns the fixed image by up to this angle about any axis")
+        .atLeast(0)
+        .atMost(180);
 
-const Parameter<bool>& usesLowerThreshold()
-{
-  static const auto parameter =
-      booleanParameter("CenterOfGravityUsesLowerThreshold", false, Arity::single,
-                       "weigh voxels at or above LowerThresholdForCenterGravity by 1, others by 0");
-  return parameter;
-}
+const Parameter<bool> usesLowerThreshold =
+    booleanParameter("CenterOfGravityUsesLowerThreshold", false, Arity::single,
+                     "weigh voxels at or above LowerThresholdForCenterGravity by 1, others by 0");
 
-const Parameter<double>& lowerThreshold()
-{
-  static const auto parameter =
-      realParameter("LowerThresholdForCenterGravity", 500, Arity::single, "intensity",
-                    "the threshold of CenterOfGravityUsesLowerThreshold");
-  return parameter;
-}
+const Parameter<double> lowerThreshold =
+    realParameter("LowerThresholdForCenterGravity", 500, Arity::single, "intensity",
+                  "the threshold of CenterOfGravityUsesLowerThreshold");
 
-const Parameter<std::int64_t>& gravitySamples()
-{
-  static const auto parameter =
-      integerParameter("NumberOfSamplesForCenteredTransformInitialization", 10000, 1, Arity::single, "",
-                       "grid samples of each image for its centre of gravity, about");
-  return parameter;
-}
+const Parameter<std::int64_t> gravitySamples =
+    integerParameter("NumberOfSamplesForCenteredTransformInitialization", 10000, 1, Arity::single, "",
+                     "grid samples of each image for its centre of gravity, about");
 
 /// The sums from which a centre of gravity follows.
 template <int D>
@@ -207,11 +181,11 @@ LinearStart<D> gravityStart(Context& context, const Parameters& parameters, Star
   if (rules == StartRules::translation)
     return startOf(everyVoxel<D>(start.fixed, start.fixedMask), everyVoxel<D>(start.moving, start.movingMask),
                    nullptr);
-  const double threshold = parameters.get(lowerThreshold());
-  const std::size_t wanted = parameters.get(gravitySamples());
+  const double threshold = parameters.get(lowerThreshold);
+  const std::size_t wanted = parameters.get(gravitySamples);
   return startOf(aboutSoMany<D>(wanted, start.fixed, start.fixedMask),
                  aboutSoMany<D>(wanted, start.moving, start.movingMask),
-                 parameters.get(usesLowerThreshold()) ? &threshold : nullptr);
+                 parameters.get(usesLowerThreshold) ? &threshold : nullptr);
 }
 
 /// Aligns the origins. The centre of rotation is the centre of the moving image.
@@ -253,31 +227,31 @@ LinearStart<D> geometricalStart(StartRules rules, const TransformStart<D>& start
 
 std::vector<ParameterInfo> initializationParameters(StartRules rules)
 {
-  std::vector<ParameterInfo> rows{automaticTransformInitialization(), method()};
+  std::vector<ParameterInfo> rows{automaticTransformInitialization, method};
   if (rules != StartRules::translation)
-    rows.push_back(searchAngle());
+    rows.push_back(searchAngle);
   if (rules == StartRules::maskAware)
-    rows.insert(rows.end(), {usesLowerThreshold(), lowerThreshold(), gravitySamples()});
+    rows.insert(rows.end(), {usesLowerThreshold, lowerThreshold, gravitySamples});
   return rows;
 }
 
 bool wantsAutomaticStart(const Parameters& parameters)
 {
-  return parameters.get(automaticTransformInitialization());
+  return parameters.get(automaticTransformInitialization);
 }
 
 std::optional<double> angleOfSearch(const Parameters& parameters, StartParts parts)
 {
-  if (parameters.get(method()) != "Search")
+  if (parameters.get(method) != "Search")
     return {};
-  return parts == StartParts::all ? parameters.get(searchAngle()) * std::numbers::pi / 180 : 0;
+  return parts == StartParts::all ? parameters.get(searchAngle) * std::numbers::pi / 180 : 0;
 }
 
 template <int D>
 LinearStart<D> automaticStart(Context& context, const Parameters& parameters, StartRules rules,
                               StartParts parts, const TransformStart<D>& start)
 {
-  const std::string name = parameters.get(method());
+  const std::string name = parameters.get(method);
   const std::optional<double> angle = angleOfSearch(parameters, parts);
   if (angle && parts == StartParts::center) // that of searchedStart, without searching
     return {start.fixed->geometry.centerMm()};
@@ -288,14 +262,14 @@ LinearStart<D> automaticStart(Context& context, const Parameters& parameters, St
   if (name == "GeometricalCenter")
     return geometricalStart<D>(rules, start);
   if (rules != StartRules::maskAware) {
-    parameters.warn(parameters.where(method().name)
+    parameters.warn(parameters.where(method.name)
                     + ": only AffineTransform has this method; GeometricalCenter is used, as elastix does.");
     return geometricalStart<D>(rules, start);
   }
   if (name == "Origins")
     return originsStart<D>(start);
   if (D != 3)
-    parameters.fail(method().name, "GeometryTop needs 3D images",
+    parameters.fail(method.name, "GeometryTop needs 3D images",
                     "Allowed in 2D: GeometricalCenter, CenterOfGravity, Origins");
   return geometryTopStart<D>(start);
 }

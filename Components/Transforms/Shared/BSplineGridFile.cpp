@@ -56,10 +56,8 @@ namespace bsplineparameters {
 
 Parameter<std::int64_t> splineOrder()
 {
-  auto parameter =
-      integerParameter("BSplineTransformSplineOrder", 3, 1, Arity::single, "", "order of the spline");
-  parameter.maximum = 3;
-  return parameter;
+  return integerParameter("BSplineTransformSplineOrder", 3, 1, Arity::single, "", "order of the spline")
+      .atMost(3);
 }
 
 Parameter<bool> useCyclicTransform()

@@ -14,45 +14,27 @@
 namespace tessera {
 namespace {
 
-const Parameter<bool>& automaticScalesEstimation()
-{
-  static const auto parameter =
-      booleanParameter("AutomaticScalesEstimation", false, Arity::single,
-                       "scale of a parameter = mean squared length of dT/dparameter over the fixed image");
-  return parameter;
-}
+const Parameter<bool> automaticScalesEstimation =
+    booleanParameter("AutomaticScalesEstimation", false, Arity::single,
+                     "scale of a parameter = mean squared length of dT/dparameter over the fixed image");
 
-const Parameter<double>& scalesParameter()
-{
-  static const auto parameter = [] {
-    auto row = realParameter(
+const Parameter<double> scalesParameter =
+    realParameter(
         "Scales", std::numeric_limits<double>::quiet_NaN(), Arity::list, "",
-        "divisors of the squared parameters: one value for rotations, or a value for each parameter");
-    row.minimum = aboveZero;
-    return row;
-  }();
-  return parameter;
-}
+        "divisors of the squared parameters: one value for rotations, or a value for each parameter")
+        .atLeast(aboveZero);
 
-const Parameter<std::int64_t>& centerOfRotation()
-{
-  static const auto parameter = [] {
-    auto row = integerParameter(
-        "CenterOfRotation", 0, std::numeric_limits<std::int32_t>::min(), Arity::list, "voxels",
-        "centre of rotation as index of the fixed image; overrides CenterOfRotationPoint");
-    row.defaultText.clear(); // without it the centre is not voxel 0
-    return row;
-  }();
-  return parameter;
-}
+const Parameter<std::int64_t> centerOfRotation = [] {
+  auto row =
+      integerParameter("CenterOfRotation", 0, std::numeric_limits<std::int32_t>::min(), Arity::list, "voxels",
+                       "centre of rotation as index of the fixed image; overrides CenterOfRotationPoint");
+  row.defaultText.clear(); // without it the centre is not voxel 0
+  return row;
+}();
 
-const Parameter<double>& centerOfRotationPoint()
-{
-  static const auto parameter =
-      realParameter("CenterOfRotationPoint", std::numeric_limits<double>::quiet_NaN(), Arity::list, "mm",
-                    "centre of rotation; default: by AutomaticTransformInitializationMethod");
-  return parameter;
-}
+const Parameter<double> centerOfRotationPoint =
+    realParameter("CenterOfRotationPoint", std::numeric_limits<double>::quiet_NaN(), Arity::list, "mm",
+                  "centre of rotation; default: by AutomaticTransformInitializationMethod");
 
 /// Reads all D values, or none.
 template <int D, class T>
@@ -74,7 +56,7 @@ std::vector<ParameterInfo> LinearTransform<D>::centeredParameters(StartRules rul
 {
   std::vector<ParameterInfo> rows = initializationParameters(rules);
   rows.insert(rows.end(),
-              {automaticScalesEstimation(), scalesParameter(), centerOfRotation(), centerOfRotationPoint()});
+              {automaticScalesEstimation, scalesParameter, centerOfRotation, centerOfRotationPoint});
   return rows;
 }
 
@@ -83,14 +65,14 @@ template <int D>
 bool LinearTransform<D>::centerFromSettings(const TransformStart<D>& start)
 {
   Vec<D> index;
-  std::string name = centerOfRotation().name;
-  if (readVector<D>(settings_, centerOfRotation(), index)) {
+  std::string name = centerOfRotation.name;
+  if (readVector<D>(settings_, centerOfRotation, index)) {
     centerMm_ = start.fixed->geometry.pointFromIndex()(index);
-  } else if (readVector<D>(settings_, centerOfRotationPoint(), centerMm_)) {
-    name = centerOfRotationPoint().name;
+  } else if (readVector<D>(settings_, centerOfRotationPoint, centerMm_)) {
+    name = centerOfRotationPoint.name;
     index = start.fixed->geometry.indexFromPoint()(centerMm_);
   } else {
-    for (const std::string& given : {centerOfRotation().name, centerOfRotationPoint().name})
+    for (const std::string& given : {centerOfRotation.name, centerOfRotationPoint.name})
       if (settings_.has(given))
         settings_.warn(settings_.where(given) + ": fewer than " + std::to_string(D)
                        + " values; it is not used, as in elastix.");
@@ -146,7 +128,7 @@ std::vector<double> LinearTransform<D>::givenScales() const
 {
   std::vector<double> scales = defaultScales();
   const std::vector<double> given =
-      scaleRule_ == ScaleRule::none ? std::vector<double>{} : settings_.all(scalesParameter());
+      scaleRule_ == ScaleRule::none ? std::vector<double>{} : settings_.all(scalesParameter);
   if (given.empty())
     return scales;
   const std::string count = std::to_string(given.size()), all = std::to_string(parameterCount_);
@@ -159,10 +141,10 @@ std::vector<double> LinearTransform<D>::givenScales() const
   }
   if (scaleRule_ == ScaleRule::oneForRotations || given.size() > parameterCount_)
     settings_.fail(
-        scalesParameter().name, count + " values",
+        scalesParameter.name, count + " values",
         "Allowed: " + all
             + (scaleRule_ == ScaleRule::oneForRotations ? " values, or one for all rotations" : " values"));
-  settings_.warn(settings_.where(scalesParameter().name) + ": " + count + " of " + all
+  settings_.warn(settings_.where(scalesParameter.name) + ": " + count + " of " + all
                  + " values; the others keep their defaults.");
   std::copy(given.begin(), given.end(), scales.begin());
   return scales;
@@ -172,7 +154,7 @@ template <int D>
 std::vector<double> LinearTransform<D>::scales(Context& context, const ListSamples<D>& samples,
                                                std::span<const double> parameters) const
 {
-  if (scaleRule_ == ScaleRule::none || !settings_.get(automaticScalesEstimation()))
+  if (scaleRule_ == ScaleRule::none || !settings_.get(automaticScalesEstimation))
     return givenScales();
   const std::vector<double> products = gramian(context, samples, derivatives(parameters));
   std::vector<double> scales(parameterCount_);
@@ -191,14 +173,14 @@ std::vector<FileEntry> LinearTransform<D>::fileEntries() const
 {
   if (!hasCenter())
     return {};
-  return {{centerOfRotationPoint().name, {}, centerAsVector()}};
+  return {{centerOfRotationPoint.name, {}, centerAsVector()}};
 }
 
 template <int D>
 std::vector<double> LinearTransform<D>::restore(const Context&, const Parameters& transformFile)
 {
-  if (hasCenter() && !readVector<D>(transformFile, centerOfRotationPoint(), centerMm_))
-    throw Error(ExitCode::unreadableInput, transformFile.where(centerOfRotationPoint().name)
+  if (hasCenter() && !readVector<D>(transformFile, centerOfRotationPoint, centerMm_))
+    throw Error(ExitCode::unreadableInput, transformFile.where(centerOfRotationPoint.name)
                                                + ": missing or incomplete. Allowed: the " + std::to_string(D)
                                                + " coordinates of the centre of rotation in mm.");
   return readTransformParameters(transformFile, parameterCount_,

@@ -166,10 +166,6 @@ void prefilter(const Context& context, const In* in, Out* out, const Size<D>& si
     *out = static_cast<Out>(*in); // no axis was filtered: each has one voxel
 }
 
-}
-
-namespace {
-
 template <int D>
 void requireCoefficientMemory(const Image<D>& image, std::size_t bytesACoefficient)
 {

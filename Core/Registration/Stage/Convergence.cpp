@@ -14,28 +14,18 @@ constexpr std::int64_t fewestOfRandomSamples = 10; // fewer have a standard erro
 constexpr double clearRise = 3;                    // standard errors
 constexpr double rounding = 1e-12;                 // share of the values that is no gain
 
-const Parameter<std::int64_t>& convergenceWindow()
-{
-  static const auto parameter = integerParameter(
-      "ConvergenceWindow", 0, 0, Arity::perLevel, "iterations",
-      "0, or at least 3 (10 where samples are random): a level ends when this many iterations gain too "
-      "little (ConvergenceThreshold), or, "
-      "with random samples, when ten times as many gain nothing that exceeds their noise; 0: it does not");
-  return parameter;
-}
+const Parameter<std::int64_t> convergenceWindow = integerParameter(
+    "ConvergenceWindow", 0, 0, Arity::perLevel, "iterations",
+    "0, or at least 3 (10 where samples are random): a level ends when this many iterations gain too "
+    "little (ConvergenceThreshold), or, "
+    "with random samples, when ten times as many gain nothing that exceeds their noise; 0: it does not");
 
-const Parameter<double>& convergenceThreshold()
-{
-  static const auto parameter = [] {
-    auto row = realParameter(
+const Parameter<double> convergenceThreshold =
+    realParameter(
         "ConvergenceThreshold", 0.01, Arity::perLevel, "",
         "the share of the level's gain so far that the last ConvergenceWindow iterations must exceed "
-        "for the level to go on; below 1");
-    row.minimum = 0;
-    return row;
-  }();
-  return parameter;
-}
+        "for the level to go on; below 1")
+        .atLeast(0);
 
 std::string twoDigits(double value)
 {
@@ -47,20 +37,20 @@ std::string twoDigits(double value)
 }
 
 Convergence::Convergence(const Parameters& parameters, std::size_t level)
-    : window_(static_cast<std::size_t>(parameters.get(convergenceWindow(), level))),
-      threshold_(parameters.get(convergenceThreshold(), level))
+    : window_(static_cast<std::size_t>(parameters.get(convergenceWindow, level))),
+      threshold_(parameters.get(convergenceThreshold, level))
 {
   if (window_ > 0 && window_ < static_cast<std::size_t>(fewestIterations))
-    parameters.fail(convergenceWindow().name, std::to_string(window_) + " iterations",
+    parameters.fail(convergenceWindow.name, std::to_string(window_) + " iterations",
                     "Allowed: 0 (off), or at least " + std::to_string(fewestIterations));
   if (threshold_ >= 1)
-    parameters.fail(convergenceThreshold().name, "no window gains more than its level",
+    parameters.fail(convergenceThreshold.name, "no window gains more than its level",
                     "Allowed: a number from 0 to below 1");
 }
 
 std::vector<ParameterInfo> Convergence::parameters()
 {
-  return {convergenceWindow(), convergenceThreshold()};
+  return {convergenceWindow, convergenceThreshold};
 }
 
 void Convergence::check(const Parameters& parameters)
@@ -68,9 +58,9 @@ void Convergence::check(const Parameters& parameters)
   const auto most = integerParameter("MaximumNumberOfIterations", 0, 0, Arity::perLevel, "", "");
   for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
     const Convergence ofLevel(parameters, level);
-    const std::int64_t window = parameters.get(convergenceWindow(), level);
+    const std::int64_t window = parameters.get(convergenceWindow, level);
     if (window > 0 && parameters.has(most.name) && window >= parameters.get(most, level))
-      parameters.warn(parameters.where(convergenceWindow().name) + ": level " + std::to_string(level)
+      parameters.warn(parameters.where(convergenceWindow.name) + ": level " + std::to_string(level)
                       + ": a window of " + std::to_string(window)
                       + " iterations never ends a level of at most "
                       + std::to_string(parameters.get(most, level)) + " (MaximumNumberOfIterations).");
@@ -80,10 +70,10 @@ void Convergence::check(const Parameters& parameters)
 void Convergence::warnOfShortWindows(const Parameters& parameters)
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    if (const std::int64_t window = parameters.get(convergenceWindow(), level);
+    if (const std::int64_t window = parameters.get(convergenceWindow, level);
         window > 0 && window < fewestOfRandomSamples
         && parameters.get(stageparameters::newSamplesEveryIteration(), level))
-      parameters.warn(parameters.where(convergenceWindow().name) + ": level " + std::to_string(level)
+      parameters.warn(parameters.where(convergenceWindow.name) + ": level " + std::to_string(level)
                       + ": with random samples a window of " + std::to_string(window)
                       + " iterations ends a level by chance. Take at least "
                       + std::to_string(fewestOfRandomSamples) + ".");

@@ -36,15 +36,9 @@ Parameter<std::string> roleParameter(const RoleKey& key)
   return textParameter(key.role, key.defaultName, Arity::list, "name of the component of this role");
 }
 
-const Parameter<std::int64_t>& numberOfResolutions()
-{
-  static const auto parameter = [] {
-    auto p = integerParameter("NumberOfResolutions", 3, 1, Arity::single, "", "levels, coarse to fine");
-    p.maximum = 32; // default factors are powers of two
-    return p;
-  }();
-  return parameter;
-}
+const Parameter<std::int64_t> numberOfResolutions =
+    integerParameter("NumberOfResolutions", 3, 1, Arity::single, "", "levels, coarse to fine")
+        .atMost(32); // default factors are powers of two
 
 /// One value for all metrics (or moving images), or one for each.
 void checkCount(const Parameters& parameters, const std::string& role, std::size_t given, std::size_t all,
@@ -104,7 +98,7 @@ const ComponentDescription& stageDescription()
         "", "Stage", {}, "Parameters that every stage reads, whatever its components.", {}};
     for (const RoleKey& key : roleKeys)
       d.parameters.push_back(roleParameter(key));
-    d.parameters.push_back(numberOfResolutions());
+    d.parameters.push_back(numberOfResolutions);
     d.parameters.push_back(stageparameters::randomSeed());
     d.parameters.push_back(stageparameters::howToCombineTransforms());
     d.parameters.push_back(stageparameters::newSamplesEveryIteration());
@@ -192,7 +186,7 @@ Parameter<std::int64_t> exactMetricEveryXIterations()
 
 std::size_t levelCountOf(const std::shared_ptr<const ParameterMap>& map)
 {
-  return static_cast<std::size_t>(Parameters(map, "", 3, 1).get(numberOfResolutions()));
+  return static_cast<std::size_t>(Parameters(map, "", 3, 1).get(numberOfResolutions));
 }
 
 std::vector<ChosenComponent> chosenComponents(const Registry& registry,

@@ -9,47 +9,32 @@
 namespace tessera {
 namespace {
 
-const Parameter<double>& movingImageDerivativeScales()
-{
-  static const auto parameter =
-      realParameter("MovingImageDerivativeScales", 1, Arity::list, "",
-                    "factors of the moving image's gradient, one an axis; given for all axes or none");
-  return parameter;
-}
+const Parameter<double> movingImageDerivativeScales =
+    realParameter("MovingImageDerivativeScales", 1, Arity::list, "",
+                  "factors of the moving image's gradient, one an axis; given for all axes or none");
 
-const Parameter<bool>& scaleGradientWithRespectToMovingImageOrientation()
-{
-  static const auto parameter =
-      booleanParameter("ScaleGradientWithRespectToMovingImageOrientation", false, Arity::single,
-                       "MovingImageDerivativeScales are along the moving image's own axes");
-  return parameter;
-}
+const Parameter<bool> scaleGradientWithRespectToMovingImageOrientation =
+    booleanParameter("ScaleGradientWithRespectToMovingImageOrientation", false, Arity::single,
+                     "MovingImageDerivativeScales are along the moving image's own axes");
 
-const Parameter<bool>& useMultiThreadingForMetrics()
-{
-  static const auto parameter =
-      booleanParameter("UseMultiThreadingForMetrics", true, Arity::single,
-                       "accepted; -threads decides, and results do not depend on it");
-  return parameter;
-}
+const Parameter<bool> useMultiThreadingForMetrics =
+    booleanParameter("UseMultiThreadingForMetrics", true, Arity::single,
+                     "accepted; -threads decides, and results do not depend on it");
 
-const Parameter<std::string>& gradientSummation()
-{
-  static const auto parameter = textParameter("GradientSummation", "FusedMultiplyAdd", Arity::perLevel,
-                                              "how CUDA adds up the gradient of a dense B-spline: "
-                                              "FusedMultiplyAdd, Kahan, Pichat (single precision) or "
-                                              "Double; the CPU adds in double precision");
-  return parameter;
-}
+const Parameter<std::string> gradientSummation =
+    textParameter("GradientSummation", "FusedMultiplyAdd", Arity::perLevel,
+                  "how CUDA adds up the gradient of a dense B-spline: "
+                  "FusedMultiplyAdd, Kahan, Pichat (single precision) or "
+                  "Double; the CPU adds in double precision");
 
 GradientSummation readGradientSummation(const Parameters& parameters, std::size_t level)
 {
   // In the order of the enumeration.
   constexpr const char* names[] = {"FusedMultiplyAdd", "Kahan", "Pichat", "Double"};
-  const std::string name = parameters.get(gradientSummation(), level);
+  const std::string name = parameters.get(gradientSummation, level);
   const auto found = std::ranges::find(names, name);
   if (found == std::end(names))
-    parameters.fail(gradientSummation().name, "no such summation: \"" + name + "\"",
+    parameters.fail(gradientSummation.name, "no such summation: \"" + name + "\"",
                     "Allowed: \"FusedMultiplyAdd\", \"Kahan\", \"Pichat\", \"Double\"");
   return static_cast<GradientSummation>(found - std::begin(names));
 }
@@ -59,16 +44,16 @@ GradientSummation readGradientSummation(const Parameters& parameters, std::size_
 template <int D>
 std::optional<Matrix<D>> gradientMatrix(const Parameters& parameters, const ImageGeometry<D>& moving)
 {
-  const std::vector<double> scales = parameters.all(movingImageDerivativeScales());
+  const std::vector<double> scales = parameters.all(movingImageDerivativeScales);
   if (scales.empty())
     return std::nullopt;
   if (scales.size() < D)
-    parameters.fail(movingImageDerivativeScales().name, "fewer values than axes",
+    parameters.fail(movingImageDerivativeScales.name, "fewer values than axes",
                     "Allowed: " + std::to_string(D) + " factors, one an axis");
   Matrix<D> scaling{};
   for (int d = 0; d < D; ++d)
     scaling[d][d] = scales[d];
-  if (!parameters.get(scaleGradientWithRespectToMovingImageOrientation()))
+  if (!parameters.get(scaleGradientWithRespectToMovingImageOrientation))
     return scaling;
   return multiply<D>(moving.direction, multiply<D>(scaling, transpose<D>(moving.direction)));
 }
@@ -181,10 +166,10 @@ std::vector<Phase> ImageTerm<D>::timePhasesHere(Context& context, const SampleSe
 std::vector<ParameterInfo> imageTermParameters()
 {
   std::vector<ParameterInfo> parameters = ValidSampleRule::parameters();
-  parameters.push_back(movingImageDerivativeScales());
-  parameters.push_back(scaleGradientWithRespectToMovingImageOrientation());
-  parameters.push_back(useMultiThreadingForMetrics());
-  parameters.push_back(gradientSummation());
+  parameters.push_back(movingImageDerivativeScales);
+  parameters.push_back(scaleGradientWithRespectToMovingImageOrientation);
+  parameters.push_back(useMultiThreadingForMetrics);
+  parameters.push_back(gradientSummation);
   return parameters;
 }
 

@@ -3,37 +3,27 @@
 namespace tessera {
 namespace {
 
-const Parameter<bool>& checkNumberOfSamples()
-{
-  static const auto parameter =
-      booleanParameter("CheckNumberOfSamples", true, Arity::perLevel, "stop if too few samples are valid");
-  return parameter;
-}
+const Parameter<bool> checkNumberOfSamples =
+    booleanParameter("CheckNumberOfSamples", true, Arity::perLevel, "stop if too few samples are valid");
 
-const Parameter<double>& requiredRatioOfValidSamples()
-{
-  static const auto parameter = [] {
-    auto p = realParameter("RequiredRatioOfValidSamples", 0.25, Arity::perLevel, "",
-                           "share of the samples that must fall inside the moving image and its mask");
-    p.minimum = 0;
-    p.maximum = 1;
-    return p;
-  }();
-  return parameter;
-}
+const Parameter<double> requiredRatioOfValidSamples =
+    realParameter("RequiredRatioOfValidSamples", 0.25, Arity::perLevel, "",
+                  "share of the samples that must fall inside the moving image and its mask")
+        .atLeast(0)
+        .atMost(1);
 
 }
 
 ValidSampleRule::ValidSampleRule(const Parameters& parameters) : label_(parameters.label())
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    requiredRatio_.push_back(parameters.get(checkNumberOfSamples(), level) ? requiredShare(parameters, level)
-                                                                           : 0);
+    requiredRatio_.push_back(parameters.get(checkNumberOfSamples, level) ? requiredShare(parameters, level)
+                                                                         : 0);
 }
 
 double ValidSampleRule::requiredShare(const Parameters& parameters, std::size_t level)
 {
-  return parameters.get(requiredRatioOfValidSamples(), level);
+  return parameters.get(requiredRatioOfValidSamples, level);
 }
 
 void ValidSampleRule::check(std::size_t level, std::size_t valid, std::size_t asked) const
@@ -57,7 +47,7 @@ void ValidSampleRule::check(std::size_t level, std::size_t valid, std::size_t as
 
 std::vector<ParameterInfo> ValidSampleRule::parameters()
 {
-  return {requiredRatioOfValidSamples(), checkNumberOfSamples()};
+  return {requiredRatioOfValidSamples, checkNumberOfSamples};
 }
 
 }

@@ -5,26 +5,16 @@
 namespace tessera {
 namespace {
 
-const Parameter<std::int64_t>& numberOfHistogramBins()
-{
-  static const auto p = integerParameter("NumberOfHistogramBins", 32, 1, Arity::perLevel, "bins",
-                                         "size of the joint histogram");
-  return p;
-}
+const Parameter<std::int64_t> numberOfHistogramBins =
+    integerParameter("NumberOfHistogramBins", 32, 1, Arity::perLevel, "bins", "size of the joint histogram");
 
-const Parameter<std::int64_t>& numberOfFixedHistogramBins()
-{
-  static const auto p = integerParameter("NumberOfFixedHistogramBins", 32, 1, Arity::perLevel, "bins",
-                                         "for the fixed image; NumberOfHistogramBins if absent");
-  return p;
-}
+const Parameter<std::int64_t> numberOfFixedHistogramBins =
+    integerParameter("NumberOfFixedHistogramBins", 32, 1, Arity::perLevel, "bins",
+                     "for the fixed image; NumberOfHistogramBins if absent");
 
-const Parameter<std::int64_t>& numberOfMovingHistogramBins()
-{
-  static const auto p = integerParameter("NumberOfMovingHistogramBins", 32, 1, Arity::perLevel, "bins",
-                                         "for the moving image; NumberOfHistogramBins if absent");
-  return p;
-}
+const Parameter<std::int64_t> numberOfMovingHistogramBins =
+    integerParameter("NumberOfMovingHistogramBins", 32, 1, Arity::perLevel, "bins",
+                     "for the moving image; NumberOfHistogramBins if absent");
 
 Parameter<double> limitRangeRatio(const std::string& side)
 {
@@ -34,44 +24,27 @@ Parameter<double> limitRangeRatio(const std::string& side)
 
 Parameter<std::int64_t> kernelOrder(const std::string& side, std::int64_t order)
 {
-  auto p = integerParameter(side + "KernelBSplineOrder", order, 0, Arity::perLevel, "",
-                            "order of the Parzen window");
-  p.maximum = 3;
-  return p;
+  return integerParameter(side + "KernelBSplineOrder", order, 0, Arity::perLevel, "",
+                          "order of the Parzen window")
+      .atMost(3);
 }
 
-const Parameter<double>& fixedLimitRangeRatio()
-{
-  static const auto p = limitRangeRatio("Fixed");
-  return p;
-}
+const Parameter<double> fixedLimitRangeRatio = limitRangeRatio("Fixed");
 
-const Parameter<double>& movingLimitRangeRatio()
-{
-  static const auto p = limitRangeRatio("Moving");
-  return p;
-}
+const Parameter<double> movingLimitRangeRatio = limitRangeRatio("Moving");
 
-const Parameter<std::int64_t>& fixedKernelBSplineOrder()
-{
-  static const auto p = kernelOrder("Fixed", 0);
-  return p;
-}
+const Parameter<std::int64_t> fixedKernelBSplineOrder = kernelOrder("Fixed", 0);
 
-const Parameter<std::int64_t>& movingKernelBSplineOrder()
-{
-  static const auto p = kernelOrder("Moving", 3);
-  return p;
-}
+const Parameter<std::int64_t> movingKernelBSplineOrder = kernelOrder("Moving", 3);
 
 int readBins(const Parameters& parameters, Parameter<std::int64_t> bins, std::size_t level, int order)
 {
   constexpr std::int64_t most = 4096;
-  bins.defaultValue = parameters.get(numberOfHistogramBins(), level);
+  bins.defaultValue = parameters.get(numberOfHistogramBins, level);
   const std::int64_t value = parameters.get(bins, level);
   const std::int64_t least = 2 * (order / 2) + 2;
   if (value < least || value > most)
-    parameters.fail(parameters.has(bins.name) ? bins.name : numberOfHistogramBins().name,
+    parameters.fail(parameters.has(bins.name) ? bins.name : numberOfHistogramBins.name,
                     std::to_string(value) + " bins with a Parzen window of order " + std::to_string(order),
                     "Allowed: " + std::to_string(least) + " to " + std::to_string(most) + " bins");
   return static_cast<int>(value);
@@ -92,14 +65,14 @@ ParzenAxis makeAxis(int bins, int order, int binsOfMargin, double lowest, double
 
 ParzenHistogram::ParzenHistogram(const Parameters& parameters, std::size_t level, const LevelFacts& facts)
 {
-  const int fixedOrder = static_cast<int>(parameters.get(fixedKernelBSplineOrder(), level));
-  const int movingOrder = static_cast<int>(parameters.get(movingKernelBSplineOrder(), level));
-  const int fixedBins = readBins(parameters, numberOfFixedHistogramBins(), level, fixedOrder);
-  const int movingBins = readBins(parameters, numberOfMovingHistogramBins(), level, movingOrder);
+  const int fixedOrder = static_cast<int>(parameters.get(fixedKernelBSplineOrder, level));
+  const int movingOrder = static_cast<int>(parameters.get(movingKernelBSplineOrder, level));
+  const int fixedBins = readBins(parameters, numberOfFixedHistogramBins, level, fixedOrder);
+  const int movingBins = readBins(parameters, numberOfMovingHistogramBins, level, movingOrder);
 
-  const double fixedRoom = parameters.get(fixedLimitRangeRatio(), level) * (facts.fixedMax - facts.fixedMin);
+  const double fixedRoom = parameters.get(fixedLimitRangeRatio, level) * (facts.fixedMax - facts.fixedMin);
   const double movingRoom =
-      parameters.get(movingLimitRangeRatio(), level) * (facts.movingMax - facts.movingMin);
+      parameters.get(movingLimitRangeRatio, level) * (facts.movingMax - facts.movingMin);
   windows_.fixedLowerBound = facts.fixedMin - fixedRoom;
   windows_.fixedUpperBound = facts.fixedMax + fixedRoom;
   windows_.movingLimiter = {facts.movingMin, facts.movingMax, facts.movingMin - movingRoom,
@@ -113,9 +86,9 @@ ParzenHistogram::ParzenHistogram(const Parameters& parameters, std::size_t level
 
 std::vector<ParameterInfo> ParzenHistogram::parameters()
 {
-  return {numberOfHistogramBins(),   numberOfFixedHistogramBins(), numberOfMovingHistogramBins(),
-          fixedLimitRangeRatio(),    movingLimitRangeRatio(),      fixedKernelBSplineOrder(),
-          movingKernelBSplineOrder()};
+  return {numberOfHistogramBins,   numberOfFixedHistogramBins, numberOfMovingHistogramBins,
+          fixedLimitRangeRatio,    movingLimitRangeRatio,      fixedKernelBSplineOrder,
+          movingKernelBSplineOrder};
 }
 
 ParzenHistogram::Densities ParzenHistogram::densities(const Sums& sums, std::size_t valid) const

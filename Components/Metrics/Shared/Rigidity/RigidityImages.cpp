@@ -26,24 +26,14 @@ const Parameter<std::string>& imageName(const std::string& side)
   return side == "fixed" ? fixed : moving;
 }
 
-const Parameter<bool>& dilateRigidityImages()
-{
-  static const auto p = booleanParameter("DilateRigidityImages", true, Arity::perLevel,
-                                         "whether rigid regions grow by the spacing of the grid");
-  return p;
-}
+const Parameter<bool> dilateRigidityImages = booleanParameter(
+    "DilateRigidityImages", true, Arity::perLevel, "whether rigid regions grow by the spacing of the grid");
 
-const Parameter<double>& dilationRadiusMultiplier()
-{
-  static const auto p = [] {
-    auto row = realParameter("DilationRadiusMultiplier", 1, Arity::perLevel, "",
-                             "they grow along each axis by this many times the number of mm between control "
-                             "points, as a number of voxels");
-    row.minimum = 0;
-    return row;
-  }();
-  return p;
-}
+const Parameter<double> dilationRadiusMultiplier =
+    realParameter("DilationRadiusMultiplier", 1, Arity::perLevel, "",
+                  "they grow along each axis by this many times the number of mm between control "
+                  "points, as a number of voxels")
+        .atLeast(0);
 
 /// The path of a side's image, empty if it has none.
 std::string pathOf(const Parameters& parameters, const std::string& side, bool isUsed)
@@ -103,7 +93,7 @@ double valueAt(const Image<D>& image, const PointToIndex<D>& pointToIndex, const
 template <int D>
 std::vector<ParameterInfo> RigidityImages<D>::parameters()
 {
-  return {imageName("fixed"), imageName("moving"), dilateRigidityImages(), dilationRadiusMultiplier()};
+  return {imageName("fixed"), imageName("moving"), dilateRigidityImages, dilationRadiusMultiplier};
 }
 
 template <int D>
@@ -138,13 +128,13 @@ void RigidityImages<D>::prepareForLevel(const Context& context, std::size_t leve
     if (!side->path.empty() && !side->original && isNeeded)
       side->original = read<D>(parameters_, name, side->path, reading);
   }
-  const double multiplier = parameters_.get(dilationRadiusMultiplier(), level);
+  const double multiplier = parameters_.get(dilationRadiusMultiplier, level);
   std::array<std::size_t, D> radius;
   for (int d = 0; d < D; ++d)
     radius[d] = static_cast<std::size_t>(multiplier * grid.points.spacingMm[d]);
   for (Side* side : {&fixed_, &moving_})
     if (side->original)
-      side->ofLevel = parameters_.get(dilateRigidityImages(), level)
+      side->ofLevel = parameters_.get(dilateRigidityImages, level)
                           ? std::make_shared<const Image<D>>(side->dilated(radius))
                           : side->original;
 
