@@ -16,7 +16,6 @@ constexpr const char* betaNames[] = {"SteepestDescent", "FletcherReeves",  "Pola
                                      "DaiYuan",         "HestenesStiefel", "DaiYuanHestenesStiefel"};
 
 struct Rows {
-  Parameter<std::int64_t> iterations = maximumNumberOfIterations(100);
   Parameter<std::string> type =
       textParameter("ConjugateGradientType", "DaiYuanHestenesStiefel", Arity::perLevel,
                     "how much of the last direction is kept: SteepestDescent (nothing), FletcherReeves, "
@@ -26,68 +25,54 @@ struct Rows {
                     "MoreThuente (Wolfe conditions), or with steps that are never longer than "
                     "MaximumStepLength: BoundedStep (values alone), or BoundedParabola (the least point "
                     "of a parabola; fewer values)");
-  Parameter<double> maximumStep = [] {
-    auto row = realParameter("MaximumStepLength", 1, Arity::perLevel, "mm",
-                             "BoundedStep and BoundedParabola: largest change of a parameter in one step; if "
-                             "absent, the images' mean spacing");
-    row.minimum = 0;
-    return row;
-  }();
+  Parameter<double> maximumStep =
+      realParameter("MaximumStepLength", 1, Arity::perLevel, "mm",
+                    "BoundedStep and BoundedParabola: largest change of a parameter in one step; if "
+                    "absent, the images' mean spacing")
+          .atLeast(0);
   Parameter<double> valueTolerance =
       notNegative("ValueTolerance", 1e-5,
                   "stop when the value changes by less than this share of itself: MoreThuente in 11 "
                   "iterations running, the others in one along the steepest descent");
 };
 
-const Rows& rows()
-{
-  static const Rows rows;
-  return rows;
-}
+const Rows rows;
 
 }
 
 const ComponentDescription& ConjugateGradient::description()
 {
-  const Rows& r = rows();
   const LineSearchParameters& l = lineSearchParameters();
   static const ComponentDescription description{
       Optimizer::roleName,
       name,
       {},
       "nonlinear conjugate gradients, with More and Thuente's line search or with steps of bounded length",
-      {r.iterations, r.type, r.lineSearch, l.iterations, l.stepLength, r.maximumStep, l.valueTolerance,
-       l.gradientTolerance, r.valueTolerance, l.gradientMagnitude, l.stopIfWolfe, l.rows,
+      {l.directions, rows.type, rows.lineSearch, l.iterations, l.stepLength, rows.maximumStep,
+       l.valueTolerance, l.gradientTolerance, rows.valueTolerance, l.gradientMagnitude, l.stopIfWolfe, l.rows,
        stageparameters::newSamplesEveryIteration()}};
   return description;
 }
 
-ConjugateGradient::Level ConjugateGradient::readLevel(const Parameters& parameters, std::size_t level)
+ConjugateGradient::Level::Level(const Parameters& parameters, std::size_t level)
 {
-  const Rows& r = rows();
-  const LineSearchParameters& l = lineSearchParameters();
-  Level settings;
-  settings.iterations = parameters.get(r.iterations, level);
-  const std::string type = parameters.get(r.type, level), lineSearch = parameters.get(r.lineSearch, level);
+  const std::string type = parameters.get(rows.type, level),
+                    lineSearch = parameters.get(rows.lineSearch, level);
   const auto found = std::ranges::find(betaNames, type);
   if (found == std::end(betaNames))
-    parameters.fail(r.type.name, "no such type: \"" + type + "\"",
+    parameters.fail(rows.type.name, "no such type: \"" + type + "\"",
                     "Allowed: SteepestDescent, FletcherReeves, PolakRibiere, DaiYuan, HestenesStiefel, "
                     "DaiYuanHestenesStiefel");
-  settings.beta = static_cast<Beta>(found - std::begin(betaNames));
-  settings.parabola = lineSearch == "BoundedParabola";
-  settings.boundedStep = lineSearch == "BoundedStep" || settings.parabola;
-  if (!settings.boundedStep && lineSearch != "MoreThuente")
-    parameters.fail(r.lineSearch.name, "no such line search: \"" + lineSearch + "\"",
+  beta = static_cast<Beta>(found - std::begin(betaNames));
+  parabola = lineSearch == "BoundedParabola";
+  boundedStep = lineSearch == "BoundedStep" || parabola;
+  if (!boundedStep && lineSearch != "MoreThuente")
+    parameters.fail(rows.lineSearch.name, "no such line search: \"" + lineSearch + "\"",
                     "Allowed: \"MoreThuente\", \"BoundedStep\", \"BoundedParabola\"");
-  if (parameters.has(r.maximumStep.name))
-    settings.maximumStep = parameters.get(r.maximumStep, level);
-  settings.valueTolerance = parameters.get(r.valueTolerance, level);
-  settings.gradientMagnitudeTolerance = parameters.get(l.gradientMagnitude, level);
-  settings.stopIfWolfeNotSatisfied = parameters.get(l.stopIfWolfe, level);
-  settings.rowsOfLineSearch = parameters.get(l.rows);
-  settings.line = readLineSearch(parameters, level);
-  return settings;
+  if (parameters.has(rows.maximumStep.name))
+    maximumStep = parameters.get(rows.maximumStep, level);
+  valueTolerance = parameters.get(rows.valueTolerance, level);
+  read(parameters, level);
 }
 
 /// Nonlinear conjugate gradients on one level. The names of the choices for beta are those of Hager and
@@ -111,13 +96,12 @@ ConjugateGradient::Level ConjugateGradient::readLevel(const Parameters& paramete
 /// not hold, it stops. With bounded steps the search begins again along -g instead: where d_k is no direction
 /// of descent, where beta is not finite, and where the value changed by little along another direction. Their
 /// PolakRibiere is max(0, ...) (Gilbert and Nocedal 1992).
-class ConjugateGradient::Run {
+class ConjugateGradient::Run : LineSearchRun {
 public:
   Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
       const IterationSink& sink, std::vector<Buffer<double>>& vectors)
-      : cost_(cost), context_(cost.context()), settings_(settings), level_(level), position_(position),
-        sink_(sink), gradient_(vectors.at(0)), direction_(vectors.at(1)), trial_(vectors.at(2)),
-        trialGradient_(vectors.at(3))
+      : LineSearchRun(cost, settings, level, position, sink, vectors, !settings.boundedStep),
+        settings_(settings)
   {
   }
 
@@ -149,7 +133,7 @@ public:
       std::swap(gradient_, trialGradient_);
       lastGradientNorm_ = std::exchange(gradientNorm_, newNorm);
       report_.value = line_.point.value;
-      row("Main", stopText_, std::to_string(line_.iteration), gradientNorm_);
+      row(line_, std::to_string(line_.iteration), "Main", stopText_, gradientNorm_);
       ++report_.iterations;
       if ((report_.wasStopped = cost_.isStopAsked()))
         break;
@@ -182,11 +166,6 @@ private:
            <= settings_.valueTolerance * (std::abs(after) + std::abs(before) + 1e-20);
   }
 
-  bool isLastIteration() const
-  {
-    return report_.iterations >= static_cast<std::size_t>(settings_.iterations);
-  }
-
   std::string stopAfterWolfe(double before)
   {
     littleChanges_ = changesLittle(before, report_.value) ? littleChanges_ + 1 : 0;
@@ -214,13 +193,6 @@ private:
     return gradientHasVanished() ? gradientVanished : "";
   }
 
-  double evaluateAt(double step, std::span<double> gradient)
-  {
-    copyInto(context_, position_.span(), trial_.span());
-    axpy(context_, step, direction_.span(), trial_.span());
-    return cost_.evaluate(trial_.span(), gradient);
-  }
-
   /// Searches along direction_; the point found is in trial_ and trialGradient_. If the cost fails on the
   /// way, the level ends at position_.
   bool search(const LinePoint& start)
@@ -228,12 +200,8 @@ private:
     try {
       return settings_.boundedStep ? searchBounded(start) : searchWolfe(start);
     } catch (const Error& error) {
-      if (error.code() != ExitCode::registrationFailed)
-        throw;
-      cost_.log(error.what());
-      cost_.log("The error is ignored and convergence is assumed. A smaller "
-                + std::string(settings_.boundedStep ? "MaximumStepLength" : "StepLength") + " may help.");
-      report_.stopCondition = "Error in LineSearch.";
+      endAfter(error, " A smaller " + std::string(settings_.boundedStep ? "MaximumStepLength" : "StepLength")
+                          + " may help.");
       return false;
     }
   }
@@ -245,7 +213,7 @@ private:
     copyInto(context_, gradient_.span(), trialGradient_.span());
     line_ = {};
     line_.point = start;
-    lineRow("start", gradient_);
+    lineRow(line_, "start", gradient_);
     LineSearchSettings line = settings_.line;
     if (report_.iterations > 0)
       line.firstStep = lastStep_;
@@ -257,7 +225,7 @@ private:
         },
         [&](const LineSearchState& state) {
           line_ = state;
-          lineRow(std::to_string(line_.iteration), trialGradient_);
+          lineRow(line_, std::to_string(line_.iteration), trialGradient_);
         });
     stopText_ = nameOf(line_.stop);
     lastStep_ = line_.point.step;
@@ -315,7 +283,7 @@ private:
       } else {
         step *= shorter;
       }
-      lineRow(std::to_string(line_.iteration), gradient_);
+      lineRow(line_, std::to_string(line_.iteration), gradient_);
     }
     return taken;
   }
@@ -328,7 +296,7 @@ private:
     constexpr double beside = 0.2, farthest = 4, nearest = 0.1, smallest = 0.01;
     const auto tried = [&](double at) {
       const bool lower = lowers(start, at);
-      lineRow(std::to_string(line_.iteration), gradient_);
+      lineRow(line_, std::to_string(line_.iteration), gradient_);
       ++line_.iteration;
       return lower;
     };
@@ -395,36 +363,14 @@ private:
     return true;
   }
 
-  void lineRow(const std::string& lineIteration, const Buffer<double>& gradient)
-  {
-    if (settings_.rowsOfLineSearch)
-      row("LineOptimizing", "---", lineIteration, norm(context_, gradient.span()));
-  }
-
-  void row(const char* phase, const std::string& stop, const std::string& lineIteration, double gradientNorm)
-  {
-    sink_(lineSearchRow(rowCount_++, line_, gradientNorm, directionNorm_, report_.iterations, lineIteration,
-                        phase, stop, !settings_.boundedStep),
-          std::as_const(position_).span());
-  }
-
-  CostFunction& cost_;
-  const Context& context_;
   const Level& settings_;
-  std::size_t level_;
-  Buffer<double>& position_;
-  const IterationSink& sink_;
-  Buffer<double>&gradient_, &direction_, &trial_, &trialGradient_;
-  LineSearchState line_;
   std::string stopText_;
   bool isSteepest_ = true;        // direction_ is that of the steepest descent
   bool beginsAgain_ = false;      // the next direction of a bounded search is that of the steepest descent
   std::size_t littleChanges_ = 0; // iterations running that changed the value by little
-  double gradientNorm_ = 0, lastGradientNorm_ = 0, directionNorm_ = 0, lastStep_ = 1;
+  double gradientNorm_ = 0, lastGradientNorm_ = 0, lastStep_ = 1;
   /// The largest change of a parameter that the last bounded search took.
   double lastTaken_ = 0, lastTried_ = 0; // a change of a parameter; a value
-  std::size_t rowCount_ = 0;
-  OptimizerReport report_;
 };
 
 OptimizerReport ConjugateGradient::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position,

@@ -20,7 +20,7 @@ public:
   explicit ConjugateGradient(const Parameters& parameters)
   {
     for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-      levels_.push_back(readLevel(parameters, level));
+      levels_.emplace_back(parameters, level);
   }
 
   static const ComponentDescription& description();
@@ -42,16 +42,14 @@ private:
     hestenesStiefel,
     daiYuanHestenesStiefel
   };
-  struct Level {
-    std::int64_t iterations = 0;
+  struct Level : LineSearchLevel {
     Beta beta = Beta::daiYuanHestenesStiefel;
     bool boundedStep = false, parabola = false; // parabola: one of the two that bound steps
     std::optional<double> maximumStep;          // in mm; without a value, the mean spacing of the images
-    double valueTolerance = 0, gradientMagnitudeTolerance = 0;
-    bool stopIfWolfeNotSatisfied = true, rowsOfLineSearch = false;
-    LineSearchSettings line;
+    double valueTolerance = 0;
+
+    Level(const Parameters&, std::size_t level);
   };
-  static Level readLevel(const Parameters&, std::size_t level);
 
   class Run;
   std::vector<Level> levels_;

@@ -14,46 +14,28 @@ namespace {
 constexpr const char* name = "QuasiNewtonLBFGS";
 constexpr std::size_t vectorsOfRun = 4; // and two more for each past step
 
-struct Rows {
-  Parameter<std::int64_t> iterations = maximumNumberOfIterations(100);
-  Parameter<std::int64_t> memory = integerParameter("LBFGSUpdateAccuracy", 5, 0, Arity::perLevel, "",
-                                                    "number of past steps that shape the search direction");
-};
-
-const Rows& rows()
-{
-  static const Rows rows;
-  return rows;
-}
+const Parameter<std::int64_t> updateAccuracy = integerParameter(
+    "LBFGSUpdateAccuracy", 5, 0, Arity::perLevel, "", "number of past steps that shape the search direction");
 
 }
 
 const ComponentDescription& QuasiNewtonLBFGS::description()
 {
-  const Rows& r = rows();
   const LineSearchParameters& l = lineSearchParameters();
   static const ComponentDescription description{
       Optimizer::roleName,
       name,
       {},
       "limited memory quasi-Newton method with More and Thuente's line search",
-      {r.iterations, l.iterations, l.stepLength, l.valueTolerance, l.gradientTolerance, l.gradientMagnitude,
-       r.memory, l.stopIfWolfe, l.rows, stageparameters::newSamplesEveryIteration()}};
+      {l.directions, l.iterations, l.stepLength, l.valueTolerance, l.gradientTolerance, l.gradientMagnitude,
+       updateAccuracy, l.stopIfWolfe, l.rows, stageparameters::newSamplesEveryIteration()}};
   return description;
 }
 
-QuasiNewtonLBFGS::Level QuasiNewtonLBFGS::readLevel(const Parameters& parameters, std::size_t level)
+QuasiNewtonLBFGS::Level::Level(const Parameters& parameters, std::size_t level)
+    : memory(static_cast<std::size_t>(parameters.get(updateAccuracy, level)))
 {
-  const Rows& r = rows();
-  const LineSearchParameters& l = lineSearchParameters();
-  Level settings;
-  settings.iterations = parameters.get(r.iterations, level);
-  settings.memory = static_cast<std::size_t>(parameters.get(r.memory, level));
-  settings.gradientMagnitudeTolerance = parameters.get(l.gradientMagnitude, level);
-  settings.stopIfWolfeNotSatisfied = parameters.get(l.stopIfWolfe, level);
-  settings.rowsOfLineSearch = parameters.get(l.rows);
-  settings.line = readLineSearch(parameters, level);
-  return settings;
+  read(parameters, level);
 }
 
 void QuasiNewtonLBFGS::prepareForLevel(const Context& context, std::size_t level, std::size_t parameters)
@@ -73,13 +55,12 @@ void QuasiNewtonLBFGS::prepareForLevel(const Context& context, std::size_t level
 ///     y_(k+1) = y_k + step d_k
 ///     keep the last LBFGSUpdateAccuracy pairs s_k = y_(k+1) - y_k, z_k = g_(k+1) - g_k
 ///     if the gradient vanishes, or the Wolfe conditions do not hold: stop
-class QuasiNewtonLBFGS::Run {
+class QuasiNewtonLBFGS::Run : LineSearchRun {
 public:
   Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
       const IterationSink& sink, std::vector<Buffer<double>>& vectors)
-      : cost_(cost), context_(cost.context()), settings_(settings), level_(level), position_(position),
-        sink_(sink), vectors_(vectors), gradient_(vectors.at(0)), direction_(vectors.at(1)),
-        trial_(vectors.at(2)), trialGradient_(vectors.at(3))
+      : LineSearchRun(cost, settings, level, position, sink, vectors, true), settings_(settings),
+        vectors_(vectors)
   {
   }
 
@@ -93,7 +74,8 @@ public:
       std::swap(position_, trial_);
       std::swap(gradient_, trialGradient_);
       report_.value = line_.point.value;
-      row(line_, "Main", nameOf(line_.stop), std::to_string(line_.iteration));
+      row(line_, std::to_string(line_.iteration), "Main", nameOf(line_.stop),
+          norm(context_, gradient_.span()));
       ++report_.iterations;
       if ((report_.wasStopped = cost_.isStopAsked()))
         break;
@@ -116,11 +98,6 @@ private:
   {
     report_.value = cost_.evaluate(position_.span(), gradient_.span());
     requireFinite(name, level_, report_.iterations, report_.value, norm(context_, gradient_.span()));
-  }
-
-  bool isLastIteration() const
-  {
-    return report_.iterations >= static_cast<std::size_t>(settings_.iterations);
   }
 
   bool gradientHasVanished() const
@@ -186,28 +163,24 @@ private:
     const LinePoint start{0, report_.value, dot(context_, gradient_.span(), direction_.span())};
     copyInto(context_, position_.span(), trial_.span());
     copyInto(context_, gradient_.span(), trialGradient_.span());
-    const auto evaluateAt = [&](double step) {
-      copyInto(context_, position_.span(), trial_.span());
-      axpy(context_, step, direction_.span(), trial_.span());
-      const double value = cost_.evaluate(trial_.span(), trialGradient_.span());
+    const auto evaluate = [&](double step) {
+      const double value = evaluateAt(step, trialGradient_.span());
       requireFinite(name, level_, report_.iterations, value, norm(context_, trialGradient_.span()));
       return LinePoint{step, value, dot(context_, trialGradient_.span(), direction_.span())};
     };
-    const auto watch = [&](const LineSearchState& state) { lineRow(state, std::to_string(state.iteration)); };
+    const auto watch = [&](const LineSearchState& state) {
+      lineRow(state, std::to_string(state.iteration), trialGradient_);
+    };
     LineSearchState untried;
     untried.point = start;
-    lineRow(untried, "start");
+    lineRow(untried, "start", trialGradient_);
     try {
-      line_ = searchLine(settings_.line, start, evaluateAt, watch);
+      line_ = searchLine(settings_.line, start, evaluate, watch);
+      return true;
     } catch (const Error& error) {
-      if (error.code() != ExitCode::registrationFailed)
-        throw;
-      cost_.log(error.what());
-      cost_.log("The error is ignored and convergence is assumed.");
-      report_.stopCondition = "Error in LineSearch.";
+      endAfter(error, "");
       return false;
     }
-    return true;
   }
 
   void remember()
@@ -228,36 +201,9 @@ private:
     last.inverseProduct = 1 / dot(context_, last.step->span(), last.gradientChange->span());
   }
 
-  void lineRow(const LineSearchState& state, const std::string& lineIteration)
-  {
-    if (settings_.rowsOfLineSearch)
-      row(state, "LineOptimizing", "---", lineIteration);
-  }
-
-  /// Adds a row to the iteration table. It shows the gradient at the state's point, which is in
-  /// trialGradient_ during a search and in gradient_ after it.
-  void row(const LineSearchState& state, const std::string& phase, const std::string& stop,
-           const std::string& lineIteration)
-  {
-    const Buffer<double>& shown = phase == "Main" ? gradient_ : trialGradient_;
-    sink_(lineSearchRow(rowCount_++, state, norm(context_, shown.span()), directionNorm_, report_.iterations,
-                        lineIteration, phase, stop),
-          position_.span());
-  }
-
-  CostFunction& cost_;
-  const Context& context_;
   const Level& settings_;
-  std::size_t level_;
-  Buffer<double>& position_;
-  const IterationSink& sink_;
   std::vector<Buffer<double>>& vectors_;
-  Buffer<double>&gradient_, &direction_, &trial_, &trialGradient_;
   std::deque<PastStep> past_; // oldest first
-  LineSearchState line_;
-  double directionNorm_ = 0;
-  std::size_t rowCount_ = 0;
-  OptimizerReport report_;
 };
 
 OptimizerReport QuasiNewtonLBFGS::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position,

@@ -15,7 +15,7 @@ public:
   explicit QuasiNewtonLBFGS(const Parameters& parameters)
   {
     for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-      levels_.push_back(readLevel(parameters, level));
+      levels_.emplace_back(parameters, level);
   }
 
   static const ComponentDescription& description();
@@ -26,14 +26,11 @@ public:
                            const IterationSink&) override;
 
 private:
-  struct Level {
-    std::int64_t iterations = 0;
+  struct Level : LineSearchLevel {
     std::size_t memory = 0;
-    double gradientMagnitudeTolerance = 0;
-    bool stopIfWolfeNotSatisfied = true, rowsOfLineSearch = false;
-    LineSearchSettings line;
+
+    Level(const Parameters&, std::size_t level);
   };
-  static Level readLevel(const Parameters&, std::size_t level);
 
   class Run;
   std::vector<Level> levels_;

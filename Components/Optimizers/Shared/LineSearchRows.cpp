@@ -1,17 +1,20 @@
 #include "Components/Optimizers/Shared/LineSearchRows.h"
 
+#include "Core/Compute/Vectors/VectorOps.h"
+
+#include <utility>
+
 namespace tessera {
 
 Parameter<double> notNegative(const char* parameter, double defaultValue, const char* meaning)
 {
-  Parameter<double> row = realParameter(parameter, defaultValue, Arity::perLevel, "", meaning);
-  row.minimum = 0;
-  return row;
+  return realParameter(parameter, defaultValue, Arity::perLevel, "", meaning).atLeast(0);
 }
 
 const LineSearchParameters& lineSearchParameters()
 {
   static const LineSearchParameters parameters{
+      maximumNumberOfIterations(100),
       integerParameter("MaximumNumberOfLineSearchIterations", 20, 1, Arity::perLevel, "",
                        "evaluations of one line search"),
       notNegative(
@@ -30,17 +33,20 @@ const LineSearchParameters& lineSearchParameters()
   return parameters;
 }
 
-LineSearchSettings readLineSearch(const Parameters& parameters, std::size_t level)
+void LineSearchLevel::read(const Parameters& parameters, std::size_t level)
 {
   const LineSearchParameters& p = lineSearchParameters();
-  const LineSearchSettings line{parameters.get(p.stepLength, level), parameters.get(p.valueTolerance, level),
-                                parameters.get(p.gradientTolerance, level),
-                                static_cast<std::size_t>(parameters.get(p.iterations, level))};
+  iterations = parameters.get(p.directions, level);
+  gradientMagnitudeTolerance = parameters.get(p.gradientMagnitude, level);
+  stopIfWolfeNotSatisfied = parameters.get(p.stopIfWolfe, level);
+  rowsOfLineSearch = parameters.get(p.rows);
+  line = {parameters.get(p.stepLength, level), parameters.get(p.valueTolerance, level),
+          parameters.get(p.gradientTolerance, level),
+          static_cast<std::size_t>(parameters.get(p.iterations, level))};
   if (line.gradientTolerance < line.valueTolerance)
     parameters.fail(p.gradientTolerance.name, "no step could satisfy both Wolfe conditions",
                     "Allowed: at least LineSearchValueTolerance, here "
                         + std::to_string(line.valueTolerance));
-  return line;
 }
 
 std::vector<std::string> lineSearchColumns()
@@ -50,19 +56,51 @@ std::vector<std::string> lineSearchColumns()
           "1b:LineItNr",  "5:Phase",         "6a:Wolfe1",        "6b:Wolfe2",      "7:LinSrchStopCondition"};
 }
 
-IterationRow lineSearchRow(std::size_t row, const LineSearchState& state, double gradientNorm,
-                           double directionNorm, std::size_t direction, const std::string& lineIteration,
-                           const std::string& phase, const std::string& stop, bool hasWolfeConditions)
+LineSearchRun::LineSearchRun(CostFunction& cost, const LineSearchLevel& settings, std::size_t level,
+                             Buffer<double>& position, const IterationSink& sink,
+                             std::vector<Buffer<double>>& vectors, bool hasWolfeConditions)
+    : cost_(cost), context_(cost.context()), level_(level), position_(position), gradient_(vectors.at(0)),
+      direction_(vectors.at(1)), trial_(vectors.at(2)), trialGradient_(vectors.at(3)), settings_(settings),
+      sink_(sink), hasWolfeConditions_(hasWolfeConditions)
+{
+}
+
+double LineSearchRun::evaluateAt(double step, std::span<double> gradient)
+{
+  copyInto(context_, position_.span(), trial_.span());
+  axpy(context_, step, direction_.span(), trial_.span());
+  return cost_.evaluate(trial_.span(), gradient);
+}
+
+void LineSearchRun::endAfter(const Error& error, const std::string& advice)
+{
+  if (error.code() != ExitCode::registrationFailed)
+    throw;
+  cost_.log(error.what());
+  cost_.log("The error is ignored and convergence is assumed." + advice);
+  report_.stopCondition = "Error in LineSearch.";
+}
+
+void LineSearchRun::lineRow(const LineSearchState& state, const std::string& lineIteration,
+                            const Buffer<double>& gradient)
+{
+  if (settings_.rowsOfLineSearch)
+    row(state, lineIteration, "LineOptimizing", "---", norm(context_, gradient.span()));
+}
+
+void LineSearchRun::row(const LineSearchState& state, const std::string& lineIteration,
+                        const std::string& phase, const std::string& stop, double gradientNorm)
 {
   const auto trueOrFalse = [&](bool value) {
-    return std::string(!hasWolfeConditions ? "-" : value ? "true" : "false");
+    return std::string(!hasWolfeConditions_ ? "-" : value ? "true" : "false");
   };
-  return {row,
-          state.point.value,
-          {state.point.step, gradientNorm, directionNorm, state.point.slope},
-          {std::to_string(direction), lineIteration, phase, trueOrFalse(state.sufficientDecrease),
-           trueOrFalse(state.curvature), stop},
-          phase != "Main"};
+  sink_({rowCount_++,
+         state.point.value,
+         {state.point.step, gradientNorm, directionNorm_, state.point.slope},
+         {std::to_string(report_.iterations), lineIteration, phase, trueOrFalse(state.sufficientDecrease),
+          trueOrFalse(state.curvature), stop},
+         phase != "Main"},
+        std::as_const(position_).span());
 }
 
 }
