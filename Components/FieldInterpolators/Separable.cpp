@@ -12,11 +12,8 @@ template <int D>
 const ComponentDescription& Separable<D>::description()
 {
   static const ComponentDescription description{
-      "FieldInterpolator",
-      "Separable",
-      {},
-      "Contraction axis by axis on CPU and CUDA, any grid spacing from one voxel, any phase.",
-      {}};
+      "FieldInterpolator", "Separable",
+      "Contraction axis by axis on CPU and CUDA, any grid spacing from one voxel, any phase."};
   return description;
 }
 

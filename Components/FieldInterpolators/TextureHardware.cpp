@@ -24,12 +24,9 @@ std::string TextureHardware<D>::refusal(const AlignedField<D>& field) const
 template <int D>
 const ComponentDescription& TextureHardware<D>::description()
 {
-  static const ComponentDescription description{"FieldInterpolator",
-                                                "TextureHardware",
-                                                {},
+  static const ComponentDescription description{"FieldInterpolator", "TextureHardware",
                                                 "CUDA: cubic of eight hardware interpolations with 8-bit "
-                                                "fractions; any grid spacing (Ruijters et al. 2008).",
-                                                {}};
+                                                "fractions; any grid spacing (Ruijters et al. 2008)."};
   return description;
 }
 

@@ -14,12 +14,9 @@ template <int D>
 const ComponentDescription& ThreadPerTile<D>::description()
 {
   static const ComponentDescription description{
-      "FieldInterpolator",
-      "ThreadPerTile",
-      {},
+      "FieldInterpolator", "ThreadPerTile",
       "CUDA: one thread a tile, control points in registers, weighted sums; whole-voxel spacing (Zachariadis "
-      "et al. 2020).",
-      {}};
+      "et al. 2020)."};
   return description;
 }
 

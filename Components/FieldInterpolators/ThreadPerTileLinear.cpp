@@ -13,12 +13,9 @@ std::string ThreadPerTileLinear<D>::refusal(const AlignedField<D>& field) const
 template <int D>
 const ComponentDescription& ThreadPerTileLinear<D>::description()
 {
-  static const ComponentDescription description{"FieldInterpolator",
-                                                "ThreadPerTileLinear",
-                                                {},
+  static const ComponentDescription description{"FieldInterpolator", "ThreadPerTileLinear",
                                                 "CUDA: one thread a tile, 8 + 1 trilinear interpolations; "
-                                                "whole-voxel spacing (Zachariadis et al. 2020).",
-                                                {}};
+                                                "whole-voxel spacing (Zachariadis et al. 2020)."};
   return description;
 }
 

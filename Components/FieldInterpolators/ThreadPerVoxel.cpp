@@ -6,11 +6,8 @@ template <int D>
 const ComponentDescription& ThreadPerVoxel<D>::description()
 {
   static const ComponentDescription description{
-      "FieldInterpolator",
-      "ThreadPerVoxel",
-      {},
-      "CUDA: one thread a voxel adds up its control points; any grid spacing (Modat et al. 2010).",
-      {}};
+      "FieldInterpolator", "ThreadPerVoxel",
+      "CUDA: one thread a voxel adds up its control points; any grid spacing (Modat et al. 2010)."};
   return description;
 }
 

@@ -6,12 +6,9 @@ template <int D>
 const ComponentDescription& ThreadPerVoxelTiled<D>::description()
 {
   static const ComponentDescription description{
-      "FieldInterpolator",
-      "ThreadPerVoxelTiled",
-      {},
+      "FieldInterpolator", "ThreadPerVoxelTiled",
       "CUDA: one thread a voxel, control points of the tile in shared memory; whole-voxel spacing "
-      "(Ellingwood et al. 2016).",
-      {}};
+      "(Ellingwood et al. 2016)."};
   return description;
 }
 

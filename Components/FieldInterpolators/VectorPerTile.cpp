@@ -120,12 +120,9 @@ template <int D>
 const ComponentDescription& VectorPerTile<D>::description()
 {
   static const ComponentDescription description{
-      "FieldInterpolator",
-      "VectorPerTile",
-      {},
+      "FieldInterpolator", "VectorPerTile",
       "CPU: the voxels of a tile's row in the lanes of a vector, linear interpolations; "
-      "whole-voxel spacing (Zachariadis et al. 2020).",
-      {}};
+      "whole-voxel spacing (Zachariadis et al. 2020)."};
   return description;
 }
 

@@ -196,12 +196,9 @@ template <int D>
 const ComponentDescription& VectorPerVoxel<D>::description()
 {
   static const ComponentDescription description{
-      "FieldInterpolator",
-      "VectorPerVoxel",
-      {},
+      "FieldInterpolator", "VectorPerVoxel",
       "CPU: the eight linear interpolations of a voxel in the lanes of a vector; whole-voxel spacing "
-      "(Zachariadis et al. 2020).",
-      {}};
+      "(Zachariadis et al. 2020)."};
   return description;
 }
 

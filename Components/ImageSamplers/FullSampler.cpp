@@ -5,8 +5,8 @@ namespace tessera {
 template <int D>
 const ComponentDescription& FullSampler<D>::description()
 {
-  static const ComponentDescription description{
-      "ImageSampler", "Full", {}, "every voxel of the fixed image inside the mask", {}};
+  static const ComponentDescription description{"ImageSampler", "Full",
+                                                "every voxel of the fixed image inside the mask"};
   return description;
 }
 

@@ -23,7 +23,6 @@ const ComponentDescription& GridSampler<D>::description()
 {
   static const ComponentDescription description{"ImageSampler",
                                                 "Grid",
-                                                {},
                                                 "voxels of the fixed image at regular steps, inside the mask",
                                                 {sampleGridSpacing}};
   return description;

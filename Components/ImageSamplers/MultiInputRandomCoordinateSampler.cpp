@@ -6,9 +6,7 @@ template <int D>
 const ComponentDescription& MultiInputRandomCoordinateSampler<D>::description()
 {
   static const ComponentDescription description{
-      "ImageSampler",
-      "MultiInputRandomCoordinate",
-      {},
+      "ImageSampler", "MultiInputRandomCoordinate",
       "RandomCoordinate in the region that all fixed images and their masks have in common",
       RandomCoordinateSampler<D>::description().parameters};
   return description;

@@ -46,7 +46,6 @@ const ComponentDescription& RandomCoordinateSampler<D>::description()
   static const ComponentDescription description{
       "ImageSampler",
       "RandomCoordinate",
-      {},
       "random points of the fixed image, between its voxels, inside the mask",
       {numberOfSpatialSamples(), fixedImageBSplineInterpolationOrder, useRandomSampleRegion,
        sampleRegionSize}};

@@ -9,7 +9,6 @@ const ComponentDescription& RandomSampler<D>::description()
 {
   static const ComponentDescription description{"ImageSampler",
                                                 "Random",
-                                                {},
                                                 "random voxels of the fixed image inside the mask",
                                                 {numberOfSpatialSamples()}};
   return description;

@@ -57,7 +57,6 @@ const ComponentDescription& RandomSparseMaskSampler<D>::description()
   static const ComponentDescription description{
       "ImageSampler",
       "RandomSparseMask",
-      {},
       "random voxels of the fixed image from a list of those inside the mask",
       {numberOfSpatialSamples()}};
   return description;

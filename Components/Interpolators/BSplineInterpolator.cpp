@@ -147,15 +147,15 @@ const ComponentDescription& BSplineInterpolator<D>::description(InterpolatorUse 
   static const ComponentDescription matching{
       "Interpolator",
       "BSplineInterpolator",
-      {"BSplineInterpolatorFloat"},
       "B-spline through the voxels, mirrored at the border (Unser 1999).",
-      {orderParameter(InterpolatorUse::matching)}};
+      {orderParameter(InterpolatorUse::matching)},
+      {"BSplineInterpolatorFloat"}};
   static const ComponentDescription resampling{
       "ResampleInterpolator",
       "BSplineInterpolator",
-      {"FinalBSplineInterpolator", "FinalBSplineInterpolatorFloat"},
       "B-spline through the voxels, mirrored at the border (Unser 1999).",
-      {orderParameter(InterpolatorUse::resampling)}};
+      {orderParameter(InterpolatorUse::resampling)},
+      {"FinalBSplineInterpolator", "FinalBSplineInterpolatorFloat"}};
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 

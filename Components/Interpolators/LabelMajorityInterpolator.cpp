@@ -60,10 +60,10 @@ const ComponentDescription& LabelMajorityInterpolator<D>::description()
 {
   static const ComponentDescription resampling{"ResampleInterpolator",
                                                "LabelMajorityInterpolator",
-                                               {"FinalLabelMajorityInterpolator"},
                                                "For label images: the label whose linear weights have the "
                                                "largest sum; the smaller label if two are equal.",
-                                               {}};
+                                               {},
+                                               {"FinalLabelMajorityInterpolator"}};
   return resampling;
 }
 

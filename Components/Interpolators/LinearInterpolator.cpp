@@ -44,17 +44,14 @@ bool LinearInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, R
 template <int D>
 const ComponentDescription& LinearInterpolator<D>::description(InterpolatorUse use)
 {
-  static const ComponentDescription matching{"Interpolator",
-                                             "LinearInterpolator",
-                                             {},
-                                             "Linear between neighbouring voxels, mirrored at the border.",
-                                             {}};
+  static const ComponentDescription matching{"Interpolator", "LinearInterpolator",
+                                             "Linear between neighbouring voxels, mirrored at the border."};
   static const ComponentDescription resampling{
       "ResampleInterpolator",
       "LinearInterpolator",
-      {"FinalLinearInterpolator"},
       "Linear between neighbouring voxels, constant beyond the border.",
-      {}};
+      {},
+      {"FinalLinearInterpolator"}};
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 

@@ -17,12 +17,12 @@ template <int D>
 const ComponentDescription& NearestNeighborInterpolator<D>::description(InterpolatorUse use)
 {
   const char* const summary = "The nearest voxel; gradient by central differences there.";
-  static const ComponentDescription matching{"Interpolator", "NearestNeighborInterpolator", {}, summary, {}};
+  static const ComponentDescription matching{"Interpolator", "NearestNeighborInterpolator", summary};
   static const ComponentDescription resampling{"ResampleInterpolator",
                                                "NearestNeighborInterpolator",
-                                               {"FinalNearestNeighborInterpolator"},
                                                summary,
-                                               {}};
+                                               {},
+                                               {"FinalNearestNeighborInterpolator"}};
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 

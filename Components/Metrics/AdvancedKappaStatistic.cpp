@@ -30,17 +30,9 @@ template <int D>
 const ComponentDescription& AdvancedKappaStatistic<D>::description()
 {
   static const ComponentDescription description{
-      "Metric",
-      "AdvancedKappaStatistic",
-      {},
+      "Metric", "AdvancedKappaStatistic",
       "1 minus the overlap of two foregrounds, counted in samples as elastix does; SoftDice has a derivative",
-      [] {
-        std::vector<ParameterInfo> rows = ValidSampleRule::parameters();
-        rows.push_back(useForegroundValue);
-        rows.push_back(foregroundValue);
-        rows.push_back(useComplement);
-        return rows;
-      }()};
+      joinedRows({ValidSampleRule::parameters(), {useForegroundValue, foregroundValue, useComplement}})};
   return description;
 }
 

@@ -33,20 +33,14 @@ AdvancedMattesMutualInformation::AdvancedMattesMutualInformation(const Parameter
 
 const ComponentDescription& AdvancedMattesMutualInformation::description()
 {
-  static const ComponentDescription description = [] {
-    ComponentDescription d{
-        "Metric",
-        "AdvancedMattesMutualInformation",
-        {"MattesMutualInformation"},
-        "minus the mutual information, from a Parzen-window histogram (Mattes et al. 2003)",
-        ParzenHistogram::parameters()};
-    d.parameters.push_back(useFastAndLowMemoryVersion);
-    d.parameters.push_back(finiteDifferenceDerivative);
-    d.parameters.push_back(useJacobianPreconditioning);
-    const auto common = imageTermParameters();
-    d.parameters.insert(d.parameters.end(), common.begin(), common.end());
-    return d;
-  }();
+  static const ComponentDescription description{
+      "Metric",
+      "AdvancedMattesMutualInformation",
+      "minus the mutual information, from a Parzen-window histogram (Mattes et al. 2003)",
+      joinedRows({ParzenHistogram::parameters(),
+                  {useFastAndLowMemoryVersion, finiteDifferenceDerivative, useJacobianPreconditioning},
+                  imageTermParameters()}),
+      {"MattesMutualInformation"}};
   return description;
 }
 

@@ -36,16 +36,9 @@ AdvancedMeanSquares::AdvancedMeanSquares(const Parameters& parameters, std::size
 
 const ComponentDescription& AdvancedMeanSquares::description()
 {
-  static const ComponentDescription description = [] {
-    ComponentDescription d{"Metric",
-                           "AdvancedMeanSquares",
-                           {},
-                           "mean of squared intensity differences",
-                           {useNormalization, outlierDifference}};
-    const auto common = imageTermParameters();
-    d.parameters.insert(d.parameters.end(), common.begin(), common.end());
-    return d;
-  }();
+  static const ComponentDescription description{
+      "Metric", "AdvancedMeanSquares", "mean of squared intensity differences",
+      joinedRows({{useNormalization, outlierDifference}, imageTermParameters()})};
   return description;
 }
 

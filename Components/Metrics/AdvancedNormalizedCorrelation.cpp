@@ -19,16 +19,9 @@ AdvancedNormalizedCorrelation::AdvancedNormalizedCorrelation(const Parameters& p
 
 const ComponentDescription& AdvancedNormalizedCorrelation::description()
 {
-  static const ComponentDescription description = [] {
-    ComponentDescription d{"Metric",
-                           "AdvancedNormalizedCorrelation",
-                           {},
-                           "minus the correlation coefficient of the intensities",
-                           {subtractMean}};
-    const auto common = imageTermParameters();
-    d.parameters.insert(d.parameters.end(), common.begin(), common.end());
-    return d;
-  }();
+  static const ComponentDescription description{"Metric", "AdvancedNormalizedCorrelation",
+                                                "minus the correlation coefficient of the intensities",
+                                                joinedRows({{subtractMean}, imageTermParameters()})};
   return description;
 }
 

@@ -72,7 +72,6 @@ const ComponentDescription& CorrespondingPointsEuclideanDistanceMetric<D>::descr
   static const ComponentDescription description{
       "Metric",
       "CorrespondingPointsEuclideanDistanceMetric",
-      {},
       "mean distance of corresponding points (-fp, -mp, --point-weights) in mm",
       {pointErrorInMm}};
   return description;

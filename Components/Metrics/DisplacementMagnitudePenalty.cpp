@@ -33,9 +33,7 @@ template <int D>
 const ComponentDescription& DisplacementMagnitudePenalty<D>::description()
 {
   static const ComponentDescription description{
-      "Metric",
-      "DisplacementMagnitudePenalty",
-      {},
+      "Metric", "DisplacementMagnitudePenalty",
       "mean of |T(x) - x|^2 in mm^2; registered after a transform, it finds that transform's inverse",
       ValidSampleRule::parameters()};
   return description;

@@ -65,17 +65,11 @@ template <int D>
 const ComponentDescription& KNNGraphAlphaMutualInformation<D>::description()
 {
   static const ComponentDescription description{
-      "Metric",
-      "KNNGraphAlphaMutualInformation",
-      {},
+      "Metric", "KNNGraphAlphaMutualInformation",
       "alpha mutual information of several images of each side, from graphs of nearest neighbours (Staring "
       "et al. 2009)",
-      [] {
-        std::vector<ParameterInfo> rows{alpha, avoidDivisionBy, kNearestNeighbours, fixedFeatureOrder};
-        const std::vector<ParameterInfo> common = ValidSampleRule::parameters();
-        rows.insert(rows.end(), common.begin(), common.end());
-        return rows;
-      }()};
+      joinedRows(
+          {{alpha, avoidDivisionBy, kNearestNeighbours, fixedFeatureOrder}, ValidSampleRule::parameters()})};
   return description;
 }
 

@@ -104,21 +104,14 @@ LocalNormalizedCorrelation::LocalNormalizedCorrelation(const Parameters& paramet
 
 const ComponentDescription& LocalNormalizedCorrelation::description()
 {
-  static const ComponentDescription description = [] {
-    ComponentDescription d{
-        "Metric",
-        "LocalNormalizedCorrelation",
-        {},
-        "minus the mean squared correlation coefficient, with its sign, of the intensities "
-        "in the window around each sample (LNCC; Cachier et al. 2003, Avants et al. 2008); "
-        "for the samplers Full and Grid",
-        LocalWindow::parameters()};
-    d.parameters.push_back(localIntensityNoise);
-    d.parameters.push_back(localIntensityNoiseIsShared);
-    const auto common = imageTermParameters();
-    d.parameters.insert(d.parameters.end(), common.begin(), common.end());
-    return d;
-  }();
+  static const ComponentDescription description{
+      "Metric", "LocalNormalizedCorrelation",
+      "minus the mean squared correlation coefficient, with its sign, of the intensities "
+      "in the window around each sample (LNCC; Cachier et al. 2003, Avants et al. 2008); "
+      "for the samplers Full and Grid",
+      joinedRows({LocalWindow::parameters(),
+                  {localIntensityNoise, localIntensityNoiseIsShared},
+                  imageTermParameters()})};
   return description;
 }
 

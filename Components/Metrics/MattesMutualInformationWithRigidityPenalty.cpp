@@ -32,21 +32,12 @@ template <int D>
 const ComponentDescription& MattesMutualInformationWithRigidityPenalty<D>::description()
 {
   static const ComponentDescription description{
-      "Metric",
-      "MattesMutualInformationWithRigidityPenalty",
-      {},
+      "Metric", "MattesMutualInformationWithRigidityPenalty",
       "AdvancedMattesMutualInformation + RigidityPenaltyWeight * TransformRigidityPenalty, a metric of "
       "elastix 3.5 to 4.0",
-      [] {
-        std::vector<ParameterInfo> rows = AdvancedMattesMutualInformation::description().parameters;
-        const std::vector<ParameterInfo> penaltyParameters =
-            TransformRigidityPenalty<D>::description().parameters;
-        rows.push_back(rigidityPenaltyWeight);
-        rows.push_back(useImage("Fixed"));
-        rows.push_back(useImage("Moving"));
-        rows.insert(rows.end(), penaltyParameters.begin(), penaltyParameters.end());
-        return rows;
-      }()};
+      joinedRows({AdvancedMattesMutualInformation::description().parameters,
+                  {rigidityPenaltyWeight, useImage("Fixed"), useImage("Moving")},
+                  TransformRigidityPenalty<D>::description().parameters})};
   return description;
 }
 

@@ -88,17 +88,11 @@ RobustNormalizedCorrelation::RobustNormalizedCorrelation(const Parameters& param
 
 const ComponentDescription& RobustNormalizedCorrelation::description()
 {
-  static const ComponentDescription description = [] {
-    ComponentDescription d{"Metric",
-                           "RobustNormalizedCorrelation",
-                           {},
-                           "one minus the squared correlation of the intensities, with a bound for outliers "
-                           "(Geman and McClure 1987); for the samplers Full and Grid",
-                           {outlierShare}};
-    const auto common = imageTermParameters();
-    d.parameters.insert(d.parameters.end(), common.begin(), common.end());
-    return d;
-  }();
+  static const ComponentDescription description{
+      "Metric", "RobustNormalizedCorrelation",
+      "one minus the squared correlation of the intensities, with a bound for outliers "
+      "(Geman and McClure 1987); for the samplers Full and Grid",
+      joinedRows({{outlierShare}, imageTermParameters()})};
   return description;
 }
 

@@ -47,9 +47,7 @@ template <int D>
 const ComponentDescription& SelfSimilarity<D>::description()
 {
   static const ComponentDescription description{
-      "Metric",
-      "SelfSimilarity",
-      {},
+      "Metric", "SelfSimilarity",
       "mean squared difference of self-similarities, for images of different contrast (MIND-SSC, Heinrich et "
       "al. 2013). They are interpolated linearly, so at a voxel the derivative is that of one side: images "
       "that are stored flipped give results that differ by some hundredths of a voxel",

@@ -32,17 +32,11 @@ SoftDice::SoftDice(const Parameters& parameters, std::size_t level, const LevelF
 
 const ComponentDescription& SoftDice::description()
 {
-  static const ComponentDescription description = [] {
-    ComponentDescription d{"Metric",
-                           "SoftDice",
-                           {},
-                           "1 minus the Dice overlap of two images of one label, in which interpolated "
-                           "intensities count in part (Drozdzal et al. 2016)",
-                           {foregroundValue}};
-    const auto common = imageTermParameters();
-    d.parameters.insert(d.parameters.end(), common.begin(), common.end());
-    return d;
-  }();
+  static const ComponentDescription description{
+      "Metric", "SoftDice",
+      "1 minus the Dice overlap of two images of one label, in which interpolated "
+      "intensities count in part (Drozdzal et al. 2016)",
+      joinedRows({{foregroundValue}, imageTermParameters()})};
   return description;
 }
 

@@ -29,16 +29,9 @@ template <int D>
 const ComponentDescription& SumSquaredTissueVolumeDifference<D>::description()
 {
   static const ComponentDescription description{
-      "Metric",
-      "SumSquaredTissueVolumeDifference",
-      {},
+      "Metric", "SumSquaredTissueVolumeDifference",
       "mean squared difference of tissue volumes, for lungs in CT (Yin et al. 2009)",
-      [] {
-        std::vector<ParameterInfo> rows = ValidSampleRule::parameters();
-        rows.push_back(airValue);
-        rows.push_back(tissueValue);
-        return rows;
-      }()};
+      joinedRows({ValidSampleRule::parameters(), {airValue, tissueValue}})};
   return description;
 }
 

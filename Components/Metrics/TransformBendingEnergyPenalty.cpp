@@ -80,16 +80,9 @@ template <int D>
 const ComponentDescription& TransformBendingEnergyPenalty<D>::description()
 {
   static const ComponentDescription description{
-      "Metric",
-      "TransformBendingEnergyPenalty",
-      {},
+      "Metric", "TransformBendingEnergyPenalty",
       "mean squared second derivatives of the transform (Rueckert et al. 1999)",
-      [] {
-        std::vector<ParameterInfo> rows = ValidSampleRule::parameters();
-        rows.push_back(bendingEnergyIntegration);
-        rows.push_back(bendingEnergyUnit);
-        return rows;
-      }()};
+      joinedRows({ValidSampleRule::parameters(), {bendingEnergyIntegration, bendingEnergyUnit}})};
   return description;
 }
 

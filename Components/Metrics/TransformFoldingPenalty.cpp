@@ -69,18 +69,11 @@ TransformFoldingPenalty<D>::TransformFoldingPenalty(const Parameters& parameters
 template <int D>
 const ComponentDescription& TransformFoldingPenalty<D>::description()
 {
-  static const ComponentDescription description{"Metric",
-                                                "TransformFoldingPenalty",
-                                                {},
-                                                "against folds: mean of the square of log det J, J the "
-                                                "transform's spatial Jacobian (Modat et al. 2010)",
-                                                [] {
-                                                  std::vector<ParameterInfo> rows =
-                                                      ValidSampleRule::parameters();
-                                                  rows.push_back(foldingSampleGridSpacing);
-                                                  rows.push_back(toleratedVolumeFactor);
-                                                  return rows;
-                                                }()};
+  static const ComponentDescription description{
+      "Metric", "TransformFoldingPenalty",
+      "against folds: mean of the square of log det J, J the "
+      "transform's spatial Jacobian (Modat et al. 2010)",
+      joinedRows({ValidSampleRule::parameters(), {foldingSampleGridSpacing, toleratedVolumeFactor}})};
   return description;
 }
 

@@ -52,11 +52,8 @@ template <int D>
 const ComponentDescription& TransformRigidityPenalty<D>::description()
 {
   static const ComponentDescription description{
-      "Metric",
-      "TransformRigidityPenalty",
-      {},
-      "keeps a cubic B-spline rigid, everywhere or where images say so (Staring et al. 2007)",
-      parameters()};
+      "Metric", "TransformRigidityPenalty",
+      "keeps a cubic B-spline rigid, everywhere or where images say so (Staring et al. 2007)", parameters()};
   return description;
 }
 

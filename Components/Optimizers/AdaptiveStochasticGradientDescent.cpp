@@ -155,7 +155,6 @@ const ComponentDescription& AdaptiveStochasticGradientDescent::description()
   const Rows& r = rows;
   static const ComponentDescription description{Optimizer::roleName,
                                                 name,
-                                                {},
                                                 "stochastic gradient descent with adaptive, automatically "
                                                 "estimated step sizes (Klein et al., IJCV 2009)",
                                                 {r.iterations,

@@ -46,7 +46,6 @@ const ComponentDescription& ConjugateGradient::description()
   static const ComponentDescription description{
       Optimizer::roleName,
       name,
-      {},
       "nonlinear conjugate gradients, with More and Thuente's line search or with steps of bounded length",
       {l.directions, rows.type, rows.lineSearch, l.iterations, l.stepLength, rows.maximumStep,
        l.valueTolerance, l.gradientTolerance, rows.valueTolerance, l.gradientMagnitude, l.stopIfWolfe, l.rows,

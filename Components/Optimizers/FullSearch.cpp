@@ -59,18 +59,14 @@ std::string listed(const std::vector<std::string>& values)
 const ComponentDescription& FullSearch::description()
 {
   static const ComponentDescription description{
-      Optimizer::roleName,
-      "FullSearch",
-      {},
-      "the best point of a grid of parameters, which is searched whole",
+      Optimizer::roleName, "FullSearch", "the best point of a grid of parameters, which is searched whole",
       [] {
         std::vector<ParameterInfo> rows;
         for (std::size_t level = 0; level < maxLevels; ++level)
           rows.push_back(searchSpace(level));
-        rows.push_back(writeOptimizationSurface);
-        rows.push_back(maximumNumberOfSamplingAttempts());
-        rows.push_back(stageparameters::newSamplesEveryIteration());
-        return rows;
+        return joinedRows({rows,
+                           {writeOptimizationSurface, maximumNumberOfSamplingAttempts(),
+                            stageparameters::newSamplesEveryIteration()}});
       }()};
   return description;
 }

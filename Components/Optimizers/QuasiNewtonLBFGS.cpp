@@ -25,7 +25,6 @@ const ComponentDescription& QuasiNewtonLBFGS::description()
   static const ComponentDescription description{
       Optimizer::roleName,
       name,
-      {},
       "limited memory quasi-Newton method with More and Thuente's line search",
       {l.directions, l.iterations, l.stepLength, l.valueTolerance, l.gradientTolerance, l.gradientMagnitude,
        updateAccuracy, l.stopIfWolfe, l.rows, stageparameters::newSamplesEveryIteration()}};

@@ -36,7 +36,6 @@ const ComponentDescription& RegularStepGradientDescent::description()
   static const ComponentDescription description{
       Optimizer::roleName,
       "RegularStepGradientDescent",
-      {},
       "gradient descent with steps of fixed length, shortened at turns",
       {rows.iterations, rows.minimumGradientMagnitude, rows.maximumStepLength, rows.minimumStepLength,
        rows.relaxationFactor}};

@@ -25,7 +25,6 @@ const ComponentDescription& StandardGradientDescent::description()
 {
   static const ComponentDescription description{Optimizer::roleName,
                                                 "StandardGradientDescent",
-                                                {},
                                                 "gradient descent with steps a / (A + k + 1)^alpha",
                                                 {rows.iterations, rows.a, rows.A, rows.alpha,
                                                  rows.samplingAttempts,

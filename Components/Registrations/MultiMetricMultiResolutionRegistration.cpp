@@ -44,11 +44,8 @@ std::optional<double> levelValue(const Parameters& parameters, const Parameter<d
 const ComponentDescription& MultiMetricMultiResolutionRegistration::description()
 {
   static const ComponentDescription description = [] {
-    ComponentDescription d{"Registration",
-                           "MultiMetricMultiResolutionRegistration",
-                           {},
-                           "A weighted sum of metrics, coarse to fine.",
-                           {}};
+    ComponentDescription d{"Registration", "MultiMetricMultiResolutionRegistration",
+                           "A weighted sum of metrics, coarse to fine."};
     d.parameters.push_back(useRelativeWeights);
     for (int term = 0; term < documentedTerms; ++term) {
       d.parameters.push_back(weightOf(term));

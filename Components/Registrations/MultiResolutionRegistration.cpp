@@ -4,8 +4,8 @@ namespace tessera {
 
 const ComponentDescription& MultiResolutionRegistration::description()
 {
-  static const ComponentDescription description{
-      "Registration", "MultiResolutionRegistration", {}, "One metric, coarse to fine.", {}};
+  static const ComponentDescription description{"Registration", "MultiResolutionRegistration",
+                                                "One metric, coarse to fine."};
   return description;
 }
 

@@ -5,11 +5,8 @@ namespace tessera {
 const ComponentDescription& MultiResolutionRegistrationWithFeatures::description()
 {
   static const ComponentDescription description{
-      "Registration",
-      "MultiResolutionRegistrationWithFeatures",
-      {},
-      "One metric that sees several images of each side, each with a pyramid of its own, coarse to fine.",
-      {}};
+      "Registration", "MultiResolutionRegistrationWithFeatures",
+      "One metric that sees several images of each side, each with a pyramid of its own, coarse to fine."};
   return description;
 }
 

@@ -212,11 +212,11 @@ const ComponentDescription& DefaultResampler<D>::description()
   static const ComponentDescription description{
       "Resampler",
       "DefaultResampler",
-      {"CUDAResampler", "OpenCLResampler"},
       "The moving image at T(x) for every voxel x of the fixed grid; CUDAResampler and OpenCLResampler mean "
       "the same.",
       {defaultPixelValue, resampleExtrapolation, writeResultImage, writeAfterResolution, writeAfterIteration,
-       resultImageFormat, resultImagePixelType, compressResultImage, resultImageName}};
+       resultImageFormat, resultImagePixelType, compressResultImage, resultImageName},
+      {"CUDAResampler", "OpenCLResampler"}};
   return description;
 }
 

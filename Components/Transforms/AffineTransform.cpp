@@ -8,10 +8,7 @@ template <int D>
 const ComponentDescription& AffineTransform<D>::description()
 {
   static const ComponentDescription description{
-      "Transform",
-      "AffineTransform",
-      {},
-      "T(x) = A (x - c) + t + c",
+      "Transform", "AffineTransform", "T(x) = A (x - c) + t + c",
       LinearTransform<D>::centeredParameters(StartRules::maskAware)};
   return description;
 }

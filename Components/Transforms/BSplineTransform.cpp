@@ -74,12 +74,12 @@ const ComponentDescription& BSplineTransform<D>::description()
 {
   static const ComponentDescription description{"Transform",
                                                 "BSplineTransform",
-                                                {"RecursiveBSplineTransform"},
                                                 "x + sum_k c_k beta(x - x_k) on a grid of control points",
                                                 {finalGridSpacingInPhysicalUnits, finalGridSpacingInVoxels,
                                                  gridSpacingSchedule, bsplineparameters::splineOrder(),
                                                  bsplineparameters::useCyclicTransform(), passiveEdgeWidth,
-                                                 fieldInterpolatorName}};
+                                                 fieldInterpolatorName},
+                                                {"RecursiveBSplineTransform"}};
   return description;
 }
 

@@ -49,7 +49,6 @@ const ComponentDescription& DeformationFieldTransform<D>::description()
   static const ComponentDescription description{
       "Transform",
       "DeformationFieldTransform",
-      {},
       "x + u(x), u an image of displacements; from transform files",
       {deformationFieldFileName, deformationFieldInterpolationOrder}};
   return description;

@@ -56,15 +56,9 @@ EulerTransform<D>::EulerTransform(const Parameters& parameters)
 template <int D>
 const ComponentDescription& EulerTransform<D>::description()
 {
-  static const ComponentDescription description = [] {
-    ComponentDescription d{"Transform",
-                           "EulerTransform",
-                           {},
-                           "T(x) = R (x - c) + t + c, R a rotation",
-                           LinearTransform<D>::centeredParameters(StartRules::centered)};
-    d.parameters.push_back(computeZyx);
-    return d;
-  }();
+  static const ComponentDescription description{
+      "Transform", "EulerTransform", "T(x) = R (x - c) + t + c, R a rotation",
+      joinedRows({LinearTransform<D>::centeredParameters(StartRules::centered), {computeZyx}})};
   return description;
 }
 

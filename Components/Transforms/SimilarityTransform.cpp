@@ -62,9 +62,7 @@ constexpr std::size_t scaleIndex(int dimension)
 template <int D>
 const ComponentDescription& SimilarityTransform<D>::description()
 {
-  static const ComponentDescription description{"Transform",
-                                                "SimilarityTransform",
-                                                {},
+  static const ComponentDescription description{"Transform", "SimilarityTransform",
                                                 "T(x) = s R (x - c) + t + c, R a rotation, s a scale",
                                                 LinearTransform<D>::centeredParameters(StartRules::centered)};
   return description;

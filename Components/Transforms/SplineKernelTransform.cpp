@@ -32,11 +32,8 @@ template <int D>
 const ComponentDescription& SplineKernelTransform<D>::description()
 {
   static const ComponentDescription description{
-      "Transform",
-      "SplineKernelTransform",
-      {},
-      "x + A x + b + sum_i G(x - p_i) w_i, a spline through the landmarks of -fp",
-      splineParameters()};
+      "Transform", "SplineKernelTransform",
+      "x + A x + b + sum_i G(x - p_i) w_i, a spline through the landmarks of -fp", splineParameters()};
   return description;
 }
 

@@ -7,10 +7,7 @@ namespace tessera {
 template <int D>
 const ComponentDescription& TranslationTransform<D>::description()
 {
-  static const ComponentDescription description{"Transform",
-                                                "TranslationTransform",
-                                                {},
-                                                "T(x) = x + t",
+  static const ComponentDescription description{"Transform", "TranslationTransform", "T(x) = x + t",
                                                 initializationParameters(StartRules::translation)};
   return description;
 }

@@ -92,7 +92,6 @@ const ComponentDescription& WeightedCombinationTransform<D>::description()
   static const ComponentDescription description{
       "Transform",
       "WeightedCombinationTransform",
-      {},
       "x + sum_i w_i (T_i(x) - x), T_i from files",
       {subTransforms, normalizeCombinationWeights, automaticScalesEstimation, scalesParameter}};
   return description;

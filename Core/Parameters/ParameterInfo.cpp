@@ -58,4 +58,12 @@ Parameter<std::string> textParameter(std::string name, std::string defaultValue,
   return parameter;
 }
 
+std::vector<ParameterInfo> joinedRows(std::initializer_list<std::vector<ParameterInfo>> tables)
+{
+  std::vector<ParameterInfo> rows;
+  for (const std::vector<ParameterInfo>& table : tables)
+    rows.insert(rows.end(), table.begin(), table.end());
+  return rows;
+}
+
 }

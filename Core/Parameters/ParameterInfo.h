@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <utility>
@@ -65,11 +66,14 @@ Parameter<std::string> textParameter(std::string name, std::string defaultValue,
 
 /// The description of a component for the registry, --describe and the reference pages.
 struct ComponentDescription {
-  std::string role; // "Metric", "Transform", ... as parameter files name it; empty: they do not
-  std::string name; // value in the parameter file = class = file
-  std::vector<std::string> aliases; // other values that mean the same
-  std::string summary;              // one line, with the formula or the source
-  std::vector<ParameterInfo> parameters;
+  std::string role;    // "Metric", "Transform", ... as parameter files name it; empty: they do not
+  std::string name;    // value in the parameter file = class = file
+  std::string summary; // one line, with the formula or the source
+  std::vector<ParameterInfo> parameters{};
+  std::vector<std::string> aliases{}; // other values that mean the same
 };
+
+/// The rows of several tables, one table behind the other.
+std::vector<ParameterInfo> joinedRows(std::initializer_list<std::vector<ParameterInfo>> tables);
 
 }

@@ -76,7 +76,6 @@ const ComponentDescription& StageSettings::description()
   static const ComponentDescription description{
       "",
       "Program",
-      {},
       "Parameters that the program itself reads: device, dimensions, and which files are written.",
       {rows::device, rows::threads, rows::fixedDimension, rows::movingDimension, rows::fixedPixelType,
        rows::movingPixelType, tessera::useDirectionCosines(), rows::writeIterationInfo,

@@ -150,7 +150,7 @@ public:
 
   static const ComponentDescription& description()
   {
-    static const ComponentDescription description{"Metric", "OfTheCpuAlone", {}, "a test's metric", {}};
+    static const ComponentDescription description{"Metric", "OfTheCpuAlone", "a test's metric"};
     return description;
   }
   std::unique_ptr<MetricOnCuda> onCuda(const Context&) const = delete;

@@ -21,7 +21,7 @@ std::string sideName(ImageSide side)
 ComponentDescription pyramidDescription(ImageSide side, const std::string& name, const std::string& summary,
                                         std::vector<ParameterInfo> parameters)
 {
-  return {sideName(side) + "ImagePyramid", name, {sideName(side) + name}, summary, std::move(parameters)};
+  return {sideName(side) + "ImagePyramid", name, summary, std::move(parameters), {sideName(side) + name}};
 }
 
 std::vector<Parameter<double>> factorRows(ImageSide side)

@@ -54,10 +54,8 @@ bool readVector(const Parameters& parameters, const Parameter<T>& parameter, Vec
 template <int D>
 std::vector<ParameterInfo> LinearTransform<D>::centeredParameters(StartRules rules)
 {
-  std::vector<ParameterInfo> rows = initializationParameters(rules);
-  rows.insert(rows.end(),
-              {automaticScalesEstimation, scalesParameter, centerOfRotation, centerOfRotationPoint});
-  return rows;
+  return joinedRows({initializationParameters(rules),
+                     {automaticScalesEstimation, scalesParameter, centerOfRotation, centerOfRotationPoint}});
 }
 
 /// Uses CenterOfRotation or CenterOfRotationPoint if one of them is given completely.

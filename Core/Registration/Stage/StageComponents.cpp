@@ -94,8 +94,7 @@ std::vector<std::string> componentNames(const Parameters& parameters, const std:
 const ComponentDescription& stageDescription()
 {
   static const ComponentDescription description = [] {
-    ComponentDescription d{
-        "", "Stage", {}, "Parameters that every stage reads, whatever its components.", {}};
+    ComponentDescription d{"", "Stage", "Parameters that every stage reads, whatever its components."};
     for (const RoleKey& key : roleKeys)
       d.parameters.push_back(roleParameter(key));
     d.parameters.push_back(numberOfResolutions);

@@ -165,12 +165,9 @@ std::vector<Phase> ImageTerm<D>::timePhasesHere(Context& context, const SampleSe
 
 std::vector<ParameterInfo> imageTermParameters()
 {
-  std::vector<ParameterInfo> parameters = ValidSampleRule::parameters();
-  parameters.push_back(movingImageDerivativeScales);
-  parameters.push_back(scaleGradientWithRespectToMovingImageOrientation);
-  parameters.push_back(useMultiThreadingForMetrics);
-  parameters.push_back(gradientSummation);
-  return parameters;
+  return joinedRows({ValidSampleRule::parameters(),
+                     {movingImageDerivativeScales, scaleGradientWithRespectToMovingImageOrientation,
+                      useMultiThreadingForMetrics, gradientSummation}});
 }
 
 TESSERA_INSTANTIATE_CLASS(ImageTerm);

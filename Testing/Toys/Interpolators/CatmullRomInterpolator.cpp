@@ -77,13 +77,13 @@ void CatmullRomInterpolator<D>::evaluate(Context&, const ListSamples<D>& points,
 template <int D>
 const ComponentDescription& CatmullRomInterpolator<D>::description(InterpolatorUse use)
 {
-  static const ComponentDescription matching{
-      "Interpolator", "CatmullRomInterpolator", {}, "Cubics through four voxels.", {}};
+  static const ComponentDescription matching{"Interpolator", "CatmullRomInterpolator",
+                                             "Cubics through four voxels."};
   static const ComponentDescription resampling{"ResampleInterpolator",
                                                "CatmullRomInterpolator",
-                                               {"FinalCatmullRomInterpolator"},
                                                matching.summary,
-                                               {}};
+                                               {},
+                                               {"FinalCatmullRomInterpolator"}};
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 

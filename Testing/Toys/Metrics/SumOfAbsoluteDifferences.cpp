@@ -23,16 +23,9 @@ SumOfAbsoluteDifferences::SumOfAbsoluteDifferences(const Parameters& parameters,
 
 const ComponentDescription& SumOfAbsoluteDifferences::description()
 {
-  static const ComponentDescription description = [] {
-    ComponentDescription d{"Metric",
-                           "SumOfAbsoluteDifferences",
-                           {},
-                           "sum of absolute intensity differences",
-                           {intensityTolerance()}};
-    const auto common = imageTermParameters();
-    d.parameters.insert(d.parameters.end(), common.begin(), common.end());
-    return d;
-  }();
+  static const ComponentDescription description{"Metric", "SumOfAbsoluteDifferences",
+                                                "sum of absolute intensity differences",
+                                                joinedRows({{intensityTolerance()}, imageTermParameters()})};
   return description;
 }
 

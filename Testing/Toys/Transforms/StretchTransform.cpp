@@ -15,10 +15,7 @@ template <int D>
 const ComponentDescription& StretchTransform<D>::description()
 {
   static const ComponentDescription description{
-      "Transform",
-      "StretchTransform",
-      {},
-      "T(x) = S (x - c) + t + c, S a factor for each axis",
+      "Transform", "StretchTransform", "T(x) = S (x - c) + t + c, S a factor for each axis",
       LinearTransform<D>::centeredParameters(StartRules::maskAware)};
   return description;
 }

@@ -14,7 +14,6 @@ using Lines = std::vector<std::string>;
 const ComponentDescription metric{
     "Metric",
     "AdvancedMattesMutualInformation",
-    {},
     "mutual information",
     {integerParameter("NumberOfHistogramBins", 32, 1, Arity::perLevel, "", "bins"),
      booleanParameter("ShowExactMetricValue", false, Arity::perLevel, "exact"),
@@ -22,20 +21,17 @@ const ComponentDescription metric{
 const ComponentDescription sampler{
     "ImageSampler",
     "RandomCoordinate",
-    {},
     "points",
     {integerParameter("FixedImageBSplineInterpolationOrder", 1, 0, Arity::single, "", "order")}};
 const ComponentDescription pyramid{
     "FixedImagePyramid",
     "FixedSmoothingImagePyramid",
-    {},
     "smooths",
     {realParameter("Schedule", 1, Arity::schedule, "", "factors"),
      realParameter("ImagePyramidSchedule", 1, Arity::schedule, "", "factors")}};
 const ComponentDescription transform{
     "Transform",
     "EulerTransform",
-    {},
     "rigid",
     {realParameter("Scales", 1, Arity::list, "", "scales"),
      realParameter("CenterOfRotationPoint", 0, Arity::perDimension, "mm", "centre"),
@@ -44,21 +40,16 @@ const ComponentDescription transform{
 const ComponentDescription stage{
     "Stage",
     "Stage",
-    {},
     "stage",
     {textParameter("ImageSampler", "", Arity::list, "names"),
      textParameter("Resampler", "DefaultResampler", Arity::list, "names"),
      textParameter("FixedInternalImagePixelType", "float", Arity::single, "type")}};
-const ComponentDescription otherOptimizer{"Optimizer",
-                                          "StandardGradientDescent",
-                                          {},
-                                          "descent",
-                                          {realParameter("SP_A", 20, Arity::perLevel, "", "A")}};
+const ComponentDescription otherOptimizer{
+    "Optimizer", "StandardGradientDescent", "descent", {realParameter("SP_A", 20, Arity::perLevel, "", "A")}};
 
 const ComponentDescription otherMetric{
     "Metric",
     "LocalNormalizedCorrelation",
-    {},
     "local correlation",
     {integerParameter("LocalWindowRadius", 4, 1, Arity::perLevel, "voxels", "radius")}};
 

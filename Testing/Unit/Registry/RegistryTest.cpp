@@ -29,7 +29,7 @@ struct Square : Shape {
   static const ComponentDescription& description()
   {
     static const ComponentDescription d{
-        "Metric", "AdvancedMeanSquares", {"MeanSquaresOfOld"}, "four | corners", {sizeRow()}};
+        "Metric", "AdvancedMeanSquares", "four | corners", {sizeRow()}, {"MeanSquaresOfOld"}};
     return d;
   }
   int corners() const override { return static_cast<int>(size); }
@@ -40,7 +40,7 @@ struct Triangle : Shape {
   explicit Triangle(const Parameters&) {}
   static const ComponentDescription& description()
   {
-    static const ComponentDescription d{"Metric", "Triangle", {}, "three corners (TRI-3)", {}};
+    static const ComponentDescription d{"Metric", "Triangle", "three corners (TRI-3)"};
     return d;
   }
   int corners() const override { return 3; }
@@ -136,10 +136,10 @@ TEST(Registry, NamesAndAliasesAreUniqueInARole)
   const auto make = [](const Parameters& parameters) { return std::make_unique<Triangle>(parameters); };
 
   EXPECT_THROW((registry.add<Shape, Triangle>()), std::logic_error);
-  EXPECT_THROW(registry.add<Shape>({"Metric", "New", {"Triangle"}, "", {}}, make), std::logic_error);
-  EXPECT_THROW(registry.add<Shape>({"Optimizer", "Other", {}, "", {}}, make),
+  EXPECT_THROW(registry.add<Shape>({"Metric", "New", "", {}, {"Triangle"}}, make), std::logic_error);
+  EXPECT_THROW(registry.add<Shape>({"Optimizer", "Other", ""}, make),
                std::logic_error); // Shape is a Metric
-  EXPECT_NO_THROW(registry.add<Shape>({"Metric", "Other", {}, "", {}}, make));
+  EXPECT_NO_THROW(registry.add<Shape>({"Metric", "Other", ""}, make));
 }
 
 TEST(Describe, ShowsEveryColumnOfTheTable)
@@ -172,7 +172,7 @@ TEST(Describe, SaysBoundsInWordsAndKeepsMarkdownWhole)
   spacing.minimum = aboveZero;
   const Parameter<std::int64_t> index =
       integerParameter("Index", 0, std::numeric_limits<int>::min(), Arity::single, "voxels", "any");
-  const ComponentDescription noChoice{"", "Program", {}, "what is always read", {spacing, index}};
+  const ComponentDescription noChoice{"", "Program", "what is always read", {spacing, index}};
 
   EXPECT_TRUE(describeComponent(noChoice).starts_with("Program\n  what is always read\n"));
   EXPECT_EQ(describeAsMarkdown(noChoice),
