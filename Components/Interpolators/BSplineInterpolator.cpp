@@ -54,15 +54,6 @@ void BSplineInterpolator<D>::requireGradients() const
 }
 
 template <int D>
-void BSplineInterpolator<D>::readInPlace(const float* voxels, const ImageGeometry<D>& geometry)
-{
-  geometry_ = geometry;
-  pointToIndex_ = geometry.pointToIndex();
-  voxels_ = {voxels, geometry.size};
-  spline_ = SplineImage<D>(voxels, geometry);
-}
-
-template <int D>
 void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image,
                                              std::size_t level)
 {

@@ -50,7 +50,13 @@ public:
   static const ComponentDescription& description(InterpolatorUse);
 
 private:
-  void readInPlace(const float* voxels, const ImageGeometry<D>&) override;
+  void readInPlace(const float* voxels, const ImageGeometry<D>& geometry) override
+  {
+    geometry_ = geometry;
+    pointToIndex_ = geometry.pointToIndex();
+    voxels_ = {voxels, geometry.size};
+    spline_ = SplineImage<D>(voxels, geometry);
+  }
   void putOnCuda(const Context&);
   void resampleOnCuda(Context&);
 

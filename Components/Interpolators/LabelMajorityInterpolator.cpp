@@ -6,25 +6,6 @@
 namespace tessera {
 
 template <int D>
-void LabelMajorityInterpolator<D>::readInPlace(const float* voxels, const ImageGeometry<D>& geometry)
-{
-  geometry_ = geometry;
-  voxels_ = SplineImage<D>(voxels, geometry);
-  voxels_.edges = EdgeRule::clamp;
-  voxels_.lastVoxelClosesCell = true;
-}
-
-template <int D>
-void LabelMajorityInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image,
-                                                   std::size_t)
-{
-  image_ = image;
-  readInPlace(image->voxels.data(), image->geometry);
-  voxelsOnCuda_ = context.onCuda() ? voxelsOnCuda<D>(context, image) : nullptr;
-  onCuda_ = {voxelsOnCuda_ ? voxelsOnCuda_->span().data() : nullptr, image->geometry, orderOfLabels};
-}
-
-template <int D>
 void LabelMajorityInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values,
                                             float* const* gradients, std::uint8_t* inside) const
 {

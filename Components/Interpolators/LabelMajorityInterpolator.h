@@ -18,7 +18,13 @@ class LabelMajorityInterpolator final : public Interpolator<D>, public SliceInte
 public:
   explicit LabelMajorityInterpolator(const Parameters&) {}
 
-  void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
+  void prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t) override
+  {
+    image_ = image;
+    readInPlace(image->voxels.data(), image->geometry);
+    voxelsOnCuda_ = context.onCuda() ? voxelsOnCuda<D>(context, image) : nullptr;
+    onCuda_ = {voxelsOnCuda_ ? voxelsOnCuda_->span().data() : nullptr, image->geometry, orderOfLabels};
+  }
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
   /// Throws Error(usage) if gradients are wanted.
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
@@ -32,7 +38,13 @@ public:
   static const ComponentDescription& description();
 
 private:
-  void readInPlace(const float* voxels, const ImageGeometry<D>&) override;
+  void readInPlace(const float* voxels, const ImageGeometry<D>& geometry) override
+  {
+    geometry_ = geometry;
+    voxels_ = SplineImage<D>(voxels, geometry);
+    voxels_.edges = EdgeRule::clamp;
+    voxels_.lastVoxelClosesCell = true;
+  }
 
   ImagePointer<D> image_; // null if something else owns the voxels
   ImageGeometry<D> geometry_;

@@ -5,15 +5,6 @@
 namespace tessera {
 
 template <int D>
-void LinearInterpolator<D>::readInPlace(const float* voxels, const ImageGeometry<D>& geometry)
-{
-  geometry_ = geometry;
-  spline_ = SplineImage<D>(voxels, geometry);
-  spline_.edges = use_ == InterpolatorUse::matching ? EdgeRule::mirror : EdgeRule::clamp;
-  spline_.lastVoxelClosesCell = true;
-}
-
-template <int D>
 void LinearInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t)
 {
   image_ = image;

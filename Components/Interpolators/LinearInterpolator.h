@@ -38,7 +38,13 @@ public:
   static const ComponentDescription& description(InterpolatorUse);
 
 private:
-  void readInPlace(const float* voxels, const ImageGeometry<D>&) override;
+  void readInPlace(const float* voxels, const ImageGeometry<D>& geometry) override
+  {
+    geometry_ = geometry;
+    spline_ = SplineImage<D>(voxels, geometry);
+    spline_.edges = use_ == InterpolatorUse::matching ? EdgeRule::mirror : EdgeRule::clamp;
+    spline_.lastVoxelClosesCell = true;
+  }
 
   InterpolatorUse use_;
   ImagePointer<D> image_; // null if something else owns the voxels

@@ -37,16 +37,6 @@ const ComponentDescription& AdvancedKappaStatistic<D>::description()
 }
 
 template <int D>
-TermTime AdvancedKappaStatistic<D>::timeOf(const TermSize& size) const
-{
-  const double cpu = D == 2 ? (size.isLattice ? 45 : 72) : (size.isLattice ? 65 : 115), cuda = 0.02;
-  return {.points = size.samples,
-          .cudaSamples = size.samples,
-          .cpuNanoseconds = cpu * size.samples,
-          .cudaNanoseconds = cuda * size.samples};
-}
-
-template <int D>
 void AdvancedKappaStatistic<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   this->endLevel();

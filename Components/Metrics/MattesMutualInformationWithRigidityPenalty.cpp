@@ -42,15 +42,6 @@ const ComponentDescription& MattesMutualInformationWithRigidityPenalty<D>::descr
 }
 
 template <int D>
-std::vector<TermColumn> MattesMutualInformationWithRigidityPenalty<D>::columns() const
-{
-  std::vector<TermColumn> columns = penalty_.columns();
-  columns.push_back({"Metric-MI", informationValue_});
-  columns.push_back({"Metric-RP", penaltyValue_});
-  return columns;
-}
-
-template <int D>
 void MattesMutualInformationWithRigidityPenalty<D>::prepareForLevel(Context& context,
                                                                     const TermLevel<D>& level)
 {

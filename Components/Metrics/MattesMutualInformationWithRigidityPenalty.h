@@ -15,7 +15,13 @@ public:
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return true; }
-  std::vector<TermColumn> columns() const override;
+  std::vector<TermColumn> columns() const override
+  {
+    std::vector<TermColumn> columns = penalty_.columns();
+    columns.push_back({"Metric-MI", informationValue_});
+    columns.push_back({"Metric-RP", penaltyValue_});
+    return columns;
+  }
   void checkTransform(const Transform<D>& transform) const override { penalty_.checkTransform(transform); }
   std::string whyNotOnCuda() const override { return information_.whyNotOnCuda(); }
   TermTime timeOf(const TermSize& size) const override

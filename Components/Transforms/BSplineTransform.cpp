@@ -158,15 +158,6 @@ void BSplineTransform<D>::setBox(Context& context, const ImageGeometry<D>& fixed
 }
 
 template <int D>
-std::vector<double> BSplineTransform<D>::initialize(Context& context, const TransformStart<D>& start)
-{
-  setBox(context, start.fixed->geometry, start.initial);
-  level_ = 0;
-  setGrid(gridOfLevel(0));
-  return std::vector<double>(parameterCount(), 0.0);
-}
-
-template <int D>
 void BSplineTransform<D>::prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters)
 {
   level_ = level;

@@ -25,7 +25,13 @@ public:
   std::string name() const override { return description().name; }
   std::size_t parameterCount() const override { return grid_.parameterCount(); }
 
-  std::vector<double> initialize(Context&, const TransformStart<D>&) override;
+  std::vector<double> initialize(Context& context, const TransformStart<D>& start) override
+  {
+    setBox(context, start.fixed->geometry, start.initial);
+    level_ = 0;
+    setGrid(gridOfLevel(0));
+    return std::vector<double>(parameterCount(), 0.0);
+  }
   void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) override;
   std::vector<double> scales(Context&, const ListSamples<D>&,
                              std::span<const double> parameters) const override;

@@ -146,17 +146,6 @@ std::vector<double> EulerTransform<D>::restore(const Context& host, const Parame
   return LinearTransform<D>::restore(host, transformFile);
 }
 
-template <int D>
-ItkTransform EulerTransform<D>::itkTransform(std::span<const double> parameters) const
-{
-  std::vector<double> fixed = this->centerAsVector();
-  if (D == 3)
-    fixed.push_back(computeZyx_ ? 1 : 0);
-  return {this->itkClass(D == 2 ? "Euler2DTransform" : "Euler3DTransform"),
-          fixed,
-          {parameters.begin(), parameters.end()}};
-}
-
 TESSERA_INSTANTIATE_CLASS(EulerTransform);
 
 }

@@ -16,7 +16,15 @@ public:
   std::string name() const override { return "EulerTransform"; }
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Context&, const Parameters& transformFile) override;
-  ItkTransform itkTransform(std::span<const double> parameters) const override;
+  ItkTransform itkTransform(std::span<const double> parameters) const override
+  {
+    std::vector<double> fixed = this->centerAsVector();
+    if (D == 3)
+      fixed.push_back(computeZyx_ ? 1 : 0);
+    return {this->itkClass(D == 2 ? "Euler2DTransform" : "Euler3DTransform"),
+            fixed,
+            {parameters.begin(), parameters.end()}};
+  }
 
 private:
   using typename LinearTransform<D>::Derivatives;

@@ -202,16 +202,6 @@ void PreparedProduct<V>::makeTiles()
   tiles_ = tilesOf(context_, b_, tilesOfB(), wanted, tileValues());
 }
 
-template <class V>
-TileRow<V> PreparedProduct<V>::tileRow(TileRowBuilder<V>& builder, std::size_t group) const
-{
-  if (!tilesAreThoseOfA_)
-    return builder.build(a_, group, tilesOfA_.columns(group), tileValues());
-  const std::uint64_t first = tiles_.rowStart[group];
-  return {tiles_.rowStart[group + 1] - first, tiles_.column.data() + first, tiles_.bitmap.data() + first,
-          tiles_.numbers.data() + first * tileSide * tileSide};
-}
-
 /// Makes sure that workspace.tileProduct holds a group. Computes it, if need be, together with those of the
 /// next groups that use tiles as well. Returns the group's place in tileProduct.
 template <class V>

@@ -54,7 +54,14 @@ private:
            : options_.semiring == Semiring::orAnd  ? TileValues::oneIfNotZero
                                                    : TileValues::asTheyAre;
   }
-  TileRow<V> tileRow(TileRowBuilder<V>&, std::size_t group) const;
+  TileRow<V> tileRow(TileRowBuilder<V>& builder, std::size_t group) const
+  {
+    if (!tilesAreThoseOfA_)
+      return builder.build(a_, group, tilesOfA_.columns(group), tileValues());
+    const std::uint64_t first = tiles_.rowStart[group];
+    return {tiles_.rowStart[group + 1] - first, tiles_.column.data() + first, tiles_.bitmap.data() + first,
+            tiles_.numbers.data() + first * tileSide * tileSide};
+  }
   std::size_t computeTiles(Workspace&, std::size_t group, std::size_t lastGroup) const;
   std::uint64_t memoryLimit() const;
   std::uint64_t memoryForC() const;

@@ -126,16 +126,6 @@ CsrOnCuda<V> PreparedProductOnCuda<V>::productByTSparse(std::size_t firstRow, st
 }
 
 template <class V>
-CsrOnCuda<V> PreparedProductOnCuda<V>::productOfRows(std::size_t firstRow, std::size_t lastRow)
-{
-  SpGemmReport report;
-  CsrOnCuda<V> c = tSparse_ ? productByTSparse(firstRow, lastRow, report)
-                            : spGemm_.multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow, onCuda_, &report);
-  report_.add(report);
-  return c;
-}
-
-template <class V>
 CsrOnCuda<V> PreparedProductOnCuda<V>::onDevice(std::size_t firstRow, std::size_t lastRow)
 {
   RowEpilogueOnCuda<V> epilogue;
@@ -192,16 +182,6 @@ void PreparedProductOnCuda<V>::place(const RowsOfProduct<V>& made, CsrMatrix<V>&
     firstRow += range.rows;
     firstEntry += range.entries();
   }
-}
-
-template <class V>
-std::vector<std::size_t> PreparedProductOnCuda<V>::rangeStarts()
-{
-  std::vector<std::size_t> starts =
-      spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes, tSparse_ ? bytesATask : 0);
-  if (starts.size() > 2)
-    choose();
-  return starts;
 }
 
 template <class V>

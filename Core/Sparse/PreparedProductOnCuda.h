@@ -59,7 +59,14 @@ public:
   void place(const RowsOfProduct<V>&, CsrMatrix<V>& c, std::size_t firstRow, std::uint64_t firstEntry) const;
   /// Cuts the rows into ranges that fit into the memory limit in every case. Returns the first row of each
   /// range and, at the end, the number of rows.
-  std::vector<std::size_t> rangeStarts();
+  std::vector<std::size_t> rangeStarts()
+  {
+    std::vector<std::size_t> starts =
+        spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes, tSparse_ ? bytesATask : 0);
+    if (starts.size() > 2)
+      choose();
+    return starts;
+  }
   /// Cuts the rows into `parts` ranges of about equal numbers of products. Returns the first row of each
   /// range and, at the end, the number of rows.
   std::vector<std::size_t> balancedStarts(std::size_t parts);
@@ -72,7 +79,14 @@ public:
 
 private:
   CsrOnCuda<V> onDevice(std::size_t firstRow, std::size_t lastRow);
-  CsrOnCuda<V> productOfRows(std::size_t firstRow, std::size_t lastRow);
+  CsrOnCuda<V> productOfRows(std::size_t firstRow, std::size_t lastRow)
+  {
+    SpGemmReport report;
+    CsrOnCuda<V> c = tSparse_ ? productByTSparse(firstRow, lastRow, report)
+                              : spGemm_.multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow, onCuda_, &report);
+    report_.add(report);
+    return c;
+  }
   CsrOnCuda<V> productByTSparse(std::size_t firstRow, std::size_t lastRow, SpGemmReport&);
 
   Context context_;

@@ -20,16 +20,6 @@ std::size_t SlicesOnCuda<D>::outputSlices(std::size_t maxSlices) const
   return maxSlices;
 }
 
-template <int D>
-const MovingToResample<D>& SlicesOnCuda<D>::preparedFor(Context& context, const SliceRange& ofOutput)
-{
-  if (!asked_)
-    return moving_;
-  const SliceRange asked = asked_->askedBy(ofOutput);
-  moving_.image.coefficients = moving_.inSlices->moveTo(context, asked.first, asked.count);
-  return moving_;
-}
-
 TESSERA_INSTANTIATE_CLASS(SlicesOnCuda);
 
 }

@@ -17,7 +17,14 @@ public:
   /// The largest number of output slices, at most `maxSlices`, whose input slices fit on the device together.
   std::size_t outputSlices(std::size_t maxSlices) const;
   /// Enqueues the copies of the input slices that these output slices need, and returns the image with them.
-  const MovingToResample<D>& preparedFor(Context&, const SliceRange& ofOutput);
+  const MovingToResample<D>& preparedFor(Context& context, const SliceRange& ofOutput)
+  {
+    if (!asked_)
+      return moving_;
+    const SliceRange asked = asked_->askedBy(ofOutput);
+    moving_.image.coefficients = moving_.inSlices->moveTo(context, asked.first, asked.count);
+    return moving_;
+  }
 
 private:
   MovingToResample<D> moving_;

@@ -67,17 +67,6 @@ FieldMethods<D>::FieldMethods(const Registry& registry, const TransformChain<D>&
 }
 
 template <int D>
-std::string FieldMethods<D>::refusal(const FieldInterpolator<D>& method, DeviceKind device,
-                                     FieldQuantity quantity) const
-{
-  if (!method.runsOn(device))
-    return std::string("it does not run on ") + (device == DeviceKind::cuda ? "CUDA" : "the CPU");
-  if (quantity == FieldQuantity::derivatives && !method.hasDerivatives())
-    return "it gives displacements, not their derivatives";
-  return method.refusal(*field_);
-}
-
-template <int D>
 typename FieldMethods<D>::Method FieldMethods<D>::best(DeviceKind device, FieldQuantity quantity) const
 {
   Method found;

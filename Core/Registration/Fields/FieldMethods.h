@@ -47,7 +47,14 @@ public:
 private:
   using Method = std::shared_ptr<const FieldInterpolator<D>>;
 
-  std::string refusal(const FieldInterpolator<D>&, DeviceKind, FieldQuantity) const;
+  std::string refusal(const FieldInterpolator<D>& method, DeviceKind device, FieldQuantity quantity) const
+  {
+    if (!method.runsOn(device))
+      return std::string("it does not run on ") + (device == DeviceKind::cuda ? "CUDA" : "the CPU");
+    if (quantity == FieldQuantity::derivatives && !method.hasDerivatives())
+      return "it gives displacements, not their derivatives";
+    return method.refusal(*field_);
+  }
   Method best(DeviceKind, FieldQuantity) const;
 
   std::string given_, whyByPoints_;

@@ -130,15 +130,6 @@ ForwardCells<D>::ForwardCells(Context& context, const TransformChain<D>& chain,
 }
 
 template <int D>
-CellsOfImages<D> ForwardCells<D>::cells() const
-{
-  CellsOfImages<D> cells = shape_;
-  cells.imagesMm = imagesMm_.data();
-  cells.boxes = boxes_.data();
-  return cells;
-}
-
-template <int D>
 std::vector<Vec<D>> ForwardCells<D>::candidatesMm(const Vec<D>& pointMm) const
 {
   const CellsOfImages<D> all = cells();

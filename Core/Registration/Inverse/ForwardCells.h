@@ -33,7 +33,13 @@ public:
   std::vector<Vec<D>> candidatesMm(const Vec<D>& pointMm) const;
 
 private:
-  CellsOfImages<D> cells() const;
+  CellsOfImages<D> cells() const
+  {
+    CellsOfImages<D> cells = shape_;
+    cells.imagesMm = imagesMm_.data();
+    cells.boxes = boxes_.data();
+    return cells;
+  }
 
   CellsOfImages<D> shape_; // without numbers
   std::vector<Vec<D>> imagesMm_;

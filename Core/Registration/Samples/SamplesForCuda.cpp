@@ -51,17 +51,6 @@ SamplesOnCuda<D> SamplesForCuda<D>::ofLattice(const Context& context, const Voxe
   return samples;
 }
 
-template <int D>
-void SamplesForCuda<D>::reserve(const Context& context, const VoxelLattice<D>& lattice)
-{
-  if (!lattice.mask)
-    return;
-  mask_ = voxelsOnCuda<D>(context, lattice.mask);
-  if (asked_.size() < lattice.positions())
-    askedFor_.reset();
-  grown(context, asked_, lattice.positions());
-}
-
 /// Finds which positions of a lattice the mask contains, once for a lattice, by the CPU's expressions.
 template <int D>
 const std::uint8_t* SamplesForCuda<D>::askedOf(const Context& context, const VoxelLattice<D>& lattice,

@@ -19,7 +19,15 @@ public:
   }
 
   /// Takes the memory that `of` needs for a lattice. `of` takes it if this was not called.
-  void reserve(const Context&, const VoxelLattice<D>&);
+  void reserve(const Context& context, const VoxelLattice<D>& lattice)
+  {
+    if (!lattice.mask)
+      return;
+    mask_ = voxelsOnCuda<D>(context, lattice.mask);
+    if (asked_.size() < lattice.positions())
+      askedFor_.reset();
+    grown(context, asked_, lattice.positions());
+  }
   /// The result is valid until the next call. Throws Error(usage) if a lattice has 2^32 voxels or more.
   SamplesOnCuda<D> of(const Context&, const SampleSet<D>&);
 

@@ -244,18 +244,6 @@ std::vector<std::vector<Phase>> Cost<D>::timePhases(std::span<const double> posi
 }
 
 template <int D>
-double Cost<D>::evaluateOnGrid(std::size_t wanted, std::span<const double> position,
-                               std::span<double> gradient)
-{
-  SampleSet<D> grid;
-  return combine(
-      [&](const CostPart<D>& part) -> const SampleSet<D>& {
-        return grid = gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask);
-      },
-      position, gradient);
-}
-
-template <int D>
 typename Cost<D>::ExactValues Cost<D>::exactValues(std::span<const double> position, const Size<D>& step)
 {
   const std::span<const double> parameters = moveTo(position);

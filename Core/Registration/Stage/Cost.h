@@ -64,7 +64,15 @@ public:
   bool setRandomRegion(bool on) override;
   double meanInPlaneSpacingMm() const override { return level_.meanInPlaneSpacingMm; }
   double evaluateOnGrid(std::size_t wanted, std::span<const double> position,
-                        std::span<double> gradient) override;
+                        std::span<double> gradient) override
+  {
+    SampleSet<D> grid;
+    return combine(
+        [&](const CostPart<D>& part) -> const SampleSet<D>& {
+          return grid = gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask);
+        },
+        position, gradient);
+  }
   JacobianTerms jacobianTerms(std::size_t wanted, std::span<const double> position,
                               std::size_t& samplesFound) override;
   std::vector<double> displacementsMm(std::size_t wanted, std::span<const double> position,

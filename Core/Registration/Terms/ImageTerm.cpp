@@ -150,19 +150,6 @@ TermValue ImageTerm<D>::evaluateHere(Context& context, const SampleSet<D>& sampl
   return evaluateBy(*points_, PointTarget{samples, parameters});
 }
 
-template <int D>
-std::vector<Phase> ImageTerm<D>::timePhasesHere(Context& context, const SampleSet<D>& samples,
-                                                std::span<const double> parameters,
-                                                std::span<double> gradient)
-{
-  const FieldMethod<D>* const field = fields_->at(samples);
-  if (onLattice_)
-    return onLattice_->timePhases(context, {std::get<VoxelLattice<D>>(samples), field, parameters}, gradient);
-  if (field)
-    return dense_->timePhases(context, {std::get<VoxelLattice<D>>(samples), field, parameters}, gradient);
-  return points_->timePhases(context, {samples, parameters}, gradient);
-}
-
 std::vector<ParameterInfo> imageTermParameters()
 {
   return joinedRows({ValidSampleRule::parameters(),

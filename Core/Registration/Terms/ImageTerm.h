@@ -43,8 +43,17 @@ private:
 
   TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
                          std::span<double> gradient) override;
-  std::vector<Phase> timePhasesHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
-                                    std::span<double> gradient) override;
+  std::vector<Phase> timePhasesHere(Context& context, const SampleSet<D>& samples,
+                                    std::span<const double> parameters, std::span<double> gradient) override
+  {
+    const FieldMethod<D>* const field = fields_->at(samples);
+    if (onLattice_)
+      return onLattice_->timePhases(context, {std::get<VoxelLattice<D>>(samples), field, parameters},
+                                    gradient);
+    if (field)
+      return dense_->timePhases(context, {std::get<VoxelLattice<D>>(samples), field, parameters}, gradient);
+    return points_->timePhases(context, {samples, parameters}, gradient);
+  }
 
   using LatticeTarget = typename WarpedLattice<D>::Target;
   using PointTarget = typename PointImageTerm<D>::Target;

@@ -79,17 +79,6 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
   takeMaskAndMemory(context);
 }
 
-template <int D>
-void ImageTermOnCuda<D>::takeMaskAndMemory(Context& context)
-{
-  if (level_.movingMask) {
-    movingMask_ = voxelsOnCuda<D>(context, level_.movingMask);
-    moving_.mask = MaskOnCuda<D>(*level_.movingMask, *movingMask_);
-  }
-  for (const ExpectedSamples<D>& samples : level_.expected)
-    reserve(context, samples);
-}
-
 /// Takes the arrays that an evaluation on these samples works in, as far as they are not there yet.
 template <int D>
 void ImageTermOnCuda<D>::reserve(Context& context, const ExpectedSamples<D>& samples)
@@ -248,17 +237,6 @@ void ImageTermOnCuda<D>::enqueueWork(Context& context, const std::vector<Slab>& 
     phase(context, "pull-back", [&] { pullBack(context, slab, gradient, result); });
   }
   context.stream->copyLater(&found_[slot_], result, sizeof(Result));
-}
-
-template <int D>
-IntensityPairs ImageTermOnCuda<D>::pairsOf(const Slab& slab, bool whole) const
-{
-  const SamplesOnCuda<D>& samples = slab.samples;
-  const float* const moving = movingValues_.span().data();
-  if (comparison_)
-    return {moving, moving, samples.count};
-  return {samples.fixed ? samples.fixed : fixed_.span().data(), moving, samples.count,
-          whole && samples.fixed && samples.fixed == samples.image};
 }
 
 /// The intensities of all slabs together.

@@ -63,7 +63,15 @@ private:
   };
 
   void reserve(Context&, const ExpectedSamples<D>&);
-  void takeMaskAndMemory(Context&);
+  void takeMaskAndMemory(Context& context)
+  {
+    if (level_.movingMask) {
+      movingMask_ = voxelsOnCuda<D>(context, level_.movingMask);
+      moving_.mask = MaskOnCuda<D>(*level_.movingMask, *movingMask_);
+    }
+    for (const ExpectedSamples<D>& samples : level_.expected)
+      reserve(context, samples);
+  }
   std::vector<Slab> slabsOf(const SamplesOnCuda<D>&, const FieldMethod<D>*, std::size_t slices) const;
   std::vector<Slab> slabsOf(const SampleSet<D>&, const SamplesOnCuda<D>&, const FieldMethod<D>*) const;
   void gather(Context&, const Slab&, const FieldInterpolator<D>*, std::span<const double> parameters,
@@ -80,7 +88,15 @@ private:
   }
   bool warps(const SamplesOnCuda<D>&) const;
   bool needsFixed(const SamplesOnCuda<D>& samples) const { return !samples.fixed && !comparison_; }
-  IntensityPairs pairsOf(const Slab&, bool whole) const;
+  IntensityPairs pairsOf(const Slab& slab, bool whole) const
+  {
+    const SamplesOnCuda<D>& samples = slab.samples;
+    const float* const moving = movingValues_.span().data();
+    if (comparison_)
+      return {moving, moving, samples.count};
+    return {samples.fixed ? samples.fixed : fixed_.span().data(), moving, samples.count,
+            whole && samples.fixed && samples.fixed == samples.image};
+  }
   IntensityPairs latticeOf(const std::vector<Slab>&, bool slopesFollow) const;
   void pullBack(Context&, const Slab&, std::span<double> gradient, Result* result);
   const FieldMethod<D>* alignedField(const SampleSet<D>&);

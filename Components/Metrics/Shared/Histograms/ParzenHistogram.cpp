@@ -107,12 +107,4 @@ ParzenHistogram::Densities ParzenHistogram::densities(const Sums& sums, std::siz
   return p;
 }
 
-ParzenHistogram::Table ParzenHistogram::emptyTable(std::size_t valid) const
-{
-  Table table;
-  table.weights.resize(static_cast<std::size_t>(windows_.fixed.bins) * windows_.moving.bins);
-  table.perSample = valid == 0 ? 0 : 1 / (static_cast<double>(valid) * windows_.moving.binSize);
-  return table;
-}
-
 }

@@ -74,7 +74,13 @@ public:
 private:
   Densities densities(const Sums&, std::size_t valid) const;
   /// A table of zeros for `valid` samples.
-  Table emptyTable(std::size_t valid) const;
+  Table emptyTable(std::size_t valid) const
+  {
+    Table table;
+    table.weights.resize(static_cast<std::size_t>(windows_.fixed.bins) * windows_.moving.bins);
+    table.perSample = valid == 0 ? 0 : 1 / (static_cast<double>(valid) * windows_.moving.binSize);
+    return table;
+  }
 
   ParzenWindows windows_;
 };

@@ -7,19 +7,6 @@
 namespace tessera {
 
 template <int D>
-void ParameterPullBack<D>::add(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
-                               const std::array<const float*, D>& covectors, const float* factors,
-                               std::span<double> gradient, const GradientUpdate& update)
-{
-  const TransformKind last = chain.links[chain.count - 1].kind;
-  reserve(context, last, gradient.size(), samples.count);
-  if (last == TransformKind::kernelSpline)
-    return addSpline(context, samples, chain, covectors, factors, gradient, update);
-  pullBackBSplineOnCuda<D>(context, samples, chain, covectors, factors, fixedPoint_.span().data(),
-                           largest_.span().data(), gradient.data(), update);
-}
-
-template <int D>
 void ParameterPullBack<D>::reserve(const Context& context, TransformKind last, std::size_t parameters,
                                    std::size_t samples)
 {

@@ -9,9 +9,17 @@ namespace tessera {
 template <int D>
 class ParameterPullBack {
 public:
-  void add(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
+  void add(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
            const std::array<const float*, D>& covectors, const float* factors, std::span<double> gradient,
-           const GradientUpdate&);
+           const GradientUpdate& update)
+  {
+    const TransformKind last = chain.links[chain.count - 1].kind;
+    reserve(context, last, gradient.size(), samples.count);
+    if (last == TransformKind::kernelSpline)
+      return addSpline(context, samples, chain, covectors, factors, gradient, update);
+    pullBackBSplineOnCuda<D>(context, samples, chain, covectors, factors, fixedPoint_.span().data(),
+                             largest_.span().data(), gradient.data(), update);
+  }
 
   /// Takes the memory that `add` needs for this number of parameters and samples. `add` takes it if this
   /// was not called.
