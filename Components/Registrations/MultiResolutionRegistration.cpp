@@ -13,8 +13,7 @@ void MultiResolutionRegistration::checkTermCount(std::size_t terms) const
 {
   if (terms != 1)
     parameters_.fail("Registration",
-                     "MultiResolutionRegistration takes one metric, but the file names "
-                         + std::to_string(terms),
+                     name() + " takes one metric, but the file names " + std::to_string(terms),
                      "Allowed: (Registration \"MultiMetricMultiResolutionRegistration\") for several");
 }
 

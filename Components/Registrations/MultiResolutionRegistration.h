@@ -5,7 +5,7 @@
 namespace tessera {
 
 /// Minimizes one metric, from coarse to fine.
-class MultiResolutionRegistration final : public Registration {
+class MultiResolutionRegistration : public Registration {
 public:
   explicit MultiResolutionRegistration(const Parameters& parameters) : parameters_(parameters) {}
   static const ComponentDescription& description();
@@ -14,6 +14,8 @@ public:
   TermCombination combination(std::size_t, std::size_t) const override { return {{1.0}, false}; }
 
 private:
+  virtual std::string name() const { return description().name; }
+
   Parameters parameters_;
 };
 

@@ -10,13 +10,4 @@ const ComponentDescription& MultiResolutionRegistrationWithFeatures::description
   return description;
 }
 
-void MultiResolutionRegistrationWithFeatures::checkTermCount(std::size_t terms) const
-{
-  if (terms != 1)
-    parameters_.fail("Registration",
-                     "MultiResolutionRegistrationWithFeatures takes one metric, but the file names "
-                         + std::to_string(terms),
-                     "Allowed: (Registration \"MultiMetricMultiResolutionRegistration\") for several");
-}
-
 }
