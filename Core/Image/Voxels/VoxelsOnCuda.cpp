@@ -119,23 +119,18 @@ shareVoxelsOnCuda(const Context& context, const MaskPointer<D>& mask, Buffer<std
       context, mask, [&](Buffer<std::uint8_t>& values) { values = std::move(voxels); });
 }
 
-template bool areVoxelsOnCuda<2>(const Context&, const ImagePointer<2>&);
-template bool areVoxelsOnCuda<3>(const Context&, const ImagePointer<3>&);
-template std::shared_ptr<const Buffer<std::uint8_t>>
-shareVoxelsOnCuda<2>(const Context&, const MaskPointer<2>&, Buffer<std::uint8_t>&&);
-template std::shared_ptr<const Buffer<std::uint8_t>>
-shareVoxelsOnCuda<3>(const Context&, const MaskPointer<3>&, Buffer<std::uint8_t>&&);
-template std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda<2>(const Context&, const ImagePointer<2>&,
-                                                                   Buffer<float>&&);
-template std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda<3>(const Context&, const ImagePointer<3>&,
-                                                                   Buffer<float>&&);
-template std::shared_ptr<const Buffer<float>> voxelsOnCuda<2>(const Context&, const ImagePointer<2>&);
-template std::shared_ptr<const Buffer<float>> voxelsOnCuda<3>(const Context&, const ImagePointer<3>&);
-template std::shared_ptr<const Buffer<float>> voxelsOnCuda<2>(const Context&,
-                                                              const std::shared_ptr<const VectorImage<2>>&);
-template std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda<2>(const Context&, const MaskPointer<2>&);
-template std::shared_ptr<const Buffer<float>> voxelsOnCuda<3>(const Context&,
-                                                              const std::shared_ptr<const VectorImage<3>>&);
-template std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda<3>(const Context&, const MaskPointer<3>&);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template bool areVoxelsOnCuda<D>(const Context&, const ImagePointer<D>&);                                  \
+  template std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda<D>(                                 \
+      const Context&, const MaskPointer<D>&, Buffer<std::uint8_t>&&);                                        \
+  template std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda<D>(const Context&, const ImagePointer<D>&, \
+                                                                     Buffer<float>&&);                       \
+  template std::shared_ptr<const Buffer<float>> voxelsOnCuda<D>(const Context&, const ImagePointer<D>&);     \
+  template std::shared_ptr<const Buffer<float>> voxelsOnCuda<D>(                                             \
+      const Context&, const std::shared_ptr<const VectorImage<D>>&);                                         \
+  template std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda<D>(const Context&, const MaskPointer<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
 
 }

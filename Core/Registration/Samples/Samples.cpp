@@ -345,29 +345,21 @@ VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, co
   return gridIn<D>(box, step, image, mask);
 }
 
-template void fillBatch<2>(const SampleSet<2>&, std::size_t, std::size_t, PointBatch<2>&, float*);
-template void fillBatch<3>(const SampleSet<3>&, std::size_t, std::size_t, PointBatch<3>&, float*);
-template PointList<2> allSamples<2>(const SampleSet<2>&);
-template PointList<3> allSamples<3>(const SampleSet<3>&);
-template void writePoints<2>(const LatticeSamples<2>&, const PointsOut<2>&);
-template void writePoints<3>(const LatticeSamples<3>&, const PointsOut<3>&);
-template ListSamples<2> asList<2>(const Samples<2>&, PointBatch<2>&);
-template ListSamples<3> asList<3>(const Samples<3>&, PointBatch<3>&);
-template ListSamples<2> asList<2>(const Samples<2>&);
-template ListSamples<3> asList<3>(const Samples<3>&);
-template VoxelBox<2> boundingBox<2>(const Mask<2>&);
-template VoxelBox<3> boundingBox<3>(const Mask<3>&);
-template VoxelBox<2> regionOfLevel<2>(const ImageGeometry<2>&, const ImageGeometry<2>&);
-template VoxelBox<2> boxInMask<2>(const ImageGeometry<2>&, const VoxelBox<2>&, const Mask<2>*);
-template VoxelBox<3> regionOfLevel<3>(const ImageGeometry<3>&, const ImageGeometry<3>&);
-template VoxelBox<3> boxInMask<3>(const ImageGeometry<3>&, const VoxelBox<3>&, const Mask<3>*);
-template VoxelLattice<2> gridOfStep<2>(const Size<2>&, const ImagePointer<2>&, const VoxelBox<2>&,
-                                       const MaskPointer<2>&);
-template VoxelLattice<2> gridOfAbout<2>(std::size_t, const ImagePointer<2>&, const VoxelBox<2>&,
-                                        const MaskPointer<2>&);
-template VoxelLattice<3> gridOfStep<3>(const Size<3>&, const ImagePointer<3>&, const VoxelBox<3>&,
-                                       const MaskPointer<3>&);
-template VoxelLattice<3> gridOfAbout<3>(std::size_t, const ImagePointer<3>&, const VoxelBox<3>&,
-                                        const MaskPointer<3>&);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void fillBatch<D>(const SampleSet<D>&, std::size_t, std::size_t, PointBatch<D>&, float*);         \
+  template PointList<D> allSamples<D>(const SampleSet<D>&);                                                  \
+  template void writePoints<D>(const LatticeSamples<D>&, const PointsOut<D>&);                               \
+  template ListSamples<D> asList<D>(const Samples<D>&, PointBatch<D>&);                                      \
+  template ListSamples<D> asList<D>(const Samples<D>&);                                                      \
+  template VoxelBox<D> boundingBox<D>(const Mask<D>&);                                                       \
+  template VoxelBox<D> regionOfLevel<D>(const ImageGeometry<D>&, const ImageGeometry<D>&);                   \
+  template VoxelBox<D> boxInMask<D>(const ImageGeometry<D>&, const VoxelBox<D>&, const Mask<D>*);            \
+  template VoxelLattice<D> gridOfStep<D>(const Size<D>&, const ImagePointer<D>&, const VoxelBox<D>&,         \
+                                         const MaskPointer<D>&);                                             \
+  template VoxelLattice<D> gridOfAbout<D>(std::size_t, const ImagePointer<D>&, const VoxelBox<D>&,           \
+                                          const MaskPointer<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
 
 }

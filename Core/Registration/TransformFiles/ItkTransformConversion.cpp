@@ -208,23 +208,17 @@ ItkTransform itkBSpline(const BSplineGrid<D>& grid, std::span<const double> coef
   return itk;
 }
 
-template ItkTransform itkBSpline(const BSplineGrid<2>&, std::span<const double>);
-template ItkTransform itkBSpline(const BSplineGrid<3>&, std::span<const double>);
-template ItkTransform itkAffine(const AffineMap<2>&);
-template ItkTransform itkAffine(const AffineMap<3>&);
-template std::shared_ptr<const TransformChain<2>> chainFromField(VectorImage<2>, const Registry&,
-                                                                 const std::string&);
-template std::shared_ptr<const TransformChain<3>> chainFromField(VectorImage<3>, const Registry&,
-                                                                 const std::string&);
-template ParameterMap parametersFromItk<2>(const ItkTransform&, const std::string&);
-template ParameterMap parametersFromItk<3>(const ItkTransform&, const std::string&);
-template std::shared_ptr<const TransformChain<2>> chainFromItk(const std::vector<ItkTransform>&,
-                                                               const Registry&, const std::string&,
-                                                               const Parameters::Warn&,
-                                                               std::shared_ptr<const TransformChain<2>>);
-template std::shared_ptr<const TransformChain<3>> chainFromItk(const std::vector<ItkTransform>&,
-                                                               const Registry&, const std::string&,
-                                                               const Parameters::Warn&,
-                                                               std::shared_ptr<const TransformChain<3>>);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template ItkTransform itkBSpline(const BSplineGrid<D>&, std::span<const double>);                          \
+  template ItkTransform itkAffine(const AffineMap<D>&);                                                      \
+  template std::shared_ptr<const TransformChain<D>> chainFromField(VectorImage<D>, const Registry&,          \
+                                                                   const std::string&);                      \
+  template ParameterMap parametersFromItk<D>(const ItkTransform&, const std::string&);                       \
+  template std::shared_ptr<const TransformChain<D>> chainFromItk(                                            \
+      const std::vector<ItkTransform>&, const Registry&, const std::string&, const Parameters::Warn&,        \
+      std::shared_ptr<const TransformChain<D>>);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
 
 }
