@@ -2,7 +2,6 @@
 
 #include "Core/Parameters/KnownElastixComponents.h"
 #include "Core/Parameters/KnownElastixParameters.h"
-#include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
 #include <unordered_map>

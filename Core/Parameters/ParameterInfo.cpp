@@ -3,7 +3,6 @@
 #include "Core/Parameters/ParameterText.h"
 
 #include <cmath>
-#include <utility>
 
 namespace tessera {
 namespace {

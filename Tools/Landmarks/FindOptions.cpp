@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <vector>
 
 namespace tessera {
 namespace {

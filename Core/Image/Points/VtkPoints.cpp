@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 namespace tessera {
 namespace {

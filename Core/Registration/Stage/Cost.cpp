@@ -6,7 +6,6 @@
 #include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Compute/Vectors/VectorOpsOnCuda.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>

@@ -4,7 +4,6 @@
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Compute/Vectors/VectorOpsOnCuda.h"
-#include "Core/Registration/Fields/FieldAdjoint.h"
 
 #include <algorithm>
 #include <utility>

@@ -5,8 +5,6 @@
 #include "Core/Image/ItkTransformFiles/NiftiField.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 
-#include <string>
-
 namespace tessera {
 namespace {
 

@@ -7,7 +7,6 @@
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
 
 #include <fstream>
-#include <string_view>
 
 namespace tessera {
 namespace {
