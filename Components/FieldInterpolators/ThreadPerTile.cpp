@@ -1,14 +1,6 @@
 #include "Components/FieldInterpolators/ThreadPerTile.h"
 
-#include "Components/FieldInterpolators/Shared/CubicTiles.h"
-
 namespace tessera {
-
-template <int D>
-std::string ThreadPerTile<D>::refusal(const AlignedField<D>& field) const
-{
-  return refusalOfCubicTiles<D>(field);
-}
 
 template <int D>
 const ComponentDescription& ThreadPerTile<D>::description()

@@ -1,14 +1,6 @@
 #include "Components/FieldInterpolators/ThreadPerTileLinear.h"
 
-#include "Components/FieldInterpolators/Shared/CubicTiles.h"
-
 namespace tessera {
-
-template <int D>
-std::string ThreadPerTileLinear<D>::refusal(const AlignedField<D>& field) const
-{
-  return refusalOfCubicTiles<D>(field);
-}
 
 template <int D>
 const ComponentDescription& ThreadPerTileLinear<D>::description()

@@ -19,7 +19,7 @@ public:
 
   std::string name() const override { return description().name; }
   bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cuda; }
-  std::string refusal(const AlignedField<D>&) const override;
+  std::string refusal(const AlignedField<D>& field) const override { return refusalOfCubicTiles(field); }
   TESSERA_CUDA_ONLY void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
                                        const FieldTarget&) const override;
 

@@ -103,12 +103,6 @@ TESSERA_MULTIVERSION_TO_V4 void computePlaneTile(const CubicTile& tile)
 }
 
 template <int D>
-std::string VectorPerTile<D>::refusal(const AlignedField<D>& field) const
-{
-  return refusalOfCubicTiles<D>(field);
-}
-
-template <int D>
 void VectorPerTile<D>::displacements(Context& context, const AlignedField<D>& field,
                                      const FieldCoefficients& coefficients, const FieldTarget& target) const
 {

@@ -18,7 +18,7 @@ public:
 
   std::string name() const override { return description().name; }
   bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cpu; }
-  std::string refusal(const AlignedField<D>&) const override;
+  std::string refusal(const AlignedField<D>& field) const override { return refusalOfCubicTiles(field); }
   void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
                      const FieldTarget&) const override;
 

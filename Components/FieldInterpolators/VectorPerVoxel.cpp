@@ -179,12 +179,6 @@ TESSERA_MULTIVERSION_TO_V4 void computePlaneTile(const CubicTile& tile)
 }
 
 template <int D>
-std::string VectorPerVoxel<D>::refusal(const AlignedField<D>& field) const
-{
-  return refusalOfCubicTiles<D>(field);
-}
-
-template <int D>
 void VectorPerVoxel<D>::displacements(Context& context, const AlignedField<D>& field,
                                       const FieldCoefficients& coefficients, const FieldTarget& target) const
 {

@@ -104,5 +104,12 @@ int wholeTile(const FieldAxis&);
 /// The refusal of a method that needs whole tiles; empty if the field has them.
 template <int D>
 std::string refusalWithoutWholeTiles(const AlignedField<D>&);
+/// The same, and the reason that the spline is not cubic.
+template <int D>
+std::string refusalOfCubicTiles(const AlignedField<D>& field)
+{
+  return field.order == 3 ? refusalWithoutWholeTiles(field)
+                          : "a spline order of " + std::to_string(field.order) + ", not 3";
+}
 
 }

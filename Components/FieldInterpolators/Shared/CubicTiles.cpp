@@ -132,22 +132,12 @@ LinearAxis::LinearAxis(const AxisTable& table)
 }
 
 template <int D>
-std::string refusalOfCubicTiles(const AlignedField<D>& field)
-{
-  if (field.order != cubic)
-    return "a spline order of " + std::to_string(field.order) + ", not 3";
-  return refusalWithoutWholeTiles(field);
-}
-
-template <int D>
 void fillByCubicTiles(Context& context, const AlignedField<D>& field, const double* coefficients,
                       const FieldTarget& target, void (*computeTile)(const CubicTile&))
 {
   TiledField<D>(field, coefficients, target).fill(context, computeTile);
 }
 
-template std::string refusalOfCubicTiles<2>(const AlignedField<2>&);
-template std::string refusalOfCubicTiles<3>(const AlignedField<3>&);
 template void fillByCubicTiles<2>(Context&, const AlignedField<2>&, const double*, const FieldTarget&,
                                   void (*)(const CubicTile&));
 template void fillByCubicTiles<3>(Context&, const AlignedField<3>&, const double*, const FieldTarget&,

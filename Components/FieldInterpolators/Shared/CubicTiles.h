@@ -3,7 +3,6 @@
 #include "Components/FieldInterpolators/Shared/CpuFieldRows.h"
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace tessera {
@@ -36,11 +35,6 @@ struct CubicTile {
   static constexpr int largest = 32; // largest number of voxels along an axis
   int vectors() const { return (runX.voxels + vector - 1) / vector; }
 };
-
-/// The reason why tiles cannot be used: the spline is not cubic, or the tiles are not whole. Empty if they
-/// can.
-template <int D>
-std::string refusalOfCubicTiles(const AlignedField<D>&);
 
 /// Fills the target tile by tile, on all threads. `computeTile` is called for the tiles inside the valid
 /// region that have a voxel of the mask.
