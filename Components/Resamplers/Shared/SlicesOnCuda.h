@@ -12,10 +12,22 @@ namespace tessera {
 template <int D>
 class SlicesOnCuda {
 public:
-  SlicesOnCuda(const MovingToResample<D>&, const TransformChain<D>&, const ImageGeometry<D>& output);
+  SlicesOnCuda(const MovingToResample<D>& moving, const TransformChain<D>& chain,
+               const ImageGeometry<D>& output)
+      : moving_(moving)
+  {
+    if (moving.inSlices)
+      asked_.emplace(chain, moving.inSlices->geometry(), output);
+  }
 
   /// The largest number of output slices, at most `maxSlices`, whose input slices fit on the device together.
-  std::size_t outputSlices(std::size_t maxSlices) const;
+  std::size_t outputSlices(std::size_t maxSlices) const
+  {
+    if (asked_)
+      while (maxSlices > 1 && asked_->maxAskedBy(maxSlices) > moving_.inSlices->maxSlices())
+        --maxSlices;
+    return maxSlices;
+  }
   /// Enqueues the copies of the input slices that these output slices need, and returns the image with them.
   const MovingToResample<D>& preparedFor(Context& context, const SliceRange& ofOutput)
   {

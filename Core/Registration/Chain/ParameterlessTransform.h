@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Error.h"
 #include "Core/Registration/Transform.h"
 
 namespace tessera {
@@ -13,11 +14,21 @@ public:
   const SpatialDerivatives<D>* differentiable() const override { return this; }
 
   /// These three throw Error(usage).
-  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
-                                  const double* covJacobian, const double* covHessian,
-                                  std::span<double> gradient) const override;
-  std::vector<FileEntry> fileEntries() const override;
-  std::vector<double> restore(const Context&, const Parameters&) override;
+  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double>, const double*,
+                                  const double*, std::span<double>) const override
+  {
+    throw refusal();
+  }
+  std::vector<FileEntry> fileEntries() const override { throw refusal(); }
+  std::vector<double> restore(const Context&, const Parameters&) override { throw refusal(); }
+
+private:
+  Error refusal() const
+  {
+    return Error(ExitCode::usage, "the transform \"" + this->name()
+                                      + "\": it has no parameters of its own, and no file can name it. "
+                                        "Allowed: images, points, fields and their derivatives.");
+  }
 };
 
 }
