@@ -1,11 +1,288 @@
+#include "Core/Compute/ContextChoice.h"
+#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Log.h"
+#include "Core/Compute/Memory/DeviceMemory.h"
+#include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageProcess.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Pictures/ComparisonPictures.h"
+#include "Core/Image/Pictures/PngFile.h"
+#include "Core/Image/Scores/ImageScores.h"
+#include "Core/Image/Scores/LabelScores.h"
+#include "Core/Image/Voxels/LabelPair.h"
+#include "Core/Runs/HeaderNotes.h"
+#include "Tools/Common/CalibrationFile.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/StandardOutput.h"
 #include "Tools/Compare/CompareOptions.h"
-#include "Tools/Compare/CompareRun.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 
 using namespace tessera;
 
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* pictureNames[] = {"checkerboard", "difference", "edges"}; // in the order of Comparison
+
+/// Fails unless the corners of both grids agree to a hundredth of a voxel.
+template <int D>
+void requireOneGrid(const std::string& where, const ImageGeometry<D>& a, const ImageGeometry<D>& b)
+{
+  const double toleranceMm = 0.01 * *std::ranges::min_element(a.spacingMm);
+  bool isOne = a.size == b.size;
+  for (int corner = 0; corner < 1 << D && isOne; ++corner) {
+    Vec<D> index;
+    for (int d = 0; d < D; ++d)
+      index[d] = (corner >> d & 1) != 0 ? static_cast<double>(a.size[d] - 1) : 0;
+    const Vec<D> x = a.pointFromIndex()(index), y = b.pointFromIndex()(index);
+    for (int d = 0; d < D; ++d)
+      isOne = isOne && std::abs(x[d] - y[d]) <= toleranceMm;
+  }
+  if (!isOne)
+    failToRead(
+        where, "the images have different grids",
+        "images of one size, spacing, origin and direction; tessera-transform --grid IMAGE resamples one "
+        "on the grid of another");
+}
+
+template <int D>
+LoadedImage<D> loaded(const std::string& option, const std::string& path, const CompareOptions& options,
+                      Log& log)
+{
+  return withContext(option, [&] {
+    std::vector<std::string> notes;
+    LoadedImage<D> image = readImage<D>(path, options.reading, notes, options.threads);
+    for (const std::string& note : notes)
+      log.warning(option + ": " + note);
+    return image;
+  });
+}
+
+/// Marks the voxels of the mask at which both images are finite. Empty if all voxels count.
+template <int D>
+std::vector<std::uint8_t> voxelsInUse(const CompareOptions& options, const LoadedImage<D>& a,
+                                      const LoadedImage<D>& b)
+{
+  std::vector<std::uint8_t> use;
+  const auto keep = [&use](const std::vector<std::uint8_t>& inside) {
+    if (use.empty())
+      use.assign(inside.size(), 1);
+    for (std::size_t i = 0; i < use.size(); ++i)
+      use[i] = use[i] && inside[i];
+  };
+  if (!options.mask.empty()) {
+    const Mask<D> mask =
+        withContext("-fMask", [&] { return readMask<D>(options.mask, options.reading, options.threads); });
+    requireOneGrid<D>("-f and -fMask", a.image.geometry, mask.geometry);
+    keep(mask.voxels);
+  }
+  for (const LoadedImage<D>* image : {&a, &b})
+    if (image->finiteVoxels)
+      keep(image->finiteVoxels->voxels);
+  if (!use.empty() && std::ranges::count(use, 0) == static_cast<std::ptrdiff_t>(use.size()))
+    failToRead("-fMask and the images", "no voxel is left to compare",
+               "a mask with voxels that are finite in both images");
+  return use;
+}
+
+Json json(const std::optional<double>& value)
+{
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string number(const std::optional<double>& value, const char* whyNot)
+{
+  return value ? decimals(*value, 6) : whyNot;
+}
+
+Json json(const ImageScores& s, double greyRange)
+{
+  Json standardized = nullptr;
+  if (s.standardized)
+    standardized = {{"meanAbsoluteError", s.standardized->meanAbsoluteError},
+                    {"absoluteErrorDeviation", s.standardized->absoluteErrorDeviation},
+                    {"sumOfSquaredErrors", s.standardized->sumOfSquaredErrors}};
+  return {{"voxels", s.voxels},
+          {"meanAbsoluteError", s.meanAbsoluteError},
+          {"absoluteErrorDeviation", s.absoluteErrorDeviation},
+          {"rootMeanSquareError", s.rootMeanSquareError},
+          {"zScored", standardized},
+          {"correlation", json(s.correlation)},
+          {"normalizedMutualInformation", json(s.mutualInformation)},
+          {"histogramBins", scoreHistogramBins},
+          {"structuralSimilarity", json(s.structuralSimilarity)},
+          {"structuralSimilarityRange", greyRange}};
+}
+
+std::string text(const ImageScores& s, double greyRange)
+{
+  const char* constant = "none: an image is constant";
+  std::string lines = "Voxels compared: " + std::to_string(s.voxels) + "\n";
+  lines += "MAE: " + decimals(s.meanAbsoluteError, 6) + " (deviation " + decimals(s.absoluteErrorDeviation, 6)
+           + "), RMSE: " + decimals(s.rootMeanSquareError, 6) + "\n";
+  lines += "z-scored images: "
+           + (s.standardized ? "MAE " + decimals(s.standardized->meanAbsoluteError, 6) + " (deviation "
+                                   + decimals(s.standardized->absoluteErrorDeviation, 6) + "), SSE "
+                                   + decimals(s.standardized->sumOfSquaredErrors, 3)
+                             : constant)
+           + "\n";
+  lines += "NCC: " + number(s.correlation, constant) + "\n";
+  lines += "NMI (" + std::to_string(scoreHistogramBins) + " bins): " + number(s.mutualInformation, constant)
+           + "\n";
+  lines += "SSIM (range " + shortText(greyRange) + "): "
+           + number(s.structuralSimilarity, "none: no whole window of 11 voxels an axis counts") + "\n";
+  return lines;
+}
+
+template <int D>
+void writePictures(const CompareOptions& options, const Image<D>& a, const Image<D>& b,
+                   const std::vector<std::uint8_t>& use)
+{
+  Size<D> voxel;
+  for (int d = 0; d < D; ++d)
+    voxel[d] = options.voxel.empty() ? a.geometry.size[d] / 2 : options.voxel[static_cast<std::size_t>(d)];
+  const std::string folder = prepareOutputFolder(options.pictures);
+  for (int i = 0; i < 3; ++i) {
+    const Picture picture = comparisonPicture<D>(static_cast<Comparison>(i), a, b, use, voxel);
+    AtomicFile file(folder + pictureNames[i] + ".png");
+    writePng(file.temporaryPath(), picture.pixels, picture.width);
+    file.commit();
+  }
+}
+
+template <int D>
+void checkVoxel(const CompareOptions& options, const Size<D>& size)
+{
+  bool isInside = options.voxel.empty() || options.voxel.size() == D;
+  for (std::size_t d = 0; d < D && isInside && !options.voxel.empty(); ++d)
+    isInside = options.voxel[d] < size[d];
+  if (isInside)
+    return;
+  std::string allowed;
+  for (const std::size_t length : size)
+    allowed += (allowed.empty() ? "" : ",") + ("0-" + std::to_string(length - 1));
+  throw Error(ExitCode::usage, "command line: --at: no voxel of the image. Allowed: " + allowed + ".");
+}
+
+struct Comparisons {
+  Json json;
+  std::string text;
+};
+
+/// Where two images of so many voxels are compared.
+template <int D>
+Context contextFor(const CompareOptions& options, std::size_t voxels, Log& log)
+{
+  constexpr double cpuNsOfVoxel = D == 3 ? 60 : 30, bytesOfVoxel = 2 * sizeof(float) + 1;
+  const double cpuSeconds = 1e-9 * cpuNsOfVoxel * static_cast<double>(voxels) / options.threads;
+  const ContextChoice choice = chooseContext(
+      options.device, "--device", options.threads,
+      options.device == "auto" ? whyNotWorthCuda(cpuSeconds) : "",
+      [voxels](const Context& context) -> std::string {
+        if (voxels > std::numeric_limits<std::uint32_t>::max()) // which a bin of the histogram counts
+          return "the images have more than 4294967295 voxels";
+        const double needed = bytesOfVoxel * static_cast<double>(voxels),
+                     usable = usableDeviceMemory(context);
+        return needed <= usable ? ""
+                                : "the images need " + memoryText(needed) + " of the GPU's memory, "
+                                      + memoryText(usable) + " are free";
+      });
+  log.detail("Device: " + choice.reason);
+  return choice.context;
+}
+
+template <int D>
+void compareIntensities(const CompareOptions& options, Comparisons& result, Log& log)
+{
+  const LoadedImage<D> a = loaded<D>("-f", options.first, options, log),
+                       b = loaded<D>("-m", options.second, options, log);
+  requireOneGrid<D>("-f and -m", a.image.geometry, b.image.geometry);
+  checkVoxel<D>(options, a.image.geometry.size);
+  const std::vector<std::uint8_t> use = voxelsInUse<D>(options, a, b);
+  const auto [least, largest] = std::ranges::minmax(a.image.voxels);
+  const double greyRange = options.greyRange.value_or(static_cast<double>(largest) - least);
+  const ImageScores scores =
+      imageScores<D>(contextFor<D>(options, a.image.voxels.size(), log), a.image, b.image, use, greyRange);
+  result.json["images"] = json(scores, greyRange);
+  result.text += text(scores, greyRange);
+  if (!options.pictures.empty())
+    writePictures<D>(options, a.image, b.image, use);
+}
+
+template <int D>
+void compareLabels(const CompareOptions& options, Comparisons& result)
+{
+  const LabelPair<D> pair =
+      readLabelPair<D>({"--fLabels", options.firstLabels}, {"--mLabels", options.secondLabels},
+                       options.reading, options.threads);
+  requireOneGrid<D>("--fLabels and --mLabels", pair.first->geometry, pair.second->geometry);
+  const auto scores = labelScores<D>(Context{Device{}, options.threads}, *pair.first, *pair.second);
+  Json list = Json::array();
+  double mean = 0;
+  for (const auto& [number, s] : scores) {
+    const std::int64_t label = pair.label(number);
+    list.push_back({{"label", label},
+                    {"voxelsFirst", s.voxelsA},
+                    {"voxelsSecond", s.voxelsB},
+                    {"dice", s.dice},
+                    {"hausdorff95Mm", json(s.hausdorff95Mm)},
+                    {"meanSurfaceDistanceMm", json(s.meanSurfaceDistanceMm)}});
+    const auto mm = [](const auto& distance) {
+      return distance ? decimals(*distance, 6) + " mm" : std::string("none (an image lacks it)");
+    };
+    result.text += "Label " + std::to_string(label) + ": Dice " + decimals(s.dice, 6) + ", Hausdorff 95 % "
+                   + mm(s.hausdorff95Mm) + ", mean surface distance " + mm(s.meanSurfaceDistanceMm) + "\n";
+    mean += s.dice / static_cast<double>(scores.size());
+  }
+  result.json["labels"] = std::move(list);
+  result.json["meanDice"] = scores.empty() ? Json(nullptr) : Json(mean);
+  result.text += scores.empty() ? "No labels but 0\n"
+                                : "Mean Dice of " + std::to_string(scores.size())
+                                      + " labels: " + decimals(mean, 6) + "\n";
+}
+
+template <int D>
+int compareAll(const CompareOptions& options, Log& log)
+{
+  Comparisons result;
+  if (!options.first.empty())
+    compareIntensities<D>(options, result, log);
+  if (!options.firstLabels.empty())
+    compareLabels<D>(options, result);
+  putStandardOutput(result.text);
+  if (!options.json.empty())
+    writeTextFile(options.json, result.json.dump(2) + "\n");
+  return 0;
+}
+
+/// Compares, prints the figures, and writes the files that are asked for. Returns the exit code.
+int compareImages(const CompareOptions& options, Log& log)
+{
+  const std::pair<std::string, std::string> images[] = {{"-f", options.first},
+                                                        {"-m", options.second},
+                                                        {"-fMask", options.mask},
+                                                        {"--fLabels", options.firstLabels},
+                                                        {"--mLabels", options.secondLabels}};
+  int dimension = 0; // of the first
+  for (const auto& [option, path] : images) {
+    if (path.empty())
+      continue;
+    const ImageHeader header = readHeaderAndTell(option, path, options.reading, log, &Log::warning);
+    if (dimension == 0 && header.dimension != 2 && header.dimension != 3)
+      failToRead(option, "an image of " + std::to_string(header.dimension) + " dimensions", "2 or 3");
+    dimension = dimension == 0 ? header.dimension : dimension;
+  }
+  return dimension == 2 ? compareAll<2>(options, log) : compareAll<3>(options, log);
+}
 
 int run(const std::vector<std::string>& tokens, RunLog& log)
 {
