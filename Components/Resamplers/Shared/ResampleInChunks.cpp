@@ -1,6 +1,7 @@
 #include "Components/Resamplers/Shared/ResampleInChunks.h"
 
-#include "Components/Resamplers/Shared/SlicesOnCuda.h"
+#include "Components/Resamplers/Shared/InputSlices.h"
+#include "Components/Resamplers/Shared/ResamplingOnCuda.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Memory/MemoryCount.h"
@@ -9,9 +10,46 @@
 #include "Core/Image/Voxels/PixelRounding.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace tessera {
 namespace {
+
+/// The moving image for kernels that compute a result slice by slice. The device holds all of the image, or
+/// only the slices that are needed next.
+template <int D>
+class SlicesOnCuda {
+public:
+  SlicesOnCuda(const MovingToResample<D>& moving, const TransformChain<D>& chain,
+               const ImageGeometry<D>& output)
+      : moving_(moving)
+  {
+    if (moving.inSlices)
+      asked_.emplace(chain, moving.inSlices->geometry(), output);
+  }
+
+  /// The largest number of output slices, at most `maxSlices`, whose input slices fit on the device together.
+  std::size_t outputSlices(std::size_t maxSlices) const
+  {
+    if (asked_)
+      while (maxSlices > 1 && asked_->maxAskedBy(maxSlices) > moving_.inSlices->maxSlices())
+        --maxSlices;
+    return maxSlices;
+  }
+  /// Enqueues the copies of the input slices that these output slices need, and returns the image with them.
+  const MovingToResample<D>& preparedFor(Context& context, const SliceRange& ofOutput)
+  {
+    if (!asked_)
+      return moving_;
+    const SliceRange asked = asked_->askedBy(ofOutput);
+    moving_.image.coefficients = moving_.inSlices->moveTo(context, asked.first, asked.count);
+    return moving_;
+  }
+
+private:
+  MovingToResample<D> moving_;
+  std::optional<InputSlices<D>> asked_; // empty: the device holds all of the image
+};
 
 // Bytes of a chunk: a long one keeps the whole device busy, a short one needs little memory.
 constexpr std::size_t shortChunk = std::size_t(8) << 20, longChunk = std::size_t(32) << 20;
