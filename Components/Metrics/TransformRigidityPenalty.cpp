@@ -40,11 +40,8 @@ template <int D>
 std::vector<ParameterInfo> TransformRigidityPenalty<D>::parameters()
 {
   std::vector<ParameterInfo> rows = RigidityImages<D>::parameters();
-  for (int c = 0; c < rigidity::conditions; ++c) {
-    rows.push_back(rowsOf(c).use);
-    rows.push_back(rowsOf(c).calculate);
-    rows.push_back(rowsOf(c).weight);
-  }
+  for (int c = 0; c < rigidity::conditions; ++c)
+    rows.insert(rows.end(), {rowsOf(c).use, rowsOf(c).calculate, rowsOf(c).weight});
   return rows;
 }
 

@@ -44,14 +44,12 @@ std::optional<double> levelValue(const Parameters& parameters, const Parameter<d
 const ComponentDescription& MultiMetricMultiResolutionRegistration::description()
 {
   static const ComponentDescription description = [] {
-    ComponentDescription d{"Registration", "MultiMetricMultiResolutionRegistration",
-                           "A weighted sum of metrics, coarse to fine."};
-    d.parameters.push_back(useRelativeWeights);
-    for (int term = 0; term < documentedTerms; ++term) {
-      d.parameters.push_back(weightOf(term));
-      d.parameters.push_back(relativeWeightOf(term));
-      d.parameters.push_back(useOf(term));
-    }
+    ComponentDescription d{"Registration",
+                           "MultiMetricMultiResolutionRegistration",
+                           "A weighted sum of metrics, coarse to fine.",
+                           {useRelativeWeights}};
+    for (int term = 0; term < documentedTerms; ++term)
+      d.parameters.insert(d.parameters.end(), {weightOf(term), relativeWeightOf(term), useOf(term)});
     return d;
   }();
   return description;
