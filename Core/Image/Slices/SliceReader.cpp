@@ -204,6 +204,15 @@ VoxelCounts SliceReader<D>::counted(int threads)
 }
 
 template <int D>
+void SliceReader<D>::survey(int threads)
+{
+  open();
+  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    found(needsCounts() ? counted<T>(threads) : VoxelCounts{});
+  });
+}
+
+template <int D>
 void SliceReader<D>::setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last,
                                        std::uint8_t* finite) const
 {

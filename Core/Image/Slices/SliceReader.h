@@ -39,13 +39,7 @@ public:
   /// Must be called before the first read(), if whyNot() is empty. Whether there are voxels that are not
   /// finite, or labels that floats cannot hold, changes the result in all slices: a file that may have such
   /// voxels is read once to find them. Throws Error(unreadableInput).
-  void survey(int threads)
-  {
-    open();
-    withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
-      found(needsCounts() ? counted<T>(threads) : VoxelCounts{});
-    });
-  }
+  void survey(int threads);
 
   /// In place of survey(), for a caller that has looked at all voxels itself: found() takes its counts if
   /// needsCounts(), else VoxelCounts{}. Throws Error(unreadableInput).

@@ -18,7 +18,7 @@ namespace {
 
 using namespace testing;
 
-constexpr const char* translation = R"((Transform "TranslationTransform")
+constexpr const char* translationText = R"((Transform "TranslationTransform")
 (Metric "AdvancedMeanSquares")
 (Optimizer "RegularStepGradientDescent")
 (MaximumNumberOfIterations 60)
@@ -44,7 +44,7 @@ ImagePointer<2> blobs(double shiftMm, std::size_t size = 40)
 }
 
 RunRequest requestOf(const ImagePointer<2>& fixed, const ImagePointer<2>& moving,
-                     const std::string& parameters = translation)
+                     const std::string& parameters = translationText)
 {
   RunRequest request;
   request.fixed = {{"fixed", fixed}};
@@ -154,7 +154,7 @@ TEST(RunInMemory, FilesThatNobodyWritesAreNotedOnce)
   Lines log;
   const std::string asks =
       "(WriteTransformParametersEachIteration \"true\")\n(WriteIterationInfo \"true\")\n";
-  tessera::Run<2>(allComponents(), requestOf(blobs(0), blobs(1.5), translation + asks), log).execute();
+  tessera::Run<2>(allComponents(), requestOf(blobs(0), blobs(1.5), translationText + asks), log).execute();
   EXPECT_EQ(std::ranges::count_if(log.all,
                                   [](const std::string& line) {
                                     return line.starts_with("NOTE: parameters:")
@@ -166,7 +166,7 @@ TEST(RunInMemory, FilesThatNobodyWritesAreNotedOnce)
 
 TEST(RunInMemory, ManyRunsLeaveNothingBehind)
 {
-  const RunRequest request = requestOf(blobs(0, 8), blobs(0.3, 8), std::string(translation));
+  const RunRequest request = requestOf(blobs(0, 8), blobs(0.3, 8), std::string(translationText));
   std::size_t afterTen = 0;
   for (int i = 0; i < 1000; ++i) {
     resultOf(request);
