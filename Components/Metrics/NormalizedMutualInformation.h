@@ -9,10 +9,7 @@ namespace tessera {
 /// image alignment", 1999.
 class NormalizedMutualInformation final : public EntropyMetric<NormalizedTerms> {
 public:
-  NormalizedMutualInformation(const Parameters& parameters, std::size_t level, const LevelFacts& facts)
-      : EntropyMetric(parameters, level, facts)
-  {
-  }
+  using EntropyMetric::EntropyMetric;
 
   static const ComponentDescription& description();
 };

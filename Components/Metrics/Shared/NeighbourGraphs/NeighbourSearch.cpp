@@ -3,6 +3,7 @@
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
