@@ -40,7 +40,8 @@ public:
   virtual void stageWasStopped() {}
   /// The last level has ended; the result image is made next.
   virtual void transformFound(const std::shared_ptr<const TransformChain<D>>&) {}
-  virtual void resultMade(const ResultImage<D>&) {}
+  /// The listener may take the pixels; the result of the run then has none.
+  virtual void resultMade(ResultImage<D>&) {}
   /// The result is measured. `summary` gets the files.
   virtual void resultJudged(StageSummary&) {}
   virtual void stageFinished(const StageSummary&) {}

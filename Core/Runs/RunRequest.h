@@ -56,8 +56,9 @@ std::vector<Source> filesGiven(const std::vector<std::string>& paths)
 
 /// The parameters of a stage as they were read, once.
 struct StageText {
-  std::string path, text; // path: of the file, or what messages call parameters in memory
-  std::shared_ptr<const ParameterMap> map;
+  std::string path; // of the file, or what messages call parameters in memory
+  std::string text = {};
+  std::shared_ptr<const ParameterMap> map = {};
   std::vector<std::string> notes = {};
   std::exception_ptr failure = {}; // not null: the parameters cannot be read, and there is no map
   bool isRegularFile = true;       // no pipe, which gives its bytes only once

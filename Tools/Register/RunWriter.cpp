@@ -159,9 +159,10 @@ void RunWriter<D>::transformFound(const std::shared_ptr<const TransformChain<D>>
 }
 
 template <int D>
-void RunWriter<D>::resultMade(const ResultImage<D>& image)
+void RunWriter<D>::resultMade(ResultImage<D>& image)
 {
   outputs_->writeResult("", image);
+  image.pixels.reset(); // the inverse takes memory, too
   log_.info("  Applying final transform took " + decimals(secondsSince(resampling_), 2) + "s");
 }
 

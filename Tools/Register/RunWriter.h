@@ -34,7 +34,7 @@ public:
   /// Writes the transform of the last finished level under that level's name.
   void stageWasStopped() override;
   void transformFound(const std::shared_ptr<const TransformChain<D>>&) override;
-  void resultMade(const ResultImage<D>&) override;
+  void resultMade(ResultImage<D>&) override;
   void resultJudged(StageSummary&) override;
   void stageFinished(const StageSummary&) override;
 

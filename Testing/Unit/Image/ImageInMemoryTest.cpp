@@ -25,10 +25,11 @@ std::string complaint(const ImageGeometry<D>& geometry)
   const float value = 1;
   std::vector<std::string> notes;
   const StridedVoxels<D> view{&value, PixelType::float32, {}};
-  if (geometry.voxelCount() <= 1000)
+  if (geometry.voxelCount() <= 1000) {
     EXPECT_EQ(
         errorText([&] { imageFromStrided<D>("fixed", view, geometry, notes, 1); }, ExitCode::unreadableInput),
         message);
+  }
   return message;
 }
 
