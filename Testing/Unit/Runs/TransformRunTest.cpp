@@ -36,7 +36,7 @@ protected:
     const auto interpolator = preparedInterpolator<2>(host, "FinalBSplineInterpolator", scene_.moving);
     const auto resampler = allComponents().create<Resampler<2>>("DefaultResampler",
                                                                 parametersOf("", 2, 1, "Resampler0"), "test");
-    return resampler->resample(host, *chain_, {interpolator.get()}, scene_.fixed->geometry).voxels;
+    return resampler->resample(host, *chain_, {interpolator.get(), nullptr}, scene_.fixed->geometry).voxels;
   }
 
   static KeptTransform<2> resultsOf(const TransformRequest& request, Stop stop = {})
