@@ -17,6 +17,9 @@ public:
 
   static const ComponentDescription& description();
 
+  /// The random region stays while step sizes are estimated: elastix switches it off for RandomCoordinate
+  /// alone.
+  bool setRandomRegion(bool) override { return false; }
   void setOtherImages(std::vector<SampledImage<D>> others) override { this->others_ = std::move(others); }
 };
 

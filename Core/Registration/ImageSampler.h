@@ -42,7 +42,7 @@ public:
   /// Draws new samples. The samplers Full and Grid give the same ones each time.
   virtual void draw(Context&, const Draw&) = 0;
   /// Switches UseRandomSampleRegion off while step sizes are estimated. Returns whether it was on; false if
-  /// the sampler has no such parameter.
+  /// the sampler has no such parameter, or keeps its region.
   virtual bool setRandomRegion(bool /*on*/) { return false; }
   /// True if draws differ from each other.
   virtual bool isRandom() const = 0;

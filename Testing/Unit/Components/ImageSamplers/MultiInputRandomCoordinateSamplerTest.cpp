@@ -33,6 +33,19 @@ SampledImage<D> imageFrom(const SamplerScene<D>& scene, const Vec<D>& index, dou
   return {pointer, wholeBox<D>(pointer->geometry), nullptr};
 }
 
+TEST(MultiInputRandomCoordinateSamplerTest, TheRandomRegionIsNotSwitchedOff)
+{
+  const SamplerScene<2> scene({40, 36});
+  MultiInputRandomCoordinateSampler<2> sampler(
+      parametersOf("(UseRandomSampleRegion \"true\")", 2, 1, "ImageSampler0"));
+  Context context;
+  sampler.prepareForLevel(context, scene.fixed, nullptr, 0);
+  const PointList<2> inRegion = drawn<2>(sampler, scene.draw);
+
+  EXPECT_FALSE(sampler.setRandomRegion(false));
+  EXPECT_EQ(drawn<2>(sampler, scene.draw).mm, inRegion.mm);
+}
+
 TEST(MultiInputRandomCoordinateSamplerTest, WithOneImageItIsRandomCoordinate)
 {
   const SamplerScene<3> scene({24, 20, 18});
