@@ -2,6 +2,7 @@
 
 #include "Components/Interpolators/Shared/SplineBatch.h"
 #include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Image/Files/InputError.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 
 #include <algorithm>
@@ -141,8 +142,9 @@ Vec<D> RandomCoordinateSampler<D>::regionSizeMm(std::size_t level, const ImageGe
       sizeMm[d] = std::min(sideMm[d], longestMm / 3);
     else if (!(sizeMm[d] > 0 && sizeMm[d] <= sideMm[d]))
       parameters_.fail(sampleRegionSize.name,
-                       "the fixed image is " + std::to_string(sideMm[d]) + " mm long on axis "
-                           + std::to_string(d),
+                       "the fixed image of level " + std::to_string(level) + " is " + shortText(sideMm[d])
+                           + " mm long on axis " + std::to_string(d) + ", between the centres of its "
+                           + std::to_string(geometry.size[d]) + " voxels",
                        "Allowed: more than 0 and not more than that; a third is usual");
   }
   return sizeMm;

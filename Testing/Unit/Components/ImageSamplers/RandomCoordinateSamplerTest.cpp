@@ -149,9 +149,8 @@ TEST(RandomCoordinateSamplerTest, ARegionLargerThanTheImageIsRefused)
 
   EXPECT_EQ(
       messageOf([&] { samplerOf<2>(scene, "(UseRandomSampleRegion \"true\")\n(SampleRegionSize 60 10)"); }),
-      "text:2: (SampleRegionSize 60 10): the fixed image is 50.000000 mm long on axis 0. Allowed: more than "
-      "0 and not more than "
-      "that; a third is usual.");
+      "text:2: (SampleRegionSize 60 10): the fixed image of level 0 is 50 mm long on axis 0, between the "
+      "centres of its 41 voxels. Allowed: more than 0 and not more than that; a third is usual.");
 }
 
 TEST(RandomCoordinateSamplerTest, AMaskThatIsTooThinForItsBoxGivesUp)
