@@ -126,6 +126,8 @@ private:
 
   void checkUnread(const ParameterEntry& entry)
   {
+    if (entry.name.empty()) // told when the file was read
+      return;
     if (const ComponentDescription* reader = readerNotChosen(entry.name)) {
       if (isUnknownToElastix(entry.name, reader->role))
         report_.warnings.push_back(shownEntry(map_, entry) + ": " + reader->name

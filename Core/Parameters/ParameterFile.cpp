@@ -77,8 +77,8 @@ void checkBrackets(const Line& line)
 
 void checkName(const Line& line, const std::string& name)
 {
-  if (name.empty())
-    line.fail("there is a blank or a quote before the name", "Allowed: the name right after \"(\"");
+  if (name.empty() && line.text[1] != ' ') // a blank is no error, as in elastix
+    line.fail("there is a quote before the name", "Allowed: the name right after \"(\"");
   const std::size_t bad = name.find_first_of(".,:;!@#$%^&'()*+|<>?");
   if (bad != std::string::npos)
     line.fail("the name \"" + name + "\" contains \"" + name[bad] + "\"",
@@ -155,6 +155,13 @@ private:
 
   void insert(const Line& line, ParameterEntry entry)
   {
+    if (entry.name.empty()) {
+      notes_.push_back(
+          map_.where(entry) + ": " + printable(line.text)
+          + ": there is a blank before the name, so the line is not read, as in elastix. Allowed: "
+            "the name right after \"(\".");
+      return map_.add(std::move(entry));
+    }
     const auto [position, isNew] = positions_.try_emplace(entry.name, map_.entries().size());
     if (isNew) {
       map_.add(std::move(entry));

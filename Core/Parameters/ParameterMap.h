@@ -14,7 +14,8 @@ struct ParameterEntry {
   std::size_t line = 0; // 1-based; 0 if it came from no file
 };
 
-/// The entries of a parameter text, in file order; names are unique.
+/// The entries of a parameter text, in file order. Names are unique, but for the empty ones of lines with a
+/// blank before the name.
 class ParameterMap {
 public:
   explicit ParameterMap(std::string fileName = "") : fileName_(std::move(fileName)) {}

@@ -166,8 +166,8 @@ InputHeaders readHeaders(const RunRequest& request, Log& log)
   for (const StageText& stage : request.stages) {
     if (stage.failure)
       std::rethrow_exception(stage.failure);
-    for (const std::string& note : stage.notes)
-      log.note(note);
+    for (const std::string& warning : stage.warnings)
+      log.warning(warning);
     refuseOtherDimensions(*stage.map);
   }
   constexpr PixelType image = PixelType::float32, mask = PixelType::uint8;

@@ -111,7 +111,7 @@ StageText readStageText(const std::string& path)
   std::error_code ignored;
   stage.isRegularFile = std::filesystem::is_regular_file(path, ignored);
   try {
-    stage.map = std::make_shared<ParameterMap>(readParameterFile(path, stage.notes, &stage.text));
+    stage.map = std::make_shared<ParameterMap>(readParameterFile(path, stage.warnings, &stage.text));
   } catch (...) {
     stage.failure = std::current_exception();
   }
@@ -129,7 +129,7 @@ std::vector<StageText> readStageTexts(const std::vector<std::string>& paths)
 StageText stageTextOf(const std::string& name, const std::string& text)
 {
   StageText stage{name, text, nullptr};
-  stage.map = std::make_shared<ParameterMap>(parseParameterText(text, name, stage.notes));
+  stage.map = std::make_shared<ParameterMap>(parseParameterText(text, name, stage.warnings));
   stage.isRegularFile = false;
   return stage;
 }

@@ -59,7 +59,7 @@ struct StageText {
   std::string path; // of the file, or what messages call parameters in memory
   std::string text = {};
   std::shared_ptr<const ParameterMap> map = {};
-  std::vector<std::string> notes = {};
+  std::vector<std::string> warnings = {};
   std::exception_ptr failure = {}; // not null: the parameters cannot be read, and there is no map
   bool isRegularFile = true;       // no pipe, which gives its bytes only once
 };
