@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -200,7 +201,7 @@ void DefaultResampler<D>::warnOfPixelType() const
   if (namedType(parameters_) != resultImage_.pixelType)
     parameters_.warn(where + ": files of format \"" + resultImage_.format + "\" hold no such voxels; \""
                      + stored + "\" is written, values are rounded and clamped to its range.");
-  else if (name != stored)
+  else if (name != stored && !std::isdigit(name.back())) // elastix 5.3 knows those with their bits: uint8
     parameters_.warn(where + ": it is read as \"" + stored
                      + "\"; elastix does not know this name and writes another type or no image.");
   warnOfClampedDefault(parameters_, defaultPixelValue_, resultImage_.pixelType);
