@@ -197,7 +197,7 @@ void writeSpline(Context& context, const Registry& registry, const TransformOutp
     writeText<D>(output, *fit.chain, nullptr, context.threads, log,
                  "The inverse of a transform as " + fit.text());
   else
-    writeItkTransforms(output.path, {fit.chain->transform->itkTransform(fit.chain->parameters)}, true);
+    writeItkTransforms(output.path, {fit.chain->transform->itkTransform(fit.chain->parameters)}, false);
 }
 
 template <int D>
@@ -205,9 +205,9 @@ void writeItk(Context& context, const Registry& registry, const TransformOutput<
 {
   const TransformChain<D>& chain = *output.chain;
   if (const auto map = asLinearMap<D>(&chain, chain.parameters); map && chain.initial)
-    return writeItkTransforms(output.path, {itkAffine<D>(*map)}, true);
+    return writeItkTransforms(output.path, {itkAffine<D>(*map)}, false);
   if (const std::vector<ItkTransform> parts = itkParts<D>(chain); !parts.empty() && !holdsField(parts))
-    return writeItkTransforms(output.path, parts, true);
+    return writeItkTransforms(output.path, parts, parts.size() > 1);
   writeItkDisplacementField<D>(output.path, fieldOf(context, registry, output, log));
 }
 
