@@ -4,6 +4,7 @@
 #include "Tools/Common/CommandLine.h"
 
 #include <filesystem>
+#include <string_view>
 
 #include <unistd.h>
 
@@ -25,6 +26,13 @@ std::string elastixVersionText(const std::string& program, const std::string& bu
   if (!built.empty())
     return text + own + built;
   return isatty(STDOUT_FILENO) ? text + own : text;
+}
+
+const char* elastixFailureLine(const char* firstWord)
+{
+  std::string_view name = firstWord;
+  name.remove_prefix(name.rfind('/') + 1);
+  return name == "elastix" ? "Errors occurred!" : name == "transformix" ? "Errors occurred" : "";
 }
 
 std::string elastixHint(const std::string& program)

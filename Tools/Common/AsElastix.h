@@ -20,6 +20,10 @@ bool isElastixName(const std::string& program);
 /// follows on a terminal alone.
 std::string elastixVersionText(const std::string& program, const std::string& built);
 
+/// The last line of the log of a run that failed under the name elastix or transformix: front ends look for
+/// it. Empty for other names. Takes no memory.
+const char* elastixFailureLine(const char* firstWord);
+
 /// The text without arguments.
 std::string elastixHint(const std::string& program);
 

@@ -267,7 +267,7 @@ std::string processorName()
   return "unknown processor";
 }
 
-int runProgram(const std::function<int(RunLog&)>& body)
+int runProgram(const std::function<int(RunLog&)>& body, const char* failureLine)
 {
   std::signal(SIGXFSZ,
               SIG_IGN); // a file that exceeds the size limit becomes an error of writing, like a full disk
@@ -285,6 +285,8 @@ int runProgram(const std::function<int(RunLog&)>& body)
   } catch (...) {
     const Failure failure = failureOf(std::current_exception(), caughtSignal());
     log.error(failure.message);
+    if (*failureLine)
+      log.info(failureLine);
     return failure.code;
   }
 }

@@ -47,6 +47,7 @@ void logStart(RunLog&, const std::string& program, const std::string& logName);
 std::string processorName();
 
 /// Runs the body of a program and turns an exception into a message and an exit code. The only such handler.
-int runProgram(const std::function<int(RunLog&)>& body);
+/// `failureLine`, if not empty, ends the log of a failure.
+int runProgram(const std::function<int(RunLog&)>& body, const char* failureLine = "");
 
 }

@@ -82,8 +82,10 @@ int run(int count, char** words, RunLog& log)
 
 int main(int count, char** words)
 {
-  return runProgram([&](RunLog& log) {
-    const ImageProcess images;
-    return run(count, words, log);
-  });
+  return runProgram(
+      [&](RunLog& log) {
+        const ImageProcess images;
+        return run(count, words, log);
+      },
+      elastixFailureLine(words[0]));
 }

@@ -109,13 +109,15 @@ int run(int count, char** words, RunLog& log)
 
 int main(int count, char** words)
 {
-  return runProgram([&](RunLog& log) {
-    const ImageProcess images; // before the thread of EndOnSignals
-    const EndOnSignals ending([&log](int signal) {
-      log.error("interrupted by signal " + std::to_string(signal)
-                + ": the run is not complete; results that are there are whole.");
-      TransformRecord::writeInterrupted(signal);
-    });
-    return run(count, words, log);
-  });
+  return runProgram(
+      [&](RunLog& log) {
+        const ImageProcess images; // before the thread of EndOnSignals
+        const EndOnSignals ending([&log](int signal) {
+          log.error("interrupted by signal " + std::to_string(signal)
+                    + ": the run is not complete; results that are there are whole.");
+          TransformRecord::writeInterrupted(signal);
+        });
+        return run(count, words, log);
+      },
+      elastixFailureLine(words[0]));
 }
