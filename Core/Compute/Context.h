@@ -18,7 +18,7 @@ struct Context {
   Stop stop = {};
 
   bool onCuda() const { return device.kind == DeviceKind::cuda; }
-  /// The same threads without the device.
+  /// Returns a context of the CPU with the same threads and the same stop token.
   Context onCpu() const { return {Device{}, threads, nullptr, stop}; }
 };
 

@@ -15,7 +15,7 @@ struct Failure {
 /// its caller stopped it.
 Failure failureOf(const std::exception_ptr&, int signal = 0);
 
-/// What a user may do where the system refuses threads: "Allowed: ...".
+/// Returns the end of a message about refused threads, "Allowed: ...", which says what a user may do.
 std::string allowedThreads();
 
 }

@@ -9,8 +9,8 @@ namespace tessera {
 
 enum class LogLevel { off, error, warning, info };
 
-/// What a run tells its user, line by line. This one keeps the warnings and drops all else; programs have one
-/// that writes to a file and a terminal. Several threads may log.
+/// Takes the lines that a run tells its user. This class keeps the warnings and drops all else; programs have
+/// one that writes to a file and a terminal. Several threads may log.
 class Log {
 public:
   Log() = default;

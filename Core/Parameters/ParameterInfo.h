@@ -42,7 +42,7 @@ template <class T>
 struct Parameter : ParameterInfo {
   T defaultValue{};
 
-  /// The same row with a limit for its values.
+  /// Returns this row with a limit for its values.
   Parameter atLeast(double limit) &&
   {
     minimum = limit;

@@ -23,7 +23,7 @@ struct LineSearchParameters {
 };
 const LineSearchParameters& lineSearchParameters();
 
-/// What the parameters say about a level.
+/// The settings of a line search that the parameters give for one level.
 struct LineSearchLevel {
   std::int64_t iterations = 0;
   double gradientMagnitudeTolerance = 0;

@@ -52,7 +52,7 @@ public:
   virtual double usableBytes() = 0;
   /// The largest number of bytes of arrays that this stream held since the last call.
   virtual double takePeakBytes() = 0;
-  /// What this stream takes of the device's memory; null where no device is shared.
+  /// Returns the count of the device memory that this stream takes, or null if the stream keeps none.
   virtual DeviceShare* share() { return nullptr; }
 
   /// Copies are ordered with the stream's other work. A copy to the host has ended when the call returns.

@@ -9,9 +9,9 @@
 
 namespace tessera {
 
-/// What one stream has taken of a CUDA device's memory, and what it has reserved, in bytes. The shares of a
-/// device know each other, so that runs at once in one process each plan with what the others leave. Any
-/// thread may call any function.
+/// Counts the bytes of a CUDA device's memory that one stream has taken and reserved. The shares of a device
+/// know each other, so that runs at once in one process each plan with what the others leave. Any thread may
+/// call any function.
 class DeviceShare {
 public:
   explicit DeviceShare(int ordinal, double limit = std::numeric_limits<double>::infinity());
@@ -22,7 +22,7 @@ public:
   /// Counts the bytes as taken, and returns whether they are within the limit; otherwise nothing is counted.
   bool take(double bytes);
   void giveBack(double bytes) { taken_ -= bytes; }
-  /// What may still be taken within the limit; infinite without one.
+  /// Returns the bytes that may still be taken within the limit, or infinity if there is no limit.
   double left() const;
   /// The most that was taken at once since the last call.
   double takePeak() { return peak_.exchange(taken_); }
