@@ -243,6 +243,14 @@ void checkStorage(const std::string& path, const MetaHeader& header)
     failToRead(path, "ElementType = " + type + ": voxels of this type cannot be read",
                "MET_ with CHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, LONG_LONG, ULONG_LONG, FLOAT "
                "or DOUBLE");
+  const bool isTurned =
+      (isTrue(header.value("BinaryDataByteOrderMSB")) || isTrue(header.value("ElementByteOrderMSB")))
+      && pixelTypeSize(*pixelTypeOf(type)) > 1;
+  if (isText(header) && (isTurned || wholeNumber(header.value("ElementNumberOfChannels")).value_or(1) > 1))
+    failToRead(path,
+               "its voxels are text of several components, or with BinaryDataByteOrderMSB = True: the "
+               "library reads other numbers",
+               "text of one component with BinaryDataByteOrderMSB = False, which means the same");
   if (isTrue(header.value("CompressedData")) && (isText(header) || isList(header.value("ElementDataFile"))))
     failToRead(path, "its voxels are compressed, and text or in several files",
                "compressed voxels in one file, as numbers and not as text");

@@ -87,7 +87,8 @@ bool isReadHere(const TiffPicture& picture)
 
 bool isLike(const TiffPicture& a, const TiffPicture& b)
 {
-  return a.width == b.width && a.height == b.height && typeOf(a) == typeOf(b);
+  return a.width == b.width && a.height == b.height && typeOf(a) == typeOf(b) && a.bits == b.bits
+         && a.samples == b.samples && a.photometric == b.photometric;
 }
 
 [[noreturn]] void failAsMisread(const std::string& path, const TiffPicture& picture)
@@ -201,6 +202,7 @@ private:
 
 bool TiffFile::readDirectories()
 {
+  bool hasAside = false;
   std::uint64_t position = isBig_ ? number(8, 8) : number(4, 4);
   for (std::uint64_t left = file_.fileBytes() / 6; position != 0; --left) { // a directory has 6 bytes or more
     const std::uint64_t countBytes = isBig_ ? 8 : 2, offsetBytes = isBig_ ? 8 : 4,
@@ -210,9 +212,11 @@ bool TiffFile::readDirectories()
     if (left == 0 || count == 0 || count > file_.fileBytes() / entryBytes
         || next + offsetBytes > file_.fileBytes())
       return false;
-    const TiffPicture picture = pictureOf(position + countBytes, count, entryBytes);
+    TiffPicture picture = pictureOf(position + countBytes, count, entryBytes);
     if (!holdsPixels(picture))
       return false;
+    picture.isBehindAside = hasAside;
+    hasAside = hasAside || picture.isAside();
     if (!picture.isAside())
       pictures_.push_back(picture);
     position = number(next, offsetBytes);
@@ -268,8 +272,17 @@ void refuseMisreadTiff(const TiffFile& file, const std::string& path)
 {
   const std::vector<TiffPicture>& pictures = file.pictures();
   const auto misread = std::ranges::find_if(pictures, isMisread);
-  if (misread != pictures.end() && !tiffPixels(file))
+  if (tiffPixels(file))
+    return;
+  if (misread != pictures.end())
     failAsMisread(path, *misread);
+  // ITK 5.2 reads all of them as it reads the first, and leaves room in the volume for those aside.
+  if (std::ranges::any_of(pictures, [&](const TiffPicture& other) {
+        return other.isBehindAside || !isLike(pictures.front(), other);
+      }))
+    failToRead(path,
+               "a page is of another size or type than the first one, or follows a smaller copy or a mask",
+               "pages of one kind, with nothing between them");
 }
 
 std::optional<TiffPixels> tiffPixels(const TiffFile& file)

@@ -23,6 +23,7 @@ struct TiffPicture {
   std::uint64_t orientation = 1, rowsOfStrip = 0xffffffff, planes = 1, predictor = 1, format = 1;
   std::uint64_t tileWidth = 0, tileHeight = 0; // 0: strips
   TiffValues offsets, lengths;                 // of strips or tiles
+  bool isBehindAside = false;                  // whether such a directory stands before it
 
   bool isTiled() const { return tileWidth > 0; }
   /// Whether it is a smaller copy of another picture, or a mask.
