@@ -225,9 +225,8 @@ def single(corpus):
         corpus.expect(path, flat, truth, f'DICOM {photometric}', told='colour', refused='colour|PALETTE|palette')
 
 
-def frames_file(corpus, kind, grid, values, truth=None, at=None, sop='CT frames', order=None, shared=False,
-                more=lambda k: {}, expect=None, syntax='explicit', letter='h', top=None, positions=None, per_frame=None,
-                slope=lambda k: None, drop=()):
+def frames_file(corpus, kind, grid, values, truth=None, at=None, sop='CT frames', order=None, shared=False, expect=None,
+                syntax='explicit', letter='h', positions=None, slope=lambda k: None, drop=(), shared_more=None):
     """An enhanced file: each frame has its place in functional groups (C.7.6.16), those that all share in one group."""
     planes = slices(grid, values)
     order = [k for k in (order or range(len(planes))) if k not in drop]
@@ -251,12 +250,10 @@ def frames_file(corpus, kind, grid, values, truth=None, at=None, sop='CT frames'
             group.update(measures)
         if slope(k):
             group['PixelValueTransformationSequence'] = [{**rescale(*slope(k)), 'RescaleType': 'US'}]
-        group.update(more(k))
         groups.append(group)
     fields['NumberOfFrames'] = len(order)
-    fields['SharedFunctionalGroupsSequence'] = [{**orientation, **measures} if shared else {}]
+    fields['SharedFunctionalGroupsSequence'] = [{**(shared_more or {}), **(orientation | measures if shared else {})}]
     fields['PerFrameFunctionalGroupsSequence'] = groups
-    fields.update(top or {})
     raw = [struct.pack(f'<{len(planes[k])}{letter}', *planes[k]) for k in order]
     path = corpus.write(corpus.name('dicom ' + kind) + '.dcm', dicom_file(fields, raw, byte_count, syntax))
     target, wanted = at or (grid, truth or values)
@@ -282,6 +279,9 @@ def frames(corpus):
                 truth = [factors[i // 30] * v - 10 for i, v in enumerate(values)]
                 frames_file(corpus, 'slope of each frame', grid, values, truth, slope=lambda k: (factors[k], -10),
                             **known)
+                shared_slope = {'PixelValueTransformationSequence': [{**rescale(2, -10), 'RescaleType': 'US'}]}
+                frames_file(corpus, 'slope in the shared group', grid, values, [2 * v - 10 for v in values],
+                            shared_more=shared_slope, **known)
                 frames_file(corpus, 'one slope of frames', grid, values, [2 * v - 10 for v in values], slope=lambda k:
                             (2, -10), **known)
                 frames_file(corpus, 'a missing frame', grid, values, drop=[2],
@@ -333,6 +333,18 @@ def doses_and_segments(corpus):
                     path = corpus.write(corpus.name('dicom dose') + '.dcm', dicom_file(fields, raw, bits // 8, syntax))
                     corpus.expect(path, STRAIGHT, [scaling * v for v in values], f'DICOM dose of {bits} bits {offsets}',
                                   told='[Ss]caling|[Dd]ose', refused='bits' if bits == 32 else None)
+    one_frame, sagittal = Grid([6, 5, 1], STRAIGHT.spacing,
+                               STRAIGHT.origin), stored(OBLIQUE, values, (1, 2, 0), (False, ) * 3)
+    for name, grid, wanted in (('one frame', one_frame, values[:30]), ('an oblique place', *sagittal)):
+        planes = slices(grid, wanted)
+        fields = {
+            **common('dose'), **pixels(grid.size[0], grid.size[1]), **place_of(grid, 0), 'NumberOfFrames': len(planes),
+            'FrameIncrementPointer': [0x3004, 0x000c], 'DoseUnits': 'GY',
+            'GridFrameOffsetVector': text(grid.spacing[2] * k for k in range(len(planes))), 'DoseGridScaling': '0.5'
+        }
+        path = corpus.write(
+            corpus.name('dicom dose') + '.dcm', dicom_file(fields, [struct.pack(f'<{len(p)}H', *p) for p in planes], 2))
+        corpus.expect(path, grid, [0.5 * v for v in wanted], 'DICOM dose of ' + name, told='[Ss]caling|[Dd]ose')
     bits_of = values_of([8, 4, 4], 0, 1)
     grid = Grid([8, 4, 4], STRAIGHT.spacing, STRAIGHT.origin)
     for kind in ('BINARY', 'FRACTIONAL'):

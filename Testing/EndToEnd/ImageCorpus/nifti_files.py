@@ -205,12 +205,20 @@ def codes_and_shapes(corpus):
         for big in (False, True):
             one(corpus, f'dim {dim[0]}', STRAIGHT, values, dim=dim, big=big, **plain)
     for offset in (352.0, 368.0, 400.0, 1000.0):
-        name = corpus.name('nifti vox_offset')
         for end in ('.nii', '.nii.gz'):
             data = header(STRAIGHT, 4, 16, offset=offset) + bytes(int(offset) - 348) + pack(values, 'h', False)
             path = corpus.write(
                 corpus.name('nifti vox offset') + end, data if end == '.nii' else gzip.compress(data, 1))
             corpus.expect(path, STRAIGHT, values, f'NIfTI vox_offset {offset}')
+    plain_file = header(STRAIGHT, 4, 16) + bytes(4) + pack(values, 'h', False)
+    for cuts in ([0, 100, 400], [0, 348, 352], [0, 592, 592]):  # members of one gzip file (RFC 1952, 2.2)
+        members = [plain_file[a:b] for a, b in zip(cuts, cuts[1:] + [None])]
+        path = corpus.write(corpus.name('nifti members') + '.nii.gz', b''.join(gzip.compress(m) for m in members))
+        corpus.expect(path, STRAIGHT, values, 'NIfTI of several gzip members')
+    for end in ('.NII', '.Nii', '.NII.GZ', '.nii.GZ'):
+        data = gzip.compress(plain_file, 1) if end.lower().endswith('gz') else plain_file
+        path = corpus.write(corpus.name('nifti capital') + end, data)
+        corpus.expect(path, STRAIGHT, values, 'NIfTI named in capitals', refused='')
     for edge in ((1.5, 2.0, 2.5), (1.0, 1.0, 1.0), (-1.5, 2.0, 2.5), (0.0, 0.0, 0.0), (3.0, 4.0, 5.0), (1.5, 2.0,
                                                                                                         -2.5)):
         for s, q in ((1, 0), (1, 1)):
