@@ -40,6 +40,16 @@ const Parameter<std::int64_t> numberOfResolutions =
     integerParameter("NumberOfResolutions", 3, 1, Arity::single, "", "levels, coarse to fine")
         .atMost(32); // default factors are powers of two
 
+/// The component of a role that the file does not name; empty: none. Elastix up to 3.8 drew voxels at random
+/// if a file named no sampler, and these metrics are of that time (elxMetricBase.hxx, ConfigureImageSampler).
+std::string defaultName(const Parameters& parameters, const RoleKey& key)
+{
+  if (key.role != std::string_view("ImageSampler"))
+    return key.defaultName;
+  const auto isOld = [](const std::string& metric) { return metric.starts_with("MattesMutualInformation"); };
+  return std::ranges::any_of(componentNames(parameters, "Metric"), isOld) ? "Random" : "";
+}
+
 /// One value for all metrics (or moving images), or one for each.
 void checkCount(const Parameters& parameters, const std::string& role, std::size_t given, std::size_t all,
                 const std::string& things)
@@ -80,8 +90,8 @@ std::vector<std::string> componentNames(const Parameters& parameters, const std:
     if (role != key.role)
       continue;
     std::vector<std::string> names = parameters.all(roleParameter(key));
-    if (names.empty() && *key.defaultName)
-      names = {key.defaultName};
+    if (const std::string name = names.empty() ? defaultName(parameters, key) : ""; !name.empty())
+      names = {name};
     if (names.empty() && key.mandatory)
       throw Error(ExitCode::usage, parameters.map().fileName() + ": (" + role
                                        + "): not given. Allowed: a component of this role; "
@@ -268,6 +278,10 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   made.registration->checkTermCount(metrics.size());
   made.fixedImages = takesFeatures ? names("FixedImagePyramid").size() : metrics.size();
   made.movingImages = takesFeatures ? names("MovingImagePyramid").size() : metrics.size();
+  if (!samplers.empty() && !parameters.has("ImageSampler"))
+    parameters.warn(
+        parameters.where("Metric") + ": the file names no ImageSampler. \"" + samplers.front()
+        + "\" is used, as in elastix 3.8, from which this metric is; elastix 5 refuses such files.");
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     made.terms.push_back(create(std::type_identity<CostTerm<D>>{}, metrics, i));
     made.terms[i]->checkTransform(*made.transform);
