@@ -1,4 +1,4 @@
-// Points in text and VTK files.
+// Points in text, VTK and binary files.
 #include "Core/Image/Points/PointsFile.h"
 #include "Testing/Fuzz/Fuzz.h"
 

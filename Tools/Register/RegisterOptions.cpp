@@ -35,7 +35,7 @@ ProgramText registerText()
           "...",
           false, true},
          {"fp", "FILE",
-          "points of the fixed image (.txt or .vtk): landmarks, or those that correspond to -mp"},
+          "points of the fixed image (.txt, .vtk, .bin): landmarks, or those that correspond to -mp"},
          {"mp", "FILE", "points of the moving image that correspond to -fp"},
          ownOption("point-weights", "FILE",
                    "how much each pair of -fp and -mp counts: a number above 0 for each, such as 1 over the "

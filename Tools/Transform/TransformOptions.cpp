@@ -162,8 +162,8 @@ ProgramText transformText(bool asElastix)
         {in,
          labels,
          {"def", "FILE|all",
-          "FILE: points of the fixed side (.txt or .vtk), mapped to outputpoints.<txt or vtk>. all: T(x) - x "
-          "in mm at every voxel of the grid, to deformationField.<format>"},
+          "FILE: points of the fixed side (.txt, .vtk, .bin), mapped to outputpoints of the same kind. all: "
+          "T(x) - x in mm at every voxel of the grid, to deformationField.<format>"},
          {"ipp", "FILE", "older name of -def"},
          {"jac", "all|nonlinear",
           "determinant of the spatial Jacobian at every voxel, to spatialJacobian.<format>; nonlinear: "

@@ -55,9 +55,10 @@ public:
   {
     const std::string path = folder_ + nameOfOutputPoints(request_.points.path);
     record_.addOutputs({path});
-    writeTextFile(path, path.ends_with(".vtk")
-                            ? outputPointsVtk<D>(mapped.outputMm, input.cells, input.coordinates)
-                            : outputPointsText<D>(mapped));
+    const std::string kind = kindOfPointsFile(path);
+    writeTextFile(path, kind == "vtk"   ? outputPointsVtk<D>(mapped.outputMm, input.cells, input.coordinates)
+                        : kind == "bin" ? outputPointsBinary<D>(mapped, input.areIndices && mapped.fixedGrid)
+                                        : outputPointsText<D>(mapped));
     log_.info("  The transformed points are saved in: " + path);
   }
 

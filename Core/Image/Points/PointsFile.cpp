@@ -2,16 +2,22 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/SmallMatrix.h"
+#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/TextWords.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -263,6 +269,33 @@ InputPoints<D> readText(const std::string& path)
   return points;
 }
 
+using BinaryHead = std::array<std::int64_t, 2>; // 1: indices, 0: mm; the number of points
+
+template <int D>
+InputPoints<D> readBinary(const std::string& path)
+{
+  const std::string bytes = readWholeFile(path),
+                    allowed =
+                        "1 for indices or 0 for mm, and the number of points, as 64-bit whole numbers, then "
+                        + std::to_string(D) + " finite doubles a point";
+  BinaryHead head{-1, -1};
+  if (bytes.size() >= sizeof head)
+    std::memcpy(head.data(), bytes.data(), sizeof head);
+  const std::size_t rest = bytes.size() - std::min(bytes.size(), sizeof head), count = rest / sizeof(Vec<D>);
+  if (!std::in_range<std::size_t>(head[1]) || count != static_cast<std::size_t>(head[1])
+      || rest % sizeof(Vec<D>) != 0 || (head[0] != 0 && head[0] != 1))
+    failToRead(path,
+               std::to_string(bytes.size()) + " bytes, which begin with the numbers "
+                   + std::to_string(head[0]) + " and " + std::to_string(head[1]) + ": not those of points",
+               allowed);
+  InputPoints<D> points{head[0] == 1, std::vector<Vec<D>>(count), {}};
+  std::memcpy(points.values.data(), bytes.data() + sizeof head, rest);
+  for (std::size_t i = 0; i < count; ++i)
+    if (!std::ranges::all_of(points.values[i], [](double x) { return std::isfinite(x); }))
+      failToRead(path, "point " + std::to_string(i) + " is not finite", allowed);
+  return points;
+}
+
 template <int D>
 Vec<D> nearestIndex(const Vec<D>& index)
 {
@@ -299,11 +332,17 @@ void appendField(std::string& text, const char* name, const char* format, const 
 
 }
 
+std::string kindOfPointsFile(const std::string& path)
+{
+  return hasEnding(path, ".vtk") ? "vtk" : hasEnding(path, ".bin") ? "bin" : "txt";
+}
+
 template <int D>
 InputPoints<D> readPoints(const std::string& path)
 {
-  if (!path.ends_with(".vtk") && !path.ends_with(".VTK"))
-    return readText<D>(path);
+  const std::string kind = kindOfPointsFile(path);
+  if (kind != "vtk")
+    return kind == "bin" ? readBinary<D>(path) : readText<D>(path);
   VtkPoints vtk = readVtkPoints(path);
   InputPoints<D> points;
   if (vtk.coordinates < D)
@@ -364,6 +403,19 @@ std::string outputPointsText(const MappedPoints<D>& points)
 }
 
 template <int D>
+std::string outputPointsBinary(const MappedPoints<D>& points, bool asIndices)
+{
+  const auto index = asIndices ? std::optional(points.fixedGrid->pointToIndex()) : std::nullopt;
+  const BinaryHead head{asIndices, static_cast<std::int64_t>(points.outputMm.size())};
+  std::string bytes(reinterpret_cast<const char*>(head.data()), sizeof head);
+  for (const Vec<D>& pointMm : points.outputMm) {
+    const Vec<D> written = index ? nearestIndex<D>((*index)(pointMm)) : pointMm;
+    bytes.append(reinterpret_cast<const char*>(written.data()), sizeof written);
+  }
+  return bytes;
+}
+
+template <int D>
 std::string outputPointsVtk(const std::vector<Vec<D>>& pointsMm, const std::string& cells, int coordinates)
 {
   std::string text = "# vtk DataFile Version 2.0\nMapped points\nASCII\nDATASET POLYDATA\nPOINTS "
@@ -384,6 +436,8 @@ template std::vector<Vec<2>> pointsInMm<2>(const InputPoints<2>&, const ImageGeo
 template std::vector<Vec<3>> pointsInMm<3>(const InputPoints<3>&, const ImageGeometry<3>&);
 template std::string outputPointsText<2>(const MappedPoints<2>&);
 template std::string outputPointsText<3>(const MappedPoints<3>&);
+template std::string outputPointsBinary<2>(const MappedPoints<2>&, bool);
+template std::string outputPointsBinary<3>(const MappedPoints<3>&, bool);
 template std::string outputPointsVtk<2>(const std::vector<Vec<2>>&, const std::string&, int);
 template std::string outputPointsVtk<3>(const std::vector<Vec<3>>&, const std::string&, int);
 

@@ -7,6 +7,9 @@
 
 namespace tessera {
 
+/// The kind of a file of points, as its name says: "vtk", "bin" or "txt".
+std::string kindOfPointsFile(const std::string& path);
+
 /// The content of a file of points.
 template <int D>
 struct InputPoints {
@@ -19,7 +22,9 @@ struct InputPoints {
 
 /// Reads a file of points. A text file of elastix has "index", "point" or neither (then indices), a count,
 /// and D numbers a point. A file whose name ends in .vtk is legacy polydata, ASCII or binary, with three
-/// coordinates a point, of which 2D uses the first two, or in 2D with two, as ITK writes it. Throws
+/// coordinates a point, of which 2D uses the first two, or in 2D with two, as ITK writes it. A file whose
+/// name ends in .bin is one of ClearMap: 1 for indices or 0 for mm, and the number of points, as 64-bit whole
+/// numbers, then D doubles a point, all little-endian (ClearMap/Alignment/Elastix.py, write_points). Throws
 /// Error(unreadableInput) with file and line: no such file, a wrong count, or not a number.
 template <int D>
 InputPoints<D> readPoints(const std::string& path);
@@ -43,6 +48,11 @@ struct MappedPoints {
 /// rounded to float.
 template <int D>
 std::string outputPointsText(const MappedPoints<D>& points);
+
+/// The bytes of ClearMap's outputpoints.bin: the mapped points in mm, or `asIndices` of the fixed grid,
+/// rounded half up.
+template <int D>
+std::string outputPointsBinary(const MappedPoints<D>& points, bool asIndices);
 
 /// The text of transformix's outputpoints.vtk: legacy ASCII polydata, doubles in the fewest digits that read
 /// back equal. In 2D a third coordinate is 0; ITK reads points of 2D images with two coordinates alone, VTK

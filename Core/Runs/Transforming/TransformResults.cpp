@@ -59,7 +59,7 @@ void checkInputsStay(const TransformRequest& request, const std::vector<ImageTas
 
 std::string nameOfOutputPoints(const std::string& path)
 {
-  return path.ends_with(".vtk") ? "outputpoints.vtk" : "outputpoints.txt";
+  return "outputpoints." + kindOfPointsFile(path);
 }
 
 std::string folderOf(const TransformRequest& request)

@@ -86,6 +86,55 @@ TEST_F(PointsFile, WrongTextsAreRefusedWithFileAndLine)
             folder / "none.txt" + ": no such file. Allowed: a file that exists and may be read.");
 }
 
+/// A flag and a count, then coordinates, as ClearMap writes them.
+std::string binaryPoints(std::int64_t flag, std::int64_t count, const std::vector<double>& numbers)
+{
+  std::string bytes;
+  for (const std::int64_t number : {flag, count})
+    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+  return bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
+}
+
+TEST_F(PointsFile, BinaryPointsAreReadAndWritten)
+{
+  const std::string inMm = binaryPoints(0, 2, {1.5, 2, -3, 0.1, 5, 6});
+  const InputPoints<3> points = readPoints<3>(folder.write("a.bin", inMm));
+  EXPECT_FALSE(points.areIndices);
+  EXPECT_EQ(points.values, (std::vector<Vec<3>>{{1.5, 2, -3}, {0.1, 5, 6}}));
+  const InputPoints<2> indices = readPoints<2>(folder.write("b.BIN", binaryPoints(1, 1, {4, 5})));
+  EXPECT_TRUE(indices.areIndices);
+  EXPECT_EQ(indices.values, (std::vector<Vec<2>>{{4, 5}}));
+  EXPECT_TRUE(readPoints<2>(folder.write("c.bin", binaryPoints(0, 0, {}))).values.empty());
+
+  EXPECT_EQ(outputPointsBinary<3>({points.values, points.values, nullptr, nullptr}, false), inMm);
+  const ImageGeometry<2> grid{{9, 9}, {2, 3}, {10, -5}, identityMatrix<2>()};
+  const std::vector<Vec<2>> mapped{{10 + 2 * 2.4, -5 - 3 * 1.2}};
+  EXPECT_EQ(outputPointsBinary<2>({mapped, mapped, nullptr, &grid}, true), binaryPoints(1, 1, {2, -1}));
+}
+
+TEST_F(PointsFile, WrongBinaryPointsAreRefused)
+{
+  const std::string allowed =
+                        ". Allowed: 1 for indices or 0 for mm, and the number of points, as 64-bit whole "
+                        "numbers, then 3 finite doubles a point.",
+                    notThose = ": not those of points" + allowed;
+  EXPECT_EQ(complaint("p.bin", ""), " 0 bytes, which begin with the numbers -1 and -1" + notThose);
+  const auto numbers = [&](std::int64_t flag, std::int64_t count, std::size_t given) {
+    EXPECT_EQ(complaint("p.bin", binaryPoints(flag, count, std::vector<double>(given))),
+              " " + std::to_string(16 + 8 * given) + " bytes, which begin with the numbers "
+                  + std::to_string(flag) + " and " + std::to_string(count) + notThose);
+  };
+  numbers(0, 2, 5);
+  numbers(0, 2, 7);
+  numbers(0, 1, 6);
+  numbers(2, 1, 3);
+  numbers(0, -1, 3);
+  numbers(0, std::numeric_limits<std::int64_t>::max(), 3);
+  numbers(1, std::int64_t(1) << 61, 0);
+  EXPECT_EQ(complaint("p.bin", binaryPoints(0, 1, {1, std::numeric_limits<double>::infinity(), 3})),
+            " point 0 is not finite" + allowed);
+}
+
 TEST_F(PointsFile, VtkIsReadInBothEncodings)
 {
   const std::vector<Vec<3>> expected{{1.5, 2.5, 3}, {-7.25, 1, 0.125}};
