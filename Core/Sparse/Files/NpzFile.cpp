@@ -3,18 +3,22 @@
 #include "Core/Sparse/Files/ZipArchive.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <type_traits>
 
 namespace tessera {
 namespace {
 
-/// A one-dimensional array from a .npy member of the archive. Source: NumPy Enhancement Proposal 1.
+/// An array from a .npy member of the archive. Source: NumPy Enhancement Proposal 1.
 struct NumpyArray {
-  std::string type;      // for example "<i4": byte order, kind, bytes of a number
-  std::size_t count = 0; // 1 for an array without axes
-  Array<char> bytes;     // the numbers begin at `offset`
+  std::string type;               // for example "<i4": byte order, kind, bytes of a number
+  std::vector<std::size_t> shape; // lengths of the axes
+  bool isFortran = false;         // the first index runs fastest, else the last
+  std::size_t count = 1;          // of numbers
+  Array<char> bytes;              // the numbers begin at `offset`
   std::size_t offset = 0;
 
   const char* data() const { return bytes.data() + offset; }
@@ -41,15 +45,16 @@ std::size_t lettersOf(const std::string& type)
   return failure == std::errc() && end == last && count <= most ? count : 0;
 }
 
-/// An array of at most `mostNumbers` numbers.
-NumpyArray readArray(const ZipReader& zip, const std::string& name, double mostNumbers)
+/// An array of at most `mostNumbers` numbers and `mostAxes` axes.
+NumpyArray readArray(const ZipReader& zip, const std::string& name, double mostNumbers,
+                     std::size_t mostAxes = 1)
 {
   constexpr double mostHeadBytes = 1 << 20, mostBytesANumber = 16;
   const std::string member = name + ".npy";
   NumpyArray array;
   array.bytes = zip.read(member, mostHeadBytes + mostBytesANumber * mostNumbers);
   const auto wrong = [&](const std::string& text) {
-    zip.fail("member " + member + ": " + text, "a one-dimensional array of numpy");
+    zip.fail("member " + member + ": " + text, "an array of numpy with the axes that SciPy gives it");
   };
   const std::string_view text(array.bytes.data(), array.bytes.size());
   if (text.size() < 12 || !text.starts_with("\x93NUMPY"))
@@ -62,15 +67,17 @@ NumpyArray readArray(const ZipReader& zip, const std::string& name, double mostN
     wrong("its head is cut off");
   const std::string head(text.substr(longHead ? 12 : 10, headBytes));
   array.type = valueOf(head, "descr", "'");
+  array.isFortran = valueOf(head, "fortran_order", ",") == "True";
   const std::string shape = valueOf(head, "shape", ")");
   if (array.type.size() < 3 || array.type[0] == '>')
     wrong("its type \"" + array.type + "\" is not read");
-  array.count = 1;
-  if (!shape.empty()) {
-    const auto [end, failure] = std::from_chars(shape.data(), shape.data() + shape.size(), array.count);
-    const std::string rest(end, shape.data() + shape.size());
-    if (failure != std::errc() || rest.find_first_not_of(", ") != std::string::npos)
-      wrong("its shape (" + shape + ") is not one length");
+  for (const char *at = shape.data(), *const last = at + shape.size(); at != last;) {
+    std::size_t& length = array.shape.emplace_back();
+    const auto [end, failure] = std::from_chars(at, last, length);
+    if (failure != std::errc() || array.shape.size() > mostAxes
+        || __builtin_mul_overflow(array.count, length, &array.count))
+      wrong("its shape (" + shape + ") is not " + std::to_string(mostAxes) + " length(s)");
+    at = std::find_if(end, last, [](char c) { return c != ',' && c != ' '; });
   }
   const std::size_t itemBytes = lettersOf(array.type) * (array.type[1] == 'U' ? 4 : 1);
   if (itemBytes == 0 || (text.size() - array.offset) / itemBytes < array.count)
@@ -93,6 +100,8 @@ void visitNumbers(const ZipReader& zip, const std::string& name, const NumpyArra
   const std::string type = array.type.substr(1);
   if (type == "f8")
     as(double{});
+  else if (type == "f16") // of x86: 80 bits and 6 bytes without meaning
+    as(0.0L);
   else if (type == "f4")
     as(float{});
   else if (type == "i8")
@@ -113,10 +122,10 @@ void visitNumbers(const ZipReader& zip, const std::string& name, const NumpyArra
     as(std::uint8_t{});
   else
     zip.fail("member " + name + ".npy: numbers of type \"" + array.type + "\" are not read",
-             "integers of up to 64 bits, float32, float64 and bool");
+             "integers of up to 64 bits, float32, float64, longdouble and bool");
 }
 
-/// Reads at most `most` whole numbers that are not negative: counts and indices.
+/// Reads at most `most` whole numbers: counts, indices and offsets.
 template <class To>
 Array<To> readIndices(const ZipReader& zip, const std::string& name, double most)
 {
@@ -128,7 +137,8 @@ Array<To> readIndices(const ZipReader& zip, const std::string& name, double most
         zip.fail("member " + name + ".npy: numbers of type \"" + array.type + "\" cannot count", "integers");
       else if (!std::in_range<To>(numbers[i]))
         zip.fail("member " + name + ".npy: number " + std::to_string(i) + " is " + std::to_string(numbers[i]),
-                 "numbers from 0 to " + std::to_string(std::numeric_limits<To>::max()));
+                 "numbers from " + std::to_string(std::numeric_limits<To>::min()) + " to "
+                     + std::to_string(std::numeric_limits<To>::max()));
       result[i] = static_cast<To>(numbers[i]);
     }
   });
@@ -145,6 +155,10 @@ Array<V> readValues(const ZipReader& zip, const NumpyArray& array)
         if (!std::in_range<V>(numbers[i]))
           zip.fail("member data.npy: number " + std::to_string(i) + " is " + std::to_string(numbers[i]),
                    "integers of 64 bits with sign");
+      if constexpr (std::is_same_v<T, long double>)
+        if (!std::isfinite(static_cast<V>(numbers[i])))
+          zip.fail("member data.npy: number " + std::to_string(i) + " is not finite as float64",
+                   "longdouble of x86 within the range of float64");
       result[i] = static_cast<V>(numbers[i]);
     }
   });
@@ -173,8 +187,10 @@ void requireMembers(const ZipReader& zip, std::initializer_list<const char*> nam
 struct Places {
   std::string format;
   std::size_t rows = 0, columns = 0; // of csc those of the transposed matrix
-  Array<std::uint64_t> rowStart;     // not of coo
-  Array<std::uint32_t> row, column;  // rows of coo alone
+  Array<std::uint64_t> rowStart;     // of csr and csc; of bsr: of rows of blocks
+  Array<std::uint32_t> row, column;  // rows of coo alone; columns not of dia; of bsr: of blocks
+  Array<std::int64_t> offset;        // of dia: column - row of each diagonal
+  double mostNumbers = 0;            // of the data
 };
 
 Places readPlaces(const ZipReader& zip)
@@ -185,9 +201,9 @@ Places readPlaces(const ZipReader& zip)
     zip.fail("member shape.npy: " + std::to_string(shape.size()) + " lengths", "two: rows and columns");
   Places places;
   places.format = formatName(zip);
-  if (places.format != "csr" && places.format != "csc" && places.format != "coo")
-    zip.fail("the format \"" + places.format + "\" is not read",
-             "csr, csc or coo; tocsr() of SciPy makes the first of all others");
+  const std::set<std::string> formats{"csr", "csc", "coo", "bsr", "dia"};
+  if (!formats.contains(places.format))
+    zip.fail("the format \"" + places.format + "\" is not read", "csr, csc, coo, bsr or dia");
   const bool byColumns = places.format == "csc";
   places.rows = shape[byColumns ? 1 : 0];
   places.columns = shape[byColumns ? 0 : 1];
@@ -197,20 +213,97 @@ Places readPlaces(const ZipReader& zip)
         std::min({zip.bytesOf("row.npy"), zip.bytesOf("col.npy"), zip.bytesOf("data.npy")}));
     places.row = readIndices<std::uint32_t>(zip, "row", most);
     places.column = readIndices<std::uint32_t>(zip, "col", most);
+    places.mostNumbers = static_cast<double>(places.column.size());
+    return places;
+  }
+  const auto rows = static_cast<double>(places.rows), columns = static_cast<double>(places.columns);
+  if (places.format == "dia") {
+    requireMembers(zip, {"offsets"});
+    places.offset = readIndices<std::int64_t>(zip, "offsets", rows + columns);
+    places.mostNumbers = static_cast<double>(places.offset.size()) * (rows + columns);
     return places;
   }
   requireMembers(zip, {"indptr", "indices"});
-  places.rowStart = readIndices<std::uint64_t>(zip, "indptr", static_cast<double>(places.rows) + 1);
+  places.rowStart = readIndices<std::uint64_t>(zip, "indptr", rows + 1);
   const double entries = places.rowStart.empty() ? 0 : static_cast<double>(*(places.rowStart.end() - 1));
   places.column = readIndices<std::uint32_t>(zip, "indices", entries);
+  places.mostNumbers =
+      static_cast<double>(places.column.size()) * (places.format == "bsr" ? rows * columns : 1);
   return places;
 }
 
-template <class V>
-MatrixFile fromCoordinates(const Context& context, const ZipReader& zip, const std::string& path,
-                           const Places& places, const Array<V>& values)
+[[noreturn]] void failOnShape(const ZipReader& zip, const Places& places)
 {
-  const auto& [format, rows, columns, rowStart, row, column] = places;
+  zip.fail("member data.npy: its shape does not fit the shape and the other members",
+           places.format == "bsr" ? "as many blocks as indices, of a size that divides the matrix"
+                                  : "as many rows as offsets");
+}
+
+/// The entries of bsr: `data` has blocks, and rows and columns of a block, as axes.
+template <class V>
+TripletBlock<V> entriesOfBlocks(const Context& context, const ZipReader& zip, const std::string& path,
+                                const Places& places, const NumpyArray& data, const Array<V>& values)
+{
+  const std::vector<std::size_t>& shape = data.shape;
+  const std::size_t blockRows = places.rowStart.size() - 1;
+  if (shape.size() != 3 || shape[0] != places.column.size() || shape[1] == 0 || shape[2] == 0
+      || places.rows % shape[1] != 0 || places.rows / shape[1] != blockRows || places.columns % shape[2] != 0)
+    failOnShape(zip, places);
+  CsrMatrix<V> blocks;
+  blocks.rows = blockRows;
+  blocks.columns = places.columns / shape[2];
+  blocks.rowStart = places.rowStart;
+  blocks.column = places.column;
+  blocks.value = Array<V>(shape[0], V(1));
+  if (!checkMatrix(context, blocks, path, RepeatedColumns::allowed))
+    checkPattern(context, withSortedRows(context, blocks), path, RepeatedColumns::allowed);
+  TripletBlock<V> entries;
+  for (std::size_t blockRow = 0; blockRow < blockRows; ++blockRow)
+    for (std::size_t b = blocks.rowStart[blockRow]; b < blocks.rowStart[blockRow + 1]; ++b)
+      for (std::size_t r = 0; r < shape[1]; ++r)
+        for (std::size_t c = 0; c < shape[2]; ++c) {
+          entries.row.push_back(static_cast<std::uint32_t>(blockRow * shape[1] + r));
+          entries.column.push_back(static_cast<std::uint32_t>(blocks.column[b] * shape[2] + c));
+          entries.value.push_back(
+              values[data.isFortran ? b + shape[0] * (r + shape[1] * c) : (b * shape[1] + r) * shape[2] + c]);
+        }
+  return entries;
+}
+
+/// The entries of dia: `data` has diagonals and columns of the matrix as axes. Zeros are left out, as SciPy
+/// does.
+template <class V>
+TripletBlock<V> entriesOfDiagonals(const ZipReader& zip, const Places& places, const NumpyArray& data,
+                                   const Array<V>& values)
+{
+  if (data.shape.size() != 2 || data.shape[0] != places.offset.size())
+    failOnShape(zip, places);
+  const auto rows = static_cast<std::int64_t>(places.rows),
+             columns = static_cast<std::int64_t>(std::min(places.columns, data.shape[1]));
+  TripletBlock<V> entries;
+  for (std::size_t d = 0; d < data.shape[0]; ++d) {
+    const std::int64_t offset = places.offset[d];
+    if (offset <= -rows || offset >= columns)
+      continue;
+    for (std::int64_t column = std::max<std::int64_t>(offset, 0); column < std::min(columns, rows + offset);
+         ++column) {
+      const auto at = static_cast<std::size_t>(column);
+      const V value = values[data.isFortran ? d + data.shape[0] * at : d * data.shape[1] + at];
+      if (value == V(0))
+        continue;
+      entries.row.push_back(static_cast<std::uint32_t>(column - offset));
+      entries.column.push_back(static_cast<std::uint32_t>(column));
+      entries.value.push_back(value);
+    }
+  }
+  return entries;
+}
+
+template <class V>
+TripletBlock<V> entriesOfCoordinates(const ZipReader& zip, const Places& places, const Array<V>& values)
+{
+  const std::size_t rows = places.rows, columns = places.columns;
+  const auto &row = places.row, &column = places.column;
   if (row.size() != column.size() || row.size() != values.size())
     zip.fail(std::to_string(row.size()) + " rows, " + std::to_string(column.size()) + " columns and "
                  + std::to_string(values.size()) + " values",
@@ -220,9 +313,7 @@ MatrixFile fromCoordinates(const Context& context, const ZipReader& zip, const s
       zip.fail("entry " + std::to_string(i) + " at (" + std::to_string(row[i]) + ", "
                    + std::to_string(column[i]) + ") is outside the matrix",
                "places inside " + std::to_string(rows) + " x " + std::to_string(columns));
-  auto [matrix, duplicates] = matrixFromTriplets<V>(
-      context, rows, columns, {{row.toVector(), column.toVector(), values.toVector()}}, path);
-  return {std::move(matrix), false, duplicates};
+  return {row.toVector(), column.toVector(), values.toVector()};
 }
 
 /// Builds a matrix from the arrays of csr. SciPy allows rows that have a column twice; their values are
@@ -254,13 +345,23 @@ template <class V>
 MatrixFile readAs(const Context& context, const ZipReader& zip, const std::string& path, const Places& places,
                   const NumpyArray& data)
 {
-  if (places.format == "coo")
-    return fromCoordinates<V>(context, zip, path, places, readValues<V>(zip, data));
-  MatrixFile read = fromRows<V>(context, path, places, readValues<V>(zip, data));
-  if (places.format == "csr")
-    return read;
-  read.matrix = transposed(context, std::get<CsrMatrix<V>>(read.matrix));
-  read.notes.push_back("the format csc (by columns) was turned into rows");
+  const Array<V> values = readValues<V>(zip, data);
+  const auto fromEntries = [&](TripletBlock<V> entries) {
+    auto [matrix, duplicates] =
+        matrixFromTriplets<V>(context, places.rows, places.columns, {std::move(entries)}, path);
+    return MatrixFile{std::move(matrix), false, duplicates};
+  };
+  const std::string& format = places.format;
+  MatrixFile read = format == "coo"   ? fromEntries(entriesOfCoordinates(zip, places, values))
+                    : format == "bsr" ? fromEntries(entriesOfBlocks(context, zip, path, places, data, values))
+                    : format == "dia" ? fromEntries(entriesOfDiagonals(zip, places, data, values))
+                                      : fromRows<V>(context, path, places, values);
+  if (format == "csc")
+    read.matrix = transposed(context, std::get<CsrMatrix<V>>(read.matrix));
+  if (format != "csr" && format != "coo")
+    read.notes.push_back("the format " + format + " was turned into rows");
+  if (data.type.ends_with("f16"))
+    read.notes.push_back("numbers of type longdouble were rounded to float64");
   return read;
 }
 
@@ -288,7 +389,10 @@ MatrixFile readNpz(const Context& context, const std::string& path)
 {
   const ZipReader zip(path);
   const Places places = readPlaces(zip);
-  const NumpyArray data = readArray(zip, "data", static_cast<double>(places.column.size()));
+  const NumpyArray data = readArray(zip, "data", places.mostNumbers,
+                                    places.format == "bsr"   ? 3
+                                    : places.format == "dia" ? 2
+                                                             : 1);
   const char kind = data.type[1];
   if (kind == 'c')
     zip.fail("its numbers are complex", "real numbers and integers");

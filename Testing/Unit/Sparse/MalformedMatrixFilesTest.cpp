@@ -1,7 +1,7 @@
 // needs: Sparse
-#include "Core/Sparse/Files/ZipArchive.h"
 #include "Core/Sparse/MatrixFile.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Files/NumpyArchive.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/SparseCases.h"
 
@@ -9,10 +9,13 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace tessera {
 namespace {
+
+using testing::addNumpy;
 
 struct Malformed {
   const char *name, *text, *complaint; // the last: what follows the path
@@ -151,17 +154,6 @@ const Malformed files[] = {
      "wrote."},
 };
 
-/// A member of a .npz archive.
-template <class T>
-void addNumpy(ZipWriter& zip, const std::string& name, const std::string& type, const std::vector<T>& numbers)
-{
-  const std::string head = "{'descr': '" + type + "', 'fortran_order': False, 'shape': ("
-                           + std::to_string(numbers.size()) + ",), }";
-  const std::string start = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(head.size()) + '\0';
-  zip.add(name + ".npy", start + head,
-          {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)});
-}
-
 class MalformedMatrixFilesTest : public ::testing::Test {
 protected:
   /// The message of reading without the path before it.
@@ -289,6 +281,48 @@ TEST_F(MalformedMatrixFilesTest, NoMemberIsInflatedThatIsTooLongForTheOthers)
     EXPECT_TRUE(testing::contains(complaint("a.npz", archiveWithLongData(format, false)), ": no member "))
         << format;
   }
+}
+
+TEST_F(MalformedMatrixFilesTest, MembersOfBlocksAndDiagonalsThatDoNotFitAreTold)
+{
+  const auto blocks = [&](const std::vector<std::int64_t>& starts, const std::vector<std::int64_t>& columns,
+                          const std::string& shape) {
+    std::string bytes;
+    ZipWriter zip([&](std::string_view piece) { bytes += piece; });
+    testing::addFormat(zip, "bsr", {4, 6});
+    addNumpy(zip, "indptr", "<i8", starts);
+    addNumpy(zip, "indices", "<i8", columns);
+    addNumpy(zip, "data", "<f8", std::vector<double>(12, 1.0), shape);
+    zip.finish();
+    return complaint("a.npz", bytes);
+  };
+  const auto says = [](const std::string& found, const std::string& part) {
+    EXPECT_TRUE(testing::contains(found, part)) << found;
+  };
+  const std::string shape =
+      ": member data.npy: its shape does not fit the shape and the other members. Allowed: ";
+  says(blocks({0, 1, 2}, {0, 2}, "2, 2, 3"), "outside the matrix");
+  says(blocks({0, 3, 2}, {0, 1}, "2, 2, 3"), "row starts");
+  says(blocks({0, 1, 2}, {0, 1}, "3, 2, 2"), shape);
+  says(blocks({0, 1, 2}, {0, 1}, "2, 3, 2"), shape);
+  says(blocks({0, 2}, {0, 1}, "2, 2, 3"), shape);
+  says(blocks({0, 1, 2}, {0, 1}, "2, 6"), shape);
+  says(blocks({0, 1, 2}, {0, 1}, "2, 2, 4"), "it is shorter than its shape says");
+  says(blocks({0, 1, 2}, {0, 1}, "4294967296, 4294967296, 4294967296"), "is not 3 length(s)");
+
+  const auto diagonals = [&](const std::string& dataShape, long double third = 3) {
+    std::string bytes;
+    ZipWriter zip([&](std::string_view piece) { bytes += piece; });
+    testing::addFormat(zip, "dia", {4, 6});
+    addNumpy<std::int64_t>(zip, "offsets", "<i8", {0, 1});
+    addNumpy<long double>(zip, "data", "<f16", {1, 2, third, 4}, dataShape);
+    zip.finish();
+    return complaint("a.npz", bytes);
+  };
+  says(diagonals("1, 4"), shape);
+  says(diagonals("4,"), shape);
+  says(diagonals("2, 2", std::numeric_limits<long double>::max()),
+       ": member data.npy: number 2 is not finite as float64. Allowed: ");
 }
 
 TEST_F(MalformedMatrixFilesTest, DamagedArchivesAreTold)

@@ -2,6 +2,7 @@
 #include "Core/Sparse/MatrixFile.h"
 #include "Core/Sparse/Files/MatrixOutput.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Files/NumpyArchive.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/SparseCases.h"
 
@@ -75,6 +76,51 @@ TEST_F(MatrixFileTest, SinglePrecisionStaysSingleWhereTheFormatCanSayIt)
     writeMatrix(context, folder / name, matrix);
     testing::expectSame(std::get<CsrMatrix<float>>(readMatrix(context, folder / name).matrix), matrix);
   }
+}
+
+/// Blocks of 1 x 2 in a matrix of 2 x 4: the first row has none, the second has them in falling order.
+TEST_F(MatrixFileTest, BlocksOfSciPyAreReadInBothOrdersOfTheirNumbers)
+{
+  const CsrMatrix<double> expected =
+      matrixOf<double>(2, 4, {{{1, 0}, 3}, {{1, 1}, 4}, {{1, 2}, 0}, {{1, 3}, 2}});
+  for (const bool isFortran : {false, true}) {
+    std::string bytes;
+    ZipWriter zip([&](std::string_view piece) { bytes += piece; });
+    testing::addFormat(zip, "bsr", {2, 4});
+    testing::addNumpy<std::int32_t>(zip, "indptr", "<i4", {0, 0, 2});
+    testing::addNumpy<std::int32_t>(zip, "indices", "<i4", {1, 0});
+    testing::addNumpy(zip, "data", "<f8",
+                      isFortran ? std::vector<double>{0, 3, 2, 4} : std::vector<double>{0, 2, 3, 4},
+                      "2, 1, 2", isFortran);
+    zip.finish();
+
+    const MatrixFile file = read("a.npz", bytes);
+
+    testing::expectSame(std::get<CsrMatrix<double>>(file.matrix), expected);
+    EXPECT_EQ(file.notes, (std::vector<std::string>{"the format bsr was turned into rows"}));
+  }
+}
+
+TEST_F(MatrixFileTest, DiagonalsOfSciPyAreReadWithoutTheirZeros)
+{
+  const std::int64_t farthest = std::numeric_limits<std::int64_t>::min();
+  std::string bytes;
+  ZipWriter zip([&](std::string_view piece) { bytes += piece; });
+  testing::addFormat(zip, "dia", {3, 4});
+  testing::addNumpy<std::int64_t>(zip, "offsets", "<i8", {-1, 2, 0, farthest});
+  // Column k of row i belongs to column k of the matrix and row k - offset; the fifth column to none.
+  testing::addNumpy<long double>(zip, "data", "<f16",
+                                 {1.5L, 2, 9, 9, 9, 9, 9, 5, 6.25L, 9, 7, 0, 8, 9, 9, 9, 9, 9, 9, 9}, "4, 5");
+  zip.finish();
+
+  const MatrixFile file = read("a.npz", bytes);
+
+  testing::expectSame(
+      std::get<CsrMatrix<double>>(file.matrix),
+      matrixOf<double>(3, 4,
+                       {{{0, 0}, 7}, {{0, 2}, 5}, {{1, 0}, 1.5}, {{1, 3}, 6.25}, {{2, 1}, 2}, {{2, 2}, 8}}));
+  EXPECT_EQ(file.notes, (std::vector<std::string>{"the format dia was turned into rows",
+                                                  "numbers of type longdouble were rounded to float64"}));
 }
 
 TEST_F(MatrixFileTest, PatternsAndGraphsComeBack)
