@@ -7,7 +7,7 @@
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Filters/ContentShift.h"
-#include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Image/ShearedGrid.h"
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Core/Registration/GeometryInUse.h"

@@ -45,7 +45,7 @@ void checkClass(const std::string& path, const Entry& entry)
   std::string name = entry.className; // ITK's reader makes doubles of floats, too
   if (const std::size_t type = name.find("_float_"); type != std::string::npos)
     name.replace(type, 7, "_double_");
-  itk::TransformFactoryBase::RegisterDefaultTransforms();
+  registerItkTransforms();
   const itk::LightObject::Pointer object = itk::ObjectFactoryBase::CreateInstance(name.c_str());
   if (!object)
     failToReadItkClass(path, entry.className);

@@ -13,7 +13,4 @@ void checkItkText(const std::string& path);
 /// A file of HDF5. What cannot be found in it is left to ITK, which then throws.
 void checkItkHdf5(const std::string& path);
 
-/// Whether ITK's files can hold transforms of a class, such as "AffineTransform_double_3_3".
-bool isItkTransformClass(const std::string& className);
-
 }

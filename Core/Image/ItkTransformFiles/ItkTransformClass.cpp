@@ -3,6 +3,9 @@
 #include "Core/Image/Files/InputError.h"
 #include "Core/Parameters/ParameterText.h"
 
+#include <itkBSplineTransform.h>
+#include <itkTransformFactory.h>
+
 #include <algorithm>
 #include <array>
 
@@ -24,6 +27,13 @@ constexpr std::array<ItkTransformClass, 12> classes{{
     {"BSplineDeformableTransform", 0, "BSplineTransform", ItkLayout::grid},
 }};
 
+template <unsigned order>
+void registerBSplines()
+{
+  itk::TransformFactory<itk::BSplineTransform<double, 2, order>>::RegisterTransform();
+  itk::TransformFactory<itk::BSplineTransform<double, 3, order>>::RegisterTransform();
+}
+
 }
 
 const ItkTransformClass* findItkTransformClass(const std::string& className, std::size_t dimension)
@@ -40,10 +50,26 @@ void failToReadItkClass(const std::string& path, const std::string& className)
   std::string names;
   for (const ItkTransformClass& one : classes)
     names += one.itkName + std::string(", ");
-  failToRead(
-      path, className + ": no transform of this class is read",
-      names + itkFieldName
-          + ", other linear transforms of ITK, and composites of them, in 2D and 3D, B-splines of order 3");
+  failToRead(path, className + ": no transform of this class is read",
+             names + itkFieldName
+                 + ", other linear transforms of ITK, and composites of them, in 2D and 3D, B-splines of "
+                   "orders 0 to 3");
+}
+
+bool isItkTransformClass(const std::string& className)
+{
+  return partsOfItkName(className).size() < 5;
+}
+
+void registerItkTransforms()
+{
+  [[maybe_unused]] static const bool isDone = [] { // ITK would add them again
+    itk::TransformFactoryBase::RegisterDefaultTransforms();
+    registerBSplines<0>();
+    registerBSplines<1>();
+    registerBSplines<2>();
+    return true;
+  }();
 }
 
 std::vector<std::string> partsOfItkName(const std::string& className)

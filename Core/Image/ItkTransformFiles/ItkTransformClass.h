@@ -24,6 +24,13 @@ const ItkTransformClass* findItkTransformClass(const std::string& className, std
 /// Throws Error(unreadableInput) about a class that is not read, with a list of those that are.
 [[noreturn]] void failToReadItkClass(const std::string& path, const std::string& className);
 
+/// Whether every program with ITK reads transforms of a class: it does but for B-splines of another order
+/// than 3, whose names end in the order.
+bool isItkTransformClass(const std::string& className);
+
+/// Tells ITK its own transforms and the B-splines of orders 0, 1 and 2, which SimpleITK adds to them.
+void registerItkTransforms();
+
 constexpr const char* itkFieldName = "DisplacementFieldTransform";
 
 /// "Euler3DTransform", "double", "3", "3" of "Euler3DTransform_double_3_3". There is at least one part.

@@ -13,7 +13,6 @@
 #include <itkCompositeTransform.h>
 #include <itkHDF5TransformIO.h>
 #include <itkMatrixOffsetTransformBase.h>
-#include <itkTransformFactoryBase.h>
 #include <itkTxtTransformIO.h>
 
 #include <algorithm>
@@ -33,7 +32,7 @@ TransformIO::Pointer ioFor(const std::string& path)
   const std::string extension = std::filesystem::path(path).extension().string();
   if (extension == ".tfm" || extension == ".txt")
     return TransformIO::Pointer(itk::TxtTransformIOTemplate<double>::New());
-  if (extension == ".h5" || extension == ".hdf5")
+  if (extension == ".h5" || extension == ".hdf5" || extension == ".hdf")
     return TransformIO::Pointer(itk::HDF5TransformIOTemplate<double>::New());
   return {};
 }
@@ -46,7 +45,7 @@ bool isHdf5(const std::string& path)
   return bytesOfFile(path, 0, signature.size()) == signature;
 }
 
-const std::string allowedFiles = "an ITK transform file: .tfm or .txt (text), .h5 or .hdf5 (HDF5)";
+const std::string allowedFiles = "an ITK transform file: .tfm or .txt (text), .h5, .hdf5 or .hdf (HDF5)";
 
 bool isComposite(const std::string& className)
 {
@@ -67,21 +66,14 @@ Container toItk(const std::vector<double>& values)
   return container;
 }
 
-/// A new transform of a class; null if ITK has no such class.
-ItkBase::Pointer makeItkTransform(const std::string& className)
-{
-  const itk::LightObject::Pointer object = itk::ObjectFactoryBase::CreateInstance(className.c_str());
-  const ItkBase::Pointer made = dynamic_cast<ItkBase*>(object.GetPointer());
-  if (made)
-    made->UnRegister(); // CreateInstance returns an additional reference
-  return made;
-}
-
 ItkBase::Pointer makeItkTransform(const ItkTransform& transform)
 {
-  const ItkBase::Pointer made = makeItkTransform(transform.className);
+  const itk::LightObject::Pointer object =
+      itk::ObjectFactoryBase::CreateInstance(transform.className.c_str());
+  const ItkBase::Pointer made = dynamic_cast<ItkBase*>(object.GetPointer());
   if (!made)
     throw std::runtime_error("ITK has no transform \"" + transform.className + "\"");
+  made->UnRegister(); // CreateInstance returns an additional reference
   made->SetFixedParameters(toItk<ItkBase::FixedParametersType>(transform.fixedParameters));
   const auto count = transform.parameters.size();
   if (made->GetNumberOfParameters() != count && !transform.className.starts_with("DisplacementField"))
@@ -158,12 +150,6 @@ bool readsBack(const std::string& path, const std::vector<ItkTransform>& expecte
 
 }
 
-bool isItkTransformClass(const std::string& className)
-{
-  itk::TransformFactoryBase::RegisterDefaultTransforms();
-  return makeItkTransform(className).IsNotNull();
-}
-
 std::vector<ItkTransform> readItkTransforms(const std::string& path)
 {
   return ImageProcess::isRunning() ? ImageProcess::readTransforms(path) : readItkTransformsHere(path);
@@ -185,7 +171,7 @@ std::vector<ItkTransform> readItkTransformsHere(const std::string& path)
     checkItkHdf5(path);
   else
     checkItkText(path);
-  itk::TransformFactoryBase::RegisterDefaultTransforms();
+  registerItkTransforms();
   try {
     io->SetFileName(path);
     io->Read();
@@ -207,7 +193,7 @@ void writeItkTransforms(const std::string& path, const std::vector<ItkTransform>
   if (!io)
     throw Error(ExitCode::unwritableOutput,
                 path + ": the extension is not that of a transform file. Allowed: " + allowedFiles + ".");
-  itk::TransformFactoryBase::RegisterDefaultTransforms();
+  registerItkTransforms();
   AtomicFile file(path);
   if (transforms.empty())
     file.fail("there is no transform to write");

@@ -78,6 +78,12 @@ VectorImage<D> fieldOf(const ItkTransform& transform, const std::string& path)
   return field;
 }
 
+std::string orderOf(const ItkTransform& spline)
+{
+  const std::vector<std::string> parts = partsOfItkName(spline.className);
+  return parts.size() > 4 ? parts[4] : "3";
+}
+
 template <int D>
 void addGrid(const ItkTransform& transform, ParameterMap& map)
 {
@@ -91,19 +97,25 @@ void addGrid(const ItkTransform& transform, ParameterMap& map)
     for (int column = 0; column < D; ++column)
       columns[column * D + row] = fixed[3 * D + row * D + column];
   map.add(entryOf("GridDirection", columns.data(), D * D));
-  const std::vector<std::string> parts = partsOfItkName(transform.className);
-  map.add({"BSplineTransformSplineOrder", {parts.size() > 4 ? parts[4] : "3"}, 0});
+  map.add({"BSplineTransformSplineOrder", {orderOf(transform)}, 0});
 }
 
 }
 
 template <int D>
-ParameterMap parametersFromItk(const ItkTransform& transform, const std::string& path)
+ParameterMap parametersFromItk(const ItkTransform& transform, const std::string& path,
+                               const Parameters::Warn& warn)
 {
   const ItkTransformClass& itkClass = classOf(transform, D, path);
   std::vector<double> values = transform.parameters;
   ParameterMap map(path);
-  switch (itkClass.layout) {
+  // ITK counts the border of order 0 with a number below 0 in an unsigned type (BSplineTransform,
+  // InsideValidRegion), so that no point lies inside the grid.
+  const bool isStill = itkClass.layout == ItkLayout::grid && orderOf(transform) == "0";
+  if (isStill && warn)
+    warn(path + ": " + transform.className
+         + ": a B-spline of order 0 moves no point, as in ITK and SimpleITK.");
+  switch (isStill ? ItkLayout::identity : itkClass.layout) {
   case ItkLayout::plain:
     break;
   case ItkLayout::identity:
@@ -126,7 +138,7 @@ ParameterMap parametersFromItk(const ItkTransform& transform, const std::string&
     addGrid<D>(transform, map);
     break;
   }
-  map.add({"Transform", {itkClass.name}, 0});
+  map.add({"Transform", {isStill ? "TranslationTransform" : itkClass.name}, 0});
   map.add(entryOf("TransformParameters", values.data(), values.size()));
   return map;
 }
@@ -146,7 +158,7 @@ chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& regist
       chain = std::make_shared<TransformChain<D>>(std::move(field));
       continue;
     }
-    const auto map = std::make_shared<ParameterMap>(parametersFromItk<D>(*transform, path));
+    const auto map = std::make_shared<ParameterMap>(parametersFromItk<D>(*transform, path, warn));
     const Parameters parameters(map, "", D, 1, warn);
     std::shared_ptr<Transform<D>> restored =
         registry.create<Transform<D>>(map->find("Transform")->values[0], parameters, path);
@@ -213,7 +225,8 @@ ItkTransform itkBSpline(const BSplineGrid<D>& grid, std::span<const double> coef
   template ItkTransform itkAffine(const AffineMap<D>&);                                                      \
   template std::shared_ptr<const TransformChain<D>> chainFromField(VectorImage<D>, const Registry&,          \
                                                                    const std::string&);                      \
-  template ParameterMap parametersFromItk<D>(const ItkTransform&, const std::string&);                       \
+  template ParameterMap parametersFromItk<D>(const ItkTransform&, const std::string&,                        \
+                                             const Parameters::Warn&);                                       \
   template std::shared_ptr<const TransformChain<D>> chainFromItk(                                            \
       const std::vector<ItkTransform>&, const Registry&, const std::string&, const Parameters::Warn&,        \
       std::shared_ptr<const TransformChain<D>>);

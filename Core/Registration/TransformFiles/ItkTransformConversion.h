@@ -14,7 +14,8 @@ namespace tessera {
 /// Error(unreadableInput) for another dimension, and for classes that we do not have, with a list of those
 /// that we have.
 template <int D>
-ParameterMap parametersFromItk(const ItkTransform& transform, const std::string& path);
+ParameterMap parametersFromItk(const ItkTransform& transform, const std::string& path,
+                               const Parameters::Warn& warn);
 
 /// The chain of the transforms in an ITK file, where the last one is applied first, after `initial` (null:
 /// none).

@@ -63,6 +63,9 @@ VectorImage<D> readField(const std::string& path)
 
 [[noreturn]] void failOnMatrix(const std::string& path)
 {
+  if (hasEnding(path, ".xfm"))
+    failToRead(path, "a transform of MINC, whose axes are RAS from MINC's programs and LPS from SimpleITK",
+               "an ITK transform file (.tfm), which the program that wrote it may write, too");
   failToRead(path, "a matrix as text, which does not say whose it is",
              "tessera-transform --tp-format fsl, greedy or niftyreg beside -tp, also with --write to make an "
              "ITK transform of it");
@@ -79,7 +82,7 @@ TransformFileKind transformFileKind(const std::string& path)
     return TransformFileKind::itk;
   if (ending == ".lta")
     return TransformFileKind::lta;
-  if (ending == ".mat")
+  if (ending == ".mat" || ending == ".xfm")
     return TransformFileKind::matrix;
   return formatOf(path).empty() ? TransformFileKind::parameters : TransformFileKind::field;
 }

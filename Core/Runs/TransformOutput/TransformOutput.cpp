@@ -5,7 +5,7 @@
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/ItkTransformFiles/ItkDisplacementFile.h"
-#include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
+#include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Image/ShearedGrid.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Fields/TransformFields.h"
@@ -88,7 +88,7 @@ std::vector<ItkTransform> itkParts(const TransformChain<D>& chain)
       return {};
     try {
       transforms.push_back(part->transform->itkTransform(part->parameters));
-      if (!isItkTransformClass(transforms.back().className)) // B-splines of order 1 and 2
+      if (!isItkTransformClass(transforms.back().className))
         return {};
     } catch (const Error& error) {
       if (error.code() != ExitCode::unwritableOutput && error.code() != ExitCode::usage)

@@ -5,9 +5,11 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
+#include <itkBSplineTransform.h>
 #include <itkCompositeTransform.h>
 #include <itkHDF5TransformIO.h>
 #include <itkTransformFileReader.h>
+#include <itkTransformFileWriter.h>
 #include <itkTxtTransformIO.h>
 #include <itk_H5Cpp.h>
 
@@ -44,7 +46,7 @@ protected:
   testing::TemporaryFolder folder;
 };
 
-INSTANTIATE_TEST_SUITE_P(Extension, ItkTransformFile, ::testing::Values("tfm", "txt", "h5", "hdf5"),
+INSTANTIATE_TEST_SUITE_P(Extension, ItkTransformFile, ::testing::Values("tfm", "txt", "h5", "hdf5", "hdf"),
                          [](const auto& extension) { return std::string(extension.param); });
 
 TEST_P(ItkTransformFile, TransformsComeBackToTheLastBit)
@@ -73,6 +75,41 @@ itk::TransformFileReader::Pointer readWithItk(const std::string& path)
   reader->SetFileName(path);
   reader->Update();
   return reader;
+}
+
+template <unsigned order>
+void expectSplineRead(const std::string& path)
+{
+  const auto spline = itk::BSplineTransform<double, 2, order>::New();
+  itk::Array<double> fixed(10), parameters(2 * 5 * 4);
+  std::ranges::copy(std::array<double, 10>{5, 4, -3.5, 2, 2.5, 3, 0.6, -0.8, 0.8, 0.6}, fixed.begin());
+  for (unsigned i = 0; i < parameters.size(); ++i)
+    parameters[i] = std::sin(i);
+  spline->SetFixedParameters(fixed);
+  spline->SetParameters(parameters);
+  const auto writer = itk::TransformFileWriterTemplate<double>::New();
+  if (path.ends_with(".tfm") || path.ends_with(".txt"))
+    writer->SetTransformIO(itk::TxtTransformIO::New());
+  else
+    writer->SetTransformIO(itk::HDF5TransformIO::New());
+  writer->SetInput(spline);
+  writer->SetFileName(path);
+  writer->Update();
+
+  const std::vector<ItkTransform> read = readItkTransforms(path);
+
+  ASSERT_EQ(read.size(), 1u);
+  EXPECT_EQ(read[0].className, "BSplineTransform_double_2_2_" + std::to_string(order));
+  EXPECT_TRUE(std::ranges::equal(read[0].fixedParameters, fixed));
+  EXPECT_TRUE(std::ranges::equal(read[0].parameters, parameters));
+}
+
+/// ITK's own readers know order 3 alone.
+TEST_P(ItkTransformFile, BSplinesOfAnyOrderThatItkHasAreRead)
+{
+  expectSplineRead<0>(path());
+  expectSplineRead<1>(path());
+  expectSplineRead<2>(path());
 }
 
 TEST(ItkTransformFileOf, OtherLinearClassesAreTheAffineTransformWithTheirMatrix)
@@ -128,7 +165,7 @@ TEST(ItkTransformFileOf, AnotherNumberOfParametersThanTheClassHasIsRefused)
 TEST(ItkTransformFileOf, AClassThatItkDoesNotHaveIsToldWithThoseThatAreRead)
 {
   const testing::TemporaryFolder folder;
-  for (const std::string name : {"FooTransform_double_3_3", "BSplineTransform_double_3_3_2"}) {
+  for (const std::string name : {"FooTransform_double_3_3", "BSplineTransform_double_3_3_4"}) {
     folder.write("t.tfm", "#Insight Transform File V1.0\n#Transform 0\nTransform: " + name
                               + "\nParameters: 1\nFixedParameters: 2\n");
     EXPECT_EQ(testing::errorText([&] { readItkTransforms(folder / "t.tfm"); }, ExitCode::unreadableInput),
@@ -138,7 +175,7 @@ TEST(ItkTransformFileOf, AClassThatItkDoesNotHaveIsToldWithThoseThatAreRead)
                     "Similarity2DTransform, Similarity3DTransform, AffineTransform, "
                     "MatrixOffsetTransformBase, BSplineTransform, BSplineDeformableTransform, "
                     "DisplacementFieldTransform, other linear transforms of ITK, and composites of them, in "
-                    "2D and 3D, B-splines of order 3.");
+                    "2D and 3D, B-splines of orders 0 to 3.");
   }
 }
 
@@ -236,15 +273,14 @@ TEST(ItkTransformFileNames, OtherExtensionsAreRefused)
 {
   const testing::TemporaryFolder folder;
   const std::string rule = ": the extension is not that of a transform file. Allowed: an ITK transform file: "
-                           ".tfm or .txt (text), .h5 or "
-                           ".hdf5 (HDF5).";
+                           ".tfm or .txt (text), .h5, .hdf5 or .hdf (HDF5).";
   const std::string path = folder.write("a.mat", "x");
   EXPECT_EQ(testing::messageOf([&] { readItkTransforms(path); }), path + rule);
   EXPECT_EQ(testing::messageOf([&] { writeItkTransforms(path, {affine}, false); }), path + rule);
-  EXPECT_EQ(
-      testing::messageOf([&] { readItkTransforms(folder / "none.tfm"); }),
-      folder / "none.tfm"
-          + ": no such file. Allowed: an ITK transform file: .tfm or .txt (text), .h5 or .hdf5 (HDF5).");
+  EXPECT_EQ(testing::messageOf([&] { readItkTransforms(folder / "none.tfm"); }),
+            folder / "none.tfm"
+                + ": no such file. Allowed: an ITK transform file: .tfm or .txt (text), .h5, .hdf5 or .hdf "
+                  "(HDF5).");
 }
 
 TEST(ItkTextFile, ATransformWithoutAClassIsRefused)

@@ -128,6 +128,28 @@ TEST(ItkTransformConversion, ObliqueBSplineMapsAsItkDoes)
       randomVector(84, 1), {6, 7, -20, -60, 12, 12, 0.8, -0.6, 0.6, 0.8}));
 }
 
+TEST(ItkTransformConversion, BSplinesOfOtherOrdersMapAsItkDoes)
+{
+  const std::vector<double> plane{6, 7, -20, -60, 12, 12, 0.8, -0.6, 0.6, 0.8},
+      space{6, 7, 5, -20, -60, -30, 12, 12, 14, 0.8, -0.6, 0, 0.6, 0.8, 0, 0, 0, 1};
+  expectSameAsItk<2>(*itkTransform<itk::BSplineTransform<double, 2, 1>>(randomVector(84, 1), plane));
+  expectSameAsItk<3>(*itkTransform<itk::BSplineTransform<double, 3, 1>>(randomVector(630, 1), space));
+  expectSameAsItk<3>(*itkTransform<itk::BSplineTransform<double, 3, 2>>(randomVector(630, 1), space));
+  expectSameAsItk<2>(*itkTransform<itk::BSplineTransform<double, 2, 0>>(randomVector(84, 1), plane), true);
+  expectSameAsItk<3>(*itkTransform<itk::BSplineTransform<double, 3, 0>>(randomVector(630, 1), space), true);
+}
+
+TEST(ItkTransformConversion, ThatABSplineOfOrder0MovesNoPointIsTold)
+{
+  const ItkTransform spline{
+      "BSplineTransform_double_2_2_0", {2, 2, 0, 0, 1, 1, 1, 0, 0, 1}, std::vector<double>(8, 1.0)};
+  std::string told;
+  chainFromItk<2>({spline}, knownTransforms<2>(), "file.tfm", [&](const std::string& line) { told += line; });
+  EXPECT_EQ(told,
+            "file.tfm: BSplineTransform_double_2_2_0: a B-spline of order 0 moves no point, as in ITK and "
+            "SimpleITK.");
+}
+
 TEST(ItkTransformConversion, VersorOfLengthOneIsShortenedAsItkDoes)
 {
   const std::vector<double> parameters{0.6, 0.8, 0.1, 5, 6, 7, 1.2}; // longer than 1
