@@ -328,6 +328,9 @@ TransformFileContent<D> contentOf(const TransformMap& map, const Parameters::War
     if (warn)
       warn(line);
   const Parameters file(map, "", D, 1, warn);
+  if (grid && !file.has(fixedDimension.name))
+    file.warn(file.where(fixedDimension.name) + ": not given. It is taken to be " + std::to_string(D)
+              + ", as in the grid.");
   content.chain = readChain(file);
   if (!grid || file.has(sizeRow.name))
     content.fixed = readGeometry<D>(file);
@@ -407,16 +410,17 @@ std::shared_ptr<const TransformChain<D>> readTransformChain(const Context& host,
   return asInput([&] { return ChainReader<D>(host, registry, warn).read(path); });
 }
 
-std::size_t readTransformDimension(const std::string& path)
+std::size_t readTransformDimension(const std::string& path, std::optional<std::size_t> ofGrid)
 {
   return asInput([&] {
     if (isOfOtherProgram(path))
       return dimensionOfOtherTransforms(path);
     const Parameters file(readMap(path, allowedForOutput, {}), "", 0, 1);
-    if (!file.has(fixedDimension.name))
+    const bool isGiven = file.has(fixedDimension.name);
+    if (!isGiven && !ofGrid)
       file.fail(fixedDimension.name, "not given",
                 "Allowed: 2 or 3, in a transform file such as TransformParameters.0.txt");
-    return static_cast<std::size_t>(file.get(fixedDimension));
+    return !isGiven ? *ofGrid : static_cast<std::size_t>(file.get(fixedDimension));
   });
 }
 

@@ -86,8 +86,8 @@ TransformFileContent<D> transformFromMaps(const Context& host, std::span<const T
 
 /// Its chain alone, which needs no grid.
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainFromMaps(const Context& host, std::span<const TransformMap>, const Registry&,
-                                                       const Parameters::Warn& warn);
+std::shared_ptr<const TransformChain<D>> chainFromMaps(const Context& host, std::span<const TransformMap>,
+                                                       const Registry&, const Parameters::Warn& warn);
 
 /// The settings that readTransformFile returns for a file that has none; the chain is left out. Throws
 /// Error(unreadableInput) without a grid.
@@ -107,7 +107,8 @@ template <int D>
 std::shared_ptr<const TransformChain<D>> readTransformChain(const Context&, const std::string& path,
                                                             const Registry&, const Parameters::Warn& warn);
 
-/// FixedImageDimension of a transform parameter file. Throws Error(unreadableInput) if it has none.
-std::size_t readTransformDimension(const std::string& path);
+/// FixedImageDimension of a transform parameter file; `ofGrid`, the dimension of the output grid, if the file
+/// has none. Throws Error(unreadableInput) if both are missing.
+std::size_t readTransformDimension(const std::string& path, std::optional<std::size_t> ofGrid = {});
 
 }

@@ -213,10 +213,15 @@ std::size_t dimensionOf(const TransformRequest& request)
 {
   if (!request.matrixFormat.empty())
     return 3;
-  const auto dimensionOf = [](const GivenTransform& transform) {
+  std::optional<std::size_t> ofGrid;
+  if (request.grid.isGiven())
+    ofGrid = withContext("--grid", [&] {
+      return static_cast<std::size_t>(headerOf(request.grid, PixelType::float32, request.reading).dimension);
+    });
+  const auto dimensionOf = [&](const GivenTransform& transform) {
     if (!transform.isFile())
       return transform.inMemory.index() + 1;
-    return withContext("-tp", [&] { return readTransformDimension(transform.path); });
+    return withContext("-tp", [&] { return readTransformDimension(transform.path, ofGrid); });
   };
   const GivenTransform& first = request.transforms.front();
   const std::size_t dimension = dimensionOf(first);
