@@ -183,6 +183,12 @@ std::vector<std::string> writeTextOfField(Context& context, const Registry& regi
   return {output.path, image};
 }
 
+/// One transform stands alone in a text and in a composite in HDF5, the forms that nitransforms reads.
+void writeItkParts(const std::string& path, const std::vector<ItkTransform>& parts)
+{
+  writeItkTransforms(path, parts, parts.size() > 1 || isHdf5(path));
+}
+
 /// Writes a B-spline that is near to the inverse.
 template <int D>
 void writeSpline(Context& context, const Registry& registry, const TransformOutput<D>& output, Log& log)
@@ -197,7 +203,7 @@ void writeSpline(Context& context, const Registry& registry, const TransformOutp
     writeText<D>(output, *fit.chain, nullptr, context.threads, log,
                  "The inverse of a transform as " + fit.text());
   else
-    writeItkTransforms(output.path, {fit.chain->transform->itkTransform(fit.chain->parameters)}, false);
+    writeItkParts(output.path, {fit.chain->transform->itkTransform(fit.chain->parameters)});
 }
 
 template <int D>
@@ -205,9 +211,9 @@ void writeItk(Context& context, const Registry& registry, const TransformOutput<
 {
   const TransformChain<D>& chain = *output.chain;
   if (const auto map = asLinearMap<D>(&chain, chain.parameters); map && chain.initial)
-    return writeItkTransforms(output.path, {itkAffine<D>(*map)}, false);
+    return writeItkParts(output.path, {itkAffine<D>(*map)});
   if (const std::vector<ItkTransform> parts = itkParts<D>(chain); !parts.empty() && !holdsField(parts))
-    return writeItkTransforms(output.path, parts, parts.size() > 1);
+    return writeItkParts(output.path, parts);
   writeItkDisplacementField<D>(output.path, fieldOf(context, registry, output, log));
 }
 
