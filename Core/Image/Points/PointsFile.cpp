@@ -289,10 +289,11 @@ InputPoints<D> readBinary(const std::string& path)
                    + std::to_string(head[0]) + " and " + std::to_string(head[1]) + ": not those of points",
                allowed);
   InputPoints<D> points{head[0] == 1, std::vector<Vec<D>>(count), {}};
-  std::memcpy(points.values.data(), bytes.data() + sizeof head, rest);
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(&points.values[i], bytes.data() + sizeof head + i * sizeof(Vec<D>), sizeof(Vec<D>));
     if (!std::ranges::all_of(points.values[i], [](double x) { return std::isfinite(x); }))
       failToRead(path, "point " + std::to_string(i) + " is not finite", allowed);
+  }
   return points;
 }
 
