@@ -1,3 +1,4 @@
+#include "Core/Compute/Math/VectorLength.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/DicomSeries.h"
 #include "Core/Image/Files/ImageSource.h"
@@ -5,83 +6,69 @@
 #include "Core/Image/Files/ItkSupport.h"
 #include "Core/Image/ShearedGrid.h"
 
-#include <itkGDCMImageIO.h>
-
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace tessera {
 namespace {
 
-itk::GDCMImageIO::Pointer openSlice(const std::string& path)
+Vec<3> normalized(Vec<3> v)
 {
-  const itk::GDCMImageIO::Pointer io = itk::GDCMImageIO::New();
-  io->SetFileName(path);
-  try {
-    io->ReadImageInformation();
-  } catch (const std::exception& exception) {
-    failToRead(path, "the DICOM header cannot be read: " + itkMessage(exception), "DICOM image files");
-  }
-  return io;
+  const double scale = 1 / lengthOf<3>(v);
+  for (double& value : v)
+    value *= scale;
+  return v;
 }
 
-struct Offset {
-  double xyz[3];
-  double length;
-};
-
-Offset between(const ImageHeader& from, const ImageHeader& to)
+/// The header of the stack, whose last axis runs from the first slice to the last one. `header` is that of
+/// the first slice's file by ITK, which does not know the elements of every class of images.
+ImageHeader headerOfSeries(ImageHeader header, const DicomSeries& series)
 {
-  Offset offset{};
-  for (int d = 0; d < 3; ++d) {
-    offset.xyz[d] = to.originMm[d] - from.originMm[d];
-    offset.length += offset.xyz[d] * offset.xyz[d];
+  const DicomSlice &first = series.slices.front(), &last = series.slices.back();
+  const bool areOfOneType =
+      std::ranges::all_of(series.slices, [&](const auto& slice) { return slice.type == first.type; });
+  header.componentType = header.typeInFile = areOfOneType ? first.type : PixelType::float64;
+  const bool isOneFile = std::exchange(header.size[2], series.places.back() + 1) == series.slices.size();
+  if (header.spacingMm[0] == 1 && header.spacingMm[1] == 1) { // which ITK takes where it finds none
+    if (first.pixelSpacingMm[0] > 0)
+      std::ranges::reverse_copy(first.pixelSpacingMm, header.spacingMm.begin());
+    else
+      header.notes.push_back(header.path + ": it has no Pixel Spacing, so pixels of 1 mm are assumed");
   }
-  offset.length = std::sqrt(offset.length);
-  return offset;
-}
-
-/// The header of the stack. Its last axis runs from the first slice to the last one.
-ImageHeader headerOfSeries(const std::string& folder, const DicomSeries& series)
-{
-  const std::vector<std::string>& slices = series.files;
-  ImageHeader header = headerFromItk(*openSlice(slices.front()), folder);
-  if (slices.size() == 1)
-    return header;
-  const std::string stackable = "slices of one plane at different places";
-  if (header.dimension != 3 || header.size[2] != 1)
-    failToRead(folder,
-               std::to_string(slices.size()) + " files, each of several slices: they cannot be stacked",
-               stackable);
-  const Offset offset = between(header, headerFromItk(*openSlice(slices.back()), folder));
-  if (!(offset.length > 0))
-    failToRead(folder, "the first and the last slice lie at the same place", stackable);
-  for (const std::string& slice : series.others)
-    if (headerFromItk(*openSlice(slice), slice).componentType != header.componentType) {
-      header.componentType = header.typeInFile = PixelType::float64; // the type of rescaled values
-      break;
+  if (first.isPlacedBySpacing)
+    header.notes.push_back(
+        header.path + ": its frames do not say where they lie; they are placed by Spacing Between Slices");
+  if (first.isPlaced) {
+    const Vec<3> normal = normalized(crossProduct(&first.axes[0], &first.axes[3])),
+                 row = normalized(crossProduct(&first.axes[3], normal.data())),
+                 column = crossProduct(normal.data(), row.data());
+    for (int d = 0; d < 3; ++d) { // perpendicular, as ITK makes them
+      header.originMm[d] = first.positionMm[d];
+      header.direction[d] = {row[d], column[d], normal[d]};
     }
-  header.size[2] = series.places.back() + 1;
-  header.spacingMm[2] = offset.length / static_cast<double>(series.places.back());
+  }
+  if (series.slices.size() == 1)
+    return header;
+  const auto steps = static_cast<double>(series.places.back());
+  Vec<3> offsetMm, offsetOfItkMm;
+  for (int d = 0; d < 3; ++d) {
+    offsetMm[d] = last.positionMm[d] - first.positionMm[d];
+    offsetOfItkMm[d] = header.direction[d][2] * header.spacingMm[2] * steps;
+  }
+  if (isOneFile && distanceBetween<3>(offsetMm, offsetOfItkMm) < 1e-6) // so its numbers keep their bits
+    return header;
+  header.spacingMm[2] = lengthOf<3>(offsetMm) / steps;
   for (int row = 0; row < 3; ++row)
-    header.direction[row][2] = offset.xyz[row] / offset.length;
+    header.direction[row][2] = offsetMm[row] / lengthOf<3>(offsetMm);
   return header;
-}
-
-void readAsDoubles(itk::ImageIOBase& io, PixelType type, double* values)
-{
-  withPixelType(type, [&]<class T>(std::type_identity<T>) {
-    std::vector<T> stored(io.GetImageSizeInComponents());
-    io.Read(stored.data());
-    std::ranges::copy(stored, values);
-  });
 }
 
 class SeriesSource final : public ImageSource {
 public:
-  SeriesSource(const std::string& folder, DicomSeries series)
-      : ImageSource(headerOfSeries(folder, series)), slices_(std::move(series.files)),
-        places_(std::move(series.places)), note_(std::move(series.note))
+  SeriesSource(const ImageHeader& header, DicomSeries series)
+      : ImageSource(headerOfSeries(header, series)), series_(std::move(series))
   {
   }
 
@@ -89,28 +76,40 @@ public:
 
   void read(std::byte* buffer, int, std::vector<std::string>& notes) override
   {
-    if (!note_.empty())
-      notes.push_back(note_);
-    if (header().dimension == 3 && isSheared(geometryOf<3>(header())))
+    const auto& [slices, places, note] = series_;
+    if (!note.empty())
+      notes.push_back(note);
+    if (isSheared(geometryOf<3>(header())))
       notes.push_back(
           header().path
           + ": the slices are shifted against each other (gantry tilt), so the axes of the image are "
             "not perpendicular");
     const auto lock = lockItkFiles();
-    const std::size_t gridSlices = places_.back() + 1, sliceBytes = byteCount() / gridSlices;
-    double largestMm = 0;
-    for (std::size_t i = 0; i < slices_.size(); ++i)
-      largestMm = std::max(
-          largestMm, readSlice(i, reinterpret_cast<char*>(buffer) + places_[i] * sliceBytes, sliceBytes));
-    for (std::size_t i = 1; i < slices_.size(); ++i)
-      fillGap(buffer, places_[i - 1], places_[i], sliceBytes);
-    if (gridSlices > slices_.size())
-      notes.push_back(header().path + ": " + std::to_string(gridSlices - slices_.size()) + " of "
+    const std::size_t gridSlices = places.back() + 1, sliceBytes = byteCount() / gridSlices;
+    std::map<std::string, std::vector<SliceTarget>> byFile;
+    for (std::size_t i = 0; i < slices.size(); ++i)
+      byFile[slices[i].file].emplace_back(&slices[i], buffer + places[i] * sliceBytes);
+    for (const auto& [file, targets] : byFile) {
+      checkPictureFile(file);
+      readSlices(file, targets, header().componentType, sliceBytes / pixelTypeSize(header().componentType));
+    }
+    for (std::size_t i = 1; i < slices.size(); ++i)
+      fillGap(buffer, places[i - 1], places[i], sliceBytes);
+    if (gridSlices > slices.size())
+      notes.push_back(header().path + ": " + std::to_string(gridSlices - slices.size()) + " of "
                       + std::to_string(gridSlices)
                       + " slices are missing; they are interpolated between their neighbours "
                         "(--allow-missing-slices)");
+    double largestMm = 0; // distance of a slice from its place on the grid
+    for (std::size_t i = 0; slices.size() > 1 && i < slices.size(); ++i) {
+      Vec<3> placeMm;
+      for (int d = 0; d < 3; ++d)
+        placeMm[d] = header().originMm[d]
+                     + static_cast<double>(places[i]) * header().spacingMm[2] * header().direction[d][2];
+      largestMm = std::max(largestMm, distanceBetween<3>(placeMm, slices[i].positionMm));
+    }
     constexpr double tolerated = 0.01; // share of the spacing: positions are decimal texts
-    if (slices_.size() > 1 && largestMm > tolerated * header().spacingMm[2])
+    if (largestMm > tolerated * header().spacingMm[2])
       notes.push_back(header().path + ": the slices are not evenly spaced: one lies " + shortText(largestMm)
                       + " mm from its place on the grid of " + shortText(header().spacingMm[2]) + " mm");
   }
@@ -132,47 +131,14 @@ private:
     });
   }
 
-  /// The distance of a slice from its place on the grid, in mm.
-  double readSlice(std::size_t index, char* buffer, std::size_t sliceBytes)
-  {
-    checkPictureFile(slices_[index]);
-    const itk::GDCMImageIO::Pointer io = openSlice(slices_[index]);
-    const ImageHeader slice = headerFromItk(*io, slices_[index]);
-    const PixelType type = header().componentType;
-    const bool isOfType = slice.componentType == type;
-    const auto count = static_cast<std::size_t>(io->GetImageSizeInComponents());
-    if ((!isOfType && type != PixelType::float64) || count != sliceBytes / pixelTypeSize(type))
-      failToRead(slices_[index],
-                 "the slice differs in size or pixel type from the first one, " + slices_.front(),
-                 "slices of one size and type");
-    try {
-      askForAllVoxels(*io);
-      if (isOfType)
-        io->Read(buffer);
-      else
-        readAsDoubles(*io, slice.componentType, reinterpret_cast<double*>(buffer));
-    } catch (const std::exception& exception) {
-      failToRead(slices_[index], "the voxels cannot be read: " + itkMessage(exception), wholeFile);
-    }
-    if (slices_.size() == 1)
-      return 0;
-    ImageHeader expected = header();
-    for (int d = 0; d < 3; ++d)
-      expected.originMm[d] +=
-          static_cast<double>(places_[index]) * header().spacingMm[2] * header().direction[d][2];
-    return between(expected, slice).length;
-  }
-
-  std::vector<std::string> slices_;
-  std::vector<std::size_t> places_; // of each on the grid
-  std::string note_;
+  DicomSeries series_;
 };
 
 }
 
-std::unique_ptr<ImageSource> openDicomFolder(const std::string& path, const ReadingOptions& reading)
+std::unique_ptr<ImageSource> openDicom(const ImageHeader& header, DicomSeries series)
 {
-  return std::make_unique<SeriesSource>(path, dicomSeriesOf(path, reading));
+  return std::make_unique<SeriesSource>(header, std::move(series));
 }
 
 }

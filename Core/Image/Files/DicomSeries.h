@@ -1,28 +1,61 @@
 #pragma once
 
+#include "Core/Compute/Math/SmallMatrix.h"
 #include "Core/Image/Files/ReadingOptions.h"
+#include "Core/Image/Voxels/PixelType.h"
 
+#include <array>
+#include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera {
 
-/// The files of one DICOM series, ordered along the normal of its slices, each with its place on an even
-/// grid.
-struct DicomSeries {
-  std::vector<std::string> files;
-  std::vector<std::size_t> places; // 0, 1, 2, ... unless slices are missing
-  std::vector<std::string>
-      others;       // files whose values are stored or rescaled in another way than the first's
-  std::string note; // for the user; mostly empty
+/// A plane of a DICOM file: its only image, or one of its frames.
+struct DicomSlice {
+  std::string file;
+  std::size_t frame = 0;          // counted from 0
+  std::string name;               // for messages: the file, and the number of the frame if there are several
+  bool isPlaced = false;          // whether the file says where it lies
+  bool isPlacedBySpacing = false; // by Spacing Between Slices, as its frames do not say where they lie
+  Vec<3> positionMm{};            // of the first pixel
+  std::array<double, 6> axes{1, 0, 0, 0, 1, 0}; // direction cosines of its rows and of its columns
+  std::array<double, 2> pixelSpacingMm{}; // between rows, between columns; 0 if the file does not say it
+  double slope = 1, intercept = 0;        // value = slope * stored number + intercept
+  PixelType type = PixelType::float32;    // of these values
+  double alongMm = 0;                     // the distance from the lowest slice of a stack along the normal
 };
 
-/// The series that is meant by a path for which there is a dicomPlace. Throws Error(unreadableInput): no
-/// series, several of which none is named, or slices that are missing, unless
-/// ReadingOptions::allowMissingSlices.
-DicomSeries dicomSeriesOf(const std::string& path, const ReadingOptions&);
+/// The slices of a file in their order. What a frame does not say in its functional groups holds for the file
+/// (PS3.3, C.7.6.16). Frames without a place of their own are placed by Grid Frame Offset Vector (C.8.8.3.2)
+/// or Spacing Between Slices. Throws Error(unreadableInput), also if stored numbers have a meaning that is
+/// not applied.
+std::vector<DicomSlice> slicesOfFile(const std::string& path);
+
+/// Of two vectors of three numbers.
+Vec<3> crossProduct(const double* a, const double* b);
+
+/// A slice, and the place of its values in memory.
+using SliceTarget = std::pair<const DicomSlice*, std::byte*>;
+
+/// Reads slices of one file, each of `count` values of this type. Throws Error(unreadableInput) if a slice
+/// has another number of values, or values that the type does not hold.
+void readSlices(const std::string& file, const std::vector<SliceTarget>&, PixelType, std::size_t count);
 
 /// Turns off the lines that GDCM writes to the terminal about files that it reads.
 void quietenGdcm();
+
+/// The slices of one volume, ordered along their normal, each with its place on an even grid.
+struct DicomSeries {
+  std::vector<DicomSlice> slices;
+  std::vector<std::size_t> places; // 0, 1, 2, ... unless slices are missing
+  std::string note;                // for the user; mostly empty
+};
+
+/// The slices of a file, or of the series that is meant by a path for which there is a dicomPlace. Throws
+/// Error(unreadableInput): no series, several of which none is named, slices that are no stack or of which
+/// some are missing, unless ReadingOptions::allowMissingSlices.
+DicomSeries dicomSeriesOf(const std::string& path, const ReadingOptions&);
 
 }

@@ -40,13 +40,7 @@ std::optional<DicomPlace> dicomPlace(const std::string& path)
     return DicomPlace{path, ""};
   const fs::path folder = fs::path(path).parent_path(), name = fs::path(path).filename();
   if (folder.empty() || name.empty() || fs::exists(fs::symlink_status(path, ignored))
-      || !fs::is_directory(folder, ignored))
-    return std::nullopt;
-  const fs::directory_iterator entries(folder, ignored);
-  if (std::none_of(begin(entries), end(entries), [](const fs::directory_entry& entry) {
-        std::error_code unreadable;
-        return entry.is_regular_file(unreadable) && mayBeDicom(entry.path().string());
-      }))
+      || !fs::is_directory(folder, ignored) || slicesIn(folder).empty())
     return std::nullopt;
   return DicomPlace{folder.string(), name.string()};
 }

@@ -5,6 +5,7 @@
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/FileChecks/TiffFile.h"
+#include "Core/Image/Files/DicomSeries.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageFormat.h"
@@ -329,6 +330,8 @@ std::unique_ptr<ImageSource> openFile(const std::string& path, const ReadingOpti
 {
   auto place = std::make_unique<OwnFolder>(path);
   const itk::ImageIOBase::Pointer io = openItk(path, place->path());
+  if (dynamic_cast<const itk::GDCMImageIO*>(io.GetPointer()))
+    return openDicom(headerFromItk(*io, path), dicomSeriesOf(path, reading));
   if (dynamic_cast<const itk::TIFFImageIO*>(io.GetPointer())) {
     auto tiff = std::make_unique<TiffFile>(path);
     if (const std::optional<TiffPixels> pixels = tiffPixels(*tiff))
@@ -342,6 +345,13 @@ std::unique_ptr<ImageSource> openFile(const std::string& path, const ReadingOpti
   if (voxels && valueType(*voxels) == header.componentType && valueCount(*voxels) == values)
     return makePlacedSource(std::move(header), *voxels);
   return std::make_unique<ItkSource>(std::move(header), std::move(place), io);
+}
+
+std::unique_ptr<ImageSource> openFolder(const std::string& path, const ReadingOptions& reading)
+{
+  DicomSeries series = dicomSeriesOf(path, reading);
+  const std::string& first = series.slices.front().file;
+  return openDicom(headerFromItk(*openItk(first, first), path), std::move(series));
 }
 
 /// The absolute value of the determinant divided by the product of the columns' lengths, by elimination.
@@ -415,7 +425,7 @@ std::unique_ptr<ImageSource> openImageHere(const std::string& path, const Readin
   if (fs::is_fifo(path, ignored) || fs::is_socket(path, ignored) || fs::is_character_file(path, ignored))
     failToRead(path, "this is no file but a pipe, which cannot be read at any place", "an image file");
   std::unique_ptr<ImageSource> source =
-      dicomPlace(path) ? openDicomFolder(path, reading) : openFile(path, reading);
+      dicomPlace(path) ? openFolder(path, reading) : openFile(path, reading);
   checkGeometry(source->header());
   source->addNote(noteOnJpegSpacing(source->header(), reading));
   source->addNote(noteOnNiftiForms(source->header()));

@@ -54,8 +54,10 @@ std::unique_ptr<ImageSource> openImageHere(const std::string& path, const Readin
 /// An image whose voxels are read without a library.
 std::unique_ptr<ImageSource> makePlacedSource(ImageHeader, VoxelPlace);
 
-/// Opens a folder with one DICOM series; its slices are ordered along their normal.
-std::unique_ptr<ImageSource> openDicomFolder(const std::string& path, const ReadingOptions&);
+struct DicomSeries;
+
+/// Slices of DICOM files, of which `header` is that of the first one's file by ITK.
+std::unique_ptr<ImageSource> openDicom(const ImageHeader& header, DicomSeries);
 
 /// Throws Error(unreadableInput) if the geometry of a header makes no sense: a spacing that is not positive,
 /// a singular direction, NaN, or no voxels.

@@ -1,0 +1,319 @@
+#include "Core/Image/Files/DicomSeries.h"
+
+#include "Core/Compute/LowerCase.h"
+#include "Core/Image/FileChecks/HeaderText.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Parameters/ParameterText.h"
+
+#include <gdcmAttribute.h>
+#include <gdcmImageApplyLookupTable.h>
+#include <gdcmImageChangePhotometricInterpretation.h>
+#include <gdcmImageChangePlanarConfiguration.h>
+#include <gdcmImageHelper.h>
+#include <gdcmImageReader.h>
+#include <gdcmRescaler.h>
+#include <gdcmTrace.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+namespace tessera {
+namespace {
+
+using gdcm::Tag;
+using Items = gdcm::SmartPointer<gdcm::SequenceOfItems>;
+
+const Tag planePosition(0x0020, 0x9113), position(0x0020, 0x0032), pixelMeasures(0x0028, 0x9110);
+
+/// The text of an element; empty if there is none.
+std::string textOf(const gdcm::DataSet& elements, const Tag& tag)
+{
+  const gdcm::ByteValue* const value = elements.GetDataElement(tag).GetByteValue();
+  return value
+             ? std::string(trimmed(std::string(value->GetPointer(), std::size_t(value->GetLength())).c_str()))
+             : "";
+}
+
+Items itemsOf(const gdcm::DataSet& elements, const Tag& sequence)
+{
+  Items items = elements.GetDataElement(sequence).GetValueAsSQ();
+  return items && items->GetNumberOfItems() > 0 ? items : Items();
+}
+
+/// The header of a file, in which an element may differ from frame to frame.
+class Header {
+public:
+  explicit Header(const std::string& path)
+  {
+    reader_.SetFileName(path.c_str());
+    if (!reader_.ReadUpToTag(Tag(0x7fe0, 0x0008)))
+      failToRead(path, "the DICOM header cannot be read", "DICOM image files");
+    for (const Tag& tag : {Tag(0x5200, 0x9229), Tag(0x0054, 0x0022), Tag(0x0018, 0x9530)})
+      shared_.push_back(itemsOf(elements(), tag));
+    perFrame_ = itemsOf(elements(), Tag(0x5200, 0x9230));
+  }
+
+  const gdcm::File& file() const { return reader_.GetFile(); }
+  const gdcm::DataSet& elements() const { return file().GetDataSet(); }
+  std::size_t groupCount() const { return perFrame_ ? perFrame_->GetNumberOfItems() : 0; }
+
+  /// The text in the functional group of a frame alone.
+  std::string ownText(std::size_t frame, const Tag& group, const Tag& tag) const
+  {
+    return frame < groupCount() ? textIn(perFrame_->GetItem(frame + 1).GetNestedDataSet(), group, tag) : "";
+  }
+
+  /// The text in the functional group of a frame, or else in what holds for all frames.
+  std::string text(std::size_t frame, const Tag& group, const Tag& tag) const
+  {
+    std::string found = ownText(frame, group, tag);
+    for (const Items& items : shared_)
+      if (found.empty() && items)
+        found = textIn(items->GetItem(1).GetNestedDataSet(), group, tag);
+    return found.empty() ? textOf(elements(), tag) : found;
+  }
+
+private:
+  /// The text in the group, or without one.
+  static std::string textIn(const gdcm::DataSet& elements, const Tag& group, const Tag& tag)
+  {
+    const Items items = itemsOf(elements, group);
+    return textOf(items ? items->GetItem(1).GetNestedDataSet() : elements, tag);
+  }
+
+  gdcm::Reader reader_;
+  Items perFrame_;
+  std::vector<Items> shared_; // functional groups, detectors of nuclear medicine, reconstructions of X-rays
+};
+
+/// Numbers that are separated by backslashes; none if a text is no number.
+std::vector<double> numbersIn(std::string text)
+{
+  std::ranges::replace(text, '\\', ' ');
+  std::vector<double> numbers;
+  for (const std::string& word : wordsOf(text)) {
+    if (!parseReal(word))
+      return {};
+    numbers.push_back(*parseReal(word));
+  }
+  return numbers;
+}
+
+PixelType pixelTypeOf(const std::string& path, const gdcm::PixelFormat& format)
+{
+  return format == gdcm::PixelFormat::SINGLEBIT
+             ? PixelType::uint8
+             : parsePixelType(lowerCase(format.GetScalarTypeAsString()), path);
+}
+
+/// The map from numbers that are stored in this format to values.
+gdcm::Rescaler rescalerOf(const DicomSlice& slice, const gdcm::PixelFormat& stored)
+{
+  gdcm::Rescaler rescaler;
+  rescaler.SetSlope(slice.slope);
+  rescaler.SetIntercept(slice.intercept);
+  rescaler.SetPixelFormat(stored);
+  return rescaler;
+}
+
+PixelType valueType(const DicomSlice& slice, const gdcm::PixelFormat& stored)
+{
+  const bool isStored = slice.slope == 1 && slice.intercept == 0;
+  return pixelTypeOf(slice.file, isStored ? stored.GetScalarType()
+                                          : rescalerOf(slice, stored).ComputeInterceptSlopePixelType());
+}
+
+/// What stored numbers mean: by rescaling, as a dose (C.8.8.3), or as shares of a segment (C.8.20.2).
+void readRescaling(const Header& header, DicomSlice& slice)
+{
+  if (itemsOf(header.elements(), Tag(0x0028, 0x3000)))
+    failToRead(slice.file,
+               "a table says what its stored numbers mean (Modality LUT Sequence), which is not applied",
+               "files with Rescale Slope and Intercept");
+  const auto read = [&](const std::string& name, const std::string& text, double& number) {
+    const std::optional<double> found = parseReal(text);
+    const bool isSlope = &number == &slice.slope;
+    if (!text.empty() && (!found || (isSlope && *found == 0)))
+      failToRead(slice.name, "its " + name + " is \"" + text + "\"",
+                 isSlope ? "a number that is not 0" : "a number");
+    number = found.value_or(number);
+  };
+  const Tag group(0x0028, 0x9145);
+  read("rescale intercept", header.text(slice.frame, group, Tag(0x0028, 0x1052)), slice.intercept);
+  read("rescale slope", header.text(slice.frame, group, Tag(0x0028, 0x1053)), slice.slope);
+  read("dose grid scaling", textOf(header.elements(), Tag(0x3004, 0x000e)), slice.slope);
+  gdcm::Attribute<0x0062, 0x000e> maximum{0};
+  maximum.SetFromDataSet(header.elements());
+  if (textOf(header.elements(), Tag(0x0062, 0x0001)) == "FRACTIONAL" && maximum.GetValue() > 0)
+    slice.slope = 1.0 / maximum.GetValue();
+}
+
+/// Places frames that have no place of their own along the normal of the first one.
+void placeFrames(const Header& header, std::vector<DicomSlice>& slices)
+{
+  const std::string& path = slices.front().file;
+  Vec<3> firstMm = slices.front().positionMm,
+         normal = crossProduct(&slices.front().axes[0], &slices.front().axes[3]);
+  std::vector<double> offsetsMm = numbersIn(textOf(header.elements(), Tag(0x3004, 0x000c)));
+  if (!offsetsMm.empty() && offsetsMm.front() != 0) { // they are coordinates along z
+    if (std::abs(offsetsMm.front() - firstMm[2]) > 1e-3)
+      failToRead(path, "its Grid Frame Offset Vector begins with " + shortText(offsetsMm.front()),
+                 "0, or the z of Image Position");
+    firstMm[2] = 0;
+    normal = {0, 0, 1};
+  }
+  const std::optional<double> spacingMm = parseReal(header.text(0, pixelMeasures, Tag(0x0018, 0x0088)));
+  gdcm::Attribute<0x0054, 0x0080> order; // Slice Vector: the number of each frame's slice, from 1 on
+  order.SetFromDataSet(header.elements());
+  const bool areEven = offsetsMm.empty();
+  for (std::size_t frame = offsetsMm.size(); spacingMm && frame < slices.size(); ++frame)
+    offsetsMm.push_back(*spacingMm
+                        * (frame < order.GetNumberOfValues() ? order.GetValue(frame) - 1.0 : double(frame)));
+  if (offsetsMm.size() != slices.size())
+    failToRead(path,
+               "its " + std::to_string(slices.size())
+                   + " frames do not say where they lie (Image Position, Grid Frame Offset Vector or Spacing "
+                     "Between Slices)",
+               "frames that are slices of one volume");
+  for (DicomSlice& slice : slices) {
+    slice.isPlaced = true;
+    slice.isPlacedBySpacing = areEven;
+    for (int d = 0; d < 3; ++d)
+      slice.positionMm[d] = firstMm[d] + offsetsMm[slice.frame] * normal[d];
+  }
+}
+
+/// The numbers of all frames, colours as red, green, blue.
+std::vector<char> storedBytes(const std::string& path, gdcm::PixelFormat& format)
+{
+  gdcm::ImageReader reader;
+  reader.SetFileName(path.c_str());
+  bool isRead = reader.Read();
+  gdcm::Image& image = reader.GetImage();
+  const gdcm::PhotometricInterpretation meaning = image.GetPhotometricInterpretation();
+  if (isRead && image.GetPlanarConfiguration() == 1) {
+    gdcm::ImageChangePlanarConfiguration filter;
+    filter.SetInput(image);
+    filter.SetPlanarConfiguration(0);
+    isRead = filter.Change();
+    image = filter.GetOutput();
+  }
+  if (isRead && meaning == gdcm::PhotometricInterpretation::PALETTE_COLOR) {
+    gdcm::ImageApplyLookupTable filter;
+    filter.SetInput(image);
+    isRead = filter.Apply();
+    image = filter.GetOutput();
+  }
+  format = image.GetPixelFormat();
+  std::vector<char> bytes;
+  if (isRead && format == gdcm::PixelFormat::SINGLEBIT) { // frames do not begin at bytes (PS3.5, 8.1.1)
+    const gdcm::ByteValue* const bits =
+        reader.GetFile().GetDataSet().GetDataElement(Tag(0x7fe0, 0x0010)).GetByteValue();
+    const auto size = gdcm::ImageHelper::GetDimensionsValue(reader.GetFile());
+    bytes.resize(std::size_t(size[0]) * size[1] * size[2]);
+    isRead = bits && 8 * std::size_t(bits->GetLength()) >= bytes.size();
+    for (std::size_t i = 0; isRead && i < bytes.size(); ++i)
+      bytes[i] = static_cast<char>(bits->GetPointer()[i / 8] >> i % 8 & 1);
+    format = gdcm::PixelFormat::UINT8;
+  } else if (isRead) {
+    bytes.resize(image.GetBufferLength());
+    isRead = image.GetBuffer(bytes.data());
+  }
+  if (!isRead)
+    failToRead(path, "the voxels cannot be read", wholeFile);
+  const bool isYbr = meaning == gdcm::PhotometricInterpretation::YBR_FULL
+                     || meaning == gdcm::PhotometricInterpretation::YBR_FULL_422;
+  for (std::size_t i = 0; isYbr && format == gdcm::PixelFormat::UINT8 && i + 3 <= bytes.size(); i += 3) {
+    auto* const colour = reinterpret_cast<unsigned char*>(&bytes[i]);
+    const std::array ybr{colour[0], colour[1], colour[2]};
+    gdcm::ImageChangePhotometricInterpretation::YBR2RGB(colour, ybr.data());
+  }
+  return bytes;
+}
+
+}
+
+Vec<3> crossProduct(const double* a, const double* b)
+{
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+
+std::vector<DicomSlice> slicesOfFile(const std::string& path)
+{
+  const Header header(path);
+  const gdcm::PixelFormat stored = gdcm::ImageHelper::GetPixelFormatValue(header.file());
+  const std::size_t frames = gdcm::ImageHelper::GetDimensionsValue(header.file())[2];
+  gdcm::Attribute<0x0028, 0x0102> highBit{0};
+  highBit.SetFromDataSet(header.elements());
+  const bool isSwapped =
+      stored.GetBitsAllocated() == 32 // GDCM swaps halves of 16 bits
+      && header.file().GetHeader().GetDataSetTransferSyntax() == gdcm::TransferSyntax::ExplicitVRBigEndian;
+  if (isSwapped || highBit.GetValue() >= stored.GetBitsStored())
+    failToRead(path,
+               "its numbers of " + std::to_string(stored.GetBitsStored())
+                   + " bits, of which the highest is bit " + std::to_string(highBit.GetValue())
+                   + ", are not read" + (isSwapped ? " in big-endian order" : ""),
+               "stored bits that are the lowest ones, at most 16 of them in big-endian order");
+  if (header.groupCount() > 0 && header.groupCount() != frames)
+    failToRead(path,
+               "it has " + std::to_string(frames) + " frames, and functional groups for "
+                   + std::to_string(header.groupCount()),
+               wholeFile);
+  std::vector<DicomSlice> slices(frames);
+  for (std::size_t frame = 0; frame < frames; ++frame) {
+    DicomSlice& slice = slices[frame];
+    slice.file = path;
+    slice.frame = frame;
+    slice.name = path + (frames > 1 ? ", frame " + std::to_string(frame + 1) : "");
+    const auto read = [&](const Tag& group, const Tag& tag, std::span<double> numbers) {
+      const std::vector<double> found = numbersIn(header.text(frame, group, tag));
+      const bool isWhole = found.size() == numbers.size();
+      std::copy_n(found.begin(), isWhole ? found.size() : 0, numbers.begin());
+      return isWhole;
+    };
+    const bool hasPosition = read(planePosition, position, slice.positionMm);
+    slice.isPlaced = read(Tag(0x0020, 0x9116), Tag(0x0020, 0x0037), slice.axes) && hasPosition;
+    read(pixelMeasures, Tag(0x0028, 0x0030), slice.pixelSpacingMm);
+    readRescaling(header, slice);
+    slice.type = valueType(slice, stored);
+    const Tag segment(0x0062, 0x000a), number(0x0062, 0x000b);
+    if (header.text(frame, segment, number) != header.text(0, segment, number))
+      failToRead(path, "its frames belong to several segments", "a file with one segment");
+  }
+  if (frames > 1 && header.ownText(0, planePosition, position).empty())
+    placeFrames(header, slices);
+  return slices;
+}
+
+void readSlices(const std::string& file, const std::vector<SliceTarget>& slices, PixelType type,
+                std::size_t count)
+{
+  gdcm::PixelFormat format;
+  const std::vector<char> bytes = storedBytes(file, format);
+  const std::size_t sliceBytes = count * pixelTypeSize(pixelTypeOf(file, format));
+  for (const auto& [slice, values] : slices) {
+    const PixelType ownType = valueType(*slice, format);
+    if (bytes.size() % sliceBytes != 0 || bytes.size() / sliceBytes <= slice->frame
+        || (ownType != type && type != PixelType::float64))
+      failToRead(slice->name, "the slice differs in size or pixel type from the first one",
+                 "slices of one size and type");
+    std::vector<char> own(count * pixelTypeSize(ownType));
+    rescalerOf(*slice, format).Rescale(own.data(), bytes.data() + slice->frame * sliceBytes, sliceBytes);
+    if (ownType == type)
+      std::memcpy(values, own.data(), own.size());
+    else
+      withPixelType(ownType, [&, values = values]<class T>(std::type_identity<T>) {
+        std::copy_n(reinterpret_cast<const T*>(own.data()), count, reinterpret_cast<double*>(values));
+      });
+  }
+}
+
+void quietenGdcm()
+{
+  gdcm::Trace::WarningOff();
+  gdcm::Trace::ErrorOff();
+}
+
+}
