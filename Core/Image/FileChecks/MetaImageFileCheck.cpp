@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -174,13 +175,20 @@ void checkNumbers(const std::string& path, const MetaHeader& header)
   for (const auto& [key, exponent] : numbersOfAxes()) {
     const std::vector<std::string> numbers = wordsOf(header.value(key));
     const std::string line = key + " = " + header.value(key);
+    double squared = 0;
     for (const std::string& number : numbers)
-      if (!finiteNumber(number))
+      if (const std::optional<double> value = finiteNumber(number))
+        squared += *value * *value;
+      else
         failToRead(path, line + ": " + number + " is not a finite number", "finite numbers");
     if (const std::size_t needed = exponent == 1 ? axes : axes * axes;
         !numbers.empty() && numbers.size() != needed)
       failToRead(path, line + ": " + std::to_string(numbers.size()) + " numbers",
                  std::to_string(needed) + " for " + std::to_string(axes) + " axes");
+    if (constexpr double rounded = 0.01;
+        exponent == 2 && squared > 0 && std::abs(squared / static_cast<double>(axes) - 1) > rounded)
+      failToRead(path, line + ": its axes are not of length 1",
+                 "directions; the lengths are those of ElementSpacing");
   }
   for (const auto& names : {std::array{"Offset", "Position", "Origin"},
                             std::array{"TransformMatrix", "Rotation", "Orientation"}}) {
