@@ -175,8 +175,7 @@ def stored_numbers(corpus):
             for photometric in ('MONOCHROME1', 'MONOCHROME2'):
                 series(corpus, photometric, STRAIGHT, values, [2 * v - 100 for v in values], letter=letter,
                        stored_bits=12, syntax=syntax, photometric=photometric,
-                       fields_of_slice=lambda k: rescale(2, -100), expect=dict(told='MONOCHROME1',
-                                                                               refused='MONOCHROME1'))
+                       fields_of_slice=lambda k: rescale(2, -100))
     table = [v * v for v in range(121)]  # C.11.1: Modality LUT
     lut = lambda k: {
         'ModalityLUTSequence': [{'LUTDescriptor': [121, 0, 16], 'ModalityLUTType': 'US', 'LUTData': table}]
@@ -332,19 +331,24 @@ def doses_and_segments(corpus):
                     raw = [struct.pack(f'<30{letter}', *wanted[30 * k:30 * k + 30]) for k in range(4)]
                     path = corpus.write(corpus.name('dicom dose') + '.dcm', dicom_file(fields, raw, bits // 8, syntax))
                     corpus.expect(path, STRAIGHT, [scaling * v for v in values], f'DICOM dose of {bits} bits {offsets}',
-                                  told='[Ss]caling|[Dd]ose', refused='bits' if bits == 32 else None)
-    one_frame, sagittal = Grid([6, 5, 1], STRAIGHT.spacing,
-                               STRAIGHT.origin), stored(OBLIQUE, values, (1, 2, 0), (False, ) * 3)
-    for name, grid, wanted in (('one frame', one_frame, values[:30]), ('an oblique place', *sagittal)):
+                                  refused='bits' if bits == 32 else None)
+    oblique, turned = stored(OBLIQUE, values, (1, 2, 0), (False, False, False))
+    one_frame = Grid([6, 5, 1], STRAIGHT.spacing, STRAIGHT.origin)
+    for name, grid, wanted in (('one frame', one_frame, values[:30]), ('an oblique place', oblique, turned)):
         planes = slices(grid, wanted)
-        fields = {
-            **common('dose'), **pixels(grid.size[0], grid.size[1]), **place_of(grid, 0), 'NumberOfFrames': len(planes),
-            'FrameIncrementPointer': [0x3004, 0x000c], 'DoseUnits': 'GY',
-            'GridFrameOffsetVector': text(grid.spacing[2] * k for k in range(len(planes))), 'DoseGridScaling': '0.5'
-        }
-        path = corpus.write(
-            corpus.name('dicom dose') + '.dcm', dicom_file(fields, [struct.pack(f'<{len(p)}H', *p) for p in planes], 2))
-        corpus.expect(path, grid, [0.5 * v for v in wanted], 'DICOM dose of ' + name, told='[Ss]caling|[Dd]ose')
+        for has_offsets in (True, False):
+            if len(planes) > 1 and not has_offsets:
+                continue
+            fields = {**common('dose'), **pixels(grid.size[0], grid.size[1]), **place_of(grid, 0),
+                      'NumberOfFrames': len(planes), 'DoseUnits': 'GY', 'DoseGridScaling': '0.5'}
+            if has_offsets:
+                fields['FrameIncrementPointer'] = [0x3004, 0x000c]
+                fields['GridFrameOffsetVector'] = text(grid.spacing[2] * k for k in range(len(planes)))
+            path = corpus.write(corpus.name('dicom dose') + '.dcm',
+                                dicom_file(fields, [struct.pack(f'<{len(p)}H', *p) for p in planes], 2))
+            # GDCM ends the program where one frame has an offset, which only several need
+            corpus.expect(path, grid, [0.5 * v for v in wanted], 'DICOM dose of ' + name,
+                          refused='crashed' if grid is one_frame and has_offsets else None)
     bits_of = values_of([8, 4, 4], 0, 1)
     grid = Grid([8, 4, 4], STRAIGHT.spacing, STRAIGHT.origin)
     for kind in ('BINARY', 'FRACTIONAL'):
@@ -363,7 +367,7 @@ def doses_and_segments(corpus):
             }], 'PerFrameFunctionalGroupsSequence': groups
         })
         path = corpus.write(corpus.name('dicom segment') + '.dcm', dicom_file(fields, raw, 1))
-        corpus.expect(path, grid, bits_of, f'DICOM {kind} segment', told='255|[Ss]egment', refused='[Ss]egment|bit')
+        corpus.expect(path, grid, bits_of, f'DICOM {kind} segment')
 
 
 def make(corpus):
