@@ -58,6 +58,10 @@ bool checkVtkFile(const std::string& path);
 /// libraries would fill up missing pixels, leave out slices or end the program.
 void checkPictureFile(const std::string& path);
 
+/// A line for the user if a PNG or TIFF has grey values of less than 8 bits, which are read as others; else
+/// empty.
+std::string noteOnFewBits(const std::string& path);
+
 /// The data files that a MetaImage or NRRD header names, whether they exist or not. Empty if the voxels
 /// follow the header, and for a file of another format.
 std::vector<std::string> metaImageDataFiles(const std::string& path);

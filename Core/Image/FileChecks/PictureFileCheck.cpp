@@ -212,6 +212,22 @@ void refuseMisreadBitmap(FileNumbers& file, const std::string& path)
 
 }
 
+std::string noteOnFewBits(const std::string& path)
+{
+  constexpr std::uint64_t depthAt = 24, colourAt = 25; // of a PNG, whose grey has colour 0
+  std::uint64_t bits = 8;
+  if (hasEnding(path, ".png")) {
+    FileNumbers file(path);
+    bits = file.at(colourAt, 1, true) == 0 ? file.at(depthAt, 1, true) : 8;
+  } else if (hasEnding(path, ".tif") || hasEnding(path, ".tiff")) {
+    const TiffFile file(path);
+    bits = file.pictures().empty() ? 8 : file.pictures().front().bits;
+  }
+  return bits >= 8 ? ""
+                   : path + ": its " + std::to_string(bits)
+                         + " bits a sample are read as numbers from 0 to 255, as by ITK";
+}
+
 void checkPictureFile(const std::string& path)
 {
   FileNumbers file(path);

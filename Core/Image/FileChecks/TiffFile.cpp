@@ -114,16 +114,13 @@ bool isLike(const TiffPicture& a, const TiffPicture& b)
                    + " are not read from TIFF in planes or tiles, but for tiles of 8 or 16 bits of grey "
                      "(BlackIsZero) that are not compressed or deflated",
                "strips: tiffcp -s -p contig -c zip " + file + " out.tif");
-  if (isLongInteger(picture) && picture.samples == 1 && picture.photometric == 1)
+  if (isLongInteger(picture))
     failToRead(path,
                "whole numbers of " + bits
-                   + " are read from TIFF only if all slices are alike, and not "
+                   + " are read from TIFF only if all slices are alike, grey (BlackIsZero), and not "
                      "compressed or deflated; Compression is "
                    + std::to_string(picture.compression),
-               "tiffcp -c zip " + file + " out.tif, or " + otherFormat);
-  if (isLongInteger(picture))
-    failToRead(path, "whole numbers of " + bits + " are read from TIFF only if they are grey (BlackIsZero)",
-               "8 or 16 bits a sample, or " + otherFormat);
+               "tiffcp -c zip " + file + " out.tif, 8 or 16 bits a sample, or " + otherFormat);
   failToRead(path, bits + " are not read from TIFF with Compression " + std::to_string(picture.compression),
              "tiffcp -c zip " + file + " out.tif, or " + otherFormat);
 }

@@ -429,6 +429,7 @@ std::unique_ptr<ImageSource> openImageHere(const std::string& path, const Readin
   checkGeometry(source->header());
   source->addNote(noteOnJpegSpacing(source->header(), reading));
   source->addNote(noteOnNiftiForms(source->header()));
+  source->addNote(noteOnFewBits(source->header().path));
   return source;
 }
 
