@@ -133,6 +133,18 @@ public:
                                       : "";
   }
 
+  /// scl_slope and scl_inter if one is no number, or, for files that ITK reads, if it scales otherwise than
+  /// by the standard: it takes a slope near 0 for 1, and adds the intercept. Else empty.
+  std::string wrongScaling(bool isReadByItk) const
+  {
+    const double slope = floatAt(112), intercept = floatAt(116);
+    const bool isSlope = std::isfinite(slope) && slope != 0, isIntercept = std::isfinite(intercept);
+    const bool isOtherByItk = isSlope ? std::abs(slope) < small : isIntercept && std::abs(intercept) > small;
+    return (isSlope && !isIntercept) || (isReadByItk && isOtherByItk)
+               ? "scl_slope " + shortText(slope) + " beside scl_inter " + shortText(intercept)
+               : "";
+  }
+
   float statedOffset() const { return floatAt(108); }
   /// Whether the voxels are said to begin inside the header of their own file. The standard has them begin at
   /// byte 352 then, and the library takes them from byte 348 on.
@@ -214,26 +226,19 @@ public:
 
 private:
   static constexpr std::size_t byteCount = 348;
-  static constexpr float farOffset = 0x1p62f; // no file is longer
+  static constexpr double small = std::numeric_limits<double>::epsilon(); // to ITK this is 0
+  static constexpr float farOffset = 0x1p62f;                             // no file is longer
   static constexpr int displacementIntent = 1006,
                        vectorIntent = 1007; // NIFTI_INTENT_DISPVECT, NIFTI_INTENT_VECTOR
   static constexpr int componentAxis = 4;   // counted from 0
 
-  /// The scaling by ITK's rules: NaN counts as 0, a slope near 0 as 1, and an intercept near 0 beside a slope
-  /// of 1 as none.
+  /// None if scl_slope is 0 or no finite number. Beside a slope of 1 ITK takes an intercept near 0 for none.
   ValueScaling valueScaling() const
   {
-    constexpr double small = std::numeric_limits<double>::epsilon();
-    const auto finiteAt = [this](std::size_t offset) {
-      const double value = floatAt(offset);
-      return std::isfinite(value) ? value : 0;
-    };
-    ValueScaling scaling{finiteAt(112), finiteAt(116)};
-    if (std::abs(scaling.slope) < small)
-      scaling.slope = 1;
-    if (scaling.slope == 1 && std::abs(scaling.intercept) <= small)
-      scaling.intercept = 0;
-    return scaling;
+    const ValueScaling stated{floatAt(112), floatAt(116)};
+    const bool isNone = !std::isfinite(stated.slope) || stated.slope == 0
+                        || (stated.slope == 1 && std::abs(stated.intercept) < small);
+    return isNone ? ValueScaling{} : stated;
   }
 
   int intent() const { return integerAt<std::uint16_t>(68); }
@@ -356,6 +361,10 @@ bool checkNiftiFile(const std::string& path)
   if (const std::string what = header.isNifti() ? header.wronglyScaled() : ""; !what.empty())
     failToRead(path, "its scl_slope and scl_inter scale " + what + ", which its library reads wrongly",
                "colours, complex numbers and vectors that are not scaled");
+  if (const std::string wrong = header.isNifti() ? header.wrongScaling(!header.plainVoxels(path)) : "";
+      !wrong.empty())
+    failToRead(path, wrong + ": its library scales the voxels otherwise than the standard",
+               "finite numbers, and beside a slope of 0 an intercept of 0");
   const fs::path dataPath = header.isOneFile() ? fs::path(path) : dataFileOf(path);
   if (!fs::exists(dataPath))
     failToRead(path, "its data file " + dataPath.string() + " is missing",

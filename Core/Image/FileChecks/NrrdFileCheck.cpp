@@ -270,6 +270,9 @@ bool checkNrrdFile(const std::string& path)
   if (!isApart && *skipped < 0)
     failToRead(path, "byte skip: voxels behind their header are not counted from the end of the file",
                "\"byte skip\" of 0 or more, or a data file of its own");
+  if (!(header->field("old min") + header->field("oldmin")).empty())
+    failToRead(path, "its old min and old max give its numbers another meaning, which is not applied",
+               "a file without them, which \"unu unquantize\" writes");
   checkLength(path, *header);
   checkTextVoxels(path, *header);
   return true;

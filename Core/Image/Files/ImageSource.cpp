@@ -155,12 +155,19 @@ std::optional<VoxelPlace> placeOfVoxels(const itk::ImageIOBase& io, const std::s
                                                       : metaImageVoxels(path);
 }
 
+PixelType valueType(const VoxelPlace& voxels)
+{
+  return voxels.scaling.isScaled() && voxels.type != PixelType::float64 ? PixelType::float32 : voxels.type;
+}
+
 /// The header of a file. Corrects that of a NIfTI displacement field, which ITK before 5.4 reads as scalars
 /// on five axes.
 ImageHeader headerOf(const itk::ImageIOBase& io, const std::string& path,
                      const std::optional<VoxelPlace>& voxels)
 {
   ImageHeader header = headerFromItk(io, path);
+  if (voxels && (voxels->scaling.isScaled() || dynamic_cast<const itk::NiftiImageIO*>(&io)))
+    header.componentType = valueType(*voxels); // ITK scales by other rules, or not at all
   if (!voxels || voxels->components == 1 || header.components > 1)
     return header;
   header.dimension = header.size[2] > 1 ? 3 : 2;
@@ -195,11 +202,6 @@ ImageHeader withGivenSpacing(ImageHeader header, const itk::ImageIOBase& io, con
       header.spacingMm[axis] = given[given.size() == 1 ? 0 : axis];
   }
   return header;
-}
-
-PixelType valueType(const VoxelPlace& voxels)
-{
-  return voxels.scaling.isScaled() && voxels.type != PixelType::float64 ? PixelType::float32 : voxels.type;
 }
 
 std::uint64_t valueCount(const VoxelPlace& voxels)

@@ -11,10 +11,8 @@ struct SlopeAndIntercept {
   float slope, intercept;
 };
 
-/// Scalings that other programs write; then a slope of zero, a slope near zero, and one that makes floats
-/// infinite.
-inline constexpr SlopeAndIntercept scalings[] = {{0.1f, -10.3f}, {-2.5e-3f, 0}, {1, 0.5f},
-                                                 {0, -10},       {1e-17f, 3},   {3e38f, 0}};
+/// Scalings that other programs write, and one that makes floats infinite.
+inline constexpr SlopeAndIntercept scalings[] = {{0.1f, -10.3f}, {-2.5e-3f, 0}, {1, 0.5f}, {3e38f, 0}};
 
 /// The uncompressed NIfTI `from` of a folder as `to`, with numbers that are to be scaled. Returns its path.
 inline std::string writeScaled(const TemporaryFolder& folder, const std::string& from, const std::string& to,

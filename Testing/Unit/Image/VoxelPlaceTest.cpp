@@ -2,6 +2,7 @@
 #include "Core/Image/Voxels/VoxelPlace.h"
 
 #include "Core/Image/Files/ImageFile.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/ItkFiles.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
@@ -165,8 +166,7 @@ TEST_F(VoxelPlaceTest, AScaleThatIsNoNumberIsNone)
                   infinite = std::numeric_limits<float>::infinity();
   writeByItk<float>(folder / "a.nii", image.geometry, 1, image.voxels, false);
   std::string bytes = folder.read("a.nii");
-  for (const auto& [slope, intercept] :
-       {std::pair{nan, 0.0f}, {1.0f, nan}, {nan, nan}, {infinite, -infinite}}) {
+  for (const auto& [slope, intercept] : {std::pair{nan, 0.0f}, {nan, nan}, {infinite, -infinite}}) {
     std::memcpy(bytes.data() + 112, &slope, sizeof slope);
     std::memcpy(bytes.data() + 116, &intercept, sizeof intercept);
     folder.write("b.nii", bytes);
@@ -225,16 +225,40 @@ TEST_F(VoxelPlaceTest, ScaledNumbersHaveTheBitsOfItk)
   }
 }
 
-TEST_F(VoxelPlaceTest, AScaleThatIsNoneLeavesTheirTypeToNumbers)
+TEST_F(VoxelPlaceTest, ASlopeThatIsNoneLeavesNumbersAsTheyAre)
 {
-  writeByItk<int>(folder / "a.nii", image.geometry, 1, std::vector<int>(shorts.size(), 16777217), false);
+  writeByItk<int>(folder / "a.nii", image.geometry, 1, std::vector<int>(shorts.size(), 3), false);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const testing::SlopeAndIntercept& none :
-       {testing::SlopeAndIntercept{0, 0}, {1, 0}, {1e-17f, 0}, {1, 1e-17f}}) {
+       {testing::SlopeAndIntercept{0, 0}, {1, 0}, {1, 1e-17f}, {0, 7}, {nan, 7}, {nan, nan}}) {
     const std::string path = testing::writeScaled(folder, "a.nii", "b.nii", none);
     EXPECT_FALSE(niftiVoxels(path)->scaling.isScaled());
     EXPECT_EQ(readImageHeader(path, {}).componentType, PixelType::int32);
-    EXPECT_EQ(testing::readByItk<int>(path)[0], 16777217);
+    EXPECT_EQ(load(path, 1)[0], 3);
   }
+  EXPECT_EQ(load(testing::writeScaled(folder, "a.nii", "b.nii", {1e-20f, 0}), 1)[0], 3 * 1e-20f);
+}
+
+TEST_F(VoxelPlaceTest, AScalingThatIsNoNumberOrThatItkTakesOtherwiseIsRefused)
+{
+  writeByItk<int>(folder / "a.nii", image.geometry, 1, std::vector<int>(shorts.size(), 3), false);
+  const std::string half =
+      testing::writeScaled(folder, "a.nii", "b.nii", {2, std::numeric_limits<float>::infinity()});
+  EXPECT_TRUE(testing::errorText([&] { load(half, 1); }, ExitCode::unreadableInput)
+                  .starts_with(half + ": scl_slope 2 beside scl_inter inf: "));
+  writeByItk<int>(folder / "pair.hdr", image.geometry, 1, std::vector<int>(shorts.size(), 3), false);
+  const std::string pair = testing::writeScaled(folder, "pair.hdr", "pair.hdr", {0, 7}); // read by ITK
+  EXPECT_TRUE(testing::errorText([&] { load(pair, 1); }, ExitCode::unreadableInput)
+                  .starts_with(pair + ": scl_slope 0 beside scl_inter 7: "));
+}
+
+TEST_F(VoxelPlaceTest, QuantizedNumbersOfANrrdAreRefused)
+{
+  const std::string path =
+      folder.write("a.nrrd", "NRRD0004\ntype: uchar\ndimension: 2\nsizes: 1 1\nencoding: raw\n"
+                             "old min: 0\nold max: 9\n\n1");
+  EXPECT_TRUE(testing::errorText([&] { load(path, 1); }, ExitCode::unreadableInput)
+                  .starts_with(path + ": its old min and old max give its numbers another meaning"));
 }
 
 TEST_F(VoxelPlaceTest, ScaledNumbersInTheOtherOrderOfBytes)
