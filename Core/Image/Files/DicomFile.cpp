@@ -1,6 +1,7 @@
 #include "Core/Image/Files/DicomSeries.h"
 
 #include "Core/Compute/LowerCase.h"
+#include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Parameters/ParameterText.h"
@@ -193,19 +194,15 @@ std::vector<char> storedBytes(const std::string& path, gdcm::PixelFormat& format
   bool isRead = reader.Read();
   gdcm::Image& image = reader.GetImage();
   const gdcm::PhotometricInterpretation meaning = image.GetPhotometricInterpretation();
-  if (isRead && image.GetPlanarConfiguration() == 1) {
-    gdcm::ImageChangePlanarConfiguration filter;
+  const auto change = [&](auto&& filter, auto how) {
     filter.SetInput(image);
-    filter.SetPlanarConfiguration(0);
-    isRead = filter.Change();
+    isRead = (filter.*how)();
     image = filter.GetOutput();
-  }
-  if (isRead && meaning == gdcm::PhotometricInterpretation::PALETTE_COLOR) {
-    gdcm::ImageApplyLookupTable filter;
-    filter.SetInput(image);
-    isRead = filter.Apply();
-    image = filter.GetOutput();
-  }
+  };
+  if (isRead && image.GetPlanarConfiguration() == 1) // the filter's default is 0
+    change(gdcm::ImageChangePlanarConfiguration(), &gdcm::ImageChangePlanarConfiguration::Change);
+  if (isRead && meaning == gdcm::PhotometricInterpretation::PALETTE_COLOR)
+    change(gdcm::ImageApplyLookupTable(), &gdcm::ImageApplyLookupTable::Apply);
   format = image.GetPixelFormat();
   std::vector<char> bytes;
   if (isRead && format == gdcm::PixelFormat::SINGLEBIT) { // frames do not begin at bytes (PS3.5, 8.1.1)
@@ -256,7 +253,7 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
                    + " bits, of which the highest is bit " + std::to_string(highBit.GetValue())
                    + ", are not read" + (isSwapped ? " in big-endian order" : ""),
                "stored bits that are the lowest ones, at most 16 of them in big-endian order");
-  if (header.groupCount() > 0 && header.groupCount() != frames)
+  if ((header.groupCount() > 0 && header.groupCount() != frames) || !holdsBytes(path, frames))
     failToRead(path,
                "it has " + std::to_string(frames) + " frames, and functional groups for "
                    + std::to_string(header.groupCount()),
