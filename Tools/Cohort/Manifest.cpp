@@ -1,6 +1,7 @@
 #include "Tools/Cohort/Manifest.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
@@ -16,18 +17,6 @@ namespace {
 constexpr std::size_t maxRows = 1'000'000, longestLine = 1 << 20, maxErrors = 100;
 
 const std::vector<std::string> manyValued{"f", "m", "fMask", "mMask", "p"}; // also with a number behind
-
-std::vector<std::string> fieldsOf(const std::string& line)
-{
-  std::vector<std::string> fields;
-  for (std::size_t start = 0;;) {
-    const std::size_t end = line.find('\t', start);
-    fields.push_back(line.substr(start, end - start));
-    if (end == std::string::npos)
-      return fields;
-    start = end + 1;
-  }
-}
 
 std::string lettersOf(const std::string& name)
 {
@@ -115,7 +104,7 @@ public:
              "the control character " + std::to_string(static_cast<unsigned char>(*control)),
              "UTF-8 text (not UTF-16), with lines that end with LF or CR LF");
       else if (!line.empty() && !line.starts_with('#'))
-        columns_.empty() ? readHeader(fieldsOf(line)) : readRow(fieldsOf(line));
+        columns_.empty() ? readHeader(cellsOf(line, '\t')) : readRow(cellsOf(line, '\t'));
       if (line_ == headerLine_ && !errors_.empty()) // what they mean for the rows is not known
         break;
       if (manifest_.rows.size() > maxRows) {
@@ -186,10 +175,9 @@ private:
     std::size_t idColumn = 1;
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const Column& column = columns_[i];
-      const bool isGiven = !fields[i].empty() && fields[i] != "n/a";
       if (column.kind == ColumnKind::covariate)
         row.covariates.push_back(fields[i]);
-      else if (!isGiven)
+      else if (!isGivenCell(fields[i]))
         continue;
       else if (column.kind == ColumnKind::id)
         row.id = fields[i], idColumn = i + 1;
@@ -247,8 +235,8 @@ private:
   std::string valueOf(const std::string& option, const std::string& text) const
   {
     if (!isPathOption(option) || folder_.empty() || std::filesystem::path(text).is_absolute())
-      return text;
-    return (folder_ / text).lexically_normal().string();
+      return isPathOption(option) ? pathOnThisSystem(text) : text;
+    return std::filesystem::path(pathOnThisSystem((folder_ / text).string())).lexically_normal().string();
   }
 
   const OptionValues& defaults_;

@@ -1,8 +1,9 @@
 #include "Tools/Landmarks/ScoreOptions.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Image/Files/TextWords.h"
 #include "Core/Compute/Files/InputFiles.h"
+#include "Core/Compute/Files/TextFile.h"
+#include "Core/Image/Files/TextWords.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Landmarks/FindOptions.h"
 
@@ -38,20 +39,6 @@ void checkCase(const ScoreCase& c)
     fail(c.where, "-fMask is given without -f", "-f IMAGE with it");
 }
 
-std::vector<std::string> cellsOf(std::string line)
-{
-  if (line.ends_with('\r'))
-    line.pop_back();
-  std::vector<std::string> cells;
-  for (std::size_t start = 0;;) {
-    const std::size_t end = line.find('\t', start);
-    cells.push_back(line.substr(start, end - start));
-    if (end == std::string::npos)
-      return cells;
-    start = end + 1;
-  }
-}
-
 void checkHeader(const std::string& where, const std::vector<std::string>& columns)
 {
   std::set<std::string> seen;
@@ -76,7 +63,7 @@ std::vector<ScoreCase> readTable(const std::string& path, const ScoreCase& defau
   std::size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     const std::string where = path + ":" + std::to_string(++number);
-    const std::vector<std::string> cells = cellsOf(line);
+    const std::vector<std::string> cells = cellsOf(line, '\t');
     if (line.starts_with('#') || (cells.size() == 1 && cells.front().empty()))
       continue;
     if (columns.empty()) {
@@ -90,8 +77,9 @@ std::vector<ScoreCase> readTable(const std::string& path, const ScoreCase& defau
     for (std::size_t i = 0; i < cells.size(); ++i)
       if (columns[i] == "id")
         c.id = cells[i];
-      else if (!cells[i].empty() && cells[i] != "n/a")
-        c.values[columns[i]] = isOneOf(wordOptions, columns[i]) ? cells[i] : (folder / cells[i]).string();
+      else if (isGivenCell(cells[i]))
+        c.values[columns[i]] =
+            isOneOf(wordOptions, columns[i]) ? cells[i] : pathOnThisSystem((folder / cells[i]).string());
     c.where = where + ": case \"" + c.id + "\"";
     if (c.id.empty() || !ids.insert(c.id).second)
       fail(where, "the id \"" + c.id + "\" is empty or there twice", "a name of its own for each case");
@@ -131,9 +119,10 @@ ProgramText landmarksText()
           "fixed image, for landmarks that are voxels, for the relative error, and for folds on its grid"},
          moving,
          {"fMask", "IMAGE", "count folds in this mask of the fixed image alone"},
-         ownOption("format", "NAME",
-                   "automatic (default: .csv is csv, .vtk is vtk, all others elastix), elastix, vtk, csv "
-                   "(BIRL, CIMA: columns X and Y in pixels from 0), dirlab (voxels from 1)"),
+         ownOption(
+             "format", "NAME",
+             "automatic (default: .csv, .fcsv and .json are csv, .vtk is vtk, all others elastix), elastix, "
+             "vtk, csv (BIRL, CIMA, ANTs, 3D Slicer), dirlab (voxels from 1)"),
          ownOption("dirlab", "CASE",
                    "4DCT1 to 4DCT10, COPD1 to COPD10: landmarks of DIR-Lab, with the published size and "
                    "spacing of both images, their first voxels at 0 mm")}},

@@ -127,7 +127,7 @@ std::vector<std::string> pathsOfList(const std::string& option, const std::strin
     if (line.find('\0') != std::string::npos)
       fail("it is no text");
     if (const std::string_view path = trimmed(line); !path.empty() && path.front() != '#')
-      paths.emplace_back(path);
+      paths.push_back(pathOnThisSystem(std::string(path)));
   }
   if (paths.empty())
     fail("the list names no image");

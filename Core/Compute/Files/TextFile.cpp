@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Memory/Memory.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -78,6 +79,32 @@ TextFile readTextFile(const std::string& path)
   else
     result.failure = appendRest(file, path, result.text);
   return result;
+}
+
+std::string pathOnThisSystem(const std::string& path)
+{
+  std::string withSlashes = path;
+  std::ranges::replace(withSlashes, '\\', '/');
+  const bool isOther = withSlashes != path && access(path.c_str(), F_OK) != 0;
+  return isOther && access(withSlashes.c_str(), F_OK) == 0 ? withSlashes : path;
+}
+
+std::vector<std::string> cellsOf(std::string_view line, char separator)
+{
+  if (line.ends_with('\r'))
+    line.remove_suffix(1);
+  std::vector<std::string> cells(1);
+  bool isQuoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i)
+    if (isQuoted && line.substr(i, 2) == "\"\"")
+      cells.back() += line[i++];
+    else if (line[i] == '"' && (isQuoted || cells.back().empty()))
+      isQuoted = !isQuoted;
+    else if (line[i] == separator && !isQuoted)
+      cells.emplace_back();
+    else
+      cells.back() += line[i];
+  return cells;
 }
 
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace tessera {
 
@@ -14,5 +16,19 @@ struct TextFile {
 /// without a writer is empty. Throws Error(outOfMemory) if the content does not fit into memory, and
 /// std::system_error if a disk fails or too many files are open.
 TextFile readTextFile(const std::string& path);
+
+/// A path that a text file names, with slashes where Windows has written backslashes, if there is a file of
+/// that name and none of the other.
+std::string pathOnThisSystem(const std::string& path);
+
+/// The cells of a line of a table. Quotes around a cell, as R writes them, are taken off; two of them in it
+/// are one (RFC 4180). A line may end with CR.
+std::vector<std::string> cellsOf(std::string_view line, char separator);
+
+/// Whether a cell holds a value: BIDS writes n/a where there is none, R writes NA.
+inline bool isGivenCell(const std::string& cell)
+{
+  return !cell.empty() && cell != "n/a" && cell != "NA";
+}
 
 }

@@ -33,14 +33,14 @@ std::string readWholeFile(const std::string& path)
 std::string readPlainText(const std::string& path)
 {
   std::string text = readWholeFile(path);
+  if (text.starts_with("\xEF\xBB\xBF"))
+    text.erase(0, 3); // a byte order mark, which programs of Windows write
   const bool isUtf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
   const std::size_t zero = std::min(text.find('\0'), text.size());
   const auto fail = [&](std::size_t place, const std::string& wrong, const std::string& allowed) {
     const auto end = text.begin() + static_cast<std::ptrdiff_t>(place);
     failToRead(path + ":" + std::to_string(1 + std::count(text.begin(), end, '\n')), wrong, allowed);
   };
-  if (text.starts_with("\xEF\xBB\xBF"))
-    fail(0, "a byte order mark (UTF-8 BOM) stands before the first line", "ASCII, or UTF-8 without a BOM");
   if (isUtf16)
     fail(0, "this is UTF-16, not plain text", "ASCII or UTF-8 text, as which editors can save it");
   if (zero < text.size())

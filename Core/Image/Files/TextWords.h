@@ -9,8 +9,8 @@ namespace tessera {
 /// Returns the content of a file. Throws Error(unreadableInput) if it does not exist or cannot be read.
 std::string readWholeFile(const std::string& path);
 
-/// Returns the content of a file of text. Throws Error(unreadableInput) if it does not exist, cannot be read,
-/// begins with a byte order mark, or holds bytes of value 0, as UTF-16 does.
+/// Returns the content of a file of text without a byte order mark of UTF-8. Throws Error(unreadableInput) if
+/// it does not exist, cannot be read, or holds bytes of value 0, as UTF-16 does.
 std::string readPlainText(const std::string& path);
 
 /// Reads the words of a text in order. Errors have file and line.

@@ -1,8 +1,8 @@
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/InputError.h"
+#include "Core/Image/Files/TextWords.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
@@ -51,12 +51,10 @@ std::optional<AffineMap<3>> mapOf(const std::vector<double>& numbers)
 std::string textOf(const std::string& path, const std::string& allowed)
 {
   constexpr std::size_t longest = std::size_t(1) << 20;
-  const TextFile file = readTextFile(path);
-  if (!file.failure.empty())
-    failToRead(path, file.failure, allowed);
-  if (file.text.size() > longest)
+  std::string text = readPlainText(path);
+  if (text.size() > longest)
     failToRead(path, "it is too long for one matrix", allowed);
-  return file.text;
+  return text;
 }
 
 /// The numbers of a text; nothing if a word is no finite number.

@@ -1,6 +1,7 @@
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Parameters/TomlFile.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 
@@ -26,9 +27,9 @@ struct Candidates {
 
   Candidates(const fs::path& ownFile, const std::string& path)
   {
-    const fs::path folder = ownFile.parent_path(), moved = folder / fs::path(path).filename();
+    const fs::path folder = ownFile.parent_path(), moved = folder / path.substr(path.find_last_of("/\\") + 1);
     add(path);
-    add(folder / path);
+    add(pathOnThisSystem((folder / path).string()));
     onlyMoved = files.empty();
     if (std::error_code ignored; !fs::equivalent(moved, ownFile, ignored))
       add(moved);
