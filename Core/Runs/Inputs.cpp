@@ -4,9 +4,9 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Math/CholeskyFactor.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/TextWords.h"
 #include "Core/Image/ImageInMemory.h"
-#include "Core/Image/Points/PointsOutside.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Runs/HeaderNotes.h"
@@ -37,6 +37,22 @@ void checkDimension(const std::string& option, const std::vector<ImageHeader>& h
                                        + std::to_string(header.dimension) + ", but -f " + first.path
                                        + " has dimension " + std::to_string(first.dimension)
                                        + ". Allowed: images and masks of one dimension.");
+}
+
+/// Warns if one of two images is so large that it may be in another unit.
+void warnOfExtents(const ImageHeader& fixed, const ImageHeader& moving, Log& log)
+{
+  constexpr double most = 50;
+  const auto extentMm = [](const ImageHeader& header) {
+    double largest = 0;
+    for (std::size_t axis = 0; axis < header.size.size(); ++axis)
+      largest = std::max(largest, header.spacingMm[axis] * static_cast<double>(header.size[axis]));
+    return largest;
+  };
+  if (const double ratio = extentMm(moving) / extentMm(fixed); ratio > most || ratio < 1 / most)
+    log.warning("-m: " + moving.path + ": its extent of " + shortText(extentMm(moving)) + " mm is "
+                + shortText(ratio) + " times that of " + fixed.path
+                + "; one of them may be in another unit, such as micrometres.");
 }
 
 /// The mask of an image without the voxels that are not a number, on the image's grid if there are such
@@ -191,6 +207,8 @@ InputHeaders readHeaders(const RunRequest& request, Log& log)
                                      + "D is not built. Allowed: 2D and 3D images.");
   checkDimension("-f", headers.fixed, first);
   checkDimension("-m", headers.moving, first);
+  for (std::size_t i = 0; i < std::min(headers.fixed.size(), headers.moving.size()); ++i)
+    warnOfExtents(headers.fixed[i], headers.moving[i], log);
   checkDimension("-fMask", headers.fixedMasks, first);
   checkDimension("-mMask", headers.movingMasks, first);
   checkDimension("--fLabels and --mLabels", headers.labels, first);
@@ -235,17 +253,20 @@ void Inputs<D>::checkMasks(bool usesDirectionCosines) const
 }
 
 template <int D>
-void Inputs<D>::warnOfPointsOutside(bool usesDirectionCosines, Log& log) const
+SharesOutside Inputs<D>::warnOfPointsOutside(bool usesDirectionCosines, Log& log) const
 {
-  const auto look = [&](const std::string& option, const std::string& path, const InputPoints<D>& read,
-                        const ImageHeader& image) {
+  SharesOutside shares;
+  const auto look = [&](const std::string& side, const std::string& option, const GivenPoints& given,
+                        const InputPoints<D>& read, const ImageHeader& image) {
+    if (!given.isGiven())
+      return;
     const ImageGeometry<D> geometry = geometryInUse<D>(geometryOf<D>(image), usesDirectionCosines);
-    const std::string outside = pointsOutside<D>(pointsInMm<D>(read, geometry), geometry);
-    if (!outside.empty())
-      log.warning(option + ": " + path + ": " + outside + ".");
+    tellPointsOutside<D>(option + ": " + given.path + ": ", pointsInMm<D>(read, geometry), geometry,
+                         read.areIndices, 0, shares[side], log);
   };
-  look("-fp", request_.fixedPoints.path, fixedPoints_, headers_.fixed.front());
-  look("-mp", request_.movingPoints.path, movingPoints_, headers_.moving.front());
+  look("fixed", "-fp", request_.fixedPoints, fixedPoints_, headers_.fixed.front());
+  look("moving", "-mp", request_.movingPoints, movingPoints_, headers_.moving.front());
+  return shares;
 }
 
 template <int D>

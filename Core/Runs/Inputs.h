@@ -32,8 +32,8 @@ public:
   /// Throws Error(unreadableInput) if the grid of a mask lies wholly outside its image, both as a stage takes
   /// them.
   void checkMasks(bool usesDirectionCosines) const;
-  /// Warns of points that lie outside of their image, as a stage takes both.
-  void warnOfPointsOutside(bool usesDirectionCosines, Log&) const;
+  /// Warns of points that lie outside of their image, as a stage takes both, and returns their shares.
+  SharesOutside warnOfPointsOutside(bool usesDirectionCosines, Log&) const;
 
   /// Reads the voxels of all images and masks, once. Throws Error, also for an image without contrast if the
   /// request refuses it.

@@ -140,7 +140,7 @@ public:
     inputs_ = std::make_unique<Inputs<D>>(request, std::move(headers));
     for (const bool uses : directionsInUse<D>(stages_)) {
       inputs_->checkMasks(uses);
-      inputs_->warnOfPointsOutside(uses, log);
+      summary.pointsOutside = inputs_->warnOfPointsOutside(uses, log);
     }
     if (checksLabels)
       checkLabels<D>(request);

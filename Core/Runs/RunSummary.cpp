@@ -16,6 +16,7 @@ Json json(const std::vector<ImageHeader>& headers)
                     {"spacingMm", header.spacingMm},
                     {"originMm", header.originMm},
                     {"direction", header.direction},
+                    {"notes", header.notes},
                     {"pixelType", pixelTypeName(header.componentType)}});
   return list;
 }
@@ -190,6 +191,7 @@ Json recordOf(const RunRequest& request, const InputHeaders& headers, const RunS
                        {"movingMasks", json(headers.movingMasks)},
                        {"fixedPoints", request.fixedPoints.path},
                        {"movingPoints", request.movingPoints.path},
+                       {"pointsOutside", run.pointsOutside},
                        {"pointWeights", request.pointWeights},
                        {"initialTransform", request.initialTransform.path}}},
                      {"stages", stages},

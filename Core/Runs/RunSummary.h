@@ -34,6 +34,7 @@ struct RunSummary {
   std::string device, deviceReason; // of the last stage
   int threads = 1;
   double readingSeconds = 0;
+  SharesOutside pointsOutside;
   std::vector<StageSummary> stages;
   std::optional<RunQuality> quality;   // of the last stage's result
   std::optional<RunPictures> pictures; // if the request asks for them

@@ -2,7 +2,6 @@
 // comparison fails.
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/Points/OutputPointsFile.h"
 #include "Core/Image/Points/PointsFile.h"
 #include "Testing/Support/Scenes/KnownMotion.h"
 #include "Testing/Support/Scenes/Phantom.h"
@@ -158,17 +157,10 @@ int imagesAgree(const Given& given, const std::string& first, const std::string&
   return verdict(share <= allowedShare, "share of values beyond --within", share, allowedShare);
 }
 
-/// Points of a points file, or the mapped ones of an outputpoints.txt.
-template <int D>
-std::vector<Vec<D>> pointsOf(const std::string& path)
-{
-  return path.ends_with("outputpoints.txt") ? readOutputPointsMm<D>(path) : readPoints<D>(path).values;
-}
-
 template <int D>
 int pointsAgree(const Given& given, const std::string& found, const std::string& truth)
 {
-  const auto a = pointsOf<D>(found), b = pointsOf<D>(truth);
+  const auto a = readPoints<D>(found).values, b = readPoints<D>(truth).values;
   if (a.size() != b.size() || a.empty()) {
     std::printf("%zu and %zu points\n", a.size(), b.size());
     return 1;

@@ -8,8 +8,6 @@
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/TextWords.h"
 #include "Core/Image/Points/LandmarkFile.h"
-#include "Core/Image/Points/OutputPointsFile.h"
-#include "Core/Image/Points/PointsOutside.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
@@ -70,7 +68,7 @@ std::optional<ImageGeometry<D>> gridOf(const ScoreCase& c, const std::string& op
   });
 }
 
-/// Reads landmarks in mm. Voxels are not rounded: they may be fractional.
+/// Reads landmarks in mm, whatever the file has. Voxels are not rounded: they may be fractional.
 template <int D>
 Landmarks<D> landmarksMm(const ScoreCase& c, const std::string& option, const std::string& imageOption,
                          const std::optional<ImageGeometry<D>>& grid)
@@ -86,7 +84,6 @@ Landmarks<D> landmarksMm(const ScoreCase& c, const std::string& option, const st
     const AffineMap<D> pointFromIndex = grid->pointFromIndex();
     for (Vec<D>& value : landmarks.values)
       value = pointFromIndex(value);
-    landmarks.areIndices = false;
     return landmarks;
   });
 }
@@ -114,7 +111,7 @@ std::vector<Vec<D>> mappedFromFile(const ScoreCase& c, const std::vector<std::st
 {
   const std::string path = c.get("mapped");
   if (withContext("--mapped", [&] { return readWholeFile(path); }).starts_with("Point\t"))
-    return withContext("--mapped", [&] { return readOutputPointsMm<D>(path); });
+    return withContext("--mapped", [&] { return readPoints<D>(path).values; });
   Landmarks<D> landmarks = landmarksMm<D>(c, "mapped", "m", movingGrid);
   matchTo<D>(names, "--mapped: " + path, landmarks);
   return landmarks.values;
@@ -159,6 +156,7 @@ std::vector<Vec<D>> errorsOf(std::vector<Vec<D>> mappedMm, const std::vector<Vec
 template <int D>
 struct Mapping {
   std::vector<Vec<D>> mappedMm;
+  SharesOutside outside; // of the grid of the transform file
   std::optional<VolumeChange> volumes;
   std::optional<double> determinant; // of a linear transform
 };
@@ -169,7 +167,7 @@ mappingOf(const ScoreCase& c, const Landmarks<D>& fixed, const std::optional<Ima
           const std::optional<ImageGeometry<D>>& movingGrid, int threads, const Registry& registry, Log& log)
 {
   if (c.has("mapped"))
-    return {mappedFromFile<D>(c, fixed.names, movingGrid), {}, {}};
+    return {mappedFromFile<D>(c, fixed.names, movingGrid), {}, {}, {}};
   const auto warn = [&log](const std::string& line) { log.warning(line); };
   const Context host{Device{}, threads};
   const std::string path = c.get("tp");
@@ -184,7 +182,10 @@ mappingOf(const ScoreCase& c, const Landmarks<D>& fixed, const std::optional<Ima
       chain = file.chain;
       grid = file.output;
     }
-    Mapping<D> mapping{mappedBy<D>(*chain, fixed.values), {}, {}};
+    Mapping<D> mapping{mappedBy<D>(*chain, fixed.values), {}, {}, {}};
+    if (grid)
+      tellPointsOutside<D>("-fp: " + c.get("fp") + ": ", fixed.values, *grid, fixed.areIndices, 0.5,
+                           mapping.outside["fixed"], log);
     if (const auto linear = asLinearMap<D>(chain.get(), chain->parameters)) {
       mapping.determinant = determinant(linear->matrix);
       return mapping;
@@ -206,12 +207,13 @@ mappingOf(const ScoreCase& c, const Landmarks<D>& fixed, const std::optional<Ima
 /// Fails if a landmark lies beyond the outer voxels of its image, for then the file and the image do not
 /// belong together.
 template <int D>
-void requireInside(const ScoreCase& c, const std::string& option, const std::vector<Vec<D>>& pointsMm,
+void requireInside(const ScoreCase& c, const std::string& option, const Landmarks<D>& points,
                    const std::string& imageOption, const std::optional<ImageGeometry<D>>& grid)
 {
-  const std::string outside = grid ? pointsOutside<D>(pointsMm, *grid) : "";
-  if (!outside.empty())
-    failToRead("-" + option + ": " + c.get(option), outside,
+  const PointsOutside found =
+      grid ? pointsOutside<D>(points.values, *grid, points.areIndices) : PointsOutside{};
+  if (found.outside > 0)
+    failToRead("-" + option + ": " + c.get(option), found.text(),
                "points in the image, in mm to the patient's left, back and head (LPS)"
                    + (c.has(imageOption) ? ", or no -" + imageOption : std::string()));
 }
@@ -235,14 +237,17 @@ CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry
                  "as many of one as of the other");
   };
   checkCount("-mp", moving.values.size());
-  requireInside<D>(c, "fp", fixed.values, "f", fixedGrid);
-  requireInside<D>(c, "mp", moving.values, "m", movingGrid);
+  requireInside<D>(c, "fp", fixed, "f", fixedGrid);
+  requireInside<D>(c, "mp", moving, "m", movingGrid);
   matchTo<D>(fixed.names, "-mp: " + c.get("mp"), moving);
 
   CaseScore result;
   result.id = c.id;
   result.dimension = D;
+  if (movingGrid)
+    result.pointsOutside["moving"] = 0; // or requireInside() has failed
   if (fixedGrid) {
+    result.pointsOutside["fixed"] = 0;
     Vec<D> extentMm;
     for (int d = 0; d < D; ++d)
       extentMm[d] = fixedGrid->spacingMm[d] * static_cast<double>(fixedGrid->size[d]);
@@ -259,6 +264,7 @@ CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry
     result.after = errorStatistics<D>(after);
     result.volumes = mapping.volumes;
     result.determinant = mapping.determinant;
+    result.pointsOutside.merge(mapping.outside);
   }
   for (std::size_t i = 0; i < before.size(); ++i)
     result.points.push_back({fixed.names.empty() ? std::to_string(i + 1) : fixed.names[i],

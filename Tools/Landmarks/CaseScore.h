@@ -1,10 +1,11 @@
 #pragma once
 
 #include "Core/Compute/Log.h"
-#include "Core/Registry/Registry.h"
 #include "Core/Compute/Math/ErrorStatistics.h"
-#include "Tools/Landmarks/ScoreOptions.h"
+#include "Core/Image/Points/PointsOutside.h"
+#include "Core/Registry/Registry.h"
 #include "Core/Runs/VolumeChange.h"
+#include "Tools/Landmarks/ScoreOptions.h"
 
 #include <optional>
 
@@ -28,6 +29,7 @@ struct CaseScore {
   std::optional<double> diagonalMm;
   std::optional<VolumeChange> volumes; // with -tp, of a transform that is not linear
   std::optional<double> determinant;   // of the spatial Jacobian, with -tp, of a linear transform
+  SharesOutside pointsOutside;         // of the images whose grids are known
   std::vector<ScoredPoint> points;
 };
 

@@ -134,7 +134,10 @@ std::string jsonText(const std::vector<CaseScore>& cases, bool isRounded)
 {
   Json list = Json::array();
   for (const CaseScore& c : cases) {
-    Json one{{"id", c.id}, {"points", c.points.size()}, {"before", json(c.before)}};
+    Json one{{"id", c.id},
+             {"points", c.points.size()},
+             {"pointsOutside", c.pointsOutside},
+             {"before", json(c.before)}};
     if (c.after)
       one["after"] = json(*c.after);
     if (c.diagonalMm) {

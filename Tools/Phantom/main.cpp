@@ -1,7 +1,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/Points/OutputPointsFile.h"
 #include "Core/Image/Points/PointsFile.h"
 #include "Tools/Phantom/LiverPhantom.h"
 #include "Tools/Phantom/Pictures.h"
@@ -67,7 +66,7 @@ void score(const std::string& start, const std::string& found, const std::string
 {
   const auto truePoints = readPoints<3>(truth).values;
   const ErrorsMm before = errorsOf(readPoints<3>(start).values, truePoints);
-  const ErrorsMm after = errorsOf(readOutputPointsMm<3>(found), truePoints);
+  const ErrorsMm after = errorsOf(readPoints<3>(found).values, truePoints);
   std::printf("Error of %zu known points, mm:     mean   largest\n", truePoints.size());
   std::printf("  before registration          %8.2f  %8.2f\n", before.mean, before.largest);
   std::printf("  after registration           %8.2f  %8.2f\n", after.mean, after.largest);

@@ -93,6 +93,12 @@ void TransformRecord::setDevice(const std::string& device, const std::string& re
   deviceReason_ = reason;
 }
 
+void TransformRecord::setPointsOutside(const SharesOutside& shares)
+{
+  const std::lock_guard lock(mutex_);
+  pointsOutside_ = shares;
+}
+
 void TransformRecord::addOutputs(const std::vector<std::string>& paths)
 {
   const std::lock_guard lock(mutex_);
@@ -135,6 +141,7 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
                      {"threads", options_.request.threads},
                      {"inputFiles", json(digests)},
                      {"outputs", jsonOfOutputs(written)},
+                     {"pointsOutside", pointsOutside_},
                      {"warnings", warnings}});
   return record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Files/InputFiles.h"
+#include "Core/Image/Points/PointsOutside.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Transform/TransformOptions.h"
 
@@ -33,6 +34,7 @@ public:
   TransformRecord& operator=(const TransformRecord&) = delete;
 
   void setDevice(const std::string& device, const std::string& reason);
+  void setPointsOutside(const SharesOutside&);
   /// Files that the run will write; the record lists those that it has written.
   void addOutputs(const std::vector<std::string>& paths);
 
@@ -52,6 +54,7 @@ private:
   std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
   std::filesystem::file_time_type startedAt_ = std::filesystem::file_time_type::clock::now();
   std::vector<std::string> outputs_;
+  SharesOutside pointsOutside_;
   std::stop_source stop_;
   std::mutex mutex_;
 };

@@ -55,8 +55,9 @@ public:
   {
     const std::string path = folder_ + nameOfOutputPoints(request_.points.path);
     record_.addOutputs({path});
+    record_.setPointsOutside(mapped.outside);
     const std::string kind = kindOfPointsFile(path);
-    writeTextFile(path, kind == "vtk"   ? outputPointsVtk<D>(mapped.outputMm, input.cells, input.coordinates)
+    writeTextFile(path, kind == "vtk"   ? outputPointsVtk<D>(mapped.outputMm, input)
                         : kind == "bin" ? outputPointsBinary<D>(mapped, input.areIndices && mapped.fixedGrid)
                                         : outputPointsText<D>(mapped));
     log_.info("  The transformed points are saved in: " + path);

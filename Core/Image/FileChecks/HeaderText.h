@@ -9,19 +9,28 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera {
 
 // Words and numbers of image files that are text.
 
-inline std::vector<std::string> wordsOf(const std::string& text)
+inline std::vector<std::string> wordsOf(std::string_view text)
 {
-  std::istringstream stream(text);
+  std::istringstream stream{std::string(text)};
   std::vector<std::string> words;
   for (std::string word; stream >> word;)
     words.push_back(word);
   return words;
+}
+
+/// What stands behind `before` up to one of the letters of `ends`; empty if `before` is not there.
+inline std::string textBehind(std::string_view text, const std::string& before, const char* ends)
+{
+  const std::size_t at = text.find(before), start = at + before.size();
+  return at == std::string::npos ? ""
+                                 : std::string(text.substr(start, text.find_first_of(ends, start) - start));
 }
 
 /// A whole number without anything before or behind it.

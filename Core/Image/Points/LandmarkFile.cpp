@@ -1,16 +1,14 @@
 #include "Core/Image/Points/LandmarkFile.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/LowerCase.h"
+#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/TextWords.h"
-#include "Core/Image/Points/PointsFile.h"
+#include "Core/Image/Points/PointTable.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <set>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -32,28 +30,20 @@ constexpr std::array<DirLabImage, 20> dirLabImages{{
 }};
 
 const std::string allowedDirLab = "three numbers a line, voxels of an image that count from 1";
-const std::string allowedCsv =
-    "a first line with the columns X and Y, then numbers in pixels, separated by commas";
 
 LandmarkFormat formatOf(const std::string& path, LandmarkFormat format)
 {
   if (format != LandmarkFormat::automatic)
     return format;
-  const std::string lower = lowerCase(path);
-  return lower.ends_with(".csv")   ? LandmarkFormat::csv
-         : lower.ends_with(".vtk") ? LandmarkFormat::vtk
+  return isPointTable(path)        ? LandmarkFormat::csv
+         : hasEnding(path, ".vtk") ? LandmarkFormat::vtk
                                    : LandmarkFormat::elastix;
 }
 
 int wordsOfNextLine(TextWords& words)
 {
-  words.peek();
-  const std::string_view rest = words.rest();
-  TextWords line("", std::string(rest.substr(0, rest.find('\n'))), "");
-  int count = 0;
-  for (; !line.peek().empty(); ++count)
-    line.next("");
-  return count;
+  words.peek(); // moves on to that line
+  return static_cast<int>(wordsOf(words.rest().substr(0, words.rest().find('\n'))).size());
 }
 
 Landmarks<3> readDirLab(const std::string& path)
@@ -75,62 +65,6 @@ Landmarks<3> readDirLab(const std::string& path)
   return landmarks;
 }
 
-std::vector<std::string> cellsOf(std::string line)
-{
-  if (line.ends_with('\r'))
-    line.pop_back();
-  std::vector<std::string> cells(1);
-  for (const char c : line)
-    if (c == ',')
-      cells.emplace_back();
-    else if (c != '"' && c != ' ' && c != '\t')
-      cells.back() += c;
-  return cells;
-}
-
-Landmarks<2> readCsv(const std::string& path)
-{
-  Landmarks<2> landmarks;
-  landmarks.areIndices = true;
-  std::istringstream lines(readWholeFile(path));
-  std::string line;
-  std::getline(lines, line);
-  const std::vector<std::string> header = cellsOf(line);
-  std::array<std::size_t, 2> column{header.size(), header.size()};
-  for (std::size_t i = 0; i < header.size(); ++i)
-    for (std::size_t d = 0; d < 2; ++d)
-      if (lowerCase(header[i]) == (d == 0 ? "x" : "y"))
-        column[d] = i;
-  if (column[0] == header.size() || column[1] == header.size())
-    failToRead(path + ":1", "no columns X and Y", allowedCsv);
-  const bool hasNames = column[0] != 0 && column[1] != 0;
-  std::set<std::string> seen;
-  std::size_t number = 1;
-  while (std::getline(lines, line)) {
-    const std::string where = path + ":" + std::to_string(++number);
-    const std::vector<std::string> cells = cellsOf(line);
-    if (cells.size() == 1 && cells.front().empty())
-      continue;
-    if (cells.size() != header.size())
-      failToRead(where,
-                 std::to_string(cells.size()) + " values for " + std::to_string(header.size()) + " columns",
-                 allowedCsv);
-    Vec<2> point;
-    for (std::size_t d = 0; d < 2; ++d) {
-      const std::string& cell = cells[column[d]];
-      const auto [end, failure] = std::from_chars(cell.data(), cell.data() + cell.size(), point[d]);
-      if (failure != std::errc() || end != cell.data() + cell.size() || !std::isfinite(point[d]))
-        failToRead(where, "\"" + cell + "\" is no finite number", allowedCsv);
-    }
-    if (hasNames && !seen.insert(cells.front()).second)
-      failToRead(where, "the point \"" + cells.front() + "\" is there twice", "each point once");
-    if (hasNames)
-      landmarks.names.push_back(cells.front());
-    landmarks.values.push_back(point);
-  }
-  return landmarks;
-}
-
 template <int D>
 Landmarks<D> readAny(const std::string& path, LandmarkFormat format)
 {
@@ -140,21 +74,15 @@ Landmarks<D> readAny(const std::string& path, LandmarkFormat format)
     failToRead(path, "landmarks of DIR-Lab have three coordinates, the others of this case two",
                "files of one dimension");
   }
-  if (format == LandmarkFormat::csv) {
-    if constexpr (D == 2)
-      return readCsv(path);
-    failToRead(path, "landmarks in a csv have two coordinates, the others of this case three",
-               "files of one dimension");
-  }
-  const bool isNamedVtk = path.ends_with(".vtk") || path.ends_with(".VTK");
-  if (isNamedVtk != (format == LandmarkFormat::vtk))
+  if (format != LandmarkFormat::csv && hasEnding(path, ".vtk") != (format == LandmarkFormat::vtk))
     failToRead(path, "the ending and the format of landmarks contradict each other",
                "vtk for files that end in .vtk, and for these alone");
-  InputPoints<D> points = readPoints<D>(path);
+  Landmarks<D> points =
+      format == LandmarkFormat::csv ? inDimension<D>(readPointTable(path), path) : readPoints<D>(path);
   if (points.flattened > 0)
     failToRead(path, std::to_string(points.flattened) + " points have a third coordinate, the case is 2D",
                "points in the plane");
-  return {points.areIndices, std::move(points.values), {}};
+  return points;
 }
 
 }
@@ -187,7 +115,7 @@ int dimensionOfLandmarks(const std::string& path, LandmarkFormat format)
 {
   switch (formatOf(path, format)) {
   case LandmarkFormat::csv:
-    return 2;
+    return readPointTable(path).coordinates;
   case LandmarkFormat::dirlab:
   case LandmarkFormat::vtk:
     return 3;

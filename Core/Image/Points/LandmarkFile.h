@@ -1,19 +1,20 @@
 #pragma once
 
-#include "Core/Image/ImageGeometry.h"
+#include "Core/Image/Points/PointsFile.h"
 
 #include <string>
 #include <vector>
 
 namespace tessera {
 
-/// How a file of landmarks is written. automatic: .csv is csv, .vtk is vtk, others are elastix.
+/// How a file of landmarks is written. automatic: .csv, .fcsv and .json are csv, .vtk is vtk, others are
+/// elastix.
 enum class LandmarkFormat {
   automatic,
   elastix, // "point" (mm, LPS) or "index" (voxels from 0), the number of points, the points
   vtk,     // legacy polydata, mm, LPS
   dirlab,  // DIR-Lab: a line a point, three voxel numbers that count from 1
-  csv,     // BIRL and CIMA: columns X and Y, pixels from 0; another first column numbers the points
+  csv,     // a table, or a file of 3D Slicer: readPointTable
 };
 
 /// The format of the name automatic, elastix, vtk, dirlab or csv. Throws Error(usage) with `where`.
@@ -21,11 +22,7 @@ LandmarkFormat landmarkFormatOf(const std::string& name, const std::string& wher
 
 /// The content of a file of landmarks. Indices count from 0 in every format and may be fractional.
 template <int D>
-struct Landmarks {
-  bool areIndices = false; // otherwise LPS mm
-  std::vector<Vec<D>> values;
-  std::vector<std::string> names; // of the points in a csv with such a column; otherwise empty
-};
+using Landmarks = InputPoints<D>;
 
 /// Reads landmarks. Throws Error(unreadableInput) with file and line: no such file, no points, a wrong header
 /// or count, not a finite number, a DIR-Lab number below 1; or a format that D = 2 or 3 does not have.

@@ -3,34 +3,27 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/SmallMatrix.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/TextWords.h"
+#include "Core/Image/Points/PointTable.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tessera {
 namespace {
-
-/// The points of a legacy VTK polydata file.
-struct VtkPoints {
-  std::vector<Vec<3>> points; // the third coordinate is 0 if the file has two a point
-  int coordinates = 3;        // of a point in the file: VTK writes three, ITK as many as the dimension
-  // The data after the points of an ASCII file, or the vertices, lines, polygons and strips of a binary one
-  // as ASCII.
-  std::string cells;
-};
 
 /// Reads a big-endian number: VTK's legacy format is big-endian on every machine.
 template <class Unsigned>
@@ -59,15 +52,6 @@ double readCoordinate(TextWords& words, bool binary, bool isFloat)
 
 constexpr const char* blanks = " \t\r\n";
 
-std::size_t countNumbers(std::string_view text)
-{
-  std::size_t numbers = 0;
-  for (std::size_t at = text.find_first_not_of(blanks); at != std::string_view::npos;
-       at = text.find_first_not_of(blanks, text.find_first_of(blanks, at)))
-    ++numbers;
-  return numbers;
-}
-
 /// Whether `count` points of two coordinates are all that stands before other data or the end: ITK writes
 /// them so for 2D images. The line must end there, which it does not in a file of three coordinates that is
 /// cut off.
@@ -81,7 +65,7 @@ bool hasTwoCoordinates(std::string_view rest, std::size_t count, bool binary, st
     after = rest.substr(2 * count * bytes);
   } else {
     const std::string_view numbers = rest.substr(0, rest.find_first_of(keywords));
-    if (countNumbers(rest.substr(0, rest.find('\n'))) != 2 || countNumbers(numbers) != 2 * count)
+    if (wordsOf(rest.substr(0, rest.find('\n'))).size() != 2 || wordsOf(numbers).size() != 2 * count)
       return false;
     after = rest.substr(numbers.find_last_not_of(blanks) + 1);
   }
@@ -165,8 +149,10 @@ std::string binaryCells(TextWords& words)
   }
 }
 
-/// Reads such a file. Throws Error(unreadableInput) with file and line.
-VtkPoints readVtkPoints(const std::string& path)
+/// Reads a legacy VTK polydata file: points in LPS with a third coordinate of 0 if the file has two, as ITK
+/// writes them, and the data after the points of an ASCII file, or the vertices, lines, polygons and strips
+/// of a binary one as ASCII. Throws Error(unreadableInput) with file and line.
+InputPoints<3> readVtkPoints(const std::string& path)
 {
   TextWords words(path, readWholeFile(path),
                   "legacy VTK polydata (\"# vtk DataFile Version\", ASCII or BINARY, DATASET POLYDATA, "
@@ -175,13 +161,24 @@ VtkPoints readVtkPoints(const std::string& path)
   if (!start.starts_with("# vtk DataFile"))
     words.fail("the file does not begin with \"# vtk DataFile\"");
   const bool isNewer = start.find("Version 5") != std::string::npos;
-  words.restOfLine(); // a title
+  const std::string title(words.restOfLine());
   const std::string kind(words.next("ASCII or BINARY"));
   if (kind != "ASCII" && kind != "BINARY")
     words.fail("\"" + kind + "\" stands where ASCII or BINARY should stand");
   const bool binary = kind == "BINARY";
   if (words.next("DATASET") != "DATASET" || words.next("POLYDATA") != "POLYDATA")
     words.fail("the file holds no DATASET POLYDATA");
+  std::string space = textBehind(title, "SPACE=", blanks);
+  if (words.peek()
+      == "FIELD") // which VTK writes before the points; in its array SPACE 3D Slicer names their axes
+    while (!words.rest().empty() && words.peek() != "POINTS")
+      if (words.restOfLine().starts_with("SPACE 1 1 string")) {
+        const std::string named(
+            words.peek().substr(binary && !words.peek().empty() ? 1 : 0)); // behind its length
+        space += space.empty() ? named : space == named ? "" : " and " + named;
+      }
+  if (!space.empty() && space != "RAS" && space != "LPS")
+    words.fail("the file names the space " + space + " for its points, where LPS or RAS should stand");
   if (words.next("POINTS") != "POINTS")
     words.fail("POINTS do not follow DATASET POLYDATA");
   const std::size_t count = words.nextCount("the number of points");
@@ -189,7 +186,8 @@ VtkPoints readVtkPoints(const std::string& path)
   if (type != "float" && type != "double")
     words.fail("points of type \"" + type + "\"");
   words.restOfLine();
-  VtkPoints result;
+  InputPoints<3> result;
+  result.inRas = space == "RAS";
   if (count > 0 && hasTwoCoordinates(words.rest(), count, binary, type == "float" ? 4 : 8))
     result.coordinates = 2;
   for (std::size_t i = 0; i < count; ++i) {
@@ -198,7 +196,7 @@ VtkPoints readVtkPoints(const std::string& path)
     Vec<3> point{};
     for (int d = 0; d < result.coordinates; ++d)
       point[d] = readCoordinate(words, binary, type == "float");
-    result.points.push_back(point);
+    result.values.push_back(result.inRas ? Vec<3>{0 - point[0], 0 - point[1], point[2]} : point);
   }
   if (!binary && !words.peek().empty()
       && std::string_view("+-.0123456789").find(words.peek()[0]) != std::string_view::npos)
@@ -219,18 +217,6 @@ const std::string allowedText =
     "\"index\" or \"point\", the number of points, and one number an axis for each point, all with blanks or "
     "line breaks between them";
 
-std::size_t countWords(std::string_view text)
-{
-  std::size_t words = 0;
-  bool isInWord = false;
-  for (const char c : text) {
-    const bool isSpace = std::isspace(static_cast<unsigned char>(c)) != 0;
-    words += !isSpace && !isInWord;
-    isInWord = !isSpace;
-  }
-  return words;
-}
-
 /// Fails if as many numbers as the first point's line has, for each point, make the whole file, and these are
 /// not D. With commas or semicolons they are no numbers, which the next one to be read tells.
 template <int D>
@@ -239,16 +225,32 @@ void checkCoordinates(TextWords& words, std::size_t points)
   words.peek(); // moves on to the line of the first point
   const std::string_view rest = words.rest();
   const std::string_view first = rest.substr(0, rest.find('\n'));
-  const std::size_t coordinates = countWords(first);
+  const std::size_t coordinates = wordsOf(first).size();
   if (first.find_first_of(",;") == std::string_view::npos && coordinates != D && coordinates > 0
-      && coordinates * points == countWords(rest))
+      && coordinates * points == wordsOf(rest).size())
     words.fail(std::to_string(coordinates) + " coordinates a point, the transform has " + std::to_string(D));
+}
+
+/// The mapped points, in mm, of an outputpoints.txt of transformix.
+template <int D>
+InputPoints<D> mappedPoints(TextWords& words)
+{
+  InputPoints<D> points;
+  while (!words.rest().empty()) {
+    std::istringstream numbers(textBehind(words.restOfLine(), "OutputPoint = [", "]"));
+    for (double& coordinate : points.values.emplace_back())
+      if (!(numbers >> coordinate))
+        words.fail("no \"OutputPoint = [ " + std::to_string(D) + " numbers ]\" in the line before");
+  }
+  return points;
 }
 
 template <int D>
 InputPoints<D> readText(const std::string& path)
 {
   TextWords words(path, readPlainText(path), allowedText);
+  if (words.rest().starts_with("Point\t"))
+    return mappedPoints<D>(words);
   InputPoints<D> points;
   points.areIndices = true;
   if (words.peek() == "point" || words.peek() == "index")
@@ -341,24 +343,12 @@ std::string kindOfPointsFile(const std::string& path)
 template <int D>
 InputPoints<D> readPoints(const std::string& path)
 {
+  if (isPointTable(path))
+    return inDimension<D>(readPointTable(path), path);
   const std::string kind = kindOfPointsFile(path);
-  if (kind != "vtk")
-    return kind == "bin" ? readBinary<D>(path) : readText<D>(path);
-  VtkPoints vtk = readVtkPoints(path);
-  InputPoints<D> points;
-  if (vtk.coordinates < D)
-    throw Error(ExitCode::unreadableInput, path + ": " + std::to_string(vtk.coordinates)
-                                               + " coordinates a point. Allowed: " + std::to_string(D) + ".");
-  points.cells = std::move(vtk.cells);
-  points.coordinates = vtk.coordinates;
-  for (const Vec<3>& point : vtk.points) {
-    Vec<D> kept;
-    for (int d = 0; d < D; ++d)
-      kept[d] = point[d];
-    points.values.push_back(kept);
-    points.flattened += D == 2 && point[2] != 0;
-  }
-  return points;
+  return kind == "vtk"   ? inDimension<D>(readVtkPoints(path), path)
+         : kind == "bin" ? readBinary<D>(path)
+                         : readText<D>(path);
 }
 
 template <int D>
@@ -417,18 +407,23 @@ std::string outputPointsBinary(const MappedPoints<D>& points, bool asIndices)
 }
 
 template <int D>
-std::string outputPointsVtk(const std::vector<Vec<D>>& pointsMm, const std::string& cells, int coordinates)
+std::string outputPointsVtk(const std::vector<Vec<D>>& pointsMm, const InputPoints<D>& input)
 {
-  std::string text = "# vtk DataFile Version 2.0\nMapped points\nASCII\nDATASET POLYDATA\nPOINTS "
+  const int coordinates = input.coordinates;
+  std::string text = "# vtk DataFile Version 2.0\nMapped points"
+                     + std::string(input.inRas ? " SPACE=RAS" : "") + "\nASCII\nDATASET POLYDATA\nPOINTS "
                      + std::to_string(pointsMm.size()) + " double\n";
   for (const Vec<D>& point : pointsMm)
     for (int d = 0; d < coordinates; ++d) {
       char number[32];
-      const std::to_chars_result end = std::to_chars(number, number + sizeof number, d < D ? point[d] : 0.0);
+      const std::to_chars_result end = std::to_chars(number, number + sizeof number,
+                                                     d >= D                 ? 0.0
+                                                     : input.inRas && d < 2 ? 0 - point[d]
+                                                                            : point[d]);
       text.append(number, end.ptr);
       text += d + 1 < coordinates ? ' ' : '\n';
     }
-  return text + cells;
+  return text + input.cells;
 }
 
 template InputPoints<2> readPoints<2>(const std::string&);
@@ -439,7 +434,7 @@ template std::string outputPointsText<2>(const MappedPoints<2>&);
 template std::string outputPointsText<3>(const MappedPoints<3>&);
 template std::string outputPointsBinary<2>(const MappedPoints<2>&, bool);
 template std::string outputPointsBinary<3>(const MappedPoints<3>&, bool);
-template std::string outputPointsVtk<2>(const std::vector<Vec<2>>&, const std::string&, int);
-template std::string outputPointsVtk<3>(const std::vector<Vec<3>>&, const std::string&, int);
+template std::string outputPointsVtk<2>(const std::vector<Vec<2>>&, const InputPoints<2>&);
+template std::string outputPointsVtk<3>(const std::vector<Vec<3>>&, const InputPoints<3>&);
 
 }

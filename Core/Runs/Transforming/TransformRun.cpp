@@ -257,8 +257,18 @@ private:
     log_.info("  The input points are transformed.");
     if (request_.inverse)
       logRootsOfPoints<D>(*chain, outputMm, log_);
-    sink.pointsMapped(input,
-                      {inputMm, outputMm, inputGrid, fixed ? &*fixed : nullptr, moving ? &*moving : nullptr});
+    MappedPoints<D> result{
+        inputMm, outputMm, inputGrid, fixed ? &*fixed : nullptr, moving ? &*moving : nullptr, {}};
+    constexpr double leastWarned = 0.5;
+    const std::string where = "-def: " + path + ": ", whereMapped = where + "mapped, ";
+    const auto look = [&](const std::string& side, bool isInput, const ImageGeometry<D>* image) {
+      if (image)
+        tellPointsOutside<D>(isInput ? where : whereMapped, isInput ? inputMm : outputMm, *image,
+                             isInput && input.areIndices, leastWarned, result.outside[side], log_);
+    };
+    look("fixed", !request_.inverse, result.fixedGrid);
+    look("moving", request_.inverse, request_.inverse ? inputGrid : result.movingGrid);
+    sink.pointsMapped(input, result);
   }
 
   void checkPoints(const InputPoints<D>& input, const ImageGeometry<D>* grid)

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <limits>
 
 namespace tessera {
@@ -204,7 +205,7 @@ TEST_F(PointsFile, VtkOf2DImagesMayHaveTwoCoordinatesAPoint)
         EXPECT_EQ(static_cast<float>(points.values[i][d]), static_cast<float>(expected[i][d]));
     EXPECT_TRUE(points.cells.empty() || points.cells == "VERTICES 1 2\n1 0\n");
     EXPECT_EQ(points.flattened, 0u);
-    const std::string back = outputPointsVtk<2>(points.values, points.cells, points.coordinates);
+    const std::string back = outputPointsVtk<2>(points.values, points);
     EXPECT_EQ(readPoints<2>(folder.write("back.vtk", back)).coordinates, 2);
   }
   EXPECT_EQ(complaint("p.vtk", head + "ASCII" + set + "double\n" + numbers),
@@ -266,13 +267,140 @@ TEST_F(PointsFile, VtkOutputReadsBackToTheLastBit)
 {
   const std::vector<Vec<3>> points{{1.0 / 3, -1e-300, 1e22}, {0.1, 125.1567891, -0.6099999999999999}};
   const std::vector<Vec<2>> plane{{1.0 / 3, 2.5}};
-  const std::string cells = "LINES 1 3\n2 0 1\n";
+  InputPoints<3> input;
+  input.cells = "LINES 1 3\n2 0 1\n";
 
-  const InputPoints<3> back = readPoints<3>(folder.write("out.vtk", outputPointsVtk<3>(points, cells)));
+  for (const bool inRas : {false, true}) {
+    input.inRas = inRas;
+    const InputPoints<3> back = readPoints<3>(folder.write("out.vtk", outputPointsVtk<3>(points, input)));
 
-  EXPECT_EQ(back.values, points);
-  EXPECT_EQ(back.cells, cells);
-  EXPECT_EQ(readPoints<2>(folder.write("plane.vtk", outputPointsVtk<2>(plane, ""))).values, plane);
+    EXPECT_EQ(back.values, points);
+    EXPECT_EQ(back.inRas, inRas);
+    EXPECT_EQ(back.cells, input.cells);
+  }
+  EXPECT_EQ(readPoints<2>(folder.write("plane.vtk", outputPointsVtk<2>(plane, {}))).values, plane);
+}
+
+TEST_F(PointsFile, VtkFieldsNameTheSpaceOfThePoints)
+{
+  const std::string start = "# vtk DataFile Version 3.0\n",
+                    points = "POINTS 1 float\n1 2 3\nVERTICES 1 2\n1 0\n", time = "TIME 1 2 double\n0 0.5\n",
+                    space = "SPACE 1 1 string\nRAS\n";
+  const auto read = [&](const std::string& title, const std::string& field) {
+    return readPoints<3>(
+        folder.write("p.vtk", start + title + "\nASCII\nDATASET POLYDATA\n" + field + points));
+  };
+  const std::vector<Vec<3>> asWritten{{1, 2, 3}}, turned{{-1, -2, 3}};
+  EXPECT_EQ(read("3D Slicer output. SPACE=RAS", "").values, turned);
+  EXPECT_EQ(read("3D Slicer output. SPACE=LPS", "").values, asWritten);
+  EXPECT_EQ(read("x", "FIELD FieldData 1\n" + time).values, asWritten);
+  EXPECT_EQ(read("x", "FIELD FieldData 2\n" + time + space).values, turned);
+  EXPECT_EQ(
+      read("x SPACE=RAS y", "FIELD FieldData 2\n" + space + "METADATA\nINFORMATION 0\n\n" + time).values,
+      turned);
+  EXPECT_EQ(read("x", "FIELD FieldData 2\n" + time + space).cells, "VERTICES 1 2\n1 0\n");
+  const std::string binary = start + "x\nBINARY\nDATASET POLYDATA\nFIELD FieldData 2\nTIME 1 1 double\n"
+                             + bigEndian<double>({0.5}) + "\nSPACE 1 1 string\n\xC3RAS\nPOINTS 1 float\n"
+                             + bigEndian<float>({1, 2, 3}) + "\n";
+  EXPECT_EQ(readPoints<3>(folder.write("binary.vtk", binary)).values, turned);
+  const auto wrong = [&](const std::string& title, const std::string& field) {
+    return complaint("p.vtk", start + title + "\nASCII\nDATASET POLYDATA\n" + field + points);
+  };
+  EXPECT_TRUE(wrong("SPACE=RSA", "").starts_with("4: the file names the space RSA for its points"));
+  EXPECT_TRUE(
+      wrong("SPACE=LPS", "FIELD f 1\n" + space).starts_with("7: the file names the space LPS and RAS"));
+  EXPECT_NE(complaint("p.vtk", start + "x\nASCII\nDATASET POLYDATA\nFIELD f 1\n" + time)
+                .find("the file ends where POINTS should"),
+            std::string::npos);
+}
+
+TEST_F(PointsFile, TablesSayWhatTheirNumbersAre)
+{
+  const auto read = [&](const std::string& name, const std::string& text) {
+    return readPoints<3>(folder.write(name, text));
+  };
+  const std::vector<Vec<3>> points{{1, 2, 3}, {-4, 5.5, 6}};
+  const std::string columns = "# Markups fiducial file version = 4.10\n# CoordinateSystem = ",
+                    rest = "\n# columns = id,x,y,z,ow,label\n",
+                    rows = "a,-1,-2,3,0,\"F, 1\"\nb,4,-5.5,6,0,F\n", inLps = "a,1,2,3,0,F\nb,-4,5.5,6,0,F\n";
+  EXPECT_EQ(read("p.fcsv", columns + "0" + rest + rows).values, points);
+  EXPECT_EQ(read("p.fcsv", columns + "RAS" + rest + rows).values, points);
+  EXPECT_EQ(read("p.FCSV", columns + "1\r" + rest + inLps).values, points);
+  EXPECT_EQ(read("p.fcsv", columns + "LPS" + rest + inLps).values, points);
+  EXPECT_EQ(read("p.csv", "x,y,z,t,label\n1,2,3,0,1\n-4,5.5,6,0,2\n").values, points);
+  EXPECT_EQ(
+      read("p.csv", "\xEF\xBB\xBF\"\",\"x\",\"y\",\"z\",\"t\"\n\"1\",1,2,3,0\n\"2\",-4,5.5,6,0\n").values,
+      points);
+  EXPECT_EQ(read("p.csv", "label,r,a,s\nA,-1,-2,3\nB,4,-5.5,6\n").values, points);
+  EXPECT_EQ(read("p.csv", "label,r,a,s\nA,-1,-2,3\nB,4,-5.5,6\n").names,
+            (std::vector<std::string>{"A", "B"}));
+  EXPECT_EQ(read("p.csv", "l,p,s\n1,2,3\n-4,5.5,6\n").values, points);
+  EXPECT_EQ(read("p.csv", "z [mm], y [mm], x [mm]\n3,2,1\n6,5.5,-4\n").values, points);
+  const std::string markups =
+      "{\"markups\": [{\"type\": \"Fiducial\", \"coordinateSystem\": \"LPS\", \"coordinateUnits\": \"mm\", "
+      "\"controlPoints\": [{\"label\": \"\\\"position\\\": [9,9,9]\", \"position\": [\n 1,\n 2.0, 3]}, "
+      "{\"position\": [-4, 5.5, 6e0], \"positionStatus\": \"defined\"}]}]}";
+  const auto with = [&](const std::string& part, const std::string& other) {
+    std::string text = markups;
+    return text.replace(text.find(part), part.size(), other);
+  };
+  EXPECT_EQ(read("p.mrk.json", markups).values, points);
+  EXPECT_EQ(read("p.mrk.json", with("LPS", "RAS")).values, (std::vector<Vec<3>>{{-1, -2, 3}, {4, -5.5, 6}}));
+  const InputPoints<2> pixels = readPoints<2>(folder.write("p.csv", ",X,Y\n7,1,2\n9,3,4\n"));
+  EXPECT_TRUE(pixels.areIndices);
+  EXPECT_EQ(pixels.values, (std::vector<Vec<2>>{{1, 2}, {3, 4}}));
+  EXPECT_EQ(pixels.names, (std::vector<std::string>{"7", "9"}));
+  EXPECT_FALSE(readPoints<2>(folder.write("p.csv", "x,y,t\n1,2,0\n")).areIndices);
+
+  EXPECT_TRUE(complaint("p.csv", "x,y,z\n1,2,3\n").starts_with("1: its columns X, Y and Z do not say"));
+  EXPECT_TRUE(complaint("p.csv", "x,y\n1,2\n").starts_with(" 2 coordinates a point. Allowed: 3."));
+  EXPECT_TRUE(complaint("p.csv", "a,b\n1,2\n").starts_with("1: no columns X and Y."));
+  EXPECT_TRUE(complaint("p.csv", "x,y,z,t\n1,2,NA,0\n").starts_with("2: \"NA\" is no finite number."));
+  EXPECT_TRUE(complaint("p.csv", "x,y,z,t\n1,2,3\n").starts_with("2: 3 values for 4 columns."));
+  EXPECT_TRUE(complaint("p.fcsv", columns + "2" + rest + rows)
+                  .starts_with(" its coordinate system is \"2\". Allowed: LPS or RAS"));
+  EXPECT_TRUE(
+      complaint("p.fcsv", "# columns = id,x,y,z\na,1,2,3\n").starts_with(" its coordinate system is \"\"."));
+  EXPECT_TRUE(complaint("p.mrk.json", with("\"mm\"", "\"um\""))
+                  .starts_with(" it does not hold one list of controlPoints in mm"));
+  EXPECT_TRUE(complaint("p.mrk.json", with("\"defined\"", "\"undefined\""))
+                  .starts_with(" it does not hold one list"));
+  EXPECT_TRUE(complaint("p.mrk.json", with("coordinateSystem", "system"))
+                  .starts_with(" its coordinate system is \"\"."));
+  EXPECT_TRUE(complaint("p.mrk.json", markups + markups).starts_with(" it does not hold one list"));
+  EXPECT_TRUE(complaint("p.json", "[1, 2]").starts_with(" it does not hold one list"));
+}
+
+TEST_F(PointsFile, PointsBesideTheImageAreCountedAndReadInOtherWays)
+{
+  const ImageGeometry<3> image{{20, 20, 20}, {0.5, 0.5, 2}, {-100, -200, 30}, identityMatrix<3>()};
+  const auto found = [&](const std::vector<Vec<3>>& points, bool areIndices = false) {
+    return pointsOutside<3>(points, image, areIndices);
+  };
+  EXPECT_EQ(found({{-100, -200, 30}, {-90.6, -190.5, 68}}).outside, 0U);
+  const PointsOutside one = found({{-95, -195, 40}, {-101, -195, 40}, {-95, -195, 41}});
+  EXPECT_EQ(one.outside, 1U);
+  EXPECT_EQ(one.first, 2U);
+  EXPECT_EQ(one.reading, "");
+  EXPECT_EQ(one.text(),
+            "1 of 3 points lie outside of their image, the first of them is number 2, counted from 1");
+  EXPECT_EQ(found({{95, 195, 40}, {96, 196, 41}}).reading, "mm in RAS");
+  EXPECT_EQ(found({{5, 5, 4}, {6, 16, 9}}).reading, "indices of voxels");
+  EXPECT_EQ(found({{-95000, -195000, 40000}}).reading, "micrometres");
+  EXPECT_EQ(found({{5000, 5000, 5000}}).reading, "");
+  EXPECT_EQ(found({image.pointFromIndex()({-95, -195, 40})}, true).reading, "mm (LPS)");
+  EXPECT_EQ(found({{std::nan(""), 0, 0}}).share(), 1);
+  EXPECT_EQ(found({}).share(), 0);
+}
+
+TEST_F(PointsFile, MappedPointsOfTransformixAreRead)
+{
+  const std::string line =
+      "Point\t0\t; InputPoint = [ 9 9 9 ]\t; OutputPoint = [ 1.5 -2 3 ]\t; Deformation = [ 0 0 0 ]\n";
+  EXPECT_EQ(points<3>(line + line).values, (std::vector<Vec<3>>{{1.5, -2, 3}, {1.5, -2, 3}}));
+  EXPECT_FALSE(points<3>(line).areIndices);
+  EXPECT_TRUE(complaint("p.txt", line + "Point\t1\t; OutputPoint = [ 1 2 ]\n")
+                  .starts_with("3: no \"OutputPoint = [ 3 numbers ]\""));
 }
 
 }

@@ -1,0 +1,157 @@
+#include "Core/Image/Points/PointTable.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/LowerCase.h"
+#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/HeaderText.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Files/TextWords.h"
+#include "Core/Parameters/ParameterText.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <sstream>
+
+namespace tessera {
+namespace {
+
+const std::string allowedTable = "a first line with the columns X and Y (pixels from 0), x, y, z and t "
+                                 "(ANTs: mm, LPS), l, p, s or r, a, s "
+                                 "(mm), then numbers, separated by commas";
+
+/// A table as text: the lines of its points, and what is known of all of them.
+struct Table {
+  std::vector<std::string> columns; // small letters alone: those of "X [mm]" and x_mm are the same
+  std::vector<std::pair<std::string, std::vector<std::string>>> rows; // "path:line", and the cells of a point
+  std::string system; // in files of 3D Slicer: LPS, or 1; RAS, or 0
+};
+
+std::vector<std::string> columnsOf(const std::string& line)
+{
+  std::vector<std::string> columns = cellsOf(lowerCase(line), ',');
+  for (std::string& column : columns)
+    std::erase_if(column, [](unsigned char c) { return std::isalpha(c) == 0; });
+  return columns;
+}
+
+/// Lines of a .csv, or of a .fcsv, which has its system and columns behind #.
+Table tableOfLines(const std::string& path, bool isOfSlicer)
+{
+  std::istringstream lines(readPlainText(path));
+  Table table;
+  std::size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const std::size_t value = line.find('=') + 1; // 0: there is none
+    if (isOfSlicer && line.starts_with("# CoordinateSystem"))
+      table.system = trimmed(std::string_view(line).substr(value));
+    else if (table.columns.empty()
+             && !(isOfSlicer && line.starts_with('#') && !line.starts_with("# columns")))
+      table.columns = columnsOf(line.substr(isOfSlicer ? value : 0));
+    else if (!trimmed(line).empty() && !(isOfSlicer && line.starts_with('#')))
+      table.rows.emplace_back(path + ":" + std::to_string(number), cellsOf(line, ','));
+  }
+  return table;
+}
+
+/// The control points of a .mrk.json file. Quotes in its labels stand behind a backslash, so that none is a
+/// key.
+Table tableOfMarkups(const std::string& path)
+{
+  std::string text = readPlainText(path);
+  std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
+  const std::string lists = "\"controlPoints\":[", unit = textBehind(text, "\"coordinateUnits\":", ",}");
+  if (text.find(lists) == std::string::npos || text.find(lists) != text.rfind(lists)
+      || (!unit.empty() && unit.find("\"mm\"") == std::string::npos)
+      || text.find("\"positionStatus\":\"undefined\"") != std::string::npos)
+    failToRead(path, "it does not hold one list of controlPoints in mm, each with a position",
+               "landmarks of 3D Slicer, one list a file");
+  Table table;
+  table.columns = {"x", "y", "z"};
+  table.system = textBehind(text, "\"coordinateSystem\":\"", "\"");
+  std::string_view rest = text;
+  const std::string position = "\"position\":[";
+  for (std::size_t at = rest.find(position); at != std::string::npos; at = rest.find(position)) {
+    table.rows.emplace_back(path, cellsOf(textBehind(rest, position, "]"), ','));
+    rest.remove_prefix(at + position.size());
+  }
+  return table;
+}
+
+}
+
+bool isPointTable(const std::string& path)
+{
+  return hasEnding(path, ".csv") || hasEnding(path, ".fcsv") || hasEnding(path, ".json");
+}
+
+InputPoints<3> readPointTable(const std::string& path)
+{
+  const bool isMarkups = hasEnding(path, ".json"), isOfSlicer = isMarkups || hasEnding(path, ".fcsv");
+  const Table table = isMarkups ? tableOfMarkups(path) : tableOfLines(path, isOfSlicer);
+  const auto column = [&table](const std::string& name) {
+    return static_cast<std::size_t>(std::ranges::find(table.columns, name) - table.columns.begin());
+  };
+  const std::size_t none = table.columns.size();
+  const bool isRas = table.system == "RAS" || table.system == "0";
+  if (isOfSlicer && !isRas && table.system != "LPS" && table.system != "1")
+    failToRead(path, "its coordinate system is \"" + table.system + "\"",
+               "LPS or RAS, as 3D Slicer writes them");
+  InputPoints<3> points;
+  std::array<std::size_t, 3> axes{none, none, none};
+  double sign = 1; // of the first two coordinates
+  for (const auto& names : {std::array{"x", "y", "z"}, std::array{"xmm", "ymm", "zmm"},
+                            std::array{"l", "p", "s"}, std::array{"r", "a", "s"}})
+    if (axes[0] == none || axes[1] == none) {
+      axes = {column(names[0]), column(names[1]), column(names[2])};
+      sign = isRas || names[0][0] == 'r' ? -1 : 1;
+      points.areIndices = !isOfSlicer && names[0] == std::string("x") && column("t") == none;
+    }
+  if (axes[0] == none || axes[1] == none)
+    failToRead(path + ":1", "no columns X and Y", allowedTable);
+  if (points.areIndices && axes[2] != none)
+    failToRead(path + ":1", "its columns X, Y and Z do not say whether they are voxels or mm, LPS or RAS",
+               allowedTable);
+  points.coordinates = axes[2] == none ? 2 : 3;
+  const bool hasNames = !isOfSlicer && std::ranges::find(axes, 0U) == axes.end();
+  std::set<std::string> seen;
+  for (const auto& [where, cells] : table.rows) {
+    if (cells.size() != none)
+      failToRead(where, std::to_string(cells.size()) + " values for " + std::to_string(none) + " columns",
+                 allowedTable);
+    Vec<3>& point = points.values.emplace_back();
+    for (int d = 0; d < points.coordinates; ++d) {
+      const std::string cell(trimmed(cells[axes[d]]));
+      const std::optional<double> number = finiteNumber(cell);
+      if (!number)
+        failToRead(where, "\"" + cell + "\" is no finite number", allowedTable);
+      point[d] = d < 2 ? *number * sign : *number;
+    }
+    if (hasNames && !seen.insert(cells.front()).second)
+      failToRead(where, "the point \"" + cells.front() + "\" is there twice", "each point once");
+    if (hasNames)
+      points.names.push_back(cells.front());
+  }
+  return points;
+}
+
+template <int D>
+InputPoints<D> inDimension(const InputPoints<3>& all, const std::string& path)
+{
+  if (all.coordinates < D)
+    throw Error(ExitCode::unreadableInput, path + ": " + std::to_string(all.coordinates)
+                                               + " coordinates a point. Allowed: " + std::to_string(D) + ".");
+  InputPoints<D> points{all.areIndices, {}, all.cells, all.coordinates, 0, all.inRas, all.names};
+  for (const Vec<3>& point : all.values) {
+    std::copy_n(point.begin(), D, points.values.emplace_back().begin());
+    points.flattened += D == 2 && point[2] != 0;
+  }
+  return points;
+}
+
+template InputPoints<2> inDimension<2>(const InputPoints<3>&, const std::string&);
+template InputPoints<3> inDimension<3>(const InputPoints<3>&, const std::string&);
+
+}
