@@ -35,8 +35,11 @@ std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count);
 /// is cut off.
 bool checkNiftiFile(const std::string& path);
 
-/// A line for the user if other programs may place the voxels of a NIfTI file elsewhere: its lengths are not in
-/// mm, of which ITK converts spacings alone, or its qform and sform differ; else empty.
+/// The mm of the unit of length of a NIfTI file, of which ITK converts the spacing alone; 1 for other files.
+double niftiUnitMm(const std::string& path);
+
+/// A line for the user if other programs may place the voxels of a NIfTI file elsewhere, as its qform and
+/// sform differ; else empty.
 std::string noteOnNiftiForms(const ImageHeader&);
 
 /// Whether a file, compressed or not, or its separate header begins as NIfTI-2.

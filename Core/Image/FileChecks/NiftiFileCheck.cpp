@@ -320,6 +320,16 @@ fs::path headerFileOf(const fs::path& path)
   return fs::exists(plain) || !fs::exists(compressed) ? plain : compressed;
 }
 
+std::optional<NiftiHeader> namedNifti(const std::string& path)
+{
+  NiftiHeader header;
+  bool isNamed = false;
+  for (const char* ending : {".nii", ".nii.gz", ".hdr", ".img", ".hdr.gz", ".img.gz"})
+    isNamed = isNamed || hasEnding(path, ending);
+  return isNamed && header.read(headerFileOf(path)) && header.isNifti() ? std::optional(header)
+                                                                        : std::nullopt;
+}
+
 }
 
 bool checkNiftiFile(const std::string& path)
@@ -377,21 +387,17 @@ bool checkNiftiFile(const std::string& path)
   return true;
 }
 
+double niftiUnitMm(const std::string& path)
+{
+  return namedNifti(path).value_or(NiftiHeader()).mmOfUnit();
+}
+
 std::string noteOnNiftiForms(const ImageHeader& header)
 {
-  NiftiHeader file;
-  const bool isNamed =
-      std::ranges::any_of(std::array{".nii", ".nii.gz", ".hdr", ".img", ".hdr.gz", ".img.gz"},
-                          [&](const char* ending) { return hasEnding(header.path, ending); });
-  if (!isNamed || !file.read(headerFileOf(header.path)) || !file.isNifti())
+  const std::optional<NiftiHeader> file = namedNifti(header.path);
+  if (!file || !file->qform() || !file->sform())
     return "";
-  if (file.mmOfUnit() != 1 && std::ranges::any_of(header.originMm, [](double mm) { return mm != 0; }))
-    return header.path + ": its header has its lengths in " + (file.mmOfUnit() > 1 ? "metres" : "micrometres")
-           + ". ITK converts the spacing to mm, but takes the position of the first voxel for mm: convert "
-             "the file to mm";
-  const std::optional<AffineMap<3>> qform = file.qform(), sform = file.sform();
-  if (!qform || !sform)
-    return "";
+  const AffineMap<3> qform = *file->qform(), sform = *file->sform();
   double largestMm = 0, fromQform = 0, fromSform = 0; // at the corners
   for (int corner = 0; corner < 8; ++corner) {
     Vec<3> index{}, usedMm{};
@@ -402,7 +408,7 @@ std::string noteOnNiftiForms(const ImageHeader& header)
       for (int d = 0; d < header.dimension; ++d)
         usedMm[row] += header.direction[row][d] * header.spacingMm[d] * index[d];
     }
-    const Vec<3> qformMm = (*qform)(index), sformMm = (*sform)(index);
+    const Vec<3> qformMm = qform(index), sformMm = sform(index);
     for (int row = 0; row < header.dimension; ++row) {
       const double inRas = row < 2 ? -usedMm[row] : usedMm[row];
       largestMm = std::max(largestMm, std::abs(qformMm[row] - sformMm[row]));

@@ -1,7 +1,10 @@
 #include "Core/Image/FileChecks/TiffFile.h"
 
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
+#include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
 #include <fstream>
@@ -224,7 +227,11 @@ bool TiffFile::readDirectories()
 TiffValues TiffFile::valuesOf(std::uint64_t entry)
 {
   const std::uint64_t type = number(entry + 2, 2), place = entry + (isBig_ ? 12 : 8), room = isBig_ ? 8 : 4;
-  TiffValues values{place, number(entry + 4, isBig_ ? 8 : 4), type == 3 ? 2u : type == 16 ? 8u : 4u};
+  TiffValues values{place, number(entry + 4, isBig_ ? 8 : 4),
+                    type == 2                 ? 1u
+                    : type == 3               ? 2u
+                    : type == 5 || type == 16 ? 8u
+                                              : 4u};
   if (values.count > room / values.bytes)
     values.position = number(place, room);
   return values;
@@ -237,8 +244,9 @@ TiffPicture TiffFile::pictureOf(std::uint64_t entry, std::uint64_t entryCount, s
       {254, &picture.subfile},     {256, &picture.width},       {257, &picture.height},
       {258, &picture.bits},        {259, &picture.compression}, {262, &picture.photometric},
       {274, &picture.orientation}, {277, &picture.samples},     {278, &picture.rowsOfStrip},
-      {284, &picture.planes},      {317, &picture.predictor},   {322, &picture.tileWidth},
-      {323, &picture.tileHeight},  {339, &picture.format}};
+      {282, &picture.xResolution}, {283, &picture.yResolution}, {284, &picture.planes},
+      {317, &picture.predictor},   {322, &picture.tileWidth},   {323, &picture.tileHeight},
+      {339, &picture.format}};
   for (std::uint64_t i = 0; i < entryCount; ++i, entry += entryBytes) {
     const std::uint64_t tag = number(entry, 2);
     const TiffValues values = valuesOf(entry);
@@ -246,6 +254,8 @@ TiffPicture TiffFile::pictureOf(std::uint64_t entry, std::uint64_t entryCount, s
       picture.offsets = values;
     else if (tag == 279 || tag == 325)
       picture.lengths = values;
+    else if (tag == 270)
+      picture.description = values;
     for (const auto& [known, to] : numbers)
       if (tag == known)
         *to = value(values, 0);
@@ -265,9 +275,73 @@ bool TiffFile::holdsPixels(const TiffPicture& picture)
   return true;
 }
 
-void refuseMisreadTiff(const TiffFile& file, const std::string& path)
+TiffText textOf(TiffFile& file, const std::string& path)
+{
+  const TiffPicture first = file.pictures().empty() ? TiffPicture{} : file.pictures().front();
+  constexpr std::uint64_t longest = 1 << 20;
+  std::string text = bytesOfFile(path, static_cast<std::streamoff>(first.description.position),
+                                 std::min(first.description.count, longest));
+  const bool isOme = text.find("<OME") != std::string::npos, isImageJ = text.starts_with("ImageJ=");
+  TiffText result;
+  result.writer = isOme ? "OME" : isImageJ ? "ImageJ" : "";
+  const auto count = [](std::string_view number) {
+    return static_cast<std::uint64_t>(
+        std::max<std::int64_t>(1, wholeNumber(std::string(number)).value_or(1)));
+  };
+  if (const std::string shape = textBehind(text, "\"shape\": [", "]");
+      text.starts_with('{') && !shape.empty()) {
+    std::vector<std::string> sizes = cellsOf(shape, ',');
+    if (first.samples > 1 && first.planes == 1)
+      sizes.pop_back();
+    result.writer = "tifffile";
+    const std::size_t at = sizes.size() - 3; // of the axis before rows and columns
+    const std::string axes = textBehind(text, "\"axes\": \"", "\"");
+    const char axis = sizes.size() > 2 && axes.size() > at ? axes[at] : 'Z';
+    result.pictures = sizes.size() > 2 ? count(trimmed(sizes[at])) : 1;
+    (axis == 'C' ? result.channels : axis == 'T' ? result.frames : result.slices) = result.pictures;
+  }
+  if (!isOme && !isImageJ)
+    return result;
+  if (isOme)
+    text = textBehind(text, "<Pixels", ">");
+  const auto value = [&](const std::string& ome, const std::string& imageJ) {
+    return isOme ? textBehind(text, " " + ome + "=\"", "\"") : textBehind(text, "\n" + imageJ + "=", "\r\n");
+  };
+  const auto size = [&](const std::string& ome, const std::string& imageJ, double otherwise) {
+    return finiteNumber(value(ome, imageJ)).value_or(otherwise);
+  };
+  const auto pixel = [&](std::uint64_t fraction) { // its first number comes first in the file
+    const auto low = static_cast<double>(fraction & 0xffffffff), high = static_cast<double>(fraction >> 32);
+    return isOme ? 0 : low == 0 || high == 0 ? 1 : file.largestFirst() ? low / high : high / low;
+  };
+  result.channels = count(value("SizeC", "channels"));
+  result.frames = count(value("SizeT", "frames"));
+  result.pictures = count(value("", "images"));
+  result.slices = value("SizeZ", "slices").empty()
+                      ? std::max<std::uint64_t>(1, result.pictures / result.channels / result.frames)
+                      : count(value("SizeZ", "slices"));
+  result.voxel = {size("PhysicalSizeX", "", pixel(first.xResolution)),
+                  size("PhysicalSizeY", "", pixel(first.yResolution)),
+                  size("PhysicalSizeZ", "spacing", isOme ? 0 : 1)};
+  result.unit = value("PhysicalSizeXUnit", "unit");
+  if (isOme && result.unit.empty())
+    result.unit = "um"; // the default of OME-XML
+  return result;
+}
+
+void refuseMisreadTiff(TiffFile& file, const std::string& path)
 {
   const std::vector<TiffPicture>& pictures = file.pictures();
+  const TiffText text = textOf(file, path);
+  if (!text.writer.empty() && (pictures.size() > text.slices || pictures.size() < text.pictures))
+    failToRead(
+        path,
+        "the text of " + text.writer + " in it names " + std::to_string(text.channels) + " channels, "
+            + std::to_string(text.slices) + " slices and " + std::to_string(text.frames)
+            + " frames, and it holds " + std::to_string(pictures.size())
+            + " pictures: they are not the slices of one volume",
+        "one channel at one time, with a directory for each slice; Fiji makes it by Image > Duplicate, and "
+        "slices of frames by Image > Properties");
   const auto misread = std::ranges::find_if(pictures, isMisread);
   if (tiffPixels(file))
     return;

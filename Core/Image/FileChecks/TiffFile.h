@@ -3,6 +3,7 @@
 #include "Core/Image/FileChecks/FileNumbers.h"
 #include "Core/Image/Voxels/PixelType.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -21,9 +22,11 @@ struct TiffValues {
 struct TiffPicture {
   std::uint64_t subfile = 0, width = 0, height = 0, bits = 1, compression = 1, photometric = 1, samples = 1;
   std::uint64_t orientation = 1, rowsOfStrip = 0xffffffff, planes = 1, predictor = 1, format = 1;
-  std::uint64_t tileWidth = 0, tileHeight = 0; // 0: strips
-  TiffValues offsets, lengths;                 // of strips or tiles
-  bool isBehindAside = false;                  // whether such a directory stands before it
+  std::uint64_t tileWidth = 0, tileHeight = 0;    // 0: strips
+  std::uint64_t xResolution = 0, yResolution = 0; // pixels a unit: both numbers of a fraction
+  TiffValues offsets, lengths;                    // of strips or tiles
+  TiffValues description;
+  bool isBehindAside = false; // whether such a directory stands before it
 
   bool isTiled() const { return tileWidth > 0; }
   /// Whether it is a smaller copy of another picture, or a mask.
@@ -67,9 +70,19 @@ private:
   bool isWhole_;
 };
 
+/// What ImageJ, tifffile, or OME-XML in the description of the first picture say of all.
+struct TiffText {
+  std::string writer; // empty: there is no such text
+  std::uint64_t channels = 1, slices = 1, frames = 1, pictures = 1;
+  std::array<double, 3> voxel{}; // its size in the unit; 0: not named
+  std::string unit;
+};
+
+TiffText textOf(TiffFile&, const std::string& path);
+
 /// Throws Error(unreadableInput) for pixels that ITK 5.2 reads as others and that readTiffPixels() cannot
-/// read. `path` is that of the file.
-void refuseMisreadTiff(const TiffFile&, const std::string& path);
+/// read, and for channels or frames, which would be read as slices. `path` is that of the file.
+void refuseMisreadTiff(TiffFile&, const std::string& path);
 
 /// The pixels of a TIFF file that readTiffPixels() has to read, because ITK 5.2 reads them as others.
 struct TiffPixels {

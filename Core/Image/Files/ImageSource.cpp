@@ -12,7 +12,7 @@
 #include "Core/Image/Files/ImageProcess.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/ItkSupport.h"
-#include "Core/Image/Files/JpegSpacing.h"
+#include "Core/Image/Files/LengthsInMm.h"
 
 #include <itkBMPImageIO.h>
 #include <itkGDCMImageIO.h>
@@ -342,6 +342,7 @@ std::unique_ptr<ImageSource> openFile(const std::string& path, const ReadingOpti
   }
   const std::optional<VoxelPlace> voxels = placeOfVoxels(*io, path);
   ImageHeader header = withGivenSpacing(headerOf(*io, path, voxels), *io, reading.pixelSpacingMm);
+  convertToMm(header);
   const std::uint64_t values = static_cast<std::uint64_t>(extentCount(header.size)) * header.components;
   // otherwise ITK converts the values in a way that our reader does not
   if (voxels && valueType(*voxels) == header.componentType && valueCount(*voxels) == values)
@@ -429,7 +430,7 @@ std::unique_ptr<ImageSource> openImageHere(const std::string& path, const Readin
   std::unique_ptr<ImageSource> source =
       dicomPlace(path) ? openFolder(path, reading) : openFile(path, reading);
   checkGeometry(source->header());
-  source->addNote(noteOnJpegSpacing(source->header(), reading));
+  source->addNote(noteOnPixelSpacing(source->header(), reading));
   source->addNote(noteOnNiftiForms(source->header()));
   source->addNote(noteOnFewBits(source->header().path));
   return source;

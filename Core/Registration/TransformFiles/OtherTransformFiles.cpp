@@ -47,16 +47,25 @@ std::size_t dimensionOfField(const std::string& path)
 {
   const NiftiIntent intent = niftiIntent(path);
   refuseVectorsOfFsl(path, intent);
-  return isOfNiftyReg(intent) ? 3 : static_cast<std::size_t>(readImageHeader(path, {}).dimension);
+  if (isOfNiftyReg(intent))
+    return 3;
+  const ImageHeader header = readImageHeader(path, {});
+  if (header.dimension > 3)
+    failToRead(
+        path,
+        "an image on " + std::to_string(header.dimension) + " axes, of which the last has "
+            + std::to_string(header.size.back()) + " numbers, and not one of vectors",
+        "a field of displacements in mm; in NIfTI it has five axes, x y z 1 3, and intent code 1007 (LPS) or "
+        "1006 (RAS): with nibabel data.reshape(*data.shape[:3], 1, 3) and header.set_intent(1007)");
+  return static_cast<std::size_t>(header.dimension);
 }
 
 template <int D>
 VectorImage<D> readField(const std::string& path)
 {
-  const NiftiIntent intent = niftiIntent(path);
-  refuseVectorsOfFsl(path, intent);
+  dimensionOfField(path); // throws if it is no field
   if constexpr (D == 3)
-    if (isOfNiftyReg(intent))
+    if (isOfNiftyReg(niftiIntent(path)))
       return readNiftyRegField(path);
   return readVectorImage<D>(path, {});
 }
