@@ -133,6 +133,7 @@ OpenCohort::waitingRows(const std::function<void(std::size_t, RowState, const Ro
     const RowState now = state(index, options_.verify, record);
     if (now != RowState::waiting && !isAskedAgain(row(index).id, now)) {
       claim(index).releaseIfAbandoned();
+      AtomicFile::removeAbandoned(rowFolder(index)); // of a process that ended once the record was there
       visit(index, now, *record);
       continue;
     }

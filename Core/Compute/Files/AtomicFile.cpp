@@ -9,6 +9,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <system_error>
 #include <vector>
 
@@ -58,6 +60,10 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(
     fail("this is a folder, not a file");
   if (!fs::is_directory(folder_, ignored))
     fail("there is no folder " + folder_);
+  static std::mutex mutex;
+  static std::set<std::string> swept;
+  if (const std::lock_guard lock(mutex); swept.insert(folder_).second)
+    removeAbandoned(folder_);
   try {
     hidden_.emplace(folder_, prefix);
   } catch (const std::system_error& error) {

@@ -30,7 +30,8 @@ public:
   /// failure of power the folder may hold what it held before.
   void commit(Sync = Sync::yes);
 
-  /// Removes what programs that were killed have left in an output folder.
+  /// Removes what programs that were killed have left in an output folder. The first file of this process in
+  /// a folder does so, too.
   static void removeAbandoned(const std::string& folder) { ScratchFolder::removeAbandoned(folder, prefix); }
 
   /// Throws Error(unwritableOutput) unless a file of `byteCount` bytes has room.

@@ -1,12 +1,13 @@
 #include "Core/Compute/Files/ScratchFolder.h"
 
+#include <array>
 #include <cerrno>
-#include <ctime>
 #include <filesystem>
 #include <new>
 #include <set>
 #include <system_error>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -32,11 +33,48 @@ Folders& folders()
   return folders;
 }
 
+/// Removes a folder that holds files alone. Takes no memory.
+bool removeWithFiles(const char* path) noexcept
+{
+  if (rmdir(path) == 0)
+    return true;
+  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0)
+    return false;
+  alignas(dirent64) std::array<char, 4096> bytes;
+  for (ssize_t count; (count = getdents64(folder, bytes.data(), bytes.size())) > 0;)
+    for (ssize_t at = 0; at < count;) {
+      const auto* const entry = reinterpret_cast<const dirent64*>(bytes.data() + at);
+      unlinkat(folder, entry->d_name, 0); // the folder's own names, . and .., are refused
+      at += entry->d_reclen;
+    }
+  close(folder);
+  return rmdir(path) == 0;
+}
+
+/// Opens a folder that was made just now, and locks it where the file system can. A negative number if
+/// another process removes it. Throws std::system_error, and removes it, if it cannot be opened.
+int openLocked(const std::string& path)
+{
+  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0 && errno != ENOENT) {
+    const int failure = errno;
+    rmdir(path.c_str());
+    throw std::system_error(failure, std::generic_category(), path);
+  }
+  struct stat status {};
+  const bool isBusy = folder >= 0 && flock(folder, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (folder < 0 || (!isBusy && fstat(folder, &status) == 0 && status.st_nlink > 0))
+    return folder;
+  close(folder);
+  return -1;
+}
+
 /// Never throws: destructors call it. Without memory, which the standard library tells in two ways, it tries
-/// a second time. An empty folder needs not be opened.
+/// a second time.
 void removeWhole(const std::string& path) noexcept
 {
-  if (rmdir(path.c_str()) == 0)
+  if (removeWithFiles(path.c_str()))
     return;
   for (int attempt = 0; attempt < 2; ++attempt)
     try {
@@ -51,20 +89,20 @@ void removeWhole(const std::string& path) noexcept
 }
 
 ScratchFolder::ScratchFolder(const std::string& parent, const std::string& prefix)
-    : path_((fs::path(parent) / (prefix + "XXXXXX")).string())
 {
   const std::lock_guard lock(folders().mutex);
-  if (!mkdtemp(path_.data()))
-    throw std::system_error(errno, std::generic_category(), parent);
-  lock_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ >= 0)
-    flock(lock_, LOCK_SH | LOCK_NB);
+  // Another process may take a folder for abandoned before it is locked, and remove it: then there is a next.
+  while (lock_ < 0) {
+    path_ = (fs::path(parent) / (prefix + "XXXXXX")).string();
+    if (!mkdtemp(path_.data()))
+      throw std::system_error(errno, std::generic_category(), parent);
+    lock_ = openLocked(path_);
+  }
   try {
     folders().paths.insert(path_);
   } catch (...) {
     rmdir(path_.c_str());
-    if (lock_ >= 0)
-      close(lock_);
+    close(lock_);
     throw;
   }
 }
@@ -77,20 +115,18 @@ ScratchFolder::ScratchFolder(const std::string& prefix)
 ScratchFolder::~ScratchFolder()
 {
   const std::lock_guard lock(folders().mutex);
-  if (lock_ >= 0)
-    close(lock_); // first, because a folder is opened to be emptied, and no more files may be allowed
+  close(lock_); // first, because a folder is opened to be emptied, and no more files may be allowed
   removeWhole(path_);
   folders().paths.erase(path_);
 }
 
 void ScratchFolder::removeAbandoned(const std::string& parent, const std::string& prefix)
 {
-  const std::time_t oldest = std::time(nullptr) - 60; // a folder is locked soon after it is made
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
     struct stat status {};
     if (!entry.path().filename().string().starts_with(prefix) || lstat(entry.path().c_str(), &status) != 0
-        || !S_ISDIR(status.st_mode) || status.st_mtime > oldest)
+        || !S_ISDIR(status.st_mode))
       continue;
     const int folder = open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder < 0)
@@ -106,11 +142,11 @@ std::unique_lock<std::recursive_mutex> ScratchFolder::holdAll()
   return std::unique_lock(folders().mutex);
 }
 
-void ScratchFolder::removeAllIfFree()
+void ScratchFolder::removeAllIfFree() noexcept
 {
-  if (std::unique_lock(folders().mutex, std::try_to_lock).owns_lock())
+  if (folders().mutex.try_lock()) // until the process ends
     for (const std::string& path : folders().paths)
-      removeWhole(path);
+      removeWithFiles(path.c_str());
 }
 
 void ScratchFolder::removeAll()
