@@ -1,10 +1,11 @@
 /* Preloaded into a program, it disturbs calls of the system library. FAULT_CALL names the call: malloc,
    pthread_create, open, read, write, rename, link, unlink, allocate (posix_fallocate), fsync or mkdir, each
-   with its relatives. FAULT_AT is the number of the call from 1 on. FAULT_HOW says what happens there: error
-   the call fails with FAULT_ERRNO (default EIO), the default end    read finds the end of the file short from
-   this call on, each read or write takes half of the bytes that it could kill   the process is killed before
-   the call Calls are counted from the start of main in the process and in those that it forks. FAULT_COUNT
-   names a file into which the number of calls is written at the end. */
+   with its relatives. FAULT_AT is the number of the call from 1 on. FAULT_HOW says what happens there:
+   "error", the default: the call fails with FAULT_ERRNO (default EIO); "on": it and all later ones fail;
+   "end": read finds the end of the file; "short": from this call on, each read or write takes half of the
+   bytes that it could; "kill": the process is killed before the call. Calls are counted from the start of
+   main in the process and in those that it forks. FAULT_COUNT names a file into which the number of calls is
+   written at the end. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -86,7 +87,7 @@ static int isHit(const char* call)
   if (!isOn || strcmp(call, name) != 0)
     return 0;
   const long number = atomic_fetch_add(&calls, 1) + 1;
-  if (disturbed == 0 || (is("short") ? number < disturbed : number != disturbed))
+  if (disturbed == 0 || (is("short") || is("on") ? number < disturbed : number != disturbed))
     return 0;
   if (is("kill"))
     kill(getpid(), SIGKILL);
@@ -95,7 +96,7 @@ static int isHit(const char* call)
 
 static int fails(const char* call)
 {
-  if (!isHit(call) || !is("error"))
+  if (!isHit(call) || (!is("error") && !is("on")))
     return 0;
   errno = failure;
   return 1;

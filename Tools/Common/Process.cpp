@@ -11,12 +11,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <cxxabi.h>
 #include <exception>
 #include <fcntl.h>
 #include <filesystem>
@@ -29,6 +31,7 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <system_error>
+#include <typeinfo>
 #include <unistd.h>
 
 namespace tessera {
@@ -79,27 +82,22 @@ int withOutputShown(int code, RunLog& log)
 /// run. Libraries have such destructors.
 [[noreturn]] void endWithoutUnwinding() noexcept
 {
-  // Another exception is on its way if a destructor ends the program, most often for want of memory or
-  // threads.
-  bool lacksMemory = std::uncaught_exceptions() > 0;
-  try {
-    if (const std::exception_ptr exception = std::current_exception())
-      std::rethrow_exception(exception);
-  } catch (const std::bad_alloc&) {
-    lacksMemory = true;
-  } catch (const std::system_error& error) {
-    lacksMemory = error.code() == std::errc::resource_unavailable_try_again;
-  } catch (...) {
-    lacksMemory = false;
-  }
+  // Without an exception of its own, another one is on its way: a destructor ends the program, most often for
+  // want of memory or threads. Nothing here may throw or take memory: that would end the program once more.
+  const std::type_info* const type = abi::__cxa_current_exception_type();
+  const bool lacksMemory = type ? *type == typeid(std::bad_alloc) || *type == typeid(std::system_error)
+                                : std::uncaught_exceptions() > 0;
   const char* const text =
       lacksMemory
           ? "ERROR: memory: this run needs more memory or threads than there are. Allowed: smaller "
             "images, a coarser grid or another machine.\n"
           : "ERROR: the program itself: it cannot go on. This is a defect of the program; please report "
             "it.\n";
-  ScratchFolder::removeAllIfFree();
-  static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
+  static std::atomic_flag isEntered;
+  if (!isEntered.test_and_set()) {
+    static_cast<void>(!write(STDERR_FILENO, text, std::strlen(text)));
+    ScratchFolder::removeAllIfFree();
+  }
   _exit(static_cast<int>(lacksMemory ? ExitCode::outOfMemory : ExitCode::registrationFailed));
 }
 
