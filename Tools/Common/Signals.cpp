@@ -14,6 +14,7 @@ volatile std::sig_atomic_t caught = 0;
 std::atomic<bool> asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may write nothing else");
 std::atomic<bool> isOnlyRecorded{false};
+std::atomic_flag isSettled; // how the program ends
 
 extern "C" void rememberSignal(int signal)
 {
@@ -76,6 +77,22 @@ const std::atomic<bool>& stopAsked()
   return asked;
 }
 
+void settleEnd()
+{
+  if (isSettled.test_and_set())
+    isSettled.wait(true); // which never changes
+}
+
+EndOnSignals::EndOnSignals(Log& log, std::function<void(int)> further)
+    : EndOnSignals([&log, further](int signal) {
+        log.error("interrupted by signal " + std::to_string(signal)
+                  + ": the run is not complete; results that are there are whole.");
+        if (further)
+          further(signal);
+      })
+{
+}
+
 EndOnSignals::EndOnSignals(std::function<void(int)> report) : report_(std::move(report))
 {
   const sigset_t set = endingSignals();
@@ -104,9 +121,15 @@ void EndOnSignals::watch()
       return;
     sigwait(&set, &signal);
   }
+  takeThoseOfOneRequest(set);
   if (isOver_)
     return;
-  takeThoseOfOneRequest(set);
+  if (isSettled.test_and_set()) { // only a second one ends the program
+    sigwait(&set, &signal);
+    if (isOver_)
+      return;
+    _exit(128 + signal);
+  }
   ScratchFolder::removeAll();
   std::signal(SIGINT, SIG_DFL); // a second one ends the program even if the report hangs
   std::signal(SIGTERM, SIG_DFL);

@@ -15,6 +15,7 @@
 #include "Core/Runs/HeaderNotes.h"
 #include "Tools/Common/CalibrationFile.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/Signals.h"
 #include "Tools/Common/StandardOutput.h"
 #include "Tools/Compare/CompareOptions.h"
 
@@ -286,7 +287,8 @@ int compareImages(const CompareOptions& options, Log& log)
 
 int run(const std::vector<std::string>& tokens, RunLog& log)
 {
-  const ImageProcess images;
+  const ImageProcess images; // before the thread of EndOnSignals
+  const EndOnSignals ending(log);
   const ProgramText text = compareText();
   const Arguments arguments = parseCommandLine(text.groups, tokens);
   if (tokens.empty() || arguments.has("help"))

@@ -1,6 +1,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/Signals.h"
 #include "Tools/Landmarks/Find.h"
 #include "Tools/Landmarks/Score.h"
 #include "Tools/Landmarks/ScoreOptions.h"
@@ -11,7 +12,8 @@ namespace {
 
 int run(std::vector<std::string> tokens, RunLog& log)
 {
-  const ImageProcess images;
+  const ImageProcess images; // before the thread of EndOnSignals
+  const EndOnSignals ending(log);
   const ProgramText text = landmarksText();
   std::string command;
   if (!tokens.empty() && !tokens.front().starts_with('-')) {

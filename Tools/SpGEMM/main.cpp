@@ -9,6 +9,7 @@
 #include "Core/Sparse/SpGemmOnDevices.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/Signals.h"
 #include "Tools/SpGEMM/PlainProduct.h"
 #include "Tools/SpGEMM/ProductDevice.h"
 #include "Tools/SpGEMM/SpGemmArguments.h"
@@ -416,6 +417,7 @@ int run(int count, char** words, RunLog& log)
     return printText(text);
 
   watchMappedFiles();
+  const EndOnSignals ending(log);
   setVerbosity(arguments, log);
   setPriority(arguments, log);
   std::string threadSource;

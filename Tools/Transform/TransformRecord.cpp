@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sys/stat.h>
+
 namespace tessera {
 namespace {
 
@@ -17,6 +19,14 @@ using Json = nlohmann::ordered_json;
 
 std::mutex currentMutex;
 TransformRecord* current = nullptr; // for the thread that ends the program
+
+/// The number by which the system knows a file; 0 if there is none. A file that takes another's place has
+/// another number, whatever the clocks of its server and of this machine say.
+ino_t numberOf(const std::string& path)
+{
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
 
 /// The header alone of an image whose other files it does not tell.
 std::vector<std::string> filesOf(const std::string& image)
@@ -75,7 +85,12 @@ void TransformRecord::replace(const std::string& folder, const std::string& comm
 TransformRecord::TransformRecord(const TransformOptions& options, std::string folder)
     : options_(options), folder_(std::move(folder)), started_(currentTime())
 {
-  std::filesystem::remove(folder_ + name);
+  std::error_code failure;
+  std::filesystem::remove(folder_ + name, failure);
+  if (failure)
+    throw Error(ExitCode::unwritableOutput,
+                folder_ + name + ": the record of an earlier run cannot be removed (" + failure.message()
+                    + "). Allowed: an output folder in which it is a file.");
   const std::lock_guard lock(currentMutex);
   current = this;
 }
@@ -99,12 +114,12 @@ void TransformRecord::setPointsOutside(const SharesOutside& shares)
   pointsOutside_ = shares;
 }
 
-void TransformRecord::addOutputs(const std::vector<std::string>& paths)
+void TransformRecord::addOutputs(const std::vector<std::string>& paths, bool areWritten)
 {
   const std::lock_guard lock(mutex_);
   for (const std::string& path : paths)
     for (const std::string& file : filesOfResult(path))
-      outputs_.push_back(file);
+      outputs_.push_back({file, areWritten ? 0 : numberOf(file)});
 }
 
 std::string TransformRecord::text(const Failure& failure, const std::vector<std::string>& warnings)
@@ -118,13 +133,9 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
     digests.push_back(digestOf(input, digestOfFile, stop_.get_token(),
                                isRead ? std::numeric_limits<std::uint64_t>::max() : largestAfterFailure));
   std::vector<std::string> written;
-  for (const std::string& path : outputs_) {
-    std::error_code missing;
-    const auto changed = std::filesystem::last_write_time(path, missing);
-    if (!missing
-        && changed >= startedAt_ - std::chrono::milliseconds(20)) // clocks of file systems are coarse
+  for (const auto& [path, before] : outputs_)
+    if (const ino_t now = numberOf(path); now != 0 && now != before)
       written.push_back(path);
-  }
   Json record{{"program", "tessera-transform"},
               {"status", failure.code == 0    ? "done"
                          : failure.code > 128 ? "interrupted"
@@ -146,10 +157,13 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
   return record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void TransformRecord::write(const Failure& failure, const std::vector<std::string>& warnings)
+void TransformRecord::write(const Failure& failure, const std::vector<std::string>& warnings, bool settles)
 {
+  const std::string record = text(failure, warnings);
+  if (settles)
+    settleEnd();
   // Without the mutex: once the program is to end, a thread that would write a file waits until it has ended.
-  writeTextFile(folder_ + name, text(failure, warnings));
+  writeTextFile(folder_ + name, record);
 }
 
 int TransformRecord::recorded(Log& log, const std::function<int()>& run)
@@ -159,13 +173,13 @@ int TransformRecord::recorded(Log& log, const std::function<int()>& run)
     code = run();
   } catch (...) {
     try {
-      write(failureOf(std::current_exception(), caughtSignal()), log.warnings());
+      write(failureOf(std::current_exception(), caughtSignal()), log.warnings(), true);
     } catch (const Error&) { // the run's own error is reported, not this one
     }
     throw;
   }
   write({code, code == 0 ? "" : "some of the images could not be written; the log says which and why."},
-        log.warnings());
+        log.warnings(), true);
   return code;
 }
 

@@ -6,12 +6,14 @@
 #include "Tools/Transform/TransformOptions.h"
 
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace tessera {
 
@@ -35,8 +37,8 @@ public:
 
   void setDevice(const std::string& device, const std::string& reason);
   void setPointsOutside(const SharesOutside&);
-  /// Files that the run will write; the record lists those that it has written.
-  void addOutputs(const std::vector<std::string>& paths);
+  /// Files that the run will write, or has written; the record lists those that it has written.
+  void addOutputs(const std::vector<std::string>& paths, bool areWritten = false);
 
   /// Calls run() and writes the record, whole or not at all, whether it returns a code or throws. Throws
   /// Error(unwritableOutput).
@@ -47,13 +49,13 @@ public:
 
 private:
   std::string text(const Failure&, const std::vector<std::string>& warnings);
-  void write(const Failure&, const std::vector<std::string>& warnings);
+  /// `settles`: from then on a signal changes neither the record nor the exit code.
+  void write(const Failure&, const std::vector<std::string>& warnings, bool settles = false);
 
   const TransformOptions& options_;
   std::string folder_, started_, device_, deviceReason_;
   std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
-  std::filesystem::file_time_type startedAt_ = std::filesystem::file_time_type::clock::now();
-  std::vector<std::string> outputs_;
+  std::vector<std::pair<std::string, ino_t>> outputs_; // with the number of the file that was there before
   SharesOutside pointsOutside_;
   std::stop_source stop_;
   std::mutex mutex_;

@@ -78,7 +78,7 @@ public:
       writeTextFile(name->sidecar, bidsSidecarText(*name, pathsOf(request_.transforms)));
       files.push_back(name->sidecar);
     }
-    record_.addOutputs(files);
+    record_.addOutputs(files, true);
     log_.info("  The " + what + " is saved in: " + joined(files) + "; it took "
               + decimals(secondsSince(start), 2) + "s");
   }

@@ -112,11 +112,7 @@ int main(int count, char** words)
   return runProgram(
       [&](RunLog& log) {
         const ImageProcess images; // before the thread of EndOnSignals
-        const EndOnSignals ending([&log](int signal) {
-          log.error("interrupted by signal " + std::to_string(signal)
-                    + ": the run is not complete; results that are there are whole.");
-          TransformRecord::writeInterrupted(signal);
-        });
+        const EndOnSignals ending(log, [](int signal) { TransformRecord::writeInterrupted(signal); });
         return run(count, words, log);
       },
       elastixFailureLine(words[0]));

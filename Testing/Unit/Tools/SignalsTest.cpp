@@ -51,6 +51,24 @@ TEST(EndOnSignals, LeaveAHangupIgnoredThatIsIgnored)
               ::testing::ExitedWithCode(128 + SIGTERM), "^ended by " + std::to_string(SIGTERM) + "$");
 }
 
+TEST(EndOnSignals, ChangeNothingOnceTheResultsAreWholeUnlessAskedTwice)
+{
+  const auto settled = [](int signals) {
+    {
+      const EndOnSignals ending([](int) { std::fprintf(stderr, "told"); });
+      settleEnd();
+      for (int i = 0; i < signals; ++i) {
+        kill(getpid(), SIGTERM);
+        std::this_thread::sleep_for(std::chrono::milliseconds(200)); // they are two requests
+      }
+    }
+    std::exit(0);
+  };
+
+  EXPECT_EXIT(settled(1), ::testing::ExitedWithCode(0), "^$");
+  EXPECT_EXIT(settled(2), ::testing::ExitedWithCode(128 + SIGTERM), "^$");
+}
+
 TEST(WatchSignals, TheFirstCountsAndAHangupMayComeTwice)
 {
   const auto caughtFirst = [] {
