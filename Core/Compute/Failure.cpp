@@ -61,6 +61,10 @@ Failure failureOf(const std::system_error& error)
   case EROFS:
   case ENOSPC:
   case EDQUOT:
+  case EEXIST:
+  case EISDIR:
+  case ELOOP:
+  case ENOTEMPTY:
     return fail(ExitCode::unwritableOutput, "folders that stay, may be written to and have room");
   default:
     return defect(error.what());

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/Sha256.h"
 #include "Core/Runs/OutputNames.h"
 #include "Core/Runs/RunRecord.h"
@@ -10,8 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -20,12 +19,19 @@ using Json = nlohmann::ordered_json;
 constexpr int cohortSchema = 1;
 constexpr std::size_t maxRowsInAFolder = 10'000;
 
-std::string contentOf(const std::string& path)
+constexpr std::size_t largestStateBytes = std::size_t{64} << 20;
+
+/// Discarded unless the text is JSON of a depth that no function which calls itself for each level minds.
+Json jsonOfState(const std::string& text)
 {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return file ? text.str() : "";
+  constexpr int deepest = 32;
+  bool isTooDeep = false;
+  const auto isKept = [&](int depth, Json::parse_event_t, Json&) {
+    isTooDeep = isTooDeep || depth > deepest;
+    return !isTooDeep;
+  };
+  Json json = Json::parse(text, isKept, false);
+  return isTooDeep ? Json(Json::value_t::discarded) : json;
 }
 
 }
@@ -49,7 +55,8 @@ std::string CohortFolder::rowFolder(const std::string& id) const
 std::optional<CohortFile> readCohortFile(const std::string& folder)
 {
   const std::string path = folder + "cohort.json";
-  if (!std::filesystem::exists(path))
+  const TextFile file = readStateFile(path, largestStateBytes);
+  if (file.failure == noSuchFile)
     return {};
   const auto refuse = [&](const std::string& wrong) -> Error {
     return {ExitCode::usage,
@@ -57,17 +64,18 @@ std::optional<CohortFile> readCohortFile(const std::string& folder)
                 + ". Allowed: a folder that this version of tessera-cohort has made, or a new "
                   "one for -out."};
   };
-  const Json json = Json::parse(contentOf(path), nullptr, false);
+  if (!file.failure.empty())
+    throw refuse(file.failure);
+  const Json json = jsonOfState(file.text);
   if (!json.is_object() || !json.contains("schema"))
     throw refuse("it is damaged");
   if (json["schema"] != cohortSchema)
-    throw refuse("it has the schema " + json["schema"].dump() + ", and this version writes "
-                 + std::to_string(cohortSchema));
+    throw refuse("it is not of the schema " + std::to_string(cohortSchema) + ", which this version writes");
   try {
     return CohortFile{json.at("manifest"), json.at("deviceKind"), json.at("defaults"), json.at("command"),
                       json.at("rows")};
-  } catch (const Json::exception& error) {
-    throw refuse(std::string("it is damaged: ") + error.what());
+  } catch (const Json::exception&) {
+    throw refuse("it is damaged: a value is missing or of another kind");
   }
 }
 
@@ -83,8 +91,8 @@ void writeCohortFile(const std::string& folder, const CohortFile& cohort)
 std::optional<RowRecord> readRowRecord(const std::string& rowFolder)
 {
   RowRecord record;
-  record.text = contentOf(rowFolder + runName);
-  const Json json = Json::parse(record.text, nullptr, false);
+  record.text = readStateFile(rowFolder + runName, largestStateBytes).text;
+  const Json json = jsonOfState(record.text);
   if (!json.is_object() || !json.contains("schema") || json["schema"] != runSchema)
     return {};
   try {
@@ -106,6 +114,14 @@ std::optional<RowRecord> readRowRecord(const std::string& rowFolder)
     return {};
   }
   return record;
+}
+
+void failDamagedRecord(const std::string& rowFolder)
+{
+  throw Error(ExitCode::unreadableInput,
+              rowFolder + runName
+                  + ": it is damaged: a value is missing or of another kind. Allowed: the file as a run has "
+                    "written it, or none: then the row counts as not done.");
 }
 
 CohortResults cohortResultsIn(const std::string& operand)

@@ -2,6 +2,8 @@
 
 #include "Tools/Cohort/Manifest.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -58,8 +60,22 @@ struct RowRecord {
   bool repeatsItsFailure() const { return status == "failed" && exitCode >= 1 && exitCode <= 3; }
 };
 
+[[noreturn]] void failDamagedRecord(const std::string& rowFolder);
+
 /// Empty if there is no record, or none that can be read: the row is not done then.
 std::optional<RowRecord> readRowRecord(const std::string& rowFolder);
+
+/// Calls read() with the record as JSON. Throws Error(unreadableInput) if a value of it is of another kind
+/// than that which runs write.
+template <class Read>
+auto readJson(const std::string& rowFolder, const RowRecord& record, const Read& read)
+{
+  try {
+    return read(nlohmann::ordered_json::parse(record.text));
+  } catch (const nlohmann::json::exception&) {
+    failDamagedRecord(rowFolder);
+  }
+}
 
 /// A folder of results with the table that it was made from.
 struct CohortResults {

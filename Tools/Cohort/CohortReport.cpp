@@ -34,10 +34,11 @@ CohortRow indexRow(const CohortFolder& folder, const std::string& id)
     row.status = record->status;
     row.message = record->message;
     row.seconds = record->seconds;
-    const auto run = nlohmann::ordered_json::parse(record->text);
-    row.figures = figuresOf(run);
-    if (record->isDone())
-      row.alone = judgedAlone(run);
+    readJson(rowFolder, *record, [&](const nlohmann::ordered_json& run) {
+      row.figures = figuresOf(run);
+      if (record->isDone())
+        row.alone = judgedAlone(run);
+    });
     row.page = relativePath(folder, rowFolder, pageName);
     row.thumbnail = relativePath(folder, rowFolder, thumbnailName);
   }

@@ -68,6 +68,8 @@ std::string asField(std::string text)
 {
   std::ranges::replace_if(
       text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
+  if (text.starts_with('=')) // which programs for tables would compute
+    text.insert(0, 1, '\'');
   return text.empty() ? "n/a" : text;
 }
 
@@ -120,13 +122,48 @@ int tellStatus(const CohortOptions& options, Log& log)
   return 0;
 }
 
+namespace {
+
+/// The values of a run's record for results.tsv, each with a tab before it.
+std::string textOfRecord(const Json& record)
+{
+  std::string text;
+  for (const Figure& figure : figures)
+    text += "\t" + valueAt(record, figure.pointer);
+  const std::size_t stages = record.value("stages", Json::array()).size();
+  for (const Figure& figure : volumeFigures)
+    text += "\t"
+            + valueAt(record, "/stages/" + std::to_string(stages == 0 ? 0 : stages - 1)
+                                  + "/spatialJacobianDeterminant/" + figure.pointer);
+  return text;
+}
+
+/// The lines of a run for labels.tsv.
+std::string labelLines(const std::string& id, const Json& record)
+{
+  std::string lines;
+  const Json::json_pointer dice("/quality/dice/labels");
+  if (!record.contains(dice))
+    return lines;
+  for (const auto& [label, value] : record.at(dice).items()) {
+    lines += id + "\t" + label + "\t" + value.dump();
+    for (const char* figure : labelFigures)
+      lines += "\t" + valueAt(record, "/quality/labels/" + label + "/" + figure);
+    lines += "\n";
+  }
+  return lines;
+}
+
+}
+
 int writeTables(const CohortOptions& options, Log& log)
 {
   const CohortResults results = cohortResultsIn(options.operand);
-  std::string text = "id", labels = "id\tlabel\tdice";
+  std::string text = "id", labelsHeader = "id\tlabel\tdice";
   for (const char* figure : labelFigures)
-    labels += std::string("\t") + figure;
-  labels += "\n";
+    labelsHeader += std::string("\t") + figure;
+  labelsHeader += "\n";
+  std::string labels = labelsHeader;
   const auto isFigure = [](const std::string& name) {
     const auto isThat = [&](const Figure& figure) { return name == figure.name; };
     return std::ranges::any_of(figures, isThat) || std::ranges::any_of(volumeFigures, isThat);
@@ -138,37 +175,24 @@ int writeTables(const CohortOptions& options, Log& log)
   for (const Figure& figure : volumeFigures)
     text += std::string("\t") + figure.name;
   text += "\n";
-  std::size_t labelLines = 0;
   for (const ManifestRow& row : results.manifest.rows) {
-    const std::optional<RowRecord> found = readRowRecord(results.folder.rowFolder(row.id));
-    const Json record = found ? Json::parse(found->text) : Json::object();
+    const std::string rowFolder = results.folder.rowFolder(row.id);
+    const std::optional<RowRecord> found = readRowRecord(rowFolder);
     text += row.id;
     for (const std::string& value : row.covariates)
       text += "\t" + asField(value);
-    for (const Figure& figure : figures)
-      text +=
-          "\t"
-          + (found || figure.pointer != std::string("/status") ? valueAt(record, figure.pointer) : "waiting");
-    const std::size_t stages = record.value("stages", Json::array()).size();
-    for (const Figure& figure : volumeFigures)
-      text += "\t"
-              + valueAt(record, "/stages/" + std::to_string(stages == 0 ? 0 : stages - 1)
-                                    + "/spatialJacobianDeterminant/" + figure.pointer);
-    text += "\n";
-    const Json::json_pointer dice("/quality/dice/labels");
-    if (record.contains(dice))
-      for (const auto& [label, value] : record.at(dice).items()) {
-        labels += row.id + "\t" + label + "\t" + value.dump();
-        for (const char* figure : labelFigures)
-          labels += "\t" + valueAt(record, "/quality/labels/" + label + "/" + figure);
-        labels += "\n";
-        ++labelLines;
-      }
+    if (!found)
+      text += textOfRecord(Json{{"status", "waiting"}}) + "\n";
+    else
+      readJson(rowFolder, *found, [&](const Json& record) {
+        text += textOfRecord(record) + "\n";
+        labels += labelLines(row.id, record);
+      });
   }
   writeTextFile(results.folder.file("results.tsv"), text);
   log.info("Wrote " + results.folder.file("results.tsv") + ": " + std::to_string(results.manifest.rows.size())
            + " rows.");
-  if (labelLines > 0) {
+  if (labels.size() > labelsHeader.size()) {
     writeTextFile(results.folder.file("labels.tsv"), labels);
     log.info("Wrote " + results.folder.file("labels.tsv") + ".");
   }

@@ -1,5 +1,7 @@
 #include "Tools/Cohort/DigestCache.h"
 
+#include "Core/Compute/Files/TextFile.h"
+
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -69,7 +71,7 @@ void DigestCache::read(const std::string& folder)
 {
   std::error_code missing;
   for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
-    std::ifstream file(entry.path());
+    std::istringstream file(readStateFile(entry.path(), std::size_t{1} << 30).text);
     for (std::string line; std::getline(file, line);) {
       std::istringstream words(line);
       KnownDigest known;

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
+#include <sstream>
 
 namespace tessera {
 namespace {
@@ -85,12 +85,12 @@ public:
 
   Manifest read()
   {
-    std::ifstream file(manifest_.path, std::ios::binary);
-    if (!file || std::filesystem::is_directory(manifest_.path))
-      throw Error(ExitCode::unreadableInput,
-                  manifest_.path
-                      + ": the table cannot be read. Allowed: a file with a line a row and values "
-                        "separated by tabs.");
+    TextFile table = readStateFile(manifest_.path, std::size_t{4} << 30);
+    if (!table.failure.empty())
+      throw Error(ExitCode::unreadableInput, manifest_.path + ": the table cannot be read (" + table.failure
+                                                 + "). Allowed: a file with a line a row and values "
+                                                   "separated by tabs.");
+    std::istringstream file(std::move(table.text));
     for (std::string line; std::getline(file, line) && errors_.size() < maxErrors;) {
       ++line_;
       if (line_ == 1 && line.starts_with("\xef\xbb\xbf")) // a byte order mark

@@ -1,6 +1,7 @@
 #include "Tools/Cohort/RowClaim.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 
 #include <cerrno>
 #include <cmath>
@@ -48,16 +49,25 @@ std::string startOf(pid_t process)
   return field.empty() ? "gone" : field;
 }
 
+/// The namespace in which numbers of processes mean what they mean here: containers of one host may have
+/// their own.
+std::string processNamespace()
+{
+  std::error_code unknown;
+  const std::string name = std::filesystem::read_symlink("/proc/self/ns/pid", unknown).string();
+  return unknown ? "unknown" : name;
+}
+
 struct Owner {
-  std::string node, boot, start;
+  std::string node, boot, start, processes;
   pid_t process = 0;
 };
 
 Owner ownerIn(const std::string& path)
 {
-  std::ifstream file(path);
+  std::istringstream file(readStateFile(path, 4096).text);
   Owner owner;
-  file >> owner.node >> owner.boot >> owner.process >> owner.start;
+  file >> owner.node >> owner.boot >> owner.process >> owner.start >> owner.processes;
   return owner;
 }
 
@@ -88,10 +98,11 @@ RowClaim::RowClaim(std::string rowFolder, std::chrono::seconds age)
 bool RowClaim::create() const
 {
   const int file = open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-  if (file < 0 && errno == EEXIST)
+  struct stat there {};
+  if (file < 0 && errno == EEXIST && (lstat(path_.c_str(), &there) != 0 || S_ISREG(there.st_mode)))
     return false;
-  const std::string text =
-      nodeName() + " " + bootOfSystem() + " " + std::to_string(getpid()) + " " + startOf(getpid()) + "\n";
+  const std::string text = nodeName() + " " + bootOfSystem() + " " + std::to_string(getpid()) + " "
+                           + startOf(getpid()) + " " + processNamespace() + "\n";
   const bool isWritten =
       file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int failure = errno;
@@ -129,7 +140,8 @@ bool RowClaim::isAbandoned() const
   if (stat(path_.c_str(), &info) != 0)
     return true;
   const Owner owner = ownerIn(path_);
-  if (owner.node == nodeName() && owner.boot == bootOfSystem() && owner.process > 0)
+  if (owner.node == nodeName() && owner.boot == bootOfSystem() && owner.processes == processNamespace()
+      && owner.process > 0)
     return startOf(owner.process) != owner.start;
   // A time in the future is no sign of life either: its process would have replaced it by the time of now.
   return std::abs(fileServerSeconds(folder_) - secondsOf(info.st_mtim)) > static_cast<double>(age_.count());

@@ -6,9 +6,10 @@
 namespace tessera {
 
 /// Who works on a row: a file `.taken` in its folder, made with O_EXCL, which one process alone can make on
-/// local disks and on NFS from version 3 on. It names the node, the boot of its system and the process, and
-/// is touched while the row is worked on. A claim is free again if its process is gone (same node, same boot)
-/// or if it was not touched for some time, by the clock of the file server.
+/// local disks and on NFS from version 3 on. It names the node, the boot of its system, the process and the
+/// namespace of its number, and is touched while the row is worked on. A claim is free again if its process
+/// is gone (same node, boot and namespace) or if it was not touched for some time, by the clock of the file
+/// server.
 class RowClaim {
 public:
   /// `age` is after how long an untouched claim is free.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <system_error>
 
 #include <fcntl.h>
@@ -60,7 +61,9 @@ std::string appendRest(int file, const std::string& path, std::string& text)
 
 }
 
-TextFile readTextFile(const std::string& path)
+namespace {
+
+TextFile readFile(const std::string& path, bool isRegular, std::size_t largestBytes)
 {
   TextFile result;
   const int file = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -69,13 +72,15 @@ TextFile readTextFile(const std::string& path)
   const Descriptor closesIt{file};
   struct stat status {};
   if (file < 0 || fstat(file, &status) != 0)
-    result.failure = errno == ENOENT
-                         ? "no such file"
+    result.failure = errno == ENOENT || errno == ENOTDIR
+                         ? noSuchFile
                          : "the file cannot be opened (" + std::string(std::strerror(errno)) + ")";
   else if (S_ISDIR(status.st_mode))
     result.failure = "this is a folder";
-  else if (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
-    result.failure = "this is no file but a device";
+  else if (!S_ISREG(status.st_mode) && (isRegular || !S_ISFIFO(status.st_mode)))
+    result.failure = S_ISFIFO(status.st_mode) ? "this is no file but a pipe" : "this is no file but a device";
+  else if (S_ISREG(status.st_mode) && static_cast<std::size_t>(status.st_size) > largestBytes)
+    result.failure = "the file has more than " + std::to_string(largestBytes >> 20) + " MiB";
   else
     result.failure = appendRest(file, path, result.text);
   return result;
@@ -105,6 +110,18 @@ std::vector<std::string> cellsOf(std::string_view line, char separator)
     else
       cells.back() += line[i];
   return cells;
+}
+
+}
+
+TextFile readTextFile(const std::string& path)
+{
+  return readFile(path, false, std::numeric_limits<std::size_t>::max());
+}
+
+TextFile readStateFile(const std::string& path, std::size_t largestBytes)
+{
+  return readFile(path, true, largestBytes);
 }
 
 }

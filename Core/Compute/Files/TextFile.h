@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tessera {
+
+inline constexpr const char* noSuchFile = "no such file";
 
 /// The content of a file, or why it cannot be read.
 struct TextFile {
@@ -16,6 +19,9 @@ struct TextFile {
 /// without a writer is empty. Throws Error(outOfMemory) if the content does not fit into memory, and
 /// std::system_error if a disk fails or too many files are open.
 TextFile readTextFile(const std::string& path);
+
+/// The same for a file that programs leave for each other: it is a regular file of at most `largestBytes`.
+TextFile readStateFile(const std::string& path, std::size_t largestBytes);
 
 /// A path that a text file names, with slashes where Windows has written backslashes, if there is a file of
 /// that name and none of the other.
