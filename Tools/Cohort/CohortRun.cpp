@@ -21,6 +21,7 @@
 #include <set>
 
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace tessera {
@@ -31,6 +32,33 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t alikeBeforeStop = 20;
 constexpr int lanesOfGpu = 4;
+
+/// The system or its user ends a process by one of these, for want of memory above all.
+bool isFromOutside(int state)
+{
+  return WIFSIGNALED(state) && (WTERMSIG(state) == SIGKILL || WTERMSIG(state) == SIGTERM);
+}
+
+RowAnswer answerOfDeath(std::size_t index, int state)
+{
+  const std::string how = WIFSIGNALED(state) ? "signal " + std::to_string(WTERMSIG(state))
+                                             : "exit code " + std::to_string(WEXITSTATUS(state));
+  const std::string twice =
+      "the process of this row ended twice with " + how + ", and the second time it was alone. ";
+  if (isFromOutside(state))
+    return {
+        index,
+        static_cast<int>(ExitCode::outOfMemory),
+        twice
+            + "The system ends processes so when memory is short. Allowed: more memory, and the same command "
+              "again.",
+        {},
+        false};
+  return {index,
+          static_cast<int>(ExitCode::registrationFailed),
+          twice + "This is a defect of the program; please report it.",
+          {}};
+}
 
 /// A run of a cohort in one process: it takes rows, hands them to workers and keeps the order of things.
 class Cohort {
@@ -117,7 +145,7 @@ private:
       if (!workers_[w] || !workers_[w]->hasEnded())
         continue;
       const std::vector<std::size_t> lost = workers_[w]->rows();
-      const std::string how = workers_[w]->end();
+      const int state = workers_[w]->end();
       workers_[w].reset();
       for (const std::size_t index : lost) {
         running_.erase(index);
@@ -126,13 +154,7 @@ private:
         else if (tried_.insert(index).second)
           suspects_.push_back(index);
         else
-          record(index,
-                 {index,
-                  1,
-                  "the process of this row ended twice with " + how
-                      + ", and the second time it was alone. This is a defect of the program or a lack of "
-                        "memory (signal 9); please report it.",
-                  {}});
+          record(index, answerOfDeath(index, state));
         if (stopAsked() || std::ranges::count(suspects_, index) == 0)
           cohort_.claim(index).release();
       }
@@ -245,11 +267,6 @@ private:
   {
     if (!options_.again.empty())
       return false;
-    const std::string path = cohort_.rowFolder(index) + runName;
-    std::error_code missing;
-    const auto changed = fs::last_write_time(path, missing);
-    if (missing || changed < startedAt_)
-      return false;
     std::optional<RowRecord> record;
     const RowState state = cohort_.state(index, false, record);
     if (state == RowState::done)
@@ -296,6 +313,8 @@ private:
                            && tried_.insert(answer->row).second && !stopAsked();
         if (again)
           suspects_.push_back(answer->row);
+        else if (answer->isBusy)
+          elsewhere_.push_back(answer->row);
         else if (answer->exitCode == 0 || fs::exists(cohort_.rowFolder(answer->row) + runName))
           take(*answer);
         else
@@ -404,7 +423,6 @@ private:
   bool isStopping_ = false;
   std::optional<Clock::time_point> stoppedAt_;
   Clock::time_point lastTouch_{}, lastLook_{}, lastLine_ = Clock::now();
-  fs::file_time_type startedAt_ = fs::file_time_type::clock::now();
 };
 
 }

@@ -121,7 +121,7 @@ std::optional<RowAnswer> RowWorker::answer()
   if (!line)
     return {};
   const Json json = Json::parse(*line);
-  RowAnswer answer{json["row"], json["exitCode"], json["message"], {}};
+  RowAnswer answer{json["row"], json["exitCode"], json["message"], {}, json["isBusy"]};
   for (const Json& known : json["digests"])
     answer.digests.push_back({known[0], known[1], known[2], known[3], known[4]});
   std::erase(rows_, answer.row);
@@ -156,14 +156,13 @@ void RowWorker::signal(int number) const
     kill(process_, number);
 }
 
-std::string RowWorker::end()
+int RowWorker::end()
 {
   int state = 0;
   while (process_ > 0 && waitpid(process_, &state, 0) < 0 && errno == EINTR)
     ;
   process_ = -1;
-  return WIFSIGNALED(state) ? "signal " + std::to_string(WTERMSIG(state))
-                            : "exit code " + std::to_string(WEXITSTATUS(state));
+  return state;
 }
 
 namespace {
@@ -242,13 +241,18 @@ private:
       const Failure failure = failureOf(std::current_exception(), caughtSignal());
       found.exitCode = failure.code;
       found.message = failure.message;
+      found.isBusy = log.folderIsBusy();
       log.error(failure.message);
     }
     malloc_trim(0); // rows differ in size
     Json known = Json::array();
     for (const KnownDigest& file : digests_.takeNew())
       known.push_back({file.path, file.bytes, file.inode, file.changedNs, file.sha256});
-    return {{"row", found.row}, {"exitCode", found.exitCode}, {"message", found.message}, {"digests", known}};
+    return {{"row", found.row},
+            {"exitCode", found.exitCode},
+            {"message", found.message},
+            {"digests", known},
+            {"isBusy", found.isBusy}};
   }
 
   Registry registry_;

@@ -18,6 +18,7 @@ struct RowAnswer {
   int exitCode = 0;
   std::string message;
   std::vector<KnownDigest> digests; // that it had to compute
+  bool isBusy = false;              // another process writes to its folder
 };
 
 /// A process of its own that registers rows, several at once if it has several lanes. It sees one GPU at
@@ -45,8 +46,8 @@ public:
   int gpuCount();
 
   void signal(int number) const;
-  /// Waits for the end and returns "signal 11" or "exit code 3".
-  std::string end();
+  /// Waits for the end and returns its wait status (waitpid(2)).
+  int end();
 
 private:
   std::string ask(const std::string& line);

@@ -1,5 +1,6 @@
 #include "Tools/Common/RunLog.h"
 
+#include "Core/Compute/ControlCharacters.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/FolderLock.h"
 #include "Tools/Common/StandardOutput.h"
@@ -30,22 +31,19 @@ bool terminalShowsProgress()
 }
 
 /// Names and values of files and command lines may hold bytes on which a terminal acts, or a line that looks
-/// like one of the program: control characters become ?, those of two bytes in UTF-8 (U+0080 to U+009F) too.
-/// Tabs stay, and so do line breaks with two blanks behind them, which begin a further line of a message.
+/// like one of the program: control characters become ?. Tabs stay, and so do line breaks with two blanks
+/// behind them, which begin a further line of a message.
 std::string printable(const std::string& text)
 {
   std::string shown;
   shown.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]),
-               next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    if (byte == '\r' && (next == '\n' || i + 1 == text.size()))
+    if (text[i] == '\r' && (i + 1 == text.size() || text[i + 1] == '\n'))
       continue;
-    const bool isLongControl = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
-    const bool isFurtherLine = byte == '\n' && text.compare(i + 1, 2, "  ") == 0;
-    const bool isControl = (byte < 32 && byte != '\t' && !isFurtherLine) || byte == 127 || isLongControl;
-    shown += isControl ? '?' : text[i];
-    i += isLongControl ? 1 : 0;
+    const bool stays = text[i] == '\t' || (text[i] == '\n' && text.compare(i + 1, 2, "  ") == 0);
+    const std::size_t control = stays ? 0 : controlLength(text, i);
+    shown += control > 0 ? '?' : text[i];
+    i += control > 0 ? control - 1 : 0;
   }
   return shown;
 }
@@ -102,6 +100,7 @@ void RunLog::lockFile(FolderUse use)
     lock = lockDescriptor(file_, LockKind::shared);
   if (lock == LockResult::busy) {
     close(std::exchange(file_, -1)); // the other run's log
+    folderIsBusy_ = true;
     failBusyFolder(std::filesystem::path(path_).parent_path().string());
   }
   if (lock == LockResult::unsupported)

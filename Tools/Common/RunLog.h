@@ -30,6 +30,9 @@ public:
   /// Error(unwritableOutput), also if another run has the lock; then nothing has changed.
   void openFile(const std::string& path, FolderUse = FolderUse::alone);
 
+  /// Whether openFile() found that another run writes to the folder.
+  bool folderIsBusy() const { return folderIsBusy_; }
+
   /// Shows a line that the next one overwrites, on stderr if it is a terminal; otherwise nowhere.
   void progress(const std::string& line) override;
   /// Throws Error(unwritableOutput) if a line could not be written to the file.
@@ -43,7 +46,7 @@ private:
   void clearProgress();
 
   LogLevel level_;
-  bool verbose_ = false, progressShown_ = false;
+  bool verbose_ = false, progressShown_ = false, folderIsBusy_ = false;
   std::chrono::steady_clock::time_point lastProgress_{};
   std::string path_;
   int file_ = -1;   // descriptor
