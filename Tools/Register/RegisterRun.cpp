@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 
 namespace tessera {
@@ -23,14 +24,25 @@ InitialFile initialFileOf(const RunRequest& request)
   return {path, path.empty() ? "" : transformDigest(path)};
 }
 
+/// Removes what an earlier run has kept of its levels, which would look like levels of this one.
+void removeOldLevels(const std::string& folder, std::size_t stages, const InputFiles& inputs)
+{
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    for (std::size_t stage = 0; stage < stages; ++stage)
+      if (entry.path().filename().string().starts_with("TransformParameters." + std::to_string(stage) + ".R")
+          && !inputs.at(entry.path()))
+        std::remove(entry.path().c_str());
+}
+
 template <int D>
 void execute(const Registry& registry, const RegisterOptions& options, const std::string& folder,
-             RunRecorder& recorder, Log& log)
+             const InputFiles& files, RunRecorder& recorder, Log& log)
 {
   const StoredMachine machine;
   Run<D> run(registry, options.request, recorder.headers, log, machine);
-  const auto inputsRead = [&recorder] {
+  const auto inputsRead = [&] {
     recorder.startDigests();
+    removeOldLevels(folder, options.request.stages.size(), files);
     watchSignals();
   };
   RunWriter<D> writer(registry, options, folder, initialFileOf(options.request), inputsRead, log);
@@ -88,8 +100,8 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
   logStart(log, command, "elastix");
   try {
     recorder.headers = readHeaders(options.request, log);
-    recorder.headers.dimension() == 2 ? execute<2>(registry, options, folder, recorder, log)
-                                      : execute<3>(registry, options, folder, recorder, log);
+    recorder.headers.dimension() == 2 ? execute<2>(registry, options, folder, files, recorder, log)
+                                      : execute<3>(registry, options, folder, files, recorder, log);
     // Large inputs take longer than their registration. A signal does not wait for them.
     while (!recorder.hasDigests())
       Stop(stopAsked()).endIfAsked();
