@@ -105,7 +105,7 @@ const ComponentDescription& Registry::require(const std::string& role, const std
                                 : "no such " + words(role) + "."
                                       + (abbreviation.empty() ? didYouMean(name, candidates) : abbreviation);
   throw Error(ExitCode::usage, subject(where, role, name) + ": " + wrong
-                                   + " Known: " + (known.empty() ? "none" : known) + ".");
+                                   + " Allowed: " + (known.empty() ? "none" : known) + ".");
 }
 
 std::vector<const ComponentDescription*> Registry::all() const

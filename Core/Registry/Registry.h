@@ -37,7 +37,7 @@ public:
               [](const Parameters& parameters) { return std::make_unique<Component>(parameters); });
   }
 
-  /// Throws Error(usage) `where: (Metric "X"): no such metric. Known: ...` with the nearest name.
+  /// Throws Error(usage) `where: (Metric "X"): no such metric. Allowed: ...` with the nearest name.
   template <class Role>
   std::unique_ptr<Role> create(const std::string& name, const Parameters& parameters,
                                const std::string& where) const

@@ -43,9 +43,12 @@ Calibration storedCalibration()
 {
   const std::string path = calibrationPath();
   std::error_code unknown; // whether there is such a file, as in a folder that may not be entered
-  if (path.empty()
-      || (environment(calibrationVariable).empty() && !std::filesystem::exists(path, unknown) && !unknown))
-    return shippedCalibration();
+  if (path.empty() || (environment(calibrationVariable).empty() && !std::filesystem::exists(path, unknown))) {
+    Calibration shipped = shippedCalibration();
+    if (unknown)
+      shipped.source += " (" + path + " cannot be seen: " + unknown.message() + ")";
+    return shipped;
+  }
   std::vector<std::string> notes;
   return withContext("calibration for --device auto",
                      [&] { return calibrationOf(readParameterFile(path, notes)); });

@@ -2,13 +2,17 @@
 
 #include "Core/Compute/Error.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace tessera {
 
 void failToRead(const std::string& path, const std::string& wrong, const std::string& allowed)
 {
-  throw Error(ExitCode::unreadableInput, path + ": " + wrong + ". Allowed: " + allowed + ".");
+  std::string message = path + ": " + wrong + ". Allowed: " + allowed + ".";
+  std::ranges::replace(message, '\0', '?'); // at which what() would end
+  throw Error(ExitCode::unreadableInput, std::move(message));
 }
 
 void checkSpacing(const std::string& path, int axis, double spacingMm)

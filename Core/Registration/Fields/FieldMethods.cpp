@@ -35,7 +35,7 @@ void requireFieldInterpolator(const Registry& registry, const std::string& name,
   std::vector<std::string> names = knownNames(registry);
   names.push_back(automatic);
   throw Error(ExitCode::usage, given + ": no such field interpolator." + didYouMean(name, names)
-                                   + " Known: " + listOf(names) + ".");
+                                   + " Allowed: " + listOf(names) + ".");
 }
 
 template <int D>

@@ -19,8 +19,8 @@ struct FieldMethod {
   std::shared_ptr<const FieldInterpolator<D>> interpolator;
 };
 
-/// Throws Error(usage) `given: no such field interpolator. Known: ...` unless `name` is "auto" or a name that
-/// the registry has.
+/// Throws Error(usage) `given: no such field interpolator. Allowed: ...` unless `name` is "auto" or a name
+/// that the registry has.
 void requireFieldInterpolator(const Registry&, const std::string& name, const std::string& given);
 
 /// The ways to evaluate one chain at all voxels of one lattice: by a field interpolator, or point by point.

@@ -1,5 +1,6 @@
 #include "Core/Runs/Report/Html.h"
 
+#include "Core/Compute/ControlCharacters.h"
 #include "Core/Image/Files/Sha256.h"
 
 #include <cmath>
@@ -28,8 +29,8 @@ std::string htmlText(std::string_view text)
 {
   std::string escaped;
   escaped.reserve(text.size());
-  for (const char c : text)
-    switch (c) {
+  for (std::size_t i = 0; i < text.size(); ++i)
+    switch (text[i]) {
     case '&':
       escaped += "&amp;";
       break;
@@ -43,7 +44,9 @@ std::string htmlText(std::string_view text)
       escaped += "&quot;";
       break;
     default:
-      escaped += static_cast<unsigned char>(c) < ' ' && c != '\n' ? '?' : c;
+      const std::size_t control = text[i] == '\n' ? 0 : controlLength(text, i);
+      escaped += control > 0 ? '?' : text[i];
+      i += control > 0 ? control - 1 : 0;
     }
   return escaped;
 }

@@ -253,6 +253,10 @@ MatrixFile readEdgeList(const Context& context, const TextInput& input)
   }
   if (edges == 0)
     input.fail("no edge is in it", "lines with two nodes, or two nodes and a weight");
+  constexpr std::uint64_t manyNodes = 1'000'000, mostNodesAnEdge = 1000; // each node is a row, used or not
+  if (nodes > manyNodes && nodes / mostNodesAnEdge > edges)
+    input.fail("node " + std::to_string(nodes - 1) + " in a list of " + std::to_string(edges) + " edges",
+               "nodes that are numbered without large gaps");
   auto [matrix, duplicates] = matrixFromTriplets<double>(context, nodes, nodes, blocks, input.path);
   return {std::move(matrix), weights == 0, duplicates};
 }

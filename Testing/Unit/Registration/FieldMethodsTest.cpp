@@ -82,7 +82,7 @@ TEST(FieldMethods, AnUnknownNameIsRefusedWithTheNearest)
 {
   const std::string text = errorText([] { methodsOf(5, "Seperable"); }, ExitCode::usage);
   EXPECT_EQ(text, "t.txt:3: (FieldInterpolator \"Seperable\"): no such field interpolator. Did you mean "
-                  "\"Separable\"? Known: Separable, "
+                  "\"Separable\"? Allowed: Separable, "
                   "TextureHardware, ThreadPerTile, ThreadPerTileLinear, ThreadPerVoxel, ThreadPerVoxelTiled, "
                   "VectorPerTile, "
                   "VectorPerVoxel, auto.");

@@ -101,18 +101,18 @@ TEST(Registry, AnUnknownNameIsAnErrorWithTheNearest)
   EXPECT_EQ(
       createError("AdvancedMeanSquare", "Rigid.txt:9: (Metric \"AdvancedMeanSquare\")"),
       "Rigid.txt:9: (Metric \"AdvancedMeanSquare\"): no such metric. Did you mean \"AdvancedMeanSquares\"? "
-      "Known: AdvancedMeanSquares, Triangle.");
+      "Allowed: AdvancedMeanSquares, Triangle.");
   EXPECT_EQ(createError("Foo", "Rigid.txt:9: (Metric \"Triangle\" \"Foo\")"),
-            "Rigid.txt:9: (Metric \"Triangle\" \"Foo\"): \"Foo\": no such metric. Known: "
+            "Rigid.txt:9: (Metric \"Triangle\" \"Foo\"): \"Foo\": no such metric. Allowed: "
             "AdvancedMeanSquares, Triangle.");
   EXPECT_EQ(createError("Foo", "--metric"),
-            "--metric: (Metric \"Foo\"): no such metric. Known: AdvancedMeanSquares, Triangle.");
+            "--metric: (Metric \"Foo\"): no such metric. Allowed: AdvancedMeanSquares, Triangle.");
 }
 
 TEST(Registry, AnAbbreviationOfASummaryIsAHint)
 {
   EXPECT_EQ(createError("TRI", "--metric"), "--metric: (Metric \"TRI\"): no such metric. Did you mean "
-                                            "\"Triangle\"? Known: AdvancedMeanSquares, Triangle.");
+                                            "\"Triangle\"? Allowed: AdvancedMeanSquares, Triangle.");
   EXPECT_FALSE(contains(createError("TR", "--metric"), "Did you mean"));
 }
 
@@ -120,7 +120,7 @@ TEST(Registry, AComponentThatOnlyElastixHasIsCalledSo)
 {
   EXPECT_EQ(createError("PatternIntensity", "Rigid.txt:9: (Metric \"PatternIntensity\")"),
             "Rigid.txt:9: (Metric \"PatternIntensity\"): a metric of elastix that Tessera does not have. "
-            "Known: AdvancedMeanSquares, Triangle.");
+            "Allowed: AdvancedMeanSquares, Triangle.");
 }
 
 TEST(Registry, AComponentOfAnotherDimensionIsAnError)

@@ -74,7 +74,7 @@ TEST(BenchmarkMatrices, HaveNamesOfTheirOwnAndOthersAreRefusedWithAllOfThem)
 
   const std::string text = testing::errorText([] { makeBenchmarkMatrix(Context{}, "pcrystk04"); });
 
-  EXPECT_TRUE(text.starts_with("generate: \"pcrystk04\": no such matrix. Known: pcrystk03, qcd5_4, "));
+  EXPECT_TRUE(text.starts_with("generate: \"pcrystk04\": no such matrix. Allowed: pcrystk03, qcd5_4, "));
   for (const std::string& name : names)
     EXPECT_TRUE(testing::contains(text, name)) << name;
 }

@@ -129,7 +129,7 @@ CsrMatrix<double> makeBenchmarkMatrix(const Context& context, const std::string&
     });
     return matrix;
   }
-  throw Error(ExitCode::usage, "generate: \"" + name + "\": no such matrix. Known: " + names + ".");
+  throw Error(ExitCode::usage, "generate: \"" + name + "\": no such matrix. Allowed: " + names + ".");
 }
 
 }
