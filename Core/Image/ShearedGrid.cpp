@@ -2,16 +2,21 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageFormat.h"
+#include "Core/Image/Files/InputError.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace tessera {
+namespace {
+
+constexpr double tolerated = 0.1; // by how much of the smallest spacing a voxel may lie beside its place
+
+}
 
 template <int D>
 bool isSheared(const ImageGeometry<D>& geometry)
 {
-  constexpr double tolerated = 0.1; // share of the spacing
   const auto lengthMm = [&](int axis) {
     return static_cast<double>(geometry.size[axis]) * geometry.spacingMm[axis];
   };
@@ -27,14 +32,33 @@ bool isSheared(const ImageGeometry<D>& geometry)
 }
 
 template <int D>
+std::string whyNotHeld(const std::string& format, const ImageGeometry<D>& geometry)
+{
+  if (!holdsOnlyPerpendicularAxes(format))
+    return "";
+  if (isSheared(geometry))
+    return "cannot hold a grid whose axes are not perpendicular, such as that of a CT with gantry tilt: the "
+           "voxels would lie elsewhere";
+  const auto roundedByMm = [](double mm) {
+    return std::abs(static_cast<double>(static_cast<float>(mm)) - mm);
+  };
+  double largestMm = 0;
+  for (int d = 0; d < D; ++d)
+    largestMm =
+        std::max(largestMm, roundedByMm(geometry.originMm[d])
+                                + roundedByMm(geometry.spacingMm[d]) * static_cast<double>(geometry.size[d]));
+  return largestMm <= tolerated * *std::ranges::min_element(geometry.spacingMm)
+             ? ""
+             : "keeps positions as 32-bit floats: the voxels would lie " + shortText(largestMm)
+                   + " mm beside their place, more than a tenth of their spacing";
+}
+
+template <int D>
 void checkHoldsGrid(const std::string& format, const ImageGeometry<D>& geometry)
 {
-  if (holdsOnlyPerpendicularAxes(format) && isSheared(geometry))
-    throw Error(
-        ExitCode::unwritableOutput,
-        "image format \"" + format
-            + "\": cannot hold a grid whose axes are not perpendicular, such as that of a CT with gantry "
-              "tilt: the voxels would lie elsewhere. Allowed: mha, mhd, nrrd, nhdr, h5, hdf5.");
+  if (const std::string wrong = whyNotHeld(format, geometry); !wrong.empty())
+    throw Error(ExitCode::unwritableOutput,
+                "image format \"" + format + "\": " + wrong + ". Allowed: mha, mhd, nrrd, nhdr, h5, hdf5.");
 }
 
 template <int D>
@@ -48,6 +72,8 @@ std::string gridLostBy(const std::string& format, const ImageGeometry<D>& geomet
 
 template bool isSheared(const ImageGeometry<2>&);
 template bool isSheared(const ImageGeometry<3>&);
+template std::string whyNotHeld(const std::string&, const ImageGeometry<2>&);
+template std::string whyNotHeld(const std::string&, const ImageGeometry<3>&);
 template void checkHoldsGrid(const std::string&, const ImageGeometry<2>&);
 template void checkHoldsGrid(const std::string&, const ImageGeometry<3>&);
 template std::string gridLostBy(const std::string&, const ImageGeometry<2>&);

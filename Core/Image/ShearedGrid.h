@@ -11,6 +11,11 @@ namespace tessera {
 template <int D>
 bool isSheared(const ImageGeometry<D>&);
 
+/// Why a file of this format would put a voxel of the grid more than a tenth of the smallest spacing beside
+/// its place; empty if it does not. NIfTI-1 holds perpendicular axes alone, and numbers of 32 bits.
+template <int D>
+std::string whyNotHeld(const std::string& format, const ImageGeometry<D>&);
+
 /// Throws Error(unwritableOutput) if a file of this format would put the voxels of the grid elsewhere. To be
 /// called before any work.
 template <int D>

@@ -14,6 +14,7 @@
 #include "Core/Runs/StageSettings.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tessera {
 namespace {
@@ -36,7 +37,10 @@ void checkDimension(const std::string& option, const std::vector<ImageHeader>& h
       throw Error(ExitCode::usage, option + ": " + header.path + ": an image of dimension "
                                        + std::to_string(header.dimension) + ", but -f " + first.path
                                        + " has dimension " + std::to_string(first.dimension)
-                                       + ". Allowed: images and masks of one dimension.");
+                                       + ". Allowed: images and masks of one dimension; with "
+                                         "(FixedImageDimension 2) in the parameter file volumes of one slice "
+                                         "are images in 2D."
+                                       + (header.dimension > 3 ? std::string(" ") + oneOfSeries : ""));
 }
 
 /// Warns if one of two images is so large that it may be in another unit.
@@ -92,10 +96,6 @@ void checkVoxels(const std::string& where, const CheckedImage<D>& loaded, bool r
     throw Error(ExitCode::unreadableInput, constant + " Allowed: an image with contrast.");
   if (*least == *greatest)
     log.warning(constant);
-  for (int d = 0; d < D; ++d)
-    if (loaded.image->geometry.size[d] == 1)
-      log.warning(where + ": one voxel on axis " + std::to_string(d)
-                  + ": most steps lead out of such an image. A slice should be a 2D image.");
 }
 
 template <int D>
@@ -179,12 +179,13 @@ InputPoints<D> pointsOf(const std::string& option, const GivenPoints& given)
 
 InputHeaders readHeaders(const RunRequest& request, Log& log)
 {
+  bool isIn2D = false;
   for (const StageText& stage : request.stages) {
     if (stage.failure)
       std::rethrow_exception(stage.failure);
     for (const std::string& warning : stage.warnings)
       log.warning(warning);
-    refuseOtherDimensions(*stage.map);
+    isIn2D = asksFor2D(*stage.map) || isIn2D;
   }
   constexpr PixelType image = PixelType::float32, mask = PixelType::uint8;
   InputHeaders headers{headersOf("-f", request.fixed, image, request.reading, log),
@@ -199,12 +200,23 @@ InputHeaders readHeaders(const RunRequest& request, Log& log)
       headers.labels.push_back(
           readHeaderAndTell("--mLabels", request.movingLabels, image, request.reading, log));
   }
+  const std::array lists{&headers.fixed, &headers.moving, &headers.fixedMasks, &headers.movingMasks,
+                         &headers.labels};
+  for (const std::vector<ImageHeader>* list : lists)
+    isIn2D = isIn2D || std::ranges::any_of(*list, [](const ImageHeader& h) { return h.dimension == 2; });
+  for (std::vector<ImageHeader>* list : lists)
+    for (ImageHeader& header : *list)
+      if (isIn2D && header.dimension == 3) {
+        header = asPlane(std::move(header));
+        if (header.dimension == 2)
+          log.note(header.notes.back());
+      }
   const ImageHeader& first = headers.fixed.front();
   if (first.dimension != 2 && first.dimension != 3)
     throw Error(ExitCode::usage, "-f: " + first.path + ": an image of dimension "
                                      + std::to_string(first.dimension) + ": registration in "
                                      + std::to_string(first.dimension)
-                                     + "D is not built. Allowed: 2D and 3D images.");
+                                     + "D is not built. Allowed: 2D and 3D images. " + oneOfSeries);
   checkDimension("-f", headers.fixed, first);
   checkDimension("-m", headers.moving, first);
   for (std::size_t i = 0; i < std::min(headers.fixed.size(), headers.moving.size()); ++i)
@@ -275,16 +287,20 @@ typename Inputs<D>::Side Inputs<D>::loaded(const std::string& option, const std:
 {
   const int threads = request_.threads;
   Side side;
+  std::vector<std::string> notes;
   for (const GivenMask& given : masks)
     side.masks.push_back(withContext(option + "Mask", [&] {
       const MaskPointer<D>* const held = given.held<D>();
       if (!held)
-        return MaskPointer<D>(std::make_shared<Mask<D>>(readMask<D>(given.path, request_.reading, threads)));
+        return MaskPointer<D>(
+            std::make_shared<Mask<D>>(readMask<D>(given.path, request_.reading, threads, &notes)));
       checkMask<D>(given.path, **held);
       return *held;
     }));
+  for (const std::string& note : notes)
+    log.note(option + "Mask: " + note);
   for (const GivenImage& given : images) {
-    std::vector<std::string> notes;
+    notes.clear();
     const CheckedImage<D> read = withContext(option, [&] {
       if (const ImagePointer<D>* const held = given.held<D>())
         return checkedImage<D>(given.path, *held, threads);
@@ -306,6 +322,12 @@ void Inputs<D>::load(Log& log)
 {
   fixed_ = loaded("-f", request_.fixed, request_.fixedMasks, log);
   moving_ = loaded("-m", request_.moving, request_.movingMasks, log);
+  for (const ImageHeader& header : headers_.moving)
+    for (int d = 0; d < D; ++d)
+      if (header.size[d] == 1)
+        log.warning("-m: " + header.path + ": one voxel on axis " + std::to_string(d)
+                    + ": most steps lead out of such an image. Two slices are registered in 2D with "
+                      "(FixedImageDimension 2) and (MovingImageDimension 2) in the parameter file.");
 }
 
 template <int D>

@@ -35,8 +35,8 @@ private:
   Parameters parameters_;
 };
 
-/// Checks the dimension in a parameter text before its images are read. Throws Error(usage) unless it is 2
-/// or 3.
-void refuseOtherDimensions(const ParameterMap&);
+/// Whether a parameter text says that the fixed image is in 2D. Throws Error(usage) for a dimension other
+/// than 2 or 3.
+bool asksFor2D(const ParameterMap&);
 
 }

@@ -71,7 +71,7 @@ LoadedImage<D> loaded(const std::string& option, const std::string& path, const 
 /// Marks the voxels of the mask at which both images are finite. Empty if all voxels count.
 template <int D>
 std::vector<std::uint8_t> voxelsInUse(const CompareOptions& options, const LoadedImage<D>& a,
-                                      const LoadedImage<D>& b)
+                                      const LoadedImage<D>& b, Log& log)
 {
   std::vector<std::uint8_t> use;
   const auto keep = [&use](const std::vector<std::uint8_t>& inside) {
@@ -81,8 +81,11 @@ std::vector<std::uint8_t> voxelsInUse(const CompareOptions& options, const Loade
       use[i] = use[i] && inside[i];
   };
   if (!options.mask.empty()) {
-    const Mask<D> mask =
-        withContext("-fMask", [&] { return readMask<D>(options.mask, options.reading, options.threads); });
+    std::vector<std::string> notes;
+    const Mask<D> mask = withContext(
+        "-fMask", [&] { return readMask<D>(options.mask, options.reading, options.threads, &notes); });
+    for (const std::string& note : notes)
+      log.warning("-fMask: " + note);
     requireOneGrid<D>("-f and -fMask", a.image.geometry, mask.geometry);
     keep(mask.voxels);
   }
@@ -208,7 +211,7 @@ void compareIntensities(const CompareOptions& options, Comparisons& result, Log&
                        b = loaded<D>("-m", options.second, options, log);
   requireOneGrid<D>("-f and -m", a.image.geometry, b.image.geometry);
   checkVoxel<D>(options, a.image.geometry.size);
-  const std::vector<std::uint8_t> use = voxelsInUse<D>(options, a, b);
+  const std::vector<std::uint8_t> use = voxelsInUse<D>(options, a, b, log);
   const auto [least, largest] = std::ranges::minmax(a.image.voxels);
   const double greyRange = options.greyRange.value_or(static_cast<double>(largest) - least);
   const ImageScores scores =

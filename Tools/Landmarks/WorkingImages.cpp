@@ -120,7 +120,10 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
     return side;
   readHeaderAndTell(maskOption, maskPath, reading, log);
   withContext(maskOption, [&] {
-    side.mask = std::make_shared<Mask<D>>(readMask<D>(maskPath, reading, threads));
+    std::vector<std::string> notes;
+    side.mask = std::make_shared<Mask<D>>(readMask<D>(maskPath, reading, threads, &notes));
+    for (const std::string& note : notes)
+      log.note(maskOption + ": " + note);
     const std::vector<std::uint8_t> inside =
         maskOn<D>(Context{Device{}, threads}, side.image->geometry, side);
     if (std::ranges::count(inside, 1) == 0)
@@ -234,7 +237,7 @@ WorkingImage<D>::WorkingImage(Context& context, const LoadedSide<D>& fixed, doub
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template LoadedSide<D> loadSide(const std::string&, const std::string&, const std::string&,                \
-                                  const std::string&, const ReadingOptions&, int, Log&);                  \
+                                  const std::string&, const ReadingOptions&, int, Log&);                     \
   template double spacingOf(const ImageGeometry<D>&);                                                        \
   template class LinearPlaces<D>;                                                                            \
   template ImageGeometry<D> workingGrid(const LoadedSide<D>&, double, int);                                  \

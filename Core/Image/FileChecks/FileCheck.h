@@ -38,8 +38,12 @@ bool checkNiftiFile(const std::string& path);
 /// The mm of the unit of length of a NIfTI file, of which ITK converts the spacing alone; 1 for other files.
 double niftiUnitMm(const std::string& path);
 
-/// A line for the user if other programs may place the voxels of a NIfTI file elsewhere, as its qform and
-/// sform differ; else empty.
+/// Throws Error(unreadableInput) for a NIfTI file without qform whose sform ITK refuses: its axes are not
+/// perpendicular, or their lengths are not those of pixdim.
+[[noreturn]] void failOnSform(const std::string& path);
+
+/// A line for the user if other programs may place the voxels of a NIfTI or Analyze file elsewhere, as its
+/// header does not place them, or its qform and sform differ; else empty.
 std::string noteOnNiftiForms(const ImageHeader&);
 
 /// Whether a file, compressed or not, or its separate header begins as NIfTI-2.
@@ -49,6 +53,10 @@ bool isNifti2(const std::string& path);
 /// file that are missing, or numbers that cannot be read. Its library does not refuse such files, or does not
 /// say why.
 bool checkMetaImageFile(const std::string& path);
+
+/// The space of a NRRD in small letters without hyphens and blanks, as its library compares it, such as
+/// "las"; empty if the header names none.
+std::string nrrdSpace(const std::string& path);
 
 /// Throws Error(unreadableInput) for a NRRD whose data files have no names or too many.
 bool checkNrrdFile(const std::string& path);
@@ -60,6 +68,10 @@ bool checkVtkFile(const std::string& path);
 /// Throws Error(unreadableInput) for a JPEG, PNG, BMP, TIFF or DICOM file that is cut off or damaged. Their
 /// libraries would fill up missing pixels, leave out slices or end the program.
 void checkPictureFile(const std::string& path);
+
+/// A line for the user if a JPEG or PNG has an EXIF orientation (Exif 2.3, tag 274) other than 1, which is
+/// not applied; else empty.
+std::string noteOnExif(const std::string& path);
 
 /// A line for the user if a PNG or TIFF has grey values of less than 8 bits, which are read as others; else
 /// empty.

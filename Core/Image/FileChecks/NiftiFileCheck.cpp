@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -76,7 +77,7 @@ public:
   /// By xyzt_units: metres and micrometres are allowed, too.
   double mmOfUnit() const
   {
-    const int unit = bytes_[123] & 7;
+    const int unit = isNifti() ? bytes_[123] & 7 : 0;
     return unit == 1 ? 1e3 : unit == 3 ? 1e-3 : 1;
   }
 
@@ -161,7 +162,7 @@ public:
   /// Length of the file that holds the voxels, before compression.
   std::uint64_t dataFileBytes() const { return firstVoxel() + imageBytes(); }
 
-  /// The place of the voxels, for a file with one volume of scalars, or of vectors that are not scaled.
+  /// The place of the voxels, for a file with volumes of scalars, or one of vectors that are not scaled.
   std::optional<VoxelPlace> plainVoxels(const std::string& path) const
   {
     if (!isOneFile() || beginsInsideHeader() || axes() < 1 || axes() > maxAxes)
@@ -175,8 +176,8 @@ public:
     for (int axis = 3; axis < axes(); ++axis)
       isOneVolume = isOneVolume && (size(axis) <= 1 || (axis == componentAxis && components > 1));
     const bool isNumberInMm = type == PixelType::float32 || type == PixelType::float64;
-    if (!type || !isOneVolume || (scaling.isScaled() && (isField || components > 1))
-        || (isField && !isNumberInMm))
+    if (!type || (!isOneVolume && (isField || components > 1))
+        || (scaling.isScaled() && (isField || components > 1)) || (isField && !isNumberInMm))
       return std::nullopt;
     VoxelPlace place;
     place.path = path;
@@ -195,33 +196,11 @@ public:
   /// Bytes of a voxel by its datatype; 0 if the standard has no such type.
   std::uint64_t voxelBytes() const
   {
-    switch (integerAt<std::uint16_t>(70)) {
-    case 2:
-    case 256:
-      return 1;
-    case 4:
-    case 512:
-      return 2;
-    case 128:
-      return 3;
-    case 8:
-    case 16:
-    case 768:
-    case 2304:
-      return 4;
-    case 32:
-    case 64:
-    case 1024:
-    case 1280:
-      return 8;
-    case 1536:
-    case 1792:
-      return 16;
-    case 2048:
-      return 32;
-    default:
-      return 0;
-    }
+    static const std::map<int, std::uint64_t> bytes{
+        {2, 1},  {256, 1}, {4, 2},    {512, 2},  {128, 3},   {8, 4},     {16, 4},   {768, 4},
+        {32, 8}, {64, 8},  {1024, 8}, {1280, 8}, {1536, 16}, {1792, 16}, {2304, 4}, {2048, 32}};
+    const auto found = bytes.find(voxelType());
+    return found == bytes.end() ? 0 : found->second;
   }
 
 private:
@@ -253,30 +232,12 @@ private:
 
   std::optional<PixelType> pixelType() const
   {
-    switch (integerAt<std::uint16_t>(70)) {
-    case 2:
-      return PixelType::uint8;
-    case 4:
-      return PixelType::int16;
-    case 8:
-      return PixelType::int32;
-    case 16:
-      return PixelType::float32;
-    case 64:
-      return PixelType::float64;
-    case 256:
-      return PixelType::int8;
-    case 512:
-      return PixelType::uint16;
-    case 768:
-      return PixelType::uint32;
-    case 1024:
-      return PixelType::int64;
-    case 1280:
-      return PixelType::uint64;
-    default:
-      return std::nullopt;
-    }
+    using enum PixelType;
+    static const std::map<int, PixelType> types{{2, uint8},    {4, int16},    {8, int32},    {16, float32},
+                                                {64, float64}, {256, int8},   {512, uint16}, {768, uint32},
+                                                {1024, int64}, {1280, uint64}};
+    const auto found = types.find(voxelType());
+    return found == types.end() ? std::nullopt : std::optional(found->second);
   }
 
   template <class Unsigned>
@@ -326,8 +287,7 @@ std::optional<NiftiHeader> namedNifti(const std::string& path)
   bool isNamed = false;
   for (const char* ending : {".nii", ".nii.gz", ".hdr", ".img", ".hdr.gz", ".img.gz"})
     isNamed = isNamed || hasEnding(path, ending);
-  return isNamed && header.read(headerFileOf(path)) && header.isNifti() ? std::optional(header)
-                                                                        : std::nullopt;
+  return isNamed && header.read(headerFileOf(path)) ? std::optional(header) : std::nullopt;
 }
 
 }
@@ -392,9 +352,41 @@ double niftiUnitMm(const std::string& path)
   return namedNifti(path).value_or(NiftiHeader()).mmOfUnit();
 }
 
+void failOnSform(const std::string& path)
+{
+  NiftiHeader header;
+  const std::optional<AffineMap<3>> sform =
+      header.read(headerFileOf(path)) ? header.sform() : std::optional<AffineMap<3>>();
+  std::string widthsMm, pixdimMm;
+  bool areOthers = false;
+  for (int axis = 0; axis < 3 && sform; ++axis) {
+    const double widthMm = std::hypot(sform->matrix[0][axis], sform->matrix[1][axis], sform->matrix[2][axis]),
+                 saidMm = header.mmOfUnit() * header.spacingMm(axis);
+    areOthers = areOthers || !(std::abs(widthMm - saidMm) <= 0.01 * widthMm);
+    widthsMm += " " + shortText(widthMm);
+    pixdimMm += " " + shortText(saidMm);
+  }
+  if (areOthers)
+    failToRead(path,
+               "by its sform the voxels are" + widthsMm + " mm wide, by its pixdim" + pixdimMm
+                   + " mm, and it has no qform that decides",
+               "pixdim with the lengths of the sform's columns, as nibabel writes them: i = nib.load(\""
+                   + fs::path(path).filename().string()
+                   + "\"); nib.save(nib.Nifti1Image(i.dataobj, i.affine), \"out.nii.gz\")");
+  failToRead(path,
+             "the axes of its sform are not perpendicular, and it has no qform: the NIfTI library takes no "
+             "such grid",
+             "a file whose axes are perpendicular: the image resampled in the program that made it, or the "
+             "original series, as mha or nrrd");
+}
+
 std::string noteOnNiftiForms(const ImageHeader& header)
 {
   const std::optional<NiftiHeader> file = namedNifti(header.path);
+  if (file && (!file->isNifti() || (!file->qform() && !file->sform())))
+    return header.path + ": its header does not say where the image lies ("
+           + (file->isNifti() ? "qform_code and sform_code are 0" : "Analyze")
+           + "): place and orientation are a convention, that of ITK, and other programs may have another";
   if (!file || !file->qform() || !file->sform())
     return "";
   const AffineMap<3> qform = *file->qform(), sform = *file->sform();

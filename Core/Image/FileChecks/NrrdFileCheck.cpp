@@ -15,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace tessera {
@@ -64,44 +65,22 @@ std::optional<NrrdHeader> readHeader(const std::string& path)
 
 std::optional<PixelType> pixelTypeOf(const std::string& name)
 {
-  static const std::map<std::string, PixelType> types = {{"signed char", PixelType::int8},
-                                                         {"int8", PixelType::int8},
-                                                         {"int8_t", PixelType::int8},
-                                                         {"uchar", PixelType::uint8},
-                                                         {"unsigned char", PixelType::uint8},
-                                                         {"uint8", PixelType::uint8},
-                                                         {"uint8_t", PixelType::uint8},
-                                                         {"short", PixelType::int16},
-                                                         {"short int", PixelType::int16},
-                                                         {"signed short", PixelType::int16},
-                                                         {"int16", PixelType::int16},
-                                                         {"int16_t", PixelType::int16},
-                                                         {"ushort", PixelType::uint16},
-                                                         {"unsigned short", PixelType::uint16},
-                                                         {"uint16", PixelType::uint16},
-                                                         {"uint16_t", PixelType::uint16},
-                                                         {"int", PixelType::int32},
-                                                         {"signed int", PixelType::int32},
-                                                         {"int32", PixelType::int32},
-                                                         {"int32_t", PixelType::int32},
-                                                         {"uint", PixelType::uint32},
-                                                         {"unsigned int", PixelType::uint32},
-                                                         {"uint32", PixelType::uint32},
-                                                         {"uint32_t", PixelType::uint32},
-                                                         {"long long", PixelType::int64},
-                                                         {"longlong", PixelType::int64},
-                                                         {"int64", PixelType::int64},
-                                                         {"int64_t", PixelType::int64},
-                                                         {"long long int", PixelType::int64},
-                                                         {"unsigned long long", PixelType::uint64},
-                                                         {"unsigned long long int", PixelType::uint64},
-                                                         {"ulonglong", PixelType::uint64},
-                                                         {"uint64", PixelType::uint64},
-                                                         {"uint64_t", PixelType::uint64},
-                                                         {"float", PixelType::float32},
-                                                         {"double", PixelType::float64}};
-  const auto found = types.find(lowerCase(name));
-  return found == types.end() ? std::nullopt : std::optional(found->second);
+  using enum PixelType;
+  static constexpr std::pair<std::string_view, PixelType> types[] = {
+      {"|signed char|int8|int8_t|", int8},
+      {"|uchar|unsigned char|uint8|uint8_t|", uint8},
+      {"|short|short int|signed short|int16|int16_t|", int16},
+      {"|ushort|unsigned short|uint16|uint16_t|", uint16},
+      {"|int|signed int|int32|int32_t|", int32},
+      {"|uint|unsigned int|uint32|uint32_t|", uint32},
+      {"|long long|longlong|long long int|int64|int64_t|", int64},
+      {"|unsigned long long|unsigned long long int|ulonglong|uint64|uint64_t|", uint64},
+      {"|float|", float32},
+      {"|double|", float64}};
+  for (const auto& [names, type] : types)
+    if (names.find("|" + lowerCase(name) + "|") != std::string_view::npos)
+      return type;
+  return std::nullopt;
 }
 
 /// Whether all axes but the first, which may be that of the components, are axes in space. Otherwise the
@@ -251,6 +230,14 @@ std::vector<std::string> nrrdDataFiles(const std::string& path)
   return files;
 }
 
+std::string nrrdSpace(const std::string& path)
+{
+  const std::optional<NrrdHeader> header = readHeader(path);
+  std::string space = header ? lowerCase(header->field("space")) : "";
+  std::erase_if(space, [](char c) { return c == '-' || c == ' '; });
+  return space;
+}
+
 bool checkNrrdFile(const std::string& path)
 {
   const bool isApart = !nrrdDataFiles(path).empty();
@@ -273,6 +260,10 @@ bool checkNrrdFile(const std::string& path)
   if (!(header->field("old min") + header->field("oldmin")).empty())
     failToRead(path, "its old min and old max give its numbers another meaning, which is not applied",
                "a file without them, which \"unu unquantize\" writes");
+  if (const std::string maxs = header->field("axis maxs") + header->field("axismaxs");
+      !maxs.empty() && header->field("spacings").empty() && header->field("space directions").empty())
+    failToRead(path, "axis maxs: the library takes a spacing of 1 whatever they say",
+               "\"spacings\" or \"space directions\"");
   checkLength(path, *header);
   checkTextVoxels(path, *header);
   return true;

@@ -212,6 +212,35 @@ void refuseMisreadBitmap(FileNumbers& file, const std::string& path)
 
 }
 
+std::string noteOnExif(const std::string& path)
+{
+  constexpr std::size_t searched = std::size_t(1) << 17; // a segment has at most 2^16 bytes
+  const std::string bytes = bytesOfFile(path, 0, searched);
+  const std::string mark = bytes.starts_with("\xff\xd8\xff") ? std::string("Exif\0\0", 6)
+                           : bytes.starts_with("\x89PNG")    ? "eXIf"
+                                                             : "";
+  const std::size_t found = mark.empty() ? std::string::npos : bytes.find(mark);
+  if (found == std::string::npos)
+    return "";
+  const std::string_view tiff = std::string_view(bytes).substr(found + mark.size());
+  const auto number = [&](std::size_t at, std::size_t count) {
+    std::size_t value = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      if (const std::size_t place = at + (tiff.starts_with('M') ? i : count - 1 - i); place < tiff.size())
+        value = value << 8 | static_cast<unsigned char>(tiff[place]);
+    return value;
+  };
+  const std::size_t directory = number(4, 4);
+  for (std::size_t i = 0, entry = directory + 2; i < number(directory, 2); ++i, entry += 12)
+    if (const std::size_t orientation = number(entry + 8, 2);
+        number(entry, 2) == 274 && orientation > 1 && orientation <= 8)
+      return path + ": its EXIF orientation, " + std::to_string(orientation)
+             + ", is not applied: other programs show it turned or mirrored (magick IN -auto-orient OUT "
+               "turns "
+               "the pixels)";
+  return "";
+}
+
 std::string noteOnFewBits(const std::string& path)
 {
   constexpr std::uint64_t depthAt = 24, colourAt = 25; // of a PNG, whose grey has colour 0

@@ -74,16 +74,19 @@ bool isReadAsColour(const TiffPicture& picture)
 /// Whether ITK 5.2 reads other numbers than the file has, or none.
 bool isMisread(const TiffPicture& picture)
 {
-  const bool isWide = picture.bits > 8 || picture.format == signedFormat;
-  return hasChannels(picture) || isLongInteger(picture) || picture.bits > 32 || isHalfFloat(picture)
-         || (isWide && isReadAsColour(picture));
+  const bool isWide = picture.bits > 8 || picture.format == signedFormat,
+             isGrey = picture.samples == 1 && picture.photometric <= 1;
+  const std::uint64_t mostTurned = isGrey ? 1 : 4; // libtiff flips colours, and exchanges no rows and columns
+  return hasChannels(picture) || picture.orientation > mostTurned || isLongInteger(picture)
+         || picture.bits > 32 || isHalfFloat(picture) || (isWide && isReadAsColour(picture));
 }
 
 /// Long integers in tiles are not among these: ITK does not even read their header.
 bool isReadHere(const TiffPicture& picture)
 {
-  return (picture.isTiled() ? picture.bits <= 16 : isLongInteger(picture)) && typeOf(picture)
-         && picture.samples == 1 && picture.photometric == 1 && picture.orientation <= 1
+  const bool isTurned = picture.orientation > 1;
+  return (picture.isTiled() ? picture.bits <= 16 : isLongInteger(picture) || isTurned) && typeOf(picture)
+         && picture.samples == 1 && picture.photometric == 1 && picture.orientation <= 4
          && isOneOf(picture.compression, notCompressed, deflate, oldDeflate)
          && (picture.predictor == 1 || picture.predictor == 2);
 }
@@ -151,6 +154,14 @@ public:
         for (std::uint64_t y = 0; y < rows; ++y)
           std::copy_n(values_.begin() + y * width, columns, pixels + (top + y) * picture.width + left);
       }
+    // TIFF 6.0, section 8: the side of the picture at which the first row and the first column lie
+    if (picture.orientation == 3 || picture.orientation == 4)
+      for (std::uint64_t y = 0; y < picture.height / 2; ++y)
+        std::swap_ranges(pixels + y * picture.width, pixels + (y + 1) * picture.width,
+                         pixels + (picture.height - 1 - y) * picture.width);
+    if (picture.orientation == 2 || picture.orientation == 3)
+      for (std::uint64_t y = 0; y < picture.height; ++y)
+        std::reverse(pixels + y * picture.width, pixels + (y + 1) * picture.width);
   }
 
 private:

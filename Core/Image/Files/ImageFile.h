@@ -38,18 +38,21 @@ template <int D>
 LoadedImage<D> readImage(const std::string& path, const ReadingOptions&, std::vector<std::string>& notes,
                          int threads = 1);
 
-/// Reads a mask of any pixel type: voxels other than 0 are inside, NaN is outside. Throws as readImage, and
-/// if the mask is empty.
+/// Reads a mask of any pixel type: voxels other than 0 are inside, NaN is outside. A mask of more than two
+/// values adds a line with the share that is inside to `notes`. Throws as readImage, and if the mask is
+/// empty.
 template <int D>
-Mask<D> readMask(const std::string& path, const ReadingOptions&, int threads = 1);
+Mask<D> readMask(const std::string& path, const ReadingOptions&, int threads = 1,
+                 std::vector<std::string>* notes = nullptr);
 
 /// Reads an image of vectors with any number of components. Throws as readImage.
 template <int D>
 VectorImage<D> readVectorImage(const std::string& path, const ReadingOptions&, int threads = 1);
 
-/// Reads an image of four axes, of which the last one counts the components, as float. Throws
-/// Error(unreadableInput), also for another number of axes.
-VectorImage<3> readVolumesAsVectors(const std::string& path, const ReadingOptions&, int threads = 1);
+/// Reads the volumes of an image of four or more axes, the fourth axis fastest. Adds lines about the voxels
+/// to `notes`. Throws Error(unreadableInput), also for fewer axes or several components a voxel.
+std::vector<ImagePointer<3>> readVolumes(const std::string& path, const ReadingOptions&,
+                                         std::vector<std::string>& notes, int threads = 1);
 
 /// Writes an image in the format of the path's extension. Values are rounded to the nearest integer (half up)
 /// and clamped for integer pixel types; NaN becomes 0. Existing files are replaced when the new ones are

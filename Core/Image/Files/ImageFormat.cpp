@@ -28,10 +28,13 @@ constexpr unsigned everyType = 0x3ff;
 
 enum class Compression { never, ifAsked, always };
 
+constexpr unsigned scalars = 1 << 1, colours = scalars | 1 << 3, // bit n: n components a voxel
+    withOpacity = colours | 1 << 4, anyNumber = ~0u;
+
 struct Format {
   const char* extension;
   bool planes, volumes; // dimension 2, dimension 3
-  bool vectors;         // more than one component
+  unsigned components;
   unsigned types;
   const char* lost; // part of the geometry that the format does not store
   Compression compression = Compression::ifAsked;
@@ -40,29 +43,29 @@ struct Format {
 
 // The voxels that ITK 5.2 writes and reads back unchanged, for each format.
 constexpr Format formats[] = {
-    {"mhd", true, true, true, everyType, ""},
-    {"mha", true, true, true, everyType, ""},
-    {"nii", true, true, true, everyType, "", Compression::never, true},
-    {"nii.gz", true, true, true, everyType, "", Compression::always, true},
-    {"hdr", true, true, true, everyType, "", Compression::never, true},
-    {"img", true, true, true, everyType, "", Compression::never, true},
-    {"nrrd", true, true, true, everyType, ""},
-    {"nhdr", true, true, true, everyType, ""},
-    {"vtk", true, true, true, everyType, "direction"},
-    {"gipl", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction",
+    {"mhd", true, true, anyNumber, everyType, ""},
+    {"mha", true, true, anyNumber, everyType, ""},
+    {"nii", true, true, anyNumber, everyType, "", Compression::never, true},
+    {"nii.gz", true, true, anyNumber, everyType, "", Compression::always, true},
+    {"hdr", true, true, anyNumber, everyType, "", Compression::never, true},
+    {"img", true, true, anyNumber, everyType, "", Compression::never, true},
+    {"nrrd", true, true, anyNumber, everyType, ""},
+    {"nhdr", true, true, anyNumber, everyType, ""},
+    {"vtk", true, true, anyNumber, everyType, "direction"},
+    {"gipl", false, true, scalars, bits({int8, uint8, int16, uint16, float32, float64}), "direction",
      Compression::never},
-    {"gipl.gz", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction",
+    {"gipl.gz", false, true, scalars, bits({int8, uint8, int16, uint16, float32, float64}), "direction",
      Compression::always},
-    {"tif", true, true, true, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
-    {"tiff", true, true, true, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
-    {"png", true, false, false, bits({uint8, uint16}), "origin and direction", Compression::always},
-    {"jpg", true, false, false, bit(uint8), "origin and direction", Compression::always},
-    {"jpeg", true, false, false, bit(uint8), "origin and direction", Compression::always},
-    {"bmp", true, false, false, bit(uint8), "origin and direction", Compression::never},
-    {"h5", true, true, true, everyType, ""},
-    {"hdf5", true, true, true, everyType, ""},
+    {"tif", true, true, anyNumber, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
+    {"tiff", true, true, anyNumber, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
+    {"png", true, false, withOpacity, bits({uint8, uint16}), "origin and direction", Compression::always},
+    {"jpg", true, false, colours, bit(uint8), "origin and direction", Compression::always},
+    {"jpeg", true, false, colours, bit(uint8), "origin and direction", Compression::always},
+    {"bmp", true, false, colours, bit(uint8), "origin and direction", Compression::never},
+    {"h5", true, true, anyNumber, everyType, ""},
+    {"hdf5", true, true, anyNumber, everyType, ""},
     // A plane is written as a volume of one slice.
-    {"dcm", true, true, false, bits({uint8, int16, uint16}), "", Compression::always},
+    {"dcm", true, true, scalars, bits({uint8, int16, uint16}), "", Compression::always},
 };
 
 const Format* find(const std::string& extension)
@@ -82,9 +85,17 @@ std::string listFormats(Accept accept)
   return list;
 }
 
+/// Formats that hold everything else hold more axes, too.
 bool holdsDimension(const Format& format, int dimension)
 {
-  return dimension == 2 ? format.planes : dimension == 3 && format.volumes;
+  return dimension == 2   ? format.planes
+         : dimension == 3 ? format.volumes
+                          : format.components == anyNumber && format.types == everyType && !*format.lost;
+}
+
+bool holdsComponents(const Format& format, int components)
+{
+  return format.components == anyNumber || (components < 5 && (format.components >> components & 1) != 0);
 }
 
 }
@@ -123,12 +134,12 @@ void checkWritable(const std::string& format, int dimension, PixelType type, int
   if (!known)
     refuse("no such format", listFormats([](const Format&) { return true; }));
   const auto fits = [&](const Format& f) {
-    return holdsDimension(f, dimension) && (f.types & bit(type)) && (components == 1 || f.vectors);
+    return holdsDimension(f, dimension) && (f.types & bit(type)) && holdsComponents(f, components);
   };
   const std::string others = "the formats that can: " + listFormats(fits);
   if (!holdsDimension(*known, dimension))
     refuse("cannot hold an image of dimension " + std::to_string(dimension), others);
-  if (components > 1 && !known->vectors)
+  if (!holdsComponents(*known, components))
     refuse("cannot hold " + std::to_string(components) + " components a voxel", others);
   if (!(known->types & bit(type))) {
     std::string types;
@@ -154,10 +165,10 @@ bool holdsOnlyPerpendicularAxes(const std::string& format)
   return known && known->onlyPerpendicular;
 }
 
-bool formatHolds(const std::string& format, PixelType type)
+bool formatHolds(const std::string& format, PixelType type, int components)
 {
   const Format* known = find(format);
-  return known && (known->types & bit(type));
+  return known && (known->types & bit(type)) && holdsComponents(*known, components);
 }
 
 std::string geometryLostBy(const std::string& format, int dimension)

@@ -22,8 +22,8 @@ std::string formatOf(const std::string& path);
 /// number of components. To be called before any work.
 void checkWritable(const std::string& format, int dimension, PixelType type, int components = 1);
 
-/// Whether files of this format can hold voxels of this type.
-bool formatHolds(const std::string& format, PixelType type);
+/// Whether files of this format can hold voxels of this type and number of components.
+bool formatHolds(const std::string& format, PixelType type, int components = 1);
 
 /// Whether files of this format are smaller than their voxels: always, or if the user asks for compression.
 bool formatCompresses(const std::string& format, bool asked);

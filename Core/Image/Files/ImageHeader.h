@@ -41,7 +41,19 @@ struct ImageHeader {
 /// folder has several series.
 ImageHeader readImageHeader(const std::string& path, const ReadingOptions&);
 
-/// The grid of the image. Throws Error(usage) if its dimension is not D.
+/// A volume of one slice as an image in 2D with the slice's spacing. Its coordinates are x and y of the
+/// patient if the slice lies in them, else mm along the slice's own axes. Other images stay.
+ImageHeader asPlane(ImageHeader);
+
+/// What to do with a file of several volumes where one is asked for.
+constexpr const char* oneOfSeries = "Of a series cut one volume out before, or take the mean of all (fslroi "
+                                    "IN OUT 0 1, fslmaths IN -Tmean OUT); "
+                                    "tessera-transform -in applies a transform to every volume.";
+
+/// A part of an image that has all voxels of these axes and one of the others; all of it if it has no others.
+ImageHeader withFirstAxes(ImageHeader, int dimension);
+
+/// The grid of the image; in 2D that of asPlane(). Throws Error(usage) if its dimension is not D.
 template <int D>
 ImageGeometry<D> geometryOf(const ImageHeader& header);
 

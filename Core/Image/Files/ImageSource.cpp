@@ -124,12 +124,7 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
     return io;
   } catch (const itk::ExceptionObject& exception) {
     if (isKnownNifti && itkMessage(exception).find("orthonormal") != std::string::npos)
-      failToRead(
-          path,
-          "the axes of its sform are not perpendicular, and it has no qform: the NIfTI library takes no "
-          "such grid",
-          "a file whose axes are perpendicular: the image resampled in the program that made it, or the "
-          "original series, as mha or nrrd");
+      failOnSform(path);
     failToRead(path, "the image's header cannot be read: " + itkMessage(exception),
                "a whole and valid header");
   }
@@ -170,13 +165,7 @@ ImageHeader headerOf(const itk::ImageIOBase& io, const std::string& path,
     header.componentType = valueType(*voxels); // ITK scales by other rules, or not at all
   if (!voxels || voxels->components == 1 || header.components > 1)
     return header;
-  header.dimension = header.size[2] > 1 ? 3 : 2;
-  header.size.resize(header.dimension);
-  header.spacingMm.resize(header.dimension);
-  header.originMm.resize(header.dimension);
-  header.direction.resize(header.dimension);
-  for (std::vector<double>& row : header.direction)
-    row.resize(header.dimension);
+  header = withFirstAxes(std::move(header), header.size[2] > 1 ? 3 : 2);
   header.components = voxels->components;
   header.meaning = PixelMeaning::vector;
   return header;
@@ -334,15 +323,25 @@ std::unique_ptr<ImageSource> openFile(const std::string& path, const ReadingOpti
   const itk::ImageIOBase::Pointer io = openItk(path, place->path());
   if (dynamic_cast<const itk::GDCMImageIO*>(io.GetPointer()))
     return openDicom(headerFromItk(*io, path), dicomSeriesOf(path, reading));
+  std::string turned = isPicture(*io) ? noteOnExif(path) : "";
   if (dynamic_cast<const itk::TIFFImageIO*>(io.GetPointer())) {
     auto tiff = std::make_unique<TiffFile>(path);
-    if (const std::optional<TiffPixels> pixels = tiffPixels(*tiff))
-      return openTiff(withGivenSpacing(headerFromItk(*io, path), *io, reading.pixelSpacingMm),
-                      std::move(tiff), *pixels);
+    for (const TiffPicture& picture : tiff->pictures())
+      if (picture.orientation > 1)
+        turned = path + ": its Orientation, " + std::to_string(picture.orientation)
+                 + ", is applied: rows run from the top and pixels from the left";
+    if (const std::optional<TiffPixels> pixels = tiffPixels(*tiff)) {
+      std::unique_ptr<ImageSource> source = openTiff(
+          withGivenSpacing(headerFromItk(*io, path), *io, reading.pixelSpacingMm), std::move(tiff), *pixels);
+      source->addNote(turned);
+      return source;
+    }
   }
   const std::optional<VoxelPlace> voxels = placeOfVoxels(*io, path);
   ImageHeader header = withGivenSpacing(headerOf(*io, path, voxels), *io, reading.pixelSpacingMm);
   convertToMm(header);
+  if (!turned.empty())
+    header.notes.push_back(turned);
   const std::uint64_t values = static_cast<std::uint64_t>(extentCount(header.size)) * header.components;
   // otherwise ITK converts the values in a way that our reader does not
   if (voxels && valueType(*voxels) == header.componentType && valueCount(*voxels) == values)

@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -37,27 +38,15 @@ itk::ImageIOBase::Pointer make()
 /// ITK's writer of a format that checkWritable accepts.
 itk::ImageIOBase::Pointer writerFor(const std::string& format)
 {
-  if (format == "mhd" || format == "mha")
-    return make<itk::MetaImageIO>();
-  if (format == "nrrd" || format == "nhdr")
-    return make<itk::NrrdImageIO>();
-  if (format == "gipl" || format == "gipl.gz")
-    return make<itk::GiplImageIO>();
-  if (format == "vtk")
-    return make<itk::VTKImageIO>();
-  if (format == "tif" || format == "tiff")
-    return make<itk::TIFFImageIO>();
-  if (format == "png")
-    return make<itk::PNGImageIO>();
-  if (format == "jpg" || format == "jpeg")
-    return make<itk::JPEGImageIO>();
-  if (format == "bmp")
-    return make<itk::BMPImageIO>();
-  if (format == "h5" || format == "hdf5")
-    return make<itk::HDF5ImageIO>();
-  if (format == "dcm")
-    return make<itk::GDCMImageIO>();
-  return make<itk::NiftiImageIO>();
+  static const std::map<std::string, itk::ImageIOBase::Pointer (*)()> makers{
+      {"mhd", make<itk::MetaImageIO>},  {"mha", make<itk::MetaImageIO>},  {"nrrd", make<itk::NrrdImageIO>},
+      {"nhdr", make<itk::NrrdImageIO>}, {"gipl", make<itk::GiplImageIO>}, {"gipl.gz", make<itk::GiplImageIO>},
+      {"vtk", make<itk::VTKImageIO>},   {"tif", make<itk::TIFFImageIO>},  {"tiff", make<itk::TIFFImageIO>},
+      {"png", make<itk::PNGImageIO>},   {"jpg", make<itk::JPEGImageIO>},  {"jpeg", make<itk::JPEGImageIO>},
+      {"bmp", make<itk::BMPImageIO>},   {"h5", make<itk::HDF5ImageIO>},   {"hdf5", make<itk::HDF5ImageIO>},
+      {"dcm", make<itk::GDCMImageIO>}};
+  const auto found = makers.find(format);
+  return found == makers.end() ? make<itk::NiftiImageIO>() : found->second();
 }
 
 itk::IOComponentEnum itkComponent(PixelType type)

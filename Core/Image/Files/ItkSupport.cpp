@@ -1,47 +1,33 @@
 #include "Core/Image/Files/ItkSupport.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/DicomSeries.h"
 
 #include <itkImageIOBase.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 namespace tessera {
 namespace {
 
 PixelType componentTypeOf(const itk::ImageIOBase& io, const std::string& path)
 {
-  using Component = itk::IOComponentEnum;
+  using enum itk::IOComponentEnum;
   static_assert(sizeof(long) == 8);
-  switch (io.GetComponentType()) {
-  case Component::CHAR:
-    return PixelType::int8;
-  case Component::UCHAR:
-    return PixelType::uint8;
-  case Component::SHORT:
-    return PixelType::int16;
-  case Component::USHORT:
-    return PixelType::uint16;
-  case Component::INT:
-    return PixelType::int32;
-  case Component::UINT:
-    return PixelType::uint32;
-  case Component::LONG:
-  case Component::LONGLONG:
-    return PixelType::int64;
-  case Component::ULONG:
-  case Component::ULONGLONG:
-    return PixelType::uint64;
-  case Component::FLOAT:
-    return PixelType::float32;
-  case Component::DOUBLE:
-    return PixelType::float64;
-  default:
+  static const std::map<itk::IOComponentEnum, PixelType> types{
+      {CHAR, PixelType::int8},        {UCHAR, PixelType::uint8},    {SHORT, PixelType::int16},
+      {USHORT, PixelType::uint16},    {INT, PixelType::int32},      {UINT, PixelType::uint32},
+      {LONG, PixelType::int64},       {LONGLONG, PixelType::int64}, {ULONG, PixelType::uint64},
+      {ULONGLONG, PixelType::uint64}, {FLOAT, PixelType::float32},  {DOUBLE, PixelType::float64}};
+  const auto found = types.find(io.GetComponentType());
+  if (found == types.end())
     throw Error(ExitCode::unreadableInput,
                 path + ": voxels of type " + io.GetComponentTypeAsString(io.GetComponentType())
                     + ": cannot be read. Allowed: integers of 8 to 64 bits, float, double.");
-  }
+  return found->second;
 }
 
 /// The meaning of a file's components. MetaImage, NRRD and VTK do not say whether they are colours: three or
@@ -65,6 +51,34 @@ PixelMeaning meaningOf(const itk::ImageIOBase& io)
   return PixelMeaning::vector;
 }
 
+/// Places an image in LPS by the space of its NRRD header (definition of NRRD0004, section 5), where ITK
+/// before 5.4.3 negates x for y (left-anterior-superior) or nothing (spaces with time). A note tells that a
+/// space has no anatomical axes.
+void placeInNrrdSpace(ImageHeader& header, const itk::ImageIOBase& io)
+{
+  constexpr bool isMisplaced =
+      ITK_VERSION_MAJOR * 10000 + ITK_VERSION_MINOR * 100 + ITK_VERSION_PATCH < 50403;
+  if (std::string(io.GetNameOfClass()) != "NrrdImageIO")
+    return;
+  const std::string space = nrrdSpace(header.path);
+  const bool isLas = space.starts_with("las") || space.starts_with("leftanterior"),
+             isRas = space.starts_with("ras") || space.starts_with("rightanterior"),
+             isLps = space.starts_with("lps") || space.starts_with("leftposterior"),
+             hasTime = space.ends_with("time") || (space.size() == 4 && space.ends_with("t"));
+  const std::array negates{isLas ? !hasTime && isMisplaced : isRas && hasTime,
+                           isLas ? hasTime || isMisplaced : isRas && hasTime};
+  for (int row = 0; row < std::min(2, header.dimension); ++row)
+    if (negates[row]) {
+      header.originMm[row] = 0 - header.originMm[row];
+      for (double& cosine : header.direction[row])
+        cosine = 0 - cosine;
+    }
+  if (!isLas && !isRas && !isLps && header.dimension == 3)
+    header.notes.push_back(header.path + ": its header names no anatomical axes ("
+                           + (space.empty() ? "no space" : "space: " + space)
+                           + "); its coordinates are taken for left, posterior and superior, as by ITK");
+}
+
 }
 
 ImageHeader headerFromItk(const itk::ImageIOBase& io, const std::string& path)
@@ -86,6 +100,7 @@ ImageHeader headerFromItk(const itk::ImageIOBase& io, const std::string& path)
     for (int row = 0; row < header.dimension; ++row)
       header.direction[row][axis] = column[row];
   }
+  placeInNrrdSpace(header, io);
   return header;
 }
 

@@ -1,4 +1,5 @@
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Log.h"
 #include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Threads/Parallel.h"
@@ -10,7 +11,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <memory>
+#include <mutex>
 
 namespace tessera {
 namespace {
@@ -164,24 +167,40 @@ LoadedImage<D> readImage(const std::string& path, const ReadingOptions& reading,
 }
 
 template <int D>
-Mask<D> readMask(const std::string& path, const ReadingOptions& reading, int threads)
+Mask<D> readMask(const std::string& path, const ReadingOptions& reading, int threads,
+                 std::vector<std::string>* notes)
 {
   const std::unique_ptr<ImageSource> source = openImage(path, reading);
   const ImageHeader& header = source->header();
   const ImageGeometry<D> geometry = geometryOf<D>(header);
   refuseVectors(header);
-  std::vector<std::string> notes;
+  std::vector<std::string> none;
   requireImageMemory(header, sizeof(std::uint8_t), bytesInFile(*source));
   std::vector<std::uint8_t> inside(header.voxelCount());
-  if (header.components > 1) {
-    const std::vector<float> voxels = readLuminance(*source, threads, notes);
-    std::transform(voxels.begin(), voxels.end(), inside.begin(), isInsideMask<float>);
-  } else {
-    forEachPiece(*source, threads, notes, [&]<class T>(std::size_t first, std::span<const T> piece) {
-      std::transform(piece.begin(), piece.end(), inside.begin() + first, isInsideMask<T>);
-    });
-  }
+  double least = std::numeric_limits<double>::infinity(), greatest = -least; // of the values inside
+  std::mutex oneAtATime;
+  const auto take = [&]<class T>(std::size_t first, std::span<const T> piece) {
+    double leastOfPiece = std::numeric_limits<double>::infinity(), greatestOfPiece = -leastOfPiece;
+    for (std::size_t i = 0; i < piece.size(); ++i)
+      if ((inside[first + i] = isInsideMask<T>(piece[i]))) {
+        leastOfPiece = std::min(leastOfPiece, static_cast<double>(piece[i]));
+        greatestOfPiece = std::max(greatestOfPiece, static_cast<double>(piece[i]));
+      }
+    const std::lock_guard lock(oneAtATime);
+    least = std::min(least, leastOfPiece);
+    greatest = std::max(greatest, greatestOfPiece);
+  };
+  if (header.components > 1)
+    take(0, std::span<const float>(readLuminance(*source, threads, none)));
+  else
+    forEachPiece(*source, threads, none, take);
   requireInside(path, inside);
+  if (notes && least < greatest)
+    notes->push_back(path + ": a mask of more than two values: every voxel other than 0 is inside, "
+                     + decimals(100.0 * static_cast<double>(std::ranges::count(inside, 1))
+                                    / static_cast<double>(inside.size()),
+                                1)
+                     + " % of them, with values from " + shortText(least) + " to " + shortText(greatest));
   return Mask<D>(geometry, std::move(inside));
 }
 
@@ -194,30 +213,23 @@ VectorImage<D> readVectorImage(const std::string& path, const ReadingOptions& re
           readComponents(*source, threads, notes)};
 }
 
-VectorImage<3> readVolumesAsVectors(const std::string& path, const ReadingOptions& reading, int threads)
+std::vector<ImagePointer<3>> readVolumes(const std::string& path, const ReadingOptions& reading,
+                                         std::vector<std::string>& notes, int threads)
 {
   const std::unique_ptr<ImageSource> source = openImage(path, reading);
   const ImageHeader& header = source->header();
-  if (header.dimension != 4 || header.components != 1)
+  if (header.dimension < 4 || header.components != 1)
     failToRead(path,
                std::to_string(header.dimension) + " axes and " + std::to_string(header.components)
                    + " component(s) a voxel",
-               "4 axes, of which the last one counts the components");
-  ImageGeometry<3> geometry;
-  for (int d = 0; d < 3; ++d) {
-    geometry.size[d] = header.size[d];
-    geometry.spacingMm[d] = header.spacingMm[d];
-    geometry.originMm[d] = header.originMm[d];
-    std::copy_n(header.direction[d].begin(), 3, geometry.direction[d].begin());
-  }
-  std::vector<std::string> notes;
-  const std::vector<float> volumes = readComponents(*source, threads, notes);
-  const std::size_t count = header.size[3], voxels = geometry.voxelCount();
-  VectorImage<3> image{geometry, static_cast<int>(count), std::vector<float>(volumes.size())};
-  for (std::size_t v = 0; v < voxels; ++v)
-    for (std::size_t c = 0; c < count; ++c)
-      image.voxels[v * count + c] = volumes[c * voxels + v];
-  return image;
+               "4 axes, of which the last one counts volumes or components");
+  const ImageGeometry<3> geometry = geometryOf<3>(withFirstAxes(header, 3));
+  const std::vector<float> values = readComponents(*source, threads, notes);
+  std::vector<ImagePointer<3>> volumes;
+  for (auto first = values.begin(); first != values.end(); first += geometry.voxelCount())
+    volumes.push_back(std::make_shared<Image<3>>(
+        Image<3>{geometry, std::vector<float>(first, first + geometry.voxelCount())}));
+  return volumes;
 }
 
 template void setAsideNonFinite(const std::string&, int, LoadedImage<2>&);
@@ -226,8 +238,8 @@ template LoadedImage<2> readImage<2>(const std::string&, const ReadingOptions&, 
                                      int);
 template LoadedImage<3> readImage<3>(const std::string&, const ReadingOptions&, std::vector<std::string>&,
                                      int);
-template Mask<2> readMask<2>(const std::string&, const ReadingOptions&, int);
-template Mask<3> readMask<3>(const std::string&, const ReadingOptions&, int);
+template Mask<2> readMask<2>(const std::string&, const ReadingOptions&, int, std::vector<std::string>*);
+template Mask<3> readMask<3>(const std::string&, const ReadingOptions&, int, std::vector<std::string>*);
 template VectorImage<2> readVectorImage<2>(const std::string&, const ReadingOptions&, int);
 template VectorImage<3> readVectorImage<3>(const std::string&, const ReadingOptions&, int);
 

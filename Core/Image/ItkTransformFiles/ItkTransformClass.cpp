@@ -4,6 +4,7 @@
 #include "Core/Parameters/ParameterText.h"
 
 #include <itkBSplineTransform.h>
+#include <itkMatrixOffsetTransformBase.h>
 #include <itkTransformFactory.h>
 
 #include <algorithm>
@@ -68,6 +69,8 @@ void registerItkTransforms()
     registerBSplines<0>();
     registerBSplines<1>();
     registerBSplines<2>();
+    itk::TransformFactory<itk::MatrixOffsetTransformBase<double, 2, 2>>::RegisterTransform();
+    itk::TransformFactory<itk::MatrixOffsetTransformBase<double, 3, 3>>::RegisterTransform();
     return true;
   }();
 }

@@ -28,7 +28,8 @@ const ItkTransformClass* findItkTransformClass(const std::string& className, std
 /// than 3, whose names end in the order.
 bool isItkTransformClass(const std::string& className);
 
-/// Tells ITK its own transforms and the B-splines of orders 0, 1 and 2, which SimpleITK adds to them.
+/// Tells ITK its own transforms, the B-splines of orders 0, 1 and 2, which SimpleITK adds to them, and
+/// MatrixOffsetTransformBase, which ANTs and c3d_affine_tool write for affine transforms.
 void registerItkTransforms();
 
 constexpr const char* itkFieldName = "DisplacementFieldTransform";

@@ -76,40 +76,4 @@ NiftiIntent niftiIntent(const std::string& path)
           std::string(name, strnlen(name, nameBytes))};
 }
 
-bool hasNonFiniteFloats(const std::string& path, std::size_t count)
-{
-  constexpr std::size_t typeAt = 70, offsetAt = 108, atOnce = std::size_t(1) << 16;
-  constexpr int float32 = 16, float64 = 64;
-  std::array<unsigned char, headerBytes> head{};
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file || gzread(file.get(), head.data(), headerBytes) != static_cast<int>(headerBytes))
-    return false;
-  const bool little = head[0] == headerBytes % 256;
-  const int type = little ? head[typeAt] : head[typeAt + 1];
-  if (type != float32 && type != float64)
-    return false;
-  const std::size_t bytes = type == float32 ? 4 : 8;
-  const unsigned mask = type == float32 ? 0x80U : 0xF0U; // of the exponent in its second byte
-  std::array<unsigned char, 4> offset;
-  std::copy_n(head.begin() + offsetAt, 4, offset.begin());
-  if (little != (std::endian::native == std::endian::little))
-    std::ranges::reverse(offset);
-  if (gzseek(file.get(), static_cast<z_off_t>(std::bit_cast<float>(offset)), SEEK_SET) < 0)
-    return false;
-  std::vector<unsigned char> block(atOnce * bytes);
-  for (std::size_t done = 0; done < count; done += atOnce) {
-    const std::size_t part = std::min(atOnce, count - done);
-    if (gzread(file.get(), block.data(), static_cast<unsigned>(part * bytes))
-        != static_cast<int>(part * bytes))
-      return false;
-    for (std::size_t i = 0; i < part; ++i) {
-      const unsigned first = block[i * bytes + (little ? bytes - 1 : 0)],
-                     second = block[i * bytes + (little ? bytes - 2 : 1)];
-      if ((first & 0x7FU) == 0x7FU && (second & mask) == mask)
-        return true;
-    }
-  }
-  return false;
-}
-
 }

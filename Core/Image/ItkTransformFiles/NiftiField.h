@@ -23,8 +23,4 @@ struct NiftiIntent {
 };
 NiftiIntent niftiIntent(const std::string& path);
 
-/// Whether one of the first `count` voxels of a NIfTI-1 file of floats is not finite. The NIfTI library,
-/// which reads images of four axes, makes 0 of them. False for other files and voxel types.
-bool hasNonFiniteFloats(const std::string& path, std::size_t count);
-
 }

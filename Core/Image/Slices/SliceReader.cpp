@@ -45,7 +45,7 @@ SliceReader<D>::SliceReader(const std::string& path, const ReadingOptions& readi
   if (as == VoxelsAs::labels) {
     requireLabels(header());
     labels_.emplace(header().componentType, outside);
-  } else if (header().meaning == PixelMeaning::vector) {
+  } else if (as == VoxelsAs::components || header().meaning == PixelMeaning::vector) {
     imageCount_ = components();
   }
 }
@@ -144,7 +144,8 @@ bool SliceReader<D>::needsCounts() const
   return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     // readImage decides the same.
     const bool roundingIsReported = !isLuminance() && imageCount_ == 1 && !scaling().isScaled();
-    return mayBeNonFinite() || (sizeof(T) >= sizeof(float) && roundingIsReported);
+    return mayBeNonFinite() || (sizeof(T) >= sizeof(float) && roundingIsReported)
+           || (labels_ && scaling().isScaled());
   });
 }
 

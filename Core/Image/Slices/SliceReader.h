@@ -16,8 +16,8 @@
 namespace tessera {
 
 /// How the voxels of a file are read: as intensities, like readImage but with one image for each component of
-/// vectors; or as labels, like readLabelImage.
-enum class VoxelsAs { intensities, labels };
+/// vectors; as components, one image for each, of colours, too; or as labels, like readLabelImage.
+enum class VoxelsAs { intensities, components, labels };
 
 /// Reads some slices of an image file at a time as floats, with the same result as if the whole file were
 /// read.

@@ -17,6 +17,13 @@ void requireLabels(const ImageHeader& header)
                "one component a voxel");
 }
 
+void requireWholeLabels(const std::string& path, std::span<const float> values)
+{
+  const auto wrong = std::ranges::find_if_not(values, isExactLabel<float>);
+  if (wrong != values.end())
+    failToRead(path, shortText(*wrong) + " is no label", allowedLabels);
+}
+
 template <int D>
 LabelImage<D> readLabelImage(const std::string& path, const ReadingOptions& reading, double outside,
                              int threads)
@@ -38,7 +45,7 @@ LabelImage<D> readLabelImage(const std::string& path, const ReadingOptions& read
     source->read(reinterpret_cast<std::byte*>(values.get()), threads, none);
     const std::span<const T> all(values.get(), voxels.size());
     image.holdsOutside = outside == 0 || std::ranges::find(all, toPixel<T>(outside)) != all.end();
-    if (std::all_of(all.begin(), all.end(), isExactInFloat<T>)) {
+    if (std::all_of(all.begin(), all.end(), isExactLabel<T>)) {
       std::transform(all.begin(), all.end(), voxels.begin(),
                      [](T value) { return static_cast<float>(value); });
       return;

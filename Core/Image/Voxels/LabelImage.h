@@ -22,4 +22,7 @@ LabelImage<D> readLabelImage(const std::string& path, const ReadingOptions&, dou
 /// Throws Error(unreadableInput) unless the image has one component a voxel.
 void requireLabels(const ImageHeader&);
 
+/// Throws Error(unreadableInput) if a value in memory is finite and no whole number.
+void requireWholeLabels(const std::string& path, std::span<const float> values);
+
 }

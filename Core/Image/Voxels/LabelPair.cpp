@@ -5,7 +5,6 @@
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Core/Parameters/ParameterText.h"
 
-#include <cmath>
 #include <limits>
 #include <set>
 #include <type_traits>
@@ -16,7 +15,6 @@ namespace tessera {
 namespace {
 
 constexpr std::int64_t exactInFloat = std::int64_t(1) << std::numeric_limits<float>::digits;
-constexpr const char* allowed = "whole numbers from -9223372036854775808 to 9223372036854775807";
 
 /// A label map, and the label for which each of its floats stands.
 template <int D>
@@ -31,11 +29,11 @@ std::int64_t wholeLabel(T value, const std::string& path)
 {
   if constexpr (std::is_floating_point_v<T>) {
     constexpr T limit = 9223372036854775808.0; // 2^63
-    if (!(value == std::floor(value) && value >= -limit && value < limit))
-      failToRead(path, realText(static_cast<double>(value)) + " is no label", allowed);
+    if (!(value >= -limit && value < limit))
+      failToRead(path, realText(static_cast<double>(value)) + " is no label", allowedLabels);
   } else if constexpr (std::is_same_v<T, std::uint64_t>) {
     if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-      failToRead(path, std::to_string(value) + " is no label", allowed);
+      failToRead(path, std::to_string(value) + " is no label", allowedLabels);
   }
   return static_cast<std::int64_t>(value);
 }

@@ -58,6 +58,12 @@ void LabelTable::number(const std::string& path, std::span<const T> values, std:
   }
   const Context context{{}, threads};
   count_ = distinctLabels(values, reinterpret_cast<T*>(room_.get()), context);
+  if constexpr (std::is_floating_point_v<T>) {
+    const std::span<const T> labels(reinterpret_cast<const T*>(room_.get()), count_);
+    const auto wrong = std::ranges::find_if(labels, [](T label) { return std::floor(label) != label; });
+    if (wrong != labels.end())
+      failToRead(path, realText(static_cast<double>(*wrong)) + " is no label", allowedLabels);
+  }
   if (count_ >= maxNumbers)
     failToRead(path, std::to_string(count_) + " different labels",
                "fewer than 2^24 in memory at a time, which single precision tells apart (on the CPU, a "

@@ -9,6 +9,12 @@
 
 namespace tessera {
 
+/// The values that a label may have.
+inline const std::string allowedLabels =
+    "whole numbers from -9223372036854775808 to 9223372036854775807; probabilities are thresholded before, "
+    "such "
+    "as by fslmaths IN -thr 0.5 -bin OUT, and labels that a header scales are stored without its slope";
+
 /// The labels for which the floats of a label map stand. Most maps need no table: float can hold their
 /// labels. Labels that it cannot hold, whole numbers beyond 2^24 or doubles, are sorted and numbered.
 class LabelTable {
@@ -29,7 +35,8 @@ public:
 
   /// Numbers the labels among the values, which have the type T of the file, and forgets those of the last
   /// call. Values that are not finite become NaN. The table needs sizeof(T) bytes for each value. Throws
-  /// Error(unreadableInput) with `path` if there are more labels than float has whole numbers.
+  /// Error(unreadableInput) with `path` for a label that is no whole number, and if there are more labels
+  /// than float has whole numbers.
   template <class T>
   void number(const std::string& path, std::span<const T> values, std::span<float> numbers, int threads);
 

@@ -78,4 +78,15 @@ TESSERA_HOST_DEVICE bool isExactInFloat(T value)
   }
 }
 
+/// Whether a float can stand for a label: a whole number that it holds exactly, or a value that is not
+/// finite.
+template <class T>
+TESSERA_HOST_DEVICE bool isExactLabel(T value)
+{
+  if constexpr (std::is_floating_point_v<T>)
+    if (std::isfinite(value) && std::floor(value) != value)
+      return false;
+  return isExactInFloat(value);
+}
+
 }

@@ -48,15 +48,14 @@ struct StoredVoxels {
   }
 
   /// Whether converting a voxel to float changes its number, where users get a note about it: whole numbers
-  /// of one component, and all labels.
+  /// of one component, and all labels. A label that is no whole number counts, too.
   TESSERA_HOST_DEVICE bool isInexact(std::size_t voxel) const
   {
-    if constexpr (sizeof(T) < sizeof(float) || std::is_same_v<T, float>)
-      return false;
     if (layout.scaling.isScaled())
-      return layout.ofLabels && !isExactInFloat(label(voxel));
-    return layout.components == 1 && (std::is_integral_v<T> || layout.ofLabels)
-           && !isExactInFloat(values[voxel * layout.ofVoxel]);
+      return layout.ofLabels && !isExactLabel(label(voxel));
+    const T value = values[voxel * layout.ofVoxel];
+    return layout.ofLabels ? !isExactLabel(value)
+                           : layout.components == 1 && std::is_integral_v<T> && !isExactInFloat(value);
   }
 
 private:

@@ -5,6 +5,9 @@
 #include "Core/Image/ItkTransformFiles/NiftiField.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace tessera {
 namespace {
 
@@ -67,10 +70,15 @@ VectorImage<3> readFnirtField(const std::string& path, const ImageGeometry<3>& m
         path, "no field of fnirt (the intent of the NIfTI file is " + std::to_string(code) + ", not 2006)",
         "a field; fnirtfileutils --in=FILE --ref=FIXED --withaff --out=FIELD.nii.gz makes one of fnirt's "
         "coefficients");
-  VectorImage<3> field = readVolumesAsVectors(path, {});
-  if (field.components != 3)
-    failToRead(path, "a field of " + std::to_string(field.components) + " volumes", "3");
-  if (hasNonFiniteFloats(path, field.voxels.size()))
+  std::vector<std::string> notes;
+  const std::vector<ImagePointer<3>> volumes = readVolumes(path, {}, notes);
+  if (volumes.size() != 3)
+    failToRead(path, "a field of " + std::to_string(volumes.size()) + " volumes", "3");
+  VectorImage<3> field{volumes.front()->geometry, 3, {}};
+  for (std::size_t v = 0; v < field.geometry.voxelCount(); ++v)
+    for (const ImagePointer<3>& volume : volumes)
+      field.voxels.push_back(volume->voxels[v]);
+  if (!std::ranges::all_of(field.voxels, [](float mm) { return std::isfinite(mm); }))
     failToRead(path, "a displacement is no finite number", "finite numbers of mm");
   const AffineMap<3> fixedFromPoint = fslFromPoint(field.geometry),
                      pointFromMoving = inverse(fslFromPoint(moving));

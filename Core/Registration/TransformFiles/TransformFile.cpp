@@ -354,7 +354,7 @@ TransformFileContent<D> contentWithoutSettings(const std::string& path, const Im
                       "(TransformFileName \""
                     + path + "\").");
   ParameterMap settings(path);
-  settings.add({"ResultImageFormat", {isSheared(*grid) ? "mha" : "nii.gz"}, 0});
+  settings.add({"ResultImageFormat", {whyNotHeld("nii.gz", *grid).empty() ? "nii.gz" : "mha"}, 0});
   settings.add({"ResultImagePixelType", {"float"}, 0});
   TransformFileContent<D> content;
   content.output = *grid;

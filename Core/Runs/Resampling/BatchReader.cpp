@@ -25,9 +25,10 @@ public:
   /// Whether the file can be read in pieces.
   static bool canRead(const ImageHeader& header) { return header.hasRanges; }
   /// The largest number of bytes that the image takes of the device, until it is resampled.
-  static double deviceBytes(const ImageBatch<D>& batch, const ImageHeader& header, bool isLabels)
+  static double deviceBytes(const ImageBatch<D>& batch, const ImageTask& task)
   {
-    SizeOnDevice<D> size = sizeOnDevice<D>(header, isLabels, batch.pixelType);
+    const ImageHeader& header = *task.header;
+    SizeOnDevice<D> size = sizeOnDevice<D>(header, task.isLabels, batch.typeOf(task));
     size.voxelsComeFirst = true;
     return memoryOnDevice<D>(batch, size).bytes() + VoxelsToCuda<D>::deviceBytes(header);
   }
@@ -87,18 +88,22 @@ BatchItem<D> BatchReader<D>::sized(ImageTask& task)
   BatchItem<D> item;
   item.task = &task;
   const auto size = [&] {
-    const ImageHeader& header = headerOf(task);
+    if (task.failure)
+      std::rethrow_exception(task.failure);
+    if (headerOf(task); D == 2)
+      task.header = asPlane(std::move(*task.header));
+    const ImageHeader& header = *task.header;
     geometryOf<D>(header);
     item.meaning = header.meaning;
     item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
     item.wholeImageBytes = movingBytes(
         header, task.isLabels, resampledBytes<D>(batch_.context, *batch_.makeInterpolator(task.isLabels)));
     if (batch_.context.onCuda())
-      item.deviceBytes = MovingToCuda<D>::deviceBytes(batch_, header, task.isLabels);
+      item.deviceBytes = MovingToCuda<D>::deviceBytes(batch_, task);
     item.isReadToDevice =
         batch_.context.onCuda() && MovingToCuda<D>::canRead(header) && item.deviceBytes <= usableDeviceBytes_;
     item.movingBytes = item.isReadToDevice || !task.input.isFile() ? 0 : item.wholeImageBytes;
-    const PixelType type = task.isLabels ? header.componentType : batch_.pixelType;
+    const PixelType type = task.isLabels ? header.componentType : batch_.typeOf(task);
     // floats stand for labels that are numbered
     const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type));
     item.resultBytes =
@@ -159,7 +164,7 @@ void BatchReader<D>::read(BatchItem<D>& item) const
     item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines,
                                      batch_.resampler.outsideValue(), threadsFor(item));
     if (!item.task->isLabels)
-      warnOfFractions<D>(*item.task, batch_.pixelType, item.moving);
+      warnOfFractions<D>(*item.task, batch_.typeOf(*item.task), item.moving);
   });
 }
 

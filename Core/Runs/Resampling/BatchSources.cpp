@@ -8,27 +8,21 @@ namespace tessera {
 namespace {
 
 template <int D>
-PixelType typeOfResult(const ImageBatch<D>& batch, const MovingImage<D>& moving)
-{
-  return ResultWriter<D>::resampledType(moving.labels, batch.pixelType);
-}
-
-template <int D>
-RoomOnDevice roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+RoomOnDevice roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving, PixelType type)
 {
   return {memoryOnDevice<D>(batch, {moving.geometry(), moving.components.size(), moving.labels.has_value(),
-                                    moving.valid != nullptr, false, typeOfResult(batch, moving)}),
+                                    moving.valid != nullptr, false, type}),
           usableDeviceMemory(batch.context)};
 }
 
 /// The number of slices of each component that fit on the device, for an image that does not fit as a whole.
 template <int D>
-std::size_t slicesAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& moving, const RoomOnDevice& room,
-                         const Interpolator<D>& interpolator)
+std::size_t slicesAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& moving, PixelType type,
+                         const RoomOnDevice& room, const Interpolator<D>& interpolator)
 {
-  const SlicesThatFit slices = batch.resampler.slicesThatFit(
-      batch.chain, {&interpolator, moving.valid, {}}, batch.lattice, typeOfResult(batch, moving),
-      room.usableBytes / static_cast<double>(moving.components.size()));
+  const SlicesThatFit slices =
+      batch.resampler.slicesThatFit(batch.chain, {&interpolator, moving.valid, {}}, batch.lattice, type,
+                                    room.usableBytes / static_cast<double>(moving.components.size()));
   if (slices.atOnce == 0)
     failForDevice<D>(batch, "", room, slices.whyNot);
   batch.log.detail("  " + deviceName(batch.context.device) + " has " + std::to_string(slices.atOnce)
@@ -52,11 +46,12 @@ void failForDevice(const ImageBatch<D>& batch, const std::string& prefix, const 
 }
 
 template <int D>
-void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+void BatchSources<D>::add(const ImageBatch<D>& batch, const ImageTask& task, const MovingImage<D>& moving)
 {
+  const PixelType type = ResultWriter<D>::resampledType(moving.labels, batch.typeOf(task));
   Context host{{}, batch.context.threads};
   const bool isThere = !batch.context.onCuda() || !moving.voxelsOnCuda.empty();
-  const RoomOnDevice room = isThere ? RoomOnDevice{} : roomFor(batch, moving);
+  const RoomOnDevice room = isThere ? RoomOnDevice{} : roomFor(batch, moving, type);
   std::vector<ResampleSource<D>> added;
   for (const ImagePointer<D>& component : moving.components) {
     interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
@@ -68,11 +63,10 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& movi
     }
     if (interpolator.readsVoxels())
       interpolator.prepareForLevel(host, component, 0);
-    added.back().inSlices =
-        std::make_shared<SliceWindowOnCuda<D>>(component, slicesAtOnce(batch, moving, room, interpolator));
+    added.back().inSlices = std::make_shared<SliceWindowOnCuda<D>>(
+        component, slicesAtOnce(batch, moving, type, room, interpolator));
   }
   const std::size_t count = sources.size() + added.size();
-  const PixelType type = typeOfResult(batch, moving);
   sources.reserve(count); // from here on nothing throws, so that both have as many elements
   types.reserve(count);
   sources.insert(sources.end(), added.begin(), added.end());

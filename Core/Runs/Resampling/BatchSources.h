@@ -32,7 +32,7 @@ struct BatchSources {
   /// Adds the components of an image. An image that does not fit on a CUDA device is set up to be copied
   /// there slice by slice. Throws Error(outOfMemory) if that is not possible; the sources added before stay
   /// valid.
-  void add(const ImageBatch<D>&, const MovingImage<D>&);
+  void add(const ImageBatch<D>&, const ImageTask&, const MovingImage<D>&);
 };
 
 }

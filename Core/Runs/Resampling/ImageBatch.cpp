@@ -198,7 +198,7 @@ private:
     BatchSources<D> sources;
     std::size_t imagesTogether = 0;
     for (Item<D>& item : group) {
-      attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
+      attempt(item, item.resampleSeconds, [&] { sources.add(batch_, *item.task, item.moving); });
       item.moving.voxelsOnCuda.clear();
       imagesTogether += item.failure ? 0 : 1;
     }
@@ -231,7 +231,7 @@ private:
   {
     const std::size_t slices = resultSlicesAtOnce(item);
     BatchSources<D> sources;
-    sources.add(batch_, item.moving);
+    sources.add(batch_, *item.task, item.moving);
     item.moving.voxelsOnCuda.clear();
     batch_.log.detail("  " + item.task->input.path + ": " + slabsText(resultSlices(), slices));
     ResultWriter<D> file = open(item);
@@ -257,6 +257,8 @@ private:
         ++failed_;
         continue;
       }
+      if (item.task->series && item.task->volume + 1 < item.task->series->volumes)
+        continue;
       if (single_)
         batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3)
                           + " s");

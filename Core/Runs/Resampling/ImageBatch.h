@@ -31,11 +31,12 @@ struct ImageBatch {
   ImageGeometry<D> lattice; // the points at which T is evaluated
   ImageGeometry<D> output;  // the same grid with the direction that is written to the files
   bool useDirectionCosines = true;
-  PixelType pixelType = PixelType::int16; // the type of intensities; label maps keep their own type
+  PixelType pixelType = PixelType::int16; // the type of intensities; label maps and colours keep their own
   ResultSink<D>& results;
   double maxMemory = 0; // bytes of host memory for images; 0: a share of the free memory
   Log& log;
 
+  PixelType typeOf(const ImageTask& task) const { return task.ownType.value_or(pixelType); }
   /// The grid of a moving image as the resampler sees it.
   ImageGeometry<D> placed(const ImageGeometry<D>& inFile) const
   {

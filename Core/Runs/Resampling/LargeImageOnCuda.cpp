@@ -71,7 +71,8 @@ private:
   std::size_t imageSlicesAtOnce() const
   {
     const ImageBatch<D>& batch = run_.batch;
-    SizeOnDevice<D> size = sizeOnDevice<D>(run_.reader.header(), run_.large.task.isLabels, batch.pixelType);
+    SizeOnDevice<D> size =
+        sizeOnDevice<D>(*run_.large.task.header, run_.large.task.isLabels, batch.typeOf(run_.large.task));
     size.grid = run_.reader.geometry();
     size.components = run_.reader.imageCount();
     size.hasInvalidVoxels = run_.reader.nonFiniteVoxels() > 0;

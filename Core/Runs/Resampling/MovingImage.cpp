@@ -119,7 +119,8 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
   withContext(task.option, [&] {
     if (const ImagePointer<D>* const held = task.input.held<D>()) {
       if (task.isLabels) {
-        moving.labels.emplace(PixelType::float32, outside);
+        requireWholeLabels(task.input.path, (*held)->voxels);
+        moving.labels.emplace(task.header->componentType, outside);
         warnOfOutside(std::ranges::count((*held)->voxels, static_cast<float>(outside)) > 0);
       }
       addScalars<D>(inMemory<D>(task.input.path, *held, useDirectionCosines, threads), task.input.path,
@@ -159,7 +160,9 @@ void warnOfFractions(const ImageTask& task, PixelType resultType, MovingImage<D>
 template <int D>
 SliceReader<D> openInSlices(const ImageTask& task, double outside)
 {
-  const VoxelsAs as = task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities;
+  const VoxelsAs as = task.isLabels                                  ? VoxelsAs::labels
+                      : task.header->meaning == PixelMeaning::vector ? VoxelsAs::components
+                                                                     : VoxelsAs::intensities;
   return withContext(task.option, [&] { return SliceReader<D>(task.input.path, task.reading, as, outside); });
 }
 

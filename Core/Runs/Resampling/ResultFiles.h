@@ -17,6 +17,7 @@ public:
   {
   }
 
+  /// A series is written when its last volume is complete.
   bool takesSlabs(const ImageTask&, const ImageGeometry<D>&, int components) const override;
   std::unique_ptr<ResultStream> open(const ImageTask&, ResultImage<D>, int threads) override;
   std::string nameOf(const ImageTask& task) const override { return pathOf(task.outputStem); }

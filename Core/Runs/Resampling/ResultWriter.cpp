@@ -44,7 +44,8 @@ PixelType ResultWriter<D>::resampledType(const std::optional<LabelTable>& labels
 template <int D>
 ResultWriter<D>::ResultWriter(const ImageBatch<D>& batch, const ImageTask& task,
                               const std::optional<LabelTable>& labels, std::size_t components, int threads)
-    : batch_(batch), labels_(labels), type_(labels_ ? labels_->type() : batch.pixelType), threads_(threads),
+    : batch_(batch), labels_(labels), type_(labels_ ? labels_->type() : batch.typeOf(task)),
+      threads_(threads),
       stream_(batch.results.open(task, {batch.output, type_, static_cast<int>(components)}, threads))
 {
 }
@@ -70,7 +71,7 @@ void ResultWriter<D>::writeSlabs(std::span<const ResampleSource<D>> components, 
                                  const std::function<void(const SliceRange& slab)>& prepare)
 {
   const std::size_t slices = batch_.lattice.size[D - 1], voxelsOfSlice = batch_.lattice.voxelCount() / slices;
-  const std::vector<PixelType> types(components.size(), resampledType(labels_, batch_.pixelType));
+  const std::vector<PixelType> types(components.size(), resampledType(labels_, type_));
   for (std::size_t first = 0; first < slices; first += slicesAtOnce) {
     const SliceRange slab{first, std::min(slicesAtOnce, slices - first)};
     prepare(slab);

@@ -167,11 +167,11 @@ std::vector<std::string> writeTextOfField(Context& context, const Registry& regi
                                           const TransformOutput<D>& output, Log& log)
 {
   const VectorImage<D> field = fieldOf(context, registry, output, log);
-  const char* const ending = isSheared(field.geometry) ? ".mha" : ".nii.gz";
+  const std::string notNifti = whyNotHeld("nii.gz", field.geometry);
+  const char* const ending = notNifti.empty() ? ".nii.gz" : ".mha";
   const std::string image = fs::path(output.path).replace_extension(ending).string();
-  if (isSheared(field.geometry))
-    log.note("The field is written as " + image
-             + ": NIfTI files cannot hold its grid, whose axes are not perpendicular.");
+  if (!notNifti.empty())
+    log.note("The field is written as " + image + ": NIfTI " + notNifti + ".");
   writeVectorImage<D>(image, field, true, context.threads);
   const Parameters none(std::make_shared<ParameterMap>(output.path), "", D, 1);
   TransformChain<D> chain;
@@ -280,14 +280,11 @@ void checkOutput(const TransformOutput<D>& output)
   const bool isNiftiField = !isLinear
                             && (format == TransformFormat::ants || format == TransformFormat::fsl
                                 || format == TransformFormat::niftyreg || format == TransformFormat::greedy);
-  if (isNiftiField && isSheared(output.output))
+  if (const std::string wrong = whyNotHeld("nii.gz", output.output); isNiftiField && !wrong.empty())
     fail(
-        path,
-        "the field of this program is a NIfTI file, which cannot hold a grid whose axes are not "
-        "perpendicular, "
-        "such as that of a CT with gantry tilt",
+        path, "the field of this program is a NIfTI file, which " + wrong,
         "--format elastix, itk or field (mha, mhd, nrrd, nhdr, h5), or a grid of an image with perpendicular "
-        "axes");
+        "axes near the origin");
   switch (format) {
   case TransformFormat::elastix:
     return requireEnding(path, {".txt", ".toml"}, "elastix");

@@ -37,7 +37,8 @@ KnownImages<D> knownImages(const DeviceTask<D>& task)
   for (ImageTask& image : task.images)
     try {
       const ImageHeader& header = headerOf(image);
-      const SizeOnDevice<D> size = sizeOnDevice<D>(header, image.isLabels, typeOfImages);
+      const SizeOnDevice<D> size =
+          sizeOnDevice<D>(header, image.isLabels, image.ownType.value_or(typeOfImages));
       (image.isLabels ? known.labels : known.images)
           .push_back({static_cast<double>(size.grid.voxelCount()), static_cast<double>(size.components),
                       static_cast<double>(pixelTypeSize(size.type)), uploadedBytes(header, size.components)});

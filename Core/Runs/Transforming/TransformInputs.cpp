@@ -30,7 +30,7 @@ std::optional<ImageGeometry<D>> gridOf(const std::string& option, const GivenIma
   if (!image.isGiven())
     return std::nullopt;
   const ImageHeader header = readHeaderAndTell(option, image, PixelType::float32, reading, log);
-  return withContext(option, [&] { return geometryOf<D>(header); });
+  return withContext(option, [&] { return geometryOf<D>(D == 3 ? withFirstAxes(header, 3) : header); });
 }
 
 /// The grid with other spacings (mm) and the same outer borders, up to half a voxel; its middle stays.

@@ -96,8 +96,14 @@ std::vector<ImageTask> namedImages(const TransformRequest& request, const Result
   std::vector<ImageTask> tasks;
   for (const bool areLabels : {false, true})
     for (const GivenImage& image : areLabels ? request.labels : request.images)
-      tasks.push_back({areLabels ? "--labels" : "-in", image, areLabels, imageStem(image.path),
-                       request.reading, tasks.size()});
+      tasks.push_back({areLabels ? "--labels" : "-in",
+                       image,
+                       areLabels,
+                       imageStem(image.path),
+                       request.reading,
+                       tasks.size(),
+                       {},
+                       settings.format});
   const bool isSingle = tasks.size() == 1 && request.lists.empty();
   if (isSingle)
     tasks.front().outputStem = settings.name;

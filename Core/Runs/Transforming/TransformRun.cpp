@@ -226,8 +226,10 @@ private:
   {
     if (tasks_.size() != 1)
       return std::nullopt;
-    return withContext(tasks_.front().option,
-                       [&] { return placed(geometryOf<D>(headerOf(tasks_.front()))); });
+    return withContext(tasks_.front().option, [&] {
+      return placed(
+          geometryOf<D>(D == 3 ? withFirstAxes(headerOf(tasks_.front()), 3) : headerOf(tasks_.front())));
+    });
   }
   ImageGeometry<D> placed(const ImageGeometry<D>& inFile) const
   {
@@ -353,6 +355,8 @@ private:
 
   ExitCode resample(TransformSink<D>& sink)
   {
+    if (D == 3)
+      splitSeries(tasks_, plan_.settings.pixelType, request_.threads, log_);
     sink.imagesStarted(tasks_.size());
     const auto start = Clock::now();
     const BatchResult result = resampleImages<D>(

@@ -50,24 +50,28 @@ def transform_file(grid, path):
 
 
 def read_result(path, grid):
-    """The components or the volumes of a result, or none if it is not on this grid."""
+    """The components or the volumes of a result, or none if it is not on this grid; and the range of its whole numbers."""
     with open(path, 'rb') as file:
         data = file.read()
     fields = dict(re.findall(rb'^(\w+) = (.*)$', data[:data.index(b'LOCAL')], re.M))
     size = [int(n) for n in fields[b'DimSize'].split()]
-    if size[:grid.dimension] != grid.size or fields[b'ElementType'] != b'MET_FLOAT':
-        return []
+    code = {b'MET_FLOAT': 'f', b'MET_UCHAR': 'B', b'MET_USHORT': 'H', b'MET_SHORT': 'h'}.get(fields[b'ElementType'])
+    if size[:grid.dimension] != grid.size or not code:
+        return [], None
     channels, count = int(fields.get(b'ElementNumberOfChannels', 1)), math.prod(grid.size)
     volumes = math.prod(size[grid.dimension:])
-    numbers = struct.unpack(f'<{channels * count * volumes}f', data[-4 * channels * count * volumes:])
+    layout = f'<{channels * count * volumes}{code}'
+    numbers = struct.unpack(layout, data[-struct.calcsize(layout):])
     return [
         numbers[v * count * channels + c:(v + 1) * count * channels:channels] for v in range(volumes)
         for c in range(channels)
-    ]
+    ], {'B': (0, 255), 'H': (0, 65535), 'h': (-32768, 32767)}.get(code)
 
 
-def agree(found, wanted, share):
+def agree(found, wanted, share, limits):
     within = share * max([abs(w) for w in wanted if math.isfinite(w)] + [1e-30])
+    if limits:  # colours keep their type
+        wanted, within = [min(max(w, limits[0]), limits[1]) for w in wanted], max(within, 0.5)
     return all(math.isnan(w) or abs(f - w) <= within for f, w in zip(found, wanted))
 
 
@@ -94,10 +98,12 @@ def verdict_on(case, result, said, expected):
         return 'refused' if tells(case.refused, errors) else 'REFUSED'
     if errors:
         return 'RESULT BESIDE AN ERROR'
-    found, wanted = read_result(result, case.grid), [expected.of(case.grid.size, c) for c in case.components]
+    (found, limits), wanted = read_result(result, case.grid), [expected.of(case.grid.size, c) for c in case.components]
     if len(found) == 1 and all(w is wanted[0] for w in wanted):  # grey that is stored as colour may come out as grey
         wanted = wanted[:1]
-    is_right = len(found) == len(wanted) and all(agree(f, w, case.share) for f, w in zip(found, wanted))
+    if (len(found), len(wanted)) == (4, 3):  # and opacity
+        found.pop()
+    is_right = len(found) == len(wanted) and all(agree(f, w, case.share, limits) for f, w in zip(found, wanted))
     if case.always_told and not tells(case.always_told, notes):
         return 'NOT TOLD' if is_right else 'WRONG WITHOUT A WORD'
     if is_right:

@@ -135,7 +135,8 @@ TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
   EXPECT_EQ(messageOf([&] { read3(path); }),
             path
                 + ": dimension 4: an image of dimension 3 is asked for here. Allowed: one image of "
-                  "dimension 3; a file of several volumes must be split first.");
+                  "dimension 3. "
+                + oneOfSeries);
 }
 
 TEST_F(ImageFileErrors, ThreeFloatsAreNoColour)

@@ -220,7 +220,7 @@ bool arriveOnDevice(const TemporaryFolder& folder, const ImageGeometry<3>& grid,
     values[i] = few[i / 3 % few.size()];
   writeStoredImage<3>(folder / "l.mha", grid, type, 1, std::as_bytes(std::span(values)), true, 1);
   writeStoredImage<3>(folder / "l.nii", grid, type, 1, std::as_bytes(std::span(values)), false, 1);
-  arriveOnDevice(writeScaled(folder, "l.nii", "s.nii", {0.1f, -10.3f}));
+  arriveOnDevice(writeScaled(folder, "l.nii", "s.nii", {2, -10}));
   return arriveOnDevice(folder / "l.mha");
 }
 
@@ -229,9 +229,9 @@ TEST_F(ImageToCudaTest, LabelsArriveUnlessTheHostMustNumberThem)
   TESSERA_NEEDS_GPU();
   EXPECT_TRUE(arriveOnDevice<std::uint8_t>(folder, grid, PixelType::uint8, {3, 0, 7}));
   EXPECT_TRUE(arriveOnDevice<std::int32_t>(folder, grid, PixelType::int32, {3, -1, 16777216}));
-  EXPECT_TRUE(arriveOnDevice<float>(folder, grid, PixelType::float32, {1.5f, NAN, 2.5f}));
+  EXPECT_TRUE(arriveOnDevice<float>(folder, grid, PixelType::float32, {1, NAN, 2}));
   EXPECT_FALSE(arriveOnDevice<std::int32_t>(folder, grid, PixelType::int32, {16777217, 3}));
-  EXPECT_FALSE(arriveOnDevice<double>(folder, grid, PixelType::float64, {0.1, 5}));
+  EXPECT_FALSE(arriveOnDevice<double>(folder, grid, PixelType::float64, {16777217, 5}));
 }
 
 TEST_F(ImageToCudaTest, WhatIsWrongWithAFileIsToldInTheHostsWords)

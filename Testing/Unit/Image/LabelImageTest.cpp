@@ -119,7 +119,7 @@ TEST_F(LabelImageTest, ManyLabelsAreNumberedInTheirOrderByAnyNumberOfThreads)
 TEST_F(LabelImageTest, ZeroIsOneLabel)
 {
   const LabelImage<2> image =
-      readLabelImage<2>(write(PixelType::float64, std::vector<double>{-0.0, 0.1, 0.0}), {}, 7, 1);
+      readLabelImage<2>(write(PixelType::float64, std::vector<double>{-0.0, 16777217, 0.0}), {}, 7, 1);
 
   const std::vector<float>& numbers = image.loaded.image.voxels;
   EXPECT_EQ(numbers[0], numbers[2]);
@@ -150,14 +150,26 @@ TEST_F(LabelImageTest, WhatIsOutsideMayBeBeyondFloats)
 TEST_F(LabelImageTest, DoublesToo)
 {
   const double nan = std::nan("");
-  const std::vector<double> labels{0.1, 0.1000000001, nan, 2};
+  const std::vector<double> labels{16777217, 16777219, nan, 2};
   const LabelImage<2> image = readLabelImage<2>(write(PixelType::float64, labels), {}, 0, 1);
 
   EXPECT_EQ(image.loaded.nanVoxels, 1u);
   EXPECT_EQ(image.loaded.finiteVoxels->voxels, (std::vector<std::uint8_t>{1, 1, 0, 1}));
   const std::vector<float>& numbers = image.loaded.image.voxels;
   EXPECT_EQ(decoded<double>(image.table, {numbers[0], numbers[1], numbers[3]}),
-            (std::vector<double>{0.1, 0.1000000001, 2}));
+            (std::vector<double>{16777217, 16777219, 2}));
+}
+
+TEST_F(LabelImageTest, WhatIsNoWholeNumberIsRefused)
+{
+  const auto expectRefused = [](const std::string& path, const std::string& number) {
+    const std::string text =
+        testing::errorText([&] { readLabelImage<2>(path, {}, 0, 1); }, ExitCode::unreadableInput);
+    EXPECT_TRUE(text.starts_with(path + ": " + number)) << text;
+    EXPECT_TRUE(text.ends_with(" is no label. Allowed: " + allowedLabels + ".")) << text;
+  };
+  expectRefused(write(PixelType::float32, std::vector<float>{1, 0.5, NAN}), "0.5");
+  expectRefused(write(PixelType::float64, std::vector<double>{16777217, 1.0 / 3}), "0.333333");
 }
 
 TEST_F(LabelImageTest, MoreLabelsThanFloatsTellApartAreRefusedWithAWayOut)

@@ -80,9 +80,8 @@ TEST_F(LabelPairTest, WhatIsNoWholeNumberOf64BitsIsRefusedAsItStands)
   const auto refused = [&](const LabelFile& file, const std::string& number) {
     const std::string text =
         testing::errorText([&] { readLabelPair<2>(whole, file, {}, 1); }, ExitCode::unreadableInput);
-    EXPECT_EQ(text, file.option + ": " + file.path + ": " + number
-                        + " is no label. Allowed: whole numbers from -9223372036854775808 to "
-                          "9223372036854775807.");
+    EXPECT_EQ(text, file.option + ": " + file.path + ": " + number + " is no label. Allowed: " + allowedLabels
+                        + ".");
   };
   refused(write<float>("half", PixelType::float32, {1, 1.5}), "1.5");
   refused(write<double>("tenth", PixelType::float64, {0.1, allen}), "0.1");

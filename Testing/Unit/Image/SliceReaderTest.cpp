@@ -322,11 +322,11 @@ void expectScaledLabels(const TemporaryFolder& folder, const ImageGeometry<3>& g
 
 TEST_F(SliceReaderTest, ScaledLabelsAreThoseOfTheWholeMap)
 {
-  expectScaledLabels<unsigned char>(folder, grid, {3, 0, 7}, false);
-  expectScaledLabels<int>(folder, grid, {16777217, -5},
+  expectScaledLabels<unsigned char>(folder, grid, {4, 0, 6}, false);
+  expectScaledLabels<int>(folder, grid, {16777218, -4},
                           false); // floats, as all whole numbers that are scaled
-  expectScaledLabels<float>(folder, grid, {1.5f, NAN, 2.5f}, false);
-  expectScaledLabels<double>(folder, grid, {0.1, 1e300, 5, NAN, INFINITY}, true);
+  expectScaledLabels<float>(folder, grid, {2, NAN, 6}, false);
+  expectScaledLabels<double>(folder, grid, {2, 1e300, 4, NAN, INFINITY}, true);
 }
 
 TEST_F(SliceReaderTest, LabelsAreThoseOfTheWholeMap)
@@ -335,8 +335,8 @@ TEST_F(SliceReaderTest, LabelsAreThoseOfTheWholeMap)
   expectLabels<int>(folder, grid, {3, -1, 16777216}, 0, false);
   expectLabels<int>(folder, grid, {16777217, 16777219, -5}, 1, true);
   expectLabels<std::int64_t>(folder, grid, {std::int64_t(1) << 60, (std::int64_t(1) << 60) + 1, 2}, -7, true);
-  expectLabels<float>(folder, grid, {1.5f, NAN, 2.5f}, 0, false);
-  expectLabels<double>(folder, grid, {0.1, 1e300, 5, NAN, INFINITY}, 0,
+  expectLabels<float>(folder, grid, {1, NAN, 2}, 0, false);
+  expectLabels<double>(folder, grid, {7, 1e300, 5, NAN, INFINITY}, 0,
                        true); // 1e300 is a label, though no float
 }
 
