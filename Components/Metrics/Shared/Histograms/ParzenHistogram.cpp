@@ -50,13 +50,14 @@ int readBins(const Parameters& parameters, Parameter<std::int64_t> bins, std::si
   return static_cast<int>(value);
 }
 
-/// elastix divides the margin of both axes by the fixed image's number of bins, `binsOfMargin`.
+/// elastix divides the margin of both axes by the fixed image's number of bins, `binsOfMargin`. Its bins have
+/// a size of 1e-10 to 1e10, whatever the range; here they follow the range.
 ParzenAxis makeAxis(int bins, int order, int binsOfMargin, double lowest, double highest)
 {
   const int padding = order / 2;
   const double margin = 0.001 * (highest - lowest) / std::max(1, binsOfMargin - 2 * padding - 1);
   const double binSize = (highest - lowest + 2 * margin) / (bins - 2 * padding - 1);
-  ParzenAxis axis{bins, order, std::min(std::max(binSize, 1e-10), 1e10), 0};
+  ParzenAxis axis{bins, order, binSize > 0 ? binSize : 1e-10, 0};
   axis.normalizedMin = (lowest - margin) / axis.binSize - padding;
   return axis;
 }

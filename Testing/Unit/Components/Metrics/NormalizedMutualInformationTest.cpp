@@ -2,6 +2,8 @@
 
 #include "Testing/Support/Naive/NaiveParzen.h"
 
+#include <cmath>
+
 namespace tessera {
 namespace {
 
@@ -39,6 +41,26 @@ TEST(NormalizedMutualInformationTest, SlopesMatchFiniteDifferences)
   for (int fixedOrder = 0; fixedOrder <= 3; ++fixedOrder) // (step / bin)^2
     expectSlopesMatchFiniteDifferences<NMI>(NaiveParzen{16, 16, fixedOrder, 3, 0.01, 0.01}.text(), facts,
                                             fixed, moving, 0.01f, 2e-3);
+}
+
+TEST(NormalizedMutualInformationTest, TheUnitOfIntensitiesChangesNothing)
+{
+  const Intensities fixed = randomIntensities(500, 1), moving = relatedIntensities(fixed, 2);
+  const auto inUnits = [&](float unit) {
+    Intensities scaledFixed = fixed, scaledMoving = moving;
+    for (Intensities* const list : {&scaledFixed, &scaledMoving})
+      for (float& value : *list)
+        value *= unit;
+    auto found = evaluateMetric<NMI>("", {0, 100.0f * unit, 0, 100.0f * unit}, scaledFixed, scaledMoving);
+    for (float& slope : found.slopes)
+      slope *= unit;
+    return found;
+  };
+  const auto one = inUnits(1);
+  for (const float unit : {std::ldexp(1.0f, 66), std::ldexp(1.0f, -66)}) { // exact in floats
+    EXPECT_NEAR(inUnits(unit).value, one.value, fixedPointTolerance);
+    EXPECT_EQ(inUnits(unit).slopes, one.slopes);
+  }
 }
 
 TEST(NormalizedMutualInformationTest, ImagesOfOneIntensityHaveNoValueAndNoSlope)
