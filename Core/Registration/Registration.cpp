@@ -23,6 +23,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t samplesForScales = 10000; // elastix's AutomaticScalesEstimation
+constexpr double noMotion = 1e-3; // voxels: a stage that moves all points by less has done nothing
 
 /// Turns an optimizer's rows and a cost's reports into the columns of elastix's iteration table, in its order
 /// (by name).
@@ -325,17 +326,25 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   summary.evaluationsWithGradient = cost.evaluations().withGradient;
   memory.addTo(summary);
   watch.addTo(cost, std::as_const(position).span(), summary);
-  const std::string diverged = level + 1 == stage.parameters.levelCount()
-                                   ? whyDiverged<D>(cost, stage.input, startChain(stage), stage.chain,
-                                                    ValidSampleRule::requiredShare(stage.parameters, level))
-                                   : "";
-  const std::string worse = level + 1 == stage.parameters.levelCount() && diverged.empty()
-                                ? whyWorse<D>(cost, startChain(stage), stage.chain, report.iterations)
-                                : "";
+  std::string diverged, doubtful;
+  if (level + 1 == stage.parameters.levelCount()) {
+    const TransformChain<D> start = startChain(stage);
+    const ImageGeometry<D>& fixed = stage.input.fixed.front()->geometry;
+    const Motion motion = motionBetween<D>(stage.input, masksAsGiven(stage.input), start, stage.chain);
+    diverged = whyDiverged<D>(cost, motion, diagonalMm(fixed), start, stage.chain,
+                              ValidSampleRule::requiredShare(stage.parameters, level));
+    if (diverged.empty())
+      doubtful = motion.largestMm < noMotion * *std::ranges::min_element(fixed.spacingMm)
+                         && report.iterations + summary.evaluationsWithGradient > 0
+                     ? "it moved no point of the fixed image (and mask) by a thousandth of a voxel, so its "
+                       "result is its start. If the images did not fit there: do the weights of the metrics, "
+                       "and parameters in units of intensity, suit the range of the intensities?"
+                     : whyWorse<D>(cost, start, stage.chain, report.iterations);
+  }
   endLevel(components);
   reporter.levelFinished(summary, stage.chain);
-  if (!worse.empty())
-    stage.log.warning("stage " + std::to_string(stage.input.stage) + ": " + worse + ".");
+  if (!doubtful.empty())
+    stage.log.warning("stage " + std::to_string(stage.input.stage) + ": " + doubtful);
   if (!diverged.empty())
     throw Error(ExitCode::registrationFailed, "stage " + std::to_string(stage.input.stage) + ": " + diverged);
   return summary;

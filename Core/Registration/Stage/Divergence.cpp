@@ -1,7 +1,6 @@
 #include "Core/Registration/Stage/Divergence.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Registration/Stage/Motion.h"
 #include "Core/Registration/Stage/Remedy.h"
 
 #include <algorithm>
@@ -46,11 +45,9 @@ std::string format(const char* format, double a, double b, double c)
 }
 
 template <int D>
-std::string whyDiverged(Cost<D>& cost, const StageInput<D>& input, const TransformChain<D>& start,
-                        const TransformChain<D>& end, double requiredShare)
+std::string whyDiverged(Cost<D>& cost, const Motion& motion, double diagonalOfFixedMm,
+                        const TransformChain<D>& start, const TransformChain<D>& end, double requiredShare)
 {
-  const Motion motion = motionBetween(input, masksAsGiven(input), start, end);
-  const double diagonalOfFixedMm = diagonalMm(input.fixed.front()->geometry);
   const std::string remedy = ". No result is written. " + remedyOfDivergence(motion, diagonalOfFixedMm) + ".";
   if (!(motion.insideAtEnd >= std::min(fewInside, requiredShare))
       && motion.insideAtEnd < motion.insideAtStart / 2)
@@ -96,15 +93,15 @@ std::string whyWorse(Cost<D>& cost, const TransformChain<D>& start, const Transf
   if (!(worse > standardErrors * error + negligible * std::abs(atStart)))
     return "";
   return format("the metric of the last level is worse at the end of the stage (%.6g) than at its start "
-                "(%.6g), on the same samples; the difference is known to %.2g",
+                "(%.6g), on the same samples; the difference is known to %.2g.",
                 atEnd, atStart, error);
 }
 
 template std::string whyWorse(Cost<2>&, const TransformChain<2>&, const TransformChain<2>&, std::size_t);
 template std::string whyWorse(Cost<3>&, const TransformChain<3>&, const TransformChain<3>&, std::size_t);
-template std::string whyDiverged(Cost<2>&, const StageInput<2>&, const TransformChain<2>&,
+template std::string whyDiverged(Cost<2>&, const Motion&, double, const TransformChain<2>&,
                                  const TransformChain<2>&, double);
-template std::string whyDiverged(Cost<3>&, const StageInput<3>&, const TransformChain<3>&,
+template std::string whyDiverged(Cost<3>&, const Motion&, double, const TransformChain<3>&,
                                  const TransformChain<3>&, double);
 
 }

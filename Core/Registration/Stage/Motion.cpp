@@ -12,36 +12,6 @@ namespace {
 
 constexpr std::size_t pointsToMap = 10000;
 
-template <int D>
-bool isInside(const ImageGeometry<D>& image, const PointToIndex<D>& pointToIndex, const Vec<D>& pointMm)
-{
-  const Vec<D> index = pointToIndex(pointMm);
-  for (int d = 0; d < D; ++d)
-    if (!(index[d] >= -0.5 && index[d] < static_cast<double>(image.size[d]) - 0.5))
-      return false;
-  return true;
-}
-
-template <int D>
-Vec<D> centreMm(const ImageGeometry<D>& image)
-{
-  Vec<D> centre = image.originMm;
-  for (int d = 0; d < D; ++d)
-    for (int axis = 0; axis < D; ++axis)
-      centre[d] +=
-          image.direction[d][axis] * image.spacingMm[axis] * (static_cast<double>(image.size[axis]) - 1) / 2;
-  return centre;
-}
-
-template <int D>
-Vec<D> pointOf(const PointBatch<D>& batch, std::size_t i)
-{
-  Vec<D> point;
-  for (int d = 0; d < D; ++d)
-    point[d] = batch.mm[d][i];
-  return point;
-}
-
 /// The points of a batch through a chain, after they were moved along an axis (-1: not).
 template <int D>
 PointBatch<D> mapped(const TransformChain<D>& chain, PointBatch<D> batch, int axis, double byMm)
@@ -54,6 +24,16 @@ PointBatch<D> mapped(const TransformChain<D>& chain, PointBatch<D> batch, int ax
   return batch;
 }
 
+}
+
+template <int D>
+bool isInside(const ImageGeometry<D>& image, const PointToIndex<D>& pointToIndex, const Vec<D>& pointMm)
+{
+  const Vec<D> index = pointToIndex(pointMm);
+  for (int d = 0; d < D; ++d)
+    if (!(index[d] >= -0.5 && index[d] < static_cast<double>(image.size[d]) - 0.5))
+      return false;
+  return true;
 }
 
 template <int D>
@@ -70,7 +50,7 @@ Motion motionBetween(const StageInput<D>& input, const MotionMasks<D>& masks, co
   const ImageGeometry<D>&fixed = input.fixed.front()->geometry, &moving = input.moving.front()->geometry;
   const PointToIndex<D> pointToIndex = moving.pointToIndex();
   const SampleSet<D> points = gridOfAbout<D>(pointsToMap, input.fixed.front(), masks.fixed);
-  const Vec<D> fixedCentre = centreMm<D>(fixed), movingCentre = centreMm<D>(moving);
+  const Vec<D> fixedCentre = fixed.centerMm(), movingCentre = moving.centerMm();
   const double stepMm = *std::min_element(fixed.spacingMm.begin(), fixed.spacingMm.end()) / 2;
   const auto inMask = [&](const Vec<D>& pointMm) { return !masks.moving || masks.moving->contains(pointMm); };
   Motion motion;
@@ -84,8 +64,8 @@ Motion motionBetween(const StageInput<D>& input, const MotionMasks<D>& masks, co
     for (int axis = 0; axis < D; ++axis)
       beside[axis] = mapped<D>(end, batch, axis, stepMm);
     for (std::size_t i = 0; i < batch.count; ++i) {
-      const Vec<D> from = pointOf<D>(before, i), to = pointOf<D>(after, i);
-      Vec<D> centred = pointOf<D>(batch, i);
+      const Vec<D> from = before.list().point(i), to = after.list().point(i);
+      Vec<D> centred = batch.list().point(i);
       Matrix<D> derivative;
       double squared = 0;
       for (int d = 0; d < D; ++d) {
@@ -97,6 +77,7 @@ Motion motionBetween(const StageInput<D>& input, const MotionMasks<D>& masks, co
       const bool startsInside = isInside<D>(moving, pointToIndex, from),
                  endsInside = isInside<D>(moving, pointToIndex, to);
       motion.meanMm += std::sqrt(squared);
+      motion.largestMm = std::max(motion.largestMm, std::sqrt(squared));
       motion.insideAtStart += startsInside;
       motion.insideAtEnd += endsInside;
       motion.inMaskAtStart += startsInside && inMask(from);
@@ -121,6 +102,8 @@ double diagonalMm(const ImageGeometry<D>& geometry)
   return std::sqrt(squared);
 }
 
+template bool isInside<2>(const ImageGeometry<2>&, const PointToIndex<2>&, const Vec<2>&);
+template bool isInside<3>(const ImageGeometry<3>&, const PointToIndex<3>&, const Vec<3>&);
 template MotionMasks<2> masksAsGiven(const StageInput<2>&);
 template MotionMasks<3> masksAsGiven(const StageInput<3>&);
 template Motion motionBetween(const StageInput<2>&, const MotionMasks<2>&, const TransformChain<2>&,

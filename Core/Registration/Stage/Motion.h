@@ -6,7 +6,7 @@ namespace tessera {
 
 /// The motion of about 10000 points of the fixed image (and mask) from one chain to another.
 struct Motion {
-  double meanMm = 0;
+  double meanMm = 0, largestMm = 0;
   double insideAtStart = 0, insideAtEnd = 0; // shares of the points that map into the moving image
   double inMaskAtStart = 0, inMaskAtEnd = 0; // and into its mask, where there is one
   double foldedAtEnd = 0;                    // share of the points where the last chain is folded
@@ -25,6 +25,10 @@ MotionMasks<D> masksAsGiven(const StageInput<D>&);
 template <int D>
 Motion motionBetween(const StageInput<D>&, const MotionMasks<D>&, const TransformChain<D>& start,
                      const TransformChain<D>& end);
+
+/// Whether a point lies in a voxel of the image; one that is not a number does not.
+template <int D>
+bool isInside(const ImageGeometry<D>& image, const PointToIndex<D>& pointToIndex, const Vec<D>& pointMm);
 
 template <int D>
 double diagonalMm(const ImageGeometry<D>& geometry);
