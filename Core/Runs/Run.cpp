@@ -271,8 +271,12 @@ private:
       listener.resultMade(result);
     }
     ofStage.volumeChange = volumeChangeOf(context, *found.chain, input, parameters);
-    if (isLast)
-      judgeResult<D>(judged(input, found.chain.get(), running.host), summary, log_);
+    if (isLast) {
+      JudgedRun<D> run = judged(input, found.chain.get(), running.host);
+      if (ofStage.volumeChange)
+        run.medianDeterminant = ofStage.volumeChange->median;
+      judgeResult<D>(run, summary, log_);
+    }
     ofStage.writingSeconds = secondsSince(writing);
     ofStage.levels = std::move(found.levels);
     ofStage.finalMetric = found.finalValue;

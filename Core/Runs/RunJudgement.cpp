@@ -1,6 +1,9 @@
 #include "Core/Runs/RunJudgement.h"
 
+#include "Core/Compute/JoinedText.h"
 #include "Core/Registration/GeometryInUse.h"
+#include "Core/Runs/Report/CohortVerdicts.h"
+#include "Core/Runs/Resampling/ResultOutside.h"
 
 #include <cmath>
 
@@ -30,6 +33,12 @@ void warnOfLessCorrelation(const RunQuality& quality, Log& log)
     log.warning("the intensities of the images correlate less than before the registration: "
                 + decimals(after, 4) + ", before " + decimals(before, 4)
                 + ". Usual remedies: another metric, a stiffer transform.");
+}
+
+void warnOfMismatch(const RunQuality& quality, Log& log)
+{
+  if (const std::vector<std::string> signs = quality.mismatchSigns(); signs.size() >= signsThatCount)
+    log.warning(mismatchQuestion + joined(signs) + ". Look at the result.");
 }
 
 bool comparesLabels(const RunRequest& request)
@@ -69,9 +78,19 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
       map->geometry = geometryInUse<D>(map->geometry, run.usesDirectionCosines);
     quality.labels = labelQuality<D>(run.host, run.registry, labels, *run.chain);
   }
+  if (run.medianDeterminant)
+    quality.determinant = run.medianDeterminant;
+  const ResultOutside outside =
+      resultOutside<D>(mappedVoxels<D>(run.host, *run.chain, run.inputs.fixed.front()->geometry),
+                       run.inputs.moving.front()->geometry);
+  quality.outside = outside.share;
   for (const std::string& line : quality.lines())
     log.info(line);
+  log.info(outside.text());
+  if (!outside.warning.empty())
+    log.warning(outside.warning);
   warnOfLessCorrelation(quality, log);
+  warnOfMismatch(quality, log);
   summary.quality = std::move(quality);
   if (!request.pictures)
     return;

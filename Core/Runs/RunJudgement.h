@@ -15,6 +15,7 @@ struct JudgedRun {
   const TransformChain<D>* given; // the initial transform of the request; null: none
   const TransformChain<D>* chain; // null: the run failed
   Context host;
+  std::optional<double> medianDeterminant = {}; // of the chain's spatial Jacobian; none: the chain is linear
 };
 
 /// Reads the label maps that are to be compared after the run. Throws Error(unreadableInput) if a voxel of

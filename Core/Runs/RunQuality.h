@@ -2,6 +2,7 @@
 
 #include "Core/Image/Voxels/LabelPair.h"
 #include "Core/Registration/Registration.h"
+#include "Core/Runs/MutualInformation.h"
 
 #include <map>
 #include <optional>
@@ -14,6 +15,11 @@ struct RunQuality {
   double overlapBefore = 0, overlap = 0; // shares of the points that map into the moving image (and mask)
   std::optional<double> correlationBefore, correlation; // of the intensities there; none: no contrast
   double meanDisplacementMm = 0, largestDisplacementMm = 0;
+  double outside = 0; // share of the voxels of the fixed image, masked or not, outside the moving one
+  /// After the linear transforms, if the chain begins with them.
+  std::optional<MutualInformation> mutualInformation;
+  /// Of the spatial Jacobian: of a linear transform; else the median. None: there are no derivatives.
+  std::optional<double> determinant;
 
   struct Distances {
     std::size_t count = 0;
@@ -38,6 +44,8 @@ struct RunQuality {
 
   /// For the log.
   std::vector<std::string> lines() const;
+  /// What speaks against it that the images show the same thing. One sign alone may have another reason.
+  std::vector<std::string> mismatchSigns() const;
 };
 
 /// Null stands for no initial transform.

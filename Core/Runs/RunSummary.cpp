@@ -86,7 +86,15 @@ Json json(const RunQuality& quality)
               {"correlationBefore", orNull(quality.correlationBefore)},
               {"correlation", orNull(quality.correlation)},
               {"meanDisplacementMm", quality.meanDisplacementMm},
-              {"largestDisplacementMm", quality.largestDisplacementMm}};
+              {"largestDisplacementMm", quality.largestDisplacementMm},
+              {"outside", quality.outside},
+              {"determinant", orNull(quality.determinant)},
+              {"mismatchSigns", quality.mismatchSigns()}};
+  if (const auto& information = quality.mutualInformation)
+    record["mutualInformation"] = {{"nats", information->nats},
+                                   {"turnedAnyhow", information->turnedAnyhow},
+                                   {"turnedBy10Degrees", information->turnedBy10Degrees},
+                                   {"shifted", information->shifted}};
   if (quality.points)
     record["points"] = {{"count", quality.points->count},
                         {"beforeMm", quality.points->beforeMm},

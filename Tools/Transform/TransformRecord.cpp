@@ -122,6 +122,12 @@ void TransformRecord::addOutputs(const std::vector<std::string>& paths, bool are
       outputs_.push_back({file, areWritten ? 0 : numberOf(file)});
 }
 
+void TransformRecord::addOutside(const std::string& path, double share)
+{
+  const std::lock_guard lock(mutex_);
+  outside_.emplace_back(path, share);
+}
+
 std::string TransformRecord::text(const Failure& failure, const std::vector<std::string>& warnings)
 {
   if (failure.code > 128)
@@ -132,6 +138,9 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
   for (const RunInput& input : inputsOf(options_.request))
     digests.push_back(digestOf(input, digestOfFile, stop_.get_token(),
                                isRead ? std::numeric_limits<std::uint64_t>::max() : largestAfterFailure));
+  Json outside = Json::array();
+  for (const auto& [path, share] : outside_)
+    outside.push_back({{"path", path}, {"share", share}});
   std::vector<std::string> written;
   for (const auto& [path, before] : outputs_)
     if (const ino_t now = numberOf(path); now != 0 && now != before)
@@ -153,6 +162,7 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
                      {"inputFiles", json(digests)},
                      {"outputs", jsonOfOutputs(written)},
                      {"pointsOutside", pointsOutside_},
+                     {"outside", outside},
                      {"warnings", warnings}});
   return record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

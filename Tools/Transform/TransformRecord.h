@@ -39,6 +39,8 @@ public:
   void setPointsOutside(const SharesOutside&);
   /// Files that the run will write, or has written; the record lists those that it has written.
   void addOutputs(const std::vector<std::string>& paths, bool areWritten = false);
+  /// The share of a result that lies outside of the image at `path`.
+  void addOutside(const std::string& path, double share);
 
   /// Calls run() and writes the record, whole or not at all, whether it returns a code or throws. Throws
   /// Error(unwritableOutput).
@@ -57,6 +59,7 @@ private:
   std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
   std::vector<std::pair<std::string, ino_t>> outputs_; // with the number of the file that was there before
   SharesOutside pointsOutside_;
+  std::vector<std::pair<std::string, double>> outside_;
   std::stop_source stop_;
   std::mutex mutex_;
 };

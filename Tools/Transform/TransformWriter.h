@@ -89,6 +89,10 @@ public:
                          : "Resampling " + std::to_string(count) + " images and writing to disk ...");
   }
   ResultSink<D>& images() override { return *files_; }
+  void imageMade(const ImageTask& task, double outside) override
+  {
+    record_.addOutside(task.input.path, outside);
+  }
 
 private:
   const Registry& registry_;

@@ -1,5 +1,6 @@
 #include "Core/Runs/Report/CohortVerdicts.h"
 
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Math/Median.h"
 #include "Core/Runs/Report/Html.h"
 
@@ -123,7 +124,8 @@ Judgement judgedAlone(const Json& run)
     judgement.verdict = Verdict::look;
     judgement.reasons.push_back(reason);
   };
-  const Json quality = run.contains("quality") ? run["quality"] : Json();
+  const Json quality =
+      run.contains("quality") && run["quality"].is_object() ? run["quality"] : Json::object();
   const Figures figures = figuresOf(run);
   const auto figure = [&](Figure f) { return figures[static_cast<std::size_t>(f)]; };
   if (const auto folded = figure(Figure::foldedShare); folded && *folded > 0)
@@ -136,14 +138,17 @@ Judgement judgedAlone(const Json& run)
   if (const auto overlap = figure(Figure::overlap); overlap && *overlap < leastOverlap)
     doubt("only " + shortNumber(100 * *overlap)
           + " % of the fixed image (and mask) map into the moving image");
-  if (quality.is_object() && quality.contains("points")) {
+  if (const auto signs = quality.value("mismatchSigns", std::vector<std::string>());
+      signs.size() >= signsThatCount)
+    doubt(mismatchQuestion + joined(signs));
+  if (quality.contains("points")) {
     const auto before = numberAt(quality["points"], "beforeMm"),
                after = numberAt(quality["points"], "meanMm");
     if (before && after && *after > *before)
       doubt("corresponding points are farther apart than before: " + shortNumber(*after) + " mm, "
             + shortNumber(*before) + " mm before");
   }
-  if (quality.is_object() && quality.contains("dice")) {
+  if (quality.contains("dice")) {
     std::string apart;
     for (const auto& [label, value] : quality["dice"]["labels"].items())
       if (value == 0.0)

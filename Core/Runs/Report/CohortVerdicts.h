@@ -49,9 +49,13 @@ CohortSpread spreadOf(const std::vector<Figures>& doneRows);
 /// `look` if a figure is more than 5 MAD from the median, on a side that is bad for it.
 Judgement judgedInCohort(const Figures&, const CohortSpread&);
 
+/// So many signs that the images do not show the same thing make a warning, and the verdict `look`.
+constexpr std::size_t signsThatCount = 2;
+const std::string mismatchQuestion = "do these two images show the same thing? ";
+
 /// The verdict on a run by itself: `failed` with its message; `look` if it folds, if it is worse than its
-/// start, if less than half of the fixed image maps into the moving one, or if a label of one image misses in
-/// the overlap.
+/// start, if less than half of the fixed image maps into the moving one, if its images seem not to show the
+/// same thing, or if a label of one image misses in the overlap.
 Judgement judgedAlone(const nlohmann::ordered_json& run);
 
 }

@@ -113,7 +113,9 @@ std::string qualityHtml(const Json& run)
   };
   row("overlap: share of the fixed image (and mask) that maps into the moving image",
       at(quality, "overlapBefore"), at(quality, "overlap"));
+  row("share of the voxels of the result that lie outside the moving image", {}, at(quality, "outside"));
   row("correlation of the intensities there", at(quality, "correlationBefore"), at(quality, "correlation"));
+  row("determinant of the spatial Jacobian, everywhere or in the median", {}, at(quality, "determinant"));
   row("mean displacement (mm)", {}, at(quality, "meanDisplacementMm"));
   row("largest displacement (mm)", {}, at(quality, "largestDisplacementMm"));
   const Json &points = at(quality, "points"), &dice = at(quality, "dice");
@@ -262,9 +264,6 @@ std::string runPage(const Json& run, const RunPictures* pictures, const std::vec
   html += verdictHtml(run) + cohortStart + cohortEnd + "\n";
   if (pictures) {
     html += "<h2>Slices</h2>\n" + viewsHtml(*pictures);
-    if (pictures->determinant)
-      html += "<p>The transform is linear. The determinant of its spatial Jacobian is "
-              + shortNumber(*pictures->determinant) + " everywhere.</p>\n";
     html +=
         "<p class=\"s\">Pixels are squares in mm. Grey values run from the 0.5th to the 99.5th percentile "
         "of each image. ";

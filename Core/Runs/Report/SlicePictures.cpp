@@ -203,7 +203,6 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
   const Context host = context.onCpu();
   RunPictures pictures;
   pictures.gridMm = gridMmOf<D>(run.fixed->geometry);
-  pictures.determinant = sampler.determinant();
   pictures.slices.resize(slices.size());
   std::vector<SliceValues> values(slices.size());
   forEachChunk(host, slices.size(), [&](std::size_t i) {

@@ -40,8 +40,7 @@ struct RunPictures {
   std::vector<SlicePicture> slices; // in the order of the planes
   double largestDisplacementMm = 0; // in the slices
   double gridMm = 0;
-  std::optional<double> determinant; // of a linear transform, which has the same everywhere
-  std::string thumbnail;             // JPEG of 288 x 96: fixed, before, warped with the edges of the fixed
+  std::string thumbnail; // JPEG of 288 x 96: fixed, before, warped with the edges of the fixed
 };
 
 /// Colours of a map. Determinants: from 1/4 or less to 4 or more in equal steps of the logarithm, and the

@@ -136,18 +136,6 @@ SliceValues SliceSampler<D>::valuesOf(const PictureSlice<D>& slice) const
 }
 
 template <int D>
-std::optional<double> SliceSampler<D>::determinant() const
-{
-  if (!run_.result || !isLinear_)
-    return {};
-  Context host{Device{}, 1};
-  ImageGeometry<D> point = run_.fixed->geometry;
-  point.size.fill(1);
-  const std::vector<float> found = determinantsOf(host, point);
-  return found.empty() ? std::optional<double>() : found.front();
-}
-
-template <int D>
 std::vector<float> SliceSampler<D>::determinantsOf(Context& host, const ImageGeometry<D>& lattice) const
 {
   try {

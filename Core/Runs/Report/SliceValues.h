@@ -40,9 +40,6 @@ public:
 
   const std::vector<PictureSlice<D>>& slices() const { return slices_; }
   SliceValues valuesOf(const PictureSlice<D>&) const;
-  /// The determinant of a linear chain; empty if there is no chain, it is not linear, or it has no
-  /// derivatives.
-  std::optional<double> determinant() const;
 
 private:
   /// Empty for a transform without derivatives.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
@@ -29,6 +30,26 @@ PointBatch<D> mappedPoints(const TransformChain<D>* chain, const PointBatch<D>& 
   Context host{Device{}, 1};
   if (chain)
     mapChain<D>(host, *chain, points.list(), result.out());
+  return result;
+}
+
+/// Where a chain maps points, on the threads of a context; in mm.
+template <int D>
+std::vector<Vec<D>> mappedAll(const Context& context, const TransformChain<D>& chain,
+                              const std::vector<Vec<D>>& pointsMm)
+{
+  std::vector<Vec<D>> result(pointsMm.size());
+  forEachRange(context, pointsMm.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
+    PointBatch<D> points;
+    points.count = last - first;
+    for (std::size_t i = first; i < last; ++i)
+      for (int d = 0; d < D; ++d)
+        points.mm[d][i - first] = pointsMm[i][d];
+    Context ofRange = context;
+    mapChain<D>(ofRange, chain, points.list(), points.out());
+    for (std::size_t i = first; i < last; ++i)
+      result[i] = points.list().point(i - first);
+  });
   return result;
 }
 

@@ -110,7 +110,7 @@ public:
     if (failed_ > 0)
       batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count)
                        + " images failed; the others are written.");
-    return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_};
+    return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_, std::move(made_)};
   }
 
 private:
@@ -262,6 +262,7 @@ private:
       if (single_)
         batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3)
                           + " s");
+      made_.push_back(item.task);
       batch_.log.info("  " + name + " -> " + batch_.results.nameOf(*item.task));
       batch_.log.info(
           "    Reading took " + decimals(item.readSeconds, 3) + " s, resampling "
@@ -314,6 +315,7 @@ private:
   double largestGroupBytes_ = 0;
   std::vector<Item<D>> items_;
   std::size_t failed_ = 0;
+  std::vector<const ImageTask*> made_;
   double resampleSeconds_ = 0;
 };
 

@@ -45,8 +45,9 @@ struct ImageBatch {
 };
 
 struct BatchResult {
-  ExitCode code = ExitCode::done; // someRowsFailed if at least one of several images failed
-  double resampleSeconds = 0;     // all images, without reading and writing
+  ExitCode code = ExitCode::done;     // someRowsFailed if at least one of several images failed
+  double resampleSeconds = 0;         // all images, without reading and writing
+  std::vector<const ImageTask*> made; // the images that did not fail
 };
 
 /// Reads and resamples the images and brings them to the batch's results. With more than one thread, images

@@ -1,13 +1,14 @@
 #include "Core/Runs/Transforming/TransformRun.h"
 
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/ShearedGrid.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Runs/Resampling/HostInterpolator.h"
 #include "Core/Runs/Resampling/ImageBatch.h"
+#include "Core/Runs/Resampling/ResultOutside.h"
 #include "Core/Runs/TransformOutput/InverseRun.h"
 #include "Core/Runs/Transforming/Determinants.h"
 #include "Core/Runs/Transforming/TransformInputs.h"
@@ -30,25 +31,6 @@ double toleranceOf(const TransformRequest& request, const ImageGeometry<D>& grid
   return !request.write.empty()    ? toleranceInFilesMm
          : !request.labels.empty() ? ofLabelsInVoxels * *std::ranges::min_element(grid.spacingMm)
                                    : std::numeric_limits<double>::infinity();
-}
-
-template <int D>
-std::vector<Vec<D>> mapped(Context& context, const TransformChain<D>& chain,
-                           const std::vector<Vec<D>>& pointsMm)
-{
-  std::vector<Vec<D>> result(pointsMm.size());
-  forEachRange(context, pointsMm.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
-    PointBatch<D> points;
-    points.count = last - first;
-    for (std::size_t i = first; i < last; ++i)
-      for (int d = 0; d < D; ++d)
-        points.mm[d][i - first] = pointsMm[i][d];
-    mapChain<D>(context, chain, points.list(), points.out());
-    for (std::size_t i = first; i < last; ++i)
-      for (int d = 0; d < D; ++d)
-        result[i][d] = points.mm[d][i - first];
-  });
-  return result;
 }
 
 /// The counts of roots, and the numbers of the first points without one.
@@ -255,7 +237,7 @@ private:
     const ChainPointer<D> chain = !request_.inverse ? inputs_.file.chain : withContext("--inverse", [&] {
       return inverseForPoints<D>(context_, inputs_.file.chain, registry_, inputMm);
     });
-    const std::vector<Vec<D>> outputMm = mapped<D>(context_, *chain, inputMm);
+    const std::vector<Vec<D>> outputMm = mappedAll<D>(context_, *chain, inputMm);
     log_.info("  The input points are transformed.");
     if (request_.inverse)
       logRootsOfPoints<D>(*chain, outputMm, log_);
@@ -359,14 +341,34 @@ private:
       splitSeries(tasks_, plan_.settings.pixelType, request_.threads, log_);
     sink.imagesStarted(tasks_.size());
     const auto start = Clock::now();
+    // The search for the roots of an inverse is prepared on one device, and counts the voxels of results
+    // alone.
+    std::vector<Vec<D>> mappedMm;
+    if (Log quiet; !context_.onCuda() || !isSearched<D>(*chain_)) {
+      mappedMm = mappedVoxels<D>(cpu_, *chain_, lattice_);
+      logRoots<D>(*chain_, mappedMm.size(), "voxels", quiet);
+    }
     const BatchResult result = resampleImages<D>(
         {context_, *chain_, *resampler_, interpolators(), lattice_, grid(), inputs_.file.useDirectionCosines,
          plan_.settings.pixelType, sink.images(), request_.maxMemory, log_},
         tasks_);
     computeSeconds_ += result.resampleSeconds;
     logRootsOnGrid();
+    for (const ImageTask* const task : result.made)
+      if (!mappedMm.empty())
+        tellOutside(*task, mappedMm, sink);
     log_.info("  Resampling took " + decimals(secondsSince(start), 2) + "s");
     return result.code;
+  }
+
+  void tellOutside(const ImageTask& task, const std::vector<Vec<D>>& mappedMm, TransformSink<D>& sink)
+  {
+    const std::string where = task.option + ": " + task.input.path + ": ";
+    const ResultOutside outside = resultOutside<D>(mappedMm, placed(geometryOf<D>(*task.header)));
+    log_.info("  " + where + outside.text());
+    if (!outside.warning.empty())
+      log_.warning(where + outside.warning);
+    sink.imageMade(task, outside.share);
   }
 
   const Registry& registry_;

@@ -29,6 +29,8 @@ public:
   virtual void transformFound(Context& cpu, const TransformOutput<D>&) = 0;
   virtual void imagesStarted(std::size_t /*count*/) {}
   virtual ResultSink<D>& images() = 0;
+  /// `outside`: the share of the result that lies outside of the image.
+  virtual void imageMade(const ImageTask&, double /*outside*/) {}
 };
 
 /// Keeps all in memory. Of the chain and what is told of it, it keeps the chain.

@@ -1,0 +1,52 @@
+// needs: Runs
+#include "Core/Runs/Resampling/ResultOutside.h"
+
+#include "Components/RegisterComponents.h"
+#include "Core/Registry/Registry.h"
+#include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/Phantom.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+/// Of a grid of 100 x 10 pixels of 1 mm after a shift along its first axis.
+std::vector<Vec<2>> shiftedPixels(double mm)
+{
+  Registry registry;
+  registerComponents(registry);
+  TransformChain<2> chain;
+  chain.transform = registry.create<Transform<2>>("TranslationTransform", parametersOf("", 2), "test");
+  chain.parameters = {mm, 0};
+  return mappedVoxels<2>(Context{}, chain, centredGeometry<2>({100, 10}, {1, 1}));
+}
+
+double shareOf(const std::vector<Vec<2>>& mappedMm, const ImageGeometry<2>& image)
+{
+  return resultOutside<2>(mappedMm, image).share;
+}
+
+TEST(ResultOutsideTest, ThePartThatLeavesTheImageCounts)
+{
+  const ImageGeometry<2> image = centredGeometry<2>({100, 10}, {1, 1});
+  EXPECT_EQ(shareOf(shiftedPixels(0), image), 0);
+  EXPECT_EQ(shareOf(shiftedPixels(0.49), image), 0); // still in the last pixel
+  EXPECT_NEAR(shareOf(shiftedPixels(-25), image), 0.25, 1e-9);
+  EXPECT_EQ(shareOf(shiftedPixels(std::nan("")), image), 1);
+}
+
+TEST(ResultOutsideTest, NearlyAllOfItIsAWarningWithBothPlaces)
+{
+  const ImageGeometry<2> image = centredGeometry<2>({100, 10}, {1, 1});
+  EXPECT_EQ(resultOutside<2>(shiftedPixels(94), image).warning, "");
+  EXPECT_EQ(
+      resultOutside<2>(shiftedPixels(1000), image).warning,
+      "100.0 % of the voxels of the result lie outside of the moving image. The grid is mapped to 950.5 "
+      "to 1049.5, -4.5 to 4.5 mm, that image lies at -49.5 to 49.5, -4.5 to 4.5 mm.");
+}
+
+}
+}
