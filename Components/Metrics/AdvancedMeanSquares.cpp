@@ -1,6 +1,7 @@
 #include "Components/Metrics/AdvancedMeanSquares.h"
 
 #include "Components/Metrics/Shared/SumsOnCuda.h"
+#include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 
 #include <algorithm>
@@ -19,13 +20,27 @@ const Parameter<double> outlierDifference =
                   "(Geman and McClure); 0: none are")
         .atLeast(0);
 
+const Parameter<std::string> intensityBoundUnit =
+    textParameter("IntensityBoundUnit", "Absolute", Arity::single,
+                  "the unit of OutlierDifference: intensities, or the range of the fixed image at the level",
+                  {"Absolute", "FixedImageRange"});
+
 }
 
 AdvancedMeanSquares::AdvancedMeanSquares(const Parameters& parameters, std::size_t level,
                                          const LevelFacts& facts)
 {
-  if (const double outlier = parameters.get(outlierDifference, level); outlier > 0)
-    inverseOutlier_ = 1 / outlier;
+  const double outlier = parameters.get(outlierDifference, level), range = facts.fixedMax - facts.fixedMin;
+  const bool isShare = parameters.get(intensityBoundUnit) == "FixedImageRange";
+  if (const double bound = isShare ? outlier * range : outlier; bound > 0)
+    inverseOutlier_ = 1 / bound;
+  if (!isShare && range > 0 && outlier > range
+      && (level == 0 || parameters.get(outlierDifference, level - 1) <= range))
+    parameters.warn(parameters.where(outlierDifference.name) + ": level " + std::to_string(level) + ": "
+                    + realText(outlier) + " exceeds the range of the fixed image, " + realText(range)
+                    + ": no difference is an outlier, and beside weights that suit such a bound the images "
+                      "may not move. (IntensityBoundUnit \"FixedImageRange\") takes the bound as a share of "
+                      "the range, (UseNormalization \"true\") fits the weights to it.");
   if (!parameters.get(useNormalization, level))
     return;
   const double largest =
@@ -38,7 +53,7 @@ const ComponentDescription& AdvancedMeanSquares::description()
 {
   static const ComponentDescription description{
       "Metric", "AdvancedMeanSquares", "mean of squared intensity differences",
-      joinedRows({{useNormalization, outlierDifference}, imageTermParameters()})};
+      joinedRows({{useNormalization, outlierDifference, intensityBoundUnit}, imageTermParameters()})};
   return description;
 }
 

@@ -48,6 +48,34 @@ TEST(AdvancedMeanSquaresTest, OutliersCountAsTheirDifferenceAtMost)
   EXPECT_LT(std::abs(result.slopes[2]), 1e-5);
 }
 
+TEST(AdvancedMeanSquaresTest, TheBoundOfOutliersMayBeAShareOfTheFixedRange)
+{
+  const Intensities fixed = randomIntensities(50, 5), moving = randomIntensities(50, 6);
+  const auto share = evaluateMetric<AdvancedMeanSquares>(
+      "(OutlierDifference 0.25) (IntensityBoundUnit \"FixedImageRange\")", facts, fixed, moving);
+
+  EXPECT_EQ(share.value,
+            evaluateMetric<AdvancedMeanSquares>("(OutlierDifference 25)", facts, fixed, moving).value);
+}
+
+TEST(AdvancedMeanSquaresTest, ABoundBeyondTheRangeIsToldOnceForAllLevels)
+{
+  std::vector<std::string> told;
+  std::vector<std::string> notes;
+  const auto map =
+      std::make_shared<ParameterMap>(parseParameterText("(OutlierDifference 200 100 50)", "p.txt", notes));
+  const Parameters parameters(map, "", 3, 3, [&](const std::string& line) { told.push_back(line); });
+  for (std::size_t level = 0; level < 3; ++level)
+    AdvancedMeanSquares(parameters, level, {0, 250, 0, 1});
+  EXPECT_TRUE(told.empty());
+  for (std::size_t level = 0; level < 3; ++level)
+    AdvancedMeanSquares(parameters, level, {0, 1, 0, 1});
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].starts_with("p.txt:1: (OutlierDifference): level 0: 200 exceeds the range of the fixed "
+                                  "image, 1: no difference is an outlier"))
+      << told[0];
+}
+
 TEST(AdvancedMeanSquaresTest, SlopesWithOutliersMatchFiniteDifferences)
 {
   const Intensities fixed = randomIntensities(50, 5), moving = randomIntensities(50, 6);
