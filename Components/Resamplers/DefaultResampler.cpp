@@ -58,9 +58,10 @@ const Parameter<bool> writeAfterIteration =
 const Parameter<std::string> resultImageFormat = textParameter(
     "ResultImageFormat", "mhd", Arity::single, "ending of the result image's file", writableFormats());
 
-const Parameter<std::string> resultImagePixelType =
-    textParameter("ResultImagePixelType", "short", Arity::single,
-                  "type of the result image's voxels; integers are rounded and clamped to its range");
+const Parameter<std::string> resultImagePixelType = textParameter(
+    "ResultImagePixelType", "short", Arity::single,
+    "type of the result image's voxels; integers are rounded and clamped to its range. Without "
+    "it the type is that of the moving image; programs of the names of elastix take the default");
 
 const Parameter<bool> compressResultImage =
     booleanParameter("CompressResultImage", false, Arity::single, "compress the voxels in the file");
@@ -134,7 +135,9 @@ struct OnCpu {
     std::array<float, batchCapacity> values;
     if (!evaluate(values.data()))
       return false;
-    toPixels({values.data(), count}, out.type, to);
+    if (const std::size_t clamped = toPixels({values.data(), count}, out.type, to);
+        clamped > 0 && out.clamped)
+      *out.clamped += clamped;
     return true;
   }
   void putPoints(std::size_t image, std::size_t firstVoxel, PointBatch<D>& points) const

@@ -73,7 +73,8 @@ template <int D>
 std::vector<std::unique_ptr<std::byte[]>>
 Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain,
                              std::span<const ResampleSource<D>> sources, const ImageGeometry<D>& output,
-                             std::span<const PixelType> types, const SliceRange& slices) const
+                             std::span<const PixelType> types, const SliceRange& slices,
+                             std::vector<std::size_t>* clamped) const
 {
   const ImageGeometry<D> grid = GridSlices<D>(output, slices).geometry;
   std::size_t bytesAVoxel = 0;
@@ -82,11 +83,14 @@ Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain,
   requireResults<D>(grid, types.size(), bytesAVoxel);
   std::vector<std::unique_ptr<std::byte[]>> results;
   std::vector<PixelsOut> pixels;
-  for (const PixelType type : types) {
-    results.push_back(largeArray<std::byte>(grid.voxelCount() * pixelTypeSize(type)));
-    pixels.emplace_back(results.back().get(), type);
+  std::vector<std::atomic<std::size_t>> counts(types.size());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    results.push_back(largeArray<std::byte>(grid.voxelCount() * pixelTypeSize(types[i])));
+    pixels.emplace_back(results.back().get(), types[i]).clamped = &counts[i];
   }
   resampleInto(context, chain, sources, output, slices, pixels);
+  if (clamped)
+    clamped->assign(counts.begin(), counts.end());
   return results;
 }
 

@@ -8,6 +8,7 @@
 #include "Core/Registration/Phase.h"
 #include "Core/Registration/Transform.h"
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -55,7 +56,8 @@ struct SlicesAskedFor {
 struct PixelsOut {
   std::byte* pixels = nullptr; // aligned for their type
   PixelType type = PixelType::float32;
-  bool staysOnCuda = false; // then the type is float32, and nothing is copied to the host
+  bool staysOnCuda = false;                    // then the type is float32, and nothing is copied to the host
+  std::atomic<std::size_t>* clamped = nullptr; // adds the number of clamped values, unless null
 
   PixelsOut(std::byte* to, PixelType asType) : pixels(to), type(asType) {}
   explicit PixelsOut(float* values) : pixels(reinterpret_cast<std::byte*>(values)) {}
@@ -114,12 +116,12 @@ public:
   std::vector<Buffer<float>> resampleOnDevice(Context&, const TransformChain<D>&,
                                               std::span<const ResampleSource<D>>,
                                               const ImageGeometry<D>& output, const SliceRange& = {}) const;
-  /// The results of resampleInto() as pixels, with a type for each source. Throws Error(outOfMemory).
-  std::vector<std::unique_ptr<std::byte[]>> resamplePixels(Context&, const TransformChain<D>&,
-                                                           std::span<const ResampleSource<D>>,
-                                                           const ImageGeometry<D>& output,
-                                                           std::span<const PixelType> types,
-                                                           const SliceRange& = {}) const;
+  /// The results of resampleInto() as pixels, with a type for each source. `clamped`, unless null, gets the
+  /// number of values of each result that its type clamps. Throws Error(outOfMemory).
+  std::vector<std::unique_ptr<std::byte[]>>
+  resamplePixels(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
+                 const ImageGeometry<D>& output, std::span<const PixelType> types, const SliceRange& = {},
+                 std::vector<std::size_t>* clamped = nullptr) const;
 
   /// The value of voxels that are mapped outside the moving image.
   virtual double outsideValue() const = 0;

@@ -1,11 +1,24 @@
 #include "Core/Runs/EffectiveParameters.h"
 
+#include "Core/Image/Files/ImageFormat.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Runs/StageSettings.h"
 
 #include <map>
 
 namespace tessera {
+
+std::shared_ptr<const ParameterMap> withResultType(const std::shared_ptr<const ParameterMap>& text,
+                                                   PixelType type)
+{
+  type = type == PixelType::float64 ? PixelType::float32 : type;
+  const ParameterEntry* const format = text->find("ResultImageFormat");
+  if (text->find("ResultImagePixelType") || !formatHolds(format ? format->values.front() : "mhd", type))
+    return text;
+  auto typed = std::make_shared<ParameterMap>(*text);
+  typed->add({"ResultImagePixelType", {pixelTypeName(type)}, 0});
+  return typed;
+}
 
 std::vector<EffectiveParameter> effectiveParameters(const Registry& registry,
                                                     const std::shared_ptr<const ParameterMap>& text)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/Voxels/PixelType.h"
 #include "Core/Parameters/ParameterMap.h"
 #include "Core/Registry/Registry.h"
 
@@ -8,6 +9,10 @@
 #include <vector>
 
 namespace tessera {
+
+/// The parameters with the (ResultImagePixelType ...) that holds the values of an image of `type`, unless
+/// they name a type or a format that cannot hold that one. Values are floats, so it is never "double".
+std::shared_ptr<const ParameterMap> withResultType(const std::shared_ptr<const ParameterMap>&, PixelType);
 
 /// A parameter that a component of a stage reads.
 struct EffectiveParameter {

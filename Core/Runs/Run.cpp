@@ -5,6 +5,7 @@
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/OutputNames.h"
+#include "Core/Runs/Resampling/MovingImage.h"
 #include "Core/Runs/RunJudgement.h"
 
 #include <algorithm>
@@ -127,7 +128,9 @@ public:
     const InputFiles files = // over which nothing is written
         inputFilesOf(request.outputFolder.empty() ? std::vector<RunInput>{} : runInputsOf(request));
     NeededPoints needed;
-    for (const StageText& text : request.stages) {
+    for (StageText text : request.stages) {
+      if (!request.resultsAreShort)
+        text.map = withResultType(text.map, headers.moving.front().componentType);
       stages_.push_back(checkStage<D>(registry, request, text, stages_.size(), headers, files, log));
       needed.pairs |= stages_.back().needed.pairs;
       needed.landmarks |= stages_.back().needed.landmarks;
@@ -268,6 +271,8 @@ private:
     ResultImage<D> result;
     if (running.resampler.writesFinalResult()) {
       result = running.resultOf(*found.chain);
+      const ImageHeader& moving = inputs_->headers().moving.front();
+      tellOfClamped("-m: " + moving.path, result.clamped, moving.componentType, result.type, log_);
       listener.resultMade(result);
     }
     ofStage.volumeChange = volumeChangeOf(context, *found.chain, input, parameters);

@@ -43,6 +43,7 @@ void forEachSetting(Request& request, Visit&& visit)
   visit("inverseToo", request.inverseToo);
   visit("pictures", request.pictures);
   visit("refusesConstantImages", request.refusesConstantImages);
+  visit("resultsAreShort", request.resultsAreShort);
   visit("cudaStartIsPaid", request.cudaStartIsPaid);
   visit("dicomSeries", request.reading.dicomSeries);
   visit("allowMissingSlices", request.reading.allowMissingSlices);

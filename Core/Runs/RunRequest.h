@@ -91,6 +91,7 @@ struct RunRequest {
   bool inverseToo = false;            // the inverse of the result is wanted, too
   bool pictures = false;              // of slices, for a report
   bool refusesConstantImages = false; // an image without contrast is an error, not a warning
+  bool resultsAreShort = false;       // without ResultImagePixelType, as in elastix
   bool cudaStartIsPaid = false;       // by the caller: "auto" takes CUDA wherever it can
 };
 

@@ -39,13 +39,16 @@ ResultImage<D> StageImage<D>::resampled(const Context& ofStage, const TransformC
   const double prepared = secondsSince(start);
   const PixelType type = resampler.resultImage().pixelType;
   const ResampleSource<D> source{&interpolator, valid};
-  auto pixels = resampler.resamplePixels(context, chain, std::span(&source, 1), fixed, std::span(&type, 1));
+  std::vector<std::size_t> clamped;
+  auto pixels = resampler.resamplePixels(context, chain, std::span(&source, 1), fixed, std::span(&type, 1),
+                                         {}, &clamped);
   interpolator.endLevel();
   log.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s on "
              + deviceName(context.device) + ", of which preparing the interpolator " + decimals(prepared, 3)
              + " s.");
   ResultImage<D> result{fixed, type, 1, std::move(pixels.front())};
   result.geometry.direction = fixedDirection;
+  result.clamped = clamped.front();
   return result;
 }
 

@@ -104,6 +104,7 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
     request.maxDeviceMemory = memorySize("--max-device-memory", arguments.text("max-device-memory"));
   request.strict = arguments.has("strict");
   request.inverseToo = arguments.has("inverse-too");
+  request.resultsAreShort = asElastix;
   request.pictures = arguments.has("report");
   request.stages = readStageTexts(arguments.all("p"));
   checkRequest(request);

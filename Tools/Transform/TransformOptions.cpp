@@ -252,6 +252,7 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
   TransformOptions options;
   TransformRequest& request = options.request;
   request.reading = readingOptionsOf(arguments);
+  request.resultsAreShort = asElastix;
   request.transforms = filesGiven<GivenTransform>(arguments.all("tp"));
   setInputs(arguments, request);
   request.outputFolder = arguments.text("out");

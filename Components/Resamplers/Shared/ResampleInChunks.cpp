@@ -68,7 +68,10 @@ class ChunksOnCuda {
 public:
   static constexpr int count = 2;
 
-  ChunksOnCuda(Context& context, std::size_t maxVoxels) : context_(context), maxVoxels_(maxVoxels) {}
+  ChunksOnCuda(Context& context, std::size_t maxVoxels, std::size_t images)
+      : context_(context), maxVoxels_(maxVoxels), clamped_(context, images)
+  {
+  }
 
   /// Takes the memory for the first so many chunks of this type.
   void reserve(PixelType type, std::size_t chunks)
@@ -85,12 +88,16 @@ public:
     return type == PixelType::float32 ? reinterpret_cast<float*>(pixels(turn, type))
                                       : grown(context_, values_, maxVoxels_);
   }
+  /// To be called before the first rounding.
+  void countFromZero() { clamped_.fromHost(context_, std::vector<unsigned long long>(clamped_.size())); }
+  /// The numbers of values of each image that were clamped. Waits for the device.
+  std::vector<unsigned long long> clamped() const { return clamped_.toHost(context_); }
   /// Enqueues the rounding of those floats, and returns the array to copy.
-  const std::byte* rounded(int turn, PixelType type, std::size_t count)
+  const std::byte* rounded(int turn, PixelType type, std::size_t count, std::size_t image)
   {
     std::byte* const out = pixels(turn, type);
     if (type != PixelType::float32)
-      toPixelsOnCuda(context_, values_.span().data(), count, type, out);
+      toPixelsOnCuda(context_, values_.span().data(), count, type, out, clamped_.span().data() + image);
     return out;
   }
 
@@ -104,6 +111,7 @@ private:
   std::size_t maxVoxels_;
   Buffer<float> values_;
   Buffer<std::byte> pixels_[count];
+  Buffer<unsigned long long> clamped_;
 };
 
 /// Copies chunks to the host in pieces while kernels compute the next chunk.
@@ -163,7 +171,7 @@ ChunksOnCuda takeChunks(Context& context, ResamplingOnCuda<D>& resampling,
                         std::span<const MovingToResample<D>> images, std::span<const PixelsOut> results,
                         std::size_t sliceVoxels, std::size_t slicesOfResult, std::size_t slices)
 {
-  ChunksOnCuda chunks(context, slices * sliceVoxels);
+  ChunksOnCuda chunks(context, slices * sliceVoxels, images.size());
   const std::size_t count = images.size() * ((slicesOfResult + slices - 1) / slices);
   for (std::size_t i = 0; i < images.size(); ++i) {
     resampling.reserve(context, images[i], slices);
@@ -217,6 +225,7 @@ void resampleInChunks(Context& context, const TransformChain<D>& chain,
   ChunksOnCuda chunks = take(context, resampling, chunkSlices);
   if (onlyCountsMemory(context))
     return;
+  chunks.countFromZero();
   ChunkCopies copies(context);
   int turn = 0;
   for (std::size_t slice = first; slice < end; slice += chunkSlices)
@@ -230,12 +239,17 @@ void resampleInChunks(Context& context, const TransformChain<D>& chain,
         continue;
       }
       resampling.resample(context, input, slice, count, chunks.values(turn, out.type));
-      const std::byte* const pixels = chunks.rounded(turn, out.type, voxels);
+      const std::byte* const pixels = chunks.rounded(turn, out.type, voxels, i);
       copies.drain();
       copies.start(to, pixels, voxels * pixelTypeSize(out.type));
       turn = (turn + 1) % ChunksOnCuda::count;
     }
   copies.finish();
+  if (std::ranges::none_of(results, [](const PixelsOut& out) { return out.clamped != nullptr; }))
+    return;
+  const std::vector<unsigned long long> clamped = chunks.clamped();
+  for (std::size_t i = 0; i < images.size(); ++i)
+    *results[i].clamped += clamped[i];
 }
 
 template <int D>

@@ -8,9 +8,11 @@
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -44,6 +46,18 @@ std::size_t distinctLabels(std::span<const T> values, T* labels, const Context& 
     end = std::copy_n(labels + range * convertedAtOnce, counts[range], end);
   std::sort(labels, end);
   return static_cast<std::size_t>(std::unique(labels, end) - labels);
+}
+
+/// The label in another type, clamped to its range.
+template <class To, class T>
+To heldBy(T label, std::size_t& clamped)
+{
+  if constexpr (std::is_integral_v<To> && std::is_integral_v<T>)
+    if (!std::in_range<To>(label)) {
+      ++clamped;
+      return label < 0 ? std::numeric_limits<To>::min() : std::numeric_limits<To>::max();
+    }
+  return static_cast<To>(label);
 }
 
 }
@@ -109,27 +123,38 @@ std::string LabelTable::otherLabelOutside() const
   });
 }
 
-void LabelTable::decode(std::span<const float> values, std::byte* stored, int threads) const
+std::size_t LabelTable::decode(std::span<const float> values, std::byte* stored, int threads,
+                               std::optional<PixelType> to) const
 {
-  withPixelType(type_, [&]<class T>(std::type_identity<T>) {
-    T* const out = reinterpret_cast<T*>(stored);
+  std::atomic<std::size_t> clamped{0};
+  const auto decodeAs = [&]<class T, class To>(std::type_identity<T>, std::type_identity<To>) {
+    To* const out = reinterpret_cast<To*>(stored);
     const T* const labels = reinterpret_cast<const T*>(room_.get());
     const float outside = asIntensity(outside_);
-    const T storedOutside = toPixel<T>(outside_);
+    const To storedOutside = toPixel<To>(outside_);
     forEachRange(Context{{}, threads}, values.size(), convertedAtOnce,
                  [&](std::size_t first, std::size_t last) {
+                   std::size_t count = 0;
                    for (std::size_t i = first; i < last; ++i) {
                      if (!isNumbered()) {
-                       out[i] = toPixel<T>(values[i]);
+                       out[i] = toPixel<To>(values[i]);
                      } else if (values[i] == outside) {
                        out[i] = storedOutside;
                      } else {
                        const auto number = static_cast<std::size_t>(values[i]);
-                       out[i] = labels[number - (number > skipped_)];
+                       out[i] = heldBy<To>(labels[number - (number > skipped_)], count);
                      }
                    }
+                   clamped += count;
                  });
+  };
+  withPixelType(type_, [&]<class T>(std::type_identity<T> type) {
+    withPixelType(to.value_or(type_), [&]<class To>(std::type_identity<To> target) {
+      if constexpr (std::is_same_v<T, To> || (std::is_integral_v<T> && sizeof(T) >= sizeof(float)))
+        decodeAs(type, target); // only large whole numbers become another type
+    });
   });
+  return clamped;
 }
 
 #define TESSERA_INSTANTIATE(T)                                                                               \

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -44,8 +45,10 @@ public:
   /// be called after the last number().
   std::string otherLabelOutside() const;
 
-  /// Converts the floats back to labels in the type of the file.
-  void decode(std::span<const float> values, std::byte* stored, int threads) const;
+  /// Converts the floats back to labels, as voxels of another type than the file's if the caller says so, and
+  /// returns how many of these were clamped to its range.
+  std::size_t decode(std::span<const float> values, std::byte* stored, int threads,
+                     std::optional<PixelType> to = {}) const;
 
 private:
   template <class T>

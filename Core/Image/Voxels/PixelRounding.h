@@ -47,12 +47,24 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE T toPixel(Real value)
   }
 }
 
-/// Converts many values by the calling thread. `pixels` is aligned for the type.
-void toPixels(std::span<const float> values, PixelType type, std::byte* pixels);
+/// Whether toPixel<T> clamps this value to the range of an integer type.
+template <class T>
+TESSERA_HOST_DEVICE bool isClamped(float value)
+{
+  if constexpr (std::is_floating_point_v<T>)
+    return false;
+  else
+    return value >= static_cast<float>(std::numeric_limits<T>::max()) + 0.5f
+           || value < static_cast<float>(std::numeric_limits<T>::min()) - 0.5f;
+}
+
+/// Converts many values by the calling thread, and returns how many were clamped. `pixels` is aligned for the
+/// type.
+std::size_t toPixels(std::span<const float> values, PixelType type, std::byte* pixels);
 /// Enqueues the conversion on the context's CUDA device, with the same bits. Both arrays are aligned as a
-/// Buffer is.
+/// Buffer is. Adds the number of clamped values to `clamped`, which is on the device, too.
 TESSERA_CUDA_ONLY void toPixelsOnCuda(const Context&, const float* values, std::size_t count, PixelType type,
-                                      std::byte* pixels);
+                                      std::byte* pixels, unsigned long long* clamped);
 
 /// A value as an intensity: infinities become the largest floats.
 inline float asIntensity(double value)

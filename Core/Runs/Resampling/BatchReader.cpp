@@ -57,6 +57,7 @@ public:
     moving.valid = std::move(images->valid);
     moving.voxelsOnCuda = std::move(images->voxels);
     moving.validOnCuda = std::move(images->validVoxels);
+    moving.isLabels = task_.isLabels;
     if (task_.isLabels)
       moving.labels.emplace(reader_->header().componentType, outside_);
     moving.notes = reader_->notes();
@@ -94,10 +95,14 @@ BatchItem<D> BatchReader<D>::sized(ImageTask& task)
       task.header = asPlane(std::move(*task.header));
     const ImageHeader& header = *task.header;
     geometryOf<D>(header);
+    const std::unique_ptr<Interpolator<D>> interpolator = batch_.makeInterpolator(task.isLabels);
+    task.isExact = !task.isLabels && task.input.isFile() && interpolator->order(0) == 0
+                   && batch_.pixelType != PixelType::float32 && !isFloatingPoint(header.componentType)
+                   && LabelTable::mayBeNumbered(header.componentType) && header.components == 1;
     item.meaning = header.meaning;
     item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
-    item.wholeImageBytes = movingBytes(
-        header, task.isLabels, resampledBytes<D>(batch_.context, *batch_.makeInterpolator(task.isLabels)));
+    item.wholeImageBytes =
+        movingBytes(header, task.isLabels || task.isExact, resampledBytes<D>(batch_.context, *interpolator));
     if (batch_.context.onCuda())
       item.deviceBytes = MovingToCuda<D>::deviceBytes(batch_, task);
     item.isReadToDevice =

@@ -26,6 +26,7 @@ struct BatchItem {
   double deviceBytes = 0;      // bytes of the CUDA device's memory
   MovingImage<D> moving;
   ComponentPixels result;
+  std::size_t clamped = 0; // values that the type of the result does not hold
   double readSeconds = 0, resampleSeconds = 0, writeSeconds = 0;
   std::size_t imagesTogether = 1; // images that were resampled at the same time, in resampleSeconds
   std::exception_ptr failure;

@@ -10,7 +10,7 @@ namespace {
 template <int D>
 RoomOnDevice roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving, PixelType type)
 {
-  return {memoryOnDevice<D>(batch, {moving.geometry(), moving.components.size(), moving.labels.has_value(),
+  return {memoryOnDevice<D>(batch, {moving.geometry(), moving.components.size(), moving.isLabels,
                                     moving.valid != nullptr, false, type}),
           usableDeviceMemory(batch.context)};
 }
@@ -48,13 +48,13 @@ void failForDevice(const ImageBatch<D>& batch, const std::string& prefix, const 
 template <int D>
 void BatchSources<D>::add(const ImageBatch<D>& batch, const ImageTask& task, const MovingImage<D>& moving)
 {
-  const PixelType type = ResultWriter<D>::resampledType(moving.labels, batch.typeOf(task));
+  const PixelType type = ResultWriter<D>::resampledType(moving.labels, moving.isLabels, batch.typeOf(task));
   Context host{{}, batch.context.threads};
   const bool isThere = !batch.context.onCuda() || !moving.voxelsOnCuda.empty();
   const RoomOnDevice room = isThere ? RoomOnDevice{} : roomFor(batch, moving, type);
   std::vector<ResampleSource<D>> added;
   for (const ImagePointer<D>& component : moving.components) {
-    interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
+    interpolators.push_back(batch.makeInterpolator(moving.isLabels));
     Interpolator<D>& interpolator = *interpolators.back();
     added.push_back({&interpolator, moving.valid, {}});
     if (room.isEnough()) {

@@ -172,6 +172,7 @@ private:
           return; // written in slabs before
         ResultWriter<D> file = open(item);
         file.write(item.result, batch_.lattice.voxelCount());
+        item.clamped += file.clamped();
         file.commit();
       });
     });
@@ -204,23 +205,28 @@ private:
     }
     const auto start = Clock::now();
     ComponentPixels results;
+    std::vector<std::size_t> clamped;
     std::exception_ptr failure;
     try {
       if (!sources.sources.empty())
         results = batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources.sources,
-                                                  batch_.lattice, sources.types);
+                                                  batch_.lattice, sources.types, {}, &clamped);
     } catch (...) {
       failure = std::current_exception();
     }
     auto result = results.begin();
+    auto clampedOfResult = clamped.begin();
     for (Item<D>& item : group) {
       if (item.failure)
         continue;
       item.failure = failure;
       item.resampleSeconds += secondsSince(start);
       item.imagesTogether = imagesTogether;
-      for (std::size_t c = 0; !failure && c < item.moving.components.size(); ++c)
+      for (std::size_t c = 0; !failure && c < item.moving.components.size(); ++c) {
         item.result.push_back(std::move(*result++));
+        item.clamped += item.moving.isLabels ? 0 : *clampedOfResult;
+        ++clampedOfResult;
+      }
       for (ImagePointer<D>& image : item.moving.components)
         image.reset(); // open() still needs the number of components
       item.moving.validOnCuda.reset();
@@ -236,6 +242,7 @@ private:
     batch_.log.detail("  " + item.task->input.path + ": " + slabsText(resultSlices(), slices));
     ResultWriter<D> file = open(item);
     file.writeSlabs(sources.sources, slices, [](const SliceRange&) {});
+    item.clamped = file.clamped();
     file.commit();
   }
 
@@ -257,6 +264,8 @@ private:
         ++failed_;
         continue;
       }
+      tellOfClamped(name, item.clamped, item.task->header->componentType, batch_.typeOf(*item.task),
+                    batch_.log);
       if (item.task->series && item.task->volume + 1 < item.task->series->volumes)
         continue;
       if (single_)
@@ -279,6 +288,7 @@ private:
       const LargeImageReport report = resampleLargeImage<D>(batch_, large(item));
       item.moving.notes = report.notes;
       item.moving.warnings = report.warnings;
+      item.clamped = report.clamped;
       item.readSeconds += report.readSeconds;
       item.resampleSeconds -= report.readSeconds;
     });

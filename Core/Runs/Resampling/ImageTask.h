@@ -39,6 +39,7 @@ struct ImageTask {
   std::shared_ptr<ResultSeries> series = {}; // null: the result is a file of its own
   std::size_t volume = 0;                    // of the series, from 0
   std::exception_ptr failure = {};           // not null: the series of this file cannot be resampled
+  bool isExact = false; // whole numbers that float may not hold, which order 0 takes over as they are
 };
 
 /// The header of the task's image, read at the first call. The components of colours that stay colours are

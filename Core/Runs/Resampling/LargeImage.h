@@ -39,7 +39,8 @@ double minResultBytes(const ImageBatch<D>&, const LargeImage&, std::size_t compo
 
 struct LargeImageReport {
   std::vector<std::string> notes, warnings;
-  double readSeconds = 0; // part of the time that was spent on reading
+  std::size_t clamped = 0; // values that the type of the result does not hold
+  double readSeconds = 0;  // part of the time that was spent on reading
 };
 
 /// Reads, resamples and writes an image that does not fit into memory together with one slice of its result.

@@ -69,6 +69,7 @@ public:
     read([&] { reader.finish(threads); });
     file.commit();
     report_.notes = reader.notes();
+    report_.clamped = file.clamped();
     warnOfOutsideLabel(large.task.input.path, reader.labels(), batch.resampler.outsideValue(),
                        report_.warnings);
     warnOfNonFinite(large.task.input.path, reader.nonFiniteVoxels(), report_.warnings);

@@ -70,6 +70,17 @@ LoadedImage<D> withoutDirection(LoadedImage<D>&& loaded)
   return std::move(loaded);
 }
 
+/// Whether a type holds the range of another one.
+bool holdsRange(PixelType type, PixelType ofType)
+{
+  return withPixelType(type, [&]<class T>(std::type_identity<T>) {
+    return withPixelType(ofType, []<class Other>(std::type_identity<Other>) {
+      return std::numeric_limits<T>::lowest() <= static_cast<double>(std::numeric_limits<Other>::lowest())
+             && std::numeric_limits<T>::max() >= static_cast<double>(std::numeric_limits<Other>::max());
+    });
+  });
+}
+
 template <int D>
 VectorImage<D> withoutDirection(VectorImage<D>&& vectors)
 {
@@ -106,6 +117,7 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
                                double outside, int threads)
 {
   MovingImage<D> moving;
+  moving.isLabels = task.isLabels;
   const auto placed = [&](auto&& image) {
     return useDirectionCosines ? std::move(image) : withoutDirection<D>(std::move(image));
   };
@@ -125,10 +137,12 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
       }
       addScalars<D>(inMemory<D>(task.input.path, *held, useDirectionCosines, threads), task.input.path,
                     moving);
-    } else if (task.isLabels) {
+    } else if (task.isLabels || task.isExact) {
       LabelImage<D> labels = readLabelImage<D>(task.input.path, task.reading, outside, threads);
-      moving.labels = std::move(labels.table);
-      warnOfOutside(labels.holdsOutside);
+      if (task.isLabels || labels.table.isNumbered())
+        moving.labels = std::move(labels.table);
+      if (task.isLabels)
+        warnOfOutside(labels.holdsOutside);
       addScalars<D>(shared<D>(placed(std::move(labels.loaded))), task.input.path, moving);
     } else if (meaning == PixelMeaning::vector) {
       splitComponents<D>(placed(readVectorImage<D>(task.input.path, task.reading, threads)), task.input.path,
@@ -157,10 +171,25 @@ void warnOfFractions(const ImageTask& task, PixelType resultType, MovingImage<D>
                               + "\") rounds the result. (ResultImagePixelType \"float\") keeps fractions.");
 }
 
+void tellOfClamped(const std::string& where, std::size_t clamped, PixelType ofImage, PixelType written,
+                   Log& log)
+{
+  const bool isHeld = holdsRange(written, ofImage);
+  const std::string holder = pixelTypeName(isHeld ? PixelType::float32 : ofImage),
+                    text = where + ": " + std::to_string(clamped)
+                           + " values of its result are beyond the range of \"" + pixelTypeName(written)
+                           + "\" and were set to its ends. (ResultImagePixelType \"" + holder
+                           + "\") holds them.";
+  if (clamped > 0 && isHeld)
+    log.note(text);
+  else if (clamped > 0)
+    log.warning(text);
+}
+
 template <int D>
 SliceReader<D> openInSlices(const ImageTask& task, double outside)
 {
-  const VoxelsAs as = task.isLabels                                  ? VoxelsAs::labels
+  const VoxelsAs as = task.isLabels || task.isExact                  ? VoxelsAs::labels
                       : task.header->meaning == PixelMeaning::vector ? VoxelsAs::components
                                                                      : VoxelsAs::intensities;
   return withContext(task.option, [&] { return SliceReader<D>(task.input.path, task.reading, as, outside); });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Image/Slices/SliceReader.h"
 #include "Core/Image/Voxels/LabelImage.h"
@@ -19,7 +20,8 @@ template <int D>
 struct MovingImage {
   std::vector<ImagePointer<D>> components;
   MaskPointer<D> valid;             // 0 where a voxel is not a finite number; null: every voxel is one
-  std::optional<LabelTable> labels; // for a label map
+  std::optional<LabelTable> labels; // for a label map, and for numbers that float does not hold
+  bool isLabels = false;
   std::vector<std::string> notes, warnings;
   // Voxels and mask on the CUDA device, if the host does not have them.
   std::vector<std::shared_ptr<const Buffer<float>>> voxelsOnCuda; // kept until the interpolators hold them
@@ -39,6 +41,11 @@ MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useD
 /// not for label maps.
 template <int D>
 void warnOfFractions(const ImageTask&, PixelType resultType, MovingImage<D>&);
+
+/// Tells how many values of a result of `written` were clamped to its range, and which type holds them: as a
+/// warning if `written` does not hold the range of the image's type, `ofImage`; else interpolation went
+/// beyond it, which is a note. `where` begins the line. Nothing for 0.
+void tellOfClamped(const std::string& where, std::size_t clamped, PixelType ofImage, PixelType written, Log&);
 
 /// Opens the same file to be read slice by slice. Throws Error that begins with the option and the file.
 template <int D>

@@ -15,6 +15,7 @@ struct ResultImage {
   PixelType type = PixelType::float32;
   int components = 1;
   std::unique_ptr<std::byte[]> pixels = {}; // x fastest, components interleaved; null: there is none
+  std::size_t clamped = 0;                  // values that the type does not hold
 
   std::size_t byteCount() const
   {

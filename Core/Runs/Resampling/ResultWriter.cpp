@@ -3,6 +3,7 @@
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tessera {
 namespace {
@@ -34,18 +35,19 @@ std::string slabsText(std::size_t slices, std::size_t slicesAtOnce)
 }
 
 template <int D>
-PixelType ResultWriter<D>::resampledType(const std::optional<LabelTable>& labels, PixelType imageType)
+PixelType ResultWriter<D>::resampledType(const std::optional<LabelTable>& labels, bool isLabels,
+                                         PixelType imageType)
 {
-  if (!labels)
-    return imageType;
-  return labels->isNumbered() ? PixelType::float32 : labels->type();
+  if (labels && labels->isNumbered())
+    return PixelType::float32;
+  return isLabels ? labels->type() : imageType;
 }
 
 template <int D>
 ResultWriter<D>::ResultWriter(const ImageBatch<D>& batch, const ImageTask& task,
                               const std::optional<LabelTable>& labels, std::size_t components, int threads)
-    : batch_(batch), labels_(labels), type_(labels_ ? labels_->type() : batch.typeOf(task)),
-      threads_(threads),
+    : batch_(batch), labels_(labels), isLabels_(task.isLabels),
+      type_(isLabels_ ? labels_->type() : batch.typeOf(task)), threads_(threads),
       stream_(batch.results.open(task, {batch.output, type_, static_cast<int>(components)}, threads))
 {
 }
@@ -60,7 +62,8 @@ void ResultWriter<D>::write(ComponentPixels& components, std::size_t voxels)
   components.clear();
   if (labels_ && labels_->isNumbered()) {
     auto stored = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    labels_->decode({reinterpret_cast<const float*>(pixels.get()), voxels}, stored.get(), threads_);
+    clamped_ += labels_->decode({reinterpret_cast<const float*>(pixels.get()), voxels}, stored.get(),
+                                threads_, type_);
     pixels = std::move(stored);
   }
   stream_->write(std::move(pixels), bytes);
@@ -71,12 +74,14 @@ void ResultWriter<D>::writeSlabs(std::span<const ResampleSource<D>> components, 
                                  const std::function<void(const SliceRange& slab)>& prepare)
 {
   const std::size_t slices = batch_.lattice.size[D - 1], voxelsOfSlice = batch_.lattice.voxelCount() / slices;
-  const std::vector<PixelType> types(components.size(), resampledType(labels_, type_));
+  const std::vector<PixelType> types(components.size(), resampledType(labels_, isLabels_, type_));
+  std::vector<std::size_t> clamped;
   for (std::size_t first = 0; first < slices; first += slicesAtOnce) {
     const SliceRange slab{first, std::min(slicesAtOnce, slices - first)};
     prepare(slab);
     ComponentPixels pixels = batch_.resampler.resamplePixels(batch_.context, batch_.chain, components,
-                                                             batch_.lattice, types, slab);
+                                                             batch_.lattice, types, slab, &clamped);
+    clamped_ += isLabels_ ? 0 : std::reduce(clamped.begin(), clamped.end());
     write(pixels, voxelsOfSlice * slab.count);
   }
 }

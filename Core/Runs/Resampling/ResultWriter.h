@@ -23,9 +23,9 @@ std::string slabsText(std::size_t slices, std::size_t slicesAtOnce);
 template <int D>
 class ResultWriter {
 public:
-  /// The pixel type in which an image is resampled: `imageType` if it is no label map; else the type of the
-  /// labels, or float for the numbers that stand for them.
-  static PixelType resampledType(const std::optional<LabelTable>&, PixelType imageType);
+  /// The pixel type in which an image is resampled: float for numbers that stand for labels, else the type of
+  /// a label map, or `imageType`.
+  static PixelType resampledType(const std::optional<LabelTable>&, bool isLabels, PixelType imageType);
 
   /// The batch and the labels must outlive this; write() uses the labels as they are when it is called.
   /// `threads` compress and write. Throws Error(unwritableOutput).
@@ -42,12 +42,17 @@ public:
                   const std::function<void(const SliceRange& slab)>& prepare);
 
   void commit() { stream_->commit(); }
+  /// The number of values that the type of the result does not hold, of those written so far; without those
+  /// of label maps.
+  std::size_t clamped() const { return clamped_; }
 
 private:
   const ImageBatch<D>& batch_;
   const std::optional<LabelTable>& labels_;
+  bool isLabels_; // else labels_ has numbers of an image
   PixelType type_;
   int threads_;
+  std::size_t clamped_ = 0;
   std::unique_ptr<ResultStream> stream_;
 };
 

@@ -13,15 +13,29 @@
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 #include "Core/Registration/TransformFiles/OtherTransformFiles.h"
+#include "Core/Runs/EffectiveParameters.h"
 #include "Core/Runs/HeaderNotes.h"
 #include "Core/Runs/TransformOutput/InverseRun.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace tessera {
 namespace {
+
+/// The type of the images; float if they differ. Those that cannot be read are told of in their turn.
+PixelType typeOf(const std::vector<GivenImage>& images, const ReadingOptions& reading)
+{
+  std::set<PixelType> types;
+  for (const GivenImage& image : images)
+    try {
+      types.insert(image.isFile() ? readImageHeader(image.path, reading).componentType : PixelType::float32);
+    } catch (const Error&) {
+    }
+  return types.size() == 1 ? *types.begin() : PixelType::float32;
+}
 
 template <int D>
 std::optional<ImageGeometry<D>> gridOf(const std::string& option, const GivenImage& image,
@@ -279,6 +293,8 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
   inputs.file.chain = chain;
   if (request.settings)
     inputs.file.map = request.settings;
+  if (!request.images.empty() && !request.resultsAreShort)
+    inputs.file.map = withResultType(inputs.file.map, typeOf(request.images, request.reading));
   return inputs;
 }
 

@@ -33,6 +33,7 @@ struct TransformRequest {
   bool inverseAsSpline = false;  // there, as a B-spline instead of a field
   std::string fieldInterpolator; // empty: as the transform file says
   ReadingOptions reading;        // of all images
+  bool resultsAreShort = false;  // without ResultImagePixelType, as in elastix
 
   std::string outputFolder; // where the caller writes; the run checks names and room there; empty: nowhere
   std::string device = "auto";

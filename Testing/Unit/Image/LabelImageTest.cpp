@@ -135,6 +135,18 @@ TEST_F(LabelImageTest, UnsignedLabelsAndWhatLiesOutsideOfTheirRange)
   EXPECT_EQ(decoded<std::uint32_t>(image.table, {-1000.0f}), std::vector<std::uint32_t>{0});
 }
 
+TEST_F(LabelImageTest, LargeNumbersBecomeThoseOfAnotherTypeAndWhatItDoesNotHoldIsCounted)
+{
+  const std::vector<std::int64_t> labels{16777217, -16777219, 4294967295, huge + 1};
+  const LabelImage<2> image = readLabelImage<2>(write(PixelType::int64, labels), {}, -5, 1);
+  std::vector<std::uint32_t> stored(4);
+  const std::vector<float>& numbers = image.loaded.image.voxels;
+
+  EXPECT_EQ(image.table.decode(numbers, reinterpret_cast<std::byte*>(stored.data()), 1, PixelType::uint32),
+            2u);
+  EXPECT_EQ(stored, (std::vector<std::uint32_t>{16777217, 0, 4294967295, 4294967295}));
+}
+
 TEST_F(LabelImageTest, WhatIsOutsideMayBeBeyondFloats)
 {
   const std::vector<double> labels{2, (1 << 25) + 1};

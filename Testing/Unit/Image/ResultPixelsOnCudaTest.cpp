@@ -43,9 +43,12 @@ TEST(ResultPixelsOnCuda, AreRoundedToTheBitsOfTheCpu)
       std::vector<std::byte> expected(count * pixelTypeSize(type));
       Buffer<std::byte> pixels(cuda, expected.size());
 
-      toPixelsOnCuda(cuda, values.span().data(), count, type, pixels.span().data());
+      Buffer<unsigned long long> clamped;
+      clamped.fromHost(cuda, std::vector<unsigned long long>(1));
 
-      toPixels(host, type, expected.data());
+      toPixelsOnCuda(cuda, values.span().data(), count, type, pixels.span().data(), clamped.span().data());
+
+      EXPECT_EQ(clamped.toHost(cuda).front(), toPixels(host, type, expected.data()));
       EXPECT_EQ(pixels.toHost(cuda), expected) << pixelTypeName(type) << ", " << count;
     }
 }
