@@ -68,8 +68,9 @@ constexpr std::array<ElastixParameterGroup, 18> groups{{
 
 constexpr std::string_view unknownToElastix =
     "AutomaticTransformInitializationSearchAngle BendingEnergyIntegration BendingEnergyUnit "
-    "ConvergenceThreshold ConvergenceWindow FoldingSampleGridSpacing GradientSummation LineSearch "
-    "LocalIntensityNoise LocalWindowRadius LocalWindowSigma OutlierDifference OutlierShare PointErrorInMm "
+    "ConvergenceThreshold ConvergenceWindow FoldingSampleGridSpacing GradientSummation IntensityBoundUnit "
+    "LeaveOutFilling LineSearch LocalIntensityNoise LocalWindowRadius LocalWindowSigma OutlierDifference "
+    "OutlierShare PointErrorInMm "
     "SplineSmoothing ToleratedVolumeFactor";
 
 bool isDigit(char c)

@@ -258,7 +258,9 @@ OptimizerReport withRemedy(const Stage<D>& stage, const MotionMasks<D>& masksOfL
                    .atLevel = motion(masksOfLevel),
                    .diagonalOfFixedMm = diagonalMm<D>(stage.input.fixed.front()->geometry),
                    .anyIsValid = error.anyIsValid(),
-                   .canCentre = !stage.chain.initial && stage.chain.transform->linear()};
+                   .canCentre = !stage.chain.initial && stage.chain.transform->linear(),
+                   .movingMaskIsGiven =
+                       stage.input.erodedOfMoving.empty() || stage.input.erodedOfMoving.front()};
     if (const std::string inVoxels = "FinalGridSpacingInVoxels"; stage.parameters.has(inVoxels))
       few.gridSpacing = inVoxels;
     throw Error(error.code(), error.finding() + remedyFor(few) + ".");

@@ -36,8 +36,11 @@ struct StageInput {
   std::size_t stage = 0;                      // its number within the run, which its random numbers depend on
   std::vector<ImagePointer<D>> fixed, moving; // at least one of each
   std::vector<MaskPointer<D>> fixedMasks, movingMasks; // none, that of the first image, or one for each
-  std::shared_ptr<const TransformChain<D>> initial;    // null: none
-  PointPairs<D> points;                                // -fp, -mp; empty: none
+  // The parts of these masks that levels erode, one for each mask: what was given, without the voxels that
+  // are left out because they have no value. Empty: all of the masks.
+  std::vector<MaskPointer<D>> erodedOfFixed, erodedOfMoving;
+  std::shared_ptr<const TransformChain<D>> initial; // null: none
+  PointPairs<D> points;                             // -fp, -mp; empty: none
   bool hasPoints = false;
   ReadingOptions reading = {}; // of images that components read themselves
 };
@@ -56,6 +59,7 @@ struct PreparedStage;
 /// Runs all levels of a prepared stage on the context's device, as its plans say. After each iteration the
 /// context's Stop may end it. Throws Error.
 template <int D>
-StageResult<D> runStage(Context&, const Registry&, PreparedStage<D>, const StageInput<D>&, Reporter<D>&, Log&);
+StageResult<D> runStage(Context&, const Registry&, PreparedStage<D>, const StageInput<D>&, Reporter<D>&,
+                        Log&);
 
 }

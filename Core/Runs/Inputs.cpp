@@ -6,10 +6,11 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/TextWords.h"
-#include "Core/Image/ImageInMemory.h"
+#include "Core/Image/Filters/MaskErosion.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Runs/HeaderNotes.h"
+#include "Core/Runs/MissingVoxels.h"
 #include "Core/Runs/Resampling/MovingImage.h"
 #include "Core/Runs/StageSettings.h"
 
@@ -59,36 +60,42 @@ void warnOfExtents(const ImageHeader& fixed, const ImageHeader& moving, Log& log
                 + "; one of them may be in another unit, such as micrometres.");
 }
 
-/// The mask of an image without the voxels that are not a number, on the image's grid if there are such
-/// voxels.
+/// The image as a registration takes it. Tells of voxels that are not finite and of a constant filling.
 template <int D>
-MaskPointer<D> withoutVoxels(const MaskPointer<D>& mask, const MaskPointer<D>& finite)
+PreparedVoxels<D> preparedAndTold(const std::string& where, const CheckedImage<D>& read,
+                                  bool leavesOutFilling, int threads, Log& log)
 {
-  if (!finite || !mask)
-    return finite ? finite : mask;
-  std::vector<std::uint8_t> voxels = finite->voxels;
-  const AffineMap<D> pointFromIndex = finite->geometry.pointFromIndex();
-  for (std::size_t v = 0; v < voxels.size(); ++v) {
-    if (!voxels[v])
-      continue;
-    Vec<D> index;
-    std::size_t rest = v;
-    for (int d = 0; d < D; ++d) {
-      index[d] = static_cast<double>(rest % finite->geometry.size[d]);
-      rest /= finite->geometry.size[d];
-    }
-    voxels[v] = mask->contains(pointFromIndex(index));
-  }
-  return std::make_shared<Mask<D>>(finite->geometry, std::move(voxels));
+  Context host{Device{}, threads};
+  const std::optional<ConstantFilling> filling = findConstantFilling<D>(read);
+  const bool leavesOut = filling && filling->isFar && leavesOutFilling;
+  const PreparedVoxels<D> prepared = prepareVoxels<D>(host, read, leavesOut ? &*filling : nullptr);
+  const std::string background = prepared.background
+                                     ? "they surround the others and become background of value "
+                                           + realText(*prepared.background) + " for the registration."
+                                     : "";
+  if (read.nanVoxels > 0)
+    log.warning(background.empty() ? nonFiniteText(where, read.nanVoxels)
+                                   : where + ": " + std::to_string(read.nanVoxels)
+                                         + " voxels are not a finite number; " + background);
+  if (!filling)
+    return prepared;
+  const double percent =
+      100 * static_cast<double>(filling->voxels) / static_cast<double>(read.image->voxels.size());
+  log.warning(
+      where + ": " + decimals(percent, 1) + " % of the voxels are " + realText(filling->value)
+      + ", far from all others, which are " + realText(filling->least) + " to " + realText(filling->greatest)
+      + "; "
+      + (!leavesOut           ? "they take part. A mask leaves them out."
+         : background.empty() ? "they count as outside the image for the registration."
+                              : background)
+      + (filling->isFar && !leavesOut ? " So does (LeaveOutFilling \"true\") in every parameter file." : ""));
+  return prepared;
 }
 
 template <int D>
-void checkVoxels(const std::string& where, const CheckedImage<D>& loaded, bool refusesConstantImages,
-                 Log& log)
+void checkVoxels(const std::string& where, const Image<D>& image, bool refusesConstantImages, Log& log)
 {
-  const std::vector<float>& voxels = loaded.image->voxels;
-  if (loaded.nanVoxels > 0)
-    log.warning(nonFiniteText(where, loaded.nanVoxels));
+  const std::vector<float>& voxels = image.voxels;
   const auto [least, greatest] = std::minmax_element(voxels.begin(), voxels.end());
   const std::string constant = where + ": every voxel is " + realText(*least)
                                + ": an image without contrast cannot guide a registration.";
@@ -116,12 +123,14 @@ void checkGridsOverlap(const std::string& option, const std::vector<ImageHeader>
     checkOverlap<D>(option + ": " + masks[i].path, grid(images[i]), Mask<D>(grid(masks[i]), {}));
 }
 
-template <int D>
-MaskPointer<D> placed(const MaskPointer<D>& mask, bool usesDirectionCosines)
+/// An image or a mask where a stage takes it.
+template <int D, class OnGrid>
+std::shared_ptr<const OnGrid> placed(const std::shared_ptr<const OnGrid>& given, bool usesDirectionCosines)
 {
-  if (!mask || usesDirectionCosines)
-    return mask;
-  return std::make_shared<Mask<D>>(geometryInUse<D>(mask->geometry, usesDirectionCosines), mask->voxels);
+  if (!given || usesDirectionCosines)
+    return given;
+  return std::make_shared<OnGrid>(
+      OnGrid{geometryInUse<D>(given->geometry, usesDirectionCosines), given->voxels});
 }
 
 /// Reads a weight for each pair or, row by row, the upper triangle of the covariance of its error. The weight
@@ -239,7 +248,8 @@ Inputs<D>::Inputs(const RunRequest& request, InputHeaders headers)
       side.images.push_back(std::make_shared<Image<D>>(Image<D>{geometryOf<D>(header), {}}));
     for (const ImageHeader& header : masks)
       side.masks.push_back(std::make_shared<Mask<D>>(geometryOf<D>(header), std::vector<std::uint8_t>{}));
-    side.finite.resize(images.size());
+    side.valid.resize(images.size());
+    side.firstAsRead.image = side.images.front();
     return side;
   };
   fixed_ = withoutVoxels(headers_.fixed, headers_.fixedMasks);
@@ -283,7 +293,8 @@ SharesOutside Inputs<D>::warnOfPointsOutside(bool usesDirectionCosines, Log& log
 
 template <int D>
 typename Inputs<D>::Side Inputs<D>::loaded(const std::string& option, const std::vector<GivenImage>& images,
-                                           const std::vector<GivenMask>& masks, Log& log) const
+                                           const std::vector<GivenMask>& masks, bool leavesOutFilling,
+                                           Log& log) const
 {
   const int threads = request_.threads;
   Side side;
@@ -310,18 +321,22 @@ typename Inputs<D>::Side Inputs<D>::loaded(const std::string& option, const std:
     });
     for (const std::string& note : notes)
       log.note(option + ": " + note);
-    checkVoxels<D>(option + ": " + given.path, read, request_.refusesConstantImages, log);
-    side.images.push_back(read.image);
-    side.finite.push_back(read.finiteVoxels);
+    const std::string where = option + ": " + given.path;
+    const PreparedVoxels<D> prepared = preparedAndTold<D>(where, read, leavesOutFilling, threads, log);
+    checkVoxels<D>(where, *prepared.image, request_.refusesConstantImages, log);
+    side.images.push_back(prepared.image);
+    side.valid.push_back(prepared.valid);
+    if (!side.firstAsRead.image)
+      side.firstAsRead = read;
   }
   return side;
 }
 
 template <int D>
-void Inputs<D>::load(Log& log)
+void Inputs<D>::load(bool leavesOutFilling, Log& log)
 {
-  fixed_ = loaded("-f", request_.fixed, request_.fixedMasks, log);
-  moving_ = loaded("-m", request_.moving, request_.movingMasks, log);
+  fixed_ = loaded("-f", request_.fixed, request_.fixedMasks, leavesOutFilling, log);
+  moving_ = loaded("-m", request_.moving, request_.movingMasks, leavesOutFilling, log);
   for (const ImageHeader& header : headers_.moving)
     for (int d = 0; d < D; ++d)
       if (header.size[d] == 1)
@@ -346,22 +361,18 @@ void Inputs<D>::checkMaskedVoxels(bool usesDirectionCosines) const
 /// The images and masks of a side where a stage takes them.
 template <int D>
 void Inputs<D>::place(const Side& side, bool usesDirectionCosines, std::vector<ImagePointer<D>>& images,
-                      std::vector<MaskPointer<D>>& masks) const
+                      std::vector<MaskPointer<D>>& masks, std::vector<MaskPointer<D>>& erodedParts) const
 {
-  images = side.images;
-  for (ImagePointer<D>& image : images)
-    if (!usesDirectionCosines)
-      image = std::make_shared<Image<D>>(
-          Image<D>{geometryInUse<D>(image->geometry, usesDirectionCosines), image->voxels});
+  for (const ImagePointer<D>& image : side.images)
+    images.push_back(placed<D>(image, usesDirectionCosines));
   for (const MaskPointer<D>& mask : side.masks)
     masks.push_back(placed<D>(mask, usesDirectionCosines));
-  if (std::ranges::none_of(side.finite, [](const MaskPointer<D>& finite) { return finite != nullptr; }))
+  if (std::ranges::none_of(side.valid, [](const MaskPointer<D>& valid) { return valid != nullptr; }))
     return;
-  std::vector<MaskPointer<D>> combined;
+  masks.resize(images.size());
+  erodedParts = masks;
   for (std::size_t i = 0; i < images.size(); ++i)
-    combined.push_back(withoutVoxels<D>(i < masks.size() ? masks[i] : nullptr,
-                                        placed<D>(side.finite[i], usesDirectionCosines)));
-  masks = std::move(combined);
+    masks[i] = intersectionOf<D>(placed<D>(side.valid[i], usesDirectionCosines), masks[i]);
 }
 
 template <int D>
@@ -372,8 +383,8 @@ StageInput<D> Inputs<D>::ofStage(std::size_t stage, bool usesDirectionCosines,
   input.stage = stage;
   input.initial = std::move(initial);
   input.reading = request_.reading;
-  place(fixed_, usesDirectionCosines, input.fixed, input.fixedMasks);
-  place(moving_, usesDirectionCosines, input.moving, input.movingMasks);
+  place(fixed_, usesDirectionCosines, input.fixed, input.fixedMasks, input.erodedOfFixed);
+  place(moving_, usesDirectionCosines, input.moving, input.movingMasks, input.erodedOfMoving);
   input.points = {pointsInMm<D>(fixedPoints_, input.fixed.front()->geometry),
                   pointsInMm<D>(movingPoints_, input.moving.front()->geometry), weights_, covariances_};
   input.hasPoints = request_.fixedPoints.isGiven();
@@ -381,9 +392,12 @@ StageInput<D> Inputs<D>::ofStage(std::size_t stage, bool usesDirectionCosines,
 }
 
 template <int D>
-MaskPointer<D> Inputs<D>::validMoving(bool usesDirectionCosines) const
+CheckedImage<D> Inputs<D>::movingAsRead(bool usesDirectionCosines) const
 {
-  return placed<D>(moving_.finite.front(), usesDirectionCosines);
+  CheckedImage<D> read = moving_.firstAsRead;
+  read.image = placed<D>(read.image, usesDirectionCosines);
+  read.finiteVoxels = placed<D>(read.finiteVoxels, usesDirectionCosines);
+  return read;
 }
 
 template class Inputs<2>;

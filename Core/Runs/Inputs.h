@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Log.h"
 #include "Core/Image/Files/ImageHeader.h"
+#include "Core/Image/ImageInMemory.h"
 #include "Core/Registration/Registration.h"
 #include "Core/Runs/RunRequest.h"
 
@@ -35,19 +36,19 @@ public:
   /// Warns of points that lie outside of their image, as a stage takes both, and returns their shares.
   SharesOutside warnOfPointsOutside(bool usesDirectionCosines, Log&) const;
 
-  /// Reads the voxels of all images and masks, once. Throws Error, also for an image without contrast if the
-  /// request refuses it.
-  void load(Log&);
+  /// Reads the voxels of all images and masks, once, and leaves out or fills those without a value (see
+  /// prepareVoxels); a constant filling is one of them if the caller says so. Throws Error, also for an image
+  /// without contrast if the request refuses it.
+  void load(bool leavesOutFilling, Log&);
   /// Throws Error(unreadableInput) if no voxel of an image lies in its mask, both as a stage takes them.
   void checkMaskedVoxels(bool usesDirectionCosines) const;
 
   /// What a stage takes, by geometryInUse(). Before load() images and masks have no voxels. Voxels that are
-  /// not a number become outside of their image's mask; points that are indices are those of the first
-  /// images.
+  /// left out become outside of their image's mask; points that are indices are those of the first images.
   StageInput<D> ofStage(std::size_t stage, bool usesDirectionCosines,
                         std::shared_ptr<const TransformChain<D>> initial) const;
-  /// Where the voxels of the first moving image are numbers; null: everywhere.
-  MaskPointer<D> validMoving(bool usesDirectionCosines) const;
+  /// The first moving image as it is resampled: as it was read.
+  CheckedImage<D> movingAsRead(bool usesDirectionCosines) const;
 
   const InputHeaders& headers() const { return headers_; }
   ImageGeometry<D> fixedInFile() const { return geometryOf<D>(headers_.fixed.front()); }
@@ -56,15 +57,16 @@ public:
 private:
   /// The images of one side at full resolution, with the geometries of their files.
   struct Side {
-    std::vector<ImagePointer<D>> images; // 0 for voxels that are not a number
+    std::vector<ImagePointer<D>> images; // as a registration takes them
     std::vector<MaskPointer<D>> masks;   // as given: none, that of the first image, or one an image
-    std::vector<MaskPointer<D>> finite;  // where the voxels of each image are numbers; null: everywhere
+    std::vector<MaskPointer<D>> valid;   // the voxels of each image that are not left out; null: all
+    CheckedImage<D> firstAsRead;
   };
 
   Side loaded(const std::string& option, const std::vector<GivenImage>&, const std::vector<GivenMask>&,
-              Log&) const;
+              bool leavesOutFilling, Log&) const;
   void place(const Side&, bool usesDirectionCosines, std::vector<ImagePointer<D>>& images,
-             std::vector<MaskPointer<D>>& masks) const;
+             std::vector<MaskPointer<D>>& masks, std::vector<MaskPointer<D>>& erodedParts) const;
 
   const RunRequest& request_;
   InputHeaders headers_;

@@ -201,7 +201,8 @@ private:
     const auto start = Clock::now();
     log_.info("");
     log_.info("Reading images...");
-    inputs_->load(log_);
+    inputs_->load(std::ranges::all_of(stages_, [](const auto& s) { return s.settings.leavesOutFilling(); }),
+                  log_);
     for (const bool uses : directionsInUse<D>(stages_))
       inputs_->checkMaskedVoxels(uses);
     summary.readingSeconds = secondsSince(start);
@@ -225,11 +226,12 @@ private:
     const StageInput<D> input = inputs_->ofStage(stage.number, usesDirectionCosines_, chain);
     const Parameters parameters = stage.prepared.parameters;
     Context context = hostOf(stage.settings);
+    const CheckedImage<D> asRead = inputs_->movingAsRead(usesDirectionCosines_);
     const StageImage<D> image{*stage.resampler,
                               *stage.resampleInterpolator,
                               componentNames(parameters, "ResampleInterpolator").front(),
-                              input.moving.front(),
-                              inputs_->validMoving(usesDirectionCosines_),
+                              asRead.image,
+                              asRead.finiteVoxels,
                               input.fixed.front()->geometry,
                               inputs_->fixedInFile().direction};
     RunningStage<D> running{

@@ -46,6 +46,10 @@ const auto itkExtension =
                   "write the transform as an ITK file of this kind too", {"", "tfm", "h5", "hdf5", "txt"});
 const auto itkComposite = booleanParameter("WriteITKCompositeTransform", false, Arity::single,
                                            "write all transforms so far as one ITK composite transform");
+const auto leaveOutFilling = booleanParameter(
+    "LeaveOutFilling", false, Arity::single,
+    "leave out voxels of one value that lies far from all others, such as -32768 or 1e20, or take them for "
+    "background if they surround the others; all parameter files of a run must say so");
 const auto transformFormat = textParameter("OutputTransformParameterFileFormat", "TXT", Arity::single,
                                            "format of transform parameter files", {"TXT", "TOML"});
 }
@@ -80,7 +84,8 @@ const ComponentDescription& StageSettings::description()
       {rows::device, rows::threads, rows::fixedDimension, rows::movingDimension, rows::fixedPixelType,
        rows::movingPixelType, tessera::useDirectionCosines(), rows::writeIterationInfo,
        rows::writeFinalTransform, rows::writeTransformLevel, rows::writeTransformIteration,
-       rows::writePyramids, rows::itkExtension, rows::itkComposite, rows::transformFormat}};
+       rows::writePyramids, rows::leaveOutFilling, rows::itkExtension, rows::itkComposite,
+       rows::transformFormat}};
   return description;
 }
 
@@ -137,6 +142,11 @@ bool StageSettings::writesTransformOfIterations() const
 bool StageSettings::writePyramidImages(std::size_t level) const
 {
   return parameters_.get(rows::writePyramids, level);
+}
+
+bool StageSettings::leavesOutFilling() const
+{
+  return parameters_.get(rows::leaveOutFilling);
 }
 
 std::string StageSettings::itkExtension() const

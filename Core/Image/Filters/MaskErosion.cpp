@@ -79,6 +79,29 @@ MaskPointer<D> erodeMask(Context& context, const MaskPointer<D>& mask, Vec<D> sc
   return std::make_shared<Mask<D>>(mask->geometry, std::move(voxels));
 }
 
+template <int D>
+MaskPointer<D> intersectionOf(const MaskPointer<D>& grid, const MaskPointer<D>& mask)
+{
+  if (!grid || !mask)
+    return grid ? grid : mask;
+  std::vector<std::uint8_t> voxels = grid->voxels;
+  const AffineMap<D> pointFromIndex = grid->geometry.pointFromIndex();
+  for (std::size_t v = 0; v < voxels.size(); ++v) {
+    if (!voxels[v])
+      continue;
+    Vec<D> index;
+    std::size_t rest = v;
+    for (int d = 0; d < D; ++d) {
+      index[d] = static_cast<double>(rest % grid->geometry.size[d]);
+      rest /= grid->geometry.size[d];
+    }
+    voxels[v] = mask->contains(pointFromIndex(index));
+  }
+  return std::make_shared<Mask<D>>(grid->geometry, std::move(voxels));
+}
+
+template MaskPointer<2> intersectionOf<2>(const MaskPointer<2>&, const MaskPointer<2>&);
+template MaskPointer<3> intersectionOf<3>(const MaskPointer<3>&, const MaskPointer<3>&);
 template MaskPointer<2> erodeMask<2>(Context&, const MaskPointer<2>&, Vec<2>, ImageSide);
 template MaskPointer<3> erodeMask<3>(Context&, const MaskPointer<3>&, Vec<3>, ImageSide);
 

@@ -15,4 +15,8 @@ namespace tessera {
 template <int D>
 MaskPointer<D> erodeMask(Context&, const MaskPointer<D>&, Vec<D> schedule, ImageSide);
 
+/// The voxels of `grid` that lie in `mask`, too. One that is null limits nothing.
+template <int D>
+MaskPointer<D> intersectionOf(const MaskPointer<D>& grid, const MaskPointer<D>& mask);
+
 }

@@ -88,7 +88,8 @@ std::vector<Interpolator<D>*> prepareInterpolators(Context& context, const Stage
 /// The mask of a term's image on one side. One mask beside several images belongs to the first of them alone,
 /// as in elastix.
 template <int D>
-MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks, std::size_t images,
+MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks,
+                      const std::vector<MaskPointer<D>>& parts, std::size_t images,
                       const Parameters& parameters,
                       const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids, ImageSide side,
                       std::size_t term, std::size_t level)
@@ -96,19 +97,19 @@ MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks
   if (masks.empty() || (masks.size() == 1 && images > 1 && term > 0))
     return nullptr;
   const std::size_t index = indexFor(masks, term);
-  const MaskPointer<D>& mask = masks[index];
-  if (!mask || !erodesMask(parameters, side, index, level))
+  const MaskPointer<D>&mask = masks[index], &part = parts.empty() ? mask : parts[index];
+  if (!part || !erodesMask(parameters, side, index, level))
     return mask;
   if (onlyCountsMemory(context)) // the eroded mask takes as much
     return std::make_shared<Mask<D>>(*mask);
   MaskPointer<D> eroded =
-      erodeMask<D>(context, mask, pyramids[indexFor(pyramids, term)]->scheduleOfLevel(level), side);
+      erodeMask<D>(context, part, pyramids[indexFor(pyramids, term)]->scheduleOfLevel(level), side);
   if (std::find(eroded->voxels.begin(), eroded->voxels.end(), 1) == eroded->voxels.end())
     throw Error(ExitCode::unreadableInput,
                 parameters.where(erosionOf(side).name) + ": level " + std::to_string(level)
                     + ": the erosion for this level leaves no voxel of the mask. Allowed: ("
                     + erosionOf(side).name + " \"false\"), or a larger mask.");
-  return eroded;
+  return part == mask ? eroded : intersectionOf<D>(mask, eroded);
 }
 
 }
@@ -196,10 +197,10 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     termLevel.level = level;
     termLevel.fixed = data.fixed[t];
     termLevel.moving = data.moving[t];
-    termLevel.fixedMask = maskOf(context, input.fixedMasks, input.fixed.size(), parameters,
-                                 components.fixedPyramids, ImageSide::fixed, t, level);
-    termLevel.movingMask = maskOf(context, input.movingMasks, input.moving.size(), parameters,
-                                  components.movingPyramids, ImageSide::moving, t, level);
+    termLevel.fixedMask = maskOf(context, input.fixedMasks, input.erodedOfFixed, input.fixed.size(),
+                                 parameters, components.fixedPyramids, ImageSide::fixed, t, level);
+    termLevel.movingMask = maskOf(context, input.movingMasks, input.erodedOfMoving, input.moving.size(),
+                                  parameters, components.movingPyramids, ImageSide::moving, t, level);
     termLevel.chain = &chain;
     termLevel.points = input.hasPoints ? &input.points : nullptr;
     termLevel.registry = &registry;

@@ -57,6 +57,10 @@ std::string remedyFor(const FewSamples& few)
                     "part: with the images' centres put "
                     "together (AutomaticTransformInitialization) it is "
                         + percent(motion.insideIfCentred));
+  if (few.asGiven.inMaskAtStart < fewInside && !few.movingMaskIsGiven)
+    return "Too few voxels of the moving image have a value: at the start of the stage "
+           + percent(few.asGiven.insideAtStart) + points + " map into the moving image, "
+           + percent(few.asGiven.inMaskAtStart) + " to voxels with one. Remedy: images of the same part";
   if (few.asGiven.inMaskAtStart < fewInside)
     return "The moving mask is too small: at the start of the stage " + percent(few.asGiven.insideAtStart)
            + points + " map into the moving image, " + percent(few.asGiven.inMaskAtStart)

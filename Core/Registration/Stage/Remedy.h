@@ -13,6 +13,7 @@ struct FewSamples {
   double diagonalOfFixedMm = 0;
   bool anyIsValid = true; // of the samples
   bool canCentre = true;  // by AutomaticTransformInitialization: its transform is linear, without start
+  bool movingMaskIsGiven = true; // else its outside are the voxels that have no value
   std::string gridSpacing = "FinalGridSpacingInPhysicalUnits"; // the name that the stage's parameters have
 };
 

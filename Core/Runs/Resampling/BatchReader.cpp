@@ -97,7 +97,7 @@ BatchItem<D> BatchReader<D>::sized(ImageTask& task)
     geometryOf<D>(header);
     const std::unique_ptr<Interpolator<D>> interpolator = batch_.makeInterpolator(task.isLabels);
     task.isExact = !task.isLabels && task.input.isFile() && interpolator->order(0) == 0
-                   && batch_.pixelType != PixelType::float32 && !isFloatingPoint(header.componentType)
+                   && batch_.typeOf(task) != PixelType::float32 && !isFloatingPoint(header.componentType)
                    && LabelTable::mayBeNumbered(header.componentType) && header.components == 1;
     item.meaning = header.meaning;
     item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;

@@ -79,6 +79,15 @@ TEST(MaskErosionTest, TakesTwiceTheScheduleAndOneVoxelsFromMovingMasks)
             "......1......");
 }
 
+TEST(MaskErosionTest, AnIntersectionHasTheGridOfTheFirstMask)
+{
+  const auto coarse =
+      std::make_shared<const Mask<2>>(centredGeometry<2>({3, 1}, {2, 2}), std::vector<std::uint8_t>{1, 0, 1});
+  EXPECT_EQ(rowOf(*intersectionOf<2>(rowMask("11111."), coarse)), "11..1.");
+  EXPECT_EQ(intersectionOf<2>(coarse, nullptr), coarse);
+  EXPECT_EQ(intersectionOf<2>(nullptr, coarse), coarse);
+}
+
 TEST(MaskErosionTest, TakesNothingAtTheImageBorder)
 {
   Context context;

@@ -37,6 +37,11 @@ TEST(Remedy, IsTheOneForWhatWasMeasured)
             "The moving mask is too small: at the start of the stage 100.0 % of the points of the fixed "
             "image (and mask) map into the moving image, 5.0 % into its mask. Remedy: a larger moving "
             "mask or none, or a mask of the same part of the fixed image");
+  EXPECT_EQ(
+      remedyFor({.asGiven = motion, .atLevel = motion, .diagonalOfFixedMm = 100, .movingMaskIsGiven = false}),
+      "Too few voxels of the moving image have a value: at the start of the stage 100.0 % of the points "
+      "of the fixed image (and mask) map into the moving image, 5.0 % to voxels with one. Remedy: images "
+      "of the same part");
   motion.inMaskAtStart = 0.95;
   motion.inMaskAtEnd = 0.2;
   motion.foldedAtEnd = 0.3;
