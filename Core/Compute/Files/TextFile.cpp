@@ -59,10 +59,6 @@ std::string appendRest(int file, const std::string& path, std::string& text)
   }
 }
 
-}
-
-namespace {
-
 TextFile readFile(const std::string& path, bool isRegular, std::size_t largestBytes)
 {
   TextFile result;
@@ -84,6 +80,18 @@ TextFile readFile(const std::string& path, bool isRegular, std::size_t largestBy
   else
     result.failure = appendRest(file, path, result.text);
   return result;
+}
+
+}
+
+TextFile readTextFile(const std::string& path)
+{
+  return readFile(path, false, std::numeric_limits<std::size_t>::max());
+}
+
+TextFile readStateFile(const std::string& path, std::size_t largestBytes)
+{
+  return readFile(path, true, largestBytes);
 }
 
 std::string pathOnThisSystem(const std::string& path)
@@ -110,18 +118,6 @@ std::vector<std::string> cellsOf(std::string_view line, char separator)
     else
       cells.back() += line[i];
   return cells;
-}
-
-}
-
-TextFile readTextFile(const std::string& path)
-{
-  return readFile(path, false, std::numeric_limits<std::size_t>::max());
-}
-
-TextFile readStateFile(const std::string& path, std::size_t largestBytes)
-{
-  return readFile(path, true, largestBytes);
 }
 
 }

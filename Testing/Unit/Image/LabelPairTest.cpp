@@ -1,6 +1,7 @@
 #include "Core/Image/Voxels/LabelPair.h"
 
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Voxels/LabelTable.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/Phantom.h"

@@ -76,13 +76,15 @@ TEST(BatchSources, AnImageWithoutMemoryLeavesNothingOfItself)
   MovingImage<2> moving;
   moving.components = {image};
 
+  const ImageTask task{"-in", {}, false, "result", {}};
+
   int failures = 0;
   for (bool isAdded = false; !isAdded; ++failures) {
     BatchSources<2> sources;
-    sources.add(batch, moving);
+    sources.add(batch, task, moving);
     allocationsLeft = failures;
     try {
-      sources.add(batch, moving);
+      sources.add(batch, task, moving);
       isAdded = true;
     } catch (const std::bad_alloc&) {
     }
