@@ -102,8 +102,8 @@ TEST_F(AtomicFileTest, TheLimitOfOpenFilesIsNoFaultOfThePlace)
   setrlimit(RLIMIT_NOFILE, &before);
 
   EXPECT_EQ(text, path
-                      + ": cannot be written whole (Too many open files). Allowed: a higher limit of open "
-                        "files (ulimit -n).");
+                      + ": the folder cannot be written to (Too many open files). Allowed: a higher limit of "
+                        "open files (ulimit -n).");
   EXPECT_EQ(folder.entryCount(), 0u);
 }
 

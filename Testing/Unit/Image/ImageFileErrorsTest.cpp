@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <map>
 
@@ -96,6 +97,11 @@ TEST_F(ImageFileErrors, NiftiWithShearedSformAlone)
   nifti(284, 0.5F); // srow_x[1]
   std::string bytes = folder.read("image.nii");
   bytes[252] = 0; // qform_code
+  EXPECT_TRUE(complaint(folder.write("image.nii", bytes)).starts_with("by its sform the voxels are "));
+  float widthMm = 0;
+  std::memcpy(&widthMm, bytes.data() + 300, sizeof widthMm); // srow_y[1]
+  widthMm = std::hypot(widthMm, 0.5F);
+  std::memcpy(bytes.data() + 84, &widthMm, sizeof widthMm); // pixdim[2]
   EXPECT_TRUE(complaint(folder.write("image.nii", bytes))
                   .starts_with("the axes of its sform are not perpendicular, and it has no qform"));
 }

@@ -306,9 +306,9 @@ TEST_F(PointsFile, VtkFieldsNameTheSpaceOfThePoints)
   const auto wrong = [&](const std::string& title, const std::string& field) {
     return complaint("p.vtk", start + title + "\nASCII\nDATASET POLYDATA\n" + field + points);
   };
-  EXPECT_TRUE(wrong("SPACE=RSA", "").starts_with("4: the file names the space RSA for its points"));
+  EXPECT_TRUE(wrong("SPACE=RSA", "").starts_with("5: the file names the space RSA for its points"));
   EXPECT_TRUE(
-      wrong("SPACE=LPS", "FIELD f 1\n" + space).starts_with("7: the file names the space LPS and RAS"));
+      wrong("SPACE=LPS", "FIELD f 1\n" + space).starts_with("8: the file names the space LPS and RAS"));
   EXPECT_NE(complaint("p.vtk", start + "x\nASCII\nDATASET POLYDATA\nFIELD f 1\n" + time)
                 .find("the file ends where POINTS should"),
             std::string::npos);

@@ -219,8 +219,8 @@ TEST_F(TiffPixels, MisreadByTheLibraryAreRefused)
     }
   Layout turned;
   turned.bits = 16;
-  turned.orientation = 3;
-  expectRefused(turned, "16 bits a sample are not read from TIFF with Orientation 3");
+  turned.orientation = 6;
+  expectRefused(turned, "16 bits a sample are not read from TIFF with Orientation 6");
   Layout planar;
   planar.bits = 16;
   planar.samples = 3;

@@ -275,7 +275,7 @@ TEST_F(VoxelPlaceTest, ScaledNumbersInTheOtherOrderOfBytes)
             static_cast<float>(shorts[0] * static_cast<double>(0.1f) - static_cast<double>(10.3f)));
 }
 
-TEST_F(VoxelPlaceTest, AFourthAxisOfOneIsOneVolumeAndAFifthHoldsComponents)
+TEST_F(VoxelPlaceTest, AxesBeyondTheThirdHoldVolumes)
 {
   writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
   std::string bytes = folder.read("a.nii");
@@ -285,7 +285,10 @@ TEST_F(VoxelPlaceTest, AFourthAxisOfOneIsOneVolumeAndAFifthHoldsComponents)
 
   bytes[40] = 5;
   bytes[50] = 2; // dim[5]
-  EXPECT_FALSE(niftiVoxels(folder.write("c.nii", bytes)));
+  const std::optional<VoxelPlace> both = niftiVoxels(folder.write("c.nii", bytes));
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->components, 1);
+  EXPECT_EQ(both->byteCount, 2 * sizeof(short) * image.voxels.size());
 }
 
 template <int D>

@@ -52,7 +52,7 @@ TEST(AdvancedMeanSquaresTest, TheBoundOfOutliersMayBeAShareOfTheFixedRange)
 {
   const Intensities fixed = randomIntensities(50, 5), moving = randomIntensities(50, 6);
   const auto share = evaluateMetric<AdvancedMeanSquares>(
-      "(OutlierDifference 0.25) (IntensityBoundUnit \"FixedImageRange\")", facts, fixed, moving);
+      "(OutlierDifference 0.25)\n(IntensityBoundUnit \"FixedImageRange\")", facts, fixed, moving);
 
   EXPECT_EQ(share.value,
             evaluateMetric<AdvancedMeanSquares>("(OutlierDifference 25)", facts, fixed, moving).value);
@@ -71,8 +71,9 @@ TEST(AdvancedMeanSquaresTest, ABoundBeyondTheRangeIsToldOnceForAllLevels)
   for (std::size_t level = 0; level < 3; ++level)
     AdvancedMeanSquares(parameters, level, {0, 1, 0, 1});
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_TRUE(told[0].starts_with("p.txt:1: (OutlierDifference): level 0: 200 exceeds the range of the fixed "
-                                  "image, 1: no difference is an outlier"))
+  EXPECT_TRUE(told[0].starts_with(
+      "p.txt:1: (OutlierDifference 200 100 50): level 0: 200 exceeds the range of the fixed "
+      "image, 1: no difference is an outlier"))
       << told[0];
 }
 
