@@ -43,9 +43,11 @@ Calibration storedCalibration()
 {
   const std::string path = calibrationPath();
   std::error_code unknown; // whether there is such a file, as in a folder that may not be entered
-  if (path.empty() || (environment(calibrationVariable).empty() && !std::filesystem::exists(path, unknown))) {
+  const bool isAbsent = path.empty() || !std::filesystem::exists(path, unknown);
+  const bool isHidden = unknown == std::errc::permission_denied;
+  if (isAbsent && environment(calibrationVariable).empty() && (!unknown || isHidden)) {
     Calibration shipped = shippedCalibration();
-    if (unknown)
+    if (isHidden)
       shipped.source += " (" + path + " cannot be seen: " + unknown.message() + ")";
     return shipped;
   }

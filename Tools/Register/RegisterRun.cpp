@@ -28,10 +28,14 @@ InitialFile initialFileOf(const RunRequest& request)
 void removeOldLevels(const std::string& folder, std::size_t stages, const InputFiles& inputs)
 {
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    for (std::size_t stage = 0; stage < stages; ++stage)
-      if (entry.path().filename().string().starts_with("TransformParameters." + std::to_string(stage) + ".R")
-          && !inputs.at(entry.path()))
+    for (std::size_t stage = 0; stage < stages; ++stage) {
+      const std::string name = entry.path().filename(),
+                        start = "TransformParameters." + std::to_string(stage) + ".R";
+      const std::size_t end =
+          name.starts_with(start) ? name.find_first_not_of("0123456789", start.size()) : std::string::npos;
+      if (end != std::string::npos && name.substr(end) == ".txt" && !inputs.at(entry.path()))
         std::remove(entry.path().c_str());
+    }
 }
 
 template <int D>
