@@ -18,7 +18,8 @@ struct RunQuality {
   double outside = 0; // share of the voxels of the fixed image, masked or not, outside the moving one
   /// After the linear transforms, if the chain begins with them.
   std::optional<MutualInformation> mutualInformation;
-  /// Of the spatial Jacobian: of a linear transform; else the median. None: there are no derivatives.
+  /// The determinant of the spatial Jacobian if the transform is linear, else the median of all. Empty if
+  /// there are no derivatives.
   std::optional<double> determinant;
 
   struct Distances {

@@ -19,8 +19,8 @@ public:
   /// Removes all folders, before the program ends without ending its threads. Any other thread that makes or
   /// removes a folder afterwards waits for ever.
   static void removeAll();
-  /// The same without taking memory, if no thread makes or removes one at the moment, for a program that
-  /// cannot go on. Folders inside of them stay.
+  /// Removes all folders without taking memory, for a program that cannot go on. Does nothing if a thread
+  /// makes or removes one at the moment. Folders inside of them stay.
   static void removeAllIfFree() noexcept;
   /// While the returned lock is held, removeAll() waits.
   static std::unique_lock<std::recursive_mutex> holdAll();

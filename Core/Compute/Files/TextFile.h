@@ -20,7 +20,8 @@ struct TextFile {
 /// std::system_error if a disk fails or too many files are open.
 TextFile readTextFile(const std::string& path);
 
-/// The same for a file that programs leave for each other: it is a regular file of at most `largestBytes`.
+/// Reads a file that programs leave for each other, as readTextFile() does. Anything but a regular file of at
+/// most `largestBytes` is a failure.
 TextFile readStateFile(const std::string& path, std::size_t largestBytes);
 
 /// A path that a text file names, with slashes where Windows has written backslashes, if there is a file of

@@ -25,7 +25,7 @@ inline std::vector<std::string> wordsOf(std::string_view text)
   return words;
 }
 
-/// What stands behind `before` up to one of the letters of `ends`; empty if `before` is not there.
+/// Returns what stands behind `before` up to one of the letters of `ends`; empty if `before` is not there.
 inline std::string textBehind(std::string_view text, const std::string& before, const char* ends)
 {
   const std::size_t at = text.find(before), start = at + before.size();

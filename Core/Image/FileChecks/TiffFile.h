@@ -70,7 +70,7 @@ private:
   bool isWhole_;
 };
 
-/// What ImageJ, tifffile, or OME-XML in the description of the first picture say of all.
+/// Holds what ImageJ, tifffile or OME-XML say of all pictures in the description of the first one.
 struct TiffText {
   std::string writer; // empty: there is no such text
   std::uint64_t channels = 1, slices = 1, frames = 1, pictures = 1;

@@ -126,7 +126,7 @@ PixelType valueType(const DicomSlice& slice, const gdcm::PixelFormat& stored)
                                           : rescalerOf(slice, stored).ComputeInterceptSlopePixelType());
 }
 
-/// What stored numbers mean: by rescaling, as a dose (C.8.8.3), or as shares of a segment (C.8.20.2).
+/// Reads what stored numbers mean: by rescaling, as a dose (C.8.8.3), or as shares of a segment (C.8.20.2).
 void readRescaling(const Header& header, DicomSlice& slice)
 {
   if (itemsOf(header.elements(), Tag(0x0028, 0x3000)))

@@ -33,7 +33,7 @@ struct DicomSlice {
 /// not applied.
 std::vector<DicomSlice> slicesOfFile(const std::string& path);
 
-/// Of two vectors of three numbers.
+/// Returns the cross product of two vectors of three numbers.
 Vec<3> crossProduct(const double* a, const double* b);
 
 /// A slice, and the place of its values in memory.

@@ -45,7 +45,7 @@ ImageHeader readImageHeader(const std::string& path, const ReadingOptions&);
 /// patient if the slice lies in them, else mm along the slice's own axes. Other images stay.
 ImageHeader asPlane(ImageHeader);
 
-/// What to do with a file of several volumes where one is asked for.
+/// Says what a user can do with a file of several volumes where one is asked for.
 constexpr const char* oneOfSeries = "Of a series cut one volume out before, or take the mean of all (fslroi "
                                     "IN OUT 0 1, fslmaths IN -Tmean OUT); "
                                     "tessera-transform -in applies a transform to every volume.";
