@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace tessera {
 namespace {
@@ -96,13 +97,13 @@ template <int D>
 void checkVoxels(const std::string& where, const Image<D>& image, bool refusesConstantImages, Log& log)
 {
   const std::vector<float>& voxels = image.voxels;
-  const auto [least, greatest] = std::minmax_element(voxels.begin(), voxels.end());
-  const std::string constant = where + ": every voxel is " + realText(*least)
+  if (std::ranges::adjacent_find(voxels, std::ranges::not_equal_to()) != voxels.end())
+    return;
+  const std::string constant = where + ": every voxel is " + realText(voxels.front())
                                + ": an image without contrast cannot guide a registration.";
-  if (*least == *greatest && refusesConstantImages)
+  if (refusesConstantImages)
     throw Error(ExitCode::unreadableInput, constant + " Allowed: an image with contrast.");
-  if (*least == *greatest)
-    log.warning(constant);
+  log.warning(constant);
 }
 
 template <int D>
