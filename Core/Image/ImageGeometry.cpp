@@ -1,6 +1,9 @@
 #include "Core/Image/ImageGeometry.h"
 
-#include <itkMatrix.h>
+#include <vnl/algo/vnl_determinant.h>
+#include <vnl/algo/vnl_matrix_inverse.h>
+
+#include <stdexcept>
 
 namespace tessera {
 
@@ -8,11 +11,14 @@ template <int D>
 Matrix<D> ImageGeometry<D>::indexFromOffset() const
 {
   const Matrix<D> pointFromIndexMatrix = pointFromIndex().matrix;
-  itk::Matrix<double, D, D> matrix;
+  vnl_matrix_fixed<double, D, D> matrix;
   for (int i = 0; i < D; ++i)
     for (int j = 0; j < D; ++j)
       matrix(i, j) = pointFromIndexMatrix[i][j];
-  const auto inverted = matrix.GetInverse();
+  if (vnl_determinant(matrix) == 0)
+    throw std::runtime_error("a grid whose axes are parallel");
+  const vnl_matrix_inverse<double> inverse(matrix.as_ref()); // as itk::Matrix does
+  const vnl_matrix_fixed<double, D, D> inverted(inverse.as_matrix());
   Matrix<D> result;
   for (int i = 0; i < D; ++i)
     for (int j = 0; j < D; ++j)

@@ -5,7 +5,7 @@
    "end": read finds the end of the file; "short": from this call on, each read or write takes half of the
    bytes that it could; "kill": the process is killed before the call. Calls are counted from the start of
    main in the process and in those that it forks. FAULT_COUNT names a file into which the number of calls is
-   written at the end. */
+   written at the end. FAULT_OPENS names a file to which each path that is opened is added. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -204,6 +205,21 @@ FAULT(rename, "rename", -1, (const char* from, const char* to), (from, to))
   return writes || failure != ENOSPC;
 }
 
+/* Adds a line to the file of FAULT_OPENS. */
+static void noteOpen(const char* path)
+{
+  const char* const list = getenv("FAULT_OPENS");
+  REAL(int, open, (const char*, int, ...))
+  const int file = list ? real(list, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
+  if (file < 0)
+    return;
+  char line[4096];
+  const int length = snprintf(line, sizeof line, "%s\n", path);
+  if (length > 0 && length < (int)sizeof line)
+    (void)!syscall(SYS_write, file, line, length);
+  syscall(SYS_close, file);
+}
+
 int open(const char* path, int flags, ...)
 {
   va_list arguments;
@@ -211,17 +227,29 @@ int open(const char* path, int flags, ...)
   const int mode = va_arg(arguments, int);
   va_end(arguments);
   REAL(int, open, (const char*, int, ...))
+  noteOpen(path);
   return needsRoom((flags & O_ACCMODE) != O_RDONLY) && fails("open") ? -1 : real(path, flags, mode);
+}
+
+int open64(const char* path, int flags, ...)
+{
+  va_list arguments;
+  va_start(arguments, flags);
+  const int mode = va_arg(arguments, int);
+  va_end(arguments);
+  return open(path, flags, mode);
 }
 
 FILE* fopen(const char* path, const char* mode)
 {
   REAL(FILE*, fopen, (const char*, const char*))
+  noteOpen(path);
   return needsRoom(mode[0] != 'r') && fails("open") ? NULL : real(path, mode);
 }
 
 FILE* fopen64(const char* path, const char* mode)
 {
   REAL(FILE*, fopen64, (const char*, const char*))
+  noteOpen(path);
   return needsRoom(mode[0] != 'r') && fails("open") ? NULL : real(path, mode);
 }

@@ -16,16 +16,14 @@ namespace {
 std::optional<std::vector<std::byte>> voxelsOf(const std::string& path)
 {
   constexpr std::uint64_t most = 1 << 22;
-  checkNiftiFile(path);
-  checkMetaImageFile(path);
-  checkNrrdFile(path);
   checkVtkFile(path);
   checkPictureFile(path);
-  for (const auto& find : {niftiVoxels, metaImageVoxels, nrrdVoxels})
-    if (const std::optional<VoxelPlace> place = find(path);
-        place && place->byteCount <= most && place->path == path) {
-      std::vector<std::byte> voxels(place->byteCount);
-      readVoxels(*place, path, 1, voxels.data());
+  const FileHead head(path);
+  for (const auto parse : {parseNifti, parseMetaImage, parseNrrd})
+    if (const ParsedImage image = parse(head);
+        image.voxels && image.voxels->byteCount <= most && image.voxels->path == path) {
+      std::vector<std::byte> voxels(image.voxels->byteCount);
+      readVoxels(*image.voxels, path, 1, voxels.data());
       return voxels;
     }
   return std::nullopt;

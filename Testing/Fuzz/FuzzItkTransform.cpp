@@ -1,9 +1,9 @@
 // Transform files of ITK: text, and HDF5.
-#include "Core/Image/ItkTransformFiles/ItkTransformFile.h"
 #include "Testing/Fuzz/Fuzz.h"
+#include "Tools/Decode/ItkTransforms.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count)
 {
-  tessera::fuzz::succeeds([&] { tessera::readItkTransforms(tessera::fuzz::fileOf(bytes, count)); });
+  tessera::fuzz::succeeds([&] { tessera::readItkTransformsByItk(tessera::fuzz::fileOf(bytes, count)); });
   return 0;
 }

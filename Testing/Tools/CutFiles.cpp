@@ -4,6 +4,8 @@
 #include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/Files/ImageSource.h"
+#include "Testing/Support/Files/PlaceOf.h"
+#include "Tools/Decode/ItkImage.h"
 
 #include <algorithm>
 #include <array>
@@ -65,17 +67,30 @@ void writeBytes(const std::string& path, std::string_view bytes)
   std::fclose(file);
 }
 
+/// Nothing if the image is larger than a case should be.
+template <class Read>
+std::optional<Image> voxelsOf(const ImageHeader& header, const Read& read)
+{
+  if (header.voxelCount() > maxBytes || byteCountOf(header) > maxBytes)
+    return std::nullopt;
+  Image image{header.size, std::vector<std::byte>(byteCountOf(header))};
+  std::vector<std::string> notes;
+  read(image.voxels.data(), notes);
+  return image;
+}
+
 /// Nothing if the image is refused, or larger than a case should be.
 std::optional<Image> imageOf(const std::string& path)
 {
   try {
-    const std::unique_ptr<ImageSource> source = openImageHere(path, {});
-    if (source->header().voxelCount() > maxBytes || source->byteCount() > maxBytes)
-      return std::nullopt;
-    Image image{source->header().size, std::vector<std::byte>(source->byteCount())};
-    std::vector<std::string> notes;
-    source->read(image.voxels.data(), 1, notes);
-    return image;
+    if (testing::placeOf(path)) {
+      const std::unique_ptr<ImageSource> source = openImage(path, {});
+      return voxelsOf(source->header(), [&](std::byte* voxels, std::vector<std::string>& notes) {
+        source->read(voxels, 1, notes);
+      });
+    }
+    const DecodedImage decoded = openByItk(path, {}); // here: a process for each damaged file takes long
+    return voxelsOf(decoded.header, decoded.read);
   } catch (const Error&) {
     return std::nullopt;
   }

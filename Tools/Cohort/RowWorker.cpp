@@ -3,7 +3,6 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
-#include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/RegisterRun.h"
@@ -266,7 +265,6 @@ private:
 int serveRows(int lanes)
 {
   prctl(PR_SET_NAME, "tessera-worker"); // which tools such as top show
-  const ImageProcess images;
   RowServer server;
   std::vector<std::thread> others;
   for (int lane = 1; lane < lanes; ++lane)

@@ -1,5 +1,4 @@
 #include "Core/Compute/Error.h"
-#include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Cohort/CohortOptions.h"
 #include "Tools/Cohort/CohortReport.h"
 #include "Tools/Cohort/CohortRun.h"
@@ -40,7 +39,6 @@ int run(const std::string& program, const std::vector<std::string>& tokens, RunL
     return writeReport(options, log);
   if (options.command == "slurm")
     return writeSlurmScript(options, program, log);
-  const ImageProcess images;
   return checkCohort(options, log);
 }
 

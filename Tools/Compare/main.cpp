@@ -5,10 +5,9 @@
 #include "Core/Compute/Log.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/Files/ImageProcess.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Pictures/ComparisonPictures.h"
-#include "Core/Image/Pictures/PngFile.h"
+#include "Core/Image/Pictures/PictureBytes.h"
 #include "Core/Image/Scores/ImageScores.h"
 #include "Core/Image/Scores/LabelScores.h"
 #include "Core/Image/Voxels/LabelPair.h"
@@ -157,9 +156,7 @@ void writePictures(const CompareOptions& options, const Image<D>& a, const Image
   const std::string folder = prepareOutputFolder(options.pictures);
   for (int i = 0; i < 3; ++i) {
     const Picture picture = comparisonPicture<D>(static_cast<Comparison>(i), a, b, use, voxel);
-    AtomicFile file(folder + pictureNames[i] + ".png");
-    writePng(file.temporaryPath(), picture.pixels, picture.width);
-    file.commit();
+    writeTextFile(folder + pictureNames[i] + ".png", pngBytes(picture.pixels, picture.width));
   }
 }
 
@@ -290,7 +287,6 @@ int compareImages(const CompareOptions& options, Log& log)
 
 int run(const std::vector<std::string>& tokens, RunLog& log)
 {
-  const ImageProcess images; // before the thread of EndOnSignals
   const EndOnSignals ending(log);
   const ProgramText text = compareText();
   const Arguments arguments = parseCommandLine(text.groups, tokens);

@@ -1,5 +1,4 @@
 #include "Core/Compute/Error.h"
-#include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Landmarks/Find.h"
@@ -12,7 +11,6 @@ namespace {
 
 int run(std::vector<std::string> tokens, RunLog& log)
 {
-  const ImageProcess images; // before the thread of EndOnSignals
   const EndOnSignals ending(log);
   const ProgramText text = landmarksText();
   std::string command;

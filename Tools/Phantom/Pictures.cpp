@@ -1,7 +1,8 @@
 #include "Tools/Phantom/Pictures.h"
 
 #include "Core/Image/Filters/RecursiveGaussian.h"
-#include "Core/Image/Pictures/PngFile.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Image/Pictures/PictureBytes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -192,7 +193,7 @@ public:
         }
         pixels.push_back(pixel);
       }
-    writePng(path, pixels, static_cast<std::size_t>(width_ / perPixel));
+    writeTextFile(path, pngBytes(pixels, static_cast<std::size_t>(width_ / perPixel)));
   }
 
 private:

@@ -86,14 +86,15 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
                      RunLog& log, bool endsAtOnce, const FileDigest& digestOfOne)
 {
   const auto start = std::chrono::steady_clock::now();
-  const InputFiles files = inputFilesOf(runInputsOf(options.request));
+  std::vector<RunInput> inputs = runInputsOf(options.request);
+  const InputFiles files = inputFilesOf(inputs);
   const std::string folder = prepareOutputFolder(options.request.outputFolder);
   const bool hasPage = options.request.pictures;
   checkInputsStay(files, folder, hasPage);
   log.openFile(folder + logName);
   for (const std::string& name : namesOfRecord(hasPage)) // they stand for another run
     std::remove((folder + name).c_str());
-  RunRecorder recorder(options, folder, digestOfOne);
+  RunRecorder recorder(options, folder, std::move(inputs), digestOfOne);
   std::optional<EndOnSignals> whileReading; // until watchSignals()
   if (endsAtOnce)
     whileReading.emplace([&options, &log](int) {

@@ -13,9 +13,10 @@
 
 namespace tessera {
 
-RunRecorder::RunRecorder(const RegisterOptions& options, std::string folder, FileDigest digestOfOne)
+RunRecorder::RunRecorder(const RegisterOptions& options, std::string folder, std::vector<RunInput> inputs,
+                         FileDigest digestOfOne)
     : options_(options), folder_(std::move(folder)), started_(currentTime()),
-      digestOfOne_(std::move(digestOfOne)), inputs_(runInputsOf(options.request))
+      digestOfOne_(std::move(digestOfOne)), inputs_(std::move(inputs))
 {
 }
 
@@ -82,7 +83,8 @@ void RunRecorder::write(const Failure& failure, const std::vector<std::string>& 
 
 void recordFailure(const RegisterOptions& options, const Failure& failure)
 {
-  RunRecorder(options, prepareOutputFolder(options.request.outputFolder)).write(failure, {});
+  RunRecorder(options, prepareOutputFolder(options.request.outputFolder), runInputsOf(options.request))
+      .write(failure, {});
 }
 
 void replaceRecord(const RegisterOptions& options, const Failure& failure)

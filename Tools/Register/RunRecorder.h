@@ -15,7 +15,8 @@ namespace tessera {
 class RunRecorder {
 public:
   /// For a run that begins now. `folder` has a slash at its end.
-  RunRecorder(const RegisterOptions&, std::string folder, FileDigest = digestOfFile);
+  RunRecorder(const RegisterOptions&, std::string folder, std::vector<RunInput> inputs,
+              FileDigest = digestOfFile);
 
   InputHeaders headers; // as far as they were read
   RunSummary summary;   // of the run, as far as it came

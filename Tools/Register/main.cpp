@@ -1,7 +1,6 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Core/Image/Files/ImageProcess.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
@@ -82,10 +81,5 @@ int run(int count, char** words, RunLog& log)
 
 int main(int count, char** words)
 {
-  return runProgram(
-      [&](RunLog& log) {
-        const ImageProcess images;
-        return run(count, words, log);
-      },
-      elastixFailureLine(words[0]));
+  return runProgram([&](RunLog& log) { return run(count, words, log); }, elastixFailureLine(words[0]));
 }

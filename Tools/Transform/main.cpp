@@ -2,7 +2,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/FilesOfImage.h"
-#include "Core/Image/Files/ImageProcess.h"
 #include "Core/Runs/Transforming/TransformInputs.h"
 #include "Core/Runs/Transforming/TransformRun.h"
 #include "Tools/Common/AsElastix.h"
@@ -111,7 +110,6 @@ int main(int count, char** words)
 {
   return runProgram(
       [&](RunLog& log) {
-        const ImageProcess images; // before the thread of EndOnSignals
         const EndOnSignals ending(log, [](int signal) { TransformRecord::writeInterrupted(signal); });
         return run(count, words, log);
       },

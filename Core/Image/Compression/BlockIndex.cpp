@@ -1,9 +1,6 @@
 #include "Core/Image/Compression/BlockIndex.h"
 
 #include "Core/Image/Compression/BlockDeflate.h"
-#include "Core/Image/FileChecks/FileCheck.h"
-
-#include <filesystem>
 
 namespace tessera {
 namespace {
@@ -67,10 +64,10 @@ std::string gzipHeader(const BlockIndex& index)
   return text + lengths;
 }
 
-BlockIndex gzipIndex(const std::string& path, std::uint64_t position)
+BlockIndex gzipIndex(const InputFile& file, std::uint64_t position)
 {
   constexpr std::size_t first = fixedHeaderBytes + lengthBytes, least = first + subfieldHeadBytes + 8;
-  const std::string text = bytesOfFile(path, static_cast<std::streamoff>(position), first + 65535);
+  const std::string text = file.text(position, first + 65535);
   if (text.size() < least || !text.starts_with(std::string("\x1f\x8b\x08\x04", 4))
       || text.compare(first, 2, "TS") != 0)
     return {};
@@ -85,18 +82,17 @@ std::string zlibIndexText(const BlockIndex& index)
   return behindZlib + lengthsText(index);
 }
 
-BlockIndex zlibIndex(const std::string& path, std::uint64_t position, std::uint64_t streamBytes)
+BlockIndex zlibIndex(const InputFile& file, std::uint64_t position, std::uint64_t streamBytes)
 {
-  std::error_code failure;
-  const std::uint64_t fileBytes = std::filesystem::file_size(path, failure), end = position + streamBytes;
-  if (failure || end < position || fileBytes < end + behindZlib.size() + 8)
+  const std::uint64_t fileBytes = file.size(), end = position + streamBytes;
+  if (end < position || fileBytes < end + behindZlib.size() + 8)
     return {};
   const std::uint64_t lengths = fileBytes - end - behindZlib.size();
   if (lengths % 4 != 0 || lengths > streamBytes // a block is not shorter than its four bytes in the index
-      || bytesOfFile(path, static_cast<std::streamoff>(position), 1) != "\x78"
-      || bytesOfFile(path, static_cast<std::streamoff>(end), behindZlib.size()) != behindZlib)
+      || file.text(position, 1) != "\x78"
+      || file.text(end, behindZlib.size()) != behindZlib)
     return {};
-  const std::string text = bytesOfFile(path, static_cast<std::streamoff>(end + behindZlib.size()), lengths);
+  const std::string text = file.text(end + behindZlib.size(), lengths);
   return text.size() == lengths ? indexOf(text, position + zlibHeaderBytes) : BlockIndex{};
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Image/Files/InputFile.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,7 +26,7 @@ std::size_t gzipBlockBytes(std::uint64_t byteCount);
 std::string gzipHeader(const BlockIndex&);
 
 /// The index of the gzip stream at `position`. blockBytes is 0 if there is no valid index.
-BlockIndex gzipIndex(const std::string& path, std::uint64_t position = 0);
+BlockIndex gzipIndex(const InputFile&, std::uint64_t position = 0);
 
 /// The index that follows a zlib stream in a MetaImage. The header says where the stream ends, and other
 /// readers stop there.
@@ -32,6 +34,6 @@ std::string zlibIndexText(const BlockIndex&);
 
 /// The index behind the zlib stream of `streamBytes` bytes at `position`. blockBytes is 0 if there is no
 /// valid index.
-BlockIndex zlibIndex(const std::string& path, std::uint64_t position, std::uint64_t streamBytes);
+BlockIndex zlibIndex(const InputFile&, std::uint64_t position, std::uint64_t streamBytes);
 
 }

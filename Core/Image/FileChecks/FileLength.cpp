@@ -14,20 +14,14 @@
 namespace tessera {
 namespace {
 
-bool isGzipFile(const std::string& path)
-{
-  return bytesOfFile(path, 0, 2) == "\x1f\x8b";
-}
-
 /// The length at the end of a gzip file, modulo 2^32 (RFC 1952). If the file has several members, it is that
 /// of the last one.
-std::uint32_t statedGzipBytes(const std::string& path)
+std::uint32_t statedGzipBytes(const InputFile& file)
 {
-  std::ifstream stream(path, std::ios::binary);
-  stream.seekg(-4, std::ios::end);
   std::uint32_t value = 0;
-  for (int i = 0; i < 4; ++i)
-    value |= static_cast<std::uint32_t>(stream.get() & 0xff) << (8 * i);
+  const std::string last = file.text(std::max<std::uint64_t>(file.size(), 4) - 4, 4);
+  for (std::size_t i = 0; i < last.size(); ++i)
+    value |= static_cast<std::uint32_t>(static_cast<unsigned char>(last[i])) << (8 * i);
   return value;
 }
 
@@ -64,6 +58,24 @@ std::string bytesOfFile(const std::string& path, std::streamoff position, std::s
   return bytes;
 }
 
+void dropLastAxes(ImageHeader& header)
+{
+  while (header.dimension > 3 && header.size[header.dimension - 1] == 1)
+    --header.dimension;
+  header.size.resize(header.dimension), header.spacingMm.resize(header.dimension);
+  header.originMm.resize(header.dimension), header.direction.resize(header.dimension);
+  for (std::vector<double>& row : header.direction)
+    row.resize(header.dimension);
+}
+
+PixelMeaning meaningOf(int components, bool areColours)
+{
+  return components == 1                 ? PixelMeaning::scalar
+         : components == 3 && areColours ? PixelMeaning::rgb
+         : components == 4 && areColours ? PixelMeaning::rgba
+                                         : PixelMeaning::vector;
+}
+
 bool hasEnding(const std::string& path, const std::string& lowerCaseEnding)
 {
   const auto equal = [](char letter, char small) { return lowerLetter(letter) == small; };
@@ -78,11 +90,11 @@ std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count)
   return __builtin_mul_overflow(bytes, count, &product) || product > largest ? largest : product;
 }
 
-bool holdsBytes(const std::string& path, std::uint64_t byteCount)
+bool holdsBytes(const InputFile& file, std::uint64_t byteCount)
 {
-  if (!isGzipFile(path))
-    return std::filesystem::file_size(path) >= byteCount;
-  return statedGzipBytes(path) == static_cast<std::uint32_t>(byteCount) || inflatesTo(path, byteCount);
+  if (file.text(0, 2) != "\x1f\x8b")
+    return file.size() >= byteCount;
+  return statedGzipBytes(file) == static_cast<std::uint32_t>(byteCount) || inflatesTo(file.name(), byteCount);
 }
 
 }

@@ -1,145 +1,21 @@
 #include "Core/Compute/LowerCase.h"
-#include "Core/Image/FileChecks/FileCheck.h"
-#include "Core/Image/FileChecks/HeaderText.h"
+#include "Core/Image/FileChecks/MetaImageHeader.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/NumberedName.h"
-#include "Core/Image/Voxels/VoxelPlace.h"
-#include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <optional>
-#include <sstream>
-#include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct MetaHeader {
-  std::map<std::string, std::string> values;
-  std::uint64_t bytes = 0; // length of the header with its last line
-  std::string twice;       // a key that is there twice
-  std::string beforeAxes;  // a list of numbers that stands before NDims
-
-  std::string value(const std::string& key) const
-  {
-    const auto found = values.find(key);
-    return found == values.end() ? "" : found->second;
-  }
-};
-
-/// Keys with a list of numbers: its length is the number of axes to this power.
-const std::map<std::string, int>& numbersOfAxes()
-{
-  static const std::map<std::string, int> keys = {
-      {"DimSize", 1}, {"ElementSpacing", 1},   {"ElementSize", 1},     {"Offset", 1},   {"Position", 1},
-      {"Origin", 1},  {"CenterOfRotation", 1}, {"TransformMatrix", 2}, {"Rotation", 2}, {"Orientation", 2}};
-  return keys;
-}
-
-bool isNamedMetaImage(const std::string& path)
-{
-  return path.ends_with(".mhd") || path.ends_with(".mha");
-}
-
-/// Reads lines `Key = value` up to ElementDataFile. Empty if the text has no such lines, or lines that are
-/// longer than the library has room for.
-std::optional<MetaHeader> readHeader(const std::string& path)
-{
-  if (!isNamedMetaImage(path))
-    return std::nullopt;
-  constexpr std::size_t limit = 1 << 16; // a header is shorter; another file may be one very long line
-  constexpr std::size_t longestKey = 250, longestValue = 4000;
-  const std::string text = bytesOfFile(path, 0, limit);
-  MetaHeader header;
-  for (std::size_t start = 0, end = 0; start < text.size(); start = end + 1) {
-    end = std::min(text.find('\n', start), text.size());
-    const std::string_view line = std::string_view(text).substr(start, end - start);
-    if (trimmed(line).empty())
-      continue;
-    const std::size_t separator = line.find_first_of("=:");
-    if (separator == std::string_view::npos || line.find('\0') != std::string_view::npos)
-      return std::nullopt;
-    const std::string key(trimmed(line.substr(0, separator))), value(trimmed(line.substr(separator + 1)));
-    if (key.size() > longestKey || value.size() > longestValue)
-      return std::nullopt;
-    if (!header.values.emplace(key, value).second)
-      header.twice = key;
-    if (numbersOfAxes().contains(key) && !header.values.contains("NDims"))
-      header.beforeAxes = key;
-    header.bytes = std::min(end + 1, text.size());
-    if (key == "ElementDataFile")
-      return header;
-  }
-  return std::nullopt;
-}
-
-bool beginsAsMetaImage(const std::string& path)
-{
-  std::string line;
-  std::ifstream stream(path, std::ios::binary);
-  return std::getline(stream, line) && (line.starts_with("ObjectType") || line.starts_with("NDims"));
-}
-
-/// The pixel type of an ElementType, if its length is the same on every machine.
-std::optional<PixelType> pixelTypeOf(const std::string& type)
-{
-  static const std::map<std::string, PixelType> types = {
-      {"MET_CHAR", PixelType::int8},       {"MET_UCHAR", PixelType::uint8},
-      {"MET_SHORT", PixelType::int16},     {"MET_USHORT", PixelType::uint16},
-      {"MET_INT", PixelType::int32},       {"MET_UINT", PixelType::uint32},
-      {"MET_LONG_LONG", PixelType::int64}, {"MET_ULONG_LONG", PixelType::uint64},
-      {"MET_LONG", PixelType::int32},      {"MET_ULONG", PixelType::uint32}, // of 32 bits in the library
-      {"MET_FLOAT", PixelType::float32},   {"MET_DOUBLE", PixelType::float64}};
-  const auto found = types.find(type);
-  return found == types.end() ? std::nullopt : std::optional(found->second);
-}
-
-/// The library looks at the first letter alone.
-bool isTrue(const std::string& value)
-{
-  return !value.empty() && (value[0] == 'T' || value[0] == 't' || value[0] == '1');
-}
-
-bool isText(const MetaHeader& header)
-{
-  const std::string binary = header.value("BinaryData");
-  return !binary.empty() && !isTrue(binary);
-}
-
-/// Length of the voxels before compression; 0 if the header does not say it.
-std::uint64_t voxelBytes(const MetaHeader& header)
-{
-  const std::optional<PixelType> type = pixelTypeOf(header.value("ElementType"));
-  std::uint64_t bytes = type ? pixelTypeSize(*type) : 0;
-  const std::string channels = header.value("ElementNumberOfChannels");
-  if (!channels.empty())
-    bytes = bytesTimes(bytes, std::strtoull(channels.c_str(), nullptr, 10));
-  std::istringstream sizes(header.value("DimSize"));
-  for (std::uint64_t size = 0; sizes >> size;)
-    bytes = bytesTimes(bytes, size);
-  return bytes;
-}
-
-/// Length of the voxels in the file; 0 if the header does not say it.
-std::uint64_t storedBytes(const MetaHeader& header)
-{
-  if (isTrue(header.value("CompressedData")))
-    return std::strtoull(header.value("CompressedDataSize").c_str(), nullptr, 10);
-  return isText(header) ? 0 : voxelBytes(header);
-}
 
 bool isLocal(const std::string& dataFile)
 {
@@ -155,14 +31,6 @@ bool isList(const std::string& dataFile)
 fs::path dataFileOf(const std::string& path, const std::string& dataFile)
 {
   return isLocal(dataFile) ? fs::path(path) : fs::path(path).parent_path() / dataFile;
-}
-
-void requireDataFile(const std::string& path, const fs::path& dataPath)
-{
-  std::error_code ignored; // for names that no file can have
-  if (!fs::is_regular_file(dataPath, ignored))
-    failToRead(path, "its data file " + dataPath.string() + " is missing",
-               "a data file where ElementDataFile says");
 }
 
 /// Throws unless the lists of numbers are as long as the number of axes asks, which checkSizes knows to be
@@ -247,13 +115,13 @@ void checkStorage(const std::string& path, const MetaHeader& header)
   if (!skipped.empty() && wholeNumber(skipped).value_or(-2) < -1)
     failToRead(path, "HeaderSize = " + skipped + ": not a number of bytes",
                "a whole number; -1 for voxels at the end of their file");
-  if (!pixelTypeOf(type))
+  if (!metaPixelType(type))
     failToRead(path, "ElementType = " + type + ": voxels of this type cannot be read",
                "MET_ with CHAR, UCHAR, SHORT, USHORT, INT, UINT, LONG, ULONG, LONG_LONG, ULONG_LONG, FLOAT "
                "or DOUBLE");
   const bool isTurned =
       (isTrue(header.value("BinaryDataByteOrderMSB")) || isTrue(header.value("ElementByteOrderMSB")))
-      && pixelTypeSize(*pixelTypeOf(type)) > 1;
+      && pixelTypeSize(*metaPixelType(type)) > 1;
   if (isText(header) && (isTurned || wholeNumber(header.value("ElementNumberOfChannels")).value_or(1) > 1))
     failToRead(path,
                "its voxels are text of several components, or with BinaryDataByteOrderMSB = True: the "
@@ -342,30 +210,28 @@ Slices slicesOf(const std::string& path, const MetaHeader& header)
 void checkDataFile(const std::string& path, const MetaHeader& header, const fs::path& file,
                    std::uint64_t start, std::uint64_t parts)
 {
-  requireDataFile(path, file);
-  if (isText(header)) {
-    const std::uint64_t needed =
-        voxelBytes(header) / pixelTypeSize(*pixelTypeOf(header.value("ElementType"))) / parts;
-    if (const std::uint64_t count = countTextNumbers(
-            path, {file.string(), start, needed, *pixelTypeOf(header.value("ElementType")), true});
-        count < needed)
+  if (std::error_code ignored; !fs::is_regular_file(file, ignored)) // names may be such that no file has them
+    failToRead(path, "its data file " + file.string() + " is missing",
+               "a data file where ElementDataFile says");
+  const auto requireAll = [&](std::uint64_t held, const char* unit, std::uint64_t needed) {
+    if (held < needed)
       failToRead(path,
-                 file.string() + " holds " + std::to_string(count) + " numbers of the "
-                     + std::to_string(needed) + " that its header promises",
+                 file.string() + " holds " + std::to_string(held) + unit + " of the " + std::to_string(needed)
+                     + " that its header promises",
                  wholeFile);
-    return;
+  };
+  if (isText(header)) {
+    const PixelType type = *metaPixelType(header.value("ElementType"));
+    const std::uint64_t needed = voxelBytes(header) / pixelTypeSize(type) / parts;
+    return requireAll(countTextNumbers(path, {file.string(), start, needed, type, true}), " numbers", needed);
   }
-  const std::uint64_t needed = start + storedBytes(header) / parts, length = fs::file_size(file);
+  const std::uint64_t length = fs::file_size(file);
   if (isTrue(header.value("CompressedData")) && voxelBytes(header) > bytesTimes(length, maxInflation))
     failToRead(path,
                file.string() + " is too short for the " + std::to_string(voxelBytes(header))
                    + " bytes that its header promises, even if it is compressed",
                wholeFile);
-  if (length < needed)
-    failToRead(path,
-               file.string() + " holds " + std::to_string(length) + " bytes of the " + std::to_string(needed)
-                   + " that its header promises",
-               wholeFile);
+  requireAll(length, " bytes", start + storedBytes(header) / parts);
 }
 
 /// Throws unless all data files exist and are long enough.
@@ -380,15 +246,74 @@ void checkSlices(const std::string& path, const MetaHeader& header, std::uint64_
     checkDataFile(path, header, fs::path(path).parent_path() / files[i], skipped, count);
 }
 
+/// The numbers of the first of these keys that is there: checkNumbers has seen that they say one thing.
+std::vector<double> numbersOf(const MetaHeader& header, std::initializer_list<const char*> keys)
+{
+  for (const char* key : keys) {
+    std::vector<double> numbers;
+    for (const std::string& word : wordsOf(header.value(key)))
+      numbers.push_back(*finiteNumber(word));
+    if (!numbers.empty())
+      return numbers;
+  }
+  return {};
 }
 
-bool checkMetaImageFile(const std::string& path)
+ImageHeader imageHeaderOf(const std::string& path, const MetaHeader& header)
 {
-  const std::optional<MetaHeader> header = readHeader(path);
-  if (!header && isNamedMetaImage(path) && beginsAsMetaImage(path))
+  ImageHeader image;
+  image.path = path;
+  for (const double size : numbersOf(header, {"DimSize"}))
+    image.size.push_back(static_cast<std::size_t>(size));
+  const std::size_t axes = image.size.size();
+  image.dimension = static_cast<int>(axes);
+  image.spacingMm = numbersOf(header, {"ElementSpacing", "ElementSize"});
+  image.originMm = numbersOf(header, {"Offset", "Position", "Origin"});
+  image.spacingMm.resize(axes, 1.0), image.originMm.resize(axes);
+  const std::vector<double> columns = numbersOf(header, {"TransformMatrix", "Rotation", "Orientation"});
+  image.direction.assign(axes, std::vector<double>(axes));
+  for (std::size_t row = 0; row < axes; ++row)
+    for (std::size_t axis = 0; axis < axes; ++axis)
+      image.direction[row][axis] = columns.empty() ? row == axis : columns[axis * axes + row];
+  dropLastAxes(image);
+  const std::string channels = header.value("ElementNumberOfChannels");
+  image.components = channels.empty() ? 1 : std::atoi(channels.c_str());
+  image.componentType = *metaPixelType(header.value("ElementType"));
+  image.meaning = meaningOf(image.components, image.componentType == PixelType::uint8);
+  return image;
+}
+
+VoxelPlace voxelsOf(const FileHead& file, const MetaHeader& header)
+{
+  const std::string dataFile = header.value("ElementDataFile");
+  VoxelPlace place;
+  place.path = dataFileOf(file.path, dataFile).string();
+  if (isLocal(dataFile))
+    place.file = file.file;
+  place.offset = isLocal(dataFile) ? header.bytes : 0;
+  place.byteCount = voxelBytes(header);
+  place.type = *metaPixelType(header.value("ElementType"));
+  place.swapped =
+      isTrue(header.value("BinaryDataByteOrderMSB")) || isTrue(header.value("ElementByteOrderMSB"));
+  if (isTrue(header.value("CompressedData"))) {
+    place.encoding = FileEncoding::zlib;
+    place.streamAt = std::exchange(place.offset, 0);
+    place.zlibBytes = storedBytes(header);
+  }
+  return place;
+}
+
+}
+
+ParsedImage parseMetaImage(const FileHead& file)
+{
+  const std::string& path = file.path;
+  const std::optional<MetaHeader> header = metaHeaderOf(file);
+  if (!header && isNamedMetaImage(path)
+      && (file.bytes.starts_with("ObjectType") || file.bytes.starts_with("NDims")))
     failToRead(path, "its header does not come to ElementDataFile", "a whole header");
   if (!header)
-    return false;
+    return {};
   for (const char* key : {"ElementType", "ElementDataFile"})
     if (header->value(key).empty())
       failToRead(path, "its header has no " + std::string(key), "a whole header");
@@ -405,12 +330,17 @@ bool checkMetaImageFile(const std::string& path)
     checkSlices(path, *header, skipped);
   else
     checkDataFile(path, *header, dataFileOf(path, name), isLocal(name) ? header->bytes : skipped, 1);
-  return true;
+  const std::string object = header->value("ObjectType");
+  const bool isImage = object.empty() || object == "Image", startsAtOnce = skips.empty() || skips == "0";
+  if (isList(name) || isText(*header) || !startsAtOnce || !isImage)
+    return {true, {}, std::nullopt};
+  return {true, imageHeaderOf(path, *header), voxelsOf(file, *header)};
 }
 
-std::vector<std::string> metaImageDataFiles(const std::string& path)
+std::vector<std::string> metaImageDataFiles(const FileHead& file)
 {
-  const std::optional<MetaHeader> header = readHeader(path);
+  const std::string& path = file.path;
+  const std::optional<MetaHeader> header = metaHeaderOf(file);
   if (!header || header->value("ElementDataFile").empty() || isLocal(header->value("ElementDataFile")))
     return {};
   const std::string name = header->value("ElementDataFile");
@@ -418,31 +348,6 @@ std::vector<std::string> metaImageDataFiles(const std::string& path)
   for (const std::string& file : isList(name) ? slicesOf(path, *header).files : std::vector{name})
     files.push_back(dataFileOf(path, file).string());
   return files;
-}
-
-std::optional<VoxelPlace> metaImageVoxels(const std::string& path)
-{
-  const std::optional<MetaHeader> header = readHeader(path);
-  if (!header)
-    return std::nullopt;
-  const std::string dataFile = header->value("ElementDataFile"), skipped = header->value("HeaderSize");
-  const std::optional<PixelType> type = pixelTypeOf(header->value("ElementType"));
-  if (isList(dataFile) || isText(*header) || !type || (!skipped.empty() && skipped != "0"))
-    return std::nullopt;
-  const bool bigEndian =
-      isTrue(header->value("BinaryDataByteOrderMSB")) || isTrue(header->value("ElementByteOrderMSB"));
-  VoxelPlace place;
-  place.path = dataFileOf(path, dataFile).string();
-  place.offset = isLocal(dataFile) ? header->bytes : 0;
-  place.byteCount = voxelBytes(*header);
-  place.type = *type;
-  place.swapped = bigEndian != (std::endian::native == std::endian::big);
-  if (isTrue(header->value("CompressedData"))) {
-    place.encoding = FileEncoding::zlib;
-    place.streamAt = std::exchange(place.offset, 0);
-    place.zlibBytes = storedBytes(*header);
-  }
-  return place;
 }
 
 }

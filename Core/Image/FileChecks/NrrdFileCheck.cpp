@@ -7,13 +7,16 @@
 #include "Core/Image/Voxels/VoxelPlace.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -27,7 +30,9 @@ struct NrrdHeader {
   std::map<std::string, std::string> fields;
   std::uint64_t bytes = 0; // length of the header with the empty line behind it
   bool hasEnd = false;     // whether there is such a line
+  bool isPlain = true;     // no field is there twice or has another form, and all are known to imageHeaderOf
 
+  bool has(const std::string& name) const { return fields.contains(name); }
   std::string field(const std::string& name) const
   {
     const auto found = fields.find(name);
@@ -43,10 +48,13 @@ std::string withoutBlanksBehind(std::string line)
 }
 
 /// Reads lines `field: description` up to an empty line, or to the end of a separate header.
-std::optional<NrrdHeader> readHeader(const std::string& path)
+std::optional<NrrdHeader> headerOf(const FileHead& file)
 {
-  constexpr std::size_t limit = 1 << 16; // a header is shorter; another file may be one very long line
-  const std::string text = bytesOfFile(path, 0, limit);
+  static const std::set<std::string> knownFields{
+      "type",     "dimension", "sizes",     "space",        "space dimension", "space directions",
+      "encoding", "endian",    "data file", "space origin", "content",         "datafile",
+      "spacings", "kinds",     "byte skip", "line skip"};
+  const std::string& text = file.bytes;
   if (!text.starts_with("NRRD000"))
     return std::nullopt;
   NrrdHeader header;
@@ -57,10 +65,16 @@ std::optional<NrrdHeader> readHeader(const std::string& path)
       header.hasEnd = true;
       return header;
     }
-    if (const std::size_t colon = line.find(": "); colon != std::string::npos && line[0] != '#')
-      header.fields[lowerCase(line.substr(0, colon))] = line.substr(line.find_first_not_of(' ', colon + 1));
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos && line[0] != '#') {
+      const std::string field = lowerCase(line.substr(0, colon));
+      header.isPlain = header.isPlain && knownFields.contains(field) && !header.has(field);
+      header.fields[field] = line.substr(line.find_first_not_of(' ', colon + 1));
+    } else if (start > 0 && line[0] != '#' && line.find(":=") == std::string::npos) {
+      header.isPlain = false;
+    }
   }
-  return text.size() < limit ? std::optional(header) : std::nullopt;
+  return text.size() < FileHead::longest ? std::optional(header) : std::nullopt;
 }
 
 std::optional<PixelType> pixelTypeOf(const std::string& name)
@@ -83,19 +97,6 @@ std::optional<PixelType> pixelTypeOf(const std::string& name)
   return std::nullopt;
 }
 
-/// Whether all axes but the first, which may be that of the components, are axes in space. Otherwise the
-/// library changes the order of the axes.
-bool hasComponentsTogether(const std::string& kinds)
-{
-  std::istringstream words(kinds);
-  std::string kind;
-  words >> kind; // the first axis
-  while (words >> kind)
-    if (kind = lowerCase(kind); kind != "domain" && kind != "space")
-      return false;
-  return true;
-}
-
 /// The field that names the data files; empty if the voxels follow the header.
 std::string dataFileField(const NrrdHeader& header)
 {
@@ -114,9 +115,9 @@ bool namesList(const std::string& dataFile)
 }
 
 /// The files on the lines that follow "data file: LIST".
-std::vector<std::string> listedFiles(const std::string& path)
+std::vector<std::string> listedFiles(const FileHead& file)
 {
-  std::ifstream stream(path, std::ios::binary);
+  std::ifstream stream(file.path, std::ios::binary);
   std::vector<std::string> files;
   bool isBehind = false;
   for (std::string line; std::getline(stream, line);) {
@@ -158,7 +159,7 @@ std::vector<std::string> numberedFiles(const std::string& path, const std::strin
 
 /// Throws if the files cannot hold as many bytes or numbers as the header says, before memory is asked for.
 /// Unknown types and encodings are left to the library.
-void checkLength(const std::string& path, const NrrdHeader& header)
+void checkLength(const std::string& path, const NrrdHeader& header, const std::vector<std::string>& apart)
 {
   const std::string encoding = lowerCase(header.field("encoding"));
   const std::optional<PixelType> type = pixelTypeOf(header.field("type"));
@@ -175,7 +176,6 @@ void checkLength(const std::string& path, const NrrdHeader& header)
     size.push_back(static_cast<std::size_t>(wholeNumber(length).value_or(0)));
     numbers = bytesTimes(numbers, size.back());
   }
-  const std::vector<std::string> apart = nrrdDataFiles(path);
   std::error_code missing; // its library tells
   for (const std::string& file : apart.empty() ? std::vector{path} : apart)
     if (const auto length = fs::file_size(file, missing); !missing)
@@ -213,37 +213,178 @@ void checkTextVoxels(const std::string& path, const NrrdHeader& header)
   countTextNumbers(path, {path, header.bytes, count, *type});
 }
 
+/// The numbers of "(1,2,3)"; of another text none.
+std::vector<double> vectorOf(const std::string& text)
+{
+  if (text.size() < 2 || text.front() != '(' || text.back() != ')')
+    return {};
+  std::vector<double> numbers;
+  std::istringstream words(text.substr(1, text.size() - 2));
+  for (std::string word; std::getline(words, word, ',');)
+    if (const std::optional<double> number = finiteNumber(word))
+      numbers.push_back(*number);
+    else
+      return {};
+  return numbers;
 }
 
-std::vector<std::string> nrrdDataFiles(const std::string& path)
+/// Fills spacing and direction of axes in space as ITK 5.2 and its NRRD library do. False if they are given
+/// in another way.
+bool setAxes(const NrrdHeader& header, std::size_t first, ImageHeader& image)
 {
-  const std::optional<NrrdHeader> header = readHeader(path);
+  static const std::map<std::string, std::array<double, 3>> towardsLps = {
+      {"", {1, 1, 1}},
+      {"left-posterior-superior", {1, 1, 1}},
+      {"lps", {1, 1, 1}},
+      {"right-anterior-superior", {-1, -1, 1}},
+      {"ras", {-1, -1, 1}}};
+  const auto axes = static_cast<std::size_t>(image.dimension);
+  const auto space = towardsLps.find(lowerCase(header.field("space")));
+  const bool hasSpace = header.has("space") || header.has("space dimension");
+  image.spacingMm.assign(axes, 1.0), image.originMm.assign(axes, 0.0);
+  image.direction.assign(axes, std::vector<double>(axes));
+  if (!hasSpace) {
+    const std::vector<std::string> spacings = wordsOf(header.field("spacings"));
+    if (axes == 3 || header.has("space directions") || header.has("space origin")
+        || (header.has("spacings") && spacings.size() != first + axes))
+      return false;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      image.direction[axis][axis] = 1;
+      const std::optional<double> spacing = spacings.empty() ? 1.0 : finiteNumber(spacings[first + axis]);
+      if (!spacing)
+        return false;
+      image.spacingMm[axis] = *spacing;
+    }
+    return true;
+  }
+  const std::vector<std::string> columns = wordsOf(header.field("space directions"));
+  const std::size_t given =
+      header.has("space") ? 3 : wholeNumber(header.field("space dimension")).value_or(0);
+  if (space == towardsLps.end() || (axes == 3 && !header.has("space"))
+      || (header.has("space") && header.has("space dimension")) || given != axes || header.has("spacings")
+      || columns.size() != first + axes || (first == 1 && columns[0] != "none"))
+    return false;
+  const auto turned = [&](std::size_t row, double value) {
+    return space->second[row] < 0 ? value * -1 : value;
+  };
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const std::vector<double> column = vectorOf(columns[first + axis]);
+    if (column.size() != axes)
+      return false;
+    double squares = 0;
+    for (const double value : column)
+      squares += value * value;
+    image.spacingMm[axis] = std::sqrt(squares);
+    for (std::size_t row = 0; row < axes; ++row)
+      image.direction[row][axis] = turned(row, 1.0 / image.spacingMm[axis] * column[row]);
+  }
+  if (!header.has("space origin"))
+    return true;
+  image.originMm = vectorOf(header.field("space origin"));
+  if (image.originMm.size() != axes)
+    return false;
+  for (std::size_t row = 0; row < axes; ++row)
+    image.originMm[row] = turned(row, image.originMm[row]);
+  return true;
+}
+
+/// The header of a file in which the components of a voxel lie together; empty where ITK finds another order
+/// of axes, or where a field is one that only its library knows.
+std::optional<ImageHeader> imageHeaderOf(const std::string& path, const NrrdHeader& header)
+{
+  std::vector<std::string> kinds = wordsOf(lowerCase(header.field("kinds")));
+  const std::vector<std::string> sizes = wordsOf(header.field("sizes"));
+  const auto isDomain = [](const std::string& kind) { return kind == "domain" || kind == "space"; };
+  if (!header.isPlain || (!kinds.empty() && kinds.size() != sizes.size()))
+    return std::nullopt;
+  kinds.resize(sizes.size(), "domain");
+  const std::size_t first = isDomain(kinds[0]) ? 0 : 1;
+  const bool areColours = kinds[0] == "rgb-color" || kinds[0] == "rgba-color";
+  const bool areVectors = kinds[0] == "vector" || kinds[0] == "list" || kinds[0] == "covariant-vector";
+  if (!std::all_of(kinds.begin() + 1, kinds.end(), isDomain) || (first == 1 && !areVectors && !areColours))
+    return std::nullopt;
+  ImageHeader image;
+  image.path = path;
+  for (std::size_t axis = first; axis < sizes.size(); ++axis)
+    image.size.push_back(static_cast<std::size_t>(*wholeNumber(sizes[axis])));
+  image.dimension = static_cast<int>(image.size.size());
+  image.components = first == 1 ? static_cast<int>(*wholeNumber(sizes[0])) : 1;
+  image.componentType = *pixelTypeOf(header.field("type"));
+  image.meaning = meaningOf(image.components, areColours || image.componentType == PixelType::uint8);
+  if (image.dimension < 1 || image.dimension > 3 || !setAxes(header, first, image))
+    return std::nullopt;
+  return image;
+}
+
+/// The place of the voxels; empty if only the library reads them.
+std::optional<VoxelPlace> voxelsOf(const FileHead& file, const NrrdHeader& header)
+{
+  const std::optional<PixelType> type = pixelTypeOf(header.field("type"));
+  const std::string encoding = lowerCase(header.field("encoding")),
+                    endian = lowerCase(header.field("endian"));
+  const std::string apart = dataFileField(header);
+  const bool skips = !(header.field("line skip") + header.field("lineskip") + header.field("byte skip")
+                       + header.field("byteskip"))
+                          .empty();
+  const bool isRaw = encoding == "raw", isGzip = encoding == "gzip" || encoding == "gz";
+  const bool isOneFile = apart.find_first_of("% ") == std::string::npos && !namesList(apart);
+  const bool hasOrder = type && (pixelTypeSize(*type) == 1 || endian == "little" || endian == "big");
+  if (!hasOrder || skips || (!isRaw && !isGzip) || !isOneFile)
+    return std::nullopt;
+  const std::vector<std::string> sizes = wordsOf(header.field("sizes"));
+  const bool hasSizes = wholeNumber(header.field("dimension")) == static_cast<std::int64_t>(sizes.size());
+  if (!hasSizes || (apart.empty() && !header.hasEnd))
+    return std::nullopt;
+  VoxelPlace place;
+  place.path = apart.empty() ? file.path : (fs::path(file.path).parent_path() / apart).string();
+  if (apart.empty())
+    place.file = file.file;
+  place.encoding = isRaw ? FileEncoding::plain : FileEncoding::gzip;
+  (isRaw ? place.offset : place.streamAt) = apart.empty() ? header.bytes : 0;
+  place.type = *type;
+  place.byteCount = pixelTypeSize(*type);
+  for (const std::string& text : sizes)
+    if (const std::int64_t size = wholeNumber(text).value_or(0);
+        size < 1
+        || __builtin_mul_overflow(place.byteCount, static_cast<std::uint64_t>(size), &place.byteCount))
+      return std::nullopt;
+  place.swapped = pixelTypeSize(*type) > 1 && (endian == "big") != (std::endian::native == std::endian::big);
+  return place;
+}
+
+}
+
+std::vector<std::string> nrrdDataFiles(const FileHead& head)
+{
+  const std::string& path = head.path;
+  const std::optional<NrrdHeader> header = headerOf(head);
   const std::string apart = header ? dataFileField(*header) : "";
   if (apart.empty())
     return {};
   const bool isNumbered = apart.find('%') != std::string::npos;
   std::vector<std::string> files;
   for (const std::string& file : isNumbered         ? numberedFiles(path, apart)
-                                 : namesList(apart) ? listedFiles(path)
+                                 : namesList(apart) ? listedFiles(head)
                                                     : std::vector{apart})
     files.push_back((fs::path(path).parent_path() / file).string());
   return files;
 }
 
-std::string nrrdSpace(const std::string& path)
+std::string nrrdSpace(const FileHead& file)
 {
-  const std::optional<NrrdHeader> header = readHeader(path);
+  const std::optional<NrrdHeader> header = headerOf(file);
   std::string space = header ? lowerCase(header->field("space")) : "";
   std::erase_if(space, [](char c) { return c == '-' || c == ' '; });
   return space;
 }
 
-bool checkNrrdFile(const std::string& path)
+ParsedImage parseNrrd(const FileHead& file)
 {
-  const bool isApart = !nrrdDataFiles(path).empty();
-  const std::optional<NrrdHeader> header = readHeader(path);
+  const std::string& path = file.path;
+  const std::vector<std::string> apart = nrrdDataFiles(file);
+  const std::optional<NrrdHeader> header = headerOf(file);
   if (!header)
-    return false;
+    return {};
   constexpr std::int64_t maxOnAxis = std::numeric_limits<std::uint32_t>::max(); // ITK drops the bits above
   for (const std::string& size : wordsOf(header->field("sizes")))
     if (const std::int64_t count = wholeNumber(size).value_or(0); count < 1 || count > maxOnAxis)
@@ -254,7 +395,7 @@ bool checkNrrdFile(const std::string& path)
   if (!skipped)
     failToRead(path, "byte skip: " + skip + ": not a number of bytes", "a whole number");
   // The library then takes the last bytes of the file, which are others where it is cut.
-  if (!isApart && *skipped < 0)
+  if (apart.empty() && *skipped < 0)
     failToRead(path, "byte skip: voxels behind their header are not counted from the end of the file",
                "\"byte skip\" of 0 or more, or a data file of its own");
   if (!(header->field("old min") + header->field("oldmin")).empty())
@@ -264,44 +405,11 @@ bool checkNrrdFile(const std::string& path)
       !maxs.empty() && header->field("spacings").empty() && header->field("space directions").empty())
     failToRead(path, "axis maxs: the library takes a spacing of 1 whatever they say",
                "\"spacings\" or \"space directions\"");
-  checkLength(path, *header);
+  checkLength(path, *header, apart);
   checkTextVoxels(path, *header);
-  return true;
-}
-
-std::optional<VoxelPlace> nrrdVoxels(const std::string& path)
-{
-  const std::optional<NrrdHeader> header = readHeader(path);
-  if (!header)
-    return std::nullopt;
-  const std::optional<PixelType> type = pixelTypeOf(header->field("type"));
-  const std::string encoding = lowerCase(header->field("encoding")),
-                    endian = lowerCase(header->field("endian"));
-  const std::string apart = dataFileField(*header);
-  const bool skips = !(header->field("line skip") + header->field("lineskip") + header->field("byte skip")
-                       + header->field("byteskip"))
-                          .empty();
-  const bool isRaw = encoding == "raw", isGzip = encoding == "gzip" || encoding == "gz";
-  const bool isOneFile = apart.find_first_of("% ") == std::string::npos && !namesList(apart);
-  if (!type || skips || (!isRaw && !isGzip) || !isOneFile || !hasComponentsTogether(header->field("kinds")))
-    return std::nullopt;
-  const std::vector<std::string> sizes = wordsOf(header->field("sizes"));
-  const bool hasSizes = wholeNumber(header->field("dimension")) == static_cast<std::int64_t>(sizes.size());
-  if (!hasSizes || (apart.empty() && !header->hasEnd))
-    return std::nullopt;
-  VoxelPlace place;
-  place.path = apart.empty() ? path : (fs::path(path).parent_path() / apart).string();
-  place.encoding = isRaw ? FileEncoding::plain : FileEncoding::gzip;
-  (isRaw ? place.offset : place.streamAt) = apart.empty() ? header->bytes : 0;
-  place.type = *type;
-  place.byteCount = pixelTypeSize(*type);
-  for (const std::string& text : sizes)
-    if (const std::int64_t size = wholeNumber(text).value_or(0);
-        size < 1
-        || __builtin_mul_overflow(place.byteCount, static_cast<std::uint64_t>(size), &place.byteCount))
-      return std::nullopt;
-  place.swapped = pixelTypeSize(*type) > 1 && (endian == "big") != (std::endian::native == std::endian::big);
-  return place;
+  std::optional<VoxelPlace> voxels = voxelsOf(file, *header);
+  std::optional<ImageHeader> image = voxels ? imageHeaderOf(path, *header) : std::nullopt;
+  return image ? ParsedImage{true, std::move(*image), std::move(voxels)} : ParsedImage{true, {}, {}};
 }
 
 }

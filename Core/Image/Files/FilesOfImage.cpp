@@ -53,8 +53,12 @@ std::vector<std::string> filesOfImage(const std::string& path)
   if (std::error_code ignored;
       !fs::is_regular_file(path, ignored)) // opening a pipe would wait for its writer
     return files;
-  for (const auto& dataFiles : {metaImageDataFiles(path), nrrdDataFiles(path)})
-    files.insert(files.end(), dataFiles.begin(), dataFiles.end());
+  const std::string format = formatOf(path);
+  if (format.empty() || format == "mhd" || format == "mha" || format == "nrrd" || format == "nhdr") {
+    const FileHead head(path);
+    for (const auto& dataFiles : {metaImageDataFiles(head), nrrdDataFiles(head)})
+      files.insert(files.end(), dataFiles.begin(), dataFiles.end());
+  }
   for (const auto& [header, voxels] : {std::pair{".hdr", ".img"}, {".img", ".hdr"}})
     if (path.ends_with(header))
       files.push_back(path.substr(0, path.size() - std::string(header).size()) + voxels);

@@ -3,61 +3,61 @@
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Voxels/VoxelPlace.h"
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tessera {
 
+/// Length of the voxels of a header: components interleaved, in the header's component type.
+inline std::size_t byteCountOf(const ImageHeader& header)
+{
+  return header.voxelCount() * header.components * pixelTypeSize(header.componentType);
+}
+
 /// An image file, or a folder with one DICOM series, opened for reading.
 class ImageSource {
 public:
-  explicit ImageSource(ImageHeader header) : header_(std::move(header)) {}
-  virtual ~ImageSource() = default;
+  /// Passes all voxels on, and adds lines for the user to `notes`.
+  using ReadAll = std::function<void(const VoxelConsumer&, int threads, std::vector<std::string>& notes)>;
+
+  /// An image whose voxels are read without a library.
+  ImageSource(ImageHeader, VoxelPlace);
+  /// An image of which a library reads all voxels at once.
+  ImageSource(ImageHeader header, ReadAll readAll) : header_(std::move(header)), readAll_(std::move(readAll))
+  {
+  }
 
   const ImageHeader& header() const { return header_; }
-  /// Adds a line to the notes of the header, unless it is empty.
-  void addNote(std::string line)
-  {
-    if (!line.empty())
-      header_.notes.push_back(std::move(line));
-  }
-
-  /// The number of bytes that read() fills: components interleaved, x fastest, in the header's component
-  /// type.
-  std::size_t byteCount() const
-  {
-    return header_.voxelCount() * header_.components * pixelTypeSize(header_.componentType);
-  }
+  /// The number of bytes that read() fills, x fastest.
+  std::size_t byteCount() const { return byteCountOf(header_); }
 
   /// Reads all voxels, and adds lines for the user to `notes`. Throws Error(unreadableInput).
-  virtual void read(std::byte* buffer, int threads, std::vector<std::string>& notes) = 0;
+  void read(std::byte* buffer, int threads, std::vector<std::string>& notes) const;
 
-  /// Reads all voxels piece by piece, so that they need not be in memory in the type of the file.
-  virtual void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes);
+  /// Reads all voxels piece by piece, so that they need not be in memory in the type of the file. With
+  /// isReadWhole of the header that still needs memory for all of them.
+  void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes) const;
 
   /// The place of the voxels in their file, if they can be read without a library; else null. Their values
   /// may have to be scaled.
-  virtual const VoxelPlace* place() const { return nullptr; }
+  const VoxelPlace* place() const { return place_ ? &*place_ : nullptr; }
 
-protected:
-  ImageHeader header_; // with isReadWhole, reading by pieces still needs memory for all voxels
+private:
+  void readScaled(const VoxelConsumer&, int threads) const;
+
+  ImageHeader header_;
+  std::optional<VoxelPlace> place_;
+  ReadAll readAll_; // without a place
 };
 
-/// Opens a file or folder and checks its header: in another process where ImageProcess runs. Throws as
-/// readImageHeader.
+/// Opens a file or folder and checks its header. Throws as readImageHeader.
 std::unique_ptr<ImageSource> openImage(const std::string& path, const ReadingOptions&);
 
-/// The same in this process.
-std::unique_ptr<ImageSource> openImageHere(const std::string& path, const ReadingOptions&);
-
-/// An image whose voxels are read without a library.
-std::unique_ptr<ImageSource> makePlacedSource(ImageHeader, VoxelPlace);
-
-struct DicomSeries;
-
-/// Slices of DICOM files, of which `header` is that of the first one's file by ITK.
-std::unique_ptr<ImageSource> openDicom(const ImageHeader& header, DicomSeries);
+/// Passes bytes on in pieces that threads take in any order.
+void passInPieces(std::span<const std::byte> bytes, int threads, const VoxelConsumer&);
 
 /// Throws Error(unreadableInput) if the geometry of a header makes no sense: a spacing that is not positive,
 /// a singular direction, NaN, or no voxels.

@@ -1,7 +1,7 @@
 #include "Core/Image/Files/ImageStream.h"
 
 #include "Core/Image/Files/ImageFormat.h"
-#include "Core/Image/Files/ImageWriter.h"
+#include "Core/Image/Files/ImageHead.h"
 
 #include <algorithm>
 #include <cstring>
@@ -71,7 +71,7 @@ ImageStream::ImageStream(const std::string& path, const ImageHeader& header, boo
 void ImageStream::open(bool compress, int threads, const ChangeHead& changeHead)
 {
   const fs::path path = file_.temporaryPath();
-  head_ = imageFileHead(format_ == "nii.gz" ? "nii" : format_, header_, path.parent_path().string());
+  head_ = imageFileHead(format_ == "nii.gz" ? "nii" : format_, header_);
   if (changeHead)
     changeHead(head_);
   EncodedFile::Settings settings{FileEncoding::plain, otherLevel, header_.voxelCount() * voxelBytes(header_),

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace tessera {
@@ -38,6 +39,19 @@ std::size_t InputFile::read(std::uint64_t position, void* bytes, std::size_t cou
     done += static_cast<std::size_t>(got);
   }
   return done;
+}
+
+std::string InputFile::text(std::uint64_t position, std::size_t count) const
+{
+  std::string bytes(count, '\0');
+  bytes.resize(read(position, bytes.data(), count));
+  return bytes;
+}
+
+std::uint64_t InputFile::size() const
+{
+  struct stat status {};
+  return fstat(file_, &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
 }

@@ -11,6 +11,7 @@ class InputFile {
 public:
   /// Throws Error(unreadableInput) if it cannot be opened.
   InputFile(const std::string& path, const std::string& name);
+  InputFile(const std::string& path) : InputFile(path, path) {}
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -18,6 +19,10 @@ public:
   /// Reads up to `count` bytes and returns how many there were: fewer at the end of the file. Throws
   /// Error(unreadableInput).
   std::size_t read(std::uint64_t position, void* bytes, std::size_t count) const;
+  std::string text(std::uint64_t position, std::size_t count) const;
+
+  std::uint64_t size() const;
+  const std::string& name() const { return name_; }
 
 private:
   std::string name_;

@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/LowerCase.h"
-#include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/FileChecks/TiffFile.h"
 #include "Core/Image/Files/InputError.h"
@@ -56,12 +55,11 @@ std::string listText(const std::vector<double>& values)
 
 }
 
-void convertToMm(ImageHeader& header)
+void convertToMm(const FileHead& file, ImageHeader& header)
 {
   const bool isMetaImage = hasEnding(header.path, ".mha") || hasEnding(header.path, ".mhd");
-  constexpr std::size_t longest = 1 << 16; // of a header
-  const std::string text = lowerCase("\n" + bytesOfFile(header.path, 0, longest));
-  const double ofNifti = niftiUnitMm(header.path);
+  const std::string text = lowerCase("\n" + file.bytes);
+  const double ofNifti = niftiUnitMm(file);
   std::string unit = ofNifti > 1 ? "metres" : ofNifti < 1 ? "micrometres" : "";
   bool hasSpacing = true;
   if (isMetaImage) {

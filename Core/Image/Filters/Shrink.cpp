@@ -1,43 +1,23 @@
 #include "Core/Image/Filters/Shrink.h"
 
-#include <itkImage.h>
-
 #include <algorithm>
+#include <cmath>
 
 namespace tessera {
 namespace {
 
+/// The point of the continuous index (size - 1) / 2, with ITK's order of additions.
 template <int D>
-using GeometryHolder = itk::Image<unsigned char, D>;
-
-/// An ITK image that has a grid but no voxels.
-template <int D>
-typename GeometryHolder<D>::Pointer itkGeometry(const ImageGeometry<D>& geometry)
+Vec<D> centerOf(const ImageGeometry<D>& geometry)
 {
-  const auto holder = GeometryHolder<D>::New();
-  typename GeometryHolder<D>::SpacingType spacing;
-  typename GeometryHolder<D>::PointType origin;
-  typename GeometryHolder<D>::DirectionType direction;
-  for (int i = 0; i < D; ++i) {
-    spacing[i] = geometry.spacingMm[i];
-    origin[i] = geometry.originMm[i];
-    for (int j = 0; j < D; ++j)
-      direction[i][j] = geometry.direction[i][j];
+  const Matrix<D> matrix = geometry.pointFromIndex().matrix;
+  Vec<D> point;
+  for (int row = 0; row < D; ++row) {
+    double sum = 0;
+    for (int d = 0; d < D; ++d)
+      sum += matrix[row][d] * ((static_cast<double>(geometry.size[d]) - 1) / 2);
+    point[row] = sum + geometry.originMm[row];
   }
-  holder->SetSpacing(spacing);
-  holder->SetOrigin(origin);
-  holder->SetDirection(direction);
-  return holder;
-}
-
-template <int D>
-typename GeometryHolder<D>::PointType centerOf(const GeometryHolder<D>& holder, const Size<D>& size)
-{
-  itk::ContinuousIndex<double, D> center;
-  for (int d = 0; d < D; ++d)
-    center[d] = (static_cast<double>(size[d]) - 1) / 2;
-  typename GeometryHolder<D>::PointType point;
-  holder.TransformContinuousIndexToPhysicalPoint(center, point);
   return point;
 }
 
@@ -57,14 +37,12 @@ template <int D>
 ShrunkGrid<D> shrunkGrid(const ImageGeometry<D>& geometry, const Size<D>& factors)
 {
   ShrunkGrid<D> grid{withFactors<D>(geometry, factors), {}};
-  const auto before = itkGeometry<D>(geometry), after = itkGeometry<D>(grid.geometry);
-  const auto origin =
-      before->GetOrigin() + (centerOf<D>(*before, geometry.size) - centerOf<D>(*after, grid.geometry.size));
-  const auto nearest = before->TransformPhysicalPointToIndex(origin);
-  for (int d = 0; d < D; ++d) {
-    grid.geometry.originMm[d] = origin[d];
-    grid.firstVoxel[d] = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, nearest[d]));
-  }
+  const Vec<D> before = centerOf<D>(geometry), after = centerOf<D>(grid.geometry);
+  for (int d = 0; d < D; ++d)
+    grid.geometry.originMm[d] = geometry.originMm[d] + (before[d] - after[d]);
+  const Vec<D> nearest = geometry.pointToIndex()(grid.geometry.originMm);
+  for (int d = 0; d < D; ++d)
+    grid.firstVoxel[d] = static_cast<std::size_t>(std::max(0.0, std::floor(nearest[d] + 0.5)));
   return grid;
 }
 

@@ -3,10 +3,6 @@
 #include "Core/Image/Files/InputError.h"
 #include "Core/Parameters/ParameterText.h"
 
-#include <itkBSplineTransform.h>
-#include <itkMatrixOffsetTransformBase.h>
-#include <itkTransformFactory.h>
-
 #include <algorithm>
 #include <array>
 
@@ -27,13 +23,6 @@ constexpr std::array<ItkTransformClass, 12> classes{{
     {"BSplineTransform", 0, "BSplineTransform", ItkLayout::grid},
     {"BSplineDeformableTransform", 0, "BSplineTransform", ItkLayout::grid},
 }};
-
-template <unsigned order>
-void registerBSplines()
-{
-  itk::TransformFactory<itk::BSplineTransform<double, 2, order>>::RegisterTransform();
-  itk::TransformFactory<itk::BSplineTransform<double, 3, order>>::RegisterTransform();
-}
 
 }
 
@@ -60,19 +49,6 @@ void failToReadItkClass(const std::string& path, const std::string& className)
 bool isItkTransformClass(const std::string& className)
 {
   return partsOfItkName(className).size() < 5;
-}
-
-void registerItkTransforms()
-{
-  [[maybe_unused]] static const bool isDone = [] { // ITK would add them again
-    itk::TransformFactoryBase::RegisterDefaultTransforms();
-    registerBSplines<0>();
-    registerBSplines<1>();
-    registerBSplines<2>();
-    itk::TransformFactory<itk::MatrixOffsetTransformBase<double, 2, 2>>::RegisterTransform();
-    itk::TransformFactory<itk::MatrixOffsetTransformBase<double, 3, 3>>::RegisterTransform();
-    return true;
-  }();
 }
 
 std::vector<std::string> partsOfItkName(const std::string& className)

@@ -28,14 +28,14 @@ const ItkTransformClass* findItkTransformClass(const std::string& className, std
 /// than 3, whose names end in the order.
 bool isItkTransformClass(const std::string& className);
 
-/// Tells ITK its own transforms, the B-splines of orders 0, 1 and 2, which SimpleITK adds to them, and
-/// MatrixOffsetTransformBase, which ANTs and c3d_affine_tool write for affine transforms.
-void registerItkTransforms();
-
 constexpr const char* itkFieldName = "DisplacementFieldTransform";
 
 /// "Euler3DTransform", "double", "3", "3" of "Euler3DTransform_double_3_3". There is at least one part.
 std::vector<std::string> partsOfItkName(const std::string& className);
+
+/// The text for messages about files that are none of ITK's transforms.
+inline const std::string itkTransformFiles =
+    "an ITK transform file: .tfm or .txt (text), .h5, .hdf5 or .hdf (HDF5)";
 
 /// D of such a name; 0 if it has none.
 std::size_t itkDimension(const std::string& className);

@@ -2,148 +2,24 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Core/Image/FileChecks/FileCheck.h"
-#include "Core/Image/Files/ImageProcess.h"
-#include "Core/Image/Files/InputError.h"
-#include "Core/Image/Files/ItkSupport.h"
-#include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
+#include "Core/Image/Files/Decoder.h"
+#include "Core/Image/ItkTransformFiles/ItkDisplacementFile.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
-#include "Core/Image/ItkTransformFiles/ItkTransformReader.h"
-
-#include <itkCompositeTransform.h>
-#include <itkHDF5TransformIO.h>
-#include <itkMatrixOffsetTransformBase.h>
-#include <itkTxtTransformIO.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
-#include <optional>
-#include <stdexcept>
 
 namespace tessera {
 namespace {
-
-using TransformIO = itk::TransformIOBaseTemplate<double>;
-using ItkBase = itk::TransformBaseTemplate<double>;
-
-/// ITK's reader and writer for the extension of a transform file; null for another extension.
-TransformIO::Pointer ioFor(const std::string& path)
-{
-  const std::string extension = std::filesystem::path(path).extension().string();
-  if (extension == ".tfm" || extension == ".txt")
-    return TransformIO::Pointer(itk::TxtTransformIOTemplate<double>::New());
-  if (extension == ".h5" || extension == ".hdf5" || extension == ".hdf")
-    return TransformIO::Pointer(itk::HDF5TransformIOTemplate<double>::New());
-  return {};
-}
-
-/// Whether a file begins as HDF5. Checked first because the HDF5 library prints errors about other files to
-/// stderr.
-bool isHdf5(const std::string& path)
-{
-  const std::string signature("\x89HDF\r\n\x1a\n", 8);
-  return bytesOfFile(path, 0, signature.size()) == signature;
-}
-
-const std::string allowedFiles = "an ITK transform file: .tfm or .txt (text), .h5, .hdf5 or .hdf (HDF5)";
-
-bool isComposite(const std::string& className)
-{
-  return className.starts_with("CompositeTransform_");
-}
-
-template <class Container>
-std::vector<double> toVector(const Container& values)
-{
-  return {values.begin(), values.end()};
-}
-
-template <class Container>
-Container toItk(const std::vector<double>& values)
-{
-  Container container(static_cast<unsigned>(values.size()));
-  std::copy(values.begin(), values.end(), container.begin());
-  return container;
-}
-
-ItkBase::Pointer makeItkTransform(const ItkTransform& transform)
-{
-  const itk::LightObject::Pointer object =
-      itk::ObjectFactoryBase::CreateInstance(transform.className.c_str());
-  const ItkBase::Pointer made = dynamic_cast<ItkBase*>(object.GetPointer());
-  if (!made)
-    throw std::runtime_error("ITK has no transform \"" + transform.className + "\"");
-  made->UnRegister(); // CreateInstance returns an additional reference
-  made->SetFixedParameters(toItk<ItkBase::FixedParametersType>(transform.fixedParameters));
-  const auto count = transform.parameters.size();
-  if (made->GetNumberOfParameters() != count && !transform.className.starts_with("DisplacementField"))
-    throw std::runtime_error(transform.className + " has " + std::to_string(made->GetNumberOfParameters())
-                             + " parameters, not " + std::to_string(count));
-  made->SetParametersByValue(toItk<ItkBase::ParametersType>(transform.parameters));
-  return made;
-}
-
-/// One of ITK's other linear transforms, such as ScaleVersor3DTransform, as the affine one with its matrix,
-/// translation and center; empty for any other transform.
-template <int D>
-std::optional<ItkTransform> otherLinear(const ItkBase& read)
-{
-  const auto* linear = dynamic_cast<const itk::MatrixOffsetTransformBase<double, D, D>*>(&read);
-  if (!linear || linear->GetTransformCategory() != ItkBase::TransformCategoryEnum::Linear
-      || findItkTransformClass(read.GetTransformTypeAsString(), D))
-    return std::nullopt;
-  const std::string dimension = std::to_string(D);
-  ItkTransform affine{"AffineTransform_double_" + dimension + "_" + dimension, {}, {}};
-  for (int row = 0; row < D; ++row)
-    for (int column = 0; column < D; ++column)
-      affine.parameters.push_back(linear->GetMatrix()[row][column]);
-  for (int d = 0; d < D; ++d) {
-    affine.parameters.push_back(linear->GetTranslation()[d]);
-    affine.fixedParameters.push_back(linear->GetCenter()[d]);
-  }
-  return affine;
-}
-
-ItkTransform fromItk(const ItkBase& read)
-{
-  if (auto affine = otherLinear<2>(read))
-    return *affine;
-  if (auto affine = otherLinear<3>(read))
-    return *affine;
-  return {read.GetTransformTypeAsString(), toVector(read.GetFixedParameters()),
-          toVector(read.GetParameters())};
-}
-
-template <int D>
-ItkBase::Pointer makeComposite(const std::vector<ItkBase::Pointer>& parts)
-{
-  const auto composite = itk::CompositeTransform<double, D>::New();
-  for (const ItkBase::Pointer& part : parts) {
-    auto* transform = dynamic_cast<itk::Transform<double, D, D>*>(part.GetPointer());
-    if (!transform)
-      throw std::runtime_error(part->GetTransformTypeAsString() + " cannot stand beside "
-                               + parts.front()->GetTransformTypeAsString() + " in one composite");
-    composite->AddTransform(transform);
-  }
-  return ItkBase::Pointer(composite);
-}
-
-TransformIO::ConstTransformListType listToWrite(const std::vector<ItkTransform>& transforms, bool composite)
-{
-  std::vector<ItkBase::Pointer> parts;
-  for (const ItkTransform& transform : transforms)
-    parts.push_back(makeItkTransform(transform));
-  if (composite)
-    parts = {parts.front()->GetInputSpaceDimension() == 2 ? makeComposite<2>(parts)
-                                                          : makeComposite<3>(parts)};
-  return {parts.begin(), parts.end()};
-}
 
 bool readsBack(const std::string& path, const std::vector<ItkTransform>& expected)
 {
   try {
     return readItkTransforms(path) == expected;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() == ExitCode::device)
+      throw;
     return false;
   }
 }
@@ -152,62 +28,34 @@ bool readsBack(const std::string& path, const std::vector<ItkTransform>& expecte
 
 std::vector<ItkTransform> readItkTransforms(const std::string& path)
 {
-  return ImageProcess::isRunning() ? ImageProcess::readTransforms(path) : readItkTransformsHere(path);
-}
-
-std::vector<ItkTransform> readItkTransformsHere(const std::string& path)
-{
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
-    failToRead(path, "no such file", allowedFiles);
-  if (!std::filesystem::is_regular_file(path, ignored))
-    failToRead(path, "this is no file", allowedFiles); // opening a pipe would wait for its writer
-  const TransformIO::Pointer io = ioFor(path);
-  if (!io)
-    failToRead(path, "the extension is not that of a transform file", allowedFiles);
-  if (dynamic_cast<itk::HDF5TransformIOTemplate<double>*>(io.GetPointer()) && !isHdf5(path))
-    failToRead(path, "this is no HDF5 file", allowedFiles);
-  if (isHdf5(path))
-    checkItkHdf5(path);
-  else
-    checkItkText(path);
-  registerItkTransforms();
-  try {
-    io->SetFileName(path);
-    io->Read();
-  } catch (const std::exception& exception) {
-    failToRead(path, "the transforms cannot be read: " + itkMessage(exception), allowedFiles);
-  }
-  std::vector<ItkTransform> transforms;
-  for (const ItkBase::Pointer& read : io->GetReadTransformList())
-    if (!isComposite(read->GetTransformTypeAsString()))
-      transforms.push_back(fromItk(*read));
-  if (transforms.empty())
-    failToRead(path, "the file holds no transform", allowedFiles);
-  return transforms;
+  return decodeTransforms(path);
 }
 
 void writeItkTransforms(const std::string& path, const std::vector<ItkTransform>& transforms, bool composite)
 {
-  const TransformIO::Pointer io = ioFor(path);
-  if (!io)
+  if (!std::ranges::count(std::array{".tfm", ".txt", ".h5", ".hdf5", ".hdf"},
+                          std::filesystem::path(path).extension().string()))
     throw Error(ExitCode::unwritableOutput,
-                path + ": the extension is not that of a transform file. Allowed: " + allowedFiles + ".");
-  registerItkTransforms();
+                path + ": the extension is not that of a transform file. Allowed: " + itkTransformFiles
+                    + ".");
   AtomicFile file(path);
   if (transforms.empty())
     file.fail("there is no transform to write");
-  try {
-    TransformIO::ConstTransformListType list = listToWrite(transforms, composite);
-    io->SetTransformList(list);
-    io->SetFileName(file.temporaryPath());
-    io->Write();
-  } catch (const std::exception& exception) {
-    file.fail("the transforms cannot be written: " + itkMessage(exception));
-  }
+  encodeTransforms(file, transforms, composite);
   if (!readsBack(file.temporaryPath(), transforms))
     file.fail("the transforms could not be written whole");
   file.commit();
 }
+
+template <int D>
+void writeItkDisplacementField(const std::string& path, const VectorImage<D>& field)
+{
+  AtomicFile file(path);
+  encodeField(file, headerOf(path, field.geometry, PixelType::float32, D), field.voxels);
+  file.commit();
+}
+
+template void writeItkDisplacementField(const std::string&, const VectorImage<2>&);
+template void writeItkDisplacementField(const std::string&, const VectorImage<3>&);
 
 }

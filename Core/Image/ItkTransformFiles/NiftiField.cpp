@@ -1,25 +1,20 @@
 #include "Core/Image/ItkTransformFiles/NiftiField.h"
 
+#include "Core/Image/FileChecks/NiftiHeader.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Files/ImageStream.h"
 #include "Core/Image/ShearedGrid.h"
 
-#include <zlib.h>
-
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <vector>
+#include <filesystem>
+#include <system_error>
 
 namespace tessera {
 namespace {
 
 // Places in the header of NIfTI-1.
-constexpr std::size_t headerBytes = 348, axesAt = 40, parameterAt = 56, intentAt = 68, spacingAt = 76,
-                      nameAt = 328, nameBytes = 16;
+constexpr std::size_t axesAt = 40, parameterAt = 56, intentAt = 68, spacingAt = 76, nameAt = 328;
 constexpr std::int16_t fnirtIntent = 2006, vectorIntent = 1007;
 constexpr const char* niftyRegName = "NREG_TRANS";
 
@@ -57,23 +52,11 @@ void writeNiftiVectors(const std::string& path, const VectorImage<3>& image, Nif
 
 NiftiIntent niftiIntent(const std::string& path)
 {
-  std::array<unsigned char, headerBytes> head{};
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file || gzread(file.get(), head.data(), headerBytes) != static_cast<int>(headerBytes))
+  NiftiHeader header;
+  if (std::error_code ignored;
+      !std::filesystem::is_regular_file(path, ignored) || !header.read(FileHead(path)))
     return {};
-  const auto number = [&](std::size_t place, bool little) {
-    return little ? head[place] | head[place + 1] << 8 : head[place + 1] | head[place] << 8;
-  };
-  const bool little = number(0, true) == static_cast<int>(headerBytes);
-  if (!little && number(2, false) != static_cast<int>(headerBytes))
-    return {};
-  const char* name = reinterpret_cast<const char*>(head.data()) + nameAt;
-  std::array<unsigned char, 4> parameter;
-  std::copy_n(head.begin() + parameterAt, 4, parameter.begin());
-  if (little != (std::endian::native == std::endian::little))
-    std::ranges::reverse(parameter);
-  return {number(intentAt, little), std::bit_cast<float>(parameter),
-          std::string(name, strnlen(name, nameBytes))};
+  return {header.intent(), header.intentParameter(), header.intentName()};
 }
 
 }

@@ -24,4 +24,7 @@ std::string jpegBytes(const std::vector<std::uint8_t>& values, std::size_t width
 /// `isFirstTransparent`. Throws Error(outOfMemory).
 std::string pngBytes(const IndexedPicture&, const std::vector<Colour>& palette, bool isFirstTransparent);
 
+/// A PNG file in memory of pixels in any colours, x fastest. Throws Error(outOfMemory).
+std::string pngBytes(const std::vector<Colour>& pixels, std::size_t width);
+
 }

@@ -1,12 +1,13 @@
 #pragma once
 
 #include "Core/Image/Files/EncodedFile.h"
+#include "Core/Image/Files/InputFile.h"
 #include "Core/Image/Voxels/PixelType.h"
 #include "Core/Image/Voxels/ValueScaling.h"
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -14,7 +15,8 @@ namespace tessera {
 
 /// The place and the order of the voxels in a file, x fastest.
 struct VoxelPlace {
-  std::string path; // path of the file with the voxels
+  std::string path;                      // path of the file with the voxels
+  std::shared_ptr<const InputFile> file; // that file if it is open, else null
   FileEncoding encoding = FileEncoding::plain;
   std::uint64_t offset = 0; // place of the first voxel in the file, or in the inflated stream
   std::uint64_t byteCount = 0;
@@ -27,12 +29,6 @@ struct VoxelPlace {
   bool towardsRas = false; // displacements point right, front and up, where LPS has left, back and up
   ValueScaling scaling;    // scaling of scalars; the functions below return the numbers of the file
 };
-
-/// The place of the voxels of a NIfTI, MetaImage or NRRD file. Empty for another format, and for files that
-/// only the format's library reads: several volumes, pairs of files, text, scaled vectors.
-std::optional<VoxelPlace> niftiVoxels(const std::string& path);
-std::optional<VoxelPlace> metaImageVoxels(const std::string& path);
-std::optional<VoxelPlace> nrrdVoxels(const std::string& path);
 
 /// Receives a whole number of voxels from `firstByte` on, in this machine's byte order. Is called in any
 /// order and by several threads at the same time.

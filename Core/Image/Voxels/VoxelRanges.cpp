@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -36,7 +35,7 @@ void swapBytes(std::span<std::byte> bytes, std::size_t size)
 class OpenedVoxels : public VoxelRanges {
 public:
   OpenedVoxels(const VoxelPlace& place, const std::string& name)
-      : place_(place), name_(name), file_(place.path, name)
+      : place_(place), name_(name)
   {
   }
 
@@ -58,7 +57,6 @@ protected:
 
   VoxelPlace place_;
   std::string name_;
-  InputFile file_;
 };
 
 class PlainVoxels final : public OpenedVoxels {
@@ -87,7 +85,7 @@ public:
 private:
   void readPiece(std::uint64_t firstByte, std::span<std::byte> out) const
   {
-    if (file_.read(place_.offset + firstByte, out.data(), out.size()) != out.size())
+    if (place_.file->read(place_.offset + firstByte, out.data(), out.size()) != out.size())
       failToRead(name_,
                  "the file holds less than the " + std::to_string(place_.byteCount) + " bytes of its voxels",
                  wholeFile);
@@ -153,7 +151,7 @@ private:
   void skipTo(std::uint64_t firstByte)
   {
     if (!inflater_ || firstByte < at_) {
-      inflater_.emplace(file_, place_.streamAt);
+      inflater_.emplace(*place_.file, place_.streamAt);
       inflateAway(place_.offset);
       at_ = 0;
     }
@@ -188,10 +186,8 @@ std::vector<std::uint64_t> blockStarts(const VoxelPlace& place, const StreamLeng
   std::vector<std::uint64_t> starts{index.firstBlock};
   for (const std::uint32_t bytes : index.deflatedBytes)
     starts.push_back(starts.back() + bytes);
-  std::error_code failure;
-  const std::uint64_t end =
-      stream.isGzip ? std::filesystem::file_size(place.path, failure) : place.streamAt + place.zlibBytes;
-  return !failure && starts.back() + stream.trailerBytes == end ? starts : std::vector<std::uint64_t>{};
+  const std::uint64_t end = stream.isGzip ? place.file->size() : place.streamAt + place.zlibBytes;
+  return starts.back() + stream.trailerBytes == end ? starts : std::vector<std::uint64_t>{};
 }
 
 /// A compressed stream with an index: several threads inflate only the blocks that are needed.
@@ -244,7 +240,7 @@ private:
   void inflate(std::size_t b, std::span<std::byte> block)
   {
     const Room<unsigned char> deflated(index_.deflatedBytes[b]);
-    if (file_.read(starts_[b], deflated.span().data(), deflated.size) != deflated.size
+    if (place_.file->read(starts_[b], deflated.span().data(), deflated.size) != deflated.size
         || !inflateBlock(deflated.span(), block))
       failDamaged();
     checksums_[b] = checksumOf(block, stream_.checksum);
@@ -255,7 +251,7 @@ private:
   std::uint32_t storedChecksum() const
   {
     unsigned char bytes[4] = {};
-    file_.read(starts_.back(), bytes, sizeof bytes);
+    place_.file->read(starts_.back(), bytes, sizeof bytes);
     std::uint32_t value = 0;
     for (int i = 0; i < 4; ++i)
       value |= static_cast<std::uint32_t>(bytes[i]) << (stream_.isGzip ? 8 * i : 24 - 8 * i);
@@ -278,13 +274,16 @@ void VoxelRanges::read(std::uint64_t firstByte, std::span<std::byte> bytes, int 
   });
 }
 
-std::unique_ptr<VoxelRanges> openVoxels(const VoxelPlace& place, const std::string& name)
+std::unique_ptr<VoxelRanges> openVoxels(const VoxelPlace& given, const std::string& name)
 {
+  VoxelPlace place = given;
+  if (!place.file)
+    place.file = std::make_shared<const InputFile>(place.path, name);
   if (place.encoding == FileEncoding::plain)
     return std::make_unique<PlainVoxels>(place, name);
   const StreamLength stream(place);
-  const BlockIndex index = stream.isGzip ? gzipIndex(place.path, place.streamAt)
-                                         : zlibIndex(place.path, place.streamAt, place.zlibBytes);
+  const BlockIndex index = stream.isGzip ? gzipIndex(*place.file, place.streamAt)
+                                         : zlibIndex(*place.file, place.streamAt, place.zlibBytes);
   if (std::vector<std::uint64_t> starts = blockStarts(place, stream, index); !starts.empty())
     return std::make_unique<BlockVoxels>(place, name, index, std::move(starts));
   return std::make_unique<StreamVoxels>(place, name);

@@ -4,6 +4,7 @@
 #include "Core/Image/Voxels/VoxelPlace.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/ItkFiles.h"
+#include "Testing/Support/Files/PlaceOf.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
@@ -86,7 +87,7 @@ TEST_F(DamagedFiles, BlocksOfAMetaImageToo)
 {
   for (const std::string name : {"a.mha", "a.mhd"}) {
     writeImage(folder / name, image, PixelType::int16, true, 2);
-    const VoxelPlace place = *metaImageVoxels(folder / name);
+    const VoxelPlace place = *testing::placeOf(folder / name);
     const std::string data = name == "a.mhd" ? "a.zraw" : name, good = folder.read(data);
     const BlockIndex index = zlibIndex(place.path, place.streamAt, place.zlibBytes);
     ASSERT_GT(index.deflatedBytes.size(), 4u);
@@ -112,7 +113,7 @@ TEST_F(DamagedFiles, BlocksOfAMetaImageToo)
 TEST_F(DamagedFiles, AWrongIndexBehindAMetaImageIsNoHarm)
 {
   writeImage(folder / "a.mha", image, PixelType::int16, true, 2);
-  const VoxelPlace place = *metaImageVoxels(folder / "a.mha");
+  const VoxelPlace place = *testing::placeOf(folder / "a.mha");
   const std::uint64_t end = place.streamAt + place.zlibBytes;
   const std::string file = folder.read("a.mha"), stream = file.substr(0, end), behind = file.substr(end);
   BlockIndex longer = zlibIndex(place.path, place.streamAt, place.zlibBytes), fewer = longer;

@@ -2,6 +2,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Voxels/VoxelPlace.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Files/PlaceOf.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
@@ -205,8 +206,8 @@ TEST_F(FileChecks, AnNrrdWithoutSizesOrWithoutTheEndOfItsHeader)
   EXPECT_EQ(messageOf([&] { read(folder.write("a.nrrd", nrrdHead + "raw\n\n" + voxels)); }), "no error");
   for (const std::string start :
        {"dimension: 3\n", "sizes: 4 3 2\n", "dimension: 3\nsizes: 4 3\n", "dimension: 3\nsizes: 4 3 2x\n"})
-    EXPECT_FALSE(nrrdVoxels(folder.write("a.nrrd", "NRRD0004\ntype: uchar\n" + start + end))) << start;
-  EXPECT_FALSE(nrrdVoxels(folder.write("a.nrrd", nrrdHead + "raw\n" + voxels)));
+    EXPECT_FALSE(testing::placeOf(folder.write("a.nrrd", "NRRD0004\ntype: uchar\n" + start + end))) << start;
+  EXPECT_FALSE(testing::placeOf(folder.write("a.nrrd", nrrdHead + "raw\n" + voxels)));
 }
 
 TEST_F(FileChecks, VtkWithOtherLinesThanItsLibraryExpects)

@@ -4,6 +4,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/ItkFiles.h"
+#include "Testing/Support/Files/PlaceOf.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 #include "Testing/Support/Scenes/ScaledNifti.h"
@@ -89,8 +90,7 @@ TEST_F(VoxelPlaceTest, FilesOfItkGiveTheirVoxelsOnAnyNumberOfThreads)
       SCOPED_TRACE(name + (compress ? ", compressed" : ""));
       writeByItk<short>(folder / name, image.geometry, 1, shorts, compress);
       writeByItk<float>(folder / ("float." + name), image.geometry, 1, image.voxels, compress);
-      ASSERT_TRUE(niftiVoxels(folder / name) || metaImageVoxels(folder / name)
-                  || nrrdVoxels(folder / name)); // not left to ITK
+      ASSERT_TRUE(testing::placeOf(folder / name)); // not left to ITK
       for (const int threads : {1, 3}) {
         EXPECT_EQ(load(folder / name, threads) == image.voxels, true);
         EXPECT_EQ(load(folder / ("float." + name), threads) == image.voxels, true);
@@ -124,9 +124,9 @@ TEST_F(VoxelPlaceTest, TheOtherOrderOfBytes)
   nrrd.replace(nrrd.find("endian: little"), 14, "endian: big");
   folder.write("a.nrrd", nrrd);
 
-  EXPECT_TRUE(niftiVoxels(folder / "a.nii")->swapped);
-  EXPECT_TRUE(metaImageVoxels(folder / "a.mha")->swapped);
-  EXPECT_TRUE(nrrdVoxels(folder / "a.nrrd")->swapped);
+  EXPECT_TRUE(testing::placeOf(folder / "a.nii")->swapped);
+  EXPECT_TRUE(testing::placeOf(folder / "a.mha")->swapped);
+  EXPECT_TRUE(testing::placeOf(folder / "a.nrrd")->swapped);
   for (const char* name : {"a.nii", "a2.nii.gz", "a.mha", "a.nrrd"}) {
     SCOPED_TRACE(name);
     EXPECT_EQ(load(folder / name, 3) == image.voxels, true);
@@ -170,7 +170,7 @@ TEST_F(VoxelPlaceTest, AScaleThatIsNoNumberIsNone)
     std::memcpy(bytes.data() + 112, &slope, sizeof slope);
     std::memcpy(bytes.data() + 116, &intercept, sizeof intercept);
     folder.write("b.nii", bytes);
-    EXPECT_TRUE(niftiVoxels(folder / "b.nii"));
+    EXPECT_TRUE(testing::placeOf(folder / "b.nii"));
     EXPECT_EQ(load(folder / "b.nii") == image.voxels, true);
     EXPECT_EQ(testing::readByItk<float>(folder / "b.nii") == image.voxels, true);
   }
@@ -181,7 +181,7 @@ TEST_F(VoxelPlaceTest, ANiftiOfMoreAxesThanItsHeaderHoldsHasNoPlace)
   writeByItk<float>(folder / "a.nii", image.geometry, 1, image.voxels, false);
   std::string bytes = folder.read("a.nii");
   bytes[40] = '\x9c'; // its sizes would lie behind the header
-  EXPECT_FALSE(niftiVoxels(folder.write("b.nii", bytes)));
+  EXPECT_FALSE(testing::placeOf(folder.write("b.nii", bytes)));
 }
 
 /// The values that readImage returns.
@@ -203,8 +203,8 @@ TEST_F(VoxelPlaceTest, ScaledNumbersHaveTheBitsOfItk)
     SCOPED_TRACE(pixelTypeName(type) + " by " + std::to_string(scaling.slope) + " and "
                  + std::to_string(scaling.intercept));
     const std::string path = testing::writeScaled(folder, "a.nii", "s.nii", scaling);
-    ASSERT_TRUE(niftiVoxels(path)); // not left to ITK
-    EXPECT_TRUE(niftiVoxels(path)->scaling.isScaled());
+    ASSERT_TRUE(testing::placeOf(path)); // not left to ITK
+    EXPECT_TRUE(testing::placeOf(path)->scaling.isScaled());
     const std::vector<float> expected =
         type == PixelType::float64 ? numbersOfItk<double>(path) : numbersOfItk<float>(path);
     for (const int threads : {1, 3})
@@ -232,7 +232,7 @@ TEST_F(VoxelPlaceTest, ASlopeThatIsNoneLeavesNumbersAsTheyAre)
   for (const testing::SlopeAndIntercept& none :
        {testing::SlopeAndIntercept{0, 0}, {1, 0}, {1, 1e-17f}, {0, 7}, {nan, 7}, {nan, nan}}) {
     const std::string path = testing::writeScaled(folder, "a.nii", "b.nii", none);
-    EXPECT_FALSE(niftiVoxels(path)->scaling.isScaled());
+    EXPECT_FALSE(testing::placeOf(path)->scaling.isScaled());
     EXPECT_EQ(readImageHeader(path, {}).componentType, PixelType::int32);
     EXPECT_EQ(load(path, 1)[0], 3);
   }
@@ -269,7 +269,7 @@ TEST_F(VoxelPlaceTest, ScaledNumbersInTheOtherOrderOfBytes)
   swapNumbers(bytes, 112, 120, 4);
   folder.write("s.nii", bytes);
 
-  ASSERT_TRUE(niftiVoxels(folder / "s.nii"));
+  ASSERT_TRUE(testing::placeOf(folder / "s.nii"));
   EXPECT_EQ(load(folder / "s.nii", 2) == numbersOfItk<float>(folder / "s.nii"), true);
   EXPECT_EQ(load(folder / "s.nii")[0],
             static_cast<float>(shorts[0] * static_cast<double>(0.1f) - static_cast<double>(10.3f)));
@@ -280,12 +280,12 @@ TEST_F(VoxelPlaceTest, AxesBeyondTheThirdHoldVolumes)
   writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
   std::string bytes = folder.read("a.nii");
   bytes[40] = 4; // dim[0]; dim[4] is 1
-  EXPECT_TRUE(niftiVoxels(folder.write("b.nii", bytes)));
+  EXPECT_TRUE(testing::placeOf(folder.write("b.nii", bytes)));
   EXPECT_EQ(load(folder / "b.nii") == image.voxels, true);
 
   bytes[40] = 5;
   bytes[50] = 2; // dim[5]
-  const std::optional<VoxelPlace> both = niftiVoxels(folder.write("c.nii", bytes));
+  const std::optional<VoxelPlace> both = testing::placeOf(folder.write("c.nii", bytes));
   ASSERT_TRUE(both);
   EXPECT_EQ(both->components, 1);
   EXPECT_EQ(both->byteCount, 2 * sizeof(short) * image.voxels.size());
@@ -306,7 +306,7 @@ void expectItksVectors(const TemporaryFolder& folder, const ImageGeometry<D>& ge
       else
         writeByItk<float>(folder / name, geometry, components, values, true);
       writeByItk<short>(folder / ("short." + name), geometry, components, shorts, true);
-      ASSERT_TRUE(niftiVoxels(folder / name)->apart);
+      ASSERT_TRUE(testing::placeOf(folder / name)->apart);
 
       const VectorImage<D> read = readVectorImage<D>(folder / name, {}, 3);
       EXPECT_EQ(read.components, components);
@@ -380,14 +380,15 @@ TEST_F(VoxelPlaceTest, WhatOnlyItsLibraryReadsIsLeftToIt)
 {
   writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
   writeImage(folder / "pair.hdr", image, PixelType::int16, false);
-  EXPECT_FALSE(niftiVoxels(folder / "pair.hdr"));
+  EXPECT_FALSE(testing::placeOf(folder / "pair.hdr"));
   const std::string head = "ObjectType = Image\nNDims = 2\nDimSize = 2 1\nElementType = MET_SHORT\n";
-  EXPECT_FALSE(metaImageVoxels(folder.write("list.mhd", head + "ElementDataFile = LIST\na.raw\nb.raw\n")));
+  folder.write("a.raw", std::string(48, 'v'));
+  EXPECT_FALSE(testing::placeOf(folder.write("list.mhd", head + "ElementDataFile = LIST\na.raw\nb.raw\n")));
   EXPECT_FALSE(
-      metaImageVoxels(folder.write("offset.mhd", head + "HeaderSize = -1\nElementDataFile = a.raw\n")));
-  EXPECT_FALSE(
-      metaImageVoxels(folder.write("text.mha", head + "BinaryData = False\nElementDataFile = LOCAL\n1 2\n")));
-  EXPECT_TRUE(metaImageVoxels(folder.write("plain.mhd", head + "ElementDataFile = a.raw\n")));
+      testing::placeOf(folder.write("offset.mhd", head + "HeaderSize = -1\nElementDataFile = a.raw\n")));
+  EXPECT_FALSE(testing::placeOf(
+      folder.write("text.mha", head + "BinaryData = False\nElementDataFile = LOCAL\n1 2\n")));
+  EXPECT_TRUE(testing::placeOf(folder.write("plain.mhd", head + "ElementDataFile = a.raw\n")));
 }
 
 TEST_F(VoxelPlaceTest, NrrdVectorsAreThoseOfItk)
@@ -398,17 +399,20 @@ TEST_F(VoxelPlaceTest, NrrdVectorsAreThoseOfItk)
     values[i] = static_cast<float>(i);
   for (const bool compress : {false, true}) {
     writeByItk<float>(folder / "a.nrrd", geometry, 3, values, compress);
-    ASSERT_TRUE(nrrdVoxels(folder / "a.nrrd"));
+    ASSERT_TRUE(testing::placeOf(folder / "a.nrrd"));
     EXPECT_EQ(readVectorImage<3>(folder / "a.nrrd", {}).voxels, values);
   }
   const std::string head =
       "NRRD0005\ntype: short\ndimension: 3\nsizes: 2 3 4\nendian: little\nencoding: raw\n";
-  EXPECT_TRUE(nrrdVoxels(folder.write("a.nhdr", head + "data file: a.raw\n")));
-  EXPECT_TRUE(nrrdVoxels(folder.write("a.nhdr", head + "kinds: vector space space\ndata file: a.raw\n")));
+  folder.write("a.raw", std::string(48, 'v'));
+  EXPECT_TRUE(testing::placeOf(folder.write(
+      "a.nhdr", head + "space: LPS\nspace directions: (1,0,0) (0,1,0) (0,0,1)\ndata file: a.raw\n")));
+  EXPECT_TRUE(
+      testing::placeOf(folder.write("a.nhdr", head + "kinds: vector space space\ndata file: a.raw\n")));
   for (const std::string other :
        {"kinds: domain domain list\ndata file: a.raw\n", "byte skip: 4\ndata file: a.raw\n",
         "line skip: 1\ndata file: a.raw\n", "data file: a%d.raw 0 3 1\n", "data file: LIST\na.raw\n"})
-    EXPECT_FALSE(nrrdVoxels(folder.write("a.nhdr", head + other))) << other; // left to its library
+    EXPECT_FALSE(testing::placeOf(folder.write("a.nhdr", head + other))) << other; // left to its library
 }
 
 TEST_F(VoxelPlaceTest, IntegersThatFloatRoundsAreCounted)

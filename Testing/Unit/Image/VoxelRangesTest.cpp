@@ -4,6 +4,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/ItkFiles.h"
+#include "Testing/Support/Files/PlaceOf.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
@@ -19,15 +20,9 @@ namespace {
 
 using testing::contains;
 using testing::errorText;
+using testing::placeOf;
 using testing::TemporaryFolder;
 using testing::writeByItk;
-
-std::optional<VoxelPlace> placeOf(const std::string& path)
-{
-  return path.ends_with(".nrrd")  ? nrrdVoxels(path)
-         : path.ends_with(".mha") ? metaImageVoxels(path)
-                                  : niftiVoxels(path);
-}
 
 struct StoredAs {
   std::string name;

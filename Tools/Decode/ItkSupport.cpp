@@ -1,8 +1,7 @@
-#include "Core/Image/Files/ItkSupport.h"
+#include "Tools/Decode/ItkSupport.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/FileChecks/FileCheck.h"
-#include "Core/Image/Files/DicomSeries.h"
 
 #include <itkImageIOBase.h>
 
@@ -30,25 +29,15 @@ PixelType componentTypeOf(const itk::ImageIOBase& io, const std::string& path)
   return found->second;
 }
 
-/// The meaning of a file's components. MetaImage, NRRD and VTK do not say whether they are colours: three or
-/// four components of 8 bits are read as colours.
-PixelMeaning meaningOf(const itk::ImageIOBase& io)
+PixelMeaning meaningOfItk(const itk::ImageIOBase& io)
 {
   using Pixel = itk::IOPixelEnum;
-  const unsigned components = io.GetNumberOfComponents();
+  const auto components = static_cast<int>(io.GetNumberOfComponents());
   const std::string format = io.GetNameOfClass();
   const bool picture = format == "PNGImageIO" || format == "TIFFImageIO";
   const bool colour = picture || io.GetPixelType() == Pixel::RGB || io.GetPixelType() == Pixel::RGBA
                       || io.GetComponentType() == itk::IOComponentEnum::UCHAR;
-  if (components == 1)
-    return PixelMeaning::scalar;
-  if (components == 2 && picture)
-    return PixelMeaning::greyAlpha;
-  if (components == 3 && colour)
-    return PixelMeaning::rgb;
-  if (components == 4 && colour)
-    return PixelMeaning::rgba;
-  return PixelMeaning::vector;
+  return components == 2 && picture ? PixelMeaning::greyAlpha : meaningOf(components, colour);
 }
 
 /// Places an image in LPS by the space of its NRRD header (definition of NRRD0004, section 5), where ITK
@@ -60,7 +49,7 @@ void placeInNrrdSpace(ImageHeader& header, const itk::ImageIOBase& io)
       ITK_VERSION_MAJOR * 10000 + ITK_VERSION_MINOR * 100 + ITK_VERSION_PATCH < 50403;
   if (std::string(io.GetNameOfClass()) != "NrrdImageIO")
     return;
-  const std::string space = nrrdSpace(header.path);
+  const std::string space = nrrdSpace(FileHead(header.path));
   const bool isLas = space.starts_with("las") || space.starts_with("leftanterior"),
              isRas = space.starts_with("ras") || space.starts_with("rightanterior"),
              isLps = space.starts_with("lps") || space.starts_with("leftposterior"),
@@ -86,11 +75,9 @@ ImageHeader headerFromItk(const itk::ImageIOBase& io, const std::string& path)
   ImageHeader header;
   header.path = path;
   header.dimension = static_cast<int>(io.GetNumberOfDimensions());
-  while (header.dimension > 3 && io.GetDimensions(header.dimension - 1) == 1)
-    --header.dimension;
   header.components = static_cast<int>(io.GetNumberOfComponents());
   header.componentType = header.typeInFile = componentTypeOf(io, path);
-  header.meaning = meaningOf(io);
+  header.meaning = meaningOfItk(io);
   header.direction.assign(header.dimension, std::vector<double>(header.dimension));
   for (int axis = 0; axis < header.dimension; ++axis) {
     header.size.push_back(io.GetDimensions(axis));
@@ -101,6 +88,7 @@ ImageHeader headerFromItk(const itk::ImageIOBase& io, const std::string& path)
       header.direction[row][axis] = column[row];
   }
   placeInNrrdSpace(header, io);
+  dropLastAxes(header);
   return header;
 }
 
@@ -112,14 +100,6 @@ void askForAllVoxels(itk::ImageIOBase& io)
     region.SetSize(axis, io.GetDimensions(axis));
   }
   io.SetIORegion(region);
-}
-
-std::unique_lock<std::mutex> lockItkFiles()
-{
-  static std::mutex mutex;
-  static const bool isQuiet = (quietenGdcm(), true);
-  static_cast<void>(isQuiet);
-  return std::unique_lock(mutex);
 }
 
 std::string itkMessage(const std::exception& exception)

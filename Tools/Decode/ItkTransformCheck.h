@@ -13,4 +13,8 @@ void checkItkText(const std::string& path);
 /// A file of HDF5. What cannot be found in it is left to ITK, which then throws.
 void checkItkHdf5(const std::string& path);
 
+/// Tells ITK its own transforms, the B-splines of orders 0, 1 and 2, which SimpleITK adds to them, and
+/// MatrixOffsetTransformBase, which ANTs and c3d_affine_tool write for affine transforms.
+void registerItkTransforms();
+
 }

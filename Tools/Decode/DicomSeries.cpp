@@ -1,4 +1,4 @@
-#include "Core/Image/Files/DicomSeries.h"
+#include "Tools/Decode/DicomSeries.h"
 
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Image/FileChecks/FileCheck.h"

@@ -1,10 +1,9 @@
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Image/FileChecks/FileCheck.h"
-#include "Core/Image/Files/DicomSeries.h"
-#include "Core/Image/Files/ImageSource.h"
 #include "Core/Image/Files/InputError.h"
-#include "Core/Image/Files/ItkSupport.h"
 #include "Core/Image/ShearedGrid.h"
+#include "Tools/Decode/DicomSeries.h"
+#include "Tools/Decode/ItkImage.h"
 
 #include <algorithm>
 #include <cmath>
@@ -65,16 +64,16 @@ ImageHeader headerOfSeries(ImageHeader header, const DicomSeries& series)
   return header;
 }
 
-class SeriesSource final : public ImageSource {
+class OpenSeries {
 public:
-  SeriesSource(const ImageHeader& header, DicomSeries series)
-      : ImageSource(headerOfSeries(header, series)), series_(std::move(series))
+  OpenSeries(const ImageHeader& header, DicomSeries series)
+      : header_(headerOfSeries(header, series)), series_(std::move(series))
   {
   }
 
-  using ImageSource::read;
+  const ImageHeader& header() const { return header_; }
 
-  void read(std::byte* buffer, int, std::vector<std::string>& notes) override
+  void read(std::byte* buffer, std::vector<std::string>& notes) const
   {
     const auto& [slices, places, note] = series_;
     if (!note.empty())
@@ -84,8 +83,7 @@ public:
           header().path
           + ": the slices are shifted against each other (gantry tilt), so the axes of the image are "
             "not perpendicular");
-    const auto lock = lockItkFiles();
-    const std::size_t gridSlices = places.back() + 1, sliceBytes = byteCount() / gridSlices;
+    const std::size_t gridSlices = places.back() + 1, sliceBytes = byteCountOf(header_) / gridSlices;
     std::map<std::string, std::vector<SliceTarget>> byFile;
     for (std::size_t i = 0; i < slices.size(); ++i)
       byFile[slices[i].file].emplace_back(&slices[i], buffer + places[i] * sliceBytes);
@@ -131,14 +129,17 @@ private:
     });
   }
 
+  ImageHeader header_;
   DicomSeries series_;
 };
 
 }
 
-std::unique_ptr<ImageSource> openDicom(const ImageHeader& header, DicomSeries series)
+DecodedImage openDicom(const ImageHeader& header, DicomSeries slices)
 {
-  return std::make_unique<SeriesSource>(header, std::move(series));
+  const auto series = std::make_shared<const OpenSeries>(header, std::move(slices));
+  return {series->header(),
+          [series](std::byte* buffer, std::vector<std::string>& notes) { series->read(buffer, notes); }};
 }
 
 }

@@ -3,7 +3,6 @@
 #include "Core/Image/Files/ImageHeader.h"
 
 #include <exception>
-#include <mutex>
 #include <string>
 
 namespace itk {
@@ -18,9 +17,6 @@ ImageHeader headerFromItk(const itk::ImageIOBase& io, const std::string& path);
 
 /// Makes an ITK reader read the whole image.
 void askForAllVoxels(itk::ImageIOBase& io);
-
-/// A lock to be held while ITK reads or writes a file: its readers and their libraries share state.
-std::unique_lock<std::mutex> lockItkFiles();
 
 /// The message of an ITK exception in one line, without the name and address of the object.
 std::string itkMessage(const std::exception& exception);

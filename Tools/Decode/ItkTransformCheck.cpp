@@ -1,12 +1,14 @@
-#include "Core/Image/ItkTransformFiles/ItkTransformCheck.h"
+#include "Tools/Decode/ItkTransformCheck.h"
 
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Parameters/ParameterText.h"
 
+#include <itkBSplineTransform.h>
+#include <itkMatrixOffsetTransformBase.h>
 #include <itkTransformBase.h>
-#include <itkTransformFactoryBase.h>
+#include <itkTransformFactory.h>
 #include <itk_H5Cpp.h>
 
 #include <cmath>
@@ -23,6 +25,13 @@ const std::string allowedText =
 
 constexpr const char *noClass = "a transform in it has no class",
                      *classesText = "an ITK transform file with the class of each transform";
+
+template <unsigned order>
+void registerBSplines()
+{
+  itk::TransformFactory<itk::BSplineTransform<double, 2, order>>::RegisterTransform();
+  itk::TransformFactory<itk::BSplineTransform<double, 3, order>>::RegisterTransform();
+}
 
 /// The description of one transform in a file.
 struct Entry {
@@ -149,6 +158,19 @@ Entry entryOf(const H5::Group& group)
   return entry;
 }
 
+}
+
+void registerItkTransforms()
+{
+  [[maybe_unused]] static const bool isDone = [] { // ITK would add them again
+    itk::TransformFactoryBase::RegisterDefaultTransforms();
+    registerBSplines<0>();
+    registerBSplines<1>();
+    registerBSplines<2>();
+    itk::TransformFactory<itk::MatrixOffsetTransformBase<double, 2, 2>>::RegisterTransform();
+    itk::TransformFactory<itk::MatrixOffsetTransformBase<double, 3, 3>>::RegisterTransform();
+    return true;
+  }();
 }
 
 void checkItkText(const std::string& path)

@@ -1,0 +1,237 @@
+#include "Tools/Decode/ItkImage.h"
+
+#include "Core/Compute/Files/ScratchFolder.h"
+#include "Core/Compute/Memory/Memory.h"
+#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/TiffFile.h"
+#include "Core/Image/Files/FilesOfImage.h"
+#include "Core/Image/Files/ImageFormat.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Files/LengthsInMm.h"
+#include "Tools/Decode/ItkSupport.h"
+
+#include <itkBMPImageIO.h>
+#include <itkGDCMImageIO.h>
+#include <itkGiplImageIO.h>
+#include <itkHDF5ImageIO.h>
+#include <itkJPEGImageIO.h>
+#include <itkMetaImageIO.h>
+#include <itkNiftiImageIO.h>
+#include <itkNrrdImageIO.h>
+#include <itkPNGImageIO.h>
+#include <itkTIFFImageIO.h>
+#include <itkVTKImageIO.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A reader of this format, or null if the file is of another format.
+template <class ItkIO>
+itk::ImageIOBase::Pointer readerIfKnown(const std::string& path)
+{
+  const typename ItkIO::Pointer io = ItkIO::New();
+  return io->CanReadFile(path.c_str()) ? itk::ImageIOBase::Pointer(io) : itk::ImageIOBase::Pointer();
+}
+
+itk::ImageIOBase::Pointer readerFor(const std::string& path)
+{
+  using Finder = itk::ImageIOBase::Pointer (*)(const std::string&);
+  constexpr Finder finders[] = {
+      readerIfKnown<itk::NiftiImageIO>, readerIfKnown<itk::MetaImageIO>, readerIfKnown<itk::NrrdImageIO>,
+      readerIfKnown<itk::GiplImageIO>,  readerIfKnown<itk::PNGImageIO>,  readerIfKnown<itk::JPEGImageIO>,
+      readerIfKnown<itk::TIFFImageIO>,  readerIfKnown<itk::BMPImageIO>,  readerIfKnown<itk::VTKImageIO>,
+      readerIfKnown<itk::HDF5ImageIO>,  readerIfKnown<itk::GDCMImageIO>};
+  for (const Finder finder : finders)
+    if (const itk::ImageIOBase::Pointer io = finder(path))
+      return io;
+  return {};
+}
+
+/// A folder with nothing but a symbolic link to the file, if a.nii and a.nii.gz lie in one folder: there the
+/// NIfTI library would read the voxels of a.nii as those of a.nii.gz.
+class OwnFolder {
+public:
+  explicit OwnFolder(const std::string& path) : path_(path)
+  {
+    const std::string compressed = ".nii.gz";
+    if (!path.ends_with(compressed) || !fs::exists(path.substr(0, path.size() - 3)))
+      return;
+    try {
+      folder_.emplace("tessera-link-");
+      path_ = *folder_ / ("image" + compressed);
+      fs::create_symlink(fs::absolute(path), path_);
+    } catch (const std::system_error& error) {
+      failToRead(path,
+                 "the file beside it without .gz hides it from the NIfTI library, and no link to it can be "
+                 "made in a folder for "
+                 "temporary files ("
+                     + error.code().message() + ")",
+                 "one of both files in a folder, or a writable folder in TMPDIR");
+    }
+  }
+
+  const std::string& path() const { return path_; }
+
+private:
+  std::optional<ScratchFolder> folder_;
+  std::string path_;
+};
+
+/// Opens `link`; messages call it `path`.
+itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& link)
+{
+  const std::string readable = "an image file that exists and may be read: " + readableFormats();
+  std::error_code ignored;
+  if (!fs::exists(path, ignored))
+    failToRead(path, "no such file", readable);
+  if (!std::ifstream(path))
+    failToRead(path, "the file cannot be opened", readable);
+  if (hasEnding(path, ".mgz") || hasEnding(path, ".mgh"))
+    failToRead(path, "FreeSurfer's format MGH is not read",
+               "a NIfTI file, which FreeSurfer writes: mri_convert " + fs::path(path).filename().string()
+                   + " " + fs::path(path).stem().string() + ".nii.gz");
+  const FileHead head(path);
+  const bool isKnownNifti = parseNifti(head).isKnown, isKnownMetaImage = parseMetaImage(head).isKnown,
+             isKnownNrrd = parseNrrd(head).isKnown, isKnownVtk = checkVtkFile(path);
+  checkPictureFile(path);
+  try {
+    const itk::ImageIOBase::Pointer io = readerFor(link);
+    if (!io && isNifti2(path))
+      failToRead(path, "it is NIfTI-2, which is not read",
+                 "NIfTI-1, or another image file: " + readableFormats());
+    if (!io)
+      failToRead(path, "not an image of a format that is known", readable);
+    if ((dynamic_cast<const itk::NiftiImageIO*>(io.GetPointer()) && !isKnownNifti)
+        || (dynamic_cast<const itk::MetaImageIO*>(io.GetPointer()) && !isKnownMetaImage)
+        || (dynamic_cast<const itk::NrrdImageIO*>(io.GetPointer()) && !isKnownNrrd)
+        || (dynamic_cast<const itk::VTKImageIO*>(io.GetPointer()) && !isKnownVtk))
+      failToRead(path, "its header is not understood", readable);
+    io->SetFileName(link);
+    io->ReadImageInformation();
+    return io;
+  } catch (const itk::ExceptionObject& exception) {
+    if (isKnownNifti && itkMessage(exception).find("orthonormal") != std::string::npos)
+      failOnSform(head);
+    failToRead(path, "the image's header cannot be read: " + itkMessage(exception),
+               "a whole and valid header");
+  }
+}
+
+/// Throws if a GIPL file is cut off, which ITK does not report.
+void checkGiplLength(const itk::ImageIOBase& io, const ImageHeader& header)
+{
+  constexpr std::uint64_t headerBytes = 256;
+  if (!dynamic_cast<const itk::GiplImageIO*>(&io))
+    return;
+  const std::uint64_t needed = headerBytes + static_cast<std::uint64_t>(io.GetImageSizeInBytes());
+  if (!holdsBytes(header.path, needed))
+    failToRead(header.path,
+               "the file holds less than the " + std::to_string(needed) + " bytes that its header promises",
+               wholeFile);
+}
+
+bool isPicture(const itk::ImageIOBase& io)
+{
+  const std::string format = io.GetNameOfClass();
+  return format == "JPEGImageIO" || format == "PNGImageIO" || format == "TIFFImageIO"
+         || format == "BMPImageIO";
+}
+
+/// Replaces the spacing of a picture by the one that the user gave.
+ImageHeader withGivenSpacing(ImageHeader header, const itk::ImageIOBase& io, const std::vector<double>& given)
+{
+  if (!given.empty() && isPicture(io)) {
+    if (given.size() > 1 && given.size() != header.spacingMm.size())
+      failToRead(header.path,
+                 "it has " + std::to_string(header.spacingMm.size()) + " axes, and --pixel-spacing "
+                     + std::to_string(given.size()) + " numbers",
+                 "one number for all axes, or one for each");
+    for (std::size_t axis = 0; axis < header.spacingMm.size(); ++axis)
+      header.spacingMm[axis] = given[given.size() == 1 ? 0 : axis];
+  }
+  return header;
+}
+
+/// Changes ITK's header of a TIFF file, of which the geometry is right, to that of its pixels.
+void setPixels(ImageHeader& header, const TiffPixels& pixels)
+{
+  const std::uint64_t slices = header.dimension == 3 ? header.size[2] : 1;
+  if (header.dimension > 3 || header.size[0] != pixels.width || header.size[1] != pixels.height
+      || slices != pixels.slices)
+    failToRead(header.path, "its slices are not understood", "slices of one size and type of pixels");
+  header.components = 1;
+  header.meaning = PixelMeaning::scalar;
+  header.componentType = header.typeInFile = pixels.type;
+}
+
+DecodedImage openFile(const std::string& path, const ReadingOptions& reading)
+{
+  const auto place = std::make_shared<OwnFolder>(path);
+  const itk::ImageIOBase::Pointer io = openItk(path, place->path());
+  if (dynamic_cast<const itk::GDCMImageIO*>(io.GetPointer()))
+    return openDicom(headerFromItk(*io, path), dicomSeriesOf(path, reading));
+  DecodedImage image{withGivenSpacing(headerFromItk(*io, path), *io, reading.pixelSpacingMm), {}};
+  std::string turned = isPicture(*io) ? noteOnExif(path) : "";
+  if (dynamic_cast<const itk::TIFFImageIO*>(io.GetPointer())) {
+    const auto tiff = std::make_shared<TiffFile>(path);
+    for (const TiffPicture& picture : tiff->pictures())
+      if (picture.orientation > 1)
+        turned = path + ": its Orientation, " + std::to_string(picture.orientation)
+                 + ", is applied: rows run from the top and pixels from the left";
+    if (!turned.empty())
+      image.header.notes.push_back(std::exchange(turned, ""));
+    if (const std::optional<TiffPixels> pixels = tiffPixels(*tiff)) { // ITK would read them as others
+      setPixels(image.header, *pixels);
+      image.read = [tiff, path](std::byte* buffer, auto&) { readTiffPixels(*tiff, path, buffer); };
+      return image;
+    }
+  }
+  convertToMm(FileHead(path), image.header);
+  if (!turned.empty())
+    image.header.notes.push_back(turned);
+  checkGiplLength(*io, image.header);
+  image.read = [place, io, path](std::byte* buffer, auto&) {
+    try {
+      askForAllVoxels(*io);
+      io->Read(buffer);
+    } catch (const std::exception& exception) {
+      failToRead(path, "the voxels cannot be read: " + itkMessage(exception), wholeFile);
+    }
+  };
+  return image;
+}
+
+DecodedImage openFolder(const std::string& path, const ReadingOptions& reading)
+{
+  DicomSeries series = dicomSeriesOf(path, reading);
+  const std::string& first = series.slices.front().file;
+  return openDicom(headerFromItk(*openItk(first, first), path), std::move(series));
+}
+
+}
+
+DecodedImage openByItk(const std::string& path, const ReadingOptions& reading)
+{
+  std::error_code ignored;
+  if (fs::is_fifo(path, ignored) || fs::is_socket(path, ignored) || fs::is_character_file(path, ignored))
+    failToRead(path, "this is no file but a pipe, which cannot be read at any place", "an image file");
+  DecodedImage image = dicomPlace(path) ? openFolder(path, reading) : openFile(path, reading);
+  checkGeometry(image.header);
+  std::vector<std::string> notes{noteOnPixelSpacing(image.header, reading), noteOnFewBits(path)};
+  if (!fs::is_directory(path, ignored) && fs::exists(path, ignored))
+    notes.insert(notes.begin() + 1, noteOnNiftiForms(FileHead(path), image.header));
+  for (const std::string& note : notes)
+    if (!note.empty())
+      image.header.notes.push_back(note);
+  return image;
+}
+
+}
