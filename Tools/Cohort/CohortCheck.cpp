@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <numeric>
 
 namespace tessera {
 namespace {
@@ -18,11 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 RunRequest readRequestOf(const ManifestRow& row, const CohortFolder& folder, const CohortOptions& options,
-                         int threads)
+                         const std::string& device, int threads)
 {
-  const auto device = row.options.find("device");
-  RunRequest request = requestOf(
-      row, folder, options, device == row.options.end() ? options.device : device->second.front(), threads);
+  RunRequest request = requestOf(row, folder, options, device, threads);
   for (StageText& stage : request.stages)
     stage = readStageText(stage.path);
   return request;
@@ -58,7 +58,8 @@ void tryRow(const Registry& registry, const ManifestRow& row, std::size_t rows, 
   const ScratchFolder scratch("tessera-cohort-");
   const CohortFolder folder(scratch.path(), 1);
   const SharedCpu cpu(options, rows);
-  const RegisterOptions run{readRequestOf(row, folder, options, cpu.threadsOfRow), "", false};
+  const RegisterOptions run{
+      readRequestOf(row, folder, options, deviceKindOf(row, options.device), cpu.threadsOfRow), "", false};
   fs::create_directories(run.request.outputFolder);
   const auto registered = [&] {
     RunLog ofRow(LogLevel::off);
@@ -98,7 +99,9 @@ int checkCohort(const CohortOptions& options, Log& log)
   for (const ManifestRow& row : manifest.rows) {
     Log ofRow;
     try {
-      const RunPlan plan = planOf(registry, readRequestOf(row, folder, options, cpu.threadsOfRow), ofRow);
+      const std::string device = deviceKindOf(row, options.device);
+      const RunPlan plan =
+          planOf(registry, readRequestOf(row, folder, options, device, cpu.threadsOfRow), ofRow);
       (plan.onCuda ? onCuda : onCpu) += plan.seconds;
       if (!plan.onCuda)
         largestOnCpu = std::max(largestOnCpu, plan.seconds);
@@ -112,19 +115,43 @@ int checkCohort(const CohortOptions& options, Log& log)
     log.progress(row.id);
   }
   std::ranges::sort(good);
-  log.info(counted(manifest.rows.size(), "row") + ": " + std::to_string(good.size()) + " can begin, "
+  log.info(counted(manifest.rows.size(), "row") + ": " + std::to_string(good.size()) + " ready, "
            + std::to_string(failed) + " would fail. The largest takes about "
            + memoryText(good.empty() ? programBytes : good.back().first) + " of memory.");
   if (!good.empty())
-    log.info("Time: " + std::string(mayEndEarly ? "at most " : "about ")
-             + timeText(std::max(cpu.seconds(onCpu, largestOnCpu), onCuda)) + " for all rows"
+    log.info("Time: about " + timeText(std::max(cpu.seconds(onCpu, largestOnCpu), onCuda)) + " for all rows"
+             + (mayEndEarly ? " if no level ends early" : "")
              + (onCpu > 0 ? ", " + std::to_string(cpu.jobs) + " at once on the CPU with "
                                 + counted(cpu.threadsOfRow, "thread") + " each"
                           : "")
              + (onCuda > 0 ? ", one after the other on a GPU" : "")
-             + "; reading, writing and inverses not counted.");
+             + "; files, inverses and pages are not counted: --trial measures all of it with one row.");
   if (options.trial && !good.empty())
     tryRow(registry, *good[good.size() / 2].second, good.size(), options, log);
   return failed == 0 ? 0 : static_cast<int>(ExitCode::usage);
 }
+
+double bytesOfRowsAtOnce(const CohortOptions& options, std::size_t rowsAtOnce, Log& log)
+{
+  const Manifest manifest = readManifest(options.operand, options.defaults);
+  Registry registry;
+  registerComponents(registry);
+  const CohortFolder folder("checked", manifest.rows.size()); // a name for messages; nothing is written
+  std::vector<double> bytes;
+  for (const ManifestRow& row : manifest.rows) {
+    Log ofRow;
+    try {
+      bytes.push_back(
+          planOf(registry, readRequestOf(row, folder, options, "cpu", options.threads), ofRow).host.bytes());
+    } catch (const Error&) { // check tells it
+    }
+  }
+  if (const std::size_t failed = manifest.rows.size() - bytes.size(); failed > 0)
+    log.warning(counted(failed, "row") + " would fail. Type: tessera-cohort check " + options.operand
+                + " ..., which says why.");
+  std::ranges::sort(bytes, std::greater());
+  bytes.resize(std::min(bytes.size(), rowsAtOnce));
+  return bytes.empty() ? 0 : std::accumulate(bytes.begin(), bytes.end(), 2 * programBytes);
+}
+
 }

@@ -70,6 +70,9 @@ ProgramText cohortText()
   Option parameters{"p", "FILE", "parameter file; several are stages", true};
   Option again = ownOption("again", "ID", "do this row again even if it is done; also \"failed\" or \"all\"");
   again.repeatable = true;
+  Option sbatch = ownOption("sbatch", "OPTIONS",
+                            "options of sbatch for the script, such as \"--partition=long --account=mine\"");
+  sbatch.repeatable = true;
   return {
       "tessera-cohort",
       "tessera-cohort run pairs.tsv -out results -p Rigid.txt -p FreeFormNMI.txt",
@@ -119,7 +122,7 @@ ProgramText cohortText()
         {ownOption("single-file", "", "thumbnails are inside the index, for at most 500 rows")}},
        {"Script for Slurm (slurm)",
         {ownOption("tasks", "N", "tasks of the job array, a node each (default 1)"),
-         ownOption("time", "TIME", "time limit of a task (default 24:00:00)")}},
+         ownOption("time", "TIME", "time limit of a task (default 24:00:00)"), sbatch}},
        commonOptions()},
       exitCodesText()};
 }
@@ -170,6 +173,11 @@ CohortOptions cohortOptions(const std::vector<std::string>& tokens)
   if (arguments.has("tasks"))
     options.tasks = wholeNumber("--tasks", arguments.text("tasks"), 1, 100'000);
   options.time = arguments.text("time", options.time);
+  options.sbatch = arguments.all("sbatch");
+  for (const std::string& words : options.sbatch)
+    if (!words.starts_with('-') || words.find('\n') != std::string::npos)
+      failCommandLine("--sbatch \"" + words + "\"", "not options of sbatch in one line",
+                      "--sbatch \"--partition=long --account=mine\", also several times");
   return options;
 }
 

@@ -24,6 +24,7 @@ struct CohortOptions {
   int claimSeconds = 600;
   int tasks = 1; // of `slurm`
   std::string time = "24:00:00";
+  std::vector<std::string> sbatch; // lines of options for sbatch
 };
 
 ProgramText cohortText();

@@ -87,10 +87,10 @@ bool hasOutputs(const RowRecord& record, bool isVerified)
 
 }
 
-std::string deviceKindOf(const ManifestRow& row, const CohortFile& cohort)
+std::string deviceKindOf(const ManifestRow& row, const std::string& forAll)
 {
   const auto device = row.options.find("device");
-  return device == row.options.end() ? cohort.deviceKind : device->second.front();
+  return device == row.options.end() ? forAll : device->second.front();
 }
 
 RunRequest requestOf(const ManifestRow& row, const CohortFolder& folder, const CohortOptions& options,

@@ -11,8 +11,8 @@
 
 namespace tessera {
 
-/// "cpu" or "cuda": the column `device` of a row, or what cohort.json says for all.
-std::string deviceKindOf(const ManifestRow&, const CohortFile&);
+/// The column `device` of a row, or what holds `forAll`.
+std::string deviceKindOf(const ManifestRow&, const std::string& forAll);
 
 /// What a row registers. The parameter files are named and not read.
 RunRequest requestOf(const ManifestRow&, const CohortFolder&, const CohortOptions&, const std::string& device,

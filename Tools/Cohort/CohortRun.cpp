@@ -31,7 +31,6 @@ using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 constexpr std::size_t alikeBeforeStop = 20;
-constexpr int lanesOfGpu = 4;
 
 /// The system or its user ends a process by one of these, for want of memory above all.
 bool isFromOutside(int state)
@@ -91,12 +90,22 @@ public:
 private:
   void findWaiting()
   {
-    waiting_ = cohort_.waitingRows([&](std::size_t index, RowState, const RowRecord& record) {
-      record.isDone() ? tally_.addSkipped() : addFailure({index, record.exitCode, record.message, {}});
+    std::size_t doneBefore = 0;
+    waiting_ = cohort_.waitingRows([&](std::size_t index, RowState state, const RowRecord& record) {
+      if (state == RowState::waiting)
+        ++doneBefore;
+      else
+        record.isDone() ? tally_.addSkipped() : addFailure({index, record.exitCode, record.message, {}});
     });
     log_.info(std::to_string(cohort_.rowCount()) + " rows: " + std::to_string(tally_.skipped())
               + " are done, " + std::to_string(tally_.failed()) + " would fail again, "
-              + std::to_string(waiting_.size()) + " wait.");
+              + std::to_string(waiting_.size()) + " are ready."
+              + (tally_.failed() > 0 ? " --again failed tries those again." : ""));
+    if (doneBefore > 0 && options_.again.empty())
+      log_.info(
+          "Of the rows that are ready, " + std::to_string(doneBefore)
+          + " were done before and are done again, because their images or parameter files have changed "
+            "or results are missing. Ctrl-C stops this; another folder for -out keeps what is there.");
   }
 
   void startWorkers()
@@ -400,8 +409,11 @@ private:
       worker.reset();
     showProgress(true);
     writeFailures(cohort_.manifest(), cohort_.folder());
-    if (stopAsked())
-      throw Interrupted{};
+    if (stopAsked()) {
+      log_.error("interrupted by signal " + std::to_string(caughtSignal())
+                 + ": finished rows are kept. The same command goes on with the others.");
+      return 128 + caughtSignal();
+    }
     if (tally_.failed() > 0)
       log_.info("The causes are in " + cohort_.folder().file("failures.tsv") + ".");
     return code_ != 0 ? code_ : tally_.failed() == 0 ? 0 : static_cast<int>(ExitCode::someRowsFailed);

@@ -5,6 +5,13 @@
 
 namespace tessera {
 
+constexpr int lanesOfGpu = 4; // rows at once on a GPU
+
+/// Bytes of host memory that one machine needs for the rows that run there at once, so many on CPU and GPU:
+/// the largest ones, with the processes beside them. 0 if no row can be planned. Warns of rows that would
+/// fail.
+double bytesOfRowsAtOnce(const CohortOptions&, std::size_t rowsAtOnce, Log&);
+
 /// Checks all rows of a table without registering: `tessera-cohort check`. Returns 0, or 2 if a row would
 /// fail.
 int checkCohort(const CohortOptions&, Log&);

@@ -4,13 +4,18 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Runs/OutputNames.h"
+#include "Core/Runs/Prediction/HostNeed.h"
 #include "Tools/Cohort/CohortFolder.h"
+#include "Tools/Cohort/CohortRows.h"
+#include "Tools/Cohort/CohortRun.h"
 #include "Tools/Cohort/RowClaim.h"
+#include "Tools/Cohort/RowWorker.h"
 #include "Tools/Common/Process.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -199,10 +204,42 @@ int writeTables(const CohortOptions& options, Log& log)
   return 0;
 }
 
+namespace {
+
+/// What a task of the script asks Slurm for: GPUs only if a row runs on one, and the memory of the rows that
+/// run at once. A cohort takes four fifths of the memory that it finds, unless --max-memory says how much.
+std::string needsOfTask(const CohortOptions& options, const std::string& device, Log& log)
+{
+  std::size_t onCuda = 0, onCpu = 0;
+  for (const ManifestRow& row : readManifest(options.operand, options.defaults).rows)
+    ++(deviceKindOf(row, device) == "cuda" ? onCuda : onCpu);
+  if (onCuda == 0)
+    log.info("No GPU is asked for, since all rows run on the CPU. --device cuda asks for one a task.");
+  const auto atOnce = [&](std::size_t rows, int without) {
+    return std::min<std::size_t>(rows, options.jobs > 0 ? options.jobs : without);
+  };
+  const double bytes =
+      std::isfinite(options.maxMemory)
+          ? options.maxMemory + 2 * programBytes
+          : bytesOfRowsAtOnce(options, atOnce(onCuda, lanesOfGpu) + atOnce(onCpu, options.threads), log)
+                / 0.8;
+  if (bytes == 0)
+    log.warning("No row can be planned, so the script does not ask for memory (--mem).");
+  return (onCuda > 0 ? "#SBATCH --gpus-per-node=1\n" : "")
+         + (bytes > 0 ? "#SBATCH --mem=" + decimals(std::ceil(bytes / 1048576), 0) + "M\n" : std::string());
+}
+
+}
+
 int writeSlurmScript(const CohortOptions& options, const std::string& program, Log& log)
 {
   namespace fs = std::filesystem;
   const std::string folder = prepareOutputFolder(options.outputFolder);
+  const std::optional<CohortFile> before = readCohortFile(folder);
+  const std::string device = options.device != "auto"             ? options.device
+                             : before                             ? before->deviceKind
+                             : RowWorker("all", 1).gpuCount() > 0 ? "cuda"
+                                                                  : "cpu";
   const auto quoted = [](const std::string& word) { return commandLineText(word, {}); };
   std::string run = "exec " + quoted(program) + " run "
                     + quoted(fs::absolute(options.operand).lexically_normal().string()) + " -out "
@@ -212,12 +249,17 @@ int writeSlurmScript(const CohortOptions& options, const std::string& program, L
       run += (name.ends_with("Labels") ? " --" : " -") + name
              + (values.size() > 1 && name != "p" ? std::to_string(i) : "") + " "
              + quoted(fs::absolute(values[i]).lexically_normal().string());
-  run += std::string(options.defaults.contains("inverse-too") ? " --inverse-too" : "") + " --device "
-         + options.device + (options.strict ? " --strict" : "") + (options.pages ? "" : " --no-pages");
+  run += std::string(options.defaults.contains("inverse-too") ? " --inverse-too" : "") + " --device " + device
+         + (options.strict ? " --strict" : "") + (options.pages ? "" : " --no-pages");
   if (options.jobs > 0)
     run += " --jobs " + std::to_string(options.jobs);
+  if (std::isfinite(options.maxMemory))
+    run += " --max-memory " + decimals(options.maxMemory / 1e6, 3) + "MB";
   if (options.claimSeconds != CohortOptions().claimSeconds)
     run += " --claim-age " + std::to_string(options.claimSeconds);
+  std::string sbatch;
+  for (const std::string& words : options.sbatch)
+    sbatch += "#SBATCH " + words + "\n";
   const std::string here = fs::absolute(folder).lexically_normal().string();
   const std::string text =
       "#!/bin/sh\n"
@@ -227,8 +269,8 @@ int writeSlurmScript(const CohortOptions& options, const std::string& program, L
         "#SBATCH --nodes=1\n"
         "#SBATCH --ntasks=1\n"
         "#SBATCH --cpus-per-task="
-      + std::to_string(options.threads) + "\n"
-      + (options.device == "cpu" ? "" : "#SBATCH --gpus-per-node=1\n") + "#SBATCH --time=" + options.time
+      + std::to_string(options.threads) + "\n" + needsOfTask(options, device, log)
+      + "#SBATCH --time=" + options.time
       + "\n"
         "#SBATCH --requeue\n"
         "#SBATCH --open-mode=append\n"
@@ -236,7 +278,8 @@ int writeSlurmScript(const CohortOptions& options, const std::string& program, L
       + here
       + "slurm-%A_%a.log\n"
         "#SBATCH --signal=B:TERM@120\n"
-        "# All tasks share the rows; a task that is lost gives its rows back. Submit it again to go on.\n"
+      + sbatch
+      + "# All tasks share the rows; a task that is lost gives its rows back. Submit it again to go on.\n"
       + run + "\n";
   const std::string path = folder + "cohort.sbatch";
   writeTextFile(path, text);

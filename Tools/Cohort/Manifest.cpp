@@ -117,6 +117,7 @@ public:
     else if (manifest_.rows.empty() && errors_.empty())
       fail(1, "no rows", "a line for each registration");
     if (!errors_.empty()) {
+      findMissingFiles();
       std::string text;
       for (const std::string& error : errors_)
         text += (text.empty() ? "" : "\n  ") + error;
@@ -132,6 +133,17 @@ private:
   {
     errors_.push_back(manifest_.path + ":" + std::to_string(line_) + ":" + std::to_string(column) + ": "
                       + wrong + ". Allowed: " + allowed + ".");
+  }
+
+  /// Told beside other errors of the table; where there are none, a row without its file fails alone.
+  void findMissingFiles()
+  {
+    for (const ManifestRow& row : manifest_.rows)
+      for (const auto& [option, paths] : row.options)
+        for (const std::string& path : paths)
+          if (isPathOption(option) && errors_.size() < maxErrors && !std::filesystem::exists(path))
+            errors_.push_back(manifest_.path + ":" + std::to_string(row.line) + ": " + row.id + ": " + option
+                              + ": " + path + ": no such file.");
   }
 
   void readHeader(const std::vector<std::string>& names)

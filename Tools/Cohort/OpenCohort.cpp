@@ -137,6 +137,8 @@ OpenCohort::waitingRows(const std::function<void(std::size_t, RowState, const Ro
       visit(index, now, *record);
       continue;
     }
+    if (record && record->isDone())
+      visit(index, RowState::waiting, *record);
     waiting.push_back(index);
     Sha256 sha; // rows of one size come in an order of their own in each table
     sha.add(row(index).id);

@@ -28,11 +28,11 @@ public:
   std::string rowFolder(std::size_t index) const { return folder_.rowFolder(row(index).id); }
   RowClaim claim(std::size_t index) const;
   /// "cpu" or "cuda"
-  std::string kindOf(std::size_t index) const { return deviceKindOf(row(index), file_); }
+  std::string kindOf(std::size_t index) const { return deviceKindOf(row(index), file_.deviceKind); }
   RowState state(std::size_t index, bool isVerified, std::optional<RowRecord>&);
 
   /// Rows of this shard that must run, the largest first, so that the last ones are short. Calls
-  /// visit(index, state, record) for the others.
+  /// visit(index, state, record) for the others, and for those of them that were done before.
   std::deque<std::size_t>
   waitingRows(const std::function<void(std::size_t, RowState, const RowRecord&)>& visit);
 
