@@ -173,9 +173,23 @@ Vec<3> LiverPhantom::pointBeforeMm(const Vec<3>& pointAfterMm) const
   return before;
 }
 
-template <class PointOfVoxel>
-Image<3> LiverPhantom::draw(const Context& context, PointOfVoxel&& pointOfVoxel,
-                            std::uint32_t noiseStream) const
+double LiverPhantom::noisyTissueHu(const Vec<3>& pointMm, std::size_t voxel, std::uint32_t noiseStream) const
+{
+  const auto words = randomWords({11, noiseStream, 0, 0}, static_cast<std::uint32_t>(voxel), 0);
+  return tissueHu(pointMm) + noiseHu * standardNormals(words[0], words[1])[0];
+}
+
+double LiverPhantom::label(const Vec<3>& pointMm) const
+{
+  if (depthMm(spine, pointMm) > 0)
+    return 3;
+  if (liverDepthMm(pointMm) < 0)
+    return 0;
+  return std::ranges::any_of(tumours, [&](const Ellipsoid& e) { return depthMm(e, pointMm) > 0; }) ? 2 : 1;
+}
+
+template <class ValueAt>
+Image<3> LiverPhantom::draw(const Context& context, ValueAt&& valueAt) const
 {
   Image<3> image{geometry_, std::vector<float>(geometry_.voxelCount())};
   const AffineMap<3> pointFromIndex = geometry_.pointFromIndex();
@@ -185,9 +199,7 @@ Image<3> LiverPhantom::draw(const Context& context, PointOfVoxel&& pointOfVoxel,
       const Vec<3> index{static_cast<double>(x), static_cast<double>(row % size[1]),
                          static_cast<double>(row / size[1])};
       const std::size_t voxel = row * size[0] + x;
-      const auto words = randomWords({11, noiseStream, 0, 0}, static_cast<std::uint32_t>(voxel), 0);
-      image.voxels[voxel] = static_cast<float>(tissueHu(pointOfVoxel(pointFromIndex(index)))
-                                               + noiseHu * standardNormals(words[0], words[1])[0]);
+      image.voxels[voxel] = static_cast<float>(valueAt(pointFromIndex(index), voxel));
     }
   });
   return image;
@@ -195,14 +207,25 @@ Image<3> LiverPhantom::draw(const Context& context, PointOfVoxel&& pointOfVoxel,
 
 Image<3> LiverPhantom::before(const Context& context) const
 {
-  return draw(
-      context, [](const Vec<3>& point) { return point; }, 0);
+  return draw(context,
+              [&](const Vec<3>& point, std::size_t voxel) { return noisyTissueHu(point, voxel, 0); });
 }
 
 Image<3> LiverPhantom::after(const Context& context) const
 {
-  return draw(
-      context, [&](const Vec<3>& point) { return pointBeforeMm(point); }, 1);
+  return draw(context, [&](const Vec<3>& point, std::size_t voxel) {
+    return noisyTissueHu(pointBeforeMm(point), voxel, 1);
+  });
+}
+
+Image<3> LiverPhantom::labelsBefore(const Context& context) const
+{
+  return draw(context, [&](const Vec<3>& point, std::size_t) { return label(point); });
+}
+
+Image<3> LiverPhantom::labelsAfter(const Context& context) const
+{
+  return draw(context, [&](const Vec<3>& point, std::size_t) { return label(pointBeforeMm(point)); });
 }
 
 std::vector<Vec<3>> LiverPhantom::liverPointsMm(std::size_t count) const

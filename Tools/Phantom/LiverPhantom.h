@@ -18,6 +18,9 @@ public:
   Image<3> before(const Context&) const;
   /// After: after(T(x)) = before(x), by inversion of T at each voxel.
   Image<3> after(const Context&) const;
+  /// 1 where the liver is, 2 in its tumours, 3 in the spine, else 0; before and after.
+  Image<3> labelsBefore(const Context&) const;
+  Image<3> labelsAfter(const Context&) const;
 
   /// T: a point before insufflation to where it lies after (mm).
   Vec<3> movedMm(const Vec<3>& pointMm) const;
@@ -36,8 +39,10 @@ private:
   Vec<3> pointBeforeMm(const Vec<3>& pointAfterMm) const;
   void growVessels(const Vec<3>& startMm, const Vec<3>& direction, double lengthMm, double radiusMm,
                    int generation);
-  template <class PointOfVoxel>
-  Image<3> draw(const Context&, PointOfVoxel&&, std::uint32_t noiseStream) const;
+  double noisyTissueHu(const Vec<3>& pointMm, std::size_t voxel, std::uint32_t noiseStream) const;
+  double label(const Vec<3>& pointMm) const;
+  template <class ValueAt>
+  Image<3> draw(const Context&, ValueAt&&) const; // of valueAt(point, voxel)
 
   ImageGeometry<3> geometry_;
   std::vector<Tube> vessels_;

@@ -1,7 +1,7 @@
 #include "Tools/Phantom/Pictures.h"
 
-#include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Pictures/PictureBytes.h"
 
 #include <algorithm>

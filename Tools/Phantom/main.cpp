@@ -29,7 +29,7 @@ std::string pointsText(const std::vector<Vec<3>>& pointsMm)
   return text;
 }
 
-/// before.nii.gz, after.nii.gz and 200 points of the liver in both.
+/// before.nii.gz, after.nii.gz, labels of both, and 200 points of the liver in both.
 void makeLiver(const std::string& out, std::size_t voxels)
 {
   std::filesystem::create_directories(out);
@@ -38,6 +38,8 @@ void makeLiver(const std::string& out, std::size_t voxels)
   const LiverPhantom phantom({voxels, voxels * 3 / 4, voxels * 5 / 8}, 300.0 / static_cast<double>(voxels));
   writeImage(out + "/before.nii.gz", phantom.before(context), PixelType::int16, true);
   writeImage(out + "/after.nii.gz", phantom.after(context), PixelType::int16, true);
+  writeImage(out + "/labels_before.nii.gz", phantom.labelsBefore(context), PixelType::uint8, true);
+  writeImage(out + "/labels_after.nii.gz", phantom.labelsAfter(context), PixelType::uint8, true);
   const std::vector<Vec<3>> pointsBefore = phantom.liverPointsMm(200);
   std::vector<Vec<3>> pointsAfter;
   for (const Vec<3>& point : pointsBefore)
@@ -88,7 +90,9 @@ int run(int argc, char** argv)
   options::options_description description("Options");
   auto add = description.add_options();
   add("help", "print this");
-  add("make", "write before.nii.gz, after.nii.gz, points_before.txt and points_after.txt into --out");
+  add("make",
+      "write the images before.nii.gz and after.nii.gz, their labels labels_*.nii.gz (1 liver, 2 tumours, "
+      "3 spine) and 200 of their points, points_*.txt, into --out");
   add("score", "print the errors of --start and --found against --truth");
   add("pictures",
       "write edges.png, checkerboard.png and difference.png of --fixed, --moving and --result into --out");
