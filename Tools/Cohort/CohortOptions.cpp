@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 
 namespace tessera {
 namespace {
@@ -133,7 +134,9 @@ CohortOptions cohortOptions(const std::vector<std::string>& tokens)
   if (tokens.empty() || std::ranges::count(commands, tokens[0]) == 0)
     failCommandLine(tokens.empty() ? "no command" : "\"" + tokens[0] + "\"",
                     tokens.empty() ? "nothing to do" : "no such command",
-                    "check, run, status, table, report or slurm; --help tells more");
+                    !tokens.empty() && std::filesystem::exists(tokens[0])
+                        ? "a command before it: tessera-cohort run " + tokens[0] + " -out results -p Rigid"
+                        : "check, run, status, table, report or slurm; --help tells more");
   options.command = tokens[0];
   const bool isOfTable =
       options.command != "status" && options.command != "table" && options.command != "report";

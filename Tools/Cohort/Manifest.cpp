@@ -170,7 +170,9 @@ private:
     }
     if (ids == 0)
       fail(1, "no column \"id\" or \"participant_id\"; the first is \"" + names.front() + "\"",
-           "one that names each row; tabs between the columns");
+           names.front().find(',') == std::string::npos
+               ? "one that names each row; tabs between the columns"
+               : "tabs in place of commas: tr ',' '\\t' <" + manifest_.path + " >pairs.tsv");
   }
 
   void readRow(const std::vector<std::string>& fields)
