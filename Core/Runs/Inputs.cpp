@@ -11,6 +11,7 @@
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Runs/HeaderNotes.h"
 #include "Core/Runs/MissingVoxels.h"
+#include "Core/Runs/OutputNames.h"
 #include "Core/Runs/Resampling/MovingImage.h"
 #include "Core/Runs/StageSettings.h"
 
@@ -189,6 +190,13 @@ InputPoints<D> pointsOf(const std::string& option, const GivenPoints& given)
 
 InputHeaders readHeaders(const RunRequest& request, Log& log)
 {
+  return readHeaders(
+      request, inputFilesOf(request.outputFolder.empty() ? std::vector<RunInput>{} : runInputsOf(request)),
+      log);
+}
+
+InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
+{
   bool isIn2D = false;
   for (const StageText& stage : request.stages) {
     if (stage.failure)
@@ -202,7 +210,8 @@ InputHeaders readHeaders(const RunRequest& request, Log& log)
                        headersOf("-m", request.moving, image, request.reading, log),
                        headersOf("-fMask", request.fixedMasks, mask, request.reading, log),
                        headersOf("-mMask", request.movingMasks, mask, request.reading, log),
-                       {}};
+                       {},
+                       std::move(files)};
   if (request.fixedLabels.isGiven()) {
     headers.labels.push_back(
         readHeaderAndTell("--fLabels", request.fixedLabels, image, request.reading, log));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Files/InputFiles.h"
 #include "Core/Compute/Log.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/ImageInMemory.h"
@@ -12,7 +13,8 @@ namespace tessera {
 /// say.
 struct InputHeaders {
   std::vector<ImageHeader> fixed, moving, fixedMasks, movingMasks,
-      labels; // labels: fixed and moving ones that are given
+      labels;       // labels: fixed and moving ones that are given
+  InputFiles files; // over which the run writes nothing
 
   int dimension() const { return fixed.front().dimension; }
 };
@@ -21,6 +23,8 @@ struct InputHeaders {
 /// the option and file: parameters or an image that cannot be read, or of another dimension than the first
 /// fixed image.
 InputHeaders readHeaders(const RunRequest&, Log&);
+/// The same for a caller who knows the files of all inputs (inputFilesOf).
+InputHeaders readHeaders(const RunRequest&, InputFiles, Log&);
 
 /// The images, masks and points of a run: of the headers alone at first, with their voxels after load().
 template <int D>

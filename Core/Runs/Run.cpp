@@ -125,13 +125,11 @@ public:
   {
     const RunRequest& request = request_;
     checkRequest(request);
-    const InputFiles files = // over which nothing is written
-        inputFilesOf(request.outputFolder.empty() ? std::vector<RunInput>{} : runInputsOf(request));
     NeededPoints needed;
     for (StageText text : request.stages) {
       if (!request.resultsAreShort)
         text.map = withResultType(text.map, headers.moving.front().componentType);
-      stages_.push_back(checkStage<D>(registry, request, text, stages_.size(), headers, files, log));
+      stages_.push_back(checkStage<D>(registry, request, text, stages_.size(), headers, headers.files, log));
       needed.pairs |= stages_.back().needed.pairs;
       needed.landmarks |= stages_.back().needed.landmarks;
     }

@@ -104,7 +104,7 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
     });
   logStart(log, command, "elastix");
   try {
-    recorder.headers = readHeaders(options.request, log);
+    recorder.headers = readHeaders(options.request, files, log);
     recorder.headers.dimension() == 2 ? execute<2>(registry, options, folder, files, recorder, log)
                                       : execute<3>(registry, options, folder, files, recorder, log);
     // Large inputs take longer than their registration. A signal does not wait for them.
