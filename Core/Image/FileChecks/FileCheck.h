@@ -42,6 +42,9 @@ struct ParsedImage {
 /// The meaning of components in a format that does not say it: three or four of 8 bits are read as colours.
 PixelMeaning meaningOf(int components, bool areColours);
 
+/// The type of the values of scaled numbers (ValueScaling::Value).
+PixelType typeOfValues(const VoxelPlace&);
+
 /// Drops axes of size 1 beyond the third.
 void dropLastAxes(ImageHeader&);
 

@@ -58,6 +58,11 @@ std::string bytesOfFile(const std::string& path, std::streamoff position, std::s
   return bytes;
 }
 
+PixelType typeOfValues(const VoxelPlace& place)
+{
+  return place.scaling.isScaled() && place.type != PixelType::float64 ? PixelType::float32 : place.type;
+}
+
 void dropLastAxes(ImageHeader& header)
 {
   while (header.dimension > 3 && header.size[header.dimension - 1] == 1)

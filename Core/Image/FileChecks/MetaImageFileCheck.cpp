@@ -259,7 +259,15 @@ std::vector<double> numbersOf(const MetaHeader& header, std::initializer_list<co
   return {};
 }
 
-ImageHeader imageHeaderOf(const std::string& path, const MetaHeader& header)
+/// From numbers to intensities, which the library does not compute. A slope of 0 is none.
+ValueScaling scalingOf(const MetaHeader& header)
+{
+  const double slope = finiteNumber(header.value("ElementToIntensityFunctionSlope")).value_or(1),
+               offset = finiteNumber(header.value("ElementToIntensityFunctionOffset")).value_or(0);
+  return slope == 0 ? ValueScaling{} : ValueScaling{slope, offset};
+}
+
+ImageHeader imageHeaderOf(const std::string& path, const MetaHeader& header, const VoxelPlace& voxels)
 {
   ImageHeader image;
   image.path = path;
@@ -278,8 +286,8 @@ ImageHeader imageHeaderOf(const std::string& path, const MetaHeader& header)
   dropLastAxes(image);
   const std::string channels = header.value("ElementNumberOfChannels");
   image.components = channels.empty() ? 1 : std::atoi(channels.c_str());
-  image.componentType = *metaPixelType(header.value("ElementType"));
-  image.meaning = meaningOf(image.components, image.componentType == PixelType::uint8);
+  image.componentType = typeOfValues(voxels);
+  image.meaning = meaningOf(image.components, voxels.type == PixelType::uint8);
   return image;
 }
 
@@ -293,6 +301,7 @@ VoxelPlace voxelsOf(const FileHead& file, const MetaHeader& header)
   place.offset = isLocal(dataFile) ? header.bytes : 0;
   place.byteCount = voxelBytes(header);
   place.type = *metaPixelType(header.value("ElementType"));
+  place.scaling = scalingOf(header);
   place.swapped =
       isTrue(header.value("BinaryDataByteOrderMSB")) || isTrue(header.value("ElementByteOrderMSB"));
   if (isTrue(header.value("CompressedData"))) {
@@ -332,9 +341,15 @@ ParsedImage parseMetaImage(const FileHead& file)
     checkDataFile(path, *header, dataFileOf(path, name), isLocal(name) ? header->bytes : skipped, 1);
   const std::string object = header->value("ObjectType");
   const bool isImage = object.empty() || object == "Image", startsAtOnce = skips.empty() || skips == "0";
-  if (isList(name) || isText(*header) || !startsAtOnce || !isImage)
+  const std::string channels = header->value("ElementNumberOfChannels");
+  const bool isPlain = !isList(name) && !isText(*header) && startsAtOnce && isImage;
+  if (scalingOf(*header).isScaled() && !(isPlain && (channels.empty() || channels == "1")))
+    failToRead(path, "ElementToIntensityFunctionSlope of text, several files or channels",
+               "numbers of one channel in one file");
+  if (!isPlain)
     return {true, {}, std::nullopt};
-  return {true, imageHeaderOf(path, *header), voxelsOf(file, *header)};
+  const VoxelPlace voxels = voxelsOf(file, *header);
+  return {true, imageHeaderOf(path, *header, voxels), voxels};
 }
 
 std::vector<std::string> metaImageDataFiles(const FileHead& file)

@@ -211,8 +211,7 @@ public:
     image.components = voxels.components;
     image.meaning =
         axesOfItk > 4 ? PixelMeaning::vector : meaningOf(image.components, voxels.type == PixelType::uint8);
-    image.componentType =
-        voxels.scaling.isScaled() && voxels.type != PixelType::float64 ? PixelType::float32 : voxels.type;
+    image.componentType = typeOfValues(voxels);
     const NiftiForms places = forms();
     for (int axis = 0; axis < image.dimension; ++axis) {
       image.size.push_back(lengthOf(axis));

@@ -45,6 +45,15 @@ double mmOfUnit(const std::string& unit)
   return found == units.end() ? 0 : found->second;
 }
 
+bool isTurned(const ImageHeader& header)
+{
+  for (std::size_t row = 0; row < header.direction.size(); ++row)
+    for (std::size_t axis = 0; axis < header.direction.size(); ++axis)
+      if (header.direction[row][axis] != (row == axis))
+        return true;
+  return false;
+}
+
 std::string listText(const std::vector<double>& values)
 {
   std::string text;
@@ -66,6 +75,10 @@ void convertToMm(const FileHead& file, ImageHeader& header)
     const std::string lines = text.substr(0, text.find("\nelementdatafile"));
     hasSpacing = lines.find("\nelements") != std::string::npos; // ElementSpacing, ElementSize
     unit = trimmed(textBehind(textBehind(lines, "\ndistanceunits", "\n"), "=", "\r"));
+    if (isTurned(header)
+        && textBehind(lines, "\ncenterofrotation", "\n").find_first_of("123456789") != std::string::npos)
+      header.notes.push_back(header.path
+                             + ": its CenterOfRotation is not applied to its directions, as in ITK");
   } else if (text.starts_with("\nnrrd000")) {
     const std::string lines = text.substr(0, std::min(text.find("\n\n"), text.find("\r\n\r\n")));
     hasSpacing = lines.find("\nspacings: ") != std::string::npos

@@ -6,7 +6,8 @@
 
 namespace tessera {
 
-/// The linear map from the numbers in a file to the values of voxels: NIfTI's scl_slope and scl_inter.
+/// The linear map from the numbers in a file to the values of voxels: scl_slope and scl_inter of NIfTI,
+/// and ElementToIntensityFunctionSlope and -Offset of MetaImage.
 struct ValueScaling {
   double slope = 1, intercept = 0;
 
