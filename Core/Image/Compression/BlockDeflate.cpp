@@ -1,6 +1,7 @@
 #include "Core/Image/Compression/BlockDeflate.h"
 
 #include <new>
+#include <utility>
 
 #include <zlib.h>
 
@@ -33,22 +34,34 @@ std::uint32_t joinedChecksum(std::uint32_t first, std::uint32_t second, std::siz
                                                                   : adler32_combine(first, second, length));
 }
 
-DeflatedBlock deflateBlock(std::span<const std::byte> block, int level, bool isLast, StreamChecksum kind)
+namespace {
+
+std::vector<unsigned char> deflated(std::span<const std::byte> block, int level, bool isLast)
 {
   z_stream stream{};
   if (deflateInit2(&stream, level, Z_DEFLATED, rawWindow, memoryLevel, Z_DEFAULT_STRATEGY) != Z_OK)
     throw std::bad_alloc();
-  DeflatedBlock result{std::vector<unsigned char>(deflateBound(&stream, block.size()) + 16),
-                       checksumOf(block, kind)};
+  std::vector<unsigned char> bytes(deflateBound(&stream, block.size()) + 16);
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(block.data()));
   stream.avail_in = static_cast<uInt>(block.size());
-  stream.next_out = result.bytes.data();
-  stream.avail_out = static_cast<uInt>(result.bytes.size());
+  stream.next_out = bytes.data();
+  stream.avail_out = static_cast<uInt>(bytes.size());
   deflate(&stream, isLast ? Z_FINISH : Z_FULL_FLUSH); // the output buffer is large enough
-  result.bytes.resize(stream.total_out);
-  result.bytes.shrink_to_fit(); // the block is kept until those before it are written
+  bytes.resize(stream.total_out);
+  bytes.shrink_to_fit(); // the block is kept until those before it are written
   deflateEnd(&stream);
-  return result;
+  return bytes;
+}
+
+}
+
+DeflatedBlock deflateBlock(std::span<const std::byte> block, bool isLast, StreamChecksum kind)
+{
+  constexpr int fast = 1, thorough = 6;
+  std::vector<unsigned char> bytes = deflated(block, fast, isLast);
+  if (5 * bytes.size() < block.size()) // labels, masks, background: a thorough search takes little time there
+    bytes = deflated(block, thorough, isLast);
+  return {std::move(bytes), checksumOf(block, kind)};
 }
 
 bool inflateBlock(std::span<const unsigned char> deflated, std::span<std::byte> block)

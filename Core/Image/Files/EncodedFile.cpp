@@ -34,14 +34,9 @@ void writeAll(int file, const void* bytes, std::size_t count)
   }
 }
 
-/// The header of a zlib stream (RFC 1950): a window of 32 KiB, the class of the level, and a check so that it
-/// is a multiple of 31.
-std::string zlibHeader(int level)
-{
-  const int levelClass = level < 2 ? 0 : level < 6 ? 1 : level == 6 ? 2 : 3;
-  const int unchecked = (0x78 << 8) | (levelClass << 6);
-  return {'\x78', static_cast<char>((unchecked & 0xff) + 31 - unchecked % 31)};
-}
+/// The header of a zlib stream (RFC 1950): a window of 32 KiB, the fastest class of levels, and a check so
+/// that it is a multiple of 31.
+constexpr const char* zlibHeader = "\x78\x01";
 
 std::string trailer(FileEncoding encoding, std::uint32_t checksum, std::uint64_t byteCount)
 {
@@ -74,7 +69,7 @@ EncodedFile::EncodedFile(const std::string& path, const std::string& head, const
   const std::string start =
       head
       + (settings.encoding == FileEncoding::gzip   ? gzipHeader(index_) // finish() fills in the lengths
-         : settings.encoding == FileEncoding::zlib ? zlibHeader(settings.level)
+         : settings.encoding == FileEncoding::zlib ? zlibHeader
                                                    : "");
   writeAll(file_, start.data(), start.size());
   put_ = start.size();
@@ -112,7 +107,7 @@ void EncodedFile::writeBlocks(const Blocks& blocks)
   for (std::size_t first = 0; first < blocks.size(); first += deflated.size()) {
     const std::size_t count = std::min(deflated.size(), blocks.size() - first);
     forEachChunk(Context{{}, settings_.threads}, count, [&](std::size_t i) {
-      deflated[i] = deflateBlock(blocks[first + i], settings_.level, blocksDone_ + i == last, checksumKind_);
+      deflated[i] = deflateBlock(blocks[first + i], blocksDone_ + i == last, checksumKind_);
     });
     for (std::size_t i = 0; i < count; ++i) {
       put(deflated[i].bytes);

@@ -21,7 +21,6 @@ class EncodedFile {
 public:
   struct Settings {
     FileEncoding encoding = FileEncoding::plain;
-    int level = 6;               // compression level of zlib
     std::uint64_t byteCount = 0; // to be written, before compression
     int threads = 1;
   };

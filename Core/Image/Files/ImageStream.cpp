@@ -14,7 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t longestNiftiAxis = 32767;
-constexpr int niftiLevel = 6, otherLevel = 2; // the levels of ITK 5.2
 const std::string sizeKey = "CompressedDataSize = ";
 constexpr std::size_t sizeDigits = 20; // digits of the largest 64-bit number
 
@@ -74,11 +73,10 @@ void ImageStream::open(bool compress, int threads, const ChangeHead& changeHead)
   head_ = imageFileHead(format_ == "nii.gz" ? "nii" : format_, header_);
   if (changeHead)
     changeHead(head_);
-  EncodedFile::Settings settings{FileEncoding::plain, otherLevel, header_.voxelCount() * voxelBytes(header_),
-                                 threads};
+  EncodedFile::Settings settings{FileEncoding::plain, header_.voxelCount() * voxelBytes(header_), threads};
   std::string voxelPath = path.string(), plainHead = head_;
   if (format_ == "nii.gz") {
-    settings = {FileEncoding::gzip, niftiLevel, settings.byteCount + head_.size(), threads};
+    settings = {FileEncoding::gzip, settings.byteCount + head_.size(), threads};
     plainHead.clear();
   } else if (format_ == "nrrd" && compress) {
     settings.encoding = FileEncoding::gzip;

@@ -130,8 +130,7 @@ TEST_F(ImageStreamTest, ItkReadsWhatWasCompressedInBlocks)
     writeByItk<short>(itks / name, image.geometry, 1, shorts, true);
     const std::string data = name == "a.mhd" ? "a.zraw" : name;
     const std::size_t itkBytes = itks.read(data).size();
-    EXPECT_LT(ours.read(data).size(), itkBytes + itkBytes / 100); // each block begins without history
-    EXPECT_GT(ours.read(data).size(), itkBytes - itkBytes / 100); // the same level
+    EXPECT_LT(ours.read(data).size(), itkBytes + itkBytes * 6 / 100); // of images without noise
   }
 }
 
@@ -234,7 +233,7 @@ TEST(EncodedFileTest, EveryLengthComesBackAndTheIndexSaysWhereTheBlocksAre)
     for (std::size_t i = 0; i < length; ++i)
       text[i] = static_cast<char>((i * i) % 251);
     const auto write = [&](const std::string& name, const std::string& head, FileEncoding encoding) {
-      EncodedFile file(folder / name, head, {encoding, 6, length, 2});
+      EncodedFile file(folder / name, head, {encoding, length, 2});
       file.write(std::as_bytes(std::span(text)));
       const std::uint64_t stored = file.finish();
       file.close();
@@ -310,7 +309,7 @@ TEST(BlockDeflateTest, ChecksumsOfPiecesJoin)
 TEST(BlockDeflateTest, ABlockThatWasChangedIsNotInflated)
 {
   std::vector<std::byte> bytes(5000, std::byte{3}), back(5000);
-  const DeflatedBlock block = deflateBlock(bytes, 6, false, StreamChecksum::crc32);
+  const DeflatedBlock block = deflateBlock(bytes, false, StreamChecksum::crc32);
   ASSERT_TRUE(inflateBlock(block.bytes, back));
   EXPECT_EQ(back, bytes);
   EXPECT_FALSE(inflateBlock(std::span(block.bytes).first(block.bytes.size() / 2), back));
