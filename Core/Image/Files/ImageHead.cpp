@@ -75,10 +75,10 @@ std::string metaImageHead(const ImageHeader& header)
   return "ObjectType = Image\nNDims = " + std::to_string(header.dimension)
          + "\nBinaryData = True\nBinaryDataByteOrderMSB = False\nCompressedData = False\nTransformMatrix = "
          + numbersText(matrix) + "\nOffset = " + numbersText(header.originMm)
-         + "\nCenterOfRotation = " + (isVolume ? "0 0 0" : "0 0")
+         + "\nCenterOfRotation = " + numbersText(std::vector<double>(header.dimension))
          + (isVolume ? "\nAnatomicalOrientation = " + anatomicalOrientation(header) : "")
          + "\nElementSpacing = " + numbersText(header.spacingMm) + "\nDimSize =" + sizesText(header)
-         + (isVolume ? "" : "\nAnatomicalOrientation = ??")
+         + (isVolume ? "" : "\nAnatomicalOrientation = " + std::string(header.dimension, '?'))
          + (header.components > 1 ? "\nElementNumberOfChannels = " + std::to_string(header.components) : "")
          + "\nElementType = MET_" + types[static_cast<int>(header.componentType)]
          + "\nElementDataFile = LOCAL\n";
@@ -99,7 +99,8 @@ std::string nrrdHead(const ImageHeader& header)
                      "# http://teem.sourceforge.net/nrrd/format.html\ntype: ")
          + types[static_cast<int>(header.componentType)]
          + "\ndimension: " + std::to_string(header.dimension + (isVector ? 1 : 0))
-         + (header.dimension == 3 ? "\nspace: left-posterior-superior" : "\nspace dimension: 2")
+         + (header.dimension == 3 ? "\nspace: left-posterior-superior"
+                                  : "\nspace dimension: " + std::to_string(header.dimension))
          + "\nsizes:" + (isVector ? " " + std::to_string(header.components) : "") + sizesText(header)
          + "\nspace directions:" + (isVector ? " none" : "") + directions
          + "\nkinds:" + (isVector ? " vector" : "") + kinds
@@ -128,7 +129,7 @@ std::string niftiHead(const ImageHeader& header)
   put(68, isVector ? vectorIntent : std::int16_t(0));
   put(70, types[static_cast<int>(header.componentType)]);
   put(72, static_cast<std::int16_t>(8 * pixelTypeSize(header.componentType)));
-  for (std::size_t i = 0; i < 4; ++i)
+  for (std::size_t i = 0; i < forms.pixdim.size(); ++i)
     put(76 + 4 * i, i == 0 ? forms.pixdim[i] : std::abs(forms.pixdim[i]));
   put(108, 352.0F);
   put(112, 1.0F);    // scl_slope

@@ -7,7 +7,7 @@
 namespace tessera {
 
 /// The bytes before the voxels in an uncompressed file of this format (mha, mhd, nii, nrrd), as ITK 5.2
-/// writes them for scalars and vectors in 2D and 3D. ElementDataFile of a MetaImage is LOCAL.
+/// writes them for scalars and vectors in 2D to 4D. ElementDataFile of a MetaImage is LOCAL.
 std::string imageFileHead(const std::string& format, const ImageHeader&);
 
 /// Replaces a part of a header's text. Throws std::runtime_error if the header does not have it.

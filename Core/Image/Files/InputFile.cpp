@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -14,6 +15,8 @@ namespace tessera {
 InputFile::InputFile(const std::string& path, const std::string& name)
     : name_(name), file_(open(path.c_str(), O_RDONLY | O_CLOEXEC))
 {
+  if (file_ < 0 && (errno == EMFILE || errno == ENFILE)) // not the file is at fault
+    throw std::system_error(errno, std::generic_category(), name);
   if (file_ < 0)
     failToRead(name, "the file cannot be opened (" + std::string(std::strerror(errno)) + ")",
                "a file that may be read");

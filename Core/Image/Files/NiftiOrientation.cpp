@@ -242,11 +242,13 @@ NiftiForms niftiFormsOf(const ImageHeader& header)
   forms.qformCode = forms.sformCode = 1;
   Mat33 rows{}; // a row holds an axis
   rows[2][2] = 1;
-  for (int axis = 0; axis < header.dimension; ++axis) {
+  for (int axis = 0; axis < header.dimension; ++axis)
     forms.pixdim[axis + 1] = static_cast<float>(header.spacingMm[axis]);
+  const int axes = std::min(header.dimension, 3); // of space
+  for (int axis = 0; axis < axes; ++axis) {
     const auto origin = static_cast<float>(header.originMm[axis]);
     forms.qoffset[axis] = axis < 2 ? -origin : origin;
-    for (int row = 0; row < header.dimension; ++row) {
+    for (int row = 0; row < axes; ++row) {
       const auto value = static_cast<float>(header.direction[row][axis]);
       rows[axis][row] = row < 2 ? -value : value;
     }
@@ -263,7 +265,7 @@ NiftiForms niftiFormsOf(const ImageHeader& header)
     forms.srow[i][3] = forms.qoffset[i];
     for (int j = 0; j < 3; ++j) {
       matrix[i][j] = rows[j][i];
-      const bool isScaled = i < header.dimension && j < header.dimension;
+      const bool isScaled = i < axes && j < axes;
       forms.srow[i][j] = isScaled ? forms.pixdim[j + 1] * matrix[i][j] : matrix[i][j];
     }
   }

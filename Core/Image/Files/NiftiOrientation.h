@@ -26,7 +26,7 @@ NiftiMatrix niftiQform(const NiftiForms&);
 /// first `rows` numbers. False if ITK takes neither.
 bool orientFromNifti(const NiftiForms&, int rows, ImageHeader&);
 
-/// The forms that ITK 5.2 writes for a header of 2 or 3 axes (SetNIfTIOrientationFromImageIO).
+/// The forms that ITK 5.2 writes for a header of 2 to 4 axes (SetNIfTIOrientationFromImageIO).
 NiftiForms niftiFormsOf(const ImageHeader&);
 
 }

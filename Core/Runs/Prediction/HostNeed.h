@@ -10,7 +10,7 @@
 namespace tessera {
 
 /// The program and its libraries, before it reads an image.
-constexpr double programBytes = 52e6;
+constexpr double programBytes = 27e6;
 
 /// About how many bytes of host memory a run on the CPU takes at most. --report takes no more than the levels
 /// before it.

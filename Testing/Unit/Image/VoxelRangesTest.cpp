@@ -151,7 +151,8 @@ TEST_F(VoxelRangesTest, RangesThatTheFileDoesNotHaveAreErrors)
 TEST_F(VoxelRangesTest, AFileThatIsMissingIsAnError)
 {
   const std::string path = write({"a.nii", false, false});
-  const VoxelPlace place = *placeOf(path);
+  VoxelPlace place = *placeOf(path);
+  place.file.reset(); // which the parser has opened
   std::filesystem::remove(path);
 
   EXPECT_TRUE(contains(errorText([&] { openVoxels(place, "the.name"); }, ExitCode::unreadableInput),
