@@ -30,7 +30,7 @@ std::uint64_t pngPixelBytes(FileNumbers& file)
 /// hold as many bytes as its pixels need.
 bool pngIsWhole(FileNumbers& file, const std::string& path)
 {
-  constexpr std::uint64_t headBytes = 8, checksumBytes = 4;
+  constexpr std::uint64_t headBytes = 8, checksumBytes = 4, colourAt = 25;
   std::ifstream stream(path, std::ios::binary);
   std::vector<unsigned char> chunk;
   std::uint64_t compressed = 0;
@@ -45,6 +45,8 @@ bool pngIsWhole(FileNumbers& file, const std::string& path)
     if (crc32_z(0, chunk.data(), chunk.size()) != file.at(end, 4, true))
       return false;
     const std::uint64_t name = file.at(position + 4, 4, true);
+    if (name == 0x74524e53 && file.at(colourAt, 1, true) == 0) // tRNS, of which ITK makes other numbers
+      failToRead(path, "a grey that stands for transparent pixels (tRNS)", "a PNG without tRNS");
     compressed += name == 0x49444154 ? length : 0; // IDAT
     if (name == 0x49454e44)                        // IEND
       return bytesTimes(compressed, maxInflation) >= pngPixelBytes(file);

@@ -2,8 +2,7 @@
 
 usage: image_corpus.py [PART]...    PART: one of PARTS, for which a module makes files; default: all
 Every image is resampled with the identity, close to its own voxels (truth.sampled_grid), in one run for all images of a grid.
-Kinds of files that are known to be wrong stand in still_wrong.txt, one a line, and do not fail the test. In the environment
-STRICT=1 leaves that list out, and TELL_ALL=1 prints every kind with what was said about one of its files.
+In the environment TELL_ALL=1 prints every kind with what was said about one of its files.
 """
 import collections
 import concurrent.futures
@@ -20,7 +19,7 @@ from truth import sampled_grid, samples
 
 PARTS = ['nifti', 'metaimage', 'nrrd', 'dicom', 'tiff', 'picture', 'vtk_and_gipl', 'hdf5']
 DEFAULT = -77777.0  # no voxel has this value
-ALLOWED = ('right', 'wrong, told', 'refused', 'known to be wrong')
+ALLOWED = ('right', 'wrong, told', 'refused')
 NAME = r'images/[A-Za-z0-9_]*'
 
 
@@ -134,20 +133,13 @@ def run(number, group):
     return f'results{number}', lines
 
 
-def known_to_be_wrong():
-    if os.environ.get('STRICT'):
-        return []
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'still_wrong.txt')) as file:
-        return file.read().splitlines()
-
-
 def main(parts):
     corpus, groups, kinds = Corpus('images'), collections.OrderedDict(), collections.OrderedDict()
     for part in parts or PARTS:
         importlib.import_module(part + '_files').make(corpus)
     for case in corpus.cases:
         groups.setdefault(case.grid.key(), []).append(case)
-    expected, counts, known = Expected(), collections.Counter(), known_to_be_wrong()
+    expected, counts = Expected(), collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         runs = list(pool.map(run, range(len(groups)), groups.values()))
     for number, group in enumerate(groups.values()):
@@ -155,8 +147,6 @@ def main(parts):
         for case in group:
             said = lines[re.match(NAME, case.path).group()]
             verdict = verdict_on(case, f'{folder}/{case.result}.mha', said, expected)
-            if verdict not in ALLOWED and case.what in known:
-                verdict = 'known to be wrong'
             counts[verdict] += 1
             kinds.setdefault((verdict, case.what), []).append((number, case, said))
     for (verdict, what), cases in sorted(kinds.items(), key=lambda kind: kind[0]):
