@@ -3,42 +3,55 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Log.h"
 #include "Core/Image/Files/ImageHeader.h"
-#include "Core/Image/ImageInMemory.h"
+#include "Core/Runs/RunRequest.h"
 
 #include <string>
-#include <variant>
 
 namespace tessera {
 
-/// The header of an image or mask; of one in memory, whose voxels have this type, what a header would say.
-/// Throws as readImageHeader and checkInMemory.
-template <class Source>
-ImageHeader headerOf(const Source& given, PixelType inMemory, const ReadingOptions& reading)
+/// What a header would say of an image, a mask or a grid in memory. Throws as checkInMemory.
+template <int D>
+ImageHeader headerInMemory(const std::string& name, const HeldImage<D>& held)
 {
-  return std::visit(
-      [&](const auto& content) {
-        if constexpr (requires { content->geometry; }) {
-          checkInMemory(given.path, content->geometry, content->voxels.size());
-          return headerOf(given.path, content->geometry, inMemory);
-        } else {
-          return readImageHeader(given.path, reading);
-        }
-      },
-      given.inMemory);
+  checkInMemory(name, held.image->geometry, held.image->voxels.size());
+  return headerOf(name, held.image->geometry, held.type);
+}
+template <int D>
+ImageHeader headerInMemory(const std::string& name, const MaskPointer<D>& mask)
+{
+  checkInMemory(name, mask->geometry, mask->voxels.size());
+  return headerOf(name, mask->geometry, PixelType::uint8);
+}
+template <int D>
+ImageHeader headerInMemory(const std::string& name, const ImageGeometry<D>& grid)
+{
+  checkInMemory(name, grid, grid.voxelCount());
+  return headerOf(name, grid);
+}
+
+/// The header of what is given. Throws as readImageHeader and checkInMemory.
+template <template <int> class Content>
+ImageHeader headerOf(const Given<Content>& given, const ReadingOptions& reading)
+{
+  if (const auto* const in2D = std::get_if<Content<2>>(&given.inMemory))
+    return headerInMemory<2>(given.path, *in2D);
+  if (const auto* const in3D = std::get_if<Content<3>>(&given.inMemory))
+    return headerInMemory<3>(given.path, *in3D);
+  return readImageHeader(given.path, reading);
 }
 
 /// Reads the header of an image that an option names, and tells its notes. Throws as readImageHeader, with
 /// the option before the message.
 ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, const ReadingOptions&, Log&,
                               void (Log::*tell)(const std::string&) = &Log::note);
-/// The same for an image or mask that may be in memory.
-template <class Source>
-ImageHeader readHeaderAndTell(const std::string& option, const Source& given, PixelType inMemory,
+/// The same for what may be in memory.
+template <template <int> class Content>
+ImageHeader readHeaderAndTell(const std::string& option, const Given<Content>& given,
                               const ReadingOptions& reading, Log& log)
 {
   if (given.isFile())
     return readHeaderAndTell(option, given.path, reading, log);
-  return withContext(option, [&] { return headerOf(given, inMemory, reading); });
+  return withContext(option, [&] { return headerOf(given, reading); });
 }
 
 }

@@ -24,11 +24,11 @@ namespace {
 
 template <class Source>
 std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<Source>& all,
-                                   PixelType inMemory, const ReadingOptions& reading, Log& log)
+                                   const ReadingOptions& reading, Log& log)
 {
   std::vector<ImageHeader> headers;
   for (const Source& given : all)
-    headers.push_back(readHeaderAndTell(option, given, inMemory, reading, log));
+    headers.push_back(readHeaderAndTell(option, given, reading, log));
   return headers;
 }
 
@@ -205,19 +205,16 @@ InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
       log.warning(warning);
     isIn2D = asksFor2D(*stage.map) || isIn2D;
   }
-  constexpr PixelType image = PixelType::float32, mask = PixelType::uint8;
-  InputHeaders headers{headersOf("-f", request.fixed, image, request.reading, log),
-                       headersOf("-m", request.moving, image, request.reading, log),
-                       headersOf("-fMask", request.fixedMasks, mask, request.reading, log),
-                       headersOf("-mMask", request.movingMasks, mask, request.reading, log),
+  InputHeaders headers{headersOf("-f", request.fixed, request.reading, log),
+                       headersOf("-m", request.moving, request.reading, log),
+                       headersOf("-fMask", request.fixedMasks, request.reading, log),
+                       headersOf("-mMask", request.movingMasks, request.reading, log),
                        {},
                        std::move(files)};
   if (request.fixedLabels.isGiven()) {
-    headers.labels.push_back(
-        readHeaderAndTell("--fLabels", request.fixedLabels, image, request.reading, log));
+    headers.labels.push_back(readHeaderAndTell("--fLabels", request.fixedLabels, request.reading, log));
     if (request.movingLabels.isGiven())
-      headers.labels.push_back(
-          readHeaderAndTell("--mLabels", request.movingLabels, image, request.reading, log));
+      headers.labels.push_back(readHeaderAndTell("--mLabels", request.movingLabels, request.reading, log));
   }
   const std::array lists{&headers.fixed, &headers.moving, &headers.fixedMasks, &headers.movingMasks,
                          &headers.labels};
@@ -323,8 +320,8 @@ typename Inputs<D>::Side Inputs<D>::loaded(const std::string& option, const std:
   for (const GivenImage& given : images) {
     notes.clear();
     const CheckedImage<D> read = withContext(option, [&] {
-      if (const ImagePointer<D>* const held = given.held<D>())
-        return checkedImage<D>(given.path, *held, threads);
+      if (const HeldImage<D>* const held = given.held<D>())
+        return held->checked(given.path, threads);
       LoadedImage<D> file = readImage<D>(given.path, request_.reading, notes, threads);
       return CheckedImage<D>{std::make_shared<Image<D>>(std::move(file.image)), file.nanVoxels,
                              file.finiteVoxels};

@@ -49,10 +49,10 @@ bool comparesLabels(const RunRequest& request)
 template <int D>
 LabelPair<D> labelsOf(const RunRequest& request, int threads)
 {
-  const ImagePointer<D>* const fixed = request.fixedLabels.held<D>();
-  const ImagePointer<D>* const moving = request.movingLabels.held<D>();
+  const HeldImage<D>* const fixed = request.fixedLabels.held<D>();
+  const HeldImage<D>* const moving = request.movingLabels.held<D>();
   if (fixed && moving)
-    return {std::make_shared<Image<D>>(**fixed), std::make_shared<Image<D>>(**moving)};
+    return {std::make_shared<Image<D>>(*fixed->image), std::make_shared<Image<D>>(*moving->image)};
   return readLabelPair<D>({"--fLabels", request.fixedLabels.path}, {"--mLabels", request.movingLabels.path},
                           request.reading, threads);
 }

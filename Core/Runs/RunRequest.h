@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ReadingOptions.h"
-#include "Core/Image/Image.h"
+#include "Core/Image/ImageInMemory.h"
 #include "Core/Image/Points/PointsFile.h"
 #include "Core/Parameters/ParameterMap.h"
 #include "Core/Registration/Transform.h"
@@ -38,9 +38,36 @@ struct Given {
   }
 };
 
+/// An image in memory as floats, and the type that its voxels had before, which the result gets.
+template <int D>
+struct HeldImage : CheckedImage<D> {
+  PixelType type = PixelType::float32;
+
+  template <class Pointer>
+    requires std::is_convertible_v<Pointer, ImagePointer<D>>
+  HeldImage(Pointer image) : CheckedImage<D>{std::move(image)}
+  {
+  }
+  HeldImage(LoadedImage<D>&& loaded, PixelType typeBefore)
+      : CheckedImage<D>{std::make_shared<Image<D>>(std::move(loaded.image)), loaded.nanVoxels,
+                        std::move(loaded.finiteVoxels)},
+        type(typeBefore)
+  {
+  }
+
+  /// Throws as checkedImage().
+  CheckedImage<D> checked(const std::string& name, int threads) const
+  {
+    if (this->nanVoxels > 0)
+      return *this;
+    return checkedImage<D>(name, this->image, threads);
+  }
+};
+
 template <int D>
 using ChainPointer = std::shared_ptr<const TransformChain<D>>;
-using GivenImage = Given<ImagePointer>;
+using GivenImage = Given<HeldImage>;
+using GivenGrid = Given<ImageGeometry>; // of which an image file has one
 using GivenMask = Given<MaskPointer>;
 using GivenPoints = Given<InputPoints>;
 using GivenTransform = Given<ChainPointer>;

@@ -12,7 +12,7 @@ const ImageHeader& headerOf(ImageTask& task)
 {
   if (task.header)
     return *task.header;
-  ImageHeader& header = task.header.emplace(headerOf(task.input, PixelType::float32, task.reading));
+  ImageHeader& header = task.header.emplace(headerOf(task.input, task.reading));
   if (!task.isLabels && header.components > 1 && header.meaning != PixelMeaning::vector
       && formatHolds(task.format, header.componentType, header.components)) {
     header.meaning = PixelMeaning::vector;

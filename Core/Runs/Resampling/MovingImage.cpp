@@ -53,12 +53,15 @@ CheckedImage<D> shared(LoadedImage<D>&& loaded)
 
 /// An image in memory stays where it is if its direction is used.
 template <int D>
-CheckedImage<D> inMemory(const std::string& name, ImagePointer<D> image, bool useDirectionCosines,
-                         int threads)
+CheckedImage<D> inMemory(const std::string& name, HeldImage<D> held, bool useDirectionCosines, int threads)
 {
-  if (!useDirectionCosines)
-    image = std::make_shared<Image<D>>(Image<D>{withIdentityDirection<D>(image->geometry), image->voxels});
-  return checkedImage<D>(name, image, threads);
+  if (!useDirectionCosines) {
+    const ImageGeometry<D> geometry = withIdentityDirection<D>(held.image->geometry);
+    held.image = std::make_shared<Image<D>>(Image<D>{geometry, held.image->voxels});
+    if (held.finiteVoxels)
+      held.finiteVoxels = std::make_shared<Mask<D>>(geometry, held.finiteVoxels->voxels);
+  }
+  return held.checked(name, threads);
 }
 
 template <int D>
@@ -129,11 +132,11 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
                                   "transform file with (DefaultPixelValue 0) gives them no label.");
   };
   withContext(task.option, [&] {
-    if (const ImagePointer<D>* const held = task.input.held<D>()) {
+    if (const HeldImage<D>* const held = task.input.held<D>()) {
       if (task.isLabels) {
-        requireWholeLabels(task.input.path, (*held)->voxels);
+        requireWholeLabels(task.input.path, held->image->voxels);
         moving.labels.emplace(task.header->componentType, outside);
-        warnOfOutside(std::ranges::count((*held)->voxels, static_cast<float>(outside)) > 0);
+        warnOfOutside(std::ranges::count(held->image->voxels, static_cast<float>(outside)) > 0);
       }
       addScalars<D>(inMemory<D>(task.input.path, *held, useDirectionCosines, threads), task.input.path,
                     moving);

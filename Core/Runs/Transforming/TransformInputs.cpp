@@ -31,19 +31,19 @@ PixelType typeOf(const std::vector<GivenImage>& images, const ReadingOptions& re
   std::set<PixelType> types;
   for (const GivenImage& image : images)
     try {
-      types.insert(image.isFile() ? readImageHeader(image.path, reading).componentType : PixelType::float32);
+      types.insert(headerOf(image, reading).componentType);
     } catch (const Error&) {
     }
   return types.size() == 1 ? *types.begin() : PixelType::float32;
 }
 
 template <int D>
-std::optional<ImageGeometry<D>> gridOf(const std::string& option, const GivenImage& image,
+std::optional<ImageGeometry<D>> gridOf(const std::string& option, const GivenGrid& image,
                                        const ReadingOptions& reading, Log& log)
 {
   if (!image.isGiven())
     return std::nullopt;
-  const ImageHeader header = readHeaderAndTell(option, image, PixelType::float32, reading, log);
+  const ImageHeader header = readHeaderAndTell(option, image, reading, log);
   return withContext(option, [&] { return geometryOf<D>(D == 3 ? withFirstAxes(header, 3) : header); });
 }
 
@@ -188,6 +188,8 @@ TransformFileContent<D> readOne(const Registry& registry, const TransformRequest
   if (const ChainPointer<D>* const held = transform.held<D>()) {
     TransformFileContent<D> content = contentWithoutSettings<D>(path, grid);
     content.chain = *held;
+    if (request.settings)
+      content.useDirectionCosines = Parameters(request.settings, "", D, 1).get(useDirectionCosines());
     return content;
   }
   const auto warn = [&log](const std::string& line) { log.warning(line); };
@@ -230,7 +232,7 @@ std::size_t dimensionOf(const TransformRequest& request)
   std::optional<std::size_t> ofGrid;
   if (request.grid.isGiven())
     ofGrid = withContext("--grid", [&] {
-      return static_cast<std::size_t>(headerOf(request.grid, PixelType::float32, request.reading).dimension);
+      return static_cast<std::size_t>(headerOf(request.grid, request.reading).dimension);
     });
   const auto dimensionOf = [&](const GivenTransform& transform) {
     if (!transform.isFile())

@@ -12,17 +12,18 @@ struct TransformRequest {
   std::vector<GivenTransform> transforms; // in the order in which they are applied
   std::set<std::size_t> inverseOf;        // which of them are inverted, counted from 1
   std::string matrixFormat;               // fsl, greedy or niftyreg: they are matrices as text; empty: not
-  std::shared_ptr<const ParameterMap> settings; // of resampling; null: those of the last transform
+  // Of resampling, and for transforms in memory (UseDirectionCosines ...); null: those of the last transform.
+  std::shared_ptr<const ParameterMap> settings;
   std::vector<GivenImage> images, labels;
   std::vector<std::string> lists; // files that named images; then a single result is named after its image
   std::string labelInterpolation = "nearest"; // or "majority"
   GivenPoints points;
-  GivenImage grid;                              // whose grid is the output's; not given: the transform file's
+  GivenGrid grid;                               // of the output; not given: the transform file's
   std::vector<double> spacingMm;                // of the output; empty: that of the grid
   std::string cropMask;                         // a mask about which the grid is cut; empty: none
   std::vector<std::size_t> cropFirst, cropLast; // or the corner voxels to which it is cut; empty: not
   double cropMarginMm = 0;
-  GivenImage moving; // an image of the moving side
+  GivenGrid moving; // of the moving side
   bool field = false, determinants = false, matrices = false;
   bool nonlinear = false;        // determinants without the linear transforms
   bool logarithm = false;        // of determinants

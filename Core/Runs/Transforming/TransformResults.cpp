@@ -74,12 +74,12 @@ InputFiles inputFilesOf(const TransformRequest& request)
   for (const GivenTransform& transform : request.transforms)
     if (transform.isFile())
       addTransform(inputs, transform.path, "the transform " + transform.path);
-  const auto add = [&](const GivenImage& image) {
+  const auto add = [&](const auto& image) {
     if (image.isFile())
       addImage(inputs, image.path, "the image " + image.path);
   };
   add(request.grid);
-  add({request.cropMask});
+  add(GivenImage{request.cropMask});
   add(request.moving);
   if (request.points.isFile())
     inputs.add(request.points.path, "the points " + request.points.path);

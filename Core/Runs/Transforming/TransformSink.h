@@ -35,7 +35,7 @@ public:
 
 /// Keeps all in memory. Of the chain and what is told of it, it keeps the chain.
 template <int D>
-class KeptTransform final : public TransformSink<D>, private ResultSink<D> {
+class KeptTransform : public TransformSink<D>, private ResultSink<D> {
 public:
   std::shared_ptr<const TransformChain<D>> chain;
   std::vector<Vec<D>> pointsMm;                 // mapped, in the order in which they were given

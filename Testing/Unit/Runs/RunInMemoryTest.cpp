@@ -99,6 +99,39 @@ TEST(RunInMemory, VoxelsThatAreNoNumbersDoNotCount)
   EXPECT_NEAR(result.chain->parameters[0], -1.5, 0.1);
 }
 
+TEST(RunInMemory, TheResultHasTheTypeOfTheMovingImage)
+{
+  std::string text = translationText;
+  text.erase(text.find("(ResultImagePixelType"));
+  std::vector<std::int16_t> voxels;
+  const ImagePointer<2> moving = blobs(1.5);
+  for (const float voxel : moving->voxels)
+    voxels.push_back(static_cast<std::int16_t>(voxel));
+  std::vector<std::string> notes;
+  RunRequest request = requestOf(blobs(0), moving, text);
+  request.moving.front().inMemory =
+      HeldImage<2>{imageFromStrided<2>("moving", {voxels.data(), PixelType::int16, {2, 2 * 40}},
+                                       moving->geometry, notes, 1),
+                   PixelType::int16};
+
+  EXPECT_EQ(resultOf(request).image.type, PixelType::int16);
+}
+
+TEST(RunInMemory, VoxelsThatWereSetAsideStaySo)
+{
+  Image<2> moving = *blobs(1.5);
+  std::fill_n(moving.voxels.begin(), 40 * 8, NAN);
+  const std::vector<float> voxels = moving.voxels;
+  std::vector<std::string> notes;
+  RunRequest request = requestOf(blobs(0), std::make_shared<Image<2>>(moving)), converted = request;
+  converted.moving.front().inMemory =
+      HeldImage<2>{imageFromStrided<2>("moving", {voxels.data(), PixelType::float32, {4, 4 * 40}},
+                                       moving.geometry, notes, 1),
+                   PixelType::float32};
+
+  EXPECT_EQ(resultOf(converted).chain->parameters, resultOf(request).chain->parameters);
+}
+
 /// Asks its run to stop at an iteration.
 class StopAt final : public RunListener<2> {
 public:

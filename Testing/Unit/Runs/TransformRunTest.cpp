@@ -22,7 +22,7 @@ protected:
   {
     TransformRequest request;
     request.transforms = {{"found", chain_}};
-    request.grid = {"fixed", scene_.fixed};
+    request.grid = {"fixed", scene_.fixed->geometry};
     request.images = {{"moving", scene_.moving}};
     request.threads = 2;
     request.device = "cpu";
