@@ -5,7 +5,6 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
-#include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/OutputNames.h"
 
 #include <algorithm>
@@ -18,9 +17,7 @@ namespace tessera {
 template <int D>
 StageOutputs<D>::StageOutputs(const Registry& registry, const RunningStage<D>& stage, std::string folder,
                               InitialFile initial, Log& log)
-    : registry_(registry), stage_(stage), folder_(std::move(folder)),
-      interpolatorName_(componentNames(stage.parameters, "ResampleInterpolator").front()),
-      initial_(std::move(initial)), log_(log)
+    : registry_(registry), stage_(stage), folder_(std::move(folder)), initial_(std::move(initial)), log_(log)
 {
 }
 
@@ -65,8 +62,7 @@ void StageOutputs<D>::writeAfterIteration(std::size_t level, std::size_t iterati
 }
 
 template <int D>
-void StageOutputs<D>::writeAfterLevel(const LevelSummary& summary, const std::string& iterationTable,
-                                      const TransformChain<D>& chain)
+void StageOutputs<D>::writeTables(const LevelSummary& summary, const std::string& iterationTable)
 {
   const std::size_t level = summary.level;
   if (stage_.settings.writeIterationInfo() && !iterationTable.empty()) {
@@ -75,6 +71,14 @@ void StageOutputs<D>::writeAfterLevel(const LevelSummary& summary, const std::st
   }
   if (!summary.surface.size.empty())
     writeSurface(level, summary.surface);
+}
+
+template <int D>
+void StageOutputs<D>::writeAfterLevel(const LevelSummary& summary, const std::string& iterationTable,
+                                      const TransformChain<D>& chain)
+{
+  const std::size_t level = summary.level;
+  writeTables(summary, iterationTable);
   if (stage_.settings.writesTransformOfLevels()) {
     checkInitialIsAsWritten();
     writeTransform(levelSuffix(level), chain);
@@ -111,21 +115,25 @@ void StageOutputs<D>::checkInitialIsAsWritten() const
             + " names it and was not written. Allowed: an output folder that nothing else writes to.");
 }
 
-/// The lines of a transform file from which a later program makes the same interpolator.
 template <int D>
-std::vector<FileEntry> StageOutputs<D>::interpolatorEntries() const
+std::vector<FileSection> resamplingSections(const Registry& registry, const Parameters& ofStage,
+                                            const Resampler<D>& resampler)
 {
-  std::vector<FileEntry> entries{{"ResampleInterpolator", {interpolatorName_}, {}}};
-  const Parameters parameters = stage_.parameters.withLabel("ResampleInterpolator0");
-  for (const ParameterInfo& row : registry_.require("ResampleInterpolator", interpolatorName_, "").parameters)
+  const std::string interpolator = componentNames(ofStage, "ResampleInterpolator").front();
+  std::vector<FileEntry> entries{{"ResampleInterpolator", {interpolator}, {}}};
+  const Parameters parameters = ofStage.withLabel("ResampleInterpolator0");
+  for (const ParameterInfo& row : registry.require("ResampleInterpolator", interpolator, "").parameters)
     if (row.type == ParameterType::integer)
       entries.push_back(
           {row.name,
            {},
            {static_cast<double>(
                parameters.find(Parameter<std::int64_t>{row}).value_or(std::stoll(row.defaultText)))}});
-  return entries;
+  return {{"ResampleInterpolator specific", entries}, {"Resampler specific", resampler.fileEntries()}};
 }
+
+template std::vector<FileSection> resamplingSections(const Registry&, const Parameters&, const Resampler<2>&);
+template std::vector<FileSection> resamplingSections(const Registry&, const Parameters&, const Resampler<3>&);
 
 template <int D>
 std::string StageOutputs<D>::writeTransform(const std::string& suffix, const TransformChain<D>& chain,
@@ -142,8 +150,7 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   source.useDirectionCosines = stage_.settings.useDirectionCosines();
   source.fixedPixelType = stage_.settings.fixedPixelType();
   source.movingPixelType = stage_.settings.movingPixelType();
-  source.sections = {{"ResampleInterpolator specific", interpolatorEntries()},
-                     {"Resampler specific", stage_.resampler.fileEntries()}};
+  source.sections = resamplingSections<D>(registry_, stage_.parameters, stage_.resampler);
   source.threads = stage_.host.threads;
 
   std::vector<std::string> warnings;

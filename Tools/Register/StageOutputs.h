@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Registry/Registry.h"
 #include "Core/Runs/RunListener.h"
 
@@ -16,6 +17,10 @@ struct InitialFile {
   std::string digest; // transformDigest() of it; empty: no such file
 };
 
+/// The lines of a transform file from which a later program resamples as these parameters say.
+template <int D>
+std::vector<FileSection> resamplingSections(const Registry&, const Parameters&, const Resampler<D>&);
+
 /// Writes the files of one stage.
 template <int D>
 class StageOutputs {
@@ -28,6 +33,8 @@ public:
   bool writesAfterIterations(std::size_t level) const;
   void writeAfterIteration(std::size_t level, std::size_t iteration, const TransformChain<D>&);
   void writeAfterLevel(const LevelSummary&, const std::string& iterationTable, const TransformChain<D>&);
+  /// Of the files after a level the tables, and the surface that a search has scanned.
+  void writeTables(const LevelSummary&, const std::string& iterationTable);
   /// Writes the transform files of the stage.
   void writeTransforms(const TransformChain<D>&);
   void writeResult(const std::string& suffix, const ResultImage<D>&);
@@ -52,11 +59,10 @@ private:
   void writeSurface(std::size_t level, const OptimizationSurface&);
   void writeItkFiles(const TransformChain<D>&);
   void checkInitialIsAsWritten() const;
-  std::vector<FileEntry> interpolatorEntries() const;
 
   const Registry& registry_;
   const RunningStage<D>& stage_;
-  std::string folder_, interpolatorName_, digest_;
+  std::string folder_, digest_;
   InitialFile initial_;
   std::vector<std::string> files_;
   std::set<std::string> reported_; // warnings, each once
