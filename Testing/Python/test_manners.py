@@ -1,0 +1,146 @@
+"""The module writes, prints, forks and signals nothing, ends cleanly however the interpreter ends, and keeps no memory."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import numpy as np
+import tessera
+from support import ENDLESS, QUICK, InAFolder, blobs
+
+HEAD = """
+import os, signal, sys, threading, time
+import numpy as np, tessera
+from support import ENDLESS, QUICK, blobs
+fixed, moving = blobs((20, 24)), blobs((20, 24), 1)
+"""
+
+
+class Manners(InAFolder):
+    def python(self, code, code_of_exit=0, head=HEAD, **more):
+        done = subprocess.run([sys.executable, "-B", "-c", head + code], capture_output=True, text=True, timeout=120, **more)
+        self.assertEqual(done.returncode, code_of_exit, done.stderr)
+        return done
+
+    def test_an_import_starts_and_changes_nothing(self):
+        done = self.python(
+            """
+import os, sys, threading, numpy
+def state():
+    status = open("/proc/self/status").read()
+    return ([row for row in status.splitlines() if row.startswith(("Threads", "Sig"))], dict(os.environ),
+            os.getcwd(), sorted(os.listdir("/proc/self/fd")), threading.active_count())
+before = state()
+import tessera
+assert state() == before, (before, state())
+for name in "itk", "SimpleITK", "nibabel", "torch", "xarray", "scipy", "ants":
+    assert name not in sys.modules, name
+""",
+            head="",
+        )
+        self.assertEqual(done.stdout + done.stderr, "")
+
+    def test_a_run_prints_and_writes_nothing(self):
+        done = self.python("""
+transform = tessera.register(fixed, moving, [QUICK, "BSpline"], threads=2).transform
+transform.apply(moving); transform.inverse().apply(fixed); transform.jacobian(); transform.displacement()
+""")
+        self.assertEqual(done.stdout + done.stderr, "")
+        self.assertEqual(os.listdir(), [])
+
+    def test_ctrl_c_ends_a_run(self):
+        process = subprocess.Popen(
+            [sys.executable, "-B", "-c", HEAD + """
+try:
+    tessera.register(fixed, moving, [QUICK, ENDLESS], progress=lambda p: print("goes on", flush=True))
+except KeyboardInterrupt as ended:
+    print("stopped", ended.partial.transform.dimension, flush=True)
+"""],
+            stdout=subprocess.PIPE, text=True,
+        )
+        self.assertIn("goes on", process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate(timeout=60)
+        self.assertEqual((rest.splitlines()[-1], process.returncode), ("stopped 2", 0))
+
+    def test_a_daemon_thread_may_run_while_the_interpreter_ends(self):
+        done = self.python("""
+threading.Thread(target=tessera.register, args=(fixed, moving, ENDLESS), daemon=True).start()
+time.sleep(0.2)
+""")
+        self.assertEqual(done.stderr, "")
+
+    def test_an_exception_ends_the_interpreter_as_usual(self):
+        self.python("tessera.register(fixed, moving, ENDLESS, progress=lambda p: sys.exit(7))", 7)
+
+    def test_a_forked_process_may_run_and_exit(self):
+        self.python("""
+expected = tessera.register(fixed, moving, QUICK, threads=2).image
+for ending in sys.exit, os._exit:
+    child = os.fork()
+    if child == 0:
+        same = np.array_equal(tessera.register(fixed, moving, QUICK, threads=2).image, expected)
+        ending(0 if same else 5)
+    assert os.waitpid(child, 0)[1] == 0
+""")
+
+    def test_a_fork_in_the_midst_of_a_run(self):
+        self.python("""
+stop, begun, codes = tessera.Cancel(), threading.Event(), []
+def run():
+    try:
+        tessera.register(fixed, moving, ENDLESS, cancel=stop, progress=lambda p: begun.set())
+    except tessera.Cancelled:
+        pass
+thread = threading.Thread(target=run)
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    tessera.register(fixed, moving, QUICK)
+    sys.exit(0)
+code = os.waitpid(child, 0)[1]
+stop.cancel()
+thread.join()
+assert code == 0, code
+""")
+
+    def test_multiprocessing(self):
+        self.folder.joinpath("job.py").write_text("""
+import multiprocessing, numpy as np, tessera
+from support import QUICK, blobs
+def job(shift):
+    return tessera.register(blobs((20, 24)), blobs((20, 24), shift), QUICK).transform
+if __name__ == "__main__":
+    here = [job(shift).matrix for shift in (1, 2)]
+    for way in "fork", "spawn", "forkserver":
+        with multiprocessing.get_context(way).Pool(2) as pool:
+            for transform, expected in zip(pool.map(job, (1, 2)), here):
+                np.testing.assert_array_equal(transform.matrix, expected)
+""")
+        done = subprocess.run([sys.executable, "-B", "job.py"], capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+
+    def test_memory_does_not_grow(self):
+        fixed, moving = blobs((20, 24)), blobs((20, 24), 1)
+
+        def resident_kb(runs):
+            for _ in range(runs):
+                tessera.register(fixed, moving, QUICK, threads=2).transform.apply(moving)
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+        before = resident_kb(30)
+        self.assertLess(resident_kb(200), before * 1.02)
+
+    def test_the_extension_shows_one_symbol(self):
+        done = subprocess.run(["nm", "-D", "--defined-only", tessera._core.__file__], capture_output=True, text=True)
+        self.assertEqual([row.split()[-1] for row in done.stdout.splitlines()], ["PyInit__core"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,115 @@
+"""Registrations have the bits of the program, for every shipped parameter file and any number of threads."""
+
+import shutil
+import unittest
+from pathlib import Path
+
+import numpy as np
+import tessera
+from support import SOURCE, InAFolder, blobs, program, write_mha
+
+DIRECTION = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
+SHAPE = (24, 26, 28)
+
+
+def image(shift=0.0):
+    return tessera.Image(blobs(SHAPE, shift), (3, 3, 3.5), (-10, 5, 7), DIRECTION)
+
+
+def table_of(folder):
+    """The bytes of all files but those of the record and the log, and tables without their columns of times."""
+    files = {}
+    for path in Path(folder).iterdir():
+        if path.name in ("elastix.log", "run.json", "summary.json"):
+            continue
+        files[path.name] = path.read_bytes()
+        if path.name.startswith("IterationInfo"):
+            rows = [row.split("\t") for row in path.read_text().splitlines()]
+            kept = [column for column, name in enumerate(rows[0]) if "Time" not in name]
+            files[path.name] = [[row[column] for column in kept] for row in rows]
+    return files
+
+
+class SameAsProgram(InAFolder):
+    def setUp(self):
+        super().setUp()
+        self.fixed, self.moving = image(), image(1.5)
+        write_mha("f.mha", self.fixed)
+        write_mha("m.mha", self.moving)
+        self.mask = tessera.Image((blobs(SHAPE) > -100).astype(np.uint8), (3, 3, 3.5), (-10, 5, 7), DIRECTION)
+        write_mha("mask.mha", self.mask)
+        self.all = tessera.Image(np.ones(SHAPE, np.uint8), (3, 3, 3.5), (-10, 5, 7), DIRECTION)
+        write_mha("all.mha", self.all)
+        self.points = np.array([[-20.0, 20, 20], [-30, 30, 40], [-40, 20, 60], [-60, 40, 30], [-50, 60, 50.5]])
+        for name, shift in ("p", 0), ("q", 2):
+            rows = "\n".join(" ".join(map(repr, map(float, row))) for row in self.points + shift)
+            Path(f"{name}.txt").write_text(f"point\n{len(self.points)}\n{rows}\n")
+
+    def run_both(self, words, arguments, *forms):
+        """The program's files, and those of each form of the parameters, given with its number of threads."""
+        program("tessera", "-f", "f.mha", "-m", "m.mha", "-out", "out", "-threads", 2, "-q", *words)
+        expected = table_of("out")
+        shutil.rmtree("out")
+        self.assertTrue(any(name.startswith("TransformParameters.") for name in expected))
+        for threads, parameters in forms:
+            found = tessera.register(self.fixed, self.moving, parameters, threads=threads, **arguments)
+            found.save("out")  # the same folder, which transform files name
+            actual = table_of("out")
+            shutil.rmtree("out")
+            self.assertEqual(sorted(actual), sorted(expected))
+            for name, content in expected.items():
+                self.assertEqual(actual[name], content, f"{name}, {threads} threads, {str(parameters)[:60]}")
+
+    def forms(self, path):
+        """A file by its name, its path, its text and as a dict."""
+        text = Path(path).read_text()
+        entries = tessera._core.entries_of_text(text, "test")
+        return path.stem, path, text, {name: values for name, values in entries}
+
+    def test_every_shipped_file_by_name(self):
+        for name, path in tessera.presets().items():
+            with self.subTest(name):
+                words, arguments = ["-p", path], {}
+                if name in ("LungFreeForm", "LungSpline"):
+                    words += ["-fp", "p.txt", "-mp", "q.txt", "-fMask", "all.mha", "-mMask", "all.mha"]
+                    arguments = {"fixed_points": self.points, "moving_points": self.points + 2,
+                                 "fixed_mask": self.all, "moving_mask": self.all}
+                self.run_both(words, arguments, (8, name))
+
+    def test_all_forms_and_numbers_of_threads(self):
+        for name in "Rigid", "FreeFormNMI":
+            stem, path, text, entries = self.forms(SOURCE / "Parameters" / f"{name}.txt")
+            self.run_both(["-p", path], {}, (1, stem), (1, path), (2, text), (8, entries), (2, str(path)))
+
+    def test_chains_masks_tables_and_files_of_levels(self):
+        further = "(WriteIterationInfo \"true\")\n(WriteTransformParametersEachResolution \"true\")\n" \
+            "(ITKTransformOutputFileNameExtension \"tfm\")\n(WriteITKCompositeTransform \"true\")\n" \
+            "(ResultImageFormat \"nii.gz\")\n(ErodeMask \"false\")\n"
+        texts = []
+        for name in "Translation", "BSpline":
+            text = (SOURCE / "Parameters" / f"{name}.txt").read_text()
+            kept = [row for row in text.splitlines() if not row.startswith(("(Write", "(ResultImageFormat"))]
+            texts.append("\n".join(kept) + "\n" + further)
+            Path(f"{name}.txt").write_text(texts[-1])
+        self.run_both(
+            ["-p", "Translation.txt", "-p", "BSpline.txt", "-fMask", "mask.mha", "-mMask", "mask.mha"],
+            {"fixed_mask": self.mask, "moving_mask": self.mask},
+            (2, texts), (1, ["Translation.txt", Path("BSpline.txt")]),
+        )
+
+    def test_an_initial_transform_of_memory_is_saved_with_the_rest(self):
+        first = tessera.register(self.fixed, self.moving, "Translation", threads=2)
+        found = tessera.register(self.fixed, self.moving, "Affine", threads=2, initial=first.transform)
+        found.save("out")
+        from_file = tessera.Transform.load("out/TransformParameters.0.txt")
+        points = np.array([[1.0, 2, 3], [-30, 10, 50]])
+        np.testing.assert_array_equal(from_file.apply_points(points), found.transform.apply_points(points))
+        first.save("first")
+        program("tessera", "-f", "f.mha", "-m", "m.mha", "-p", SOURCE / "Parameters/Affine.txt", "-out", "out2",
+                "-t0", "first/TransformParameters.0.txt", "-threads", 2, "-q")
+        of_program = tessera.Transform.load("out2/TransformParameters.0.txt")
+        np.testing.assert_array_equal(of_program.apply_points(points), found.transform.apply_points(points))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,249 @@
+#include "Tools/Python/Arrays.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/Files/InputError.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+namespace tessera::python {
+namespace {
+
+PixelType pixelTypeOf(const nb::dlpack::dtype& type, const std::string& name)
+{
+  using Code = nb::dlpack::dtype_code;
+  const auto code = static_cast<Code>(type.code);
+  if (type.lanes == 1)
+    switch (type.bits) {
+    case 8:
+      if (code == Code::Int)
+        return PixelType::int8;
+      if (code == Code::UInt || code == Code::Bool)
+        return PixelType::uint8;
+      break;
+    case 16:
+      if (code == Code::Int || code == Code::UInt)
+        return code == Code::Int ? PixelType::int16 : PixelType::uint16;
+      break;
+    case 32:
+      if (code == Code::Int || code == Code::UInt || code == Code::Float)
+        return code == Code::Int    ? PixelType::int32
+               : code == Code::UInt ? PixelType::uint32
+                                    : PixelType::float32;
+      break;
+    case 64:
+      if (code == Code::Int || code == Code::UInt || code == Code::Float)
+        return code == Code::Int    ? PixelType::int64
+               : code == Code::UInt ? PixelType::uint64
+                                    : PixelType::float64;
+      break;
+    default:
+      break;
+    }
+  throw Error(ExitCode::usage,
+              name
+                  + ": voxels of this type cannot be read. Allowed: whole numbers of 8 to 64 "
+                    "bits, float32 and float64.");
+}
+
+template <int D>
+StridedVoxels<D> stridedOf(const Source::Voxels& array, const std::string& name)
+{
+  StridedVoxels<D> voxels{array.data(), pixelTypeOf(array.dtype(), name), {}};
+  const auto bytes = static_cast<std::ptrdiff_t>(pixelTypeSize(voxels.type));
+  for (int d = 0; d < D; ++d)
+    voxels.stepBytes[d] = array.stride(D - 1 - d) * bytes;
+  return voxels;
+}
+
+template <int D>
+GivenPoints pointsFrom(const std::string& name, const PointArray& array)
+{
+  InputPoints<D> points;
+  points.values.resize(array.shape(0));
+  for (std::size_t i = 0; i < points.values.size(); ++i)
+    std::copy_n(array.data() + i * D, D, points.values[i].begin());
+  return {name, std::move(points)};
+}
+
+void tell(const std::vector<std::string>& notes, Log& log)
+{
+  for (const std::string& note : notes)
+    log.note(note);
+}
+
+}
+
+Source::Source(std::string name, Voxels array, const GridNumbers& grid)
+    : name_(std::move(name)), array_(array)
+{
+  for (std::size_t d = 0; d < array.ndim() && d < std::get<0>(grid).size(); ++d)
+    if (array.shape(array.ndim() - 1 - d) != std::get<0>(grid)[d])
+      throw Error(ExitCode::usage, name_ + ": the array has another size than its grid. Allowed: one size.");
+  if (array.ndim() == 2)
+    strided_ = Strided<2>{stridedOf<2>(array, name_), geometryFrom<2>(grid, name_)};
+  else if (array.ndim() == 3)
+    strided_ = Strided<3>{stridedOf<3>(array, name_), geometryFrom<3>(grid, name_)};
+  else
+    throw Error(ExitCode::usage, name_ + ": an array of " + std::to_string(array.ndim())
+                                     + " axes. Allowed: two or three, the last one x.");
+}
+
+GivenImage Source::image(int threads, Log& log) const
+{
+  return std::visit(
+      [&]<class Held>(const Held& held) -> GivenImage {
+        if constexpr (std::is_same_v<Held, std::monostate>) {
+          return {name_};
+        } else {
+          std::vector<std::string> notes;
+          HeldImage image(imageFromStrided(name_, held.voxels, held.geometry, notes, threads),
+                          held.voxels.type);
+          tell(notes, log);
+          return {name_, std::move(image)};
+        }
+      },
+      strided_);
+}
+
+GivenMask Source::mask(int threads) const
+{
+  return std::visit(
+      [&]<class Held>(const Held& held) -> GivenMask {
+        if constexpr (std::is_same_v<Held, std::monostate>) {
+          return {name_};
+        } else {
+          using MaskOfD = decltype(maskFromStrided(name_, held.voxels, held.geometry, threads));
+          return {name_, std::shared_ptr<const MaskOfD>(std::make_shared<MaskOfD>(
+                             maskFromStrided(name_, held.voxels, held.geometry, threads)))};
+        }
+      },
+      strided_);
+}
+
+GivenImage Source::labels(int threads) const
+{
+  return std::visit(
+      [&]<class Held>(const Held& held) -> GivenImage {
+        if constexpr (std::is_same_v<Held, std::monostate>) {
+          return {name_};
+        } else {
+          std::vector<std::string> notes;
+          auto loaded = imageFromStrided(name_, held.voxels, held.geometry, notes, threads);
+          if (!notes.empty())
+            failToRead(name_, "a label above 2^24 in an array", "smaller labels, or the label map as a file");
+          return {name_, HeldImage(std::move(loaded), held.voxels.type)};
+        }
+      },
+      strided_);
+}
+
+template <int D>
+ImageGeometry<D> geometryFrom(const GridNumbers& numbers, const std::string& name)
+{
+  const auto& [size, spacingMm, originMm, direction] = numbers;
+  if (size.size() != D || spacingMm.size() != D || originMm.size() != D || direction.size() != D * D)
+    throw Error(ExitCode::usage,
+                name + ": size, spacing, origin and direction of a grid in " + std::to_string(D)
+                    + "D do not have as many numbers. Allowed: " + std::to_string(D)
+                    + " of each, and a direction of " + std::to_string(D) + " x " + std::to_string(D) + ".");
+  ImageGeometry<D> geometry;
+  std::ranges::copy(size, geometry.size.begin());
+  std::ranges::copy(spacingMm, geometry.spacingMm.begin());
+  std::ranges::copy(originMm, geometry.originMm.begin());
+  for (int row = 0; row < D; ++row)
+    for (int column = 0; column < D; ++column)
+      geometry.direction[row][column] = direction[row * D + column];
+  return geometry;
+}
+
+GivenGrid givenGrid(const GridNumbers& numbers, const std::string& name)
+{
+  if (std::get<0>(numbers).size() == 2)
+    return {name, geometryFrom<2>(numbers, name)};
+  return {name, geometryFrom<3>(numbers, name)};
+}
+
+template <int D>
+GridNumbers numbersOf(const ImageGeometry<D>& geometry)
+{
+  std::vector<double> direction;
+  for (int row = 0; row < D; ++row)
+    for (int column = 0; column < D; ++column)
+      direction.push_back(geometry.direction[row][column]);
+  const auto vectorOf = [](const auto& values) { return std::vector(values.begin(), values.end()); };
+  return {vectorOf(geometry.size), vectorOf(geometry.spacingMm), vectorOf(geometry.originMm), direction};
+}
+
+template <class T>
+nb::object arrayOf(std::vector<T> values, const std::vector<std::size_t>& shape)
+{
+  auto* const owned = new std::vector<T>(std::move(values));
+  const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape.size(), shape.data(), owner));
+}
+
+template <int D>
+std::vector<std::size_t> shapeOf(const ImageGeometry<D>& geometry, int components)
+{
+  std::vector<std::size_t> shape(geometry.size.rbegin(), geometry.size.rend());
+  if (components > 1)
+    shape.push_back(static_cast<std::size_t>(components));
+  return shape;
+}
+
+template <int D>
+nb::object viewOf(const ResultImage<D>& image, nb::handle owner)
+{
+  if (!image.pixels)
+    return nb::none();
+  const std::vector<std::size_t> shape = shapeOf<D>(image.geometry, image.components);
+  return withPixelType(image.type, [&]<class T>(std::type_identity<T>) {
+    return nb::object(
+        nb::make_tuple(nb::ndarray<nb::numpy, const T>(reinterpret_cast<const T*>(image.pixels.get()),
+                                                       shape.size(), shape.data(), owner),
+                       numbersOf<D>(image.geometry)));
+  });
+}
+
+GivenPoints givenPoints(const std::string& name, const PointArray& array)
+{
+  if (array.shape(1) == 2)
+    return pointsFrom<2>(name, array);
+  if (array.shape(1) == 3)
+    return pointsFrom<3>(name, array);
+  throw Error(ExitCode::usage, name + ": an array of " + std::to_string(array.shape(1))
+                                   + " columns. Allowed: x and y, or x, y and z, in mm.");
+}
+
+nb::str textOf(const std::string& text)
+{
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+void bindArrays(nb::module_& module)
+{
+  nb::class_<Source>(module, "Source")
+      .def(nb::init<std::string>())
+      .def(nb::init<std::string, Source::Voxels, const GridNumbers&>(),
+           nb::sig(
+               "def __init__(self, name: str, voxels: object, "
+               "grid: tuple[Sequence[int], Sequence[float], Sequence[float], Sequence[float]], /) -> None"));
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template ImageGeometry<D> geometryFrom<D>(const GridNumbers&, const std::string&);                         \
+  template GridNumbers numbersOf<D>(const ImageGeometry<D>&);                                                \
+  template std::vector<std::size_t> shapeOf<D>(const ImageGeometry<D>&, int);                                \
+  template nb::object viewOf<D>(const ResultImage<D>&, nb::handle)
+TESSERA_INSTANTIATE(2);
+TESSERA_INSTANTIATE(3);
+#undef TESSERA_INSTANTIATE
+template nb::object arrayOf(std::vector<float>, const std::vector<std::size_t>&);
+template nb::object arrayOf(std::vector<double>, const std::vector<std::size_t>&);
+
+}

@@ -1,0 +1,179 @@
+#include "Tools/Python/Chain.h"
+
+#include "Components/RegisterComponents.h"
+#include "Core/Compute/Error.h"
+#include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/Chain/ChainPasses.h"
+#include "Core/Registration/GeometryInUse.h"
+#include "Core/Registration/Stage/StageComponents.h"
+#include "Tools/Python/Work.h"
+#include "Tools/Register/StageOutputs.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+namespace tessera::python {
+namespace {
+
+std::vector<std::string> textsOf(const FileEntry& entry)
+{
+  std::vector<std::string> values = entry.texts;
+  for (const double number : entry.numbers)
+    values.push_back(realText(number));
+  return values;
+}
+
+template <int D>
+std::vector<FileSection> sectionsOf(const TransformMap& map)
+{
+  const Parameters parameters(map, "", D, 1);
+  const auto resampler =
+      components().create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
+                                        parameters.withLabel("Resampler0"), parameters.where("Resampler"));
+  return resamplingSections<D>(components(), parameters, *resampler);
+}
+
+/// (chain, grid) of what a file or maps hold.
+template <int D>
+nb::object made(const TransformFileContent<D>& content)
+{
+  return nb::make_tuple(Chain(content.chain, sectionsOf<D>(content.map), content.useDirectionCosines),
+                        numbersOf<D>(content.output));
+}
+
+template <int D>
+Work::Make read(Work& work, const std::string& path)
+{
+  const auto warn = [&](const std::string& line) { work.log.warning(line); };
+  const Context host;
+  if (path.ends_with(".txt") || path.ends_with(".toml")) {
+    const auto content = readTransformFile<D>(host, path, components(), warn);
+    return [content] { return made<D>(content); };
+  }
+  const auto chain = readTransformChain<D>(host, path, components(), warn);
+  return [chain] { return nb::make_tuple(Chain(chain, {}, true), nb::none()); };
+}
+
+template <int D>
+nb::object fromTexts(const std::vector<std::string>& texts)
+{
+  std::vector<TransformMap> maps;
+  std::vector<std::string> notes;
+  for (const std::string& text : texts)
+    maps.push_back(std::make_shared<ParameterMap>(
+        parseParameterText(text, "transform " + std::to_string(maps.size()), notes)));
+  const TransformFileContent<D> content = transformFromMaps<D>({}, maps, components(), {});
+  return made<D>(content);
+}
+
+}
+
+const Registry& components()
+{
+  static const Registry* const registry = [] {
+    auto* const made = new Registry;
+    registerComponents(*made);
+    return made;
+  }();
+  return *registry;
+}
+
+std::shared_ptr<const ParameterMap> mapOf(const Entries& entries, const std::string& name)
+{
+  auto map = std::make_shared<ParameterMap>(name);
+  for (const auto& [entry, values] : entries) {
+    if (map->find(entry))
+      throw Error(ExitCode::usage, name + ": (" + entry + "): given twice. Allowed: each name once.");
+    map->add({entry, values, 0});
+  }
+  return map;
+}
+
+GivenTransform Chain::given(const std::string& name) const
+{
+  return std::visit([&](const auto& chain) { return GivenTransform{name, chain}; }, chain_);
+}
+
+std::shared_ptr<const ParameterMap> Chain::settings(const Entries& changes) const
+{
+  Entries entries = changes;
+  entries.push_back({useDirectionCosines().name, {useDirectionCosines_ ? "true" : "false"}});
+  const auto isThere = [&](const std::string& name) {
+    return std::ranges::any_of(entries, [&](const auto& entry) { return entry.first == name; });
+  };
+  for (const FileSection& section : sections_)
+    for (const FileEntry& entry : section.entries)
+      if (entry.name != "ResultImagePixelType" && entry.name != "ResultImageFormat" && !isThere(entry.name))
+        entries.push_back({entry.name, textsOf(entry)});
+  return mapOf(entries, "settings");
+}
+
+std::vector<std::string> Chain::texts(const GridNumbers& grid, int threads) const
+{
+  return std::visit(
+      [&]<int D>(const std::shared_ptr<const TransformChain<D>>& chain) {
+        TransformFileSource<D> source;
+        source.chain = chain.get();
+        source.fixed = geometryFrom<D>(grid, "the grid");
+        source.useDirectionCosines = useDirectionCosines_;
+        source.sections = sections_;
+        source.threads = threads;
+        std::vector<std::string> warnings;
+        return transformChainTexts<D>(source, warnings);
+      },
+      chain_);
+}
+
+std::optional<std::vector<double>> Chain::matrix() const
+{
+  return std::visit(
+      []<int D>(const std::shared_ptr<const TransformChain<D>>& chain) -> std::optional<std::vector<double>> {
+        const std::optional<AffineMap<D>> map = asLinearMap<D>(chain.get(), chain->parameters);
+        if (!map)
+          return std::nullopt;
+        std::vector<double> matrix;
+        for (int row = 0; row < D; ++row) {
+          matrix.insert(matrix.end(), map->matrix[row].begin(), map->matrix[row].end());
+          matrix.push_back(map->offset[row]);
+        }
+        matrix.resize((D + 1) * (D + 1), 0.0);
+        matrix.back() = 1;
+        return matrix;
+      },
+      chain_);
+}
+
+void bindChain(nb::module_& module)
+{
+  nb::class_<Chain>(module, "Chain")
+      .def_prop_ro("dimension", &Chain::dimension)
+      .def("texts", &Chain::texts)
+      .def("matrix", &Chain::matrix);
+  module.def("read_transform", [](const std::string& path, int leastLevel) {
+    return new Work(nb::none(), leastLevel, [path](Work& work) -> Work::Make {
+      const std::size_t dimension = readTransformDimension(path, 3);
+      return dimension == 2 ? read<2>(work, path) : read<3>(work, path);
+    });
+  });
+  module.def(
+      "chain_of_texts",
+      [](int dimension, const std::vector<std::string>& texts) {
+        return dimension == 2 ? fromTexts<2>(texts) : fromTexts<3>(texts);
+      },
+      nb::sig("def chain_of_texts(dimension: int, texts: Sequence[str], /) -> typing.Any"));
+  module.def("entries_of_text", [](const std::string& text, const std::string& name) {
+    std::vector<std::string> notes;
+    Entries entries;
+    const ParameterMap map = parseParameterText(text, name, notes);
+    for (const ParameterEntry& entry : map.entries())
+      entries.emplace_back(entry.name, entry.values);
+    return entries;
+  });
+}
+
+}

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Core/Runs/RunRequest.h"
+#include "Tools/Python/Arrays.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tessera::python {
+
+/// All components, made at the first call.
+const Registry& components();
+
+/// Names and values of parameters, in their order.
+using Entries = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+/// A map of these entries, which messages call `name`. Throws Error(usage) for a name that is there twice.
+std::shared_ptr<const ParameterMap> mapOf(const Entries&, const std::string& name);
+
+/// A chain of transforms, and how images are resampled through it.
+class Chain {
+public:
+  template <int D>
+  Chain(ChainPointer<D> chain, std::vector<FileSection> sections, bool useDirectionCosines)
+      : chain_(std::move(chain)), sections_(std::move(sections)), useDirectionCosines_(useDirectionCosines)
+  {
+  }
+
+  /// Another chain with the same settings.
+  template <int D>
+  Chain with(ChainPointer<D> chain) const
+  {
+    return Chain(std::move(chain), sections_, useDirectionCosines_);
+  }
+
+  int dimension() const { return chain_.index() == 0 ? 2 : 3; }
+  GivenTransform given(const std::string& name) const;
+  /// The settings of resampling, where `changes` take the place of entries. The type and the format of
+  /// results are left out.
+  std::shared_ptr<const ParameterMap> settings(const Entries& changes) const;
+
+  /// The texts of all its transforms, with this grid.
+  std::vector<std::string> texts(const GridNumbers&, int threads) const;
+  /// The matrix of a linear chain, D + 1 rows and columns; else nothing.
+  std::optional<std::vector<double>> matrix() const;
+
+private:
+  std::variant<ChainPointer<2>, ChainPointer<3>> chain_;
+  std::vector<FileSection> sections_; // empty: those of the components
+  bool useDirectionCosines_;
+};
+
+void bindChain(nb::module_&);
+
+}

@@ -1,0 +1,95 @@
+#pragma once
+
+#include "Core/Runs/Run.h"
+#include "Tools/Python/Chain.h"
+#include "Tools/Python/Work.h"
+#include "Tools/Register/StageOutputs.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera::python {
+
+/// What is kept of a stage until its files are written, if that is asked for.
+template <int D>
+struct KeptStage {
+  std::size_t number = 0, count = 1;
+  StageText text;
+  Parameters parameters;
+  StageSettings settings;
+  ImageGeometry<D> fixed, moving, fixedInFile, movingInFile;
+  Context host;
+  std::vector<FileSection> sections; // of transform files
+  std::vector<std::string> tables;   // of the iterations, one a level
+  /// The result of a level, with its model, since the next level refines the transform that both share.
+  struct Level {
+    std::size_t level;
+    TransformChain<D> chain;
+    std::vector<FileEntry> model;
+  };
+  std::vector<Level> levels; // all, if their transforms are to be written; else the last one
+  ChainPointer<D> chain;     // null: the stage was not finished
+  ResultImage<D> image;
+
+  explicit KeptStage(const RunningStage<D>&);
+};
+
+/// The results of a registration.
+class Found {
+public:
+  virtual ~Found() = default;
+
+  virtual int dimension() const = 0;
+  /// (chain, grid of the fixed image, grid of the moving image) of each stage, or of its last finished level.
+  virtual nb::list chains() const = 0;
+  /// (array, grid) of the last stage; None: there is none. The array cannot be written to.
+  virtual nb::object image() const = 0;
+  virtual std::string record() const = 0;
+  virtual std::string page() const = 0;
+  /// The metric at each iteration, by stage and level.
+  virtual std::vector<StageCurves> curves() const = 0;
+  /// Writes images, transforms and tables as the program does.
+  virtual void save(const std::string& folder, Log&) const = 0;
+};
+
+/// Listens to a run, keeps what it finds, and hands lines and progress on.
+template <int D>
+class FoundIn final : public Found, public RunListener<D> {
+public:
+  explicit FoundIn(WorkLog& log) : log_(&log) {}
+
+  /// To be called at the end of the run, whether or not it was stopped. The arrays of the request go.
+  void finish(RunRequest, InputHeaders, RunSummary, RecordFacts);
+
+  void stageStarted(RunningStage<D>&) override;
+  void levelStarted(std::size_t level, const std::vector<std::string>& header) override;
+  void iterationDone(std::size_t level, const IterationRecord&,
+                     const typename Reporter<D>::ReachedChain&) override;
+  void levelFinished(const LevelSummary&, const TransformChain<D>&) override;
+  void transformFound(const ChainPointer<D>&) override;
+  void resultMade(ResultImage<D>&) override;
+
+  int dimension() const override { return D; }
+  nb::list chains() const override;
+  nb::object image() const override;
+  std::string record() const override;
+  std::string page() const override;
+  std::vector<StageCurves> curves() const override;
+  void save(const std::string& folder, Log&) const override;
+
+private:
+  InitialFile saveInitial(const std::string& folder, Log&) const;
+
+  WorkLog* log_; // of the run; null once it has ended
+  std::vector<KeptStage<D>> stages_;
+  Progress progress_;
+  std::string header_;
+  RunRequest request_;
+  InputHeaders headers_;
+  RunSummary summary_;
+  RecordFacts facts_;
+};
+
+}

@@ -1,0 +1,98 @@
+"""Parameters of stages: names of shipped files, paths, texts and dicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias, Union
+
+from . import _core
+from ._errors import UsageError
+
+Value: TypeAlias = Union[str, bool, int, float, Sequence[Union[str, bool, int, float]]]
+Stage: TypeAlias = Union[str, "os.PathLike[str]", Mapping[str, Value]]
+Parameters: TypeAlias = Union[Stage, Sequence[Stage]]
+
+_FOLDER = Path(__file__).parent / "Parameters"
+
+
+def presets() -> dict[str, Path]:
+    """The shipped parameter files by name. dox/ParameterFiles.md tells when to take which.
+
+    >>> sorted(presets())[:3]
+    ['Affine', 'BSpline', 'CTAffine']
+    >>> presets()["Rigid"].name
+    'Rigid.txt'
+    """
+    return {path.stem: path for path in sorted(_FOLDER.glob("*.txt"))}
+
+
+def _text_of(value: object, where: str) -> str:
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:  # a number of numpy
+        value = value.item()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value)
+    raise UsageError(
+        f"{where}: a value of type {type(value).__name__}. Allowed: str, bool, int, float, or a list of these."
+    )
+
+
+def entries_of(parameters: Mapping[str, Value], name: str) -> list[tuple[str, list[str]]]:
+    """Names and values of a dict as texts."""
+    entries = []
+    for key, value in parameters.items():
+        where = f"{name}: ({key})"
+        if not isinstance(key, str):
+            raise UsageError(f"{name}: a name of type {type(key).__name__}. Allowed: str.")
+        several = not isinstance(value, str) and (
+            isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1
+        )
+        texts = [_text_of(one, where) for one in (value if several else [value])]  # type: ignore[union-attr]
+        if not texts:
+            raise UsageError(f"{where}: no value. Allowed: one value or more.")
+        entries.append((key, texts))
+    return entries
+
+
+def add_stages(asked: _core.Asked, parameters: Parameters) -> None:
+    """Adds the stages to what is asked of the extension."""
+    stages = [parameters] if isinstance(parameters, (str, os.PathLike, Mapping)) else parameters
+    if not isinstance(stages, (list, tuple)):
+        raise UsageError(
+            f"parameters: an object of type {type(parameters).__name__}. Allowed: the name of a shipped file, a "
+            f"path, a text, a dict, or a list of these."
+        )
+    if not stages:
+        raise UsageError("parameters: an empty list. Allowed: one stage or more.")
+    for number, stage in enumerate(stages):
+        name = f"parameters[{number}]"
+        if isinstance(stage, Mapping):
+            asked.add_map(name, entries_of(stage, name))
+        elif isinstance(stage, str) and ("\n" in stage or stage.lstrip().startswith("(")):
+            asked.add_text(name, stage)
+        elif isinstance(stage, (str, os.PathLike)):
+            asked.add_file(_path_of(os.fsdecode(stage)))
+        else:
+            raise UsageError(
+                f"{name}: an object of type {type(stage).__name__}. Allowed: the name of a shipped file, a path, "
+                f"a text, or a dict."
+            )
+
+
+def _path_of(stage: str) -> str:
+    """A name without "/" and "." that is no file is that of a shipped file."""
+    if "/" in stage or "." in stage or os.path.exists(stage):
+        return stage
+    shipped = presets()
+    if stage not in shipped:
+        raise UsageError(
+            f'parameters: "{stage}": neither a file nor the name of a shipped one. Allowed: {", ".join(shipped)}.'
+        )
+    return str(shipped[stage])

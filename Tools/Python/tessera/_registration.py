@@ -1,0 +1,268 @@
+"""Registration of images."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _core
+from ._errors import UsageError
+from ._images import Grid, ImageLike, as_list, like, points_of, source_of
+from ._parameters import Parameters, add_stages
+from ._transform import Transform
+from ._work import Cancel, finish, least_level, thread_count, warnings_of
+
+
+class Quality(NamedTuple):
+    """How well the images fit; "before" is at the start. Distances in mm."""
+
+    overlap_before: float
+    overlap: float
+    correlation_before: float | None
+    correlation: float | None
+    mean_displacement: float
+    largest_displacement: float
+    outside: float
+    determinant: float | None
+    dice: dict[int, float]
+    mean_dice: float | None
+    mismatch_signs: tuple[str, ...]
+
+
+class Level(NamedTuple):
+    """A level of a stage; both count from 0."""
+
+    stage: int
+    level: int
+    iterations: int
+    seconds: float
+    stop_condition: str
+    values: np.ndarray[Any, np.dtype[np.float64]]
+    """The metric at each iteration."""
+
+
+class Registration:
+    """What `register` has found."""
+
+    __slots__ = ("transforms", "warnings", "_found", "_fixed", "_record", "_image")
+
+    transforms: list[Transform]
+    """The transforms after each stage, each with those of the stages before."""
+    warnings: list[str]
+    """What the log has as WARNING."""
+
+    def __init__(self, found: _core.Found, fixed: ImageLike, warnings: list[str]) -> None:
+        self.transforms = [
+            Transform._of(((chain, False),), Grid(*fixed_grid), Grid(*moving_grid))
+            for chain, fixed_grid, moving_grid in found.chains()
+        ]
+        self.warnings = warnings
+        self._found = found
+        self._fixed = _example_of(fixed)
+        self._record: dict[str, Any] | None = None
+        self._image: Any = None
+
+    @property
+    def transform(self) -> Transform | None:
+        """All stages together; None if a call was stopped before its first level had ended."""
+        return self.transforms[-1] if self.transforms else None
+
+    @property
+    def image(self) -> Any:
+        """The moving image on the grid of the fixed one, of the kind of ``fixed`` and with the voxel type of
+        ``moving``; None if the parameters ask for none."""
+        if self._image is None and (view := self._found.image()) is not None:
+            self._image = like(self._fixed, np.array(view[0]), Grid(*view[1]))
+        return self._image
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What run.json of the program says (dox/run.schema.json); arrays have no digests."""
+        if self._record is None:
+            import json
+
+            self._record = json.loads(self._found.record())
+        return self._record
+
+    @property
+    def quality(self) -> Quality | None:
+        """Figures of the result; None if the call was stopped."""
+        told = self.record["quality"]
+        if told is None:
+            return None
+        dice = told.get("dice")
+        return Quality(
+            told["overlapBefore"],
+            told["overlap"],
+            told["correlationBefore"],
+            told["correlation"],
+            told["meanDisplacementMm"],
+            told["largestDisplacementMm"],
+            told["outside"],
+            told["determinant"],
+            {int(label): value for label, value in dice["labels"].items()} if dice else {},
+            dice["mean"] if dice else None,
+            tuple(told["mismatchSigns"]),
+        )
+
+    @property
+    def levels(self) -> list[Level]:
+        """All levels of all finished stages."""
+        curves = self._found.curves()
+        return [
+            Level(
+                number,
+                level["level"],
+                level["iterations"],
+                level["seconds"],
+                level["stopCondition"],
+                np.array(curves[number][level["level"]]),
+            )
+            for number, stage in enumerate(self.record["stages"])
+            for level in stage["levels"]
+        ]
+
+    @property
+    def device(self) -> str:
+        """Where the last stage ran: "cpu", "cuda:0"."""
+        return str(self.record["device"])
+
+    @property
+    def seconds(self) -> float:
+        """Of the whole call."""
+        return float(self.record["seconds"])
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Writes what `tessera -out folder` writes of images, transforms and tables, with the same bytes; makes the
+        folder if it is not there. An initial transform that was in memory is written, too. Raises OutputError."""
+        finish(self._found.save(os.fsdecode(folder), least_level()))
+
+    def _repr_html_(self) -> str:
+        page = self._found.page()
+        style = page[page.find("<style") : page.find("</style>") + len("</style>")]
+        body = page[page.find(">", page.find("<body")) + 1 : page.rfind("</body>")]
+        return f"<iframe srcdoc=\"{_escaped(style + body)}\" style=\"width:100%;height:40em;border:0\"></iframe>"
+
+    def __repr__(self) -> str:
+        return f"Registration({self.transform!r}, {len(self.warnings)} warnings)"
+
+
+def _escaped(html: str) -> str:
+    return html.replace("&", "&amp;").replace('"', "&quot;")
+
+
+def _example_of(image: Any) -> Any:
+    """What tells the kind of an image, without its voxels where they may be many."""
+    return image[:0] if isinstance(image, np.ndarray) else image
+
+
+def _asked(
+    fixed: ImageLike,
+    moving: ImageLike,
+    parameters: Parameters,
+    device: str | None,
+    threads: int | None,
+    max_device_memory: float | None,
+    strict: bool,
+    report: bool,
+    **inputs: Any,
+) -> _core.Asked:
+    asked = _core.Asked()
+    for role in ("fixed_points", "moving_points", "initial"):
+        given = inputs.pop(role)
+        if given is None:
+            continue
+        if role != "initial":
+            given = points_of(given, role)
+        elif isinstance(given, Transform):
+            given = given._single()
+        elif isinstance(given, (str, os.PathLike)):
+            given = os.fsdecode(given)
+        else:
+            given = Transform.from_matrix(given)._single()
+        getattr(asked, f"set_{role}")(given)
+    for role, images in (("fixed", fixed), ("moving", moving), *inputs.items()):
+        for image in as_list(images):
+            asked.add(role, source_of(image, role))
+    for role in ("fixed", "moving"):
+        if not as_list(fixed if role == "fixed" else moving):
+            raise UsageError(f"{role}: not given. Allowed: an image, or a list of images.")
+    add_stages(asked, parameters)
+    asked.set_threads(*thread_count(threads))
+    if device is not None:
+        asked.set_device(device)
+    if max_device_memory is not None:
+        if not max_device_memory >= 1:
+            raise UsageError(f"max_device_memory: {max_device_memory!r}. Allowed: a number of bytes, from 1.")
+        asked.set_most_device_memory(float(max_device_memory))
+    asked.set_strict(strict)
+    asked.set_pictures(report)
+    return asked
+
+
+def register(
+    fixed: ImageLike,
+    moving: ImageLike,
+    parameters: Parameters,
+    *,
+    fixed_mask: ImageLike | None = None,
+    moving_mask: ImageLike | None = None,
+    fixed_points: Any = None,
+    moving_points: Any = None,
+    fixed_labels: ImageLike | None = None,
+    moving_labels: ImageLike | None = None,
+    initial: Transform | str | os.PathLike[str] | Any = None,
+    device: str | None = None,
+    threads: int | None = None,
+    max_device_memory: float | None = None,
+    strict: bool = False,
+    report: bool = False,
+    progress: Callable[[_core.Progress], object] | None = None,
+    cancel: Cancel | None = None,
+) -> Registration:
+    """Finds the transform that maps points of the fixed image to those of the moving one, and resamples the latter.
+
+    ``fixed``, ``moving``: an image, or a list for metrics that compare several. ``parameters``: the name of a shipped
+    file (`presets`), a path, a text, a dict, or a list of these, one a stage. Masks: voxels other than 0 count.
+    Points: n x D, x, y, z in mm (LPS), or a file; labels: compared after the run, for `Registration.quality`.
+    ``initial``: a `Transform`, its file, or a matrix of 4 x 4. ``device``: "cpu", "cuda", "cuda:1" or "auto"; else as
+    the parameters say. ``threads``: else SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or all processors; the result does not
+    depend on it. ``strict``: a parameter that nothing reads is an error. ``report``: makes the pictures that notebooks
+    show. ``progress`` is called in this thread, at most 20 times a second.
+
+    Nothing is written or printed; the log goes to ``logging.getLogger("tessera")``. Ctrl-C raises KeyboardInterrupt
+    whose ``partial`` has the finished levels.
+
+    Raises UsageError, InputError, DeviceError, OutOfMemory, RegistrationFailed, and Cancelled after `Cancel.cancel`.
+
+    >>> import numpy as np
+    >>> y, x = np.mgrid[:40, :40]
+    >>> def blob(at): return np.exp(-((x - at) ** 2 + (y - 20) ** 2) / 60)
+    >>> found = register(blob(20), blob(23), "Translation")
+    >>> found.transform.apply_points([[20, 20]]).round(1) + 0.0
+    array([[23., 20.]])
+    """
+    asked = _asked(
+        fixed,
+        moving,
+        parameters,
+        device,
+        threads,
+        max_device_memory,
+        strict,
+        report,
+        fixed_mask=fixed_mask,
+        moving_mask=moving_mask,
+        fixed_points=fixed_points,
+        moving_points=moving_points,
+        fixed_labels=fixed_labels,
+        moving_labels=moving_labels,
+        initial=initial,
+    )
+    example = as_list(fixed)[0]
+    work = _core.register(asked, least_level())
+    found = finish(work, progress, cancel, lambda part: Registration(part, example, warnings_of(work)))
+    return Registration(found, example, warnings_of(work))
