@@ -109,7 +109,8 @@ void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<st
 void warnOfOutsideLabel(const std::string& path, const std::optional<LabelTable>& labels, double outside,
                         std::vector<std::string>& warnings)
 {
-  if (const std::string other = labels ? labels->otherLabelOutside() : ""; !other.empty())
+  if (const std::string other = labels ? labels->otherLabelOutside() : "";
+      !other.empty() && other != "0") // which is no label, as it should be
     warnings.push_back(path + ": voxels of type \"" + pixelTypeName(labels->type())
                        + "\" cannot hold (DefaultPixelValue " + realText(outside)
                        + "); outside the label map label " + other + " is written instead.");
