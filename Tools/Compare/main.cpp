@@ -10,6 +10,7 @@
 #include "Core/Image/Pictures/PictureBytes.h"
 #include "Core/Image/Scores/ImageScores.h"
 #include "Core/Image/Scores/LabelScores.h"
+#include "Core/Image/Scores/OneGrid.h"
 #include "Core/Image/Voxels/LabelPair.h"
 #include "Core/Runs/HeaderNotes.h"
 #include "Tools/Common/CalibrationFile.h"
@@ -32,27 +33,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* pictureNames[] = {"checkerboard", "difference", "edges"}; // in the order of Comparison
-
-/// Fails unless the corners of both grids agree to a hundredth of a voxel.
-template <int D>
-void requireOneGrid(const std::string& where, const ImageGeometry<D>& a, const ImageGeometry<D>& b)
-{
-  const double toleranceMm = 0.01 * *std::ranges::min_element(a.spacingMm);
-  bool isOne = a.size == b.size;
-  for (int corner = 0; corner < 1 << D && isOne; ++corner) {
-    Vec<D> index;
-    for (int d = 0; d < D; ++d)
-      index[d] = (corner >> d & 1) != 0 ? static_cast<double>(a.size[d] - 1) : 0;
-    const Vec<D> x = a.pointFromIndex()(index), y = b.pointFromIndex()(index);
-    for (int d = 0; d < D; ++d)
-      isOne = isOne && std::abs(x[d] - y[d]) <= toleranceMm;
-  }
-  if (!isOne)
-    failToRead(
-        where, "the images have different grids",
-        "images of one size, spacing, origin and direction; tessera-transform --grid IMAGE resamples one "
-        "on the grid of another");
-}
 
 template <int D>
 LoadedImage<D> loaded(const std::string& option, const std::string& path, const CompareOptions& options,

@@ -2,15 +2,47 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/InputError.h"
+#include "Core/Image/Voxels/LabelImage.h"
+#include "Tools/Python/Bindings.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace tessera::python {
 namespace {
+
+template <int D>
+StridedVoxels<D> stridedOf(const Source::Voxels& array, const std::string& name)
+{
+  StridedVoxels<D> voxels{array.data(), pixelTypeOf(array.dtype(), name), {}};
+  const auto bytes = static_cast<std::ptrdiff_t>(pixelTypeSize(voxels.type));
+  for (int d = 0; d < D; ++d)
+    voxels.stepBytes[d] = array.stride(D - 1 - d) * bytes;
+  return voxels;
+}
+
+template <int D>
+GivenPoints pointsFrom(const std::string& name, const PointArray& array)
+{
+  InputPoints<D> points;
+  points.values.resize(array.shape(0));
+  for (std::size_t i = 0; i < points.values.size(); ++i)
+    std::copy_n(array.data() + i * D, D, points.values[i].begin());
+  return {name, std::move(points)};
+}
+
+void tell(const std::vector<std::string>& notes, Log& log)
+{
+  for (const std::string& note : notes)
+    log.note(note);
+}
+
+}
 
 PixelType pixelTypeOf(const nb::dlpack::dtype& type, const std::string& name)
 {
@@ -47,34 +79,6 @@ PixelType pixelTypeOf(const nb::dlpack::dtype& type, const std::string& name)
               name
                   + ": voxels of this type cannot be read. Allowed: whole numbers of 8 to 64 "
                     "bits, float32 and float64.");
-}
-
-template <int D>
-StridedVoxels<D> stridedOf(const Source::Voxels& array, const std::string& name)
-{
-  StridedVoxels<D> voxels{array.data(), pixelTypeOf(array.dtype(), name), {}};
-  const auto bytes = static_cast<std::ptrdiff_t>(pixelTypeSize(voxels.type));
-  for (int d = 0; d < D; ++d)
-    voxels.stepBytes[d] = array.stride(D - 1 - d) * bytes;
-  return voxels;
-}
-
-template <int D>
-GivenPoints pointsFrom(const std::string& name, const PointArray& array)
-{
-  InputPoints<D> points;
-  points.values.resize(array.shape(0));
-  for (std::size_t i = 0; i < points.values.size(); ++i)
-    std::copy_n(array.data() + i * D, D, points.values[i].begin());
-  return {name, std::move(points)};
-}
-
-void tell(const std::vector<std::string>& notes, Log& log)
-{
-  for (const std::string& note : notes)
-    log.note(note);
-}
-
 }
 
 Source::Source(std::string name, Voxels array, const GridNumbers& grid)
@@ -133,7 +137,10 @@ GivenImage Source::labels(int threads) const
         } else {
           std::vector<std::string> notes;
           auto loaded = imageFromStrided(name_, held.voxels, held.geometry, notes, threads);
-          if (!notes.empty())
+          requireWholeLabels(name_, loaded.image.voxels);
+          constexpr float largest = 1 << std::numeric_limits<float>::digits;
+          if (!notes.empty()
+              || std::ranges::any_of(loaded.image.voxels, [](float v) { return std::abs(v) > largest; }))
             failToRead(name_, "a label above 2^24 in an array", "smaller labels, or the label map as a file");
           return {name_, HeldImage(std::move(loaded), held.voxels.type)};
         }

@@ -69,13 +69,14 @@ std::vector<std::size_t> shapeOf(const ImageGeometry<D>&, int components = 1);
 template <int D>
 nb::object viewOf(const ResultImage<D>&, nb::handle owner);
 
+/// The type of voxels of this type. Throws Error(usage) if there is none.
+PixelType pixelTypeOf(const nb::dlpack::dtype&, const std::string& name);
+
 /// Points in mm from an array of n x D.
 using PointArray = nb::ndarray<nb::ro, const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 GivenPoints givenPoints(const std::string& name, const PointArray&);
 
 /// Text of which it is not known that it is UTF-8.
 nb::str textOf(const std::string&);
-
-void bindArrays(nb::module_&);
 
 }

@@ -6,6 +6,8 @@
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/TransformFiles/ItkTransformConversion.h"
+#include "Tools/Python/Bindings.h"
 #include "Tools/Python/Work.h"
 #include "Tools/Register/StageOutputs.h"
 
@@ -71,6 +73,15 @@ nb::object fromTexts(const std::vector<std::string>& texts)
   return made<D>(content);
 }
 
+template <int D>
+Chain fromItk(const std::vector<ItkNumbers>& numbers)
+{
+  std::vector<ItkTransform> transforms;
+  for (const auto& [className, fixedParameters, parameters] : numbers)
+    transforms.push_back({className, fixedParameters, parameters});
+  return Chain(chainFromItk<D>(transforms, components(), "transform", {}), {}, true);
+}
+
 }
 
 const Registry& components()
@@ -129,6 +140,23 @@ std::vector<std::string> Chain::texts(const GridNumbers& grid, int threads) cons
       chain_);
 }
 
+std::vector<ItkNumbers> Chain::itk() const
+{
+  return std::visit(
+      []<int D>(const std::shared_ptr<const TransformChain<D>>& chain) {
+        std::vector<ItkNumbers> all;
+        for (const TransformChain<D>* link = chain.get(); link; link = link->initial.get()) {
+          if (link->initial && link->combination == Combination::add)
+            throw Error(ExitCode::unwritableOutput, "transform: (HowToCombineTransforms \"Add\"): ITK joins "
+                                                    "transforms in another way. Allowed: Compose.");
+          const ItkTransform itk = link->transform->itkTransform(link->parameters);
+          all.emplace_back(itk.className, itk.fixedParameters, itk.parameters);
+        }
+        return all;
+      },
+      chain_);
+}
+
 std::optional<std::vector<double>> Chain::matrix() const
 {
   return std::visit(
@@ -153,7 +181,11 @@ void bindChain(nb::module_& module)
   nb::class_<Chain>(module, "Chain")
       .def_prop_ro("dimension", &Chain::dimension)
       .def("texts", &Chain::texts)
+      .def("itk", &Chain::itk)
       .def("matrix", &Chain::matrix);
+  module.def("chain_of_itk", [](int dimension, const std::vector<ItkNumbers>& transforms) {
+    return dimension == 2 ? fromItk<2>(transforms) : fromItk<3>(transforms);
+  });
   module.def("read_transform", [](const std::string& path, int leastLevel) {
     return new Work(nb::none(), leastLevel, [path](Work& work) -> Work::Make {
       const std::size_t dimension = readTransformDimension(path, 3);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,6 +22,9 @@ using Entries = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 /// A map of these entries, which messages call `name`. Throws Error(usage) for a name that is there twice.
 std::shared_ptr<const ParameterMap> mapOf(const Entries&, const std::string& name);
+
+/// The class, the fixed parameters and the parameters of a transform as ITK has it.
+using ItkNumbers = std::tuple<std::string, std::vector<double>, std::vector<double>>;
 
 /// A chain of transforms, and how images are resampled through it.
 class Chain {
@@ -46,6 +50,9 @@ public:
 
   /// The texts of all its transforms, with this grid.
   std::vector<std::string> texts(const GridNumbers&, int threads) const;
+  /// All transforms; the last one is applied first. Throws Error(unwritableOutput) for what ITK does not
+  /// have.
+  std::vector<ItkNumbers> itk() const;
   /// The matrix of a linear chain, D + 1 rows and columns; else nothing.
   std::optional<std::vector<double>> matrix() const;
 
@@ -54,7 +61,5 @@ private:
   std::vector<FileSection> sections_; // empty: those of the components
   bool useDirectionCosines_;
 };
-
-void bindChain(nb::module_&);
 
 }

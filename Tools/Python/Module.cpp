@@ -1,8 +1,7 @@
 #include "Core/Compute/Error.h"
 #include "Tools/Python/Arrays.h"
+#include "Tools/Python/Bindings.h"
 #include "Tools/Python/Chain.h"
-#include "Tools/Python/Registering.h"
-#include "Tools/Python/Transforming.h"
 #include "Tools/Python/Work.h"
 
 #include <nanobind/nanobind.h>
@@ -54,4 +53,8 @@ NB_MODULE(_core, module)
   python::bindChain(module);
   python::bindRegistering(module);
   python::bindTransforming(module);
+  python::bindDescribing(module);
+  python::bindFiles(module);
+  python::bindComparing(module);
+  python::bindSparse(module);
 }

@@ -1,9 +1,9 @@
-#include "Tools/Python/Registering.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Runs/OutputNames.h"
 #include "Core/Runs/Run.h"
+#include "Tools/Python/Bindings.h"
 #include "Tools/Python/Found.h"
 #include "Tools/Python/Work.h"
 

@@ -1,9 +1,9 @@
-#include "Tools/Python/Transforming.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Runs/Transforming/TransformInputs.h"
 #include "Core/Runs/Transforming/TransformRun.h"
+#include "Tools/Python/Bindings.h"
 #include "Tools/Python/Chain.h"
 #include "Tools/Python/Work.h"
 

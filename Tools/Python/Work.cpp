@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Tools/Python/Arrays.h"
+#include "Tools/Python/Bindings.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>

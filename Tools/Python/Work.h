@@ -112,6 +112,4 @@ private:
   std::thread thread_;
 };
 
-void bindWork(nb::module_&);
-
 }

@@ -5,8 +5,10 @@
 True
 """
 
-from ._core import Progress
+from ._compare import compare, compare_labels, score
+from ._core import Component, ImageScores, LabelScore, ParameterInfo, PointErrors, Progress
 from ._core import version as __version__
+from ._describe import components, describe
 from ._errors import (
     Cancelled,
     DeviceError,
@@ -17,23 +19,31 @@ from ._errors import (
     RegistrationFailed,
     UsageError,
 )
+from ._files import read, write
 from ._images import Grid, Image
+from ._many import register_many
 from ._parameters import presets
-from ._registration import Level, Quality, Registration, register
+from ._registration import Level, Prediction, Quality, Registration, check, register
 from ._transform import Transform
 from ._work import Cancel
 
 __all__ = [
     "Cancel",
     "Cancelled",
+    "Component",
     "DeviceError",
     "Error",
     "Grid",
     "Image",
+    "ImageScores",
     "InputError",
+    "LabelScore",
     "Level",
     "OutOfMemory",
     "OutputError",
+    "ParameterInfo",
+    "PointErrors",
+    "Prediction",
     "Progress",
     "Quality",
     "Registration",
@@ -41,6 +51,15 @@ __all__ = [
     "Transform",
     "UsageError",
     "__version__",
+    "check",
+    "compare",
+    "compare_labels",
+    "components",
+    "describe",
     "presets",
+    "read",
     "register",
+    "register_many",
+    "score",
+    "write",
 ]

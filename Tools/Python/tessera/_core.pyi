@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+import enum
 from typing import Annotated, Any, overload
 
 import numpy
@@ -66,7 +67,11 @@ class Chain:
 
     def texts(self, arg0: tuple[Sequence[int], Sequence[float], Sequence[float], Sequence[float]], arg1: int, /) -> list[str]: ...
 
+    def itk(self) -> list[tuple[str, list[float], list[float]]]: ...
+
     def matrix(self) -> list[float] | None: ...
+
+def chain_of_itk(arg0: int, arg1: Sequence[tuple[str, Sequence[float], Sequence[float]]], /) -> Chain: ...
 
 def read_transform(arg0: str, arg1: int, /) -> Work: ...
 
@@ -176,3 +181,195 @@ class Mapped:
     def chain(self) -> Chain: ...
 
 def transform(arg0: object, arg1: int, /) -> Work: ...
+
+class ParameterType(enum.Enum):
+    integer = 0
+
+    real = 1
+
+    boolean = 2
+
+    text = 3
+
+class ParameterInfo:
+    """A parameter that a component reads."""
+
+    @property
+    def name(self) -> str:
+        """Its name in parameter files."""
+
+    @property
+    def type(self) -> ParameterType:
+        """What its values are."""
+
+    @property
+    def default(self) -> str:
+        """As a file has it; empty: there is none."""
+
+    @property
+    def unit(self) -> str:
+        """"mm", "voxels", ...; empty: none."""
+
+    @property
+    def meaning(self) -> str:
+        """One line."""
+
+    @property
+    def choices(self) -> list[str]:
+        """The texts that are allowed; empty: any."""
+
+    @property
+    def minimum(self) -> float:
+        """The least value that is allowed."""
+
+    @property
+    def maximum(self) -> float:
+        """The largest value that is allowed."""
+
+    def __repr__(self) -> str: ...
+
+class Component:
+    """Something that a parameter file can name."""
+
+    @property
+    def role(self) -> str:
+        """"Metric", "Transform", ..."""
+
+    @property
+    def name(self) -> str:
+        """The value in a parameter file."""
+
+    @property
+    def summary(self) -> str:
+        """One line, with the formula or the source."""
+
+    @property
+    def aliases(self) -> list[str]:
+        """Other values that mean the same."""
+
+    @property
+    def parameters(self) -> list[ParameterInfo]:
+        """What it reads."""
+
+    def __str__(self) -> str: ...
+
+    def __repr__(self) -> str: ...
+
+def components() -> list[Component]: ...
+
+def require_component(arg: str, /) -> None: ...
+
+class Read:
+    def image(self) -> Any: ...
+
+def read_image(arg0: str, arg1: int, arg2: int, /) -> Work: ...
+
+def write_image(arg0: str, arg1: object, arg2: tuple[Sequence[int], Sequence[float], Sequence[float], Sequence[float]], arg3: bool, arg4: int, arg5: int, /) -> Work: ...
+
+class ImageScores:
+    """How alike two images are, voxel by voxel."""
+
+    @property
+    def voxels(self) -> int:
+        """The number of voxels that were compared."""
+
+    @property
+    def mean_absolute_error(self) -> float:
+        """In grey values."""
+
+    @property
+    def absolute_error_deviation(self) -> float:
+        """In grey values."""
+
+    @property
+    def root_mean_square_error(self) -> float:
+        """In grey values."""
+
+    @property
+    def z_scored_mean_absolute_error(self) -> float | None:
+        """Of images of mean 0 and deviation 1; None: one is constant."""
+
+    @property
+    def z_scored_sum_of_squared_errors(self) -> float | None:
+        """Of images of mean 0 and deviation 1; None: one is constant."""
+
+    @property
+    def correlation(self) -> float | None:
+        """Pearson's; None: an image is constant."""
+
+    @property
+    def mutual_information(self) -> float | None:
+        """Normalized, 1 to 2, of 64 x 64 bins; None: an image is constant."""
+
+    @property
+    def structural_similarity(self) -> float | None:
+        """The mean over windows; None: an axis has fewer than 11 voxels."""
+
+class LabelScore:
+    """How well a label covers the same label of another image."""
+
+    @property
+    def voxels_first(self) -> int:
+        """The number of its voxels in the first image."""
+
+    @property
+    def voxels_second(self) -> int:
+        """The number of its voxels in the second image."""
+
+    @property
+    def dice(self) -> float:
+        """From 0 to 1."""
+
+    @property
+    def hausdorff_95(self) -> float | None:
+        """mm; None: an image lacks the label."""
+
+    @property
+    def mean_surface_distance(self) -> float | None:
+        """mm; None: an image lacks the label."""
+
+class PointErrors:
+    """Distances of points, mm."""
+
+    @property
+    def count(self) -> int:
+        """The number of points."""
+
+    @property
+    def mean(self) -> float:
+        """mm."""
+
+    @property
+    def deviation(self) -> float:
+        """Of a sample, mm."""
+
+    @property
+    def median(self) -> float:
+        """mm."""
+
+    @property
+    def percentile_95(self) -> float:
+        """mm."""
+
+    @property
+    def largest(self) -> float:
+        """mm."""
+
+    @property
+    def mean_per_axis(self) -> list[float]:
+        """Mapped - wanted along x, y and z, mm."""
+
+def compare_images(first: Source, second: Source, mask: Source | None, range: float | None, threads: int, inputs: object, least_level: int) -> Work: ...
+
+def compare_labels(first: Source, second: Source, mask: Source | None, range: float | None, threads: int, inputs: object, least_level: int) -> Work: ...
+
+def point_errors(arg: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], /) -> PointErrors: ...
+
+@overload
+def multiply(arg0: tuple[int, int, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], arg1: tuple[int, int, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]], arg2: tuple[int, int, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, arg3: bool, arg4: str, arg5: str, arg6: int, arg7: int, /) -> Work: ...
+
+@overload
+def multiply(arg0: tuple[int, int, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], arg1: tuple[int, int, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], arg2: tuple[int, int, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, arg3: bool, arg4: str, arg5: str, arg6: int, arg7: int, /) -> Work: ...
+
+@overload
+def multiply(arg0: tuple[int, int, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], arg1: tuple[int, int, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]], arg2: tuple[int, int, Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, arg3: bool, arg4: str, arg5: str, arg6: int, arg7: int, /) -> Work: ...

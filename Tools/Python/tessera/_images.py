@@ -236,6 +236,11 @@ def source_of(thing: ImageLike, argument: str) -> _core.Source:
     image = image_of(thing, argument)
     if isinstance(image, str):
         return _core.Source(image)
+    return _core.Source(_name_of_array(image.array), array_of(image, argument), image.grid._numbers())
+
+
+def array_of(image: Image, argument: str) -> np.ndarray[Any, Any]:
+    """The array of an image as the extension takes it; a copy where it must be. Raises UsageError."""
     array = image.array
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise UsageError(
@@ -246,7 +251,7 @@ def source_of(thing: ImageLike, argument: str) -> _core.Source:
         array = array.astype(np.float32)
     elif not array.dtype.isnative or not array.flags.aligned or any(n % array.itemsize for n in array.strides):
         array = array.astype(array.dtype.newbyteorder("="))
-    return _core.Source(_name_of_array(image.array), array, image.grid._numbers())
+    return array
 
 
 def like(example: ImageLike, array: np.ndarray[Any, Any], grid: Grid) -> ImageLike:

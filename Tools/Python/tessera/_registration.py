@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core
-from ._errors import UsageError
+from ._errors import UsageError, in_words_of_python
 from ._images import Grid, ImageLike, as_list, like, points_of, source_of
 from ._parameters import Parameters, add_stages
 from ._transform import Transform
@@ -159,37 +159,46 @@ def _example_of(image: Any) -> Any:
     return image[:0] if isinstance(image, np.ndarray) else image
 
 
-def _asked(
+def asked_of(
     fixed: ImageLike,
     moving: ImageLike,
     parameters: Parameters,
-    device: str | None,
-    threads: int | None,
-    max_device_memory: float | None,
-    strict: bool,
-    report: bool,
-    **inputs: Any,
+    *,
+    fixed_mask: ImageLike | None = None,
+    moving_mask: ImageLike | None = None,
+    fixed_points: Any = None,
+    moving_points: Any = None,
+    fixed_labels: ImageLike | None = None,
+    moving_labels: ImageLike | None = None,
+    initial: Any = None,
+    device: str | None = None,
+    threads: int | None = None,
+    max_device_memory: float | None = None,
+    strict: bool = False,
+    report: bool = False,
 ) -> _core.Asked:
+    """The arguments of `register` for the extension. Raises UsageError."""
     asked = _core.Asked()
-    for role in ("fixed_points", "moving_points", "initial"):
-        given = inputs.pop(role)
-        if given is None:
-            continue
-        if role != "initial":
-            given = points_of(given, role)
-        elif isinstance(given, Transform):
-            given = given._single()
-        elif isinstance(given, (str, os.PathLike)):
-            given = os.fsdecode(given)
-        else:
-            given = Transform.from_matrix(given)._single()
-        getattr(asked, f"set_{role}")(given)
-    for role, images in (("fixed", fixed), ("moving", moving), *inputs.items()):
+    for role, images in (
+        ("fixed", fixed),
+        ("moving", moving),
+        ("fixed_mask", fixed_mask),
+        ("moving_mask", moving_mask),
+        ("fixed_labels", fixed_labels),
+        ("moving_labels", moving_labels),
+    ):
+        if role in ("fixed", "moving") and not as_list(images):
+            raise UsageError(f"{role}: not given. Allowed: an image, or a list of images.")
         for image in as_list(images):
             asked.add(role, source_of(image, role))
-    for role in ("fixed", "moving"):
-        if not as_list(fixed if role == "fixed" else moving):
-            raise UsageError(f"{role}: not given. Allowed: an image, or a list of images.")
+    if fixed_points is not None:
+        asked.set_fixed_points(points_of(fixed_points, "fixed_points"))
+    if moving_points is not None:
+        asked.set_moving_points(points_of(moving_points, "moving_points"))
+    if initial is not None:
+        path = isinstance(initial, (str, os.PathLike))
+        transform = initial if path or isinstance(initial, Transform) else Transform.from_matrix(initial)
+        asked.set_initial(os.fsdecode(initial) if path else transform._single())
     add_stages(asked, parameters)
     asked.set_threads(*thread_count(threads))
     if device is not None:
@@ -201,6 +210,17 @@ def _asked(
     asked.set_strict(strict)
     asked.set_pictures(report)
     return asked
+
+
+def finished(
+    work: _core.Work,
+    example: ImageLike,
+    progress: Callable[[_core.Progress], object] | None = None,
+    cancel: Cancel | None = None,
+) -> Registration:
+    """The result of a registration that was begun with a fixed image of this kind."""
+    found = finish(work, progress, cancel, lambda part: Registration(part, example, warnings_of(work)))
+    return Registration(found, example, warnings_of(work))
 
 
 def register(
@@ -245,15 +265,10 @@ def register(
     >>> found.transform.apply_points([[20, 20]]).round(1) + 0.0
     array([[23., 20.]])
     """
-    asked = _asked(
+    asked = asked_of(
         fixed,
         moving,
         parameters,
-        device,
-        threads,
-        max_device_memory,
-        strict,
-        report,
         fixed_mask=fixed_mask,
         moving_mask=moving_mask,
         fixed_points=fixed_points,
@@ -261,8 +276,46 @@ def register(
         fixed_labels=fixed_labels,
         moving_labels=moving_labels,
         initial=initial,
+        device=device,
+        threads=threads,
+        max_device_memory=max_device_memory,
+        strict=strict,
+        report=report,
     )
-    example = as_list(fixed)[0]
-    work = _core.register(asked, least_level())
-    found = finish(work, progress, cancel, lambda part: Registration(part, example, warnings_of(work)))
-    return Registration(found, example, warnings_of(work))
+    return finished(_core.register(asked, least_level()), as_list(fixed)[0], progress, cancel)
+
+
+class Prediction(NamedTuple):
+    """What a registration would take, by `check`."""
+
+    seconds: float
+    """Without reading files; the most that it takes where ``may_end_early``."""
+    may_end_early: bool
+    memory: float
+    """Bytes of this machine's memory, at most."""
+    devices: tuple[str, ...]
+    """Of each stage."""
+    lines: tuple[str, ...]
+    """All of it in words."""
+    warnings: tuple[str, ...]
+
+
+def check(fixed: ImageLike, moving: ImageLike, parameters: Parameters, **more: Any) -> Prediction:
+    """Checks the arguments of `register` without running it, and predicts what it takes. Raises the errors of
+    `register` that can be found without voxels.
+
+    >>> import numpy as np
+    >>> check(np.zeros((64, 64)), np.zeros((64, 64)), "Rigid", device="cpu").devices
+    ('cpu',)
+    """
+    work = _core.check(asked_of(fixed, moving, parameters, **more), least_level())
+    told: _core.Prediction = finish(work)
+    warnings = tuple(warnings_of(work))
+    return Prediction(
+        told.seconds,
+        told.may_end_early,
+        told.host_bytes,
+        tuple(told.devices),
+        tuple(map(in_words_of_python, told.lines)),
+        warnings,
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from ._bridges import from_itk, to_ants, to_itk, to_simple_itk
 from ._errors import UsageError
 from ._images import Grid, ImageLike, grid_of, image_of, like, points_of, source_of
 from ._work import finish, least_level, thread_count
@@ -80,6 +81,28 @@ class Transform:
     def _of_texts(cls, dimension: int, texts: list[str], fixed: Grid | None, moving: Grid | None) -> Transform:
         return cls._of(((_core.chain_of_texts(dimension, texts)[0], False),), fixed, moving)
 
+    @classmethod
+    def from_itk(cls, transform: Any) -> Transform:
+        """A transform of itk or SimpleITK, or a composite of such. Raises InputError for classes that are not read."""
+        dimension, numbers = from_itk(transform)
+        return cls._of(((_core.chain_of_itk(dimension, numbers), False),), None, None)
+
+    def to_itk(self) -> Any:
+        """A transform of itk, which is imported: several are a CompositeTransform. Raises OutputError for what ITK
+        does not have, such as an inverse that is not linear."""
+        return to_itk(self._itk())
+
+    def to_sitk(self) -> Any:
+        """The same of SimpleITK."""
+        return to_simple_itk(self._itk())
+
+    def to_ants(self) -> Any:
+        """A transform of ants, which is imported: one that is not linear as displacements on the fixed grid."""
+        return to_ants(self)
+
+    def _itk(self) -> list[tuple[str, list[float], list[float]]]:
+        return [transform for chain in reversed(self._with_linear_inverses()) for transform in chain.itk()]
+
     @property
     def dimension(self) -> int:
         """2 or 3."""
@@ -121,18 +144,24 @@ class Transform:
         ]
 
     def _texts(self) -> list[str]:
-        if any(inverted and chain.matrix() is None for chain, inverted in self._parts):
-            raise UsageError(
-                "transform: an inverse that is not linear has no parameters. Allowed: save() to a file of "
-                "displacements, or the transform that was inverted."
-            )
         grid = self._fixed or Grid((1,) * self.dimension)
-        texts: list[str] = []
+        return [text for chain in self._with_linear_inverses() for text in chain.texts(grid._numbers(), 1)]
+
+    def _with_linear_inverses(self) -> list[_core.Chain]:
+        """The parts without an inverse, in the order in which they are applied."""
+        chains = []
         for chain, inverted in self._parts:
             if inverted:
-                chain = Transform.from_matrix(np.linalg.inv(np.reshape(chain.matrix() or [], (self.dimension + 1, -1))))._parts[0][0]
-            texts += chain.texts(grid._numbers(), 1)
-        return texts
+                numbers = chain.matrix()
+                if numbers is None:
+                    raise UsageError(
+                        "transform: an inverse that is not linear has no parameters. Allowed: save() to a file of "
+                        "displacements, or the transform that was inverted."
+                    )
+                rows = np.reshape(numbers, (self.dimension + 1, self.dimension + 1))
+                chain = Transform.from_matrix(np.linalg.inv(rows))._parts[0][0]
+            chains.append(chain)
+        return chains
 
     def inverse(self) -> Transform:
         """The transform from the moving image to the fixed one. It is searched where it is applied; points without

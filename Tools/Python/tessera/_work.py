@@ -15,7 +15,7 @@ logger = logging.getLogger("tessera")
 logger.addHandler(logging.NullHandler())  # else logging prints warnings of programs that set up no logging
 atexit.register(_core.end_all)
 
-_SECONDS_BETWEEN_LOOKS = 0.05
+SECONDS_BETWEEN_LOOKS = 0.05
 
 
 class Cancel:
@@ -56,7 +56,7 @@ def finish(
 ) -> Any:
     """Waits for work and returns its result. An exception of `progress` and Ctrl-C stop it."""
     try:
-        while not work.wait(_SECONDS_BETWEEN_LOOKS):
+        while not work.wait(SECONDS_BETWEEN_LOOKS):
             tell(work, progress)
             if cancel is not None and cancel.is_cancelled:
                 work.stop()

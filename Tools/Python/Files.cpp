@@ -1,0 +1,105 @@
+#include "Core/Compute/Error.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/ImageSource.h"
+#include "Tools/Python/Arrays.h"
+#include "Tools/Python/Bindings.h"
+#include "Tools/Python/Work.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+namespace tessera::python {
+namespace {
+
+/// The voxels of a file.
+class Read {
+public:
+  virtual ~Read() = default;
+  /// (array, grid). The array cannot be written to.
+  virtual nb::object image() const = 0;
+};
+
+template <int D>
+class ReadIn final : public Read {
+public:
+  explicit ReadIn(ResultImage<D> image) : image_(std::move(image)) {}
+  nb::object image() const override { return viewOf<D>(image_, nb::find(this)); }
+
+private:
+  ResultImage<D> image_;
+};
+
+/// Scalars are kept as they are in the file. Colours become luminance.
+template <int D>
+Work::Make read(Work& work, const std::string& path, const ImageSource& source, const ImageHeader& header,
+                int threads)
+{
+  std::vector<std::string> notes;
+  ResultImage<D> image{geometryOf<D>(header), header.componentType};
+  if (header.components == 1) {
+    image.pixels = std::make_unique_for_overwrite<std::byte[]>(image.byteCount());
+    source.read(image.pixels.get(), threads, notes);
+  } else {
+    const LoadedImage<D> loaded = readImage<D>(path, {}, notes, threads);
+    image.type = PixelType::float32;
+    image.pixels = std::make_unique_for_overwrite<std::byte[]>(image.byteCount());
+    std::memcpy(image.pixels.get(), loaded.image.voxels.data(), image.byteCount());
+  }
+  for (const std::vector<std::string>& lines : {header.notes, notes})
+    for (const std::string& line : lines)
+      work.log.note(line);
+  const auto made = std::make_shared<ReadIn<D>>(std::move(image));
+  return [made] { return nb::cast(std::shared_ptr<Read>(made)); };
+}
+
+Work* readFile(const std::string& path, int threads, int leastLevel)
+{
+  return new Work(nb::none(), leastLevel, [=](Work& work) -> Work::Make {
+    const auto source = openImage(path, {});
+    const ImageHeader& header = source->header();
+    if (header.dimension != 2 && header.dimension != 3)
+      throw Error(ExitCode::unreadableInput, path + ": an image of " + std::to_string(header.dimension)
+                                                 + " dimensions. Allowed: 2 or 3.");
+    return header.dimension == 2 ? read<2>(work, path, *source, header, threads)
+                                 : read<3>(work, path, *source, header, threads);
+  });
+}
+
+/// Writes voxels that are in one piece of memory.
+template <int D>
+void write(const std::string& path, const Source::Voxels& array, const GridNumbers& grid, bool compress,
+           int threads)
+{
+  const PixelType type = pixelTypeOf(array.dtype(), path);
+  const auto* const bytes = static_cast<const std::byte*>(array.data());
+  writeStoredImage<D>(path, geometryFrom<D>(grid, path), type, 1, {bytes, array.size() * pixelTypeSize(type)},
+                      compress, threads);
+}
+
+Work* writeFile(const std::string& path, const nb::object& object, const GridNumbers& grid, bool compress,
+                int threads, int leastLevel)
+{
+  const auto array = nb::cast<Source::Voxels>(object);
+  const Source check(path, array, grid); // throws for what is no image
+  // The work holds the object; a copy of the array would be freed without the lock of the interpreter.
+  const auto* const voxels = new Source::Voxels(array);
+  const nb::capsule owner(voxels, [](void* p) noexcept { delete static_cast<Source::Voxels*>(p); });
+  return new Work(nb::make_tuple(object, owner), leastLevel, [=](Work&) -> Work::Make {
+    voxels->ndim() == 2 ? write<2>(path, *voxels, grid, compress, threads)
+                        : write<3>(path, *voxels, grid, compress, threads);
+    return [] { return nb::none(); };
+  });
+}
+
+}
+
+void bindFiles(nb::module_& module)
+{
+  nb::class_<Read>(module, "Read").def("image", &Read::image, nb::sig("def image(self) -> typing.Any"));
+  module.def("read_image", readFile);
+  module.def("write_image", writeFile);
+}
+
+}

@@ -1,0 +1,118 @@
+"""Transforms as objects of ITK, SimpleITK and ANTs, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._errors import UsageError
+
+ItkNumbers = tuple[str, list[float], list[float]]
+
+
+def _class_of(name: str) -> tuple[str, int, int]:
+    """"AffineTransform_double_3_3" -> ("AffineTransform", 3, 3); the last is the order of a B-spline, or 3."""
+    words = name.split("_")
+    return words[0], int(words[2]), int(words[4]) if len(words) > 4 else 3
+
+
+def to_itk(transforms: list[ItkNumbers]) -> Any:
+    """The first one is applied last, as in ITK."""
+    import itk
+
+    made = []
+    for name, fixed_parameters, parameters in transforms:
+        kind, dimension, order = _class_of(name)
+        if order != 3:
+            raise UsageError(
+                f"transform: a B-spline of order {order}: itk for Python has none. Allowed: order 3, or to_sitk()."
+            )
+        words: tuple[Any, ...] = (itk.D, dimension) if _has_dimension(kind) else (itk.D,)
+        words += (order,) if kind == "BSplineTransform" else ()
+        transform = getattr(itk, kind)[words if len(words) > 1 else itk.D].New()
+        transform.SetFixedParameters(_itk_numbers(itk, fixed_parameters))
+        transform.SetParameters(_itk_numbers(itk, parameters))
+        made.append(transform)
+    if len(made) == 1:
+        return made[0]
+    whole = itk.CompositeTransform[itk.D, _class_of(transforms[0][0])[1]].New()
+    for transform in made:
+        whole.AddTransform(transform)
+    return whole
+
+
+def _has_dimension(kind: str) -> bool:
+    """Whether a class of ITK is one of several dimensions, instead of having its own in its name."""
+    return "2D" not in kind and "3D" not in kind
+
+
+def _itk_numbers(itk: Any, values: list[float]) -> Any:
+    numbers = itk.OptimizerParameters[itk.D](len(values))
+    for place, value in enumerate(values):
+        numbers.SetElement(place, value)
+    return numbers
+
+
+def to_simple_itk(transforms: list[ItkNumbers]) -> Any:
+    """The first one is applied last, as in ITK."""
+    import SimpleITK
+
+    made = []
+    for name, fixed_parameters, parameters in transforms:
+        kind, dimension, order = _class_of(name)
+        words: tuple[int, ...] = (dimension,) if _has_dimension(kind) else ()
+        words += (order,) if kind == "BSplineTransform" else ()
+        transform = getattr(SimpleITK, kind)(*words)
+        transform.SetFixedParameters(fixed_parameters)
+        transform.SetParameters(parameters)
+        made.append(transform)
+    return made[0] if len(made) == 1 else SimpleITK.CompositeTransform(made)
+
+
+def from_itk(transform: Any) -> tuple[int, list[ItkNumbers]]:
+    """The dimension, and the transforms, of an object of ITK or SimpleITK."""
+    if hasattr(transform, "Downcast"):  # SimpleITK
+        transform = transform.Downcast()
+        dimension = transform.GetDimension()
+    elif hasattr(transform, "GetInputSpaceDimension"):
+        dimension = transform.GetInputSpaceDimension()
+    else:
+        raise UsageError(
+            f"transform: an object of type {type(transform).__name__}. Allowed: a transform of itk or SimpleITK."
+        )
+    return dimension, _flat(transform, dimension)
+
+
+def _flat(transform: Any, dimension: int) -> list[ItkNumbers]:
+    if hasattr(transform, "GetNumberOfTransforms"):
+        parts = [transform.GetNthTransform(n) for n in range(transform.GetNumberOfTransforms())]
+        return [
+            number for part in parts for number in _flat(part.Downcast() if hasattr(part, "Downcast") else part, dimension)
+        ]
+    kind = transform.GetNameOfClass() if hasattr(transform, "GetNameOfClass") else transform.GetName()
+    name = f"{kind}_double_{dimension}_{dimension}"
+    order = transform.GetOrder() if hasattr(transform, "GetOrder") else 3
+    if "BSpline" in kind and order != 3:
+        name += f"_{order}"
+    return [(name, list(map(float, transform.GetFixedParameters())), list(map(float, transform.GetParameters())))]
+
+
+def to_ants(transform: Any) -> Any:
+    """A linear transform, or one of displacements on the grid of the fixed image."""
+    import ants
+
+    matrix = transform.matrix
+    if matrix is not None:
+        axes = transform.dimension
+        return ants.create_ants_transform(
+            transform_type="AffineTransform", dimension=axes, matrix=matrix[:axes, :axes], translation=matrix[:axes, axes]
+        )
+    grid = transform.fixed_grid
+    field = np.ascontiguousarray(np.moveaxis(transform.displacement(), -1, 0).T)
+    return ants.transform_from_displacement_field(
+        ants.from_numpy(
+            field, list(grid.origin), list(grid.spacing), np.asarray(grid.direction), has_components=True
+        )
+    )
