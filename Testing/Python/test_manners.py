@@ -1,6 +1,7 @@
 """The module writes, prints, forks and signals nothing, ends cleanly however the interpreter ends, and keeps no memory."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,6 +52,32 @@ transform.apply(moving); transform.inverse().apply(fixed); transform.jacobian();
 """)
         self.assertEqual(done.stdout + done.stderr, "")
         self.assertEqual(os.listdir(), [])
+
+    def test_no_call_opens_a_file_for_writing_or_starts_a_process(self):
+        if shutil.which("strace") is None:
+            self.skipTest("strace is not installed")
+        code = HEAD + """
+import pickle
+found = tessera.register(fixed, moving, ["Rigid", QUICK], threads=2, fixed_mask=fixed > -1000, report=True,
+                         fixed_labels=(fixed > 50) * 3, moving_labels=(moving > 50) * 3)
+transform = found.transform
+transform.apply(moving); transform.apply(moving, labels=True); transform.apply_points([[1, 2]])
+transform.inverse().apply(fixed); transform.displacement(); transform.jacobian(); transform.maps
+pickle.loads(pickle.dumps(transform)); found._repr_html_(); found.quality; found.levels; found.image
+tessera.check(fixed, moving, "Rigid"); list(tessera.register_many([(fixed, moving)] * 3, QUICK, lanes=2))
+tessera.compare(fixed, moving); tessera.compare_labels(fixed, moving); tessera.components(); tessera.describe("Full")
+"""
+        calls = "openat,open,creat,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,memfd_create,fork,vfork,execve,socket,kill"
+        done = subprocess.run(["strace", "-f", "-o", "calls", "-e", f"trace={calls}", sys.executable, "-B", "-c", code],
+                              capture_output=True, text=True)
+        if "ptrace" in done.stderr:
+            self.skipTest("strace may not trace here")
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        rows = self.folder.joinpath("calls").read_text().splitlines()
+        reads = [row for row in rows if "O_RDONLY" in row and "O_CREAT" not in row]
+        others = [row for row in rows if row not in reads and ") = " in row and "ENOENT" not in row]
+        self.assertGreater(len(reads), 20)
+        self.assertEqual(len(others), 1, others)  # the interpreter itself
 
     def test_ctrl_c_ends_a_run(self):
         process = subprocess.Popen(

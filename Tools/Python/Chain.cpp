@@ -22,6 +22,8 @@
 namespace tessera::python {
 namespace {
 
+constexpr int mostSilent = 1000; // a level of Python's logging above all others
+
 std::vector<std::string> textsOf(const FileEntry& entry)
 {
   std::vector<std::string> values = entry.texts;
@@ -62,7 +64,7 @@ Work::Make read(Work& work, const std::string& path)
 }
 
 template <int D>
-nb::object fromTexts(const std::vector<std::string>& texts)
+Work::Make fromTexts(Work&, const std::vector<std::string>& texts)
 {
   std::vector<TransformMap> maps;
   std::vector<std::string> notes;
@@ -70,7 +72,7 @@ nb::object fromTexts(const std::vector<std::string>& texts)
     maps.push_back(std::make_shared<ParameterMap>(
         parseParameterText(text, "transform " + std::to_string(maps.size()), notes)));
   const TransformFileContent<D> content = transformFromMaps<D>({}, maps, components(), {});
-  return made<D>(content);
+  return [content] { return made<D>(content); };
 }
 
 template <int D>
@@ -180,7 +182,13 @@ void bindChain(nb::module_& module)
 {
   nb::class_<Chain>(module, "Chain")
       .def_prop_ro("dimension", &Chain::dimension)
-      .def("texts", &Chain::texts)
+      .def("texts",
+           [](const Chain& chain, const GridNumbers& grid, int threads) {
+             return new Work(nb::none(), mostSilent, [=](Work&) -> Work::Make {
+               const std::vector<std::string> texts = chain.texts(grid, threads);
+               return [texts] { return nb::cast(texts); };
+             });
+           })
       .def("itk", &Chain::itk)
       .def("matrix", &Chain::matrix);
   module.def("chain_of_itk", [](int dimension, const std::vector<ItkNumbers>& transforms) {
@@ -192,12 +200,11 @@ void bindChain(nb::module_& module)
       return dimension == 2 ? read<2>(work, path) : read<3>(work, path);
     });
   });
-  module.def(
-      "chain_of_texts",
-      [](int dimension, const std::vector<std::string>& texts) {
-        return dimension == 2 ? fromTexts<2>(texts) : fromTexts<3>(texts);
-      },
-      nb::sig("def chain_of_texts(dimension: int, texts: Sequence[str], /) -> typing.Any"));
+  module.def("chain_of_texts", [](int dimension, const std::vector<std::string>& texts) {
+    return new Work(nb::none(), mostSilent, [=](Work& work) {
+      return dimension == 2 ? fromTexts<2>(work, texts) : fromTexts<3>(work, texts);
+    });
+  });
   module.def("entries_of_text", [](const std::string& text, const std::string& name) {
     std::vector<std::string> notes;
     Entries entries;

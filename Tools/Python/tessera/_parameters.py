@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from . import _core
 from ._errors import UsageError
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 Value: TypeAlias = Union[str, bool, int, float, Sequence[Union[str, bool, int, float]]]
 Stage: TypeAlias = Union[str, "os.PathLike[str]", Mapping[str, Value]]
 Parameters: TypeAlias = Union[Stage, Sequence[Stage]]
-
-_FOLDER = Path(__file__).parent / "Parameters"
 
 
 def presets() -> dict[str, Path]:
@@ -25,7 +25,9 @@ def presets() -> dict[str, Path]:
     >>> presets()["Rigid"].name
     'Rigid.txt'
     """
-    return {path.stem: path for path in sorted(_FOLDER.glob("*.txt"))}
+    from pathlib import Path  # which takes as long to import as half of this package
+
+    return {path.stem: path for path in sorted((Path(__file__).parent / "Parameters").glob("*.txt"))}
 
 
 def _text_of(value: object, where: str) -> str:

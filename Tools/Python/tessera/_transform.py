@@ -79,7 +79,7 @@ class Transform:
 
     @classmethod
     def _of_texts(cls, dimension: int, texts: list[str], fixed: Grid | None, moving: Grid | None) -> Transform:
-        return cls._of(((_core.chain_of_texts(dimension, texts)[0], False),), fixed, moving)
+        return cls._of(((finish(_core.chain_of_texts(dimension, texts))[0], False),), fixed, moving)
 
     @classmethod
     def from_itk(cls, transform: Any) -> Transform:
@@ -144,8 +144,12 @@ class Transform:
         ]
 
     def _texts(self) -> list[str]:
+        return [text for chain in self._with_linear_inverses() for text in self._texts_of(chain)]
+
+    def _texts_of(self, chain: _core.Chain) -> list[str]:
         grid = self._fixed or Grid((1,) * self.dimension)
-        return [text for chain in self._with_linear_inverses() for text in chain.texts(grid._numbers(), 1)]
+        texts: list[str] = finish(chain.texts(grid._numbers(), 1))
+        return texts
 
     def _with_linear_inverses(self) -> list[_core.Chain]:
         """The parts without an inverse, in the order in which they are applied."""
@@ -290,10 +294,7 @@ class Transform:
         return mapped
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = [
-            (chain.texts((self._fixed or Grid((1,) * self.dimension))._numbers(), 1), inverted)
-            for chain, inverted in self._parts
-        ]
+        parts = [(self._texts_of(chain), inverted) for chain, inverted in self._parts]
         return _unpickled, (self.dimension, parts, self._fixed, self._moving)
 
     def __repr__(self) -> str:
@@ -303,5 +304,5 @@ class Transform:
 def _unpickled(
     dimension: int, parts: list[tuple[list[str], bool]], fixed: Grid | None, moving: Grid | None
 ) -> Transform:
-    chains = tuple((_core.chain_of_texts(dimension, texts)[0], inverted) for texts, inverted in parts)
+    chains = tuple((finish(_core.chain_of_texts(dimension, texts))[0], inverted) for texts, inverted in parts)
     return Transform._of(chains, fixed, moving)
