@@ -155,12 +155,12 @@ Json json(const std::vector<InputDigest>& digests)
   return list;
 }
 
-Json jsonOfOutputs(const std::vector<std::string>& paths)
+Json jsonOfOutputs(const std::vector<std::string>& paths, const FileDigest& digestOfOne)
 {
   Json list = Json::array();
   for (const std::string& path : paths)
     if (std::error_code failure; fs::is_regular_file(path, failure))
-      list.push_back({{"path", path}, {"bytes", sizeOf(path)}, {"sha256", digestOfFile(path)}});
+      list.push_back({{"path", path}, {"bytes", sizeOf(path)}, {"sha256", digestOfOne(path, {})}});
   return list;
 }
 

@@ -55,6 +55,6 @@ std::string runKey(const std::vector<InputDigest>&, const ReadingOptions&, const
 nlohmann::ordered_json json(const std::vector<InputDigest>&);
 
 /// {path, bytes, sha256} of each file that exists.
-nlohmann::ordered_json jsonOfOutputs(const std::vector<std::string>& paths);
+nlohmann::ordered_json jsonOfOutputs(const std::vector<std::string>& paths, const FileDigest& = digestOfFile);
 
 }

@@ -206,7 +206,7 @@ Json recordOf(const RunRequest& request, const InputHeaders& headers, const RunS
                      {"finalMetric", run.stages.empty() ? Json() : Json(run.stages.back().finalMetric)},
                      {"quality", run.quality ? json(*run.quality) : Json()},
                      {"outputFiles", files},
-                     {"outputs", jsonOfOutputs(outputs)},
+                     {"outputs", jsonOfOutputs(outputs, facts.digestOfOutput)},
                      {"warnings", facts.warnings}});
   return record;
 }

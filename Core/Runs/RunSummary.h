@@ -49,6 +49,7 @@ struct RecordFacts {
   std::vector<InputDigest> digests;  // of the input files
   std::vector<std::string> files;    // beside those of the stages
   std::vector<std::string> warnings; // of the log
+  FileDigest digestOfOutput = digestOfFile;
 };
 
 /// The record of a run: dox/run.schema.json. `provenance` has versions, host and job. Digests of outputs are

@@ -49,7 +49,9 @@ void execute(const Registry& registry, const RegisterOptions& options, const std
     removeOldLevels(folder, options.request.stages.size(), files);
     watchSignals();
   };
-  RunWriter<D> writer(registry, options, folder, initialFileOf(options.request), inputsRead, log);
+  const auto filesWritten = [&](const std::vector<std::string>& paths) { recorder.outputsWritten(paths); };
+  RunWriter<D> writer(registry, options, folder, initialFileOf(options.request), inputsRead, filesWritten,
+                      log);
   try {
     run.execute(writer, stopAsked());
   } catch (...) {

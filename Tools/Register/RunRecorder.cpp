@@ -35,6 +35,13 @@ bool RunRecorder::hasDigests() const
   return digests_.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready;
 }
 
+void RunRecorder::outputsWritten(const std::vector<std::string>& paths)
+{
+  for (const std::string& path : paths)
+    if (!digestsOfOutputs_.contains(path))
+      digestsOfOutputs_[path] = std::async(std::launch::async, [path] { return digestOfFile(path); });
+}
+
 std::vector<InputDigest> RunRecorder::digests(const Failure& failure)
 {
   if (failure.code != 0) // which is told after the record is written
@@ -52,16 +59,22 @@ void RunRecorder::write(const Failure& failure, const std::vector<std::string>& 
 {
   const RunPictures* const pictures = summary.pictures ? &*summary.pictures : nullptr;
   const bool hasPage = options_.request.pictures;
-  RecordFacts facts{.command = options_.commandLine,
-                    .started = started_,
-                    .finished = currentTime(),
-                    .seconds = secondsSince(clock_),
-                    .failure = failure,
-                    .failedInput =
-                        failure.code == 0 ? "" : inputNamedIn(failure.message, inputFilesOf(inputs_)),
-                    .digests = digests(failure),
-                    .files = {folder_ + logName},
-                    .warnings = warnings};
+  for (const auto& [path, digest] : digestsOfOutputs_)
+    digest.wait();
+  RecordFacts facts{
+      .command = options_.commandLine,
+      .started = started_,
+      .finished = currentTime(),
+      .seconds = secondsSince(clock_),
+      .failure = failure,
+      .failedInput = failure.code == 0 ? "" : inputNamedIn(failure.message, inputFilesOf(inputs_)),
+      .digests = digests(failure),
+      .files = {folder_ + logName},
+      .warnings = warnings,
+      .digestOfOutput = [this](const std::string& path, const std::stop_token& stop) {
+        const auto found = digestsOfOutputs_.find(path);
+        return found == digestsOfOutputs_.end() ? digestOfFile(path, stop) : found->second.get();
+      }};
   if (hasPage)
     facts.files.push_back(folder_ + pageName);
   if (pictures)

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <future>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ public:
   /// Reads the input files on a thread of its own.
   void startDigests();
   bool hasDigests() const;
+  /// Reads these output files, each once, on threads of their own while the run goes on.
+  void outputsWritten(const std::vector<std::string>& paths);
   /// Writes the page if there is one, then the record: each whole or not at all. A run that failed tells why
   /// before large inputs are read. Throws Error(unwritableOutput).
   void write(const Failure&, const std::vector<std::string>& warnings);
@@ -38,6 +41,7 @@ private:
   const std::vector<RunInput> inputs_;
   std::stop_source stopOfDigests_;
   std::future<std::vector<InputDigest>> digests_;
+  std::map<std::string, std::shared_future<std::string>> digestsOfOutputs_;
 };
 
 /// Leaves the record of a run that could not write its own, such as one whose process crashed.

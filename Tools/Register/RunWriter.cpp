@@ -34,9 +34,10 @@ std::string valuesText(const FileEntry& entry)
 
 template <int D>
 RunWriter<D>::RunWriter(const Registry& registry, const RegisterOptions& options, std::string folder,
-                        InitialFile initial, std::function<void()> inputsRead, Log& log)
+                        InitialFile initial, std::function<void()> inputsRead, FilesWritten filesWritten,
+                        Log& log)
     : registry_(registry), options_(options), folder_(std::move(folder)), initial_(std::move(initial)),
-      inputsRead_(std::move(inputsRead)), log_(log)
+      inputsRead_(std::move(inputsRead)), filesWritten_(std::move(filesWritten)), log_(log)
 {
 }
 
@@ -149,6 +150,7 @@ void RunWriter<D>::transformFound(const std::shared_ptr<const TransformChain<D>>
 {
   chain_ = chain;
   outputs_->writeTransforms(*chain);
+  filesWritten_(outputs_->files());
   log_.info("");
   log_.info("Registration result checksum: " + std::to_string(resultChecksum(chain->parameters)));
   if (!outputs_->stage().resampler.writesFinalResult())
@@ -162,6 +164,7 @@ template <int D>
 void RunWriter<D>::resultMade(ResultImage<D>& image)
 {
   outputs_->writeResult("", image);
+  filesWritten_(outputs_->files());
   image.pixels.reset(); // the inverse takes memory, too
   log_.info("  Applying final transform took " + decimals(secondsSince(resampling_), 2) + "s");
 }

@@ -18,9 +18,12 @@ namespace tessera {
 template <int D>
 class RunWriter final : public RunListener<D> {
 public:
-  /// `initial` is the transform of -t0. Calls inputsRead once all voxels are read.
+  using FilesWritten = std::function<void(const std::vector<std::string>& paths)>;
+
+  /// `initial` is the transform of -t0. Calls inputsRead once all voxels are read, and filesWritten with all
+  /// files of a stage so far.
   RunWriter(const Registry&, const RegisterOptions&, std::string folder, InitialFile initial,
-            std::function<void()> inputsRead, Log&);
+            std::function<void()> inputsRead, FilesWritten, Log&);
 
   bool writesFiles() const override { return true; }
   void inputsRead() override { inputsRead_(); }
@@ -47,6 +50,7 @@ private:
   const std::string folder_;
   InitialFile initial_; // of the next stage
   std::function<void()> inputsRead_;
+  FilesWritten filesWritten_;
   Log& log_;
   std::optional<StageOutputs<D>> outputs_; // of the stage that runs
   std::shared_ptr<const TransformChain<D>> chain_;

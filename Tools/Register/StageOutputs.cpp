@@ -92,7 +92,7 @@ void StageOutputs<D>::writeTransforms(const TransformChain<D>& chain)
 {
   if (stage_.settings.writeFinalTransform()) {
     checkInitialIsAsWritten();
-    digest_ = transformDigest(writeTransform("", chain));
+    digest_ = std::async(std::launch::async, transformDigest, writeTransform("", chain));
   }
   writeItkFiles(chain);
 }

@@ -4,6 +4,7 @@
 #include "Core/Registry/Registry.h"
 #include "Core/Runs/RunListener.h"
 
+#include <future>
 #include <memory>
 #include <set>
 #include <string>
@@ -46,7 +47,8 @@ public:
   /// TransformParameters.<stage>.txt, without a digest if it was not written.
   InitialFile transformFile() const
   {
-    return {pathOf("TransformParameters", "", stage_.settings.transformExtension()), digest_};
+    return {pathOf("TransformParameters", "", stage_.settings.transformExtension()),
+            digest_.valid() ? digest_.get() : ""};
   }
   const RunningStage<D>& stage() const { return stage_; }
   const std::string& folder() const { return folder_; }
@@ -62,7 +64,8 @@ private:
 
   const Registry& registry_;
   const RunningStage<D>& stage_;
-  std::string folder_, digest_;
+  std::string folder_;
+  std::shared_future<std::string> digest_; // of the transform, which is found while its result is made
   InitialFile initial_;
   std::vector<std::string> files_;
   std::set<std::string> reported_; // warnings, each once
