@@ -1,12 +1,13 @@
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace tessera {
 
@@ -15,7 +16,7 @@ class FileNumbers {
 public:
   explicit FileNumbers(const std::string& path)
   {
-    stream_.rdbuf()->pubsetbuf(nullptr, 0); // without a buffer: the numbers lie far from each other
+    stream_.rdbuf()->pubsetbuf(nullptr, 0); // instead of its buffer, which a seek empties, window_ is kept
     stream_.open(path, std::ios::binary);
     std::error_code failure;
     const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
@@ -28,9 +29,13 @@ public:
   {
     if (position > bytes_ || bytes_ - position < byteCount)
       return 0;
-    std::array<unsigned char, 8> bytes{};
-    stream_.seekg(static_cast<std::streamoff>(position));
-    stream_.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(byteCount));
+    if (position < start_ || position + byteCount > start_ + window_.size()) {
+      start_ = position;
+      window_.assign(std::min<std::uint64_t>(longestWindow, bytes_ - position), 0);
+      stream_.seekg(static_cast<std::streamoff>(position));
+      stream_.read(reinterpret_cast<char*>(window_.data()), static_cast<std::streamsize>(window_.size()));
+    }
+    const unsigned char* const bytes = &window_[position - start_];
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < byteCount; ++i)
       value |= static_cast<std::uint64_t>(bytes[i]) << 8 * (largestFirst ? byteCount - 1 - i : i);
@@ -38,8 +43,11 @@ public:
   }
 
 private:
+  static constexpr std::uint64_t longestWindow = 4096;
+
   std::ifstream stream_;
-  std::uint64_t bytes_ = 0;
+  std::uint64_t bytes_ = 0, start_ = 0;
+  std::vector<unsigned char> window_; // the bytes of the file from start_ on
 };
 
 }
