@@ -21,6 +21,10 @@ fixed, moving = blobs((20, 24)), blobs((20, 24), 1)
 """
 
 
+def _registered(fixed, moving):
+    return tessera.register(fixed, moving, QUICK).transform
+
+
 class Manners(InAFolder):
     def python(self, code, code_of_exit=0, head=HEAD, **more):
         done = subprocess.run([sys.executable, "-B", "-c", head + code], capture_output=True, text=True, timeout=120, **more)
@@ -151,6 +155,34 @@ if __name__ == "__main__":
 """)
         done = subprocess.run([sys.executable, "-B", "job.py"], capture_output=True, text=True, timeout=120)
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+
+    def test_other_packages_are_imported_before_and_after(self):
+        for package in "itk", "SimpleITK", "ants", "nibabel", "scipy.ndimage", "torch":
+            if subprocess.run([sys.executable, "-c", f"import {package}"], capture_output=True).returncode != 0:
+                continue
+            with self.subTest(package):
+                for first, second in (package, "tessera"), ("tessera", package):
+                    self.python(f"""
+import {first}
+import {second}
+import numpy as np, tessera
+from support import QUICK, blobs
+tessera.register(blobs((20, 24)), blobs((20, 24), 1), QUICK)
+if "{package}" == "SimpleITK":
+    import SimpleITK
+    SimpleITK.WriteImage(SimpleITK.GetImageFromArray(blobs((20, 24))), "a.mha")
+    assert np.array_equal(tessera.read("a.mha").array, SimpleITK.GetArrayFromImage(SimpleITK.ReadImage("a.mha")))
+""", head="")
+
+    def test_workers_of_joblib(self):
+        try:
+            import joblib
+        except ImportError:
+            self.skipTest("joblib is not installed")
+        fixed, moving = blobs((20, 24)), blobs((20, 24), 1)
+        here = tessera.register(fixed, moving, QUICK).transform.matrix
+        for there in joblib.Parallel(2)(joblib.delayed(_registered)(fixed, moving) for _ in range(2)):
+            np.testing.assert_array_equal(there.matrix, here)
 
     def test_memory_does_not_grow(self):
         fixed, moving = blobs((20, 24)), blobs((20, 24), 1)

@@ -4,6 +4,7 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 import unittest
@@ -52,7 +53,11 @@ class WordsAndTypes(InAFolder):
                     self.assertTrue(inspect.getdoc(value), f"{name}.{member}")
 
     def test_the_version_is_that_of_the_project(self):
-        self.assertIn(f"project(tessera VERSION {tessera.__version__} ", (SOURCE / "CMakeLists.txt").read_text())
+        project = (SOURCE / "CMakeLists.txt").read_text()
+        self.assertIn(f"project(tessera VERSION {tessera.__version__} ", project)
+        for row in (SOURCE / "pyproject.toml").read_text().splitlines():
+            if row.startswith("regex = "):
+                self.assertEqual(re.search(row.split("'")[1], project)["value"], tessera.__version__)
 
 
 if __name__ == "__main__":
