@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -63,6 +64,16 @@ def program(name, *words, **more):
     done = subprocess.run([BIN / name, *map(str, words)], capture_output=True, text=True, **more)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def main():
+    """Runs the tests of the file; ends with 77 and the reasons if all were skipped."""
+    result = unittest.main(exit=False).result
+    for _, reason in result.skipped:
+        print(f"skipped: {reason}")
+    if result.testsRun == len(result.skipped) and result.wasSuccessful():
+        sys.exit(77)
+    sys.exit(not result.wasSuccessful())
 
 
 class InAFolder(unittest.TestCase):

@@ -6,7 +6,7 @@ import unittest
 
 import numpy as np
 import tessera
-from support import ENDLESS, QUICK, blobs
+from support import ENDLESS, QUICK, blobs, main
 
 SHAPE = (16, 18, 20)
 PLACE = {"spacing": (1.5, 2, 2.5), "origin": (-10, 4, 7), "direction": np.eye(3)[[1, 0, 2]]}
@@ -138,4 +138,4 @@ class Many(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import tessera
-from support import BIN, QUICK, InAFolder, blobs, program, write_mha
+from support import BIN, QUICK, InAFolder, blobs, main, program, write_mha
 
 PLACE = {"spacing": (1.5, 2, 2.5), "origin": (-10, 4, 7), "direction": np.eye(3)[[1, 0, 2]]}
 
@@ -177,4 +177,4 @@ class Sparse(InAFolder):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

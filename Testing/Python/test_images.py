@@ -6,7 +6,7 @@ import unittest
 
 import numpy as np
 import tessera
-from support import QUICK, InAFolder, blobs
+from support import QUICK, InAFolder, blobs, main
 
 SHAPE = (7, 8, 9)
 
@@ -143,4 +143,4 @@ class Others(InAFolder):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -11,7 +11,7 @@ import unittest
 
 import numpy as np
 import tessera
-from support import ENDLESS, QUICK, InAFolder, blobs
+from support import ENDLESS, QUICK, InAFolder, blobs, main
 
 HEAD = """
 import os, signal, sys, threading, time
@@ -202,4 +202,4 @@ if "{package}" == "SimpleITK":
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 import tessera
-from support import QUICK, InAFolder, blobs, program, write_mha
+from support import QUICK, InAFolder, blobs, main, program, write_mha
 
 SHAPE = (40, 44, 48)
 
@@ -59,4 +59,4 @@ os.waitpid(child, 0)
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -3,6 +3,7 @@
 import unittest
 
 import random_calls
+from support import main
 
 
 class RandomCalls(unittest.TestCase):
@@ -13,4 +14,4 @@ class RandomCalls(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

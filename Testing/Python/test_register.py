@@ -8,7 +8,7 @@ import unittest
 
 import numpy as np
 import tessera
-from support import ENDLESS, QUICK, InAFolder, blobs, write_mha
+from support import ENDLESS, QUICK, InAFolder, blobs, main, write_mha
 
 FIXED, MOVING = blobs((40, 44)), blobs((40, 44), 2)
 
@@ -267,4 +267,4 @@ def has_gpu():
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

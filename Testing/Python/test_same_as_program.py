@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import tessera
-from support import SOURCE, InAFolder, blobs, program, write_mha
+from support import SOURCE, InAFolder, blobs, main, program, write_mha
 
 DIRECTION = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])
 SHAPE = (24, 26, 28)
@@ -112,4 +112,4 @@ class SameAsProgram(InAFolder):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

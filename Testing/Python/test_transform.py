@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import tessera
-from support import QUICK, InAFolder, blobs, program, write_mha
+from support import QUICK, InAFolder, blobs, main, program, write_mha
 
 SHAPE = (20, 22, 24)
 PLACE = {"spacing": (1.5, 2, 2.5), "origin": (-10, 4, 7), "direction": np.eye(3)[[1, 0, 2]]}
@@ -170,4 +170,4 @@ class Transforms(InAFolder):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

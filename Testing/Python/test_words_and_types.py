@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 import tessera
-from support import SOURCE, InAFolder
+from support import SOURCE, InAFolder, main
 
 PACKAGE = SOURCE / "Tools/Python/tessera"
 
@@ -61,4 +61,4 @@ class WordsAndTypes(InAFolder):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()
