@@ -36,7 +36,7 @@ const ComponentDescription& AdvancedMattesMutualInformation::description()
   static const ComponentDescription description{
       "Metric",
       "AdvancedMattesMutualInformation",
-      "minus the mutual information, from a Parzen-window histogram (Mattes et al. 2003)",
+      "minus the mutual information (MI), from a Parzen-window histogram (Mattes et al. 2003)",
       joinedRows({ParzenHistogram::parameters(),
                   {useFastAndLowMemoryVersion, finiteDifferenceDerivative, useJacobianPreconditioning},
                   imageTermParameters()}),

@@ -52,7 +52,7 @@ AdvancedMeanSquares::AdvancedMeanSquares(const Parameters& parameters, std::size
 const ComponentDescription& AdvancedMeanSquares::description()
 {
   static const ComponentDescription description{
-      "Metric", "AdvancedMeanSquares", "mean of squared intensity differences",
+      "Metric", "AdvancedMeanSquares", "mean of squared intensity differences (MSD; SSD is their sum)",
       joinedRows({{useNormalization, outlierDifference, intensityBoundUnit}, imageTermParameters()})};
   return description;
 }

@@ -20,7 +20,7 @@ AdvancedNormalizedCorrelation::AdvancedNormalizedCorrelation(const Parameters& p
 const ComponentDescription& AdvancedNormalizedCorrelation::description()
 {
   static const ComponentDescription description{"Metric", "AdvancedNormalizedCorrelation",
-                                                "minus the correlation coefficient of the intensities",
+                                                "minus the correlation coefficient of the intensities (NCC)",
                                                 joinedRows({{subtractMean}, imageTermParameters()})};
   return description;
 }

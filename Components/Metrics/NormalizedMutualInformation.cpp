@@ -8,7 +8,8 @@ const ComponentDescription& NormalizedMutualInformation::description()
 {
   static const ComponentDescription description{
       "Metric", "NormalizedMutualInformation",
-      "-(H(F) + H(M)) / H(F, M), from a Parzen-window histogram (Studholme et al. 1999)",
+      "minus the normalized mutual information (NMI), (H(F) + H(M)) / H(F, M), from a Parzen-window "
+      "histogram (Studholme et al. 1999)",
       joinedRows({ParzenHistogram::parameters(), imageTermParameters()})};
   return description;
 }

@@ -63,8 +63,12 @@ std::size_t distance(const std::string& a, const std::string& b)
   if (std::ranges::equal(a, b, {}, lowerLetter, lowerLetter))
     return a == b ? 0 : otherCase;
   const auto removal = [](const std::string& word) { return std::min(letter * word.size(), wholeWord); };
-  return std::min(letterDistance(a, b),
-                  editDistance(wordsOf(a), wordsOf(b), removal, letterDistance, wholeWord));
+  const auto change = [](const std::string& x, const std::string& y) {
+    const bool isShortened =
+        std::min(x.size(), y.size()) > 2 && (x.starts_with(y) || y.starts_with(x)); // Max
+    return isShortened ? std::min(wholeWord, letterDistance(x, y)) : letterDistance(x, y);
+  };
+  return std::min(letterDistance(a, b), editDistance(wordsOf(a), wordsOf(b), removal, change, wholeWord));
 }
 
 }
@@ -82,6 +86,19 @@ std::string nearestName(const std::string& name, const std::vector<std::string>&
     }
   }
   return best;
+}
+
+std::string hintOfWordProcessor(std::string_view text)
+{
+  constexpr std::pair<const char*, const char*> plain[] = {
+      {"\u201C", "\""},      {"\u201D", "\""},      {"\u201E", "\""},     {"\u2018", "'"}, {"\u2019", "'"},
+      {"\u2010", "-"},       {"\u2011", "-"},       {"\u2013", "-"},      {"\u2014", "-"}, {"\u2212", "-"},
+      {"\u00A0", "a blank"}, {"\u202F", "a blank"}, {"\u2009", "a blank"}};
+  for (const auto& [found, written] : plain)
+    if (text.find(found) != std::string_view::npos)
+      return std::string("Allowed: ") + written + " in place of "
+             + (std::string_view(written) == "a blank" ? "the no-break blank" : found);
+  return "";
 }
 
 std::string didYouMean(const std::string& name, const std::vector<std::string>& candidates)

@@ -87,6 +87,9 @@ void checkName(const Line& line, const std::string& name)
 
 ParameterEntry parseEntry(const Line& line)
 {
+  for (const Token& token : tokens(line.text)) // a quote may hold any text
+    if (const std::string hint = hintOfWordProcessor(token.text); !token.quoted && !hint.empty())
+      line.fail("a character that word processors put in place of a plain one", hint);
   checkBrackets(line);
   std::vector<Token> found = tokens(std::string_view(line.text).substr(1, line.text.size() - 2));
   ParameterEntry entry{found.front().text, {}, line.number};

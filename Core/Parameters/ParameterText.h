@@ -41,6 +41,10 @@ T readValue(const ParameterInfo& row, const ParameterMap& map, const ParameterEn
 /// "Resampler".
 std::string nearestName(const std::string& name, const std::vector<std::string>& candidates);
 
+/// What to write in place of a quote, dash or no-break blank of a word processor, or empty: "Write - in place
+/// of –".
+std::string hintOfWordProcessor(std::string_view text);
+
 /// ` Did you mean "X"?`, or empty if no candidate is near.
 std::string didYouMean(const std::string& name, const std::vector<std::string>& candidates);
 

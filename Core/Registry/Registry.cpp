@@ -46,22 +46,6 @@ std::string subject(const std::string& where, const std::string& role, const std
   return where + ": " + (showsRole ? "\"" + name + "\"" : given);
 }
 
-/// A hint at the component whose summary has an abbreviation ("MIND") as a word, or empty.
-std::string hintOfAbbreviation(const std::string& name,
-                               const std::vector<const ComponentDescription*>& descriptions)
-{
-  const auto isLetter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  if (name.size() < 3 || !std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; }))
-    return "";
-  for (const ComponentDescription* description : descriptions) {
-    const std::string text = " " + description->summary + " ";
-    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
-      if (!isLetter(text[at - 1]) && !isLetter(text[at + name.size()]))
-        return " Did you mean \"" + description->name + "\"?";
-  }
-  return "";
-}
-
 /// The name that parameter files of elastix use: for some roles an alias.
 const std::string& nameInFiles(const ComponentDescription& description)
 {
@@ -82,6 +66,20 @@ const ComponentDescription* Registry::find(const std::string& role, const std::s
   return nullptr;
 }
 
+std::string Registry::meantByAbbreviation(const std::string& role, const std::string& name) const
+{
+  const auto isLetter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  if (name.size() < 2 || !std::ranges::all_of(name, [](char c) { return c >= 'A' && c <= 'Z'; }))
+    return "";
+  for (const auto& [key, description] : descriptions_) {
+    const std::string text = role.empty() || key.first == role ? " " + description.summary + " " : "";
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
+      if (!isLetter(text[at - 1]) && !isLetter(text[at + name.size()]))
+        return " Did you mean \"" + description.name + "\"?";
+  }
+  return "";
+}
+
 const ComponentDescription& Registry::require(const std::string& role, const std::string& name,
                                               const std::string& where) const
 {
@@ -89,17 +87,15 @@ const ComponentDescription& Registry::require(const std::string& role, const std
     return *found;
 
   std::vector<std::string> candidates;
-  std::vector<const ComponentDescription*> ofRole;
   std::string known;
   for (const auto& [key, description] : descriptions_) {
     if (key.first != role)
       continue;
     known += (known.empty() ? "" : ", ") + nameInFiles(description);
-    ofRole.push_back(&description);
     candidates.push_back(nameInFiles(description));
     candidates.insert(candidates.end(), description.aliases.begin(), description.aliases.end());
   }
-  const std::string abbreviation = hintOfAbbreviation(name, ofRole);
+  const std::string abbreviation = meantByAbbreviation(role, name);
   const std::string wrong = isElastixComponent(role, name)
                                 ? aOrAn(role) + words(role) + " of elastix that Tessera does not have."
                                 : "no such " + words(role) + "."

@@ -46,6 +46,9 @@ public:
         factory(std::type_index(typeid(Role)), Role::roleName, name, where))(parameters);
   }
 
+  /// ` Did you mean "NAME"?` for an abbreviation that stands in a component's summary as a
+  /// word, or empty. An empty role stands for all.
+  std::string meantByAbbreviation(const std::string& role, const std::string& name) const;
   /// Null if the role has no component of this name or alias.
   const ComponentDescription* find(const std::string& role, const std::string& name) const;
 

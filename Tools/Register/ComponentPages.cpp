@@ -72,10 +72,10 @@ std::string componentPage(const Registry& registry, const std::string& name)
                 "--describe: \"" + name
                     + "\": a parameter, not a component. Allowed: a component that reads it: "
                     + joined(readers) + ".");
-  const std::string nearest = nearestName(name, names);
-  throw Error(ExitCode::usage, "--describe: \"" + name + "\": no such component. "
-                                   + (nearest.empty() ? "" : "Did you mean \"" + nearest + "\"? ")
-                                   + "--list-components prints all.");
+  const std::string abbreviation = registry.meantByAbbreviation("", name);
+  throw Error(ExitCode::usage, "--describe: \"" + name + "\": no such component."
+                                   + (abbreviation.empty() ? didYouMean(name, names) : abbreviation)
+                                   + " --list-components prints all.");
 }
 
 std::map<std::string, std::string> referencePages(const Registry& registry)

@@ -169,6 +169,8 @@ TEST(NearestName, CountsAWholeWordAsTwoLettersAndIgnoresTheFar)
   EXPECT_EQ(nearestName("Sampler", {"Resampler", "ImageSampler"}), "ImageSampler");
   EXPECT_EQ(nearestName("METRIC", {"Optimizer", "Metric"}), "Metric");
   EXPECT_EQ(nearestName("Sclaes", {"Scales"}), "Scales");
+  EXPECT_EQ(nearestName("MaxNumberOfIterations", {"NumberOfIterations0", "MaximumNumberOfIterations"}),
+            "MaximumNumberOfIterations");
   EXPECT_EQ(nearestName("AdvancedMeanSquare", {"AdvancedMeanSquares"}), "AdvancedMeanSquares");
   EXPECT_EQ(nearestName("MeanSquares", {"AdvancedMeanSquares"}), "AdvancedMeanSquares");
   EXPECT_EQ(nearestName("Foo", {"Metric", "Bar", "SP_A"}), "");
