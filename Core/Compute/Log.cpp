@@ -25,7 +25,7 @@ void Log::tellOnce(LogLevel level, const std::string& kind, const std::string& l
       return;
     told.push_back(line);
   }
-  write(level, kind + ": " + line, false);
+  write(level, kind + ": " + line, LineKind::note);
 }
 
 std::string currentTime()

@@ -8,6 +8,8 @@
 namespace tessera {
 
 enum class LogLevel { off, error, warning, info };
+/// What a line is beside its level. Details are for those who ask for more; notes and warnings for everybody.
+enum class LineKind { table, detail, note };
 
 /// Takes the lines that a run tells its user. This class keeps the warnings and drops all else; programs have
 /// one that writes to a file and a terminal. Several threads may log.
@@ -18,18 +20,20 @@ public:
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  void info(const std::string& line) { write(LogLevel::info, line, false); }
-  void detail(const std::string& line) { write(LogLevel::info, line, true); } // for those who ask for more
+  void info(const std::string& line) { write(LogLevel::info, line, LineKind::table); }
+  void detail(const std::string& line) { write(LogLevel::info, line, LineKind::detail); }
   void note(const std::string& line);    // NOTE: line, as information; the same line once a run
   void warning(const std::string& line); // WARNING: line; the same line once a run
-  void error(const std::string& line) { write(LogLevel::error, "ERROR: " + line, false); }
+  void error(const std::string& line) { write(LogLevel::error, "ERROR: " + line, LineKind::note); }
+  /// Shows a line in place of the tables, where these are not shown.
+  virtual void summary(const std::string&) {}
   /// Shows a line that the next one replaces.
   virtual void progress(const std::string&) {}
 
   const std::vector<std::string>& warnings() const { return warnings_; }
 
 protected:
-  virtual void write(LogLevel, const std::string&, bool /*isDetail*/) {}
+  virtual void write(LogLevel, const std::string&, LineKind) {}
   std::mutex mutex_; // held while a line is written
 
 private:

@@ -108,13 +108,27 @@ void RunLog::lockFile(FolderUse use)
          + ": this file system has no locks; nothing stops a second run from writing to the same folder.");
 }
 
-void RunLog::write(LogLevel level, const std::string& given, bool isDetail)
+void RunLog::write(LogLevel level, const std::string& given, LineKind kind)
 {
   const std::string line = printable(given);
   const std::lock_guard lock(mutex_);
   if (file_ >= 0)
     writeToFile(line + "\n");
-  if ((isDetail && !verbose_) || level > level_)
+  if ((kind == LineKind::detail && !verbose_) || (kind == LineKind::table && !showsTables_))
+    return;
+  writeToTerminal(level, line);
+}
+
+void RunLog::summary(const std::string& line)
+{
+  const std::lock_guard lock(mutex_);
+  if (!showsTables_)
+    writeToTerminal(LogLevel::info, printable(line));
+}
+
+void RunLog::writeToTerminal(LogLevel level, const std::string& line)
+{
+  if (level > level_)
     return;
   clearProgress();
   if (level == LogLevel::info) {

@@ -24,6 +24,9 @@ public:
 
   void setConsoleLevel(LogLevel level) { level_ = level; }
   void setVerbose(bool verbose) { verbose_ = verbose; }
+  /// Whether the terminal shows tables and other information of the log file, or summaries in their place.
+  void setShowsTables(bool shows) { showsTables_ = shows; }
+  bool isVerbose() const { return verbose_; }
   /// Creates or replaces the log file, and locks it until the run ends. A link or a pipe of that name is
   /// refused. From then on the program goes on if the reader of its standard output ends, so that results are
   /// still written. A folder that is shared has one log of all runs that write at the same time. Throws
@@ -35,18 +38,20 @@ public:
 
   /// Shows a line that the next one overwrites, on stderr if it is a terminal; otherwise nowhere.
   void progress(const std::string& line) override;
+  void summary(const std::string& line) override;
   /// Throws Error(unwritableOutput) if a line could not be written to the file.
   void finish();
 
 private:
   void lockFile(FolderUse);
   [[noreturn]] void failToOpen(const std::string& wrong) const;
-  void write(LogLevel level, const std::string& line, bool isDetail) override;
+  void write(LogLevel level, const std::string& line, LineKind) override;
   void writeToFile(std::string_view bytes);
+  void writeToTerminal(LogLevel, const std::string& line);
   void clearProgress();
 
   LogLevel level_;
-  bool verbose_ = false, progressShown_ = false, folderIsBusy_ = false;
+  bool verbose_ = false, showsTables_ = true, progressShown_ = false, folderIsBusy_ = false;
   std::chrono::steady_clock::time_point lastProgress_{};
   std::string path_;
   int file_ = -1;   // descriptor

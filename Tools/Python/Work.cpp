@@ -97,7 +97,7 @@ bool WorkLog::tellsIterations() const
 
 void WorkLog::iteration(const std::string& line)
 {
-  write(LogLevel::info, line, true);
+  write(LogLevel::info, line, LineKind::detail);
 }
 
 void WorkLog::progressed(const Progress& progress)
@@ -106,11 +106,11 @@ void WorkLog::progressed(const Progress& progress)
   work_.progress_ = progress;
 }
 
-void WorkLog::write(LogLevel level, const std::string& line, bool isDetail)
+void WorkLog::write(LogLevel level, const std::string& line, LineKind kind)
 {
   const int kept = level == LogLevel::error     ? errorLevel
                    : level == LogLevel::warning ? warningLevel
-                   : isDetail                   ? debugLevel
+                   : kind == LineKind::detail   ? debugLevel
                                                 : infoLevel;
   if (kept < work_.leastLevel_ || line.empty())
     return;

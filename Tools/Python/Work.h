@@ -44,7 +44,7 @@ public:
   void progressed(const Progress&);
 
 private:
-  void write(LogLevel, const std::string&, bool isDetail) override;
+  void write(LogLevel, const std::string&, LineKind) override;
 
   Work& work_;
 };

@@ -69,7 +69,7 @@ public:
   std::atomic<bool> stop{false};
 
 private:
-  void write(LogLevel, const std::string& line, bool) override
+  void write(LogLevel, const std::string& line, LineKind) override
   {
     if (line.find("Sampling gradients") != std::string::npos)
       stop = true;

@@ -179,7 +179,7 @@ public:
   std::vector<std::string> all;
 
 private:
-  void write(LogLevel, const std::string& line, bool) override { all.push_back(line); }
+  void write(LogLevel, const std::string& line, LineKind) override { all.push_back(line); }
 };
 
 TEST(RunInMemory, FilesThatNobodyWritesAreNotedOnce)

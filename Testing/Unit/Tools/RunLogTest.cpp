@@ -52,6 +52,22 @@ protected:
   std::string path = (folder / "elastix.log").string();
 };
 
+TEST_F(RunLogTest, SummariesTakeThePlaceOfTables)
+{
+  ::testing::internal::CaptureStdout();
+  RunLog log;
+  log.openFile(path);
+  log.summary("not yet");
+  log.setShowsTables(false);
+  log.info("a table");
+  log.note("a note");
+  log.summary("a summary");
+  log.finish();
+
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "NOTE: a note\na summary\n");
+  EXPECT_EQ(fileText(), "a table\nNOTE: a note\n");
+}
+
 TEST_F(RunLogTest, TheFileHoldsEverythingWhateverTheTerminalShows)
 {
   ::testing::internal::CaptureStdout();
