@@ -41,8 +41,23 @@ void checkPointsAreUsed(const RunRequest& request, const NeededPoints& needed, L
                 "(Transform \""
                     + std::string(knowncomponents::landmarkTransform) + "\").");
   if (!needed.pairs)
-    log.warning("-fp and -mp: no metric compares points, so they only measure the result. (Metric \""
-                + std::string(knowncomponents::pointMetric) + "\") does.");
+    log.note("-fp and -mp: the points score the result and do not steer it. (Metric \""
+             + std::string(knowncomponents::pointMetric) + "\") does.");
+}
+
+/// A rigid or affine stage after a free one moves what the free one has fitted, as a whole.
+template <int D>
+void noteOrderOfStages(const std::vector<CheckedStage<D>>& stages, Log& log)
+{
+  const auto isLinear = [](const CheckedStage<D>& stage) {
+    return stage.prepared.components.transform->linear() != nullptr;
+  };
+  const auto firstFree = std::ranges::find_if_not(stages, isLinear),
+             linearBehind = std::find_if(firstFree, stages.end(), isLinear);
+  if (linearBehind != stages.end())
+    log.note("stage " + std::to_string(linearBehind->number) + ", " + linearBehind->text.path
+             + ": a shift, rigid or affine stage after a free one, stage " + std::to_string(firstFree->number)
+             + ". Usually the free stage is the last one.");
 }
 
 /// Whether the stages use the directions of the headers: true, false, or both.
@@ -134,6 +149,7 @@ public:
       needed.landmarks |= stages_.back().needed.landmarks;
     }
     checkPointsAreUsed(request, needed, log);
+    noteOrderOfStages(stages_, log);
     const auto mayHoldOthers = [](const ImageHeader& labels) {
       return pixelTypeSize(labels.componentType) > 2;
     };

@@ -35,6 +35,16 @@ void warnOfLessCorrelation(const RunQuality& quality, Log& log)
                 + ". Usual remedies: another metric, a stiffer transform.");
 }
 
+/// Points that were placed by hand may lie a little farther apart in a good result.
+void warnOfPoints(const RunQuality& quality, Log& log)
+{
+  constexpr double clearly = 1.2;
+  if (const auto& points = quality.points; points && points->meanMm > clearly * points->beforeMm)
+    log.warning("the points of -fp and -mp lie farther apart after the registration, "
+                + decimals(points->meanMm, 3) + " mm in the mean, than before, "
+                + decimals(points->beforeMm, 3) + " mm. Are the two files exchanged? Look at the result.");
+}
+
 void warnOfMismatch(const RunQuality& quality, Log& log)
 {
   if (const std::vector<std::string> signs = quality.mismatchSigns(); signs.size() >= signsThatCount)
@@ -76,7 +86,7 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
     labels = labelsOf<D>(request, run.host.threads);
     for (const std::shared_ptr<Image<D>>& map : {labels.first, labels.second})
       map->geometry = geometryInUse<D>(map->geometry, run.usesDirectionCosines);
-    quality.labels = labelQuality<D>(run.host, run.registry, labels, *run.chain);
+    quality.labels = labelQuality<D>(run.host, run.registry, labels, run.given, *run.chain);
   }
   if (run.medianDeterminant)
     quality.determinant = run.medianDeterminant;
@@ -90,6 +100,7 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
   if (!outside.warning.empty())
     log.warning(outside.warning);
   warnOfLessCorrelation(quality, log);
+  warnOfPoints(quality, log);
   warnOfMismatch(quality, log);
   summary.quality = std::move(quality);
   if (!request.pictures)

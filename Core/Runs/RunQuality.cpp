@@ -140,7 +140,7 @@ std::optional<RunQuality::Distances> distances(const PointPairs<D>& pairs, const
 
 /// Counts and sums of a label over the voxels of the fixed image.
 struct LabelSums {
-  std::size_t fixed = 0, warped = 0, both = 0, folded = 0;
+  std::size_t fixed = 0, warped = 0, both = 0, folded = 0, warpedBefore = 0, bothBefore = 0;
   double logJacobian = 0;
 
   void add(const LabelSums& other)
@@ -149,6 +149,8 @@ struct LabelSums {
     warped += other.warped;
     both += other.both;
     folded += other.folded;
+    warpedBefore += other.warpedBefore;
+    bothBefore += other.bothBefore;
     logJacobian += other.logJacobian;
   }
 };
@@ -193,7 +195,7 @@ std::vector<std::string> RunQuality::lines() const
                    + " mm, mean before " + decimals(points->beforeMm, 3) + " mm.");
   if (labels)
     text.push_back("Dice of " + std::to_string(labels->byLabel.size()) + " labels: mean "
-                   + decimals(labels->meanDice, 4) + ".");
+                   + decimals(labels->meanDice, 4) + ", before " + decimals(labels->meanDiceBefore, 4) + ".");
   return text;
 }
 
@@ -279,7 +281,7 @@ RunQuality runQuality(const Context& context, const Registry& registry, const St
 
 template <int D>
 RunQuality::Labels labelQuality(const Context& context, const Registry& registry, const LabelPair<D>& pair,
-                                const TransformChain<D>& result)
+                                const TransformChain<D>* before, const TransformChain<D>& result)
 {
   const ImagePointer<D> fixed = pair.first, moving = pair.second;
   const auto nearest =
@@ -292,7 +294,7 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
     std::map<int, LabelSums>& sums = parts[first / voxelsAtOnce];
     Context host{Device{}, 1};
     PointBatch<D> points;
-    std::array<float, batchCapacity> labels;
+    std::array<float, batchCapacity> labels, labelsBefore;
     std::array<double, batchCapacity> determinants;
     std::array<std::uint8_t, batchCapacity> inside;
     for (std::size_t at = first; at < last; at += batchCapacity) {
@@ -300,18 +302,24 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
                          std::min<std::size_t>(batchCapacity, last - at), points);
       const PointBatch<D> there = mappedPoints<D>(&result, points);
       nearest->evaluate(host, there.list(), labels.data(), nullptr, inside.data());
+      nearest->evaluate(host, mappedPoints<D>(before, points).list(), labelsBefore.data(), nullptr,
+                        inside.data());
       const float* const fixedLabels = fixed->voxels.data() + at;
       if (std::any_of(fixedLabels, fixedLabels + points.count, [](float label) { return label != 0; }))
         determinants = determinantsAt<D>(result, points);
       for (std::size_t i = 0; i < points.count; ++i) {
-        const int a = static_cast<int>(fixedLabels[i]), b = static_cast<int>(labels[i]);
+        const int a = static_cast<int>(fixedLabels[i]), b = static_cast<int>(labels[i]),
+                  c = static_cast<int>(labelsBefore[i]);
         if (b != 0)
           ++sums[b].warped;
+        if (c != 0)
+          ++sums[c].warpedBefore;
         if (a == 0)
           continue;
         LabelSums& label = sums[a];
         ++label.fixed;
         label.both += a == b;
+        label.bothBefore += a == c;
         if (determinants[i] > 0)
           label.logJacobian += std::log(determinants[i]);
         else
@@ -323,6 +331,7 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
   for (const std::map<int, LabelSums>& part : parts)
     for (const auto& [label, sums] : part)
       all[label].add(sums);
+  std::erase_if(all, [](const auto& item) { return item.second.fixed + item.second.warped == 0; });
   std::map<int, std::size_t> movingVoxels;
   for (const float label : moving->voxels)
     if (label != 0)
@@ -332,7 +341,11 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
   const double fixedVoxel = voxelVolume<D>(fixed->geometry), movingVoxel = voxelVolume<D>(moving->geometry);
   for (const auto& [number, sums] : all) {
     RunQuality::Label& found = quality.byLabel[pair.label(number)];
-    found.dice = 2.0 * static_cast<double>(sums.both) / static_cast<double>(sums.fixed + sums.warped);
+    const auto dice = [&](std::size_t both, std::size_t moved) {
+      return both == 0 ? 0 : 2.0 * static_cast<double>(both) / static_cast<double>(sums.fixed + moved);
+    };
+    found.dice = dice(sums.both, sums.warped);
+    found.diceBefore = dice(sums.bothBefore, sums.warpedBefore);
     found.fixedVolume = fixedVoxel * static_cast<double>(sums.fixed);
     found.movingVolume = movingVoxel * static_cast<double>(movingVoxels[number]);
     found.logJacobianIntegral = fixedVoxel * sums.logJacobian;
@@ -340,6 +353,7 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
       found.meanLogJacobian = sums.logJacobian / static_cast<double>(sums.fixed - sums.folded);
     found.foldedVoxels = sums.folded;
     quality.meanDice += found.dice / static_cast<double>(all.size());
+    quality.meanDiceBefore += found.diceBefore / static_cast<double>(all.size());
   }
   return quality;
 }
@@ -348,7 +362,7 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
   template RunQuality runQuality<D>(const Context&, const Registry&, const StageInput<D>&,                   \
                                     const TransformChain<D>*, const TransformChain<D>&);                     \
   template RunQuality::Labels labelQuality<D>(const Context&, const Registry&, const LabelPair<D>&,          \
-                                              const TransformChain<D>&);
+                                              const TransformChain<D>*, const TransformChain<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

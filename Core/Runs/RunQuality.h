@@ -31,7 +31,7 @@ struct RunQuality {
   /// Volumes are in mm^D. The logarithm of det dT/dx is that of the change of volume from the fixed image to
   /// the moving one, at the voxels of the fixed label that do not fold.
   struct Label {
-    double dice = 0;
+    double dice = 0, diceBefore = 0;
     double fixedVolume = 0, movingVolume = 0; // each on the grid of its own image
     double logJacobianIntegral = 0;           // mm^D
     std::optional<double> meanLogJacobian;    // none: no voxel of the fixed image has this label
@@ -39,7 +39,7 @@ struct RunQuality {
   };
   struct Labels {
     std::map<std::int64_t, Label> byLabel; // 0 is not one
-    double meanDice = 0;
+    double meanDice = 0, meanDiceBefore = 0;
   };
   std::optional<Labels> labels; // of --fLabels and the warped --mLabels, at all voxels of the fixed ones
 
@@ -54,10 +54,10 @@ template <int D>
 RunQuality runQuality(const Context&, const Registry&, const StageInput<D>&, const TransformChain<D>* before,
                       const TransformChain<D>& result);
 
-/// Compares the label maps of the fixed image (first) and the moving one (second). Throws Error(usage) if a
-/// transform of the chain has no derivatives.
+/// Compares the label maps of the fixed image (first) and the moving one (second). Null stands for no initial
+/// transform. Throws Error(usage) if a transform of the chain has no derivatives.
 template <int D>
 RunQuality::Labels labelQuality(const Context&, const Registry&, const LabelPair<D>&,
-                                const TransformChain<D>& result);
+                                const TransformChain<D>* before, const TransformChain<D>& result);
 
 }

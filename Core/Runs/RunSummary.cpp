@@ -101,17 +101,21 @@ Json json(const RunQuality& quality)
                         {"meanMm", quality.points->meanMm},
                         {"largestMm", quality.points->largestMm}};
   if (quality.labels) {
-    Json dice = Json::object(), labels = Json::object();
+    Json dice = Json::object(), diceBefore = Json::object(), labels = Json::object();
     for (const auto& [label, found] : quality.labels->byLabel) {
       const std::string name = std::to_string(label);
       dice[name] = found.dice;
+      diceBefore[name] = found.diceBefore;
       labels[name] = {{"fixedVolume", found.fixedVolume},
                       {"movingVolume", found.movingVolume},
                       {"logJacobianIntegral", found.logJacobianIntegral},
                       {"meanLogJacobian", orNull(found.meanLogJacobian)},
                       {"foldedVoxels", found.foldedVoxels}};
     }
-    record["dice"] = {{"mean", quality.labels->meanDice}, {"labels", dice}};
+    record["dice"] = {{"mean", quality.labels->meanDice},
+                      {"labels", dice},
+                      {"meanBefore", quality.labels->meanDiceBefore},
+                      {"labelsBefore", diceBefore}};
     record["labels"] = labels;
   }
   return record;

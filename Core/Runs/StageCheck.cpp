@@ -115,31 +115,40 @@ void checkResultFormat(const Resampler<D>& resampler, const Parameters& paramete
     log.warning(where + ": this format does not keep the " + lost + " of the result image.");
 }
 
-/// Warns of the first pyramid of a side whose last level, which makes the result, lies beside the image.
+/// How far the content of an image's last level lies beside its place, along the image's axes.
 template <int D>
-void checkShifts(const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids,
-                 const std::vector<ImageHeader>& images, const std::string& role, const StageText& text,
+Vec<D> shiftOfLastLevelMm(const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids, std::size_t i,
+                          const std::vector<ImageHeader>& images, const Parameters& parameters)
+{
+  const ImageGeometry<D> geometry =
+      geometryInUse<D>(geometryOf<D>(images[i < images.size() ? i : 0]), parameters);
+  const ImagePyramid<D>& pyramid = *pyramids[i < pyramids.size() ? i : 0];
+  return contentShiftMm<D>(geometry, pyramid.stepsOfLevel(geometry, parameters.levelCount() - 1));
+}
+
+/// Warns of the first metric whose images, in the last level, which makes the result, lie beside each other.
+template <int D>
+void checkShifts(const StageComponents<D>& components, const InputHeaders& headers, const StageText& text,
                  const Parameters& parameters, Log& log)
 {
-  const std::vector<std::string> names = componentNames(parameters, role);
-  for (std::size_t i = 0; i < pyramids.size(); ++i) {
-    const ImageGeometry<D> geometry =
-        geometryInUse<D>(geometryOf<D>(images[i < images.size() ? i : 0]), parameters);
-    const Vec<D> shiftMm =
-        contentShiftMm<D>(geometry, pyramids[i]->stepsOfLevel(geometry, parameters.levelCount() - 1));
+  const auto &fixed = components.fixedPyramids, &moving = components.movingPyramids;
+  for (std::size_t i = 0; i < std::max(fixed.size(), moving.size()) && !fixed.empty() && !moving.empty();
+       ++i) {
+    const Vec<D> fixedMm = shiftOfLastLevelMm<D>(fixed, i, headers.fixed, parameters),
+                 movingMm = shiftOfLastLevelMm<D>(moving, i, headers.moving, parameters);
     std::string mm;
     bool isShifted = false;
     for (int d = 0; d < D; ++d) {
-      mm += (d > 0 ? " " : "") + decimals(shiftMm[d], 3);
-      isShifted = isShifted || std::abs(shiftMm[d]) > 0.01 * geometry.spacingMm[d];
+      mm += (d > 0 ? " " : "") + decimals(movingMm[d] - fixedMm[d], 3);
+      isShifted = isShifted || std::abs(movingMm[d] - fixedMm[d]) > 0.01 * headers.fixed.front().spacingMm[d];
     }
     if (isShifted)
       return log.warning(
-          text.path + ": " + names[i] + ": its last level is shrunk, and its content lies " + mm
-          + " mm beside its place along the axes of the image, because of sizes that the factors do "
-            "not suit, as in elastix. The result is shifted as much, unless both images are alike in "
-            "this. Usual remedies: factors of 1 for the last level, or "
-          + role.substr(0, role.find("Image")) + knowncomponents::genericPyramid + ".");
+          text.path + ": the last level is shrunk, and the moving image's content lies " + mm
+          + " mm beside that of the fixed image, along the axes of the images, because of sizes that the "
+            "factors do not suit, as in elastix. The result is shifted as much. Usual remedies: factors of 1 "
+            "for the last level, or (FixedImagePyramid \"Fixed"
+          + knowncomponents::genericPyramid + "\") and the same for the moving image.");
   }
 }
 
@@ -198,10 +207,7 @@ CheckedStage<D> checkStage(const Registry& registry, const RunRequest& request, 
 
   CheckedStage<D> stage{text, number, settings, prepareStage<D>(registry, parameters)};
   checkImageCounts(stage.prepared.components, parameters, request, log);
-  checkShifts<D>(stage.prepared.components.fixedPyramids, headers.fixed, "FixedImagePyramid", text,
-                 parameters, log);
-  checkShifts<D>(stage.prepared.components.movingPyramids, headers.moving, "MovingImagePyramid", text,
-                 parameters, log);
+  checkShifts<D>(stage.prepared.components, headers, text, parameters, log);
   if (const FieldForm<D>* field = stage.prepared.components.transform->field())
     requireFieldInterpolator(registry, field->fieldInterpolator(), parameters.where("FieldInterpolator"));
   stage.needed = checkPoints<D>(stage.prepared.components, parameters, request);

@@ -64,7 +64,7 @@ void checkSide(const Parameters& parameters, const Parameter<std::int64_t>& row,
                   "the parameter file says " + std::to_string(said) + ", the header of the " + side
                       + " image says " + std::to_string(dimension),
                   "Allowed: " + std::to_string(dimension)
-                      + ", or no such entry: it is not needed since the dimension is read from the image");
+                      + "; or delete this line: the header tells the dimension");
 }
 
 }

@@ -172,7 +172,7 @@ std::string noteOnNiftiForms(const FileHead& head, const ImageHeader& header)
       fromSform = std::max(fromSform, std::abs(sformMm - inRas));
     }
   }
-  constexpr double tolerated = 1e-3; // share of a voxel: both are rounded numbers
+  constexpr double tolerated = 0.1; // share of a voxel: programs round both
   if (!(largestMm > tolerated * std::ranges::min(header.spacingMm)))
     return "";
   const bool isQform = fromQform < fromSform;

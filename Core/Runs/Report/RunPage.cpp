@@ -121,7 +121,7 @@ std::string qualityHtml(const Json& run)
   const Json &points = at(quality, "points"), &dice = at(quality, "dice");
   row("mean distance of corresponding points (mm)", at(points, "beforeMm"), at(points, "meanMm"));
   row("largest distance of corresponding points (mm)", {}, at(points, "largestMm"));
-  row("mean Dice of the labels", {}, at(dice, "mean"));
+  row("mean Dice of the labels", at(dice, "meanBefore"), at(dice, "mean"));
   std::size_t number = 0;
   for (const Json& stage : at(run, "stages")) {
     const Json& change = at(stage, "spatialJacobianDeterminant");

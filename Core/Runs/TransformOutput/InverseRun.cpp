@@ -134,12 +134,15 @@ void logCounts(InverseCounts counts, std::size_t expected, const std::string& pl
            + twoDigits(counts.largestResidualMm) + " mm; " + std::to_string(counts.folded)
            + " roots lie where the transform folds. " + std::to_string(counts.searchedAgain) + " of the "
            + places + " were searched from several starts.");
-  if (counts.withoutRoot() > 0)
-    log.warning("the inverse: " + share(counts.withoutRoot(), expected) + " of " + std::to_string(expected)
-                + " " + places + " have no root: " + std::to_string(counts.outside)
-                + " in gaps at the border of a transform's support, " + std::to_string(counts.insideFolds)
-                + " beside folds. They get the default value in images, NaN in fields and points, and in "
-                  "transform files a displacement that leads out of any image.");
+  if (counts.withoutRoot() == 0)
+    return;
+  const std::string text =
+      "the inverse: " + share(counts.withoutRoot(), expected) + " of " + std::to_string(expected) + " "
+      + places + " have no root: " + std::to_string(counts.outside)
+      + " outside the region that the transform covers, " + std::to_string(counts.insideFolds)
+      + " beside folds. They get the default value in images, NaN in fields and points, "
+        "and in transform files a displacement that leads out of any image.";
+  counts.insideFolds > 0 ? log.warning(text) : log.info("  " + text);
 }
 
 }
