@@ -20,6 +20,17 @@ std::shared_ptr<const ParameterMap> withResultType(const std::shared_ptr<const P
   return typed;
 }
 
+std::shared_ptr<const ParameterMap> withDefaultPixelValue(const std::shared_ptr<const ParameterMap>& text,
+                                                          int value)
+{
+  auto filled = std::make_shared<ParameterMap>(text->fileName());
+  for (const ParameterEntry& entry : text->entries())
+    if (entry.name != "DefaultPixelValue")
+      filled->add(entry);
+  filled->add({"DefaultPixelValue", {std::to_string(value)}, 0});
+  return filled;
+}
+
 std::vector<EffectiveParameter> effectiveParameters(const Registry& registry,
                                                     const std::shared_ptr<const ParameterMap>& text)
 {

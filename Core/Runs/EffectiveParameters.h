@@ -14,6 +14,10 @@ namespace tessera {
 /// they name a type or a format that cannot hold that one. Values are floats, so it is never "double".
 std::shared_ptr<const ParameterMap> withResultType(const std::shared_ptr<const ParameterMap>&, PixelType);
 
+/// The parameters with this (DefaultPixelValue ...) in place of their own.
+std::shared_ptr<const ParameterMap> withDefaultPixelValue(const std::shared_ptr<const ParameterMap>&,
+                                                          int value);
+
 /// A parameter that a component of a stage reads.
 struct EffectiveParameter {
   std::string name; // with the label before it if the file has it so

@@ -215,6 +215,8 @@ runInputsOf(const RunRequest& request,
   addImages("mMask", request.movingMasks);
   add("fLabels", request.fixedLabels, true);
   add("mLabels", request.movingLabels, true);
+  addImages("warp", request.warped);
+  addImages("warp-labels", request.warpedLabels);
   add("fp", request.fixedPoints, false);
   add("mp", request.movingPoints, false);
   if (!request.pointWeights.empty())

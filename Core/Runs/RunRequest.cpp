@@ -60,6 +60,8 @@ void forEachInput(Request& request, Visit&& visit)
   visit("movingMasks", request.movingMasks);
   visit("fixedLabels", request.fixedLabels);
   visit("movingLabels", request.movingLabels);
+  visit("warped", request.warped);
+  visit("warpedLabels", request.warpedLabels);
   visit("fixedPoints", request.fixedPoints);
   visit("movingPoints", request.movingPoints);
   visit("initialTransform", request.initialTransform);

@@ -103,6 +103,8 @@ struct RunRequest {
   std::vector<GivenImage> fixed, moving;
   std::vector<GivenMask> fixedMasks, movingMasks;
   GivenImage fixedLabels, movingLabels; // compared after the run
+  std::vector<GivenImage> warped,
+      warpedLabels; // of the moving side: the caller brings them to the fixed grid
   GivenPoints fixedPoints, movingPoints;
   std::string pointWeights; // a file
   GivenTransform initialTransform;

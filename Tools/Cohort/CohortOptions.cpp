@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/ShippedParameters.h"
 
 #include <algorithm>
 #include <charconv>
@@ -68,7 +69,9 @@ ProgramText cohortText()
   const auto input = [](const char* name, const char* meaning) {
     return Option{name, "FILE", meaning, false, true};
   };
-  Option parameters{"p", "FILE", "parameter file; several are stages", true};
+  Option parameters{"p", "FILE",
+                    "parameter file, or the name of one that comes with the programs; several are stages",
+                    true};
   Option again = ownOption("again", "ID", "do this row again even if it is done; also \"failed\" or \"all\"");
   again.repeatable = true;
   Option sbatch = ownOption("sbatch", "OPTIONS",
@@ -152,6 +155,10 @@ CohortOptions cohortOptions(const std::vector<std::string>& tokens)
   for (const std::string& name : columnOptions())
     if (name != "device" && arguments.has(name))
       options.defaults[name] = name == "inverse-too" ? std::vector<std::string>{"true"} : arguments.all(name);
+  for (std::string& file : options.defaults["p"])
+    file = parameterFile(file);
+  if (options.defaults["p"].empty())
+    options.defaults.erase("p");
   options.device = arguments.text("device", "auto");
   if (options.device != "auto" && options.device != "cpu" && options.device != "cuda")
     failCommandLine("--device", "\"" + options.device + "\": no such device of a cohort",

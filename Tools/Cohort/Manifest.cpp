@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Tools/Common/ShippedParameters.h"
 
 #include <algorithm>
 #include <cctype>
@@ -248,6 +249,8 @@ private:
 
   std::string valueOf(const std::string& option, const std::string& text) const
   {
+    if (const std::string file = parameterFile(text, folder_); option == "p" && file != folder_ / text)
+      return file;
     if (!isPathOption(option) || folder_.empty() || std::filesystem::path(text).is_absolute())
       return isPathOption(option) ? pathOnThisSystem(text) : text;
     return std::filesystem::path(pathOnThisSystem((folder_ / text).string())).lexically_normal().string();

@@ -3,12 +3,15 @@
 #include "Core/Compute/Error.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Common/AsElastix.h"
+#include "Tools/Common/ShippedParameters.h"
 #include "Tools/Common/StandardOutput.h"
 
 #include <boost/program_options.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <filesystem>
 #include <optional>
 
 namespace po = boost::program_options;
@@ -56,17 +59,44 @@ bool looksLikeOption(const std::string& token)
   return token.size() > 1 && token[0] == '-';
 }
 
-/// The only option that begins so; else the one whose name is nearest; empty if none is near.
+/// Names that other programs have for options of these; letters alone, without capitals.
+constexpr std::array<std::pair<const char*, const char*>, 21> otherNames{
+    {{"fixed", "f"},          {"fixedimage", "f"}, {"reference", "f"},     {"ref", "f"},
+     {"target", "f"},         {"moving", "m"},     {"movingimage", "m"},   {"source", "m"},
+     {"floating", "m"},       {"flo", "m"},        {"output", "out"},      {"o", "out"},
+     {"parameters", "p"},     {"params", "p"},     {"fixedmask", "fMask"}, {"mask", "fMask"},
+     {"movingmask", "mMask"}, {"transform", "tp"}, {"input", "in"},        {"i", "in"},
+     {"inputs", "in"}}};
+
+/// The option that another program calls so; else the only one that begins so; else the one whose name is
+/// nearest; empty if none is near.
 std::string meantOption(const std::string& name, const std::vector<std::string>& names)
 {
+  std::string letters;
+  for (const char c : name)
+    if (std::isalpha(static_cast<unsigned char>(c)))
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto& [other, option] : otherNames)
+    if (letters == other && std::ranges::count(names, option) > 0)
+      return option;
   const auto begins = [&](const std::string& option) { return option.starts_with(name); };
   if (std::ranges::count_if(names, begins) == 1)
     return *std::ranges::find_if(names, begins);
   return name.size() == 1 ? "" : nearestName(name, names); // each name of one letter is near to any other
 }
 
+/// Fails for a word that holds a character of a word processor in place of a plain one, and is no file.
+void checkPlain(const std::string& token)
+{
+  std::error_code ignored;
+  if (const std::string hint = hintOfWordProcessor(token);
+      !hint.empty() && !std::filesystem::exists(token, ignored))
+    failWithAdvice("\"" + token + "\"", "a character that word processors put in place of a plain one", hint);
+}
+
 void failUnknown(const std::vector<OptionGroup>& groups, const std::string& token)
 {
+  checkPlain(token);
   if (!looksLikeOption(token))
     failWithAdvice("\"" + token + "\"", "a value without an option",
                    "Every value follows its option; --help lists them");
@@ -85,11 +115,19 @@ void failUnknown(const std::vector<OptionGroup>& groups, const std::string& toke
 /// `names`.
 std::vector<std::string> normalized(const std::vector<OptionGroup>& groups,
                                     const std::vector<std::string>& tokens,
+                                    const std::vector<std::string>& operands,
                                     std::map<std::string, Named>& names)
 {
   std::vector<std::string> result;
+  auto operand = operands.begin();
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string& token = tokens[i];
+    if (!looksLikeOption(token) && operand != operands.end()) {
+      checkPlain(token);
+      names[*operand] = findOption(groups, *operand);
+      result.insert(result.end(), {"--" + *operand++, token});
+      continue;
+    }
     const Named named = looksLikeOption(token) ? findOption(groups, nameOf(token)) : Named{};
     if (!named.option)
       failUnknown(groups, token);
@@ -113,6 +151,7 @@ std::vector<std::string> normalized(const std::vector<OptionGroup>& groups,
     result.push_back(tokens[++i]);
     if (tokens[i].empty())
       refuseEmpty(token + " \"\"");
+    checkPlain(tokens[i]);
   }
   return result;
 }
@@ -203,10 +242,11 @@ void failCommandLine(const std::string& given, const std::string& wrong, const s
   failWithAdvice(given, wrong, "Allowed: " + allowed);
 }
 
-Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens)
+Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens,
+                           const std::vector<std::string>& operands)
 {
   std::map<std::string, Named> names;
-  const std::vector<std::string> normal = normalized(groups, tokens, names);
+  const std::vector<std::string> normal = normalized(groups, tokens, operands, names);
   const po::variables_map map = parsed(normal, names);
 
   std::map<std::string, std::vector<std::string>> values;
@@ -295,7 +335,8 @@ std::string versionText(const Arguments& arguments, const std::string& program)
     return "";
   if (isElastixName(program))
     return elastixVersionText(program, extended ? built : "");
-  return program + " " + projectVersion() + "\n" + built;
+  return program + " " + projectVersion() + "\n" + built + "Parameter files: " + shippedFolder().string()
+         + "\n";
 }
 
 std::string outputFolderIn(const std::vector<std::string>& tokens)

@@ -52,9 +52,10 @@ private:
   std::map<std::string, std::vector<std::string>> values_;
 };
 
-/// Throws Error(usage) with the option: not known (then with the nearest name), without a value, repeated, or
-/// with a gap in its indices.
-Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens);
+/// Words without an option are the values of `operands`, in this order. Throws Error(usage) with the option:
+/// not known (then with the nearest name), without a value, repeated, or with a gap in its indices.
+Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens,
+                           const std::vector<std::string>& operands = {});
 
 /// The value of -out in a command line that may be wrong elsewhere. Empty if there is none or more than one,
 /// or if the line asks for --check, which writes nothing.

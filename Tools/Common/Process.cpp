@@ -210,7 +210,7 @@ OptionGroup commonOptions()
            {"loglevel", "LEVEL",
             "what the terminal shows: off, error, warning or info; the log file holds everything"},
            {"q", "", "the terminal shows warnings, errors and a progress line only", false, false, {"quiet"}},
-           {"v", "", "the terminal shows details", false, false, {"verbose"}},
+           {"v", "", "the terminal shows details, and the tables of a run", false, false, {"verbose"}},
            ownOption("version", "", "print the version and what it was built with"),
            ownOption("extended-version", "", "the same"),
            ownOption("help", "", "print this text", {"h"})}};

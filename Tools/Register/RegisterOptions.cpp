@@ -3,6 +3,9 @@
 #include "Core/Compute/Error.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/ShippedParameters.h"
+
+#include <filesystem>
 
 namespace tessera {
 namespace {
@@ -16,6 +19,38 @@ void require(const Arguments& arguments, bool asElastix, const std::string& name
                                      + (allowed.ends_with('.') ? "" : "."));
 }
 
+Option repeated(Option option)
+{
+  option.repeatable = true;
+  return option;
+}
+
+/// The files of -p, or those of a preset, whose name `preset` becomes.
+std::vector<std::string> stagesGiven(const Arguments& arguments, bool asElastix, std::string& preset)
+{
+  std::vector<std::string> files;
+  if (arguments.has("preset") && (asElastix || arguments.has("p")))
+    failCommandLine("--preset", "it chooses the stages, as -p does",
+                    "one of them, and -p under the name elastix");
+  if (!asElastix && !arguments.has("p"))
+    for (const std::string& stage : shippedPreset(preset = arguments.text("preset", defaultPreset)).stages)
+      files.push_back(shippedFolder() / (stage + ".txt"));
+  for (const std::string& given : arguments.all("p")) {
+    files.push_back(asElastix ? given : parameterFile(given));
+    std::error_code unknown;
+    if (!asElastix && !std::filesystem::exists(files.back(), unknown) && !unknown)
+      throw Error(ExitCode::usage, given + ": no such file." + didYouMeanShipped(given)
+                                       + " Allowed: a parameter file (*.txt, *.toml), or the name of one in "
+                                       + shippedFolder().string() + ".");
+  }
+  return files;
+}
+
+}
+
+std::vector<std::string> registerOperands(bool asElastix)
+{
+  return asElastix ? std::vector<std::string>{} : std::vector<std::string>{"f", "m"};
 }
 
 ProgramText registerText()
@@ -44,10 +79,18 @@ ProgramText registerText()
          ownOption("fLabels", "FILE",
                    "labels of the fixed image, to compare with --mLabels after the registration: run.json "
                    "tells Dice's coefficients"),
-         ownOption("mLabels", "FILE", "labels of the moving image")}},
+         ownOption("mLabels", "FILE", "labels of the moving image"),
+         repeated(ownOption("warp", "FILE",
+                            "another image of the moving side, to bring to the grid of the fixed image: "
+                            "warped/<its name> in the output folder; may be repeated")),
+         repeated(ownOption("warp-labels", "FILE", "the same for labels"))}},
        {"Registration",
-        {{"p", "FILE", "parameter file; several are stages, each starting from the result of the one before",
+        {{"p", "FILE",
+          "parameter file; several are stages, each starting from the result of the one before. A name such "
+          "as MRRigid is one of the files that come with the program",
           true},
+         ownOption("preset", "NAME",
+                   "the stages that --list-presets tells under this name. Without -p and --preset: general"),
          {"t0", "FILE", "transform parameter file to start from"},
          {"out", "FOLDER", "where results are written; made if it is missing"},
          ownOption("inverse-too", "",
@@ -68,6 +111,7 @@ ProgramText registerText()
                    "write report.html into the output folder, too: a page with slices before and after, maps "
                    "of the deformation, curves of the metric and the figures of run.json"),
          ownOption("strict", "", "a parameter that no component reads is an error"),
+         ownOption("list-presets", "", "print the presets: images, stages, what to expect"),
          ownOption("list-components", "", "print every component that a parameter file can name"),
          ownOption("describe", "NAME", "print a component's parameters, their defaults and meaning"),
          ownOption("reference-pages", "FOLDER",
@@ -78,7 +122,8 @@ ProgramText registerText()
 
 RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
 {
-  require(arguments, asElastix, "p", "-p FILE, once for each stage");
+  if (asElastix)
+    require(arguments, asElastix, "p", "-p FILE, once for each stage");
   require(arguments, asElastix, "f", "-f FILE, or -f0 FILE -f1 FILE ...");
   require(arguments, asElastix, "m", "-m FILE, or -m0 FILE -m1 FILE ...");
 
@@ -106,7 +151,9 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
   request.inverseToo = arguments.has("inverse-too");
   request.resultsAreShort = asElastix;
   request.pictures = arguments.has("report");
-  request.stages = readStageTexts(arguments.all("p"));
+  request.warped = filesGiven<GivenImage>(arguments.all("warp"));
+  request.warpedLabels = filesGiven<GivenImage>(arguments.all("warp-labels"));
+  request.stages = readStageTexts(stagesGiven(arguments, asElastix, options.preset));
   checkRequest(request);
   return options;
 }
@@ -130,6 +177,10 @@ std::string commandLineOf(const RunRequest& request)
   addAll("-mMask", request.movingMasks);
   add("--fLabels", request.fixedLabels.path);
   add("--mLabels", request.movingLabels.path);
+  for (const auto& [option, all] :
+       {std::pair{"--warp", &request.warped}, {"--warp-labels", &request.warpedLabels}})
+    for (const GivenImage& image : *all)
+      add(option, image.path);
   add("-fp", request.fixedPoints.path);
   add("-mp", request.movingPoints.path);
   add("--point-weights", request.pointWeights);

@@ -13,10 +13,14 @@ struct RegisterOptions {
   RunRequest request;
   std::string commandLine; // whole, as a shell takes it
   bool checkOnly = false;
+  std::string preset; // that chose the stages; empty: -p did
 };
 
 /// Everything that help prints.
 ProgramText registerText();
+
+/// The options that words without an option stand for: none under the names of elastix.
+std::vector<std::string> registerOperands(bool asElastix);
 
 /// Reads the parameter files. Throws Error(usage) for options that are missing (in the words of elastix if
 /// the program goes by that name) and for options that contradict each other.

@@ -1,14 +1,19 @@
 #include "Tools/Register/RegisterRun.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Runs/OutputNames.h"
 #include "Core/Runs/Run.h"
+#include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/RunFolder.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Common/StoredMachine.h"
 #include "Tools/Register/RunRecorder.h"
+#include "Tools/Register/RunTerminal.h"
 #include "Tools/Register/RunWriter.h"
+#include "Tools/Register/WarpedImages.h"
 
 #include <chrono>
 #include <cstdio>
@@ -38,12 +43,61 @@ void removeOldLevels(const std::string& folder, std::size_t stages, const InputF
     }
 }
 
+/// Results of an earlier run with more stages look like later stages of this one. `before`: its transforms.
+void warnOfLaterStages(const std::vector<std::string>& before, std::size_t stages, Log& log)
+{
+  std::string older;
+  for (std::size_t stage = stages; stage < before.size(); ++stage)
+    if (std::filesystem::exists(before[stage]))
+      older += (older.empty() ? "" : ", ") + before[stage];
+  if (!older.empty())
+    log.warning("-out: " + older + ": older than this run, which has "
+                + (stages == 1 ? "one stage" : std::to_string(stages) + " stages")
+                + ". They stay with the results of their stages. Remedy: another folder for each run.");
+}
+
+/// Whether voxels are Hounsfield's units with air around: least in -3100 to -900, and 5 % near -1000.
+template <int D>
+bool isCt(const Image<D>& image)
+{
+  const auto isAir = [](float value) { return std::abs(value + 1000) <= 50; };
+  const float least = *std::ranges::min_element(image.voxels);
+  return least >= -3100 && least <= -900
+         && static_cast<double>(std::ranges::count_if(image.voxels, isAir))
+                >= 0.05 * static_cast<double>(image.voxels.size());
+}
+
+/// Says which stages a preset has. If the moving image is CT, air surrounds it in their results.
+template <int D>
+RunRequest withPreset(const RegisterOptions& options, Log& log)
+{
+  RunRequest request = options.request;
+  if (options.preset.empty())
+    return request;
+  std::vector<std::string> stages, notes;
+  for (const StageText& stage : request.stages)
+    stages.push_back(std::filesystem::path(stage.path).stem());
+  std::string text = "--preset " + options.preset + ": " + joined(stages)
+                     + ". --list-presets tells others, and -p FILE takes parameter files.";
+  try {
+    const GivenImage& moving = request.moving.front();
+    if (isCt<D>(readImage<D>(moving.path, request.reading, notes, request.threads).image)) {
+      text += " The moving image is CT: what lies outside of it becomes -1000, air.";
+      for (StageText& stage : request.stages)
+        stage.map = withDefaultPixelValue(stage.map, -1000);
+    }
+  } catch (const Error&) { // the run reads the image again and tells it
+  }
+  log.note(text);
+  return request;
+}
+
 template <int D>
 void execute(const Registry& registry, const RegisterOptions& options, const std::string& folder,
              const InputFiles& files, RunRecorder& recorder, Log& log)
 {
   const StoredMachine machine;
-  Run<D> run(registry, options.request, recorder.headers, log, machine);
+  Run<D> run(registry, withPreset<D>(options, log), recorder.headers, log, machine);
   const auto inputsRead = [&] {
     recorder.startDigests();
     removeOldLevels(folder, options.request.stages.size(), files);
@@ -78,10 +132,12 @@ void checkRegistration(const Registry& registry, const RunRequest& request, Log&
     log.info(line);
   for (const std::string& line : plan.details)
     log.detail(line);
-  log.info("Checked " + std::to_string(plan.stages.size()) + " parameter file"
-           + (plan.stages.size() == 1 ? "" : "s")
-           + " and the headers of all images: nothing in them stands in the way. Voxels were not read: a "
-             "mask that is empty or becomes so by erosion ends the run, and an image without contrast may.");
+  log.info(
+      "Checked " + std::to_string(plan.stages.size()) + " parameter file"
+      + (plan.stages.size() == 1 ? "" : "s")
+      + " and the headers of all images: " + warningsText(log.warnings().size())
+      + "; the run can start. Voxels were not read: a mask that is empty or becomes so by erosion ends the "
+        "run, and an image without contrast may.");
 }
 
 void runRegistration(const Registry& registry, const RegisterOptions& options, const std::string& command,
@@ -94,6 +150,10 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
   const bool hasPage = options.request.pictures;
   checkInputsStay(files, folder, hasPage);
   log.openFile(folder + logName);
+  const bool asElastix = isElastixName(programName(command.c_str()));
+  if (!asElastix && !log.isVerbose())
+    log.setShowsTables(false);
+  const std::vector<std::string> before = transformsOfStages(folder);
   for (const std::string& name : namesOfRecord(hasPage)) // they stand for another run
     std::remove((folder + name).c_str());
   RunRecorder recorder(options, folder, std::move(inputs), digestOfOne);
@@ -105,7 +165,9 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
       recordFailure(options, failure);
     });
   logStart(log, command, "elastix");
+  warnOfLaterStages(before, options.request.stages.size(), log);
   try {
+    checkWarpedImages(options.request);
     recorder.headers = readHeaders(options.request, files, log);
     recorder.headers.dimension() == 2 ? execute<2>(registry, options, folder, files, recorder, log)
                                       : execute<3>(registry, options, folder, files, recorder, log);
@@ -115,7 +177,11 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
     log.info("Total time elapsed: " + decimals(secondsSince(start), 1) + "s.");
     log.info("");
     log.finish();
+    const std::vector<std::string> lines =
+        resultLines(recorder.summary, folder, hasPage, log.warnings().size());
     recorder.write({}, log.warnings());
+    for (const std::string& line : lines)
+      log.summary(line);
   } catch (...) {
     try {
       recorder.write(failureOf(std::current_exception(), caughtSignal()), log.warnings());

@@ -6,8 +6,10 @@
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Runs/OutputNames.h"
 #include "Tools/Register/InverseResults.h"
+#include "Tools/Register/RunTerminal.h"
 #include "Tools/Register/StageLog.h"
 #include "Tools/Register/TimeTable.h"
+#include "Tools/Register/WarpedImages.h"
 
 namespace tessera {
 namespace {
@@ -51,11 +53,23 @@ void RunWriter<D>::stageStarted(RunningStage<D>& stage)
 }
 
 template <int D>
-std::string RunWriter<D>::progressText(std::size_t level) const
+std::string RunWriter<D>::progressText(std::size_t level, const IterationRecord* reached) const
 {
   const RunningStage<D>& stage = outputs_->stage();
-  return "stage " + std::to_string(stage.number + 1) + " of " + std::to_string(stage.count) + ", level "
-         + std::to_string(level + 1) + " of " + std::to_string(stage.parameters.levelCount());
+  std::string text =
+      placeText(stage.number, stage.count, stage.text.path, level, stage.parameters.levelCount());
+  if (!reached)
+    return text;
+  const auto most =
+      stage.parameters.withLabel("Optimizer0")
+          .find(integerParameter("MaximumNumberOfIterations", 0, 0, Arity::perLevel, "", ""), level);
+  text += ", iteration " + std::to_string(reached->iteration)
+          + (most ? " of at most " + std::to_string(*most) : "") + ", metric " + decimals(reached->value, 6);
+  const auto done = static_cast<double>(reached->iteration + 1);
+  if (most && reached->iteration > 0)
+    text += ", at most " + decimals(secondsSince(iterating_) / done * (static_cast<double>(*most) - done), 0)
+            + " s left in this level";
+  return text;
 }
 
 template <int D>
@@ -73,6 +87,7 @@ void RunWriter<D>::levelStarted(std::size_t, const std::vector<std::string>& hea
 {
   header_ = header;
   iterationTable_.clear();
+  iterating_ = std::chrono::steady_clock::now();
 }
 
 template <int D>
@@ -86,8 +101,7 @@ void RunWriter<D>::iterationDone(std::size_t level, const IterationRecord& recor
   const std::string cells = row(record.cells);
   iterationTable_ += cells + "\n";
   log_.info(cells);
-  log_.progress(progressText(level) + ", iteration " + std::to_string(record.iteration) + ", metric "
-                + decimals(record.value, 6));
+  log_.progress(progressText(level, &record));
   if (outputs_->writesAfterIterations(level))
     outputs_->writeAfterIteration(level, record.iteration, chainReached());
 }
@@ -115,6 +129,7 @@ template <int D>
 void RunWriter<D>::levelFinished(const LevelSummary& summary, const TransformChain<D>& chain)
 {
   const std::string level = std::to_string(summary.level);
+  log_.summary(progressText(summary.level) + levelText(summary));
   log_.info("Time spent in resolution " + level
             + " (ITK initialization and iterating): " + decimals(summary.seconds, 3) + " s.");
   log_.info("Stopping condition: " + summary.stopCondition);
@@ -138,11 +153,13 @@ void RunWriter<D>::levelFinished(const LevelSummary& summary, const TransformCha
 template <int D>
 void RunWriter<D>::stageWasStopped()
 {
-  if (!finished_)
-    log_.info("Interrupted before the first level was finished: nothing is kept of this stage.");
-  else
-    log_.info("Interrupted: level " + std::to_string(finished_->level) + " is kept as "
-              + outputs_->writeTransform(levelSuffix(finished_->level), finished_->chain, &finished_->model));
+  const std::string text =
+      !finished_ ? "Interrupted before the first level was finished: nothing is kept of this stage."
+                 : "Interrupted: level " + std::to_string(finished_->level) + " is kept as "
+                       + outputs_->writeTransform(levelSuffix(finished_->level), finished_->chain,
+                                                  &finished_->model);
+  log_.info(text);
+  log_.summary(text);
 }
 
 template <int D>
@@ -177,17 +194,23 @@ void RunWriter<D>::resultJudged(StageSummary& summary)
   if (stage.settings.writeFinalTransform())
     logTransformFile(initial_.path, log_);
   summary.files = outputs_->files();
-  if (options_.request.inverseToo && stage.number + 1 == stage.count)
-    writeInverse(summary);
+  if (stage.number + 1 < stage.count)
+    return;
+  if (options_.request.inverseToo)
+    addFiles(summary, [&] {
+      return writeInverseResults<D>(registry_, options_.request, stage, folder_, chain_, log_);
+    });
+  if (!options_.request.warped.empty() || !options_.request.warpedLabels.empty())
+    addFiles(summary,
+             [&] { return writeWarpedImages<D>(registry_, options_.request, stage, initial_.path, log_); });
 }
 
-/// A signal ends it early, and the stage's own results stay.
+/// A signal ends `write` early, and the stage's own results stay.
 template <int D>
-void RunWriter<D>::writeInverse(StageSummary& summary)
+void RunWriter<D>::addFiles(StageSummary& summary, const std::function<std::vector<std::string>()>& write)
 {
   try {
-    const auto written =
-        writeInverseResults<D>(registry_, options_.request, outputs_->stage(), folder_, chain_, log_);
+    const std::vector<std::string> written = write();
     summary.files.insert(summary.files.end(), written.begin(), written.end());
   } catch (const Interrupted&) { // the run ends with it
   }

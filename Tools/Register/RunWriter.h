@@ -42,8 +42,8 @@ public:
   void stageFinished(const StageSummary&) override;
 
 private:
-  std::string progressText(std::size_t level) const;
-  void writeInverse(StageSummary&);
+  std::string progressText(std::size_t level, const IterationRecord* = nullptr) const;
+  void addFiles(StageSummary&, const std::function<std::vector<std::string>()>& write);
 
   const Registry& registry_;
   const RegisterOptions& options_;
@@ -54,7 +54,7 @@ private:
   Log& log_;
   std::optional<StageOutputs<D>> outputs_; // of the stage that runs
   std::shared_ptr<const TransformChain<D>> chain_;
-  std::chrono::steady_clock::time_point resampling_;
+  std::chrono::steady_clock::time_point resampling_, iterating_;
   std::string optimizer_, iterationTable_;
   std::vector<std::string> header_;
   /// The result of a level. Its model is kept beside its chain, since the next level refines the transform

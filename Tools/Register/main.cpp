@@ -3,6 +3,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/ShippedParameters.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/ComponentPages.h"
 #include "Tools/Register/RegisterOptions.h"
@@ -40,16 +41,22 @@ int run(int count, char** words, RunLog& log)
 {
   const std::vector<std::string> tokens(words + 1, words + count);
   const std::string commandLine = commandLineText(words[0], tokens);
-  const Arguments arguments =
-      orRecorded(commandLine, tokens, [&] { return parseCommandLine(registerText().groups, tokens); });
   const std::string name = programName(words[0]);
   const bool asElastix = isElastixName(name);
+  const Arguments arguments = orRecorded(commandLine, tokens, [&] {
+    return parseCommandLine(registerText().groups, tokens, registerOperands(asElastix));
+  });
   if (count == 1 && asElastix)
     return printText(elastixHint(name));
   if (count == 1 || arguments.has("help"))
-    return printText(asElastix ? elastixHelp(name, registerText()) : helpText(registerText()));
+    return printText(asElastix ? elastixHelp(name, registerText())
+                               : helpText(registerText()) + "Two words without options are -f and -m.\n"
+                                     + "Parameter files: " + shippedFolder().string() + "\n");
   if (const std::string text = versionText(arguments, asElastix ? name : "tessera"); !text.empty())
     return printText(text);
+
+  if (arguments.has("list-presets"))
+    return printText(presetList());
 
   Registry registry;
   registerComponents(registry);

@@ -37,7 +37,7 @@ MatrixFile readOperand(const Context& context, const std::string& path, RunLog& 
 {
   const auto start = Clock::now();
   MatrixFile file = readMatrix(context, path);
-  const char* const numbers = file.pattern                                                   ? "places alone"
+  const char* const numbers = file.pattern                                                   ? "pattern only, no values"
                               : std::holds_alternative<CsrMatrix<std::int64_t>>(file.matrix) ? "integers"
                                                                                              : "real";
   log.info(path + ": " + sizeText(file.matrix) + ", " + numbers + ", read in "

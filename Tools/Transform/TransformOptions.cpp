@@ -6,6 +6,7 @@
 #include "Core/Runs/TransformOutput/TransformOutput.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/RunFolder.h"
 
 #include <cmath>
 #include <sstream>
@@ -147,7 +148,9 @@ ProgramText transformText(bool asElastix)
                 "the same for a label map, which keeps its labels and their type; may be repeated");
   Option transforms{
       "tp", "FILE",
-      "transform parameter file, whose Size, Spacing, Origin and Direction are the output grid; or ITK "
+      "transform parameter file, whose Size, Spacing, Origin and Direction are the output grid; the folder "
+      "of a "
+      "registration, whose last stage is taken; or ITK "
       "transforms (.tfm, .h5), ANTs' 0GenericAffine.mat and 1Warp.nii.gz, or .lta, which need --grid unless "
       "they are fields. May be repeated: each is applied after those before it"};
   in.repeatable = labels.repeatable = transforms.repeatable = true;
@@ -253,7 +256,8 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
   TransformRequest& request = options.request;
   request.reading = readingOptionsOf(arguments);
   request.resultsAreShort = asElastix;
-  request.transforms = filesGiven<GivenTransform>(arguments.all("tp"));
+  for (const std::string& given : arguments.all("tp"))
+    request.transforms.push_back({asElastix ? given : transformFileOf(given)});
   setInputs(arguments, request);
   request.outputFolder = arguments.text("out");
   request.images = filesGiven<GivenImage>(arguments.all("in"));

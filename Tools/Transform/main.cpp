@@ -6,6 +6,7 @@
 #include "Core/Runs/Transforming/TransformRun.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/RunFolder.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Common/StoredMachine.h"
 #include "Tools/Transform/TransformWriter.h"
@@ -54,15 +55,19 @@ int runTransform(const Registry& registry, TransformOptions options, const std::
   TransformRecord::checkStay(inputs, folder);
   log.openFile(folder + "transformix.log",
                writesNamedFilesAlone(request) ? FolderUse::shared : FolderUse::alone);
+  const bool isForPerson = !isElastixName(programName(command.c_str())) && !log.isVerbose();
+  log.setShowsTables(!isForPerson);
   logStart(log, command, "transformix");
   log.info("Running transformix with parameter file \"" + joined(pathsOf(request.transforms)) + "\".");
   log.info("");
+  log.setShowsTables(true);
   TransformRecord record(options, folder);
   return record.recorded(log, [&] {
     if (options.bidsName)
       inputs.checkStay("--write", filesOfResult(options.bidsName->sidecar));
     const ExitCode code = dimensionOf(request) == 2 ? execute<2>(registry, options, record, log)
                                                     : execute<3>(registry, options, record, log);
+    log.setShowsTables(!isForPerson);
     log.info("");
     log.info("transformix has finished at " + currentTime() + ".");
     log.info("Total time elapsed: " + decimals(secondsSince(start), 1) + "s.");
@@ -97,6 +102,9 @@ int run(int count, char** words, RunLog& log)
   });
   if (arguments.text("threads") == "0")
     log.note(options.threadSource + ": " + threadsText(options.request.threads) + ".");
+  for (const GivenTransform& transform : options.request.transforms)
+    if (const std::string later = laterStagesThan(transform.path); !asElastix && !later.empty())
+      log.note("-tp: " + later + ".");
   if (arguments.has("ipp"))
     log.warning("-ipp is an older name of -def; use -def.");
   Registry registry;

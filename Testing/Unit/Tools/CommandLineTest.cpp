@@ -99,6 +99,37 @@ TEST(CommandLine, AValueWithoutAnOptionIsRefused)
                                       "Every value follows its option; --help lists them.");
 }
 
+TEST(CommandLine, WordsWithoutAnOptionAreOperandsInTheirOrder)
+{
+  const Arguments arguments = parseCommandLine(options(), {"a.nii", "-out", "r", "b.nii"}, {"f", "t0"});
+
+  EXPECT_EQ(arguments.text("f"), "a.nii");
+  EXPECT_EQ(arguments.text("t0"), "b.nii");
+  EXPECT_EQ(arguments.text("out"), "r");
+  EXPECT_THROW(parseCommandLine(options(), {"a", "b", "c"}, {"f", "t0"}), Error);
+  EXPECT_THROW(parseCommandLine(options(), {"-t0", "a", "b", "c"}, {"f", "t0"}), Error);
+}
+
+TEST(CommandLine, NamesOfOtherProgramsAreAnswered)
+{
+  EXPECT_EQ(messageOf({"--fixed-image", "a"}),
+            "command line: --fixed-image: no such option. Did you mean -f? --help lists all.");
+  EXPECT_EQ(messageOf({"--Output=a"}),
+            "command line: --Output=a: no such option. Did you mean -out? --help lists all.");
+  EXPECT_EQ(messageOf({"--moving", "a"}), "command line: --moving: no such option. --help lists all.");
+}
+
+TEST(CommandLine, CharactersOfWordProcessorsAreNamed)
+{
+  EXPECT_EQ(messageOf({"–f", "a"}),
+            "command line: \"–f\": a character that word processors put in place of a "
+            "plain one. Allowed: - in place of –.");
+  EXPECT_EQ(messageOf({"-f", "“a”"}), "command line: \"“a”\": a character that word processors put in place "
+                                      "of a plain one. Allowed: \" in place of “.");
+  EXPECT_EQ(messageOf({"-f\u00A0a"}), "command line: \"-f\u00A0a\": a character that word processors put in "
+                                      "place of a plain one. Allowed: a blank in place of the no-break blank.");
+}
+
 TEST(CommandLine, AMissingValueIsRefused)
 {
   EXPECT_EQ(messageOf({"-f", "a", "-threads"}),

@@ -1,0 +1,91 @@
+#include "Tools/Register/WarpedImages.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
+#include "Core/Runs/Resampling/ResultFiles.h"
+#include "Core/Runs/Transforming/TransformRun.h"
+#include "Tools/Common/Process.h"
+#include "Tools/Common/StoredMachine.h"
+
+#include <optional>
+
+namespace tessera {
+namespace {
+
+/// Writes images; nothing else is asked for.
+template <int D>
+class WarpedFiles final : public TransformSink<D> {
+public:
+  explicit WarpedFiles(std::string folder) : folder_(std::move(folder)) {}
+
+  std::vector<std::string> written;
+
+  void planned(const TransformPlan& plan) override
+  {
+    files_.emplace(folder_, plan.settings);
+    for (const ResultToWrite& result : plan.results)
+      written.push_back(result.files.front());
+  }
+  void describe(Context&, const TransformChain<D>&, const ImageGeometry<D>&) override {}
+  void pointsMapped(const InputPoints<D>&, const MappedPoints<D>&) override {}
+  void fieldMade(const FieldAskedFor&, VectorImage<D>) override {}
+  void transformFound(Context&, const TransformOutput<D>&) override {}
+  ResultSink<D>& images() override { return *files_; }
+
+private:
+  const std::string folder_;
+  std::optional<ResultFiles<D>> files_; // once it is planned
+};
+
+TransformRequest warpingOf(const RunRequest& request)
+{
+  TransformRequest warping;
+  warping.images = request.warped;
+  warping.labels = request.warpedLabels;
+  warping.lists = {"--warp"}; // so that a single result is named after its image, too
+  warping.reading = request.reading;
+  warping.outputFolder = request.outputFolder + "/warped";
+  return warping;
+}
+
+}
+
+void checkWarpedImages(const RunRequest& request)
+{
+  for (const auto& [option, images] :
+       {std::pair{"--warp", &request.warped}, std::pair{"--warp-labels", &request.warpedLabels}})
+    for (const GivenImage& image : *images)
+      withContext(option, [&] { return readImageHeader(image.path, request.reading); });
+  withContext("--warp", [&] { return namedImages(warpingOf(request), {}); });
+}
+
+template <int D>
+std::vector<std::string> writeWarpedImages(const Registry& registry, const RunRequest& request,
+                                           const RunningStage<D>& stage, const std::string& transformFile,
+                                           Log& log)
+{
+  TransformRequest warping = warpingOf(request);
+  warping.transforms = {{transformFile}};
+  warping.resultsAreShort = request.resultsAreShort;
+  warping.threads = stage.host.threads;
+  warping.device = request.device.empty() ? "auto" : request.device;
+  warping.maxDeviceMemory = request.maxDeviceMemory;
+  return withContext("--warp", [&] {
+    WarpedFiles<D> files(prepareOutputFolder(warping.outputFolder));
+    const StoredMachine machine;
+    const ExitCode code = TransformRun<D>(registry, warping, log, machine).execute(files, stage.host.stop);
+    if (code != ExitCode::done)
+      throw Error(code, "not all images could be brought to the fixed grid, as the lines above say. Allowed: "
+                        "images that can be read.");
+    return files.written;
+  });
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template std::vector<std::string> writeWarpedImages(const Registry&, const RunRequest&,                    \
+                                                      const RunningStage<D>&, const std::string&, Log&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}
