@@ -6,7 +6,6 @@
 #include "Core/Sparse/Numbers/HalfPrecision.h"
 #include "Core/Sparse/Numbers/NumberChecks.h"
 #include "Core/Sparse/Rows/OrderedRows.h"
-#include "Core/Sparse/Rows/RowProduct.h"
 #include "Core/Sparse/Tiles/TileProduct.h"
 
 #include <algorithm>
@@ -108,14 +107,18 @@ PreparedProduct<V>::PreparedProduct(const Context& context, const CsrMatrix<V>& 
       columnExponent = std::move(halfB.exponent);
     }
   epilogue_.emplace(options_, std::move(rowExponent), std::move(columnExponent));
-  if (options_.accumulate)
-    for (std::size_t row = 0; row < a_.rows; ++row)
-      analysis_.groupBound[row / tileSide] += epilogue_->extraEntries(row);
   report_.products = analysis_.products;
-  report_.entriesBound =
-      std::accumulate(analysis_.groupBound.begin(), analysis_.groupBound.end(), std::uint64_t(0));
   report_.groups = groups();
   choose();
+  for (std::size_t group = 0; group < groups(); ++group) {
+    std::uint64_t& bound = analysis_.groupBound[group];
+    if (!tiled_[group]) // tiles make their rows before these are masked
+      bound = std::min(bound, maskEntries(group));
+    for (std::size_t row = group * tileSide; row < std::min((group + 1) * tileSide, a_.rows); ++row)
+      bound += epilogue_->extraEntries(row);
+  }
+  report_.entriesBound =
+      std::accumulate(analysis_.groupBound.begin(), analysis_.groupBound.end(), std::uint64_t(0));
   if (report_.tileGroups > 0)
     makeTiles();
 }
@@ -144,6 +147,16 @@ std::string PreparedProduct<V>::whyNoTiles() const
     if (options_.semiring == Semiring::plusTimes && !sumsFitInt64(context_, a_, b_))
       return "sums may be beyond 64 bits, which rows find out";
   return "";
+}
+
+/// The entries that the mask leaves in a group of 8 rows at most.
+template <class V>
+std::uint64_t PreparedProduct<V>::maskEntries(std::size_t group) const
+{
+  if (!options_.mask || options_.complementMask)
+    return ~std::uint64_t(0);
+  const auto& start = options_.mask->rowStart;
+  return start[std::min((group + 1) * tileSide, a_.rows)] - start[group * tileSide];
 }
 
 template <class V>
@@ -180,6 +193,9 @@ void PreparedProduct<V>::choose()
     tiled_.assign(groups(), 1);
   else
     tiled_ = chooseTileGroups(analysis_, countTilePairs(context_, tilesOfA_, tilesOfB()));
+  constexpr std::uint64_t sparse = 4; // rows make no product that a mask leaves out, tiles make all
+  for (std::size_t group = 0; !asked && group < groups(); ++group)
+    tiled_[group] &= maskEntries(group) >= analysis_.groupBound[group] / sparse;
   report_.tileGroups = static_cast<std::uint64_t>(std::count(tiled_.begin(), tiled_.end(), 1));
   if (report_.tileGroups == 0) // the lists of a scattered matrix take a third of its memory
     tilesOfA_ = tilesOfB_ = {};
@@ -237,9 +253,12 @@ std::uint64_t PreparedProduct<V>::makeRows(Workspace& workspace, std::size_t fir
         value[at + i] = value[at + i] != 0;
     } else {
       const std::uint64_t first = a_.rowStart[row];
-      count =
-          workspace.template rows<Ring>(b_).multiply(ring, a_.column.data() + first, a_.value.data() + first,
-                                                     a_.rowEntries(row), column + at, value + at);
+      RowProduct<V, Ring>& product = workspace.template rows<Ring>(b_);
+      const std::uint32_t* const k = a_.column.data() + first;
+      const V* const a = a_.value.data() + first;
+      count = options_.mask
+                  ? product.multiply(ring, k, a, a_.rowEntries(row), maskOf(row), column + at, value + at)
+                  : product.multiply(ring, k, a, a_.rowEntries(row), column + at, value + at);
     }
     count = epilogue_->apply(ring, row, column + at, value + at, count, workspace.scratch);
     checkOverflow(ring, row);

@@ -2,6 +2,7 @@
 
 #include "Core/Sparse/Analysis/ProductAnalysis.h"
 #include "Core/Sparse/Rows/RowEpilogue.h"
+#include "Core/Sparse/Rows/RowProduct.h"
 #include "Core/Sparse/SpGemmOptions.h"
 #include "Core/Sparse/Tiles/TileMatrix.h"
 
@@ -61,6 +62,12 @@ private:
     const std::uint64_t first = tiles_.rowStart[group];
     return {tiles_.rowStart[group + 1] - first, tiles_.column.data() + first, tiles_.bitmap.data() + first,
             tiles_.numbers.data() + first * tileSide * tileSide};
+  }
+  std::uint64_t maskEntries(std::size_t group) const;
+  RowMask maskOf(std::size_t row) const
+  {
+    const MatrixPattern& mask = *options_.mask;
+    return {{mask.column.data() + mask.rowStart[row], mask.rowEntries(row)}, options_.complementMask};
   }
   std::size_t computeTiles(Workspace&, std::size_t group, std::size_t lastGroup) const;
   std::uint64_t memoryLimit() const;

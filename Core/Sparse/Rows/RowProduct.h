@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tessera {
@@ -12,6 +13,12 @@ namespace tessera {
 /// The largest number of columns for which a row of C is summed up in an array over all columns. Wider
 /// matrices use a hash table.
 constexpr std::size_t largestSummedColumns = std::size_t(1) << 22;
+
+/// The columns that a row of C may have: those of `columns`, which rise, or all others.
+struct RowMask {
+  std::span<const std::uint32_t> columns;
+  bool complement = false;
+};
 
 /// Computes rows of C = A B over a semiring on the CPU. The columns of B must rise in each row. The products
 /// of an entry are added in the order of k. Each thread needs an object of its own.
@@ -36,8 +43,28 @@ public:
   {
     if (count == 1)
       return multiplyOne(ring, k[0], a[0], column, value);
-    return summed_ ? multiplySummed(ring, k, a, count, column, value)
-                   : multiplyHashed(ring, k, a, count, column, value);
+    return summed_ ? multiplySummed(ring, k, a, count, column, value, [](std::uint32_t) { return true; })
+                   : multiplyHashed(ring, k, a, count, column, value, [](std::uint32_t) { return true; });
+  }
+
+  /// The same for the columns alone that a mask leaves: products of others are not made.
+  std::size_t multiply(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, const RowMask& mask,
+                       std::uint32_t* column, V* value)
+  {
+    if (!summed_)
+      return multiplyHashed(ring, k, a, count, column, value, [&](std::uint32_t c) {
+        return std::ranges::binary_search(mask.columns, c) != mask.complement;
+      });
+    masked_.resize(b_.columns / 64 + 1);
+    for (const std::uint32_t c : mask.columns)
+      masked_[c / 64] |= std::uint64_t(1) << c % 64;
+    const std::size_t made = multiplySummed(
+        ring, k, a, count, column, value,
+        [&](std::uint32_t c) { return (masked_[c / 64] >> c % 64 & 1) != mask.complement; },
+        mask.complement ? std::span<const std::uint32_t>() : mask.columns);
+    for (const std::uint32_t c : mask.columns)
+      masked_[c / 64] = 0;
+    return made;
   }
 
   /// Writes the values of the row at the given columns alone.
@@ -69,9 +96,13 @@ private:
     return count;
   }
 
+  /// `few`: if not empty, the columns that may be. Where a row of B is much longer they are looked up in it.
+  template <class MayBe>
   std::size_t multiplySummed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
-                             std::uint32_t* column, V* value)
+                             std::uint32_t* column, V* value, MayBe&& mayBe,
+                             std::span<const std::uint32_t> few = {})
   {
+    constexpr std::uint64_t muchLonger = 16; // a look-up costs about as much as so many entries
     std::uint32_t low = ~0u, high = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t first = b_.rowStart[k[i]], last = b_.rowStart[k[i] + 1];
@@ -82,10 +113,23 @@ private:
       high = std::max(high, columnsOfB[last - 1]);
       const V factor = a[i];
       V* const sums = sums_.data();
-      for (std::uint64_t j = first; j < last; ++j) {
-        const std::uint32_t c = columnsOfB[j];
+      const auto add = [&](std::uint32_t c, std::uint64_t j) {
         sums[c] = ring.add(sums[c], ring.multiply(factor, b_.value[j]));
         seen_.add(c);
+      };
+      if (!few.empty() && last - first > muchLonger * few.size()) {
+        const std::uint32_t* at = columnsOfB + first;
+        for (const std::uint32_t c : few) {
+          at = std::lower_bound(at, columnsOfB + last, c);
+          if (at == columnsOfB + last)
+            break;
+          if (*at == c)
+            add(c, static_cast<std::uint64_t>(at - columnsOfB));
+        }
+      } else {
+        for (std::uint64_t j = first; j < last; ++j)
+          if (mayBe(columnsOfB[j]))
+            add(columnsOfB[j], j);
       }
     }
     std::size_t at = 0;
@@ -107,8 +151,9 @@ private:
     return place;
   }
 
-  /// Fills `found_` with all columns of the row and the table with their sums.
-  void hashRow(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count)
+  /// Fills `found_` with all columns of the row that may be and the table with their sums.
+  template <class MayBe>
+  void hashRow(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, MayBe&& mayBe)
   {
     std::uint64_t products = 0;
     for (std::size_t i = 0; i < count; ++i)
@@ -120,6 +165,8 @@ private:
     for (std::size_t i = 0; i < count; ++i)
       for (std::uint64_t j = b_.rowStart[k[i]]; j < b_.rowStart[k[i] + 1]; ++j) {
         const std::uint32_t c = b_.column[j];
+        if (!mayBe(c))
+          continue;
         const std::size_t place = placeOf(c);
         if (keys_[place] == noColumn) {
           keys_[place] = c;
@@ -130,10 +177,11 @@ private:
       }
   }
 
+  template <class MayBe>
   std::size_t multiplyHashed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
-                             std::uint32_t* column, V* value)
+                             std::uint32_t* column, V* value, MayBe&& mayBe)
   {
-    hashRow(ring, k, a, count);
+    hashRow(ring, k, a, count, mayBe);
     std::sort(found_.begin(), found_.end());
     for (std::size_t i = 0; i < found_.size(); ++i) {
       column[i] = found_[i];
@@ -145,7 +193,7 @@ private:
   void gatherHashed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
                     const std::uint32_t* column, std::size_t columns, V* value)
   {
-    hashRow(ring, k, a, count);
+    hashRow(ring, k, a, count, [](std::uint32_t) { return true; });
     for (std::size_t i = 0; i < columns; ++i)
       value[i] = table_[placeOf(column[i])];
   }
@@ -154,7 +202,8 @@ private:
   bool summed_;
   std::vector<V> sums_; // for all columns; the semiring's zero between rows
   ColumnSet seen_;
-  std::size_t mask_ = 0; // length of the table, a power of two, minus 1
+  std::vector<std::uint64_t> masked_; // bits of the columns of a mask; 0 between rows
+  std::size_t mask_ = 0;              // length of the table, a power of two, minus 1
   std::vector<std::uint32_t> keys_, found_;
   std::vector<V> table_;
 };

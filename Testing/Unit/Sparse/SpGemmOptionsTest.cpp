@@ -1,5 +1,6 @@
 // needs: Sparse
 #include "Core/Sparse/Numbers/HalfPrecision.h"
+#include "Core/Sparse/Rows/RowProduct.h"
 #include "Core/Sparse/SpGemm.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Naive/PlainSpGemm.h"
@@ -71,6 +72,44 @@ TYPED_TEST(SpGemmSemiring, MasksKeepOrLeaveOutTheirPlaces)
 
       expectSame(multiply(Context{}, a, b, options), matrixOf<V>(50, 60, expected));
     }
+}
+
+TYPED_TEST(SpGemmSemiring, MasksAreAppliedWhileARowIsMade)
+{
+  using V = TypeParam;
+  const CsrMatrix<V> a = smallNumbers<V>(50, 40, 1);
+  struct Case {
+    std::size_t columns, entriesOfRow, every; // one of so many entries of the product is in the mask
+  };
+  // columns that are summed in a table; rows of B in which the columns of a mask are looked up; one by one
+  for (const Case& one : {Case{largestSummedColumns + 1, 12, 2}, Case{3000, 900, 300}, Case{300, 12, 2}}) {
+    SCOPED_TRACE(one.columns);
+    const CsrMatrix<V> b = randomMatrix<V>(40, one.columns, one.entriesOfRow, 2,
+                                           [](Dice& dice) { return static_cast<V>(dice.below(7)) - 3; });
+    for (const Semiring semiring : everySemiring) {
+      const EntryMap<V> whole = testing::entriesOf(plainProduct(a, b, semiring));
+      EntryMap<V> inside, outside;
+      std::size_t number = 0;
+      for (const auto& entry : whole)
+        (number++ % one.every == 0 ? inside : outside).insert(entry);
+      SpGemmOptions<V> options;
+      options.semiring = semiring;
+      options.algorithm = SpGemmAlgorithm::rows;
+      options.mask = matrixOf<V>(50, one.columns, inside);
+      expectSame(multiply(Context{{}, 2}, a, b, options), matrixOf<V>(50, one.columns, inside));
+      options.complementMask = true;
+      expectSame(multiply(Context{{}, 2}, a, b, options), matrixOf<V>(50, one.columns, outside));
+    }
+  }
+}
+
+TEST(SpGemmOptions, AMaskBoundsTheEntriesOfAProductByRows)
+{
+  const CsrMatrix<double> a = smallNumbers<double>(50, 50, 1);
+  SpGemmOptions<double> options;
+  options.algorithm = SpGemmAlgorithm::rows;
+  options.mask = matrixOf<double>(50, 50, {{{3, 4}, 1}, {{40, 2}, 1}});
+  EXPECT_EQ(describeProduct(Context{}, a, a, options).entriesBound, 2u);
 }
 
 TEST(SpGemmOptions, ScaleAccumulateAndDropInThatOrder)
