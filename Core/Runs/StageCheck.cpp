@@ -115,16 +115,23 @@ void checkResultFormat(const Resampler<D>& resampler, const Parameters& paramete
     log.warning(where + ": this format does not keep the " + lost + " of the result image.");
 }
 
-/// How far the content of an image's last level lies beside its place, along the image's axes.
+/// The last level of an image: how far its content lies beside its place along the image's axes, and its
+/// voxels.
 template <int D>
-Vec<D> shiftOfLastLevelMm(const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids, std::size_t i,
-                          const std::vector<ImageHeader>& images, const Parameters& parameters)
-{
-  const ImageGeometry<D> geometry =
-      geometryInUse<D>(geometryOf<D>(images[i < images.size() ? i : 0]), parameters);
-  const ImagePyramid<D>& pyramid = *pyramids[i < pyramids.size() ? i : 0];
-  return contentShiftMm<D>(geometry, pyramid.stepsOfLevel(geometry, parameters.levelCount() - 1));
-}
+struct LastLevel {
+  Vec<D> shiftMm, spacingMm;
+
+  LastLevel(const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids, std::size_t i,
+            const std::vector<ImageHeader>& images, const Parameters& parameters)
+  {
+    const ImageGeometry<D> geometry =
+        geometryInUse<D>(geometryOf<D>(images[i < images.size() ? i : 0]), parameters);
+    const auto steps =
+        pyramids[i < pyramids.size() ? i : 0]->stepsOfLevel(geometry, parameters.levelCount() - 1);
+    shiftMm = contentShiftMm<D>(geometry, steps);
+    spacingMm = steps.empty() ? geometry.spacingMm : steps.back().geometry.spacingMm;
+  }
+};
 
 /// Warns of the first metric whose images, in the last level, which makes the result, lie beside each other.
 template <int D>
@@ -134,13 +141,15 @@ void checkShifts(const StageComponents<D>& components, const InputHeaders& heade
   const auto &fixed = components.fixedPyramids, &moving = components.movingPyramids;
   for (std::size_t i = 0; i < std::max(fixed.size(), moving.size()) && !fixed.empty() && !moving.empty();
        ++i) {
-    const Vec<D> fixedMm = shiftOfLastLevelMm<D>(fixed, i, headers.fixed, parameters),
-                 movingMm = shiftOfLastLevelMm<D>(moving, i, headers.moving, parameters);
+    const LastLevel<D> ofFixed(fixed, i, headers.fixed, parameters),
+        ofMoving(moving, i, headers.moving, parameters);
     std::string mm;
     bool isShifted = false;
     for (int d = 0; d < D; ++d) {
-      mm += (d > 0 ? " " : "") + decimals(movingMm[d] - fixedMm[d], 3);
-      isShifted = isShifted || std::abs(movingMm[d] - fixedMm[d]) > 0.01 * headers.fixed.front().spacingMm[d];
+      constexpr double tolerated = 0.2; // of the level's voxel
+      const double besideMm = ofMoving.shiftMm[d] - ofFixed.shiftMm[d];
+      mm += (d > 0 ? " " : "") + decimals(besideMm, 3);
+      isShifted = isShifted || std::abs(besideMm) > tolerated * ofFixed.spacingMm[d];
     }
     if (isShifted)
       return log.warning(
