@@ -1,5 +1,5 @@
-#include "Tools/Common/CalibrationFile.h"
 #include "Tools/SpGEMM/ProductDevice.h"
+#include "Tools/Common/CalibrationFile.h"
 
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/DeviceList.h"

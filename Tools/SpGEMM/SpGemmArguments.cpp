@@ -1,9 +1,9 @@
 #include "Tools/SpGEMM/SpGemmArguments.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/InputFiles.h"
 #include "Core/Sparse/MatrixFile.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
-#include "Core/Compute/Files/InputFiles.h"
 #include "Tools/Common/Process.h"
 
 #include <array>
@@ -130,15 +130,16 @@ void checkGenerate(const Arguments& arguments, const std::string& output)
 
 void checkOutput(const SpGemmArguments& asked)
 {
-  if (asked.output.empty() && !asked.info && !asked.check && asked.repeats == 1 && !asked.json)
-    failCommandLine("-o", "not given",
-                    "-o FILE, or -o - for standard output; --info, --check, --repeat and --json do without");
+  if (asked.output.empty() && !asked.info && !asked.check && asked.repeats == 1 && !asked.json && !asked.sum)
+    failCommandLine(
+        "-o", "not given",
+        "-o FILE, or -o - for standard output; --info, --check, --sum, --repeat and --json do without");
   if (!asked.output.empty())
     formatOfMatrix(asked.output);
   if (asked.output == "-" && asked.json)
     failCommandLine("-o - and --json", "both write to standard output", "one of them");
-  if (asked.info && (!asked.output.empty() || asked.check || asked.repeats > 1))
-    failCommandLine("--info beside -o, --check or --repeat", "--info makes no product",
+  if (asked.info && (!asked.output.empty() || asked.check || asked.sum || asked.repeats > 1))
+    failCommandLine("--info beside -o, --check, --sum or --repeat", "--info makes no product",
                     "--info without them");
   if (asked.check && asked.dropTolerance)
     failCommandLine("--check and --drop-zeros", "what was dropped cannot be compared", "one of them");
@@ -210,6 +211,9 @@ ProgramText spGemmText()
              "how much memory C and the work for it may take: a number with kB, MB or GB (powers of 1000), "
              "such as 500MB or 2.5GB; a larger C is made in ranges of rows, and written so to .mtx and -"),
          own("check", "", "compare with a plain product in double"),
+         own("sum", "",
+             "print the sum of the entries of C; triangles of an undirected graph A are a sixth of A A "
+             "--mask A --semiring plus-pair --sum"),
          own("info", "", "say what would be done: sizes, products, tiles, choice, memory, time"),
          own("repeat", "N", "multiply N times and print the times"),
          own("json", "", "print what was found and done as JSON")}},
@@ -257,6 +261,7 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
   asked.device = arguments.text("device", "auto");
   asked.check = arguments.has("check");
   asked.info = arguments.has("info");
+  asked.sum = arguments.has("sum");
   asked.json = arguments.has("json");
   asked.repeats = arguments.has("repeat") ? wholeNumber(arguments, "repeat", 1, 100000) : 1;
   checkOperands(asked);

@@ -28,7 +28,7 @@ struct SpGemmArguments {
   std::string scaleText; // the text that was given, because double cannot hold all integers beyond 2^53
   std::size_t maxMemoryBytes = 0;
   std::string device = "auto";
-  bool check = false, info = false, json = false;
+  bool check = false, info = false, json = false, sum = false;
   int repeats = 1;
 };
 

@@ -37,7 +37,7 @@ MatrixFile readOperand(const Context& context, const std::string& path, RunLog& 
 {
   const auto start = Clock::now();
   MatrixFile file = readMatrix(context, path);
-  const char* const numbers = file.pattern                                                   ? "pattern only, no values"
+  const char* const numbers = file.pattern ? "pattern only, no values"
                               : std::holds_alternative<CsrMatrix<std::int64_t>>(file.matrix) ? "integers"
                                                                                              : "real";
   log.info(path + ": " + sizeText(file.matrix) + ", " + numbers + ", read in "
@@ -97,7 +97,7 @@ public:
     if (asked_.info)
       return printInfo();
     if (!asked_.output.empty() && asked_.maxMemoryBytes > 0 && asked_.repeats == 1 && !asked_.check
-        && devices_.size() == 1 && formatOfMatrix(asked_.output) == MatrixFormat::matrixMarket)
+        && !asked_.sum && devices_.size() == 1 && formatOfMatrix(asked_.output) == MatrixFormat::matrixMarket)
       return writeInRanges();
     CsrMatrix<V> c;
     for (int repeat = 0; repeat < asked_.repeats; ++repeat) {
@@ -112,6 +112,8 @@ public:
     log_.info("Method: " + report_.choice + ".");
     if (asked_.check)
       check(c);
+    if (asked_.sum)
+      addUp(c);
     if (!asked_.output.empty())
       write(c);
     return printJson();
@@ -298,6 +300,19 @@ private:
     return text;
   }
 
+  /// In the order of the entries. Throws Error(usage) beyond the range of 64-bit integers.
+  void addUp(const CsrMatrix<V>& c)
+  {
+    PlusTimes<std::conditional_t<std::is_same_v<V, float>, double, V>> ring;
+    auto sum = ring.zero;
+    for (const V value : c.value)
+      sum = ring.add(sum, value);
+    if (ring.overflowed)
+      throw Error(ExitCode::usage,
+                  "--sum: it is beyond 64 bits. Allowed: smaller integers, or precision f64.");
+    log_.info("Sum of the entries: " + (sum_ = sum).dump() + ".");
+  }
+
   int printJson() const
   {
     if (!asked_.json)
@@ -322,6 +337,8 @@ private:
     }
     if (comparison_)
       json["largestError"] = comparison_->largestError;
+    if (asked_.sum)
+      json["sum"] = sum_;
     return printText(json.dump(2) + "\n");
   }
 
@@ -335,6 +352,7 @@ private:
   std::uint64_t entries_ = 0;
   std::vector<double> milliseconds_;
   std::optional<PlainComparison> comparison_;
+  nlohmann::json sum_;
 };
 
 int generate(const SpGemmArguments& asked, const Context& context, RunLog& log)
