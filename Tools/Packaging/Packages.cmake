@@ -6,7 +6,7 @@
 set(programs tessera tessera-transform tessera-landmarks tessera-compare tessera-cohort tessera-spgemm tessera-phantom tessera-bench)
 foreach(program IN LISTS programs)
   set(page ${PROJECT_BINARY_DIR}/man/${program}.1.gz)
-  add_custom_command(OUTPUT ${page} DEPENDS ${program} ${CMAKE_CURRENT_LIST_DIR}/man-page
+  add_custom_command(OUTPUT ${page} DEPENDS ${program} ${CMAKE_CURRENT_LIST_DIR}/man-page ${PROJECT_SOURCE_DIR}/README.md
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
     COMMAND ${CMAKE_CURRENT_LIST_DIR}/man-page $<TARGET_FILE:${program}> ${PROJECT_VERSION} | gzip -9n > ${page} VERBATIM)
   list(APPEND pages ${page})
@@ -15,10 +15,10 @@ foreach(program IN LISTS programs)
     set(component bench)
   endif()
   install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${component})
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/tessera.bash-completion RENAME ${program}   # bash looks for a file of the program's name
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT ${component})
 endforeach()
 add_custom_target(manual_pages ALL DEPENDS ${pages})
-install(FILES ${CMAKE_CURRENT_LIST_DIR}/tessera.bash-completion RENAME tessera
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT programs)
 install(FILES ${CMAKE_CURRENT_LIST_DIR}/_tessera DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT programs)
 
 if(TESSERA_RELOCATABLE)
