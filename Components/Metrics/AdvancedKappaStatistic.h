@@ -156,14 +156,6 @@ public:
   static const ComponentDescription& description();
 
   std::string whyNotOnCuda() const override { return ""; }
-  TermTime timeOf(const TermSize& size) const override
-  {
-    const double cpu = D == 2 ? (size.isLattice ? 45 : 72) : (size.isLattice ? 65 : 115), cuda = 0.02;
-    return {.points = size.samples,
-            .cudaSamples = size.samples,
-            .cpuNanoseconds = cpu * size.samples,
-            .cudaNanoseconds = cuda * size.samples};
-  }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
 
 private:

@@ -20,10 +20,6 @@ public:
   bool needsPoints() const override { return true; }
   bool needsSampler() const override { return false; }
   std::string whyNotOnCuda() const override { return ""; }
-  TermTime timeOf(const TermSize& size) const override
-  {
-    return {.points = size.pointPairs, .cudaLaunchNanoseconds = 100e3};
-  }
   /// Throws Error(usage) if no points were given.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override { onCuda_.reset(); }

@@ -40,13 +40,6 @@ const ComponentDescription& DisplacementMagnitudePenalty<D>::description()
 }
 
 template <int D>
-TermTime DisplacementMagnitudePenalty<D>::timeOf(const TermSize& size) const
-{
-  const double cuda = size.isLinear ? 0.05 : (D == 2 ? 0.9 : 4); // nanoseconds a sample
-  return {.points = size.samples, .cudaNanoseconds = cuda * size.samples, .cudaLaunchNanoseconds = 30e3};
-}
-
-template <int D>
 void DisplacementMagnitudePenalty<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   endLevel();

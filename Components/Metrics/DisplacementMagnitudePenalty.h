@@ -20,7 +20,6 @@ public:
 
   bool needsSampler() const override { return true; }
   std::string whyNotOnCuda() const override { return ""; }
-  TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override
   {

@@ -74,18 +74,6 @@ const ComponentDescription& KNNGraphAlphaMutualInformation<D>::description()
 }
 
 template <int D>
-TermTime KNNGraphAlphaMutualInformation<D>::timeOf(const TermSize& size) const
-{
-  // Each sample meets all others, in one feature of each side or in several, and its neighbours once more.
-  constexpr double cpuOfPair = 14, cpuOfSample = 14e3, cudaOfPair = 0.25;
-  const double pairs = size.samples * size.samples;
-  return {.points = size.samples,
-          .cudaSamples = size.samples,
-          .cpuNanoseconds = cpuOfPair * pairs + cpuOfSample * size.samples,
-          .cudaNanoseconds = cudaOfPair * pairs};
-}
-
-template <int D>
 AlphaMutualInformation KNNGraphAlphaMutualInformation<D>::formula() const
 {
   return {parameters_.get(alpha), settings_.avoidDivisionBy};

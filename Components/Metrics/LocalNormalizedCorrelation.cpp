@@ -115,15 +115,6 @@ const ComponentDescription& LocalNormalizedCorrelation::description()
   return description;
 }
 
-PairTime LocalNormalizedCorrelation::pairTime(std::size_t level) const
-{
-  const LocalWindow& window = windows_.at(level);
-  const auto [x, y, z] = window.radius; // positions on either side
-  if (window.isBox())                   // its sums move along
-    return {23 + 0.3 * (x + y + z), 0.015 + 0.0075 * (x + y + z)};
-  return {23 + 2.2 * (x + y) + 13 * z, 0.01 + 0.0032 * (x + y + z)};
-}
-
 std::string LocalNormalizedCorrelation::whyNotOnCuda() const
 {
   for (const LocalWindow& window : windows_)

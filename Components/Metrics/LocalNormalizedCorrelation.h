@@ -43,7 +43,6 @@ public:
     fixed_ = IntensityUnit(facts.fixedMin, facts.fixedMax);
     moving_ = IntensityUnit(facts.movingMin, facts.movingMax);
   }
-  PairTime pairTime(std::size_t level) const override;
   /// Names the metric if the window of a level is wider than LocalWindow::maxRadiusOnCuda.
   std::string whyNotOnCuda() const override;
   std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const override;

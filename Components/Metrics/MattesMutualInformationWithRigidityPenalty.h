@@ -24,15 +24,6 @@ public:
   }
   void checkTransform(const Transform<D>& transform) const override { penalty_.checkTransform(transform); }
   std::string whyNotOnCuda() const override { return information_.whyNotOnCuda(); }
-  TermTime timeOf(const TermSize& size) const override
-  {
-    TermTime time = information_.timeOf(size);
-    const TermTime ofPenalty = penalty_.timeOf(size);
-    time.cpuNanoseconds += ofPenalty.cpuNanoseconds;
-    time.cudaNanoseconds += ofPenalty.cudaNanoseconds;
-    time.cudaLaunchNanoseconds += ofPenalty.cudaLaunchNanoseconds;
-    return time;
-  }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override
   {

@@ -30,7 +30,6 @@ public:
     units_ = PairUnits(IntensityUnit(facts.fixedMin, facts.fixedMax),
                        IntensityUnit(facts.movingMin, facts.movingMax));
   }
-  PairTime pairTime(std::size_t) const override { return {40, 0.008}; } // several passes find the line
   std::string whyNotOnCuda() const override { return ""; }
   std::unique_ptr<MetricOnCuda> onCuda(const Context&, std::size_t samplesThatStay = 0) const override;
   double evaluate(const Context&, const LatticeIntensities&, float* slopes) override;

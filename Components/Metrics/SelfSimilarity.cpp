@@ -56,18 +56,6 @@ const ComponentDescription& SelfSimilarity<D>::description()
 }
 
 template <int D>
-TermTime SelfSimilarity<D>::timeOf(const TermSize& size) const
-{
-  // Descriptors of drawn samples are in no cache near.
-  const double cpu = D == 2 ? (size.isLattice ? 26 : 48) : (size.isLattice ? 60 : 190),
-               cuda = D == 2 ? 0.005 : 0.06;
-  return {.points = size.samples,
-          .cudaSamples = size.samples,
-          .cpuNanoseconds = cpu * size.samples,
-          .cudaNanoseconds = cuda * size.samples};
-}
-
-template <int D>
 double SelfSimilarity<D>::hostBytesWhilePrepared(const TermExtent& extent) const
 {
   constexpr double held = Descriptor::channels, computed = held * (1 + sizeof(float)) + 2 * sizeof(float);

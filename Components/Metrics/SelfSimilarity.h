@@ -29,7 +29,6 @@ public:
   static const ComponentDescription& description();
 
   std::string whyNotOnCuda() const override { return ""; }
-  TermTime timeOf(const TermSize&) const override;
   double hostBytes(const TermExtent& extent) const override
   {
     return Descriptor::channels * (extent.fixedVoxels + extent.movingVoxels)

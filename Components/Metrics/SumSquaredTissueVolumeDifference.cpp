@@ -36,23 +36,6 @@ const ComponentDescription& SumSquaredTissueVolumeDifference<D>::description()
 }
 
 template <int D>
-TermTime SumSquaredTissueVolumeDifference<D>::timeOf(const TermSize& size) const
-{
-  const double latticeNanoseconds = size.isLinear ? (D == 2 ? 18 : 31)
-                                    : D == 2      ? 75
-                                                  : 196, // ns a sample; most is the determinant
-      drawnNanoseconds = size.isLinear ? (D == 2 ? 41 : 66)
-                         : D == 2      ? 90
-                                       : 224;
-  const double cuda = size.isLinear ? 0.4 : (D == 2 ? 0.8 : 1.7); // as of folds point by point
-  return {.points = size.samples,
-          .cudaSamples = size.samples,
-          .cpuNanoseconds = (size.isLattice ? latticeNanoseconds : drawnNanoseconds) * size.samples,
-          .cudaNanoseconds = cuda * size.samples,
-          .cudaLaunchNanoseconds = 40e3};
-}
-
-template <int D>
 void SumSquaredTissueVolumeDifference<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   endLevel();

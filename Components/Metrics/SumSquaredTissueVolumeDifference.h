@@ -22,7 +22,6 @@ public:
 
   bool needsSampler() const override { return true; }
   std::string whyNotOnCuda() const override { return ""; }
-  TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override { penaltyOnCuda_.reset(); }
   TermOnCuda<D>* onCuda() override { return penaltyOnCuda_ ? this : nullptr; }

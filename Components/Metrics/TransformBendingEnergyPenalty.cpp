@@ -95,24 +95,6 @@ void TransformBendingEnergyPenalty<D>::checkTransform(const Transform<D>& transf
 }
 
 template <int D>
-TermTime TransformBendingEnergyPenalty<D>::timeOf(const TermSize& size) const
-{
-  if (size.isLinear)
-    return {};
-  constexpr double launches = 30e3;
-  if (isExact_ || (size.isLattice && !size.hasMasks)) { // the closed form
-    constexpr double cpu = D == 2 ? 9 : 19, cuda = 0.4; // ns a parameter
-    return {.cpuNanoseconds = cpu * size.parameters,
-            .cudaNanoseconds = cuda * size.parameters,
-            .cudaLaunchNanoseconds = launches};
-  }
-  constexpr double cpu = D == 2 ? 96 : 396, cuda = 3; // ns a sample
-  return {.cpuNanoseconds = cpu * size.samples,
-          .cudaNanoseconds = cuda * size.samples,
-          .cudaLaunchNanoseconds = launches};
-}
-
-template <int D>
 double TransformBendingEnergyPenalty<D>::hostBytes(const TermExtent& extent) const
 {
   const bool isClosed = isExact_ || (extent.isLattice && !extent.goesByPoints && !extent.hasMasks);

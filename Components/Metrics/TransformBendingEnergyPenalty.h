@@ -40,7 +40,6 @@ public:
   bool needsSampler() const override { return !isExact_; }
   void checkTransform(const Transform<D>&) const override;
   std::string whyNotOnCuda() const override { return ""; }
-  TermTime timeOf(const TermSize&) const override;
   double hostBytes(const TermExtent&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;

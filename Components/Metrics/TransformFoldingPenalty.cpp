@@ -78,22 +78,6 @@ const ComponentDescription& TransformFoldingPenalty<D>::description()
 }
 
 template <int D>
-TermTime TransformFoldingPenalty<D>::timeOf(const TermSize& size) const
-{
-  // These are times of a sample. Without masks the voxels of a lattice go axis by axis.
-  const bool byAxes = size.isLattice && !size.hasMasks;
-  const double cpu = size.isLinear ? (D == 2 ? 14 : 20)
-                     : byAxes      ? (D == 2 ? 20 : 44)
-                                   : (D == 2 ? 82 : 200),
-               cuda = size.isLinear ? 0.4
-                      : byAxes      ? (D == 2 ? 0.03 : 0.06)
-                                    : (D == 2 ? 0.8 : 1.7);
-  const double step = size.isLattice ? static_cast<double>(steps_.at(size.level)) : 1,
-               samples = size.samples / std::pow(step, D);
-  return {.cpuNanoseconds = cpu * samples, .cudaNanoseconds = cuda * samples, .cudaLaunchNanoseconds = 40e3};
-}
-
-template <int D>
 double TransformFoldingPenalty<D>::hostBytes(const TermExtent& extent) const
 {
   const double step = extent.isLattice ? static_cast<double>(steps_.at(extent.level)) : 1,

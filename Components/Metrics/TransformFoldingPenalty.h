@@ -32,7 +32,6 @@ public:
   /// The slope by det J is 920 where det J is 0.01, and grows with the depth of a fold.
   bool isSteep() const override { return true; }
   std::string whyNotOnCuda() const override { return ""; }
-  TermTime timeOf(const TermSize&) const override;
   double hostBytes(const TermExtent&) const override;
   /// Throws Error(usage) if a transform of the chain has no spatial derivatives.
   void prepareForLevel(Context&, const TermLevel<D>&) override;

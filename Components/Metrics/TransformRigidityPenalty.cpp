@@ -78,15 +78,6 @@ std::vector<TermColumn> TransformRigidityPenalty<D>::columns() const
 }
 
 template <int D>
-TermTime TransformRigidityPenalty<D>::timeOf(const TermSize& size) const
-{
-  constexpr double cpu = D == 2 ? 25 : 68, cuda = 0.7; // ns a parameter
-  return {.cpuNanoseconds = cpu * size.parameters,
-          .cudaNanoseconds = cuda * size.parameters,
-          .cudaLaunchNanoseconds = 40e3};
-}
-
-template <int D>
 void TransformRigidityPenalty<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   endLevel();

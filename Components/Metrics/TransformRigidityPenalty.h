@@ -34,7 +34,6 @@ public:
   void checkTransform(const Transform<D>&) const override;
   std::string whyNotOnCuda() const override { return ""; }
   std::vector<TermColumn> columns() const override;
-  TermTime timeOf(const TermSize&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override
   {

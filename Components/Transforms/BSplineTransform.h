@@ -85,7 +85,7 @@ public:
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
   const BSplineGrid<D>& grid() const override { return grid_; }
-  void addWork(MappingWork& work) const override { work.coefficients += std::pow(grid_.order + 1, D); }
+  double mappingWork() const override { return std::pow(grid_.order + 1, D) / 16; }
 
 private:
   /// Finds the box that the grids of all levels cover.

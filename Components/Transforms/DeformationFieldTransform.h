@@ -36,7 +36,7 @@ public:
 
   const SpatialDerivatives<D>* differentiable() const override { return this; }
   const CudaForm<D>* cudaForm() const override { return this; }
-  void addWork(MappingWork& work) const override { work.lookUps += D; }
+  double mappingWork() const override { return D; }
 
   /// The grid of u.
   const ImageGeometry<D>& grid() const { return field_->geometry; }

@@ -58,10 +58,7 @@ public:
 
   const SpatialDerivatives<D>* differentiable() const override { return this; }
   const CudaForm<D>* cudaForm() const override { return this; }
-  void addWork(MappingWork& work) const override
-  {
-    work.landmarks += static_cast<double>(model_.landmarksMm.size());
-  }
+  double mappingWork() const override { return (D == 3 ? 0.3 : 1.5) * model_.landmarksMm.size(); }
 
   TransformKind kind() const override { return TransformKind::kernelSpline; }
   std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,

@@ -145,12 +145,13 @@ double WeightedCombinationTransform<D>::divisor(std::span<const double> weights)
 }
 
 template <int D>
-void WeightedCombinationTransform<D>::addWork(MappingWork& work) const
+double WeightedCombinationTransform<D>::mappingWork() const
 {
-  work.combined += static_cast<double>(transforms_.size());
+  double work = 0;
   for (const auto& combined : transforms_)
     for (const TransformChain<D>* link = combined.get(); link; link = link->initial.get())
-      link->transform->addWork(work);
+      work += link->transform->mappingWork();
+  return work;
 }
 
 template <int D>

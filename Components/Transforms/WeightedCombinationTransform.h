@@ -52,7 +52,7 @@ public:
   const SpatialDerivatives<D>* differentiable() const override { return this; }
   const CudaForm<D>* cudaForm() const override { return this; }
 
-  void addWork(MappingWork&) const override;
+  double mappingWork() const override;
 
   /// The T_i.
   const std::vector<std::shared_ptr<const TransformChain<D>>>& transforms() const { return transforms_; }

@@ -1,72 +1,157 @@
 #include "Core/Parameters/Calibration.h"
 
+#include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Log.h"
+#include "Core/Parameters/ParameterText.h"
+#include "ShippedCalibration.h" // made of ShippedCalibration.txt
 
 #include <algorithm>
-#include <cmath>
+#include <vector>
 
 namespace tessera {
 namespace {
 
-struct WorkName {
-  const char* name;
-  bool onCpu, onCuda;
-  // Additions, multiplications or both together, in double precision, of an item on CUDA.
-  int fp64Of2D, fp64Of3D;
-};
+constexpr const char* writeAnew = "Allowed: a file that `tessera-bench calibrate` wrote";
 
-constexpr WorkName workNames[workCount] = {
-    {"DirectNearest", true, true, 0, 0},       {"DirectLinear", true, true, 0, 0},
-    {"DirectCubic", true, true, 0, 0},         {"DirectMajority", false, true, 0, 0},
-    {"DirectSpline", false, true, 0, 0},       {"PointNearest", true, true, 6, 15},
-    {"PointLinear", true, true, 12, 28},       {"PointCubic", true, true, 45, 125},
-    {"PointMajority", true, true, 12, 30},     {"PointLinearTransform", true, true, 4, 9},
-    {"PointAlignedSpline", true, false, 0, 0}, {"PointSpline", true, true, 60, 300},
-    {"PointLandmark", true, true, 15, 23},     {"Prefilter", true, true, 0, 0},
-    {"FieldDisplacements", true, true, 0, 0},  {"FieldDeterminants", true, true, 0, 0},
-    {"FieldMatrices", true, true, 0, 0}};
+/// No item takes longer, and no start. Larger numbers are a damaged file's.
+constexpr double maxNanoseconds = 1e9, maxSeconds = 1e4;
+constexpr double maxThreads = 1e6; // nor has any machine more
 
-double fp64Of(int dimension, std::size_t work)
+/// The rate of the CPU in files of version 1 by which those of this version are scaled, and its number in the
+/// file that was shipped with it.
+constexpr const char* earlierRate = "Cpu3DPointSpline";
+constexpr double earlierShipped = 32.74;
+
+/// Calls visit(name, numbers, count) for the rates of the CPU that only this version has.
+template <class OfCalibration, class Visit>
+void forEachCpuRate(OfCalibration& calibration, Visit&& visit)
 {
-  return dimension == 2 ? workNames[work].fp64Of2D : workNames[work].fp64Of3D;
+  visit("CpuSpeedup", &calibration.cpuSpeedup, 1);
+  for (const int dimension : {2, 3})
+    for (const bool isOther : {false, true})
+      for (const bool isLattice : {false, true})
+        visit("Cpu" + std::to_string(dimension) + "D" + (isLattice ? "Lattice" : "Drawn")
+                  + (isOther ? "Spline" : "Linear"),
+              &calibration.sample[dimension - 2][isOther][isLattice], 1);
+  visit("CpuVoxel", &calibration.voxel, 1);
 }
 
-/// The geometric mean of ratios, 1 without any.
-class GeometricMean {
+/// The same for the others, which begin with "Cpu" and "Cuda".
+template <class OfCalibration, class Visit>
+void forEachOtherRate(OfCalibration& calibration, Visit&& visit)
+{
+  auto& products = calibration.products;
+  visit("CpuSparseRow", &products.row.oneThread, 2);
+  visit("CpuSparseProduct", &products.product.oneThread, 2);
+  visit("CpuSparseEntry", &products.entry.oneThread, 2);
+  visit("CpuTilePair", &products.tilePair.oneThread, 2);
+  visit("CudaStartSeconds", &calibration.cudaStartSeconds, 1);
+  visit("CudaEvaluationSeconds", &calibration.cudaEvaluationSeconds, 1);
+  visit("CudaByte", &calibration.cudaByte, 1);
+  visit("CudaSparseUpload", &products.upload.oneThread, 2);
+  visit("CudaSparseDownload", &products.download.oneThread, 2);
+  visit("CudaSparseProduct", &products.cudaProduct, 1);
+  visit("CudaTilePair", &products.cudaTilePair, 1);
+}
+static_assert(sizeof(ThreadRate) == 2 * sizeof(double)); // visited as an array of two numbers
+
+/// The entries of a file, and how many of them were read.
+class Entries {
 public:
-  void add(double ratio)
+  explicit Entries(const ParameterMap& map) : map_(map) {}
+
+  const ParameterEntry& required(const std::string& name)
   {
-    if (ratio > 0 && std::isfinite(ratio)) {
-      logarithms_ += std::log(ratio);
-      ++count_;
-    }
+    const ParameterEntry* entry = map_.find(name);
+    if (!entry)
+      failUsage(map_.fileName(), "(" + name + " ...) is missing", writeAnew);
+    ++read_;
+    return *entry;
   }
-  double value() const { return count_ > 0 ? std::exp(logarithms_ / count_) : 1; }
+
+  template <class T>
+  T single(const std::string& name, const Parameter<T>& row)
+  {
+    const ParameterEntry& entry = required(name);
+    if (entry.values.size() != 1)
+      failUsage(shownEntry(map_, entry), "one value is needed", writeAnew);
+    return readValue<T>(row, map_, entry, 0, {});
+  }
+
+  void numbers(const std::string& name, double* numbers, std::size_t count)
+  {
+    const ParameterEntry& entry = required(name);
+    if (entry.values.size() != count)
+      failUsage(shownEntry(map_, entry),
+                count == 2 ? "two numbers are needed, of one thread and of all" : "one number is needed",
+                writeAnew);
+    Parameter<double> row = realParameter(name, 0, Arity::list, "", "");
+    row.minimum = 0;
+    row.maximum = name.ends_with("Seconds") ? maxSeconds : maxNanoseconds;
+    for (std::size_t i = 0; i < count; ++i)
+      numbers[i] = readValue<double>(row, map_, entry, i, {});
+  }
+
+  std::int64_t version()
+  {
+    const auto found =
+        single("CalibrationVersion", integerParameter("CalibrationVersion", 0, 0, Arity::single, "", ""));
+    if (found != 1 && found != Calibration::version)
+      failUsage(shownEntry(map_, *map_.find("CalibrationVersion")),
+                "this program reads versions 1 and " + std::to_string(Calibration::version), writeAnew);
+    return found;
+  }
+
+  bool has(const std::string& name) const { return map_.find(name) != nullptr; }
+  std::size_t left() const { return map_.entries().size() - read_; }
 
 private:
-  double logarithms_ = 0;
-  int count_ = 0;
+  const ParameterMap& map_;
+  std::size_t read_ = 0;
 };
 
-/// The speed of the H200 on which the shipped rates were measured: multiprocessors and GHz, and bytes a
-/// nanosecond of a copy, of which its driver tells 4917 and an H100 reaches 0.87 of what its driver tells.
-constexpr double shippedArithmetic = 132 * 1.98, shippedMemory = 0.87 * 4917;
-
+/// Scales the shipped rates of the CPU as much as a rate that files of version 1 have.
+void readEarlierCpu(Entries& entries, Calibration& calibration)
+{
+  ThreadRate rate;
+  entries.numbers(earlierRate, &rate.oneThread, 2);
+  const double slower = rate.oneThread / earlierShipped;
+  for (auto& ofDimension : calibration.sample)
+    for (auto& ofTransform : ofDimension)
+      for (double& ofSampler : ofTransform)
+        ofSampler *= slower;
+  calibration.voxel *= slower;
+  calibration.cpuSpeedup = rate.oneThread / rate.nanoseconds(calibration.threads, calibration.threads);
 }
 
-const char* nameOf(Work work)
+Calibration read(const ParameterMap& map, Calibration calibration)
 {
-  return workNames[static_cast<std::size_t>(work)].name;
+  Entries entries(map);
+  const bool isEarlier = entries.version() == 1;
+  const auto text = [](const char* name) { return textParameter(name, "", Arity::single, ""); };
+  calibration.processor = entries.single("Processor", text("Processor"));
+  Parameter<std::int64_t> threads = integerParameter("Threads", 1, 1, Arity::single, "", "");
+  threads.maximum = maxThreads;
+  calibration.threads = static_cast<int>(entries.single("Threads", threads));
+  calibration.gpu = entries.has("Gpu") ? entries.single("Gpu", text("Gpu")) : "";
+  if (isEarlier)
+    readEarlierCpu(entries, calibration);
+  else
+    forEachCpuRate(calibration, [&](const std::string& name, double* numbers, std::size_t count) {
+      entries.numbers(name, numbers, count);
+    });
+  forEachOtherRate(calibration, [&](const std::string& name, double* numbers, std::size_t count) {
+    if ((name.starts_with("Cpu") || !calibration.gpu.empty()) && (!isEarlier || entries.has(name)))
+      entries.numbers(name, numbers, count);
+  });
+  calibration.source = map.fileName();
+  if (isEarlier)
+    calibration.source += ", of an earlier program";
+  if (entries.left() > 0)
+    calibration.source += " (" + std::to_string(entries.left()) + " of its lines are not used)";
+  return calibration;
 }
 
-bool isOfCpu(Work work)
-{
-  return workNames[static_cast<std::size_t>(work)].onCpu;
-}
-
-bool isOfCuda(Work work)
-{
-  return workNames[static_cast<std::size_t>(work)].onCuda;
 }
 
 double ThreadRate::nanoseconds(int measuredThreads, int threads) const
@@ -77,105 +162,9 @@ double ThreadRate::nanoseconds(int measuredThreads, int threads) const
   return oneThread - shared + shared / threads;
 }
 
-ProductRates Calibration::scaledProducts(int wanted, double cpuFactor, double cudaFactor) const
+double Calibration::speedup(int wanted) const
 {
-  ProductRates scaled = products;
-  const auto scale = [&](ThreadRate& rate, double factor) {
-    rate = {factor * rate.oneThread, factor * rate.nanoseconds(threads, wanted)};
-  };
-  for (ThreadRate* rate : {&scaled.row, &scaled.product, &scaled.entry, &scaled.tilePair})
-    scale(*rate, cpuFactor);
-  for (ThreadRate* rate : {&scaled.upload, &scaled.download})
-    scale(*rate, 1);
-  scaled.cudaProduct *= cudaFactor;
-  scaled.cudaTilePair *= cudaFactor;
-  return scaled;
-}
-
-Calibration Calibration::withShippedCuda() const
-{
-  const Calibration& shipped = shippedCalibration();
-  Calibration joined = shipped;
-  joined.source = source + ", of CUDA the shipped ones";
-  joined.processor = processor;
-  joined.threads = threads;
-  joined.cpuStartSeconds = cpuStartSeconds;
-  for (const auto rate :
-       {&Calibration::upload, &Calibration::download}) { // the shipped host's, for this number of threads
-    const ThreadRate& measured = shipped.*rate;
-    joined.*rate = {measured.oneThread, measured.nanoseconds(shipped.threads, threads)};
-  }
-  for (const int dimension : {2, 3})
-    joined.of(dimension).cpu = of(dimension).cpu;
-  joined.products = shipped.scaledProducts(threads, 1, 1);
-  joined.products.row = products.row;
-  joined.products.product = products.product;
-  joined.products.entry = products.entry;
-  joined.products.tilePair = products.tilePair;
-  return joined;
-}
-
-Calibration Calibration::scaledTo(const std::string& gpu, const GpuRates& rates) const
-{
-  Calibration scaled = hasShippedCuda ? *this : withShippedCuda();
-  if (gpu == scaled.gpu)
-    return scaled;
-  scaled.gpu = gpu;
-  scaled.source += " scaled to an " + gpu;
-  constexpr double bytesAVoxel = 8; // a float is read and one written
-  constexpr double lanes = 32;
-  const double memory = 1e-9 * rates.dramCopyBytes,                       // bytes a nanosecond
-      fp64 = lanes * rates.fp64 * rates.multiprocessors * rates.clockGHz, // operations a nanosecond
-      slower = shippedArithmetic / (rates.multiprocessors * rates.clockGHz),
-               slowerMemory = shippedMemory / memory;
-  for (const int dimension : {2, 3})
-    for (std::size_t i = 0; i < workCount; ++i)
-      if (static_cast<Work>(i) < Work::fieldDisplacements) // the time of fields is the host's
-        if (double& rate = scaled.of(dimension).cuda[i]; rate > 0)
-          rate = std::max({rate * slower, bytesAVoxel / memory, fp64Of(dimension, i) / fp64});
-  for (double* rate : {&scaled.products.cudaProduct, &scaled.products.cudaTilePair})
-    *rate *= std::max(slower, slowerMemory);
-  const auto atLeast = [](ThreadRate& rate, double bytesPerSecond) {
-    for (double* each : {&rate.oneThread, &rate.allThreads})
-      *each = std::max(*each, 1e9 / bytesPerSecond);
-  };
-  for (ThreadRate* rate : {&scaled.upload, &scaled.products.upload})
-    atLeast(*rate, rates.pinnedUpload);
-  for (ThreadRate* rate : {&scaled.download, &scaled.products.download})
-    atLeast(*rate, rates.pinnedDownload);
-  return scaled;
-}
-
-double Calibration::cpuScale(int wanted) const
-{
-  const Calibration& shipped = shippedCalibration();
-  const auto nanoseconds = [&](const Calibration& calibration, Work work) {
-    return calibration.of(3).cpu[static_cast<std::size_t>(work)].nanoseconds(calibration.threads, wanted);
-  };
-  GeometricMean mean;
-  for (const Work work : {Work::directLinear, Work::pointLinear, Work::pointAlignedSpline, Work::pointSpline})
-    mean.add(nanoseconds(*this, work) / nanoseconds(shipped, work));
-  return mean.value();
-}
-
-double Calibration::cpuSpeedup(int wanted) const
-{
-  GeometricMean mean;
-  for (const int dimension : {2, 3})
-    for (const Work work : {Work::pointSpline, Work::pointLandmark}) {
-      const ThreadRate& rate = of(dimension).cpu[static_cast<std::size_t>(work)];
-      mean.add(rate.oneThread / rate.nanoseconds(threads, wanted));
-    }
-  return mean.value();
-}
-
-double Calibration::cudaScale() const
-{
-  GeometricMean mean;
-  for (std::size_t i = 0; i < workCount; ++i)
-    if (static_cast<Work>(i) < Work::fieldDisplacements)
-      mean.add(of(3).cuda[i] / shippedCalibration().of(3).cuda[i]);
-  return mean.value();
+  return 1 / ThreadRate{1, 1 / std::max(cpuSpeedup, 1.0)}.nanoseconds(threads, wanted);
 }
 
 std::string timeText(double seconds)
@@ -186,6 +175,46 @@ std::string timeText(double seconds)
   if (seconds >= 2 * minute)
     return decimals(seconds / minute, seconds < 10 * minute ? 1 : 0) + " min";
   return decimals(seconds, seconds >= 100 ? 0 : seconds >= 10 ? 1 : seconds >= 1 ? 2 : 3) + " s";
+}
+
+const Calibration& shippedCalibration()
+{
+  static const Calibration shipped = [] {
+    std::vector<std::string> notes;
+    Calibration calibration =
+        read(parseParameterText(shippedCalibrationText, "shipped calibration", notes), {});
+    calibration.source = "shipped rates";
+    return calibration;
+  }();
+  return shipped;
+}
+
+Calibration calibrationOf(const ParameterMap& map)
+{
+  return read(map, shippedCalibration());
+}
+
+std::string calibrationText(const Calibration& calibration)
+{
+  std::string text =
+      "// Rates by which `--device auto` chooses; written by `tessera-bench calibrate`.\n"
+      "(CalibrationVersion "
+      + std::to_string(Calibration::version) + ")\n(Processor \"" + calibration.processor + "\")\n(Threads "
+      + std::to_string(calibration.threads) + ")\n"
+      + (calibration.gpu.empty() ? "" : "(Gpu \"" + calibration.gpu + "\")\n")
+      + "\n// Nanoseconds an item: a sample, a voxel, a byte, a multiplication. Two numbers: with "
+        "one thread, with all.\n";
+  const auto write = [&](const std::string& name, const double* numbers, std::size_t count) {
+    if (!name.starts_with("Cpu") && calibration.gpu.empty())
+      return;
+    text += "(" + name;
+    for (std::size_t i = 0; i < count; ++i)
+      text += " " + realText(numbers[i]);
+    text += ")\n";
+  };
+  forEachCpuRate(calibration, write);
+  forEachOtherRate(calibration, write);
+  return text;
 }
 
 }

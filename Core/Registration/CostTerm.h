@@ -5,7 +5,6 @@
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/Phase.h"
-#include "Core/Registration/TermTime.h"
 #include "Core/Registry/Registry.h"
 
 #include <algorithm>
@@ -111,12 +110,9 @@ public:
   virtual std::string whyNotOnCuda() const = 0;
   /// Whether it evaluates the chain on CUDA by ChainPasses alone, and by no kernels of its own.
   virtual bool needsPassesAlone() const { return false; }
-  /// Tells how long an evaluation with its gradient takes. By default the term is an image metric that takes
-  /// no time of its own.
-  virtual TermTime timeOf(const TermSize& size) const
-  {
-    return {.samples = needsSampler() ? size.samples : 0};
-  }
+  /// About how many times as long as mutual information the CPU takes for a sample of so many, by which "auto"
+  /// chooses a device.
+  virtual double workOfSample(double /*samples*/) const { return 1; }
   /// Takes all the memory of a CUDA device that evaluations on the expected samples need. On the context of a
   /// MemoryCount images and masks may come without voxels.
   virtual void prepareForLevel(Context&, const TermLevel<D>&) = 0;

@@ -3,7 +3,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Parameters/Parameters.h"
-#include "Core/Registration/TermTime.h"
 #include "Core/Registration/Terms/MetricOnCuda.h"
 
 #include <algorithm>
@@ -45,12 +44,6 @@ concept MetricFormulaOnCuda = requires(const F f, const Context& context, std::s
   { f.onCuda(context, samplesThatStay) } -> std::same_as<std::unique_ptr<MetricOnCuda>>; // as Metric::onCuda
 };
 
-/// A formula that tells what a pair takes. One that does not is taken for one that only adds.
-template <class F>
-concept MetricTellsTime = requires {
-  { F::pairTime } -> std::convertible_to<PairTime>;
-};
-
 /// A formula that also has functions for arrays of pairs. They are faster, and have the same bits as the
 /// functions for one pair.
 template <class F>
@@ -69,8 +62,6 @@ public:
   virtual ~Metric() = default;
 
   virtual void prepareForLevel(std::size_t level, const LevelFacts&) = 0;
-  /// Tells how long a pair takes at a level, for predictions.
-  virtual PairTime pairTime(std::size_t /*level*/) const { return {}; }
   /// Empty if there is a CUDA form; otherwise `the metric "..."`, which has none.
   virtual std::string whyNotOnCuda() const = 0;
   /// The same metric in kernels. Call it after prepareForLevel. It takes all its memory at once, also on the
@@ -127,14 +118,6 @@ public:
   {
     formula_.emplace(parameters_, level, facts);
     sums_.clear();
-  }
-
-  PairTime pairTime(std::size_t) const override
-  {
-    if constexpr (MetricTellsTime<F>)
-      return F::pairTime;
-    else
-      return {};
   }
 
   std::string whyNotOnCuda() const override

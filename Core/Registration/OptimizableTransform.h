@@ -24,13 +24,6 @@ struct TransformStart {
   const PointPairs<D>* points = nullptr; // -fp, -mp; null: none
 };
 
-/// A part of a search for a start, for predictions of time: it looks up so many points, and so many threads
-/// at most share it.
-struct SearchPart {
-  double points = 0;
-  int threads = 1;
-};
-
 /// A transform whose parameters an optimizer may change.
 template <int D>
 class OptimizableTransform : public Transform<D> {
@@ -40,9 +33,6 @@ public:
   /// Sets centre or grid for the first level and returns the first parameters. On the context of a
   /// MemoryCount images may have no voxels, points may be equal, and only the parameters' number counts.
   virtual std::vector<double> initialize(Context&, const TransformStart<D>&) = 0;
-  /// The parts of the search that initialize() makes if there is no initial transform, one after the other,
-  /// on the CPU whatever the device; empty: none.
-  virtual std::vector<SearchPart> searchForStart() const { return {}; }
   /// Refines the model before a level, carrying `parameters` over (grid schedules).
   virtual void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) = 0;
 

@@ -45,8 +45,9 @@ public:
   /// The transform as ITK writes it. Throws Error(unwritableOutput) if ITK has no such transform.
   virtual ItkTransform itkTransform(std::span<const double> parameters) const;
 
-  /// Adds what map() takes for a point: a linear map, unless the transform says otherwise.
-  virtual void addWork(MappingWork& work) const { work.linearMaps += 1; }
+  /// About how many times as long as a linear interpolation map() takes for a point: as a linear map, unless
+  /// the transform says otherwise.
+  virtual double mappingWork() const { return 0.1; }
 
   virtual const SpatialDerivatives<D>* differentiable() const { return nullptr; }
   virtual const LinearForm<D>* linear() const { return nullptr; }

@@ -24,15 +24,6 @@ enum class RootQuantity;
 /// How a transform is joined to the transforms before it: T1(T0(x)) or T0(x) + T1(x) - x.
 enum class Combination { compose, add };
 
-/// What mapping a point takes, in pieces of which the time is measured.
-struct MappingWork {
-  double linearMaps = 0;
-  double coefficients = 0; // control points that B-splines read
-  double landmarks = 0;    // at which kernels of splines are evaluated
-  double lookUps = 0;      // linear ones, in the components of images of displacements
-  double combined = 0;     // transforms of a combination, each of which maps the point
-};
-
 /// First and second derivatives of T(x) with respect to x, for a batch of samples.
 template <int D>
 class SpatialDerivatives {

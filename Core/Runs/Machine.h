@@ -14,9 +14,7 @@ public:
 
   /// The rates by which times are predicted, and "auto" chooses a device.
   virtual Calibration calibration() const { return shippedCalibration(); }
-  /// The same rates, scaled to this CUDA device.
-  virtual Calibration scaledTo(const Device&, const Calibration& rates) const { return rates; }
-  /// Called before kernels run on the context's device, which may choose their block sizes by its rates.
+  /// Called before kernels run on the context's device, for which block sizes may be stored.
   virtual void prepareGpu(const Context&, Log&) const {}
 };
 

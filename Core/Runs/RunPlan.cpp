@@ -113,20 +113,17 @@ void tellHostNeed(const HostNeed& need, std::vector<std::string>& lines, Log& lo
     log.warning("memory: this run may need more than is free.");
 }
 
-/// What stages would take on each device.
-struct Prediction {
-  double onCpu = 0, onCuda = 0, start = 0; // onCuda: with the start
-
-  Prediction(const Calibration& calibration, const std::vector<StageWork>& works, const RunRequest& request)
-      : start(request.cudaStartIsPaid ? 0 : calibration.cudaStartSeconds)
-  {
-    onCuda = start;
-    for (const StageWork& work : works) {
-      onCpu += cpuSeconds(calibration, work, request.threads);
-      onCuda += cudaSeconds(calibration, work, request.threads);
-    }
+/// What stages probably take on each device, with its start.
+DeviceTimes expectedOf(const std::vector<StageTimes>& stages, const Calibration& calibration,
+                       const RunRequest& request)
+{
+  DeviceTimes sum{0, request.cudaStartIsPaid ? 0 : calibration.cudaStartSeconds};
+  for (const StageTimes& stage : stages) {
+    sum += stage.expectedLevels;
+    sum += stage.result;
   }
-};
+  return sum;
+}
 
 /// The device that is predicted to be faster for the stages with "auto".
 struct FasterDevice {
@@ -134,42 +131,35 @@ struct FasterDevice {
   std::string text; // both predictions; empty: nobody has a choice
 };
 
-/// Goes by the iterations that the stages probably take. `calibration` becomes that of the GPU, if there is
-/// one that may be faster.
-FasterDevice fasterDevice(const std::vector<StageWork>& ofAuto, const RunRequest& request,
-                          const Machine& machine, Calibration& calibration)
+/// Goes by the evaluations that the stages probably take.
+FasterDevice fasterDevice(const std::vector<StageTimes>& ofAuto, const RunRequest& request,
+                          const Calibration& calibration)
 {
-  const auto faster = [&] {
-    const Prediction seconds(calibration, ofAuto, request);
-    return FasterDevice{seconds.onCpu <= seconds.onCuda, "predicted are " + timeText(seconds.onCpu)
-                                                             + " on the CPU, " + timeText(seconds.onCuda)
-                                                             + " on CUDA (of it " + timeText(seconds.start)
-                                                             + " to start it; " + calibration.source + ")"};
-  };
-  if (FasterDevice early = faster(); early.isCpu) // the driver would take longer to find a GPU
-    return early;
-  const DeviceChoice found = chooseDevice("auto", "--device", "");
-  if (found.device.kind == DeviceKind::cpu)
-    return {};
-  calibration = machine.scaledTo(found.device, calibration);
-  return faster();
+  const DeviceTimes seconds = expectedOf(ofAuto, calibration, request);
+  const std::string text = "predicted are " + timeText(seconds.cpu) + " on the CPU, " + timeText(seconds.cuda)
+                           + " on CUDA (of it " + timeText(calibration.cudaStartSeconds) + " to start it; "
+                           + calibration.source + ")";
+  if (seconds.cpu <= seconds.cuda) // the driver would take longer to find a GPU
+    return {true, text};
+  return chooseDevice("auto", "--device", "").device.kind == DeviceKind::cpu ? FasterDevice{}
+                                                                             : FasterDevice{false, text};
 }
 
-void tellTime(const Prediction& all, const RunRequest& request, const Calibration& calibration, RunPlan& plan)
+void tellTime(const RunRequest& request, const Calibration& calibration, RunPlan& plan)
 {
+  const RunTimes& times = plan.times;
   const std::string threads = threadsText(request.threads);
-  plan.lines.push_back(
-      "Time: " + std::string(plan.mayEndEarly ? "at most " : "about ") + timeText(plan.seconds) + " on "
-      + (plan.onCuda ? "CUDA" : "the CPU with " + threads)
-      + (request.inverseToo ? ", reading, writing and the inverse not counted. "
-                            : ", reading and writing not counted. ")
-      + (plan.onCuda ? "The CPU with " + threads + " takes " + timeText(all.onCpu) + ", an " : "An ")
-      + calibration.gpu + " takes " + timeText(all.onCuda) + ", of which " + timeText(all.start)
-      + " to start it" + (builtWithCuda ? "" : "; this build has no CUDA") + ". They go by "
-      + calibration.source + " (tessera-bench calibrate measures this machine).");
-  plan.details.push_back("Predicted seconds: " + decimals(plan.seconds, 6) + "; on the CPU "
-                         + decimals(all.onCpu, 6) + ", on CUDA " + decimals(all.onCuda, 6) + ", of which "
-                         + decimals(all.start, 6) + " to start it."); // for Testing/Benchmarks
+  plan.lines.push_back("Time: " + std::string(plan.mayEndEarly ? "at most " : "about ")
+                       + timeText(times.sum()) + " on " + (plan.onCuda ? "CUDA" : "the CPU with " + threads)
+                       + ": " + timeText(times.start) + " to start, " + timeText(times.reading) + " to read, "
+                       + timeText(times.stages) + " to register and resample, " + timeText(times.writing)
+                       + " for figures and files"
+                       + (request.inverseToo ? "; the inverse is not counted. " : ". ")
+                       + (plan.onCuda ? "Registering and resampling on the CPU with " + threads + " takes "
+                                            + timeText(plan.onEither.cpu) + ". "
+                                      : "")
+                       + "An estimate by " + calibration.source
+                       + " (tessera-bench calibrate measures this machine, --check --time each level).");
 }
 
 /// One line about which components a stage has and where it runs.
@@ -224,12 +214,6 @@ void warnOfFarImages(const CheckedStage<D>& stage, const StageInput<D>& input, L
                   "(AutomaticTransformInitialization \"true\"), or -t0.");
 }
 
-/// What the stages compute, and by which rates their times are predicted.
-struct Works {
-  std::vector<StageWork> all;
-  Calibration calibration;
-};
-
 template <int D>
 StageInput<D> inputOf(const StagesToPlan<D>& run, const CheckedStage<D>& stage,
                       const std::shared_ptr<const TransformChain<D>>& before)
@@ -238,35 +222,32 @@ StageInput<D> inputOf(const StagesToPlan<D>& run, const CheckedStage<D>& stage,
 }
 
 template <int D>
-Works worksOf(const StagesToPlan<D>& run)
+std::vector<StageTimes> timesOf(const StagesToPlan<D>& run, const Calibration& calibration)
 {
-  Works works{{}, run.machine.calibration()};
+  std::vector<StageTimes> times;
   std::shared_ptr<const TransformChain<D>> before = run.initial;
   for (const CheckedStage<D>& stage : run.stages) {
     const StageInput<D> input = inputOf(run, stage, before);
     before = chainAfter<D>(stage.prepared, input);
-    works.all.push_back(workOf<D>(run.registry, stage, input, before));
+    times.push_back(timesOfStage<D>({calibration, run.request.threads}, run.registry, stage, input, before));
   }
-  return works;
+  return times;
 }
 
-/// Null works: they are predicted if a device is chosen by time. Calls planned(stage, input) for each stage.
+/// Calls planned(stage, input) for each stage.
 template <int D, class Planned>
-void chooseDevices(const StagesToPlan<D>& run, Works* known, Planned&& planned)
+void chooseDevices(const StagesToPlan<D>& run, Planned&& planned)
 {
   const auto isOnAuto = [&](const CheckedStage<D>& stage) {
     return requestOf(run.request, stage.settings).text == "auto";
   };
   FasterDevice faster;
   if (builtWithCuda && !run.request.cudaStartIsPaid && std::ranges::any_of(run.stages, isOnAuto)) {
-    Works own;
-    if (!known)
-      known = &(own = worksOf(run));
-    std::vector<StageWork> ofAuto;
-    for (const CheckedStage<D>& stage : run.stages)
-      if (isOnAuto(stage))
-        ofAuto.push_back(known->all[stage.number].expected());
-    faster = fasterDevice(ofAuto, run.request, run.machine, known->calibration);
+    const Calibration calibration = run.machine.calibration();
+    std::vector<StageTimes> ofAuto = timesOf(run, calibration);
+    std::size_t number = 0;
+    std::erase_if(ofAuto, [&](const StageTimes&) { return !isOnAuto(run.stages[number++]); });
+    faster = fasterDevice(ofAuto, run.request, calibration);
   }
   std::shared_ptr<const TransformChain<D>> before = run.initial;
   for (CheckedStage<D>& stage : run.stages) {
@@ -292,7 +273,7 @@ void chooseDevices(const StagesToPlan<D>& run, Works* known, Planned&& planned)
 template <int D>
 void chooseStageDevices(const StagesToPlan<D>& run)
 {
-  chooseDevices(run, nullptr, [](const CheckedStage<D>&, const StageInput<D>&) {});
+  chooseDevices(run, [](const CheckedStage<D>&, const StageInput<D>&) {});
 }
 
 template <int D>
@@ -300,27 +281,33 @@ RunPlan planRun(const StagesToPlan<D>& run, Log& log)
 {
   const RunRequest& request = run.request;
   RunPlan plan;
-  Works works = worksOf(run);
+  const Calibration calibration = run.machine.calibration();
+  const std::vector<StageTimes> times = timesOf(run, calibration);
+  const InputHeaders& headers = run.inputs.headers();
   plan.host = hostNeed<D>(request, run.stages, run.inputs);
   tellHostNeed(plan.host, plan.lines, log);
-  plan.results = resultsToWrite<D>(run.stages, request.outputFolder, run.inputs.headers());
-  chooseDevices(run, &works, [&](const CheckedStage<D>& stage, const StageInput<D>& input) {
-    plan.stages.push_back({stage.text.path, stage.prepared.choice, stage.prepared.plans});
+  plan.results = resultsToWrite<D>(run.stages, request.outputFolder, headers);
+  plan.onEither = expectedOf(times, calibration, request);
+  plan.times = {.start = programStartSeconds,
+                .reading = readingSeconds(headers, request.threads),
+                .writing = writingSeconds(
+                    plan.results, static_cast<double>(headers.fixed.front().voxelCount()), request.threads)};
+  chooseDevices(run, [&](const CheckedStage<D>& stage, const StageInput<D>& input) {
+    const StageTimes& ofStage = times[stage.number];
+    plan.stages.push_back(
+        {stage.text.path, stage.prepared.choice, stage.prepared.plans, ofStage.evaluations});
     plan.lines.push_back(lineOf(stage));
     warnOfFarImages<D>(stage, input, log);
     tellNeed<D>(run, stage, input, plan.lines);
     const bool onCuda = stage.prepared.choice.device.kind == DeviceKind::cuda;
-    if (onCuda)
-      works.calibration = run.machine.scaledTo(stage.prepared.choice.device, works.calibration);
     if (onCuda && !plan.onCuda && !request.cudaStartIsPaid)
-      plan.seconds += works.calibration.cudaStartSeconds;
-    const StageWork& work = works.all[stage.number];
-    plan.seconds += onCuda ? cudaSeconds(works.calibration, work, request.threads)
-                           : cpuSeconds(works.calibration, work, request.threads);
+      plan.times.start += calibration.cudaStartSeconds;
+    plan.times.stages +=
+        onCuda ? ofStage.levels.cuda + ofStage.result.cuda : ofStage.levels.cpu + ofStage.result.cpu;
     plan.onCuda |= onCuda;
-    plan.mayEndEarly |= work.mayEndEarly;
+    plan.mayEndEarly |= ofStage.mayEndEarly;
   });
-  tellTime(Prediction(works.calibration, works.all, request), request, works.calibration, plan);
+  tellTime(request, calibration, plan);
   return plan;
 }
 

@@ -6,7 +6,7 @@
 #include "Core/Registration/Stage/StageMemory.h"
 #include "Core/Runs/Machine.h"
 #include "Core/Runs/Prediction/HostNeed.h"
-#include "Core/Runs/Prediction/StageTime.h"
+#include "Core/Runs/Prediction/PredictedTime.h"
 #include "Core/Runs/StageCheck.h"
 
 #include <string>
@@ -18,7 +18,15 @@ namespace tessera {
 struct StagePlan {
   std::string parameterFile;
   DeviceChoice choice{{}, "cpu"};
-  std::vector<LevelPlan> levels; // on a CUDA device; empty: on the CPU
+  std::vector<LevelPlan> levels;   // on a CUDA device; empty: on the CPU
+  std::vector<double> evaluations; // of the cost, the most at each level
+};
+
+/// Predicted seconds of the parts of a run.
+struct RunTimes {
+  double start = 0, reading = 0, stages = 0, writing = 0; // stages: with result images; writing: with figures
+
+  double sum() const { return start + reading + stages + writing; }
 };
 
 /// What a run will do, and what that will take.
@@ -26,10 +34,11 @@ struct RunPlan {
   std::vector<StagePlan> stages;
   std::vector<ResultToWrite> results; // images
   HostNeed host;
-  double seconds = 0;                      // predicted, without reading and writing files
-  bool onCuda = false;                     // one stage at least
-  bool mayEndEarly = false;                // the seconds are the most that it takes
-  std::vector<std::string> lines, details; // all of it in words; details: for those who ask for more
+  RunTimes times;                 // without the inverse
+  DeviceTimes onEither;           // what "auto" compares: all stages, with the start of the device
+  bool onCuda = false;            // one stage at least
+  bool mayEndEarly = false;       // the times are the most that it takes
+  std::vector<std::string> lines; // all of it in words
 };
 
 /// The stages of a run, checked, with what planning them takes.

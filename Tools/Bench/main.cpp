@@ -5,7 +5,6 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Performance/GpuAttributes.h"
 #include "Core/Compute/Performance/Microbenchmarks.h"
-#include "Tools/Common/CalibrationFile.h"
 #include "Tools/Bench/BenchOptions.h"
 #include "Tools/Bench/Calibration/CalibrationBench.h"
 #include "Tools/Bench/Images/FileBench.h"
@@ -19,6 +18,7 @@
 #include "Tools/Bench/Registration/CostBench.h"
 #include "Tools/Bench/Registration/LandmarkBench.h"
 #include "Tools/Bench/Sparse/SpGemmBench.h"
+#include "Tools/Common/CalibrationFile.h"
 #include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 
@@ -294,20 +294,9 @@ int calibrate(const Registry& registry, const Arguments& arguments)
   const std::string target = calibrationTarget(arguments), device = arguments.text("device", "auto");
   std::string threadSource;
   const int threads = threadCount(arguments, threadSource);
-  std::vector<std::vector<std::size_t>> volumes;
-  for (const std::string& text : arguments.all("volume"))
-    volumes.push_back(extentsOf(text));
-  if (volumes.empty())
-    volumes = {{256, 256}, {100, 100, 100}, {192, 192, 192}};
-  const Calibration calibration = measureCalibration(registry, device, threads);
-  const std::vector<BenchResult> checks = checkCalibration(registry, calibration, device, threads, volumes);
-  writeTextFile(target, calibrationText(calibration));
-  const std::string machine = machineText(!calibration.gpu.empty());
-  const std::string text = arguments.has("json")
-                               ? jsonText(machine, checks)
-                               : tableText(calibration) + "\nThe ratio is that of what the rates predict.\n"
-                                     + tableText(machine, checks) + "\nWritten to " + target + ".\n";
-  return printText(text);
+  const std::string text = calibrationText(measureCalibration(registry, device, threads));
+  writeTextFile(target, text);
+  return printText(text + "\nWritten to " + target + ".\n");
 }
 
 /// The benchmark that the first word names; the word is removed. The first benchmark if the words begin with
@@ -359,7 +348,7 @@ int runCommand(const std::string& word, const Arguments& arguments)
     refuseOthers(arguments, "calibrate --model", {"model", "device", "o"});
     return calibrateModel(arguments);
   }
-  refuseOthers(arguments, word, {"volume", "device", "json", "o"});
+  refuseOthers(arguments, word, {"device", "o"});
   Registry registry;
   registerComponents(registry);
   return calibrate(registry, arguments); // the device must not have been started before it

@@ -102,9 +102,10 @@ int checkCohort(const CohortOptions& options, Log& log)
       const std::string device = deviceKindOf(row, options.device);
       const RunPlan plan =
           planOf(registry, readRequestOf(row, folder, options, device, cpu.threadsOfRow), ofRow);
-      (plan.onCuda ? onCuda : onCpu) += plan.seconds;
+      const double seconds = plan.times.sum();
+      (plan.onCuda ? onCuda : onCpu) += seconds;
       if (!plan.onCuda)
-        largestOnCpu = std::max(largestOnCpu, plan.seconds);
+        largestOnCpu = std::max(largestOnCpu, seconds);
       mayEndEarly |= plan.mayEndEarly;
       good.emplace_back(plan.host.bytes(), &row);
     } catch (...) {
@@ -125,7 +126,7 @@ int checkCohort(const CohortOptions& options, Log& log)
                                 + counted(cpu.threadsOfRow, "thread") + " each"
                           : "")
              + (onCuda > 0 ? ", one after the other on a GPU" : "")
-             + "; files, inverses and pages are not counted: --trial measures all of it with one row.");
+             + ". An estimate without inverses and pages: --trial measures all of it with one row.");
   if (options.trial && !good.empty())
     tryRow(registry, *good[good.size() / 2].second, good.size(), options, log);
   return failed == 0 ? 0 : static_cast<int>(ExitCode::usage);

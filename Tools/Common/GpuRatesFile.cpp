@@ -190,11 +190,6 @@ void KnownGpus::tell(const Context& context, Log& log)
   isNews ? log.info(line) : log.detail(line);
 }
 
-Calibration calibrationFor(const Calibration& calibration, const KnownGpu& gpu)
-{
-  return calibration.gpu == gpu.name ? calibration : calibration.scaledTo(gpu.name, gpu.rates);
-}
-
 std::string gpuRatesTable(const GpuRates& rates)
 {
   std::string text = rates.gpu + "\n";

@@ -3,7 +3,6 @@
 #include "Core/Compute/Context.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Performance/GpuRates.h"
-#include "Core/Parameters/Calibration.h"
 #include "Core/Parameters/ParameterMap.h"
 
 #include <map>
@@ -61,9 +60,6 @@ private:
   std::map<int, KnownGpu> known_; // by ordinal
   std::set<int> told_;
 };
-
-/// The calibration for a GPU: as it is if it was measured on one of this name, scaledTo its rates otherwise.
-Calibration calibrationFor(const Calibration&, const KnownGpu&);
 
 /// The rates as a table with a row for each number.
 std::string gpuRatesTable(const GpuRates&);

@@ -10,10 +10,6 @@ namespace tessera {
 class StoredMachine final : public Machine {
 public:
   Calibration calibration() const override { return storedCalibration(); }
-  Calibration scaledTo(const Device& device, const Calibration& rates) const override
-  {
-    return calibrationFor(rates, gpus_.of(device));
-  }
   void prepareGpu(const Context& context, Log& log) const override { gpus_.tell(context, log); }
 
 private:

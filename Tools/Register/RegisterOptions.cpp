@@ -107,6 +107,9 @@ ProgramText registerText()
         {ownOption("check", "",
                    "check the files and parameters, tell the memory and the time that the run will take, and "
                    "register nothing"),
+         ownOption("time", "",
+                   "with --check: read the images and register with few iterations at each level, to measure "
+                   "the time instead of estimating it; nothing is written"),
          ownOption("report", "",
                    "write report.html into the output folder, too: a page with slices before and after, maps "
                    "of the deformation, curves of the metric and the figures of run.json"),
@@ -129,6 +132,9 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
 
   RegisterOptions options;
   options.checkOnly = arguments.has("check");
+  options.measuresTime = arguments.has("time");
+  if (options.measuresTime && !options.checkOnly)
+    throw Error(ExitCode::usage, "--time: it is not used without --check. Allowed: --check --time.");
   if (!options.checkOnly)
     require(arguments, asElastix, "out", "-out FOLDER");
   RunRequest& request = options.request;

@@ -12,7 +12,7 @@ namespace tessera {
 struct RegisterOptions {
   RunRequest request;
   std::string commandLine; // whole, as a shell takes it
-  bool checkOnly = false;
+  bool checkOnly = false, measuresTime = false; // --check, --time
   std::string preset; // that chose the stages; empty: -p did
 };
 

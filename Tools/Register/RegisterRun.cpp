@@ -4,7 +4,7 @@
 #include "Core/Compute/JoinedText.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Runs/OutputNames.h"
-#include "Core/Runs/Run.h"
+#include "Core/Runs/Prediction/MeasuredTime.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/RunFolder.h"
@@ -125,19 +125,23 @@ RunPlan planOf(const Registry& registry, const RunRequest& request, Log& log)
                                   : Run<3>(registry, request, headers, log, machine).plan();
 }
 
-void checkRegistration(const Registry& registry, const RunRequest& request, Log& log)
+void checkRegistration(const Registry& registry, const RunRequest& request, bool measuresTime, Log& log)
 {
   const RunPlan plan = planOf(registry, request, log);
   for (const std::string& line : plan.lines)
     log.info(line);
-  for (const std::string& line : plan.details)
-    log.detail(line);
-  log.info(
-      "Checked " + std::to_string(plan.stages.size()) + " parameter file"
-      + (plan.stages.size() == 1 ? "" : "s")
-      + " and the headers of all images: " + warningsText(log.warnings().size())
-      + "; the run can start. Voxels were not read: a mask that is empty or becomes so by erosion ends the "
-        "run, and an image without contrast may.");
+  if (measuresTime) {
+    const StoredMachine machine;
+    const InputHeaders headers = readHeaders(request, log);
+    log.info(headers.dimension() == 2 ? measuredTimeText<2>(registry, request, headers, plan, machine)
+                                      : measuredTimeText<3>(registry, request, headers, plan, machine));
+  }
+  log.info("Checked " + std::to_string(plan.stages.size()) + " parameter file"
+           + (plan.stages.size() == 1 ? "" : "s")
+           + " and the headers of all images: " + warningsText(log.warnings().size()) + "; the run can start."
+           + (measuresTime ? ""
+                           : " Voxels were not read: a mask that is empty or becomes so by erosion ends the "
+                             "run, and an image without contrast may."));
 }
 
 void runRegistration(const Registry& registry, const RegisterOptions& options, const std::string& command,

@@ -78,7 +78,7 @@ int run(int count, char** words, RunLog& log)
   if (arguments.text("threads") == "0")
     log.note(options.request.threadSource + ": " + threadsText(options.request.threads) + ".");
   if (options.checkOnly)
-    checkRegistration(registry, options.request, log);
+    checkRegistration(registry, options.request, options.measuresTime, log);
   else
     runRegistration(registry, options, words[0], log, true);
   return 0;

@@ -4,7 +4,6 @@
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
-#include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/ProductTime.h"
 
@@ -66,7 +65,7 @@ std::vector<DeviceChoice> chooseProductDevices(const ProductRequest& request, co
   checkPattern(host, a, "A");
   if (!b.isSame(a))
     checkPattern(host, b, "B");
-  Calibration calibration = storedCalibration();
+  const Calibration calibration = storedCalibration();
   const double most = maxSecondsOnCpu(request, calibration, host, a, b);
   if (most <= calibration.cudaStartSeconds) // neither samples nor the driver are worth their time
     return {{Device{}, "cpu: predicted at most " + decimals(most, 3) + " s on the CPU, "
@@ -82,9 +81,6 @@ std::vector<DeviceChoice> chooseProductDevices(const ProductRequest& request, co
   const DeviceChoice first = chooseDevice("auto", "--device", "");
   if (first.device.kind == DeviceKind::cpu)
     return {first};
-  calibration = calibrationFor(calibration, KnownGpus().of(first.device));
-  if (predicted.onCpu(calibration) <= predicted.onCuda(calibration, 1))
-    return onCpu(1);
   const double usable = usableDeviceMemory(makeContext(first.device, 1));
   if (work.factorBytes > usable)
     return {{Device{}, "cpu: A and B take " + memoryText(work.factorBytes) + " of the GPU's memory, "

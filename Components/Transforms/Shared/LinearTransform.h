@@ -19,7 +19,6 @@ public:
   std::size_t parameterCount() const override { return parameterCount_; }
 
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
-  std::vector<SearchPart> searchForStart() const override;
   void prepareForLevel(Context&, std::size_t, std::vector<double>&) override {}
   std::vector<double> scales(Context&, const ListSamples<D>&,
                              std::span<const double> parameters) const override;

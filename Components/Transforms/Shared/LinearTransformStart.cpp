@@ -113,13 +113,6 @@ std::vector<double> LinearTransform<D>::initialize(Context& context, const Trans
   return parameters;
 }
 
-template <int D>
-std::vector<SearchPart> LinearTransform<D>::searchForStart() const
-{
-  const std::optional<double> angle = angleOfSearch(settings_, partsOfStart());
-  return angle && wantsAutomaticStart(settings_) ? searchParts<D>(*angle) : std::vector<SearchPart>{};
-}
-
 /// The default scales, replaced by those of (Scales ...).
 template <int D>
 std::vector<double> LinearTransform<D>::givenScales() const

@@ -200,22 +200,6 @@ LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, d
   return {coarse.centerMm(), best.front().translationMm, best.front().rotation};
 }
 
-template <int D>
-std::vector<SearchPart> searchParts(double largestAngle)
-{
-  const auto turns = static_cast<double>(coarseTurns<D>(largestAngle).size());
-  const double axes = D + (largestAngle > 0 ? (D == 3 ? 3 : 1) : 0), neighbours = 2 * axes;
-  constexpr double translations = 2, shifts = 1 + 2 * D;
-  constexpr double coarseSteps = D == 3 ? 17 : 10, // of a climb: 11 to 18 in 3D, 8 to 13 in 2D
-      fineSteps = D == 3 ? 9 : 5;                  // 4 to 10, and 4 to 5
-  constexpr auto refined = static_cast<int>(refinedStarts + 2), last = static_cast<int>(finalStarts);
-  return {{turns * translations * shifts * coarsePoints<D>, std::numeric_limits<int>::max()},
-          {refined * coarseSteps * neighbours * coarsePoints<D>, refined},
-          {last * fineSteps * neighbours * finePoints<D>, last}};
-}
-
-template std::vector<SearchPart> searchParts<2>(double);
-template std::vector<SearchPart> searchParts<3>(double);
 template LinearStart<2> searchedStart<2>(Context&, const TransformStart<2>&, double);
 template LinearStart<3> searchedStart<3>(Context&, const TransformStart<3>&, double);
 

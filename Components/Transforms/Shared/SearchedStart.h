@@ -15,9 +15,4 @@ namespace tessera {
 template <int D>
 LinearStart<D> searchedStart(Context&, const TransformStart<D>&, double largestAngle);
 
-/// The parts of searchedStart one after the other. Climbs are as long as those measured on pairs of heads,
-/// mice, lungs and slices.
-template <int D>
-std::vector<SearchPart> searchParts(double largestAngle);
-
 }

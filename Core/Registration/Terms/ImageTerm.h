@@ -26,13 +26,7 @@ public:
 
   bool needsLattice() const override { return latticeMetric_ != nullptr; }
   std::string whyNotOnCuda() const override { return metric_->whyNotOnCuda(); }
-  TermTime timeOf(const TermSize& size) const override
-  {
-    const PairTime ofPair = metric_->pairTime(size.level);
-    return {.samples = size.samples,
-            .cpuNanoseconds = size.samples * ofPair.cpuNanoseconds,
-            .cudaNanoseconds = size.samples * ofPair.cudaNanoseconds};
-  }
+  double workOfSample(double) const override { return latticeMetric_ ? 4 : 1; } // each sees its neighbours
   double hostBytes(const TermExtent&) const override;
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   void endLevel() override;

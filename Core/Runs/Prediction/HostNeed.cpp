@@ -4,7 +4,6 @@
 #include "Core/Registration/Stage/StageMemory.h"
 #include "Core/Registration/TermMemory.h"
 #include "Core/Runs/OutputNames.h"
-#include "Core/Runs/Prediction/ResamplingWork.h"
 
 #include <algorithm>
 #include <filesystem>

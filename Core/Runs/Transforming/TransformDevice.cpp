@@ -6,7 +6,7 @@
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 #include "Core/Registration/Stage/StageComponents.h"
-#include "Core/Runs/Prediction/ResamplingWork.h"
+#include "Core/Runs/Prediction/PredictedTime.h"
 #include "Core/Runs/Resampling/MemoryOnDevice.h"
 
 namespace tessera {
@@ -48,25 +48,23 @@ KnownImages<D> knownImages(const DeviceTask<D>& task)
   return known;
 }
 
+/// Predicted seconds, of CUDA with its start.
 template <int D>
-DeviceWork workOf(const DeviceTask<D>& task, const KnownImages<D>& known)
+DeviceTimes predicted(const DeviceTask<D>& task, const KnownImages<D>& known, const Calibration& calibration)
 {
-  DeviceWork work;
+  const RatesInUse rates{calibration, task.request.threads};
+  DeviceTimes times{0, calibration.cudaStartSeconds};
   for (const bool areLabels : {false, true})
-    addImages<D>(work, task.chain, task.lattice, task.makeInterpolator(areLabels)->order(0),
-                 areLabels ? known.labels : known.images, maxImagesAtOnce);
+    times += timesOfImages<D>(rates, task.chain, task.lattice, task.makeInterpolator(areLabels)->order(0),
+                              areLabels ? known.labels : known.images, maxImagesAtOnce);
   for (const FieldAskedFor& field : fieldsOf(task.request, D))
-    addField<D>(work, task.chain, task.lattice, field.components);
-  return work;
+    times += timesOfField<D>(rates, task.chain, task.lattice, field.components);
+  return times;
 }
 
-struct Prediction {
-  double cpu = 0, cuda = 0;
-};
-
-std::string text(const Prediction& prediction, const Calibration& calibration)
+std::string text(const DeviceTimes& predicted, const Calibration& calibration)
 {
-  return "predicted " + decimals(prediction.cpu, 3) + " s on the CPU, " + decimals(prediction.cuda, 3)
+  return "predicted " + decimals(predicted.cpu, 3) + " s on the CPU, " + decimals(predicted.cuda, 3)
          + " s on CUDA (of it " + decimals(calibration.cudaStartSeconds, 3) + " to start it; "
          + calibration.source + ")";
 }
@@ -118,28 +116,22 @@ TransformDevice chooseTransformDevice(const DeviceTask<D>& task)
   if (asked != "auto" || !cannot.empty())
     return {chooseDevice(asked, "--device", cannot), {}};
   const KnownImages<D> known = knownImages<D>(task);
-  const DeviceWork work = workOf(task, known);
-  const int threads = task.request.threads;
-  Calibration calibration = task.machine.calibration();
-  const auto predicted = [&] {
-    return Prediction{cpuSeconds(calibration, D, work, threads), cudaSeconds(calibration, D, work, threads)};
-  };
+  const Calibration calibration = task.machine.calibration();
+  const DeviceTimes seconds = predicted(task, known, calibration);
+  const std::string both = text(seconds, calibration);
   const auto onCpu = [&](const std::string& why) {
-    return TransformDevice{{Device{}, "cpu: " + why}, predicted().cpu};
+    return TransformDevice{{Device{}, "cpu: " + why}, seconds.cpu};
   };
 
-  if (predicted().cpu <= predicted().cuda) // starting the driver would take longer than a small image
-    return onCpu(text(predicted(), calibration));
+  if (seconds.cpu <= seconds.cuda) // starting the driver would take longer than a small image
+    return onCpu(both);
   DeviceChoice choice = chooseDevice(asked, "--device", "");
   if (choice.device.kind == DeviceKind::cpu)
-    return {choice, predicted().cpu};
-  calibration = task.machine.scaledTo(choice.device, calibration);
-  if (predicted().cpu <= predicted().cuda)
-    return onCpu(text(predicted(), calibration));
+    return {choice, seconds.cpu};
   if (const std::string why = misfit(task, known, choice.device); !why.empty())
     return onCpu(why);
-  choice.reason = deviceName(choice.device) + " (" + calibration.gpu + "): " + text(predicted(), calibration);
-  return {choice, predicted().cuda};
+  choice.reason += ": " + both;
+  return {choice, seconds.cuda};
 }
 
 template TransformDevice chooseTransformDevice(const DeviceTask<2>&);

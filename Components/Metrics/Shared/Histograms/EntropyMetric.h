@@ -14,8 +14,6 @@ class EntropyMetric : public ParzenHistogram {
 public:
   using ParzenHistogram::ParzenHistogram;
 
-  static constexpr PairTime pairTime{9.5, 0.012};
-
   Table finish(const Sums& sums, std::size_t valid) const
   {
     return ParzenHistogram::finish<Terms>(sums, valid);

@@ -230,16 +230,5 @@ TEST(SearchedStartTest, NothingIsSearchedWhereAnotherTransformIsTheStart)
   EXPECT_EQ(transform.initialize(context, start), std::vector<double>(6));
 }
 
-TEST(SearchedStartTest, ItsPartsFollowFromTheAngle)
-{
-  constexpr double radians = std::numbers::pi / 180;
-  EXPECT_EQ(searchParts<3>(60 * radians)[0].points, 123.0 * 14 * 5000); // turns, shifts, points
-  EXPECT_EQ(searchParts<2>(60 * radians)[0].points, 7.0 * 10 * 2500);
-  EXPECT_EQ(searchParts<3>(0)[0].points, 14.0 * 5000);
-  EXPECT_EQ(searchParts<3>(90 * radians)[1].points, searchParts<3>(60 * radians)[1].points);
-  EXPECT_LT(searchParts<3>(0)[1].points, searchParts<3>(60 * radians)[1].points); // shifts alone
-  EXPECT_EQ(searchParts<3>(0)[2].threads, 4);
-}
-
 }
 }
