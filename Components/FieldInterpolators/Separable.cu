@@ -1,8 +1,8 @@
 #include "Components/FieldInterpolators/Shared/SeparableOnCuda.h"
 
 #include "Components/FieldInterpolators/Shared/SeparableMarch.cuh"
-#include "Core/Compute/Performance/BlockThreads.h"
-#include "Core/Compute/Performance/LaunchShape.cuh"
+#include "Core/Compute/Cuda/BlockThreads.h"
+#include "Core/Compute/Cuda/LaunchShape.cuh"
 
 namespace tessera {
 namespace {
@@ -105,79 +105,20 @@ void launch(Context& context, const AlignedField<D>& field, const float* coeffic
 
 }
 
-/// First the block's warps share the sums along z: 160 instructions for a warp's place, 112 for 32 sums, and
-/// 83 for the weights of 32 rows. After the barrier a thread takes 114 for its own weights and its first
-/// lines of control points, 28 for each line more, and 25 for a row. Lanes of a warp read a float4 of shared
-/// memory for each control point, of which 32 / spacing are different.
-KernelLaunch separableDisplacementsLaunch(const AlignedField<3>& field)
+SeparableLaunch separableDisplacementsLaunch(const AlignedField<3>& field)
 {
-  constexpr double warpBytes = 128, axes = 3;
   const BlockShape shape = shapeOfBlocks(field, FieldTarget{});
-  const March<3> march = marchOf(field, nullptr, {}, shape);
-  const dim3 grid = blocksOf(march);
-  const int warps = shape.warps * shape.depth, threads = 32 * warps;
-  const double ofZ = std::ceil(1.0 * shape.lines / warps) * std::ceil(shape.width / 32.0),
-               ofRows = std::min(1.0, std::ceil(shape.rows / 32.0) / warps),
-               rows = 1.0 * field.axes[1].voxels / grid.y, lines = rows * field.axes[1].step;
-  // A float4 of shared memory is read for eight lanes at a time, and some of these meet in a bank.
-  constexpr double wavefronts = 4.5;
-  KernelCost sums;
-  // Most blocks need fewer lines than the shape has room for; the mean over the warps.
-  const double linesOfBlock = std::min(1.0 * shape.lines, (shape.rows - 1) * field.axes[1].step + 4),
-               ofEach = linesOfBlock / warps * std::ceil(shape.width / 32.0);
-  sums.issueSlots = 169 + 112 * ofEach + 83 * ofRows;
-  sums.fp32 = 10 + 65 * ofEach;
-  sums.fp64 = 47 + 30 * ofRows;
-  sums.special = 12 + 10 * ofRows;
-  sums.integer = 44 + 22 * ofEach + 23 * ofRows;
-  sums.globalInstructions = 15 * ofEach;
-  sums.l1Wavefronts = 15 * ofEach;
-  sums.sharedInstructions = 2 * ofEach + ofRows;
-  sums.sharedWavefronts = 8 * ofEach + ofRows;
-  sums.l2Sectors = 15 * ofEach * std::min(4.5, shape.width / 8.0 + 0.3);
-  sums.dramReadBytes = axes * sizeof(float) * static_cast<double>(field.pointCount())
-                       / (1.0 * grid.x * grid.y * grid.z * warps);
-  sums.barriers = 1;
-  sums.chain = {{LatencyClass::cycle, 458 + 228 * ofZ + 256 * ofRows},
-                {LatencyClass::special, 9 + 7 * ofRows},
-                {LatencyClass::constant, 6},
-                {LatencyClass::l2, 15 * ofZ, 15},
-                {LatencyClass::barrier, 1}};
-  KernelCost begin;
-  begin.issueSlots = 114;
-  begin.fp32 = 57;
-  begin.special = 4;
-  begin.integer = 23;
-  begin.sharedInstructions = 16;
-  begin.sharedWavefronts = 16 * wavefronts;
-  begin.chain = {{LatencyClass::cycle, 130}, {LatencyClass::shared, 1}, {LatencyClass::constant, 2}};
-  KernelCost line;
-  line.issueSlots = 28;
-  line.fp32 = 13;
-  line.integer = 4;
-  line.sharedInstructions = 5;
-  line.sharedWavefronts = 4 * wavefronts + 1;
-  line.chain = {{LatencyClass::cycle, 72}, {LatencyClass::shared, 1}};
-  KernelCost row;
-  row.issueSlots = 25;
-  row.fp32 = 16;
-  row.integer = 4;
-  row.globalInstructions = row.l1Wavefronts = axes;
-  row.sharedInstructions = 1;
-  row.sharedWavefronts = 1.5;
-  row.l2Sectors = 4 * axes;
-  row.dramWrittenBytes = axes * warpBytes;
-  row.chain = {{LatencyClass::cycle, 52}, {LatencyClass::shared, 1}};
-  // Warps beyond the ends of x and z have no rows.
-  const double used = std::ceil(field.axes[0].voxels / 32.0) * field.axes[2].voxels
-                      / (1.0 * grid.x * shape.warps * grid.z * shape.depth);
-  KernelCost marching;
-  marching.add(used, begin).add(used * lines, line).add(used * rows, row);
+  const dim3 grid = blocksOf(marchOf(field, nullptr, {}, shape));
+  const int threads = 32 * shape.warps * shape.depth;
   const auto kernel = threads > usualThreads ? displacements<3, 3, false, maxThreads>
                                              : displacements<3, 3, false, usualThreads>;
-  return {"field",
-          {sums, marching},
-          tessera::shapeOf(kernel, 1.0 * grid.x * grid.y * grid.z, threads, sharedBytes<3>(shape))};
+  return {tessera::shapeOf(kernel, 1.0 * grid.x * grid.y * grid.z, threads, sharedBytes<3>(shape)),
+          {grid.x, grid.y, grid.z},
+          shape.warps,
+          shape.depth,
+          shape.rows,
+          shape.lines,
+          shape.width};
 }
 
 template <int D>

@@ -3,8 +3,6 @@
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Core/Compute/Performance/GpuAttributes.h"
-#include "Core/Compute/Performance/Microbenchmarks.h"
 #include "Tools/Bench/BenchOptions.h"
 #include "Tools/Bench/Calibration/CalibrationBench.h"
 #include "Tools/Bench/Images/FileBench.h"
@@ -12,14 +10,18 @@
 #include "Tools/Bench/Images/PyramidBench.h"
 #include "Tools/Bench/Images/ResampleBench.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
+#include "Tools/Bench/Model/GpuAttributes.h"
+#include "Tools/Bench/Model/GpuRatesFile.h"
+#include "Tools/Bench/Model/Microbenchmarks.h"
 #include "Tools/Bench/Model/ModelBench.h"
+#include "Tools/Bench/Model/ModelChoice.h"
 #include "Tools/Bench/Registration/BendingBench.h"
 #include "Tools/Bench/Registration/BsiBench.h"
 #include "Tools/Bench/Registration/CostBench.h"
 #include "Tools/Bench/Registration/LandmarkBench.h"
 #include "Tools/Bench/Sparse/SpGemmBench.h"
+#include "Tools/Common/BlockSizesFile.h"
 #include "Tools/Common/CalibrationFile.h"
-#include "Tools/Common/GpuRatesFile.h"
 #include "Tools/Common/Process.h"
 
 #include <algorithm>
@@ -220,14 +222,15 @@ int calibrateModel(const Arguments& arguments)
   if (const std::string why = whySlowerThanTold(rates, attributesOfCudaDevice(context.device.ordinal));
       !why.empty())
     notes += "WARNING: " + why + ". If other work runs on the GPU, measure again when it has ended.\n";
-  const std::string path = arguments.text("o", gpuRatesPath(rates.gpu));
+  const std::string path = arguments.text("o", gpuFilePath(rates.gpu));
   if (path.empty())
     throw Error(ExitCode::usage,
                 "-o: not given, and there is no folder of settings: HOME is not set. Allowed: -o FILE.txt.");
   std::error_code ignored; // writeTextFile reports the error
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  writeTextFile(path, gpuRatesText(rates));
-  return printText(gpuRatesTable(rates) + notes + "\nWritten to " + path + ".\n");
+  const std::string sizes = blockSizesText(chosenBlockSizes(context, rates));
+  writeTextFile(path, gpuRatesText(rates) + sizes);
+  return printText(gpuRatesTable(rates) + sizes + notes + "\nWritten to " + path + ".\n");
 }
 
 /// The stored rates of a GPU, or why there are none.
@@ -249,16 +252,17 @@ int showMachine()
   if (devices.found.empty())
     text += "no GPU: " + devices.whyNone + "\n";
   for (const CudaDevice& device : devices.found)
-    text += "\n" + storedRatesText(gpuRatesName(device.name, device.multiprocessors));
+    text += "\n" + storedRatesText(gpuStorageName(device.name, device.multiprocessors));
   return printText(text);
 }
 
 int showModel(const Arguments& arguments)
 {
   const BsiSettings given = bsiSettings(arguments);
-  ModelSettings settings{given.volumes, arguments.all("method"), {}, 9};
-  if (!arguments.has("volume"))
-    settings.volumes = {{96, 96, 96}, {192, 192, 192}, {352, 320, 288}};
+  ModelSettings settings;
+  settings.kernels = arguments.all("method");
+  if (arguments.has("volume"))
+    settings.volumes = given.volumes;
   if (arguments.has("repeats"))
     settings.repeats = given.repeats;
   for (const std::string& text : arguments.all("block"))

@@ -11,7 +11,7 @@
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Common/CalibrationFile.h"
-#include "Tools/Common/GpuRatesFile.h"
+#include "Tools/Common/BlockSizesFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/StandardOutput.h"
 #include "Tools/Landmarks/Tracking.h"
@@ -87,7 +87,7 @@ Context contextFor(const FindOptions& options, const TrackingScene<D>& scene, Lo
       chooseContext(options.device, "--device", options.threads, whyNoCuda<D>(options, scene),
                     [&](const Context& context) { return whyNotOnCuda<D>(options, scene, context); });
   log.info("Device: " + choice.reason + ", " + threadsText(options.threads) + ".");
-  KnownGpus().tell(choice.context, log);
+  useStoredBlockSizes(choice.context, log);
   return choice.context;
 }
 

@@ -2,7 +2,6 @@
 
 #include "Core/Runs/RunRequest.h"
 #include "Tools/Common/CommandLine.h"
-#include "Tools/Common/GpuRatesFile.h"
 
 #include <string>
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "Core/Compute/Cuda/CudaOnly.h"
-#include "Core/Compute/Performance/KernelCost.h"
+#include "Core/Compute/Cuda/LaunchShape.h"
 #include "Core/Registration/FieldInterpolator.h"
+
+#include <array>
 
 namespace tessera {
 
@@ -26,8 +28,13 @@ template <int D>
 TESSERA_CUDA_ONLY void separableDisplacementsOnCuda(Context&, const AlignedField<D>&,
                                                     const float* coefficients, const FieldTarget&);
 
-/// The launch of a cubic field in 3D with planar values.
-TESSERA_CUDA_ONLY KernelLaunch separableDisplacementsLaunch(const AlignedField<3>&);
+/// The launch of a cubic field in 3D with planar values: blocks along each axis, and the parts of a block.
+struct SeparableLaunch {
+  LaunchShape shape;
+  std::array<unsigned, 3> grid;
+  int warps, depth, rows, lines, width; // warps along x, lines and width of control points in shared memory
+};
+TESSERA_CUDA_ONLY SeparableLaunch separableDisplacementsLaunch(const AlignedField<3>&);
 
 /// dT_row/dx_column of T(x) = x + u(x) as component row * D + column.
 template <int D>

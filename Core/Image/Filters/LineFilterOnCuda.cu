@@ -1,6 +1,5 @@
-#include "Core/Compute/Performance/BlockChoice.h"
-#include "Core/Compute/Performance/BlockThreads.h"
-#include "Core/Compute/Performance/LaunchShape.cuh"
+#include "Core/Compute/Cuda/BlockThreads.h"
+#include "Core/Compute/Cuda/LaunchShape.cuh"
 #include "Core/Image/Filters/LineFilterKernels.cuh"
 
 #include <algorithm>
@@ -107,65 +106,13 @@ public:
 
   bool isOneChunk() const { return work_.chunks == 1; }
 
-  /// A thread loads, filters and stores a segment of 16 elements, through shared memory so that lanes read
-  /// and write neighbours. 340 instructions find and load them (places beyond the ends of the line by a
-  /// division), 138 exchange and sum them, 30 fetch the neighbours' sums on each side, 84 filter, and 297
-  /// store.
-  KernelLaunch costAlongRows() const
+  RowsLaunch alongRows() const
   {
-    constexpr double warpBytes = 128, segment = segmentLength;
-    const double sides = 2.0 * std::min(work_.reach, work_.segments - 1);
-    // The lanes of a warp lie in so many lines, and each has wavefronts of its own.
-    const double lines = std::max(1.0, 32.0 / work_.segments) + 0.4;
-    const double written = 1.0 * work_.length / (work_.segments * segment); // share of the threads' elements
-    const double meetings = lanesAtABank();
-    KernelCost load, sum, filter, store;
-    load.issueSlots = 340;
-    load.fp32 = 150;
-    load.special = 6;
-    load.integer = 160;
-    load.globalInstructions = segment;
-    load.l1Wavefronts = lines * segment;
-    load.sharedInstructions = segment;
-    load.sharedWavefronts = meetings * segment;
-    load.l2Sectors = 4 * segment * written;
-    load.dramReadBytes = warpBytes * segment * written;
-    load.barriers = 1;
-    load.chain = {{LatencyClass::cycle, 750},
-                  {LatencyClass::special, 6},
-                  {LatencyClass::constant, 2},
-                  {LatencyClass::dram, segment, segment},
-                  {LatencyClass::barrier, 1}};
-    sum.issueSlots = 138;
-    sum.fp32 = 42;
-    sum.integer = 30;
-    sum.sharedInstructions = sum.sharedWavefronts = segment + 2;
-    sum.barriers = 1;
-    sum.chain = {{LatencyClass::cycle, 300}, {LatencyClass::shared, 3}, {LatencyClass::barrier, 1}};
-    filter.issueSlots = 84 + 30 * sides;
-    filter.fp32 = 63 + 4 * sides;
-    filter.integer = 14 * sides;
-    filter.sharedInstructions = filter.sharedWavefronts = segment + sides;
-    filter.barriers = 1;
-    filter.chain = {
-        {LatencyClass::cycle, 250 + 150 * sides}, {LatencyClass::shared, 2}, {LatencyClass::barrier, 1}};
-    store.issueSlots = 297;
-    store.fp32 = 37;
-    store.integer = 166;
-    store.globalInstructions = segment * written;
-    store.l1Wavefronts = lines * segment * written;
-    store.sharedInstructions = segment;
-    store.sharedWavefronts = (1 + (meetings - 1) * written) * segment;
-    store.l2Sectors = 4 * segment * written;
-    store.dramWrittenBytes = warpBytes * segment * written;
-    store.chain = {{LatencyClass::cycle, 455}, {LatencyClass::shared, 13}};
     const int threads = work_.lanes * work_.segments;
-    const double blocks = std::ceil(1.0 * work_.lineCount / work_.lanes);
-    return {"prefilter",
-            {load, sum, filter, store},
-            shapeOf(threads <= threadsOfTwoBlocks ? filterLines<F, true, Output::all, 0, threadsOfTwoBlocks>
+    return {shapeOf(threads <= threadsOfTwoBlocks ? filterLines<F, true, Output::all, 0, threadsOfTwoBlocks>
                                                   : filterLines<F, true, Output::all, 0>,
-                    blocks, threads, threads * bytesAThread)};
+                    std::ceil(1.0 * work_.lineCount / work_.lanes), threads, threads * bytesAThread),
+            work_.segments, work_.reach};
   }
 
   void run(Context& context, Output output)
@@ -188,25 +135,6 @@ public:
   }
 
 private:
-  /// How many lanes of a warp meet in a bank of shared memory when a row is exchanged (rowSlot), the mean
-  /// over the steps of the first warps.
-  double lanesAtABank() const
-  {
-    constexpr int warps = 4, banks = 32;
-    double wavefronts = 0;
-    for (int warp = 0; warp < warps; ++warp)
-      for (int k = 0; k < segmentLength; ++k) {
-        std::array<int, banks> lanes{};
-        for (int lane = 0; lane < 32; ++lane) {
-          const int thread = 32 * warp + lane, line = thread / work_.segments,
-                    e = line * work_.segments * segmentLength + thread % work_.segments + k * work_.segments;
-          ++lanes[static_cast<std::size_t>((e + e / segmentLength) % banks)];
-        }
-        wavefronts += *std::max_element(lanes.begin(), lanes.end());
-      }
-    return wavefronts / (warps * segmentLength);
-  }
-
   /// Gives a block as many lines as so many threads can work on.
   void setLanes(int threads)
   {
@@ -214,22 +142,13 @@ private:
     work_.lanes = leastLanes * std::max(1, std::min(threads, maxThreads_) / (leastLanes * work_.segments));
   }
 
-  /// The model chooses for the prefilter of cubic splines along rows, of which it has counts.
-  int wantedThreads()
+  int wantedThreads() const
   {
-    if constexpr (F::mirrors && F::count == 1)
-      if (alongRows_ && isOneChunk()) {
-        static BlockChoice choice({32, 64, 128, 256, 512, 1024});
-        int device = 0;
-        checkCuda(cudaGetDevice(&device), "asking for the device");
-        const std::size_t linesAndLength = std::size_t{work_.lineCount} * maxThreads * segmentLength
-                                           + static_cast<std::size_t>(work_.length);
-        return choice.threads(device, linesAndLength, [&](int threads) {
-          setLanes(threads);
-          return costAlongRows();
-        });
-      }
-    return BlockThreads::orUsual(usualThreads);
+    if (!F::mirrors || F::count != 1 || !alongRows_ || !isOneChunk())
+      return BlockThreads::orUsual(usualThreads);
+    int device = 0;
+    checkCuda(cudaGetDevice(&device), "asking for the device");
+    return blockThreads(device, "prefilter", std::size_t{work_.lineCount} * work_.length, 128);
   }
 
   static constexpr std::size_t bytesAThread =
@@ -347,11 +266,10 @@ void filterLines(Context& context, const ExponentialFilter& terms, LineEnds ends
 
 }
 
-KernelLaunch filterRowsLaunch(const Context& context, const ExponentialFilter& terms,
-                              const LinesOnCuda& lines)
+RowsLaunch filterRowsLaunch(const Context& context, const ExponentialFilter& terms, const LinesOnCuda& lines)
 {
   cudaStreamOf(context); // selects the device whose shared memory Launch asks for
-  return Launch<Filter<float, 1>>(terms, lines, nullptr, nullptr, nullptr).costAlongRows();
+  return Launch<Filter<float, 1>>(terms, lines, nullptr, nullptr, nullptr).alongRows();
 }
 
 void filterLinesOnCuda(Context& context, const ExponentialFilter& terms, LineEnds ends,

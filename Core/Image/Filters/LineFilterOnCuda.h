@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Cuda/LaunchShape.h"
 #include "Core/Compute/Memory/Buffer.h"
-#include "Core/Compute/Performance/KernelCost.h"
 #include "Core/Image/Filters/DiscreteGaussian.h"
 #include "Core/Image/Filters/ExponentialFilter.h"
 
@@ -58,10 +58,16 @@ TESSERA_CUDA_ONLY void filterLinesOnCuda(Context&, const ExponentialFilter&, Lin
 TESSERA_CUDA_ONLY void tapLinesOnCuda(const Context&, const LinesOnCuda&, const AxisTaps&, const float* in,
                                       float* out);
 
-/// The launches of tapLinesOnCuda, and of filterLinesOnCuda along rows with one real pole and lines of one
-/// chunk.
-TESSERA_CUDA_ONLY KernelLaunch tapLinesLaunch(const LinesOnCuda&, const AxisTaps&);
-TESSERA_CUDA_ONLY KernelLaunch filterRowsLaunch(const Context&, const ExponentialFilter&, const LinesOnCuda&);
+/// The launch of tapLinesOnCuda.
+TESSERA_CUDA_ONLY LaunchShape tapLinesShape(const LinesOnCuda&, const AxisTaps&);
+
+/// The launch of filterLinesOnCuda along rows with one real pole and lines of one chunk. A thread filters a
+/// segment of 16 elements, and fetches the sums of so many neighbours on each side (`reach`).
+struct RowsLaunch {
+  LaunchShape shape;
+  int segments = 0, reach = 0; // of a line
+};
+TESSERA_CUDA_ONLY RowsLaunch filterRowsLaunch(const Context&, const ExponentialFilter&, const LinesOnCuda&);
 
 /// Throws Error(device) if there are more lines than the kernels' integers can count.
 void requireManageable(const LinesOnCuda&);

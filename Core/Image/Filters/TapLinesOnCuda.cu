@@ -1,6 +1,6 @@
+#include "Core/Compute/Cuda/BlockThreads.h"
 #include "Core/Compute/Cuda/Cuda.cuh"
-#include "Core/Compute/Performance/BlockThreads.h"
-#include "Core/Compute/Performance/LaunchShape.cuh"
+#include "Core/Compute/Cuda/LaunchShape.cuh"
 #include "Core/Image/Filters/LineFilterOnCuda.h"
 
 #include <algorithm>
@@ -62,29 +62,10 @@ int blockThreads()
 
 }
 
-/// 149 instructions find a value's line by divisions, and 5 handle a tap. The rows of a block share what they
-/// read through the L1 cache; loads wait eight at a time.
-KernelLaunch tapLinesLaunch(const LinesOnCuda& lines, const AxisTaps& axis)
+LaunchShape tapLinesShape(const LinesOnCuda& lines, const AxisTaps& axis)
 {
-  constexpr double sectorsAWarp = 4, warpBytes = 128;
-  const double taps = static_cast<double>(axis.weights.size()),
-               values = static_cast<double>(lines.lineCount() * axis.count), threads = blockThreads(),
-               places = std::max(1.0, threads / static_cast<double>(lines.stride));
-  KernelCost cost;
-  cost.issueSlots = 149 + 5.3 * taps;
-  cost.fp32 = 63 + taps;
-  cost.special = 6;
-  cost.integer = 37 + 2.6 * taps;
-  cost.globalInstructions = taps + 1;
-  cost.l1Wavefronts = 1.2 * (taps + 1); // a warp may pass the end of a row
-  cost.l2Sectors = sectorsAWarp * (std::min(taps, (places + taps - 1) / places) + 1);
-  cost.dramReadBytes = warpBytes * static_cast<double>(lines.length) / static_cast<double>(axis.count);
-  cost.dramWrittenBytes = warpBytes;
-  cost.chain = {{LatencyClass::cycle, 470 + 11.5 * taps},
-                {LatencyClass::special, 4},
-                {LatencyClass::constant, 2},
-                {LatencyClass::dram, std::ceil(taps / 8)}};
-  return {"taps", {cost}, shapeOf(tapLines, std::ceil(values / threads), blockThreads())};
+  const int threads = blockThreads();
+  return shapeOf(tapLines, std::ceil(static_cast<double>(lines.lineCount() * axis.count) / threads), threads);
 }
 
 void tapLinesOnCuda(const Context& context, const LinesOnCuda& lines, const AxisTaps& axis, const float* in,

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Context.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
-#include "Core/Compute/Performance/KernelCost.h"
+#include "Core/Compute/Cuda/LaunchShape.h"
 #include "Core/Image/ImageGeometry.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Image/Landmarks/StructureTensors.h"
@@ -38,8 +38,8 @@ TESSERA_CUDA_ONLY void enqueueSearch(const Context&, const FeatureImage& here, c
                                      std::size_t count, const Voxel* keypoints, const Voxel* startsThere,
                                      const Window&, Found* found);
 
-/// The launch of enqueueSearch for so many landmarks that lie evenly in an image of so many voxels.
-TESSERA_CUDA_ONLY KernelLaunch searchLaunch(std::size_t landmarks, const Window&, double voxels);
+/// The launch of enqueueSearch for so many landmarks.
+TESSERA_CUDA_ONLY LaunchShape searchShape(std::size_t landmarks, const Window&);
 
 /// Shared memory of a block: sums of a slice, distances of candidates, and a landmark's eight factors.
 struct BlockMemory {

@@ -1,5 +1,5 @@
-#include "Core/Compute/Performance/BlockThreads.h"
-#include "Core/Compute/Performance/LaunchShape.cuh"
+#include "Core/Compute/Cuda/BlockThreads.h"
+#include "Core/Compute/Cuda/LaunchShape.cuh"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.cuh"
 #include "Core/Registration/Samples/FixedPointIndex.h"
 #include "Core/Registration/Samples/SampleKernels.cuh"
@@ -14,7 +14,8 @@ namespace {
 // A block usually warps 64 x 16 positions of a plane. Its threads go along y, so that they find the moving
 // image's rows in the first-level cache. Blocks of height 2 take 1 to 5 % less time than those of 4, by the
 // performance model and by measurement.
-constexpr int blockWidth = 64, usualHeight = 2, lowHeight = 4, maxHeight = 16, rowsAThread = 8;
+constexpr int blockWidth = WarpBlocks::width, rowsAThread = WarpBlocks::rowsAThread, usualHeight = 2,
+              lowHeight = 4, maxHeight = 16;
 
 /// Where positions of the lattice lie in the moving image, composed into one affine map, and the matrix for
 /// its gradients. Indices are fixed-point numbers with 32 fractional bits: steps add up without rounding, and
@@ -304,53 +305,15 @@ void launch(Context& context, const LatticeWarp<D>& w)
 
 }
 
-/// 110 instructions begin a thread, and 204 handle each of its rows: 70 read the displacement and find the
-/// cell, 45 the addresses of its corners, 33 interpolate, and 49 turn and store the gradient. Lanes read 33
-/// voxels of each of four rows of the image, two of which the row before has left in the L1 cache.
-KernelLaunch warpLatticeLaunch(const std::array<int, 3>& positions)
+LaunchShape warpLatticeShape(const std::array<int, 3>& positions)
 {
-  constexpr double rowSectors = 5, warpBytes = 128;
-  KernelCost before;
-  before.issueSlots = 110;
-  before.fp32 = 57;
-  before.integer = 21;
-  before.special = 3;
-  before.globalInstructions = before.l1Wavefronts = 3;
-  before.l2Sectors = 2 * rowSectors;
-  before.chain = {{LatencyClass::cycle, 160}, {LatencyClass::special, 3}, {LatencyClass::constant, 2}};
-  KernelCost row;
-  row.issueSlots = 204;
-  row.fp32 = 94;
-  row.integer = 54;
-  row.globalInstructions = 15;
-  row.l1Wavefronts = 3 + 8 * 2 + 4; // corners lie in two lines of the cache
-  row.l2Sectors = 3 * 4 + 2 * rowSectors + 4 * 4;
-  row.dramReadBytes = 4 * warpBytes;
-  row.dramWrittenBytes = 4 * warpBytes;
-  // The next row's displacement is on its way while a row is handled, and takes longer than the corners.
-  row.chain = {{LatencyClass::cycle, 188}, {LatencyClass::constant, 2}, {LatencyClass::dram, 3, 3}};
-  // At the end of a row half of the warps have lanes at the border, which take another path beside the
-  // others.
-  KernelCost border;
-  border.issueSlots = 230;
-  border.fp32 = 95;
-  border.integer = 80;
-  border.globalInstructions = 8;
-  row.add(0.5 / std::ceil(positions[0] / 32.0), border);
   const int height = heightOfBlocks();
-  const double columns = std::ceil(1.0 * positions[0] / blockWidth), borderCycles = 990;
-  // A block waits for its slowest warp: one at the border, in half of the blocks at the ends of rows.
-  row.chain.push_back({LatencyClass::cycle, 0.5 * std::min(1.0, 2 / columns) * borderCycles});
-  const double rows = std::ceil(1.0 * positions[1] / (height * rowsAThread)), slices = positions[2],
-               warps = 2 * columns * height * rows * slices;
-  KernelCost cost;
-  // Warps beyond the end of a row leave early.
-  const double rowsOfWarps = std::ceil(positions[0] / 32.0) * positions[1] * slices;
-  cost.add(rowsOfWarps / rowsAThread / warps, before);
-  cost.add(rowsOfWarps / warps, row);
   const auto kernel = height <= lowHeight ? warpLattice<3, true, true, false, lowHeight>
                                           : warpLattice<3, true, true, false, maxHeight>;
-  return {"warp", {cost}, shapeOf(kernel, columns * rows * slices, blockWidth * height)};
+  return shapeOf(kernel,
+                 std::ceil(1.0 * positions[0] / blockWidth)
+                     * std::ceil(1.0 * positions[1] / (height * rowsAThread)) * positions[2],
+                 blockWidth * height);
 }
 
 template <int D>

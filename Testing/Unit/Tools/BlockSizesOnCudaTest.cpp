@@ -1,7 +1,15 @@
-// needs: GPU, Model
-#include "Core/Compute/Performance/BlockThreads.h"
+// needs: GPU, Tools, Model
+#include "Core/Compute/Cuda/BlockThreads.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Log.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Tools/Bench/Model/ModelCases.h"
+#include "Tools/Bench/Model/ModelChoice.h"
+#include "Tools/Common/BlockSizesFile.h"
+
+#include <cstdlib>
+#include <filesystem>
 
 namespace tessera {
 namespace {
@@ -23,6 +31,47 @@ TEST(BlockSizesOnCuda, ChangeNoBit)
             << kernel << " " << problem.size << " in blocks of " << threads;
       }
     }
+}
+
+// What `tessera-bench calibrate --model` has stored is what the launches take, with the same bits.
+TEST(BlockSizesOnCuda, AStoredChoiceIsTaken)
+{
+  TESSERA_NEEDS_GPU();
+  const testing::TemporaryFolder folder;
+  setenv("TESSERA_CALIBRATION", (folder / "calibration.txt").c_str(), 1);
+  Context context = makeContext({DeviceKind::cuda, 0}, 1);
+  const CudaDevice device = findCudaDevices().found.front();
+  const std::string path = gpuFilePath(gpuStorageName(device.name, device.multiprocessors));
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  for (const std::string kernel : {"adjoint", "prefilter"}) {
+    const ModelCase problem = modelCase(context, kernel, {128, 64, 70});
+    const std::vector<std::uint32_t> usual = problem.result();
+    for (const int threads : {32, 256}) {
+      writeTextFile(path, blockSizesText({{kernel, {{1000, threads}}}}));
+      Log log;
+      useStoredBlockSizes(context, log);
+      std::vector<int> taken;
+      for (const KernelLaunch& launch : problem.launches())
+        if (launch.kernel == kernel)
+          taken.push_back(launch.shape.threads);
+      EXPECT_EQ(taken, std::vector<int>{threads}) << kernel;
+      EXPECT_TRUE(problem.result() == usual) << kernel << " in blocks of " << threads;
+    }
+  }
+  setBlockSizes(0, {});
+  unsetenv("TESSERA_CALIBRATION");
+}
+
+// The model chooses for each kernel that reads the table, among sizes that the table's file may hold.
+TEST(BlockSizesOnCuda, TheModelChoosesForThreeSizes)
+{
+  TESSERA_NEEDS_GPU();
+  Context context = makeContext({DeviceKind::cuda, 0}, 1);
+  const BlockSizes sizes = chosenBlockSizes(context, usualGpuRates());
+  std::vector<std::string> notes;
+  EXPECT_EQ(blockSizesOf(parseParameterText(blockSizesText(sizes), "gpu.txt", notes)), sizes);
+  for (const char* kernel : {"adjoint", "prefilter"})
+    EXPECT_EQ(sizes.at(kernel).size(), 3u) << kernel;
 }
 
 }

@@ -1,11 +1,12 @@
-// needs: Tools
-#include "Tools/Common/GpuRatesFile.h"
+// needs: Tools, Model
+#include "Tools/Bench/Model/GpuRatesFile.h"
 
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Core/Compute/Performance/GpuRateNames.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
+#include "Tools/Bench/Model/GpuRateNames.h"
+#include "Tools/Common/BlockSizesFile.h"
 
 #include <gtest/gtest.h>
 
@@ -78,15 +79,21 @@ TEST(GpuRatesFile, NumbersThatCannotBeUsedAreReplaced)
   EXPECT_EQ(odd.fp32, numbered().fp32);
 }
 
-TEST(GpuRatesFile, IsNotWrittenWhereNoFileCanBe)
+TEST(GpuRatesFile, HoldsBlockSizesBesideRates)
 {
-  const testing::TemporaryFolder folder;
-  EXPECT_EQ(whyNotStored(folder / "new/gpus/gpu.txt"), "");
-  EXPECT_TRUE(std::filesystem::exists(folder / "new/gpus"));
-  EXPECT_FALSE(std::filesystem::exists(folder / "new/gpus/gpu.txt"));
-  EXPECT_TRUE(contains(whyNotStored(""), "HOME"));
-  folder.write("file", "");
-  EXPECT_FALSE(whyNotStored(folder / "file/gpus/gpu.txt").empty());
+  const BlockSizes sizes{{"adjoint", {{1000, 64}, {200000, 32}}}, {"prefilter", {{5000, 128}}}};
+  const std::string text = gpuRatesText(numbered()) + blockSizesText(sizes);
+  std::vector<std::string> notes;
+  const auto read = [&](const std::string& given) {
+    return blockSizesOf(parseParameterText(given, "gpu.txt", notes));
+  };
+  EXPECT_EQ(read(text), sizes);
+  EXPECT_EQ(parsed(text).issue, numbered().issue);
+  EXPECT_TRUE(read(gpuRatesText(numbered())).empty());
+  for (const char* odd : {"1000", "1000 65", "1000 2048", "1000 0", "0 64", "many 64"})
+    EXPECT_TRUE(contains(errorText([&] { read(std::string("(BlockThreads_adjoint ") + odd + ")\n"); }),
+                         "gpu.txt:1: (BlockThreads_adjoint "))
+        << odd;
 }
 
 TEST(GpuRatesFile, EachGpuHasAFileBesideTheCalibration)
@@ -95,7 +102,7 @@ TEST(GpuRatesFile, EachGpuHasAFileBesideTheCalibration)
   const std::string calibration = folder / "calibration.txt";
   setenv("TESSERA_CALIBRATION", calibration.c_str(), 1);
   EXPECT_FALSE(storedGpuRates(numbered().gpu).has_value());
-  const std::string path = gpuRatesPath(numbered().gpu);
+  const std::string path = gpuFilePath(numbered().gpu);
   EXPECT_EQ(path, folder / "gpus/Some-GPU--7-multiprocessors.txt");
   std::filesystem::create_directories(std::filesystem::path(folder / "gpus"));
   writeTextFile(path, gpuRatesText(numbered()));
@@ -104,7 +111,7 @@ TEST(GpuRatesFile, EachGpuHasAFileBesideTheCalibration)
   EXPECT_FALSE(storedGpuRates("Another GPU").has_value());
 
   // a file that was copied from another GPU
-  writeTextFile(gpuRatesPath("Another GPU"), gpuRatesText(numbered()));
+  writeTextFile(gpuFilePath("Another GPU"), gpuRatesText(numbered()));
   const std::string error = errorText([] { storedGpuRates("Another GPU"); });
   EXPECT_TRUE(contains(error, "(Gpu \"Some GPU, 7 multiprocessors\"): this file is read for an Another GPU"))
       << error;

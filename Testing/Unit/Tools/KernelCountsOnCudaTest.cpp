@@ -1,6 +1,6 @@
 // needs: GPU, Model
+#include "Core/Compute/Cuda/BlockThreads.h"
 #include "Core/Compute/Cuda/Stream.h"
-#include "Core/Compute/Performance/BlockThreads.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Tools/Bench/Model/ModelCases.h"
 

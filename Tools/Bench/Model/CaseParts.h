@@ -1,9 +1,9 @@
 #pragma once
 
 #include "Core/Compute/Memory/Buffer.h"
-#include "Core/Compute/Performance/KernelCost.h"
 #include "Core/Image/ImageGeometry.h"
 #include "Core/Registration/Samples/SampleKernels.h"
+#include "Tools/Bench/Model/KernelCost.h"
 #include "Tools/Bench/Model/TrilinearFromField.h"
 
 #include <array>

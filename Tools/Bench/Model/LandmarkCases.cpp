@@ -1,10 +1,10 @@
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
-#include "Components/Transforms/Shared/OnCuda/ChainLaunches.h"
 #include "Components/Transforms/Shared/OnCuda/SplineFieldOnCuda.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Image/Landmarks/StructureTensorsOnCuda.h"
 #include "Tools/Bench/Model/CaseParts.h"
+#include "Tools/Bench/Model/KernelCounts.h"
 
 #include <algorithm>
 #include <memory>
@@ -37,8 +37,7 @@ Work landmarksCase(Context& context, const Volume& volume)
   const auto run = [scene, &context] {
     addDisplacementsOnCuda<3>(context, scene->samples, scene->chain, scene->field.values());
   };
-  return {run,
-          [volume] { return std::vector<KernelLaunch>{addDisplacementsLaunch(voxelsOf(volume), landmarks)}; },
+  return {run, [volume] { return std::vector<KernelLaunch>{landmarkCounts(voxelsOf(volume), landmarks)}; },
           [scene, run, &context] {
             Bits bits;
             for (Buffer<float>& component : scene->field.of)
@@ -106,7 +105,7 @@ Work splineFieldCase(Context& context, const Volume& volume)
   };
   return {run,
           [plan, meanNear, maxNear] {
-            return std::vector<KernelLaunch>{splineFieldLaunch(*plan, landmarks, meanNear, maxNear)};
+            return std::vector<KernelLaunch>{splineFieldCounts(*plan, landmarks, meanNear, maxNear)};
           },
           [scene, run, &context] { return bitsWritten(context, run, scene->field); }};
 }
@@ -139,7 +138,7 @@ Work sestCase(Context& context, const Volume& volume)
   };
   return {run,
           [window, count, volume] {
-            return std::vector<KernelLaunch>{searchLaunch(count, window, 1.0 * voxelsOf(volume))};
+            return std::vector<KernelLaunch>{searchCounts(count, window, 1.0 * voxelsOf(volume))};
           },
           [scene, run, &context] { return bitsWritten(context, run, scene->found); }};
 }

@@ -1,10 +1,11 @@
 #include "Tools/Bench/Model/ModelBench.h"
 
+#include "Core/Compute/Cuda/BlockThreads.h"
 #include "Core/Compute/Math/Median.h"
-#include "Core/Compute/Performance/BlockThreads.h"
-#include "Core/Compute/Performance/KernelCostNames.h"
 #include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/BenchReport.h"
+#include "Tools/Bench/Model/KernelCostNames.h"
+#include "Tools/Bench/Model/KernelModels.h"
 #include "Tools/Bench/Model/ModelCases.h"
 #include "Tools/Bench/Model/ModelSummary.h"
 #include "Tools/Bench/Model/TrilinearFromField.h"

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
-#include "Core/Compute/Performance/GpuRates.h"
-#include "Core/Compute/Performance/KernelModels.h"
+#include "Tools/Bench/Model/GpuRates.h"
+#include "Tools/Bench/Model/ModelCases.h"
 
 #include <array>
 #include <string>
@@ -11,7 +11,7 @@
 namespace tessera {
 
 struct ModelSettings {
-  std::vector<std::array<int, 3>> volumes;
+  std::vector<std::array<int, 3>> volumes = modelVolumes();
   std::vector<std::string> kernels; // empty: all
   std::vector<int> blockThreads;    // empty: those of each kernel
   std::size_t repeats = 9;

@@ -3,12 +3,11 @@
 #include "Components/FieldInterpolators/Shared/SeparableOnCuda.h"
 #include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
-#include "Components/Transforms/Shared/OnCuda/ChainLaunches.h"
 #include "Core/Compute/Error.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 #include "Core/Image/Filters/LineFilterOnCuda.h"
-#include "Core/Registration/Terms/WarpLatticeLaunch.h"
 #include "Tools/Bench/Model/CaseParts.h"
+#include "Tools/Bench/Model/KernelCounts.h"
 
 #include <memory>
 
@@ -40,7 +39,7 @@ Work fieldCase(Context& context, const Volume& volume)
     separableDisplacementsOnCuda<3>(context, scene->field, scene->coefficients.span().data(),
                                     {scene->values.span().data(), FieldLayout::planar, nullptr});
   };
-  return {run, [scene] { return std::vector<KernelLaunch>{separableDisplacementsLaunch(scene->field)}; },
+  return {run, [scene] { return std::vector<KernelLaunch>{fieldCounts(scene->field)}; },
           [scene, run, &context] { return bitsWritten(context, run, scene->values); }};
 }
 
@@ -71,7 +70,7 @@ Work warpCase(Context& context, const Volume& volume)
     warpLatticeOnCuda<3>(context, scene->samples, AffineMap<3>{identityMatrix<3>(), {}},
                          scene->field.constValues(), scene->image, scene->target);
   };
-  return {run, [volume] { return std::vector<KernelLaunch>{warpLatticeLaunch(volume)}; },
+  return {run, [volume] { return std::vector<KernelLaunch>{warpCounts(volume)}; },
           [scene, run, &context] {
             Bits bits;
             run();
@@ -111,15 +110,16 @@ Work histogramCase(Context& context, const Volume& volume)
     scene->counting->accumulate(
         context, {scene->fixed.span().data(), scene->moving.span().data() + 4, scene->fixed.size()});
   };
-  return {run,
-          [scene] { return std::vector<KernelLaunch>{scene->counting->countingLaunch(scene->fixed.size())}; },
-          [scene, run, &context] {
-            Bits bits;
-            scene->counting->begin(context);
-            run();
-            append(context, scene->counting->counts(), bits);
-            return bits;
-          }};
+  return {
+      run,
+      [scene] { return std::vector<KernelLaunch>{histogramCounts(*scene->counting, scene->fixed.size())}; },
+      [scene, run, &context] {
+        Bits bits;
+        scene->counting->begin(context);
+        run();
+        append(context, scene->counting->counts(), bits);
+        return bits;
+      }};
 }
 
 Work adjointCase(Context& context, const Volume& volume)
@@ -164,9 +164,7 @@ Work adjointCase(Context& context, const Volume& volume)
                              scene->gradient.span().data(), {true, nullptr});
   };
   return {run,
-          [scene, parameters, &context] {
-            return pullBackBSplineLaunches(context, scene->samples.count, parameters);
-          },
+          [scene, parameters, &context] { return adjointCounts(context, scene->samples.count, parameters); },
           [scene, run, &context] {
             Bits bits;
             run();
@@ -193,7 +191,7 @@ Work prefilterCase(Context& context, const Volume& volume)
   return {run,
           [size, &context] {
             return std::vector<KernelLaunch>{
-                filterRowsLaunch(context, splineFilter(3), LinesOnCuda::along(size, 0))};
+                prefilterCounts(context, splineFilter(3), LinesOnCuda::along(size, 0))};
           },
           [scene, run, &context] { return bitsWritten(context, run, scene->to); }};
 }
@@ -210,10 +208,9 @@ Work tapsCase(Context& context, const Volume& volume)
     tapLinesOnCuda(context, LinesOnCuda::along(size, 1), taps, scene->from.span().data(),
                    scene->to.span().data());
   };
-  return {
-      run,
-      [size, taps] { return std::vector<KernelLaunch>{tapLinesLaunch(LinesOnCuda::along(size, 1), taps)}; },
-      [scene, run, &context] { return bitsWritten(context, run, scene->to); }};
+  return {run,
+          [size, taps] { return std::vector<KernelLaunch>{tapCounts(LinesOnCuda::along(size, 1), taps)}; },
+          [scene, run, &context] { return bitsWritten(context, run, scene->to); }};
 }
 
 Work trilinearCase(Context& context, const Volume& volume)

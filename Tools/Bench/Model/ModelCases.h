@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
-#include "Core/Compute/Performance/KernelCost.h"
+#include "Tools/Bench/Model/KernelCost.h"
 
 #include <array>
 #include <cstdint>
@@ -22,6 +22,12 @@ struct ModelCase {
   /// Runs the kernel on fresh arrays and returns the bits of its result.
   std::function<std::vector<std::uint32_t>()> result;
 };
+
+/// The sizes of the table.
+inline std::vector<std::array<int, 3>> modelVolumes()
+{
+  return {{96, 96, 96}, {192, 192, 192}, {352, 320, 288}};
+}
 
 /// The names of the kernels, in the order of the table.
 std::vector<std::string> modelKernels();

@@ -1,6 +1,6 @@
 #include "Tools/Bench/Model/ModelSummary.h"
 
-#include "Core/Compute/Performance/KernelModels.h"
+#include "Tools/Bench/Model/KernelModels.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/Performance/KernelCost.h"
+#include "Tools/Bench/Model/KernelCost.h"
 
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 #include "Tools/Bench/Model/TrilinearFromField.h"
 
 #include "Core/Compute/Cuda/Cuda.cuh"
-#include "Core/Compute/Performance/BlockThreads.h"
-#include "Core/Compute/Performance/LaunchShape.cuh"
+#include "Core/Compute/Cuda/BlockThreads.h"
+#include "Core/Compute/Cuda/LaunchShape.cuh"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Context.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
-#include "Core/Compute/Performance/KernelCost.h"
+#include "Tools/Bench/Model/KernelCost.h"
 
 #include <array>
 #include <cstddef>

@@ -1,9 +1,7 @@
 #include "Components/Metrics/Shared/Histograms/HistogramLaunch.cuh"
 #include "Components/Metrics/Shared/Histograms/HistogramOnCuda.h"
-#include "Core/Compute/Performance/BlockThreads.h"
-#include "Core/Compute/Performance/LaunchShape.cuh"
-
-#include <cmath>
+#include "Core/Compute/Cuda/BlockThreads.h"
+#include "Core/Compute/Cuda/LaunchShape.cuh"
 
 namespace tessera {
 
@@ -31,64 +29,15 @@ void HistogramOnCuda::keepFixedBins(Context& context, const IntensityPairs& pair
   kept_ = now;
 }
 
-/// A thread takes 222 instructions for four pairs: 66 find the bins, 15 load the next four, and 119 compute
-/// 16 weights and add them. Clearing takes 5 for 32 words, and emptying 58 for 32 bins. With 8 copies of each
-/// bin the lanes of an addition lie in 8 groups of 4, which meet in one of 4 banks. All blocks empty the same
-/// bins at the same time.
-KernelLaunch HistogramOnCuda::countingLaunch(std::size_t pairs) const
+CountingLaunch HistogramOnCuda::countingLaunch(std::size_t pairs) const
 {
-  constexpr double warpBytes = 128, meetings = 2.8;
   const int columns = lookup_.windows.moving.bins;
   CountingPlan plan =
       planCounting(pairs, lookup_.windows.fixed.bins, columns, multiprocessors_, sharedBytes_);
   plan = withThreads(plan, pairs, BlockThreads::orUsual(plan.threads));
-  const double perWarp = 1.0 * plan.rows * columns / plan.threads, copies = 1 << plan.log2Copies,
-               flushes = std::ceil(1.0 * plan.rounds / std::max(1u, plan.roundsBetweenFlushes));
-  KernelCost round;
-  round.issueSlots = 222;
-  round.fp32 = 72 + 30;
-  round.fp64 = 8;
-  round.special = 8;
-  round.integer = 56;
-  round.globalInstructions = 2;
-  round.l1Wavefronts = 8;
-  round.sharedInstructions = 16;
-  round.sharedAtomics = 16 * meetings;
-  round.l2Sectors = 32;
-  round.dramReadBytes = 8 * warpBytes;
-  // The next pairs are on their way while these are counted, and take longer.
-  round.chain = {{LatencyClass::cycle, 117}, {LatencyClass::constant, 2}, {LatencyClass::dram, 2, 2}};
-  KernelCost clear;
-  clear.issueSlots = 127 + 5 * copies * perWarp;
-  clear.fp32 = 44 + 2 * copies * perWarp;
-  clear.special = 6;
-  clear.integer = 37 + copies * perWarp;
-  clear.globalInstructions = clear.l1Wavefronts = 15; // the numbers of the windows
-  clear.sharedInstructions = clear.sharedWavefronts = copies * perWarp;
-  clear.barriers = 1;
-  clear.chain = {{LatencyClass::cycle, 310 + 31 * copies * perWarp},
-                 {LatencyClass::special, 4},
-                 {LatencyClass::constant, 4},
-                 {LatencyClass::barrier, 1}};
-  KernelCost flush;
-  flush.issueSlots = 30 + 58 * perWarp;
-  flush.fp32 = 5 * perWarp;
-  flush.integer = 20 + 32 * perWarp;
-  flush.globalInstructions = perWarp;
-  flush.sharedInstructions = flush.sharedWavefronts = 2 * copies * perWarp;
-  flush.meetingSectors = flush.l2Sectors = 8 * perWarp;
-  flush.barriers = 1;
-  flush.chain = {{LatencyClass::cycle, 130 + 167 * perWarp},
-                 {LatencyClass::shared, perWarp},
-                 {LatencyClass::constant, 1},
-                 {LatencyClass::barrier, 1}};
-  KernelCost count, empty;
-  count.add(plan.rounds, round);
-  empty.add(flushes, flush);
-  return {"histogram",
-          {clear, count, empty},
-          shapeOf(parzen::countInShared<0, 3, 3, FourPairs>, plan.blocks, plan.threads,
-                  plan.sharedBytes(columns))};
+  return {shapeOf(parzen::countInShared<0, 3, 3, FourPairs>, plan.blocks, plan.threads,
+                  plan.sharedBytes(columns)),
+          plan, columns};
 }
 
 void HistogramOnCuda::accumulate(Context& context, const IntensityPairs& pairs)

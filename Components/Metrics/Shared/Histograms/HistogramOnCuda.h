@@ -1,9 +1,10 @@
 #pragma once
 
+#include "Components/Metrics/Shared/Histograms/CountingPlan.h"
 #include "Components/Metrics/Shared/Histograms/ParzenLookup.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
+#include "Core/Compute/Cuda/LaunchShape.h"
 #include "Core/Compute/Memory/Buffer.h"
-#include "Core/Compute/Performance/KernelCost.h"
 #include "Core/Registration/Terms/MetricOnCuda.h"
 
 #include <cstdint>
@@ -15,6 +16,13 @@ namespace tessera {
 struct KeptFixedBins {
   const std::uint32_t* words = nullptr; // null: none are kept
   bool wide = false;                    // two bytes a sample
+};
+
+/// A launch that counts pairs in shared memory, and the columns of its histogram.
+struct CountingLaunch {
+  LaunchShape shape;
+  CountingPlan plan;
+  int columns = 0;
 };
 
 /// A joint histogram on a CUDA device, from which EntropyOnCuda makes metrics. The bins are those of
@@ -32,7 +40,7 @@ public:
 
   /// The launch of accumulate for pairs without structure, with windows of order 0 and 3, counted in shared
   /// memory.
-  TESSERA_CUDA_ONLY KernelLaunch countingLaunch(std::size_t pairs) const;
+  TESSERA_CUDA_ONLY CountingLaunch countingLaunch(std::size_t pairs) const;
 
   /// The counts, laid out like ParzenHistogram::Sums, and behind them the number of samples.
   const Buffer<unsigned long long>& counts() const { return counts_; }

@@ -2,19 +2,21 @@
 
 #include "Core/Compute/Context.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
-#include "Core/Compute/Performance/KernelCost.h"
+#include "Core/Compute/Cuda/LaunchShape.h"
 
 #include <cstddef>
-#include <vector>
 
-// The performance model reads from here how much work the launches of ChainKernels.h are.
+// Launches of ChainKernels.h.
 namespace tessera {
 
-/// The launch of addDisplacementsOnCuda in 3D for one thin-plate spline.
-TESSERA_CUDA_ONLY KernelLaunch addDisplacementsLaunch(std::size_t samples, int landmarks);
+/// The launch of addDisplacementsOnCuda in 3D.
+TESSERA_CUDA_ONLY LaunchShape addDisplacementsShape(std::size_t samples);
 
-/// The launches of pullBackBSplineOnCuda in 3D for a list of points without structure and one cubic B-spline.
-TESSERA_CUDA_ONLY std::vector<KernelLaunch> pullBackBSplineLaunches(const Context&, std::size_t samples,
-                                                                    std::size_t parameters);
+/// The launches of pullBackBSplineOnCuda in 3D for one cubic B-spline.
+struct PullBackShapes {
+  LaunchShape largest, scatter, move;
+};
+TESSERA_CUDA_ONLY PullBackShapes pullBackBSplineShapes(const Context&, std::size_t samples,
+                                                       std::size_t parameters);
 
 }

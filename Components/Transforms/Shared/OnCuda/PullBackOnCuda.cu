@@ -1,9 +1,9 @@
 #include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
 #include "Components/Transforms/Shared/OnCuda/ChainLaunches.h"
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
+#include "Core/Compute/Cuda/BlockThreads.h"
+#include "Core/Compute/Cuda/LaunchShape.cuh"
 #include "Core/Compute/Cuda/Reduction.cuh"
-#include "Core/Compute/Performance/BlockChoice.h"
-#include "Core/Compute/Performance/LaunchShape.cuh"
 #include "Core/Registration/Samples/FixedPointSums.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 
@@ -225,69 +225,21 @@ unsigned blocksOfLargest(std::size_t samples)
   return static_cast<unsigned>(std::min<std::size_t>(ceilDiv<std::size_t>(samples, pullBackThreads), 1024));
 }
 
-/// A warp takes one sample: 288 instructions find its place and weights, in double precision, and each of two
-/// rounds of 32 control points takes 91 and adds to three components: 8 rows of 4 points, which lie in 14
-/// sectors. Points are taken to have no order.
-KernelLaunch scatterLaunch(std::size_t samples, int threads)
-{
-  constexpr double rowSectors = 1.75, additions = 6;
-  KernelCost cost;
-  cost.issueSlots = 288 + 2 * 91;
-  cost.fp32 = 68;
-  cost.fp64 = 103;
-  cost.special = 20;
-  cost.integer = 184;
-  cost.globalInstructions = 8 + additions;
-  cost.l1Wavefronts = 8 + additions * 8;
-  cost.atomicSectors = additions * 8 * rowSectors;
-  cost.l2Sectors = 8 + cost.atomicSectors;
-  cost.dramReadBytes = 36;
-  cost.chain = {{LatencyClass::cycle, 1050},
-                {LatencyClass::special, 12},
-                {LatencyClass::constant, 7},
-                {LatencyClass::l1, 1},
-                {LatencyClass::dram, 6, 3}};
-  return {"adjoint",
-          {cost},
-          shapeOf(scatter<3, 3>, std::ceil(static_cast<double>(samples) / (threads / 32)), threads)};
-}
-
-/// A cubic B-spline in 3D stands for all: the others need fewer registers.
+/// The kernel needs nearly all registers, and a block ends with its slowest warp.
 int blockThreadsOfScatter(const Context& context, std::size_t samples)
 {
-  static BlockChoice choice({32, 64, 128, 256});
-  return choice.threads(context.device.ordinal, samples,
-                        [&](int threads) { return scatterLaunch(samples, threads); });
+  return std::clamp(blockThreads(context.device.ordinal, "adjoint", samples, 64), 32, 256) / 32 * 32;
 }
 
 }
 
-std::vector<KernelLaunch> pullBackBSplineLaunches(const Context& context, std::size_t samples,
-                                                  std::size_t parameters)
+PullBackShapes pullBackBSplineShapes(const Context& context, std::size_t samples, std::size_t parameters)
 {
-  constexpr double warpBytes = 128;
-  KernelCost largest;
-  const unsigned blocks = blocksOfLargest(samples);
-  const double rounds = static_cast<double>(samples) / (1.0 * blocks * pullBackThreads);
-  largest.issueSlots = 40 + 25 * rounds;
-  largest.fp32 = 5 + 8 * rounds;
-  largest.integer = 20 + 12 * rounds;
-  largest.globalInstructions = largest.l1Wavefronts = 3 * rounds;
-  largest.l2Sectors = 12 * rounds;
-  largest.dramReadBytes = 3 * warpBytes * rounds;
-  largest.chain = {{LatencyClass::dram, 3 * rounds, 3}, {LatencyClass::cycle, 40 * rounds + 200}};
-  KernelCost move;
-  const double movedBlocks = std::min(std::ceil(static_cast<double>(parameters) / 256), 4096.0);
-  move.issueSlots = 120;
-  move.fp64 = 30;
-  move.globalInstructions = move.l1Wavefronts = 3;
-  move.l2Sectors = 24;
-  move.dramReadBytes = move.dramWrittenBytes = 2 * warpBytes;
-  move.chain = {{LatencyClass::l2, 2}, {LatencyClass::cycle, 300}};
-  return {{"memset", {KernelCost{}}, {1, 32, 16, 0, 16}},
-          {"largest", {largest}, shapeOf(largestMagnitude<3>, blocks, pullBackThreads)},
-          scatterLaunch(samples, blockThreadsOfScatter(context, samples)),
-          {"move", {move}, shapeOf(moveFixedPointSums<CovectorBound>, movedBlocks, 256)}};
+  const int threads = blockThreadsOfScatter(context, samples);
+  return {shapeOf(largestMagnitude<3>, blocksOfLargest(samples), pullBackThreads),
+          shapeOf(scatter<3, 3>, std::ceil(static_cast<double>(samples) / (threads / 32)), threads),
+          shapeOf(moveFixedPointSums<CovectorBound>,
+                  std::min(std::ceil(static_cast<double>(parameters) / 256), 4096.0), 256)};
 }
 
 template <int D>

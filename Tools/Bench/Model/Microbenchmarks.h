@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Context.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
-#include "Core/Compute/Performance/GpuRates.h"
+#include "Tools/Bench/Model/GpuRates.h"
 
 #include <string>
 #include <vector>

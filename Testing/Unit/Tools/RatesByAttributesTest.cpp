@@ -1,5 +1,6 @@
-#include "Core/Compute/Performance/GpuAttributes.h"
-#include "Core/Compute/Performance/GpuRateNames.h"
+// needs: Tools, Model
+#include "Tools/Bench/Model/GpuAttributes.h"
+#include "Tools/Bench/Model/GpuRateNames.h"
 
 #include <gtest/gtest.h>
 

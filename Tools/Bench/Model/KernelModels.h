@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Compute/Performance/GpuRates.h"
-#include "Core/Compute/Performance/KernelCost.h"
+#include "Tools/Bench/Model/GpuRates.h"
+#include "Tools/Bench/Model/KernelCost.h"
 
 #include <span>
 #include <string>

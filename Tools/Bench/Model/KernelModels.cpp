@@ -1,4 +1,4 @@
-#include "Core/Compute/Performance/KernelModels.h"
+#include "Tools/Bench/Model/KernelModels.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <string>
+
 namespace tessera {
 
 /// The number of threads of a block, for kernels that give the same bits with any. While an object lives,
@@ -18,5 +22,15 @@ public:
 private:
   int before_;
 };
+
+/// Threads of a block by kernel and number of items, as `tessera-bench calibrate --model` chooses them.
+using BlockSizes = std::map<std::string, std::map<std::size_t, int>>;
+
+/// To be called before kernels run on this CUDA device. May be called by several threads.
+void setBlockSizes(int device, BlockSizes);
+
+/// The number of BlockThreads; else that of the table for the least number of items that is not smaller, or
+/// for the largest; else the usual one.
+int blockThreads(int device, const std::string& kernel, std::size_t items, int usual);
 
 }

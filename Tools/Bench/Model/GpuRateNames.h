@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/Performance/GpuRates.h"
+#include "Tools/Bench/Model/GpuRates.h"
 
 #include <span>
 #include <string>

@@ -1,4 +1,4 @@
-#include "Core/Compute/Performance/GpuRates.h"
+#include "Tools/Bench/Model/GpuRates.h"
 
 namespace tessera {
 

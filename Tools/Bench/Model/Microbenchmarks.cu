@@ -1,9 +1,9 @@
-#include "Core/Compute/Performance/Microbenchmarks.h"
+#include "Tools/Bench/Model/Microbenchmarks.h"
 
 #include "Core/Compute/Memory/Buffer.h"
-#include "Core/Compute/Performance/GpuAttributes.h"
-#include "Core/Compute/Performance/GpuRateNames.h"
-#include "Core/Compute/Performance/MicrobenchmarkKernels.cuh"
+#include "Tools/Bench/Model/GpuAttributes.h"
+#include "Tools/Bench/Model/GpuRateNames.h"
+#include "Tools/Bench/Model/MicrobenchmarkKernels.cuh"
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Compute/Cuda/LaunchShape.h"
+
 #include <string>
 #include <vector>
 
@@ -43,17 +45,6 @@ struct KernelCost {
 /// first 32, and so on, then the next ones around. `head` is what each warp does once, `task` what it does
 /// for 32 tasks. The chain is that of the warp with the most tasks.
 KernelCost sharedTasks(double tasks, int threads, const KernelCost& head, const KernelCost& task);
-
-/// How a kernel is launched, and what the driver says about it.
-struct LaunchShape {
-  double blocks = 0;
-  int threads = 0; // of a block
-  int registers = 0;
-  double sharedBytes = 0;
-  int blocksAMultiprocessor = 0; // that can be active at a time
-
-  double warpsABlock() const { return (threads + 31) / 32; }
-};
 
 struct KernelLaunch {
   std::string kernel;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Cuda/Cuda.cuh"
-#include "Core/Compute/Performance/KernelCost.h"
+#include "Core/Compute/Cuda/LaunchShape.h"
 
 namespace tessera {
 

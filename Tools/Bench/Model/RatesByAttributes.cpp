@@ -1,4 +1,5 @@
-#include "Core/Compute/Performance/GpuAttributes.h"
+#include "Tools/Bench/Model/GpuAttributes.h"
+#include "Tools/Common/BlockSizesFile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -28,11 +29,6 @@ bool isSensible(double value)
 
 }
 
-std::string gpuRatesName(const std::string& gpu, double multiprocessors)
-{
-  return gpu + ", " + std::to_string(std::lround(multiprocessors)) + " multiprocessors";
-}
-
 GpuRates ratesByAttributes(const GpuAttributes& gpu, std::vector<std::string>& assumed)
 {
   const GpuRates& h100 = usualGpuRates();
@@ -52,7 +48,7 @@ GpuRates ratesByAttributes(const GpuAttributes& gpu, std::vector<std::string>& a
   told(gpu.sharedBytes, &GpuRates::sharedBytes, "size of shared memory");
   if (std::isfinite(gpu.reservedSharedBytes) && gpu.reservedSharedBytes >= 0)
     rates.reservedSharedBytes = gpu.reservedSharedBytes; // 0 before compute capability 8.0
-  rates.gpu = gpuRatesName(gpu.name, rates.multiprocessors);
+  rates.gpu = gpuStorageName(gpu.name, rates.multiprocessors);
 
   const auto* lanes = std::find_if(std::begin(knownLanes), std::end(knownLanes),
                                    [&](const auto& known) { return known.capability == gpu.capability; });

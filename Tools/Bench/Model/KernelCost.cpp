@@ -1,4 +1,4 @@
-#include "Core/Compute/Performance/KernelCost.h"
+#include "Tools/Bench/Model/KernelCost.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "Core/Compute/Performance/GpuRateNames.h"
+#include "Tools/Bench/Model/GpuRateNames.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
-#include "Core/Compute/Performance/BlockChoice.h"
-#include "Core/Compute/Performance/KernelCostNames.h"
-#include "Core/Compute/Performance/KernelModels.h"
+// needs: Tools, Model
+#include "Tools/Bench/Model/KernelCostNames.h"
+#include "Tools/Bench/Model/KernelModels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "Core/Compute/Performance/GpuAttributes.h"
+#include "Tools/Bench/Model/GpuAttributes.h"
 
 #include "Core/Compute/Cuda/Cuda.cuh"
 

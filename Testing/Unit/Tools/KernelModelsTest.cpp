@@ -1,4 +1,5 @@
-#include "Core/Compute/Performance/KernelModels.h"
+// needs: Tools, Model
+#include "Tools/Bench/Model/KernelModels.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Cuda/CudaOnly.h"
-#include "Core/Compute/Performance/GpuRates.h"
+#include "Tools/Bench/Model/GpuRates.h"
 
 #include <string>
 #include <vector>
@@ -19,9 +19,6 @@ struct GpuAttributes {
 
 /// Throws Error(device) if there is no such device.
 TESSERA_CUDA_ONLY GpuAttributes attributesOfCudaDevice(int ordinal);
-
-/// The name under which the rates of a GPU are stored, "NVIDIA H200, 132 multiprocessors".
-std::string gpuRatesName(const std::string& gpu, double multiprocessors);
 
 /// The rates that follow from what the driver says: latencies in cycles are those of an H100, rates of a
 /// multiprocessor those of its compute capability (CUDA C++ Programming Guide, "Throughput of native
