@@ -29,12 +29,6 @@ double voxelsOf(const ImageGeometry<D>& geometry)
   return static_cast<double>(geometry.voxelCount());
 }
 
-/// Coefficients of a spline that resamples an image of so many voxels.
-double coefficientBytes(int order, double voxels)
-{
-  return order > 1 ? sizeof(double) * voxels : 0;
-}
-
 /// The images of a level, and what making one of them takes beside it.
 template <int D>
 struct ImagesOfLevel {
@@ -93,11 +87,11 @@ public:
   {
     if (!stage_.resampler->writesFinalResult())
       return 0;
-    const double voxels = voxelsOf<D>(input_.fixed.front()->geometry);
-    return leftBehind()
-           + coefficientBytes(stage_.resampleInterpolator->order(0),
-                              voxelsOf<D>(input_.moving.front()->geometry))
-           + voxels
+    const double coefficients = stage_.resampleInterpolator->order(0) > 1
+                                    ? sizeof(double) * voxelsOf<D>(input_.moving.front()->geometry)
+                                    : 0;
+    return leftBehind() + coefficients
+           + voxelsOf<D>(input_.fixed.front()->geometry)
                  * static_cast<double>(sizeof(float)
                                        + pixelTypeSize(stage_.resampler->resultImage().pixelType));
   }
@@ -127,17 +121,23 @@ private:
   ImagesOfLevel<D> imagesOf(std::size_t level) const
   {
     ImagesOfLevel<D> images;
-    for (std::size_t i = 0; i < components_.fixedPyramids.size(); ++i)
-      images.add(*components_.fixedPyramids[i], original(input_.fixed, i), level);
-    for (std::size_t i = 0; i < components_.movingPyramids.size(); ++i)
-      images.add(*components_.movingPyramids[i], original(input_.moving, i), level);
+    const auto addAll = [&](const auto& pyramids, const std::vector<ImagePointer<D>>& originals) {
+      for (std::size_t i = 0; i < pyramids.size(); ++i)
+        images.add(*pyramids[i], original(originals, i), level);
+    };
+    addAll(components_.fixedPyramids, input_.fixed);
+    addAll(components_.movingPyramids, input_.moving);
     return images;
   }
 
   template <class Pointer>
-  static const auto& original(const std::vector<Pointer>& images, std::size_t i)
+  static const Pointer& of(const std::vector<Pointer>& all, std::size_t i)
   {
-    return images[std::min(i, images.size() - 1)]->geometry;
+    return all[std::min(i, all.size() - 1)];
+  }
+  static const ImageGeometry<D>& original(const std::vector<ImagePointer<D>>& images, std::size_t i)
+  {
+    return of(images, i)->geometry;
   }
 
   double coefficients(std::size_t level) const
@@ -151,9 +151,8 @@ private:
 
   double movingVoxels(std::size_t image, std::size_t level) const
   {
-    const std::size_t pyramid = std::min(image, components_.movingPyramids.size() - 1);
     return voxelsOf<D>(
-        components_.movingPyramids[pyramid]->geometryOfLevel(original(input_.moving, image), level));
+        of(components_.movingPyramids, image)->geometryOfLevel(original(input_.moving, image), level));
   }
 
   TermExtent extentOf(std::size_t number, std::size_t level) const
@@ -163,9 +162,8 @@ private:
                       .hasMasks = !input_.fixedMasks.empty() || !input_.movingMasks.empty(),
                       .movingVoxels = movingVoxels(number, level),
                       .parameters = counts_[level]};
-    const std::size_t pyramid = std::min(number, components_.fixedPyramids.size() - 1);
     const ImageGeometry<D> fixed =
-        components_.fixedPyramids[pyramid]->geometryOfLevel(original(input_.fixed, number), level);
+        of(components_.fixedPyramids, number)->geometryOfLevel(original(input_.fixed, number), level);
     extent.fixedVoxels = voxelsOf<D>(fixed);
     if (components_.terms[number]->needsSampler() && !components_.samplers.empty()) {
       extent.isLattice = components_.samplers[components_.samplerOf(number)]->givesLattice();
@@ -184,15 +182,6 @@ private:
   std::vector<std::size_t> counts_; // parameters of the transform, one a level
 };
 
-/// Whether the result surely is a linear transform, which has an inverse without a field.
-template <int D>
-bool isLinear(const RunRequest& request, const std::vector<CheckedStage<D>>& stages)
-{
-  return !request.initialTransform.isGiven() && std::ranges::all_of(stages, [](const CheckedStage<D>& stage) {
-    return stage.prepared.components.transform->linear();
-  });
-}
-
 }
 
 template <int D>
@@ -200,6 +189,10 @@ HostNeed hostNeed(const RunRequest& request, const std::vector<CheckedStage<D>>&
                   const Inputs<D>& inputs)
 {
   const InputHeaders& headers = inputs.headers();
+  const bool isLinear = // surely, so that the result has an inverse without a field
+      !request.initialTransform.isGiven() && std::ranges::all_of(stages, [](const CheckedStage<D>& stage) {
+        return stage.prepared.components.transform->linear();
+      });
   HostNeed need;
   need.images = sizeof(float) * (voxelsOf(headers.fixed) + voxelsOf(headers.moving))
                 + voxelsOf(headers.fixedMasks) + voxelsOf(headers.movingMasks);
@@ -216,7 +209,7 @@ HostNeed hostNeed(const RunRequest& request, const std::vector<CheckedStage<D>>&
     for (std::size_t level = 0; level < ofStage.levels(); ++level)
       take(ofStage.ofLevel(level), "level " + std::to_string(level));
     take(ofStage.ofResult(), "the result image");
-    if (request.inverseToo && stage.number + 1 == stages.size() && !isLinear(request, stages))
+    if (request.inverseToo && stage.number + 1 == stages.size() && !isLinear)
       take(ofStage.ofInverse(), "the inverse");
   }
   return need;
