@@ -6,9 +6,36 @@ import sys
 import numpy as np
 import tessera
 
-TRANSFORMS = ["TranslationTransform", "EulerTransform", "SimilarityTransform", "AffineTransform", "BSplineTransform",
-              "SplineKernelTransform", "DeformationFieldTransform"]
-VALUES = [0, 1, -1, 2, 3, 1e-300, 1e300, -5.5, "nan", "inf", "true", "false", "", "x", 2**40, [1, 2], [], ["a", 1], True]
+TRANSFORMS = [
+    "TranslationTransform",
+    "EulerTransform",
+    "SimilarityTransform",
+    "AffineTransform",
+    "BSplineTransform",
+    "SplineKernelTransform",
+    "DeformationFieldTransform",
+]
+VALUES = [
+    0,
+    1,
+    -1,
+    2,
+    3,
+    1e-300,
+    1e300,
+    -5.5,
+    "nan",
+    "inf",
+    "true",
+    "false",
+    "",
+    "x",
+    2**40,
+    [1, 2],
+    [],
+    ["a", 1],
+    True,
+]
 
 
 class Caller:
@@ -26,14 +53,21 @@ class Caller:
         return self.random.random() < share
 
     def array(self, axes):
-        shape = [int(self.one_of([0, 1, 2, 3, 5, 8, 12, 16]) if self.chance(0.1) else self.one_of([8, 12, 16])) for _ in range(axes)]
+        shape = [
+            int(self.one_of([0, 1, 2, 3, 5, 8, 12, 16]) if self.chance(0.1) else self.one_of([8, 12, 16]))
+            for _ in range(axes)
+        ]
         array = self.random.normal(100, 50, shape)
         if self.chance(0.1):
             array[self.random.random(shape) < self.one_of([0.1, 1])] = self.one_of([np.nan, np.inf, -np.inf, 1e308])
         if self.chance(0.05):
             array[...] = self.one_of([0, 7])
         with np.errstate(all="ignore"):
-            array = array.astype(self.one_of("f4 f8 i2 u1 i4 u8 i8 f2 ?".split()) if self.chance(0.98) else self.one_of(["c8", "O", "U3"]))
+            array = array.astype(
+                self.one_of("f4 f8 i2 u1 i4 u8 i8 f2 ?".split())
+                if self.chance(0.98)
+                else self.one_of(["c8", "O", "U3"])
+            )
         if self.chance(0.2):
             array = array[tuple(slice(None, None, int(self.one_of([1, -1, 2]))) for _ in shape)]
         if self.chance(0.1):
@@ -68,13 +102,18 @@ class Caller:
             "MaximumStepLength": 0.1,
         }
         if self.chance(0.6):
-            parameters["Metric"] = self.one_of(["AdvancedMeanSquares", "AdvancedMattesMutualInformation", "NormalizedMutualInformation"])
+            parameters["Metric"] = self.one_of(
+                ["AdvancedMeanSquares", "AdvancedMattesMutualInformation", "NormalizedMutualInformation"]
+            )
             parameters["Optimizer"] = self.one_of(["AdaptiveStochasticGradientDescent", "RegularStepGradientDescent"])
             parameters["ImageSampler"] = self.one_of(["RandomCoordinate", "Full", "Grid"])
         for _ in range(int(self.random.integers(0, 3)) if self.chance(0.3) else 0):
             parameters[self.one_of(self.parameters)] = self.one_of(VALUES)
-        parameters["MaximumNumberOfIterations"] = min(3, parameters["MaximumNumberOfIterations"]) if isinstance(
-            parameters["MaximumNumberOfIterations"], int) else 3
+        parameters["MaximumNumberOfIterations"] = (
+            min(3, parameters["MaximumNumberOfIterations"])
+            if isinstance(parameters["MaximumNumberOfIterations"], int)
+            else 3
+        )
         parameters["MaximumNumberOfThreads"] = 1
         return parameters
 
@@ -89,16 +128,24 @@ class Caller:
         labels, points = self.chance(0.1), self.chance(0.1)
         for name in "fixed_mask", "moving_mask", "fixed_labels", "moving_labels":
             if labels and "labels" in name or self.chance(0.02 if "labels" in name else 0.1):
-                array = (self.array(axes) if self.chance(0.3) else np.asarray(fixed))
+                array = self.array(axes) if self.chance(0.3) else np.asarray(fixed)
                 with np.errstate(all="ignore"):
-                    more[name] = self.image(axes, array > 0 if self.chance(0.7) and array.dtype.kind not in "OU" else array)
+                    more[name] = self.image(
+                        axes, array > 0 if self.chance(0.7) and array.dtype.kind not in "OU" else array
+                    )
         for name in "fixed_points", "moving_points":
             if points or self.chance(0.02):
                 more[name] = self.points(axes)
         if self.chance(0.05):
             more["initial"] = self.random.normal(size=(axes + 1, axes + 1)) if self.chance(0.5) else np.eye(axes + 1)
-        found = tessera.register(fixed, moving, [self.map() for _ in range(int(self.one_of([1, 1, 2])))], device="cpu",
-                                 threads=int(self.one_of([1, 2])), **more)
+        found = tessera.register(
+            fixed,
+            moving,
+            [self.map() for _ in range(int(self.one_of([1, 1, 2])))],
+            device="cpu",
+            threads=int(self.one_of([1, 2])),
+            **more,
+        )
         found.quality, found.levels, found.image
         transform = found.transform.inverse() if self.chance(0.2) else found.transform
         action = int(self.random.integers(6))

@@ -1,4 +1,4 @@
-"""Small images, and the programs, for the tests of the Python module. SOURCE and BIN name the sources and the programs."""
+"""Small images, and the programs, for tests of the Python module. SOURCE and BIN name the sources and the programs."""
 
 import os
 import subprocess

@@ -13,7 +13,12 @@ PLACE = {"spacing": (1.5, 2, 2.5), "origin": (-10, 4, 7), "direction": np.eye(3)
 
 
 def spline(order=3):
-    return {**QUICK, "Transform": "BSplineTransform", "BSplineTransformSplineOrder": order, "FinalGridSpacingInVoxels": 8}
+    return {
+        **QUICK,
+        "Transform": "BSplineTransform",
+        "BSplineTransformSplineOrder": order,
+        "FinalGridSpacingInVoxels": 8,
+    }
 
 
 class Bridges(unittest.TestCase):
@@ -25,9 +30,13 @@ class Bridges(unittest.TestCase):
             cls.transforms[name] = tessera.register(fixed, moving, {**QUICK, "Transform": name}).transform
         for order in 1, 2, 3:
             cls.transforms[f"BSpline{order}"] = tessera.register(fixed, moving, spline(order)).transform
-        cls.transforms["chain"] = tessera.register(fixed, moving, [{**QUICK, "Transform": "AffineTransform"}, spline()]).transform
+        cls.transforms["chain"] = tessera.register(
+            fixed, moving, [{**QUICK, "Transform": "AffineTransform"}, spline()]
+        ).transform
         cls.transforms["inverse"] = cls.transforms["AffineTransform"].inverse()
-        cls.transforms["2D"] = tessera.register(blobs((30, 32)), blobs((30, 32), 1), {**QUICK, "Transform": "EulerTransform"}).transform
+        cls.transforms["2D"] = tessera.register(
+            blobs((30, 32)), blobs((30, 32), 1), {**QUICK, "Transform": "EulerTransform"}
+        ).transform
         index = np.random.default_rng(1).uniform(2, 13, (20, 3))
         cls.points = PLACE["origin"] + (index * PLACE["spacing"]) @ PLACE["direction"].T
 
@@ -96,11 +105,18 @@ class Many(unittest.TestCase):
                 np.testing.assert_array_equal(one.transform.matrix, matrix)
 
     def test_a_pair_that_fails_does_not_stop_the_others(self):
-        pairs = [(self.fixed, self.moving[0]), (self.fixed, self.moving[0][:, :0]), (self.fixed, "nosuch.nii"), ([1], 2),
-                 {"fixed": self.fixed, "moving": self.moving[1], "fixed_mask": np.ones((30, 32), bool)}]
+        pairs = [
+            (self.fixed, self.moving[0]),
+            (self.fixed, self.moving[0][:, :0]),
+            (self.fixed, "nosuch.nii"),
+            ([1], 2),
+            {"fixed": self.fixed, "moving": self.moving[1], "fixed_mask": np.ones((30, 32), bool)},
+        ]
         kinds = [type(one) for one in tessera.register_many(pairs, QUICK, lanes=2)]
-        self.assertEqual(kinds, [tessera.Registration, tessera.InputError, tessera.InputError, tessera.UsageError,
-                                 tessera.Registration])
+        self.assertEqual(
+            kinds,
+            [tessera.Registration, tessera.InputError, tessera.InputError, tessera.UsageError, tessera.Registration],
+        )
 
     def test_pairs_are_read_as_they_are_needed(self):
         asked = 0
@@ -121,7 +137,9 @@ class Many(unittest.TestCase):
             return len(os.listdir("/proc/self/task"))
 
         before = threads()
-        results = tessera.register_many([(self.fixed, "nosuch.nii"), *[(self.fixed, m) for m in self.moving]], ENDLESS, lanes=3)
+        results = tessera.register_many(
+            [(self.fixed, "nosuch.nii"), *[(self.fixed, m) for m in self.moving]], ENDLESS, lanes=3
+        )
         self.assertIsInstance(next(results), tessera.InputError)
         self.assertGreater(threads(), before)
         results.close()

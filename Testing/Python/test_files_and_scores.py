@@ -53,10 +53,12 @@ class Knowledge(InAFolder):
         listed = program("tessera", "--list-components")
         for component in tessera.components():
             self.assertIn(component.name, listed)
-        self.assertEqual(str(tessera.describe("AdvancedMeanSquares")).strip(),
-                         program("tessera", "--describe", "AdvancedMeanSquares").strip())
+        self.assertEqual(
+            str(tessera.describe("AdvancedMeanSquares")).strip(),
+            program("tessera", "--describe", "AdvancedMeanSquares").strip(),
+        )
         self.assertEqual(tessera.describe("AdvancedMeanSquares").role, "Metric")
-        with self.assertRaisesRegex(tessera.UsageError, "Did you mean \"AdvancedMeanSquares\""):
+        with self.assertRaisesRegex(tessera.UsageError, 'Did you mean "AdvancedMeanSquares"'):
             tessera.describe("AdvancedMeanSquare")
 
     def test_check_predicts_and_refuses(self):
@@ -75,8 +77,21 @@ class Scores(InAFolder):
         labels = [tessera.Image((image.array > 30).astype(np.uint8) * 4, **PLACE) for image in (first, second)]
         for name, image in ("a", first), ("b", second), ("mask", mask), ("la", labels[0]), ("lb", labels[1]):
             write_mha(f"{name}.mha", image)
-        program("tessera-compare", "-f", "a.mha", "-m", "b.mha", "-fMask", "mask.mha", "--fLabels", "la.mha", "--mLabels",
-                "lb.mha", "--json", "told.json")
+        program(
+            "tessera-compare",
+            "-f",
+            "a.mha",
+            "-m",
+            "b.mha",
+            "-fMask",
+            "mask.mha",
+            "--fLabels",
+            "la.mha",
+            "--mLabels",
+            "lb.mha",
+            "--json",
+            "told.json",
+        )
         told = json.loads(Path("told.json").read_text())
         scores = tessera.compare(first, "b.mha", mask=mask)
         for ours, theirs in {
@@ -130,7 +145,9 @@ class Sparse(InAFolder):
         from tessera import sparse
 
         self.multiply = sparse.multiply
-        self.random = lambda *shape: self.scipy.random_array(shape, density=0.1, rng=np.random.default_rng(5), format="csr")
+        self.random = lambda *shape: self.scipy.random_array(
+            shape, density=0.1, rng=np.random.default_rng(5), format="csr"
+        )
 
     def test_products_are_those_of_scipy_and_of_the_program(self):
         a, b = self.random(50, 70), self.random(70, 40)

@@ -30,7 +30,12 @@ class Own(unittest.TestCase):
 
     def test_what_does_not_go_together(self):
         array = np.zeros((2, 3, 4))
-        for wrong in {"spacing": (1, 1)}, {"origin": (1,)}, {"direction": np.eye(2)}, {"spacing": (1, 1, 1), "scale": (1, 1, 1)}:
+        for wrong in (
+            {"spacing": (1, 1)},
+            {"origin": (1,)},
+            {"direction": np.eye(2)},
+            {"spacing": (1, 1, 1), "scale": (1, 1, 1)},
+        ):
             with self.assertRaises(tessera.UsageError):
                 tessera.Image(array, **wrong)
 
@@ -63,7 +68,11 @@ class Others(InAFolder):
             np.testing.assert_allclose(place_of(other, index), place, rtol=0, atol=1e-9)
             again = tessera._images.image_of(other, "test")
             np.testing.assert_array_equal(again.array, array)
-            for ours, theirs in (again.spacing, image.spacing), (again.origin, image.origin), (again.direction, image.direction):
+            for ours, theirs in (
+                (again.spacing, image.spacing),
+                (again.origin, image.origin),
+                (again.direction, image.direction),
+            ):
                 np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9)
             result = tessera._images.like(other, array, image.grid)
             self.assertIs(type(result), type(other))
@@ -85,7 +94,9 @@ class Others(InAFolder):
     def test_itk(self):
         self.package("itk")
         make = tessera._images._to_itk
-        self.there_and_back(make, lambda image, index: np.array(image.TransformIndexToPhysicalPoint([int(i) for i in index])))
+        self.there_and_back(
+            make, lambda image, index: np.array(image.TransformIndexToPhysicalPoint([int(i) for i in index]))
+        )
         self.registers(make)
 
     def test_nibabel(self):
@@ -107,7 +118,9 @@ class Others(InAFolder):
         nibabel.save(other, "image.nii")
         moving = blobs(SHAPE, 0.5)
         in_memory = tessera.register(other, tessera.Image(moving, (1, 2, 3), (4, 5, 6), np.eye(3)[[1, 2, 0]]), QUICK)
-        of_file = tessera.register("image.nii", tessera.Image(moving, (1, 2, 3), (4, 5, 6), np.eye(3)[[1, 2, 0]]), QUICK)
+        of_file = tessera.register(
+            "image.nii", tessera.Image(moving, (1, 2, 3), (4, 5, 6), np.eye(3)[[1, 2, 0]]), QUICK
+        )
         np.testing.assert_allclose(
             in_memory.transform.apply_points([[1, 2, 3]]), of_file.transform.apply_points([[1, 2, 3]]), atol=1e-5
         )

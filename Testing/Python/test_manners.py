@@ -1,4 +1,4 @@
-"""The module writes, prints, forks and signals nothing, ends cleanly however the interpreter ends, and keeps no memory."""
+"""The module writes, prints, forks and signals nothing, ends cleanly with the interpreter, and keeps no memory."""
 
 import os
 import shutil
@@ -27,7 +27,9 @@ def _registered(fixed, moving):
 
 class Manners(InAFolder):
     def python(self, code, code_of_exit=0, head=HEAD, **more):
-        done = subprocess.run([sys.executable, "-B", "-c", head + code], capture_output=True, text=True, timeout=120, **more)
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", head + code], capture_output=True, text=True, timeout=120, **more
+        )
         self.assertEqual(done.returncode, code_of_exit, done.stderr)
         return done
 
@@ -71,9 +73,13 @@ pickle.loads(pickle.dumps(transform)); found._repr_html_(); found.quality; found
 tessera.check(fixed, moving, "Rigid"); list(tessera.register_many([(fixed, moving)] * 3, QUICK, lanes=2))
 tessera.compare(fixed, moving); tessera.compare_labels(fixed, moving); tessera.components(); tessera.describe("Full")
 """
-        calls = "openat,open,creat,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,memfd_create,fork,vfork,execve,socket,kill"
-        done = subprocess.run(["strace", "-f", "-o", "calls", "-e", f"trace={calls}", sys.executable, "-B", "-c", code],
-                              capture_output=True, text=True)
+        calls = "openat,open,creat,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,memfd_create"
+        calls += ",fork,vfork,execve,socket,kill"
+        done = subprocess.run(
+            ["strace", "-f", "-o", "calls", "-e", f"trace={calls}", sys.executable, "-B", "-c", code],
+            capture_output=True,
+            text=True,
+        )
         if "ptrace" in done.stderr:
             self.skipTest("strace may not trace here")
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
@@ -85,13 +91,19 @@ tessera.compare(fixed, moving); tessera.compare_labels(fixed, moving); tessera.c
 
     def test_ctrl_c_ends_a_run(self):
         process = subprocess.Popen(
-            [sys.executable, "-B", "-c", HEAD + """
+            [
+                sys.executable,
+                "-B",
+                "-c",
+                HEAD + """
 try:
     tessera.register(fixed, moving, [QUICK, ENDLESS], progress=lambda p: print("goes on", flush=True))
 except KeyboardInterrupt as ended:
     print("stopped", ended.partial.transform.dimension, flush=True)
-"""],
-            stdout=subprocess.PIPE, text=True,
+""",
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         self.assertIn("goes on", process.stdout.readline())
         process.send_signal(signal.SIGINT)
@@ -162,7 +174,8 @@ if __name__ == "__main__":
                 continue
             with self.subTest(package):
                 for first, second in (package, "tessera"), ("tessera", package):
-                    self.python(f"""
+                    self.python(
+                        f"""
 import {first}
 import {second}
 import numpy as np, tessera
@@ -172,7 +185,9 @@ if "{package}" == "SimpleITK":
     import SimpleITK
     SimpleITK.WriteImage(SimpleITK.GetImageFromArray(blobs((20, 24))), "a.mha")
     assert np.array_equal(tessera.read("a.mha").array, SimpleITK.GetArrayFromImage(SimpleITK.ReadImage("a.mha")))
-""", head="")
+""",
+                        head="",
+                    )
 
     def test_workers_of_joblib(self):
         try:
@@ -183,6 +198,23 @@ if "{package}" == "SimpleITK":
         here = tessera.register(fixed, moving, QUICK).transform.matrix
         for there in joblib.Parallel(2)(joblib.delayed(_registered)(fixed, moving) for _ in range(2)):
             np.testing.assert_array_equal(there.matrix, here)
+
+    def test_a_lack_of_memory_is_an_error_of_ours(self):
+        self.python("""
+import resource
+large = blobs((120, 120, 120))
+tessera.register(fixed, moving, QUICK, threads=2)
+pages = int(open("/proc/self/statm").read().split()[0])
+kinds = set()
+for megabytes in 5, 20, 40, 80, 400:
+    limit = pages * os.sysconf("SC_PAGE_SIZE") + megabytes * 1_000_000
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+    try:
+        tessera.register(large, large, {**QUICK, "MaximumNumberOfIterations": 1}, threads=2)
+    except MemoryError as error:
+        kinds.add(type(error))
+assert kinds == {tessera.OutOfMemory}, kinds
+""")
 
     def test_memory_does_not_grow(self):
         fixed, moving = blobs((20, 24)), blobs((20, 24), 1)

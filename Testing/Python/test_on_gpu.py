@@ -37,11 +37,17 @@ class OnGpu(InAFolder):
     def test_the_cpu_has_its_own_bits_before_and_after(self):
         before = tessera.register(self.fixed, self.moving, "FreeFormNMI", device="cpu").image
         tessera.register(self.fixed, self.moving, "FreeFormNMI", device="cuda")
-        np.testing.assert_array_equal(tessera.register(self.fixed, self.moving, "FreeFormNMI", device="cpu").image, before)
+        np.testing.assert_array_equal(
+            tessera.register(self.fixed, self.moving, "FreeFormNMI", device="cpu").image, before
+        )
 
     def test_a_fork_after_cuda_says_what_to_do(self):
         done = subprocess.run(
-            [sys.executable, "-B", "-c", """
+            [
+                sys.executable,
+                "-B",
+                "-c",
+                """
 import os, sys, tessera
 from support import QUICK, blobs
 tessera.register(blobs((20, 24)), blobs((20, 24), 1), QUICK, device="cuda")
@@ -54,7 +60,11 @@ if child == 0:
     sys.stdout.flush()
     os._exit(0)
 os.waitpid(child, 0)
-"""], capture_output=True, text=True)
+""",
+            ],
+            capture_output=True,
+            text=True,
+        )
         self.assertIn("fork", done.stdout, done.stderr)
 
 

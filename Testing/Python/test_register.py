@@ -88,7 +88,11 @@ class Results(unittest.TestCase):
         self.assertEqual(found.record["quality"]["points"]["count"], 2)
 
     def test_several_images(self):
-        several = {**QUICK, "Registration": "MultiMetricMultiResolutionRegistration", "Metric": ["AdvancedMeanSquares"] * 2}
+        several = {
+            **QUICK,
+            "Registration": "MultiMetricMultiResolutionRegistration",
+            "Metric": ["AdvancedMeanSquares"] * 2,
+        }
         for name in "ImageSampler", "Interpolator", "FixedImagePyramid", "MovingImagePyramid":
             several.pop(name, None)
         several["ImageSampler"] = ["Full", "Full"]
@@ -127,7 +131,7 @@ class Errors(InAFolder):
     def test_each_says_where_and_what_is_allowed(self):
         usage, unread = tessera.UsageError, tessera.InputError
         self.refused(usage, 'parameters[0]: (Metric "X")', parameters={**QUICK, "Metric": "X"})
-        self.refused(usage, 'parameters[1]:1: ', parameters=[QUICK, '(Metric "AdvancedMeanSquares"'])
+        self.refused(usage, "parameters[1]:1: ", parameters=[QUICK, '(Metric "AdvancedMeanSquares"'])
         self.refused(usage, '"MRRigit"', "MRRigid", parameters="MRRigit")
         self.refused(usage, "nosuch.txt", parameters="nosuch.txt")
         self.refused(usage, "parameters: an empty list", parameters=[])
@@ -142,10 +146,17 @@ class Errors(InAFolder):
         self.refused(usage, "threads: 2.0", threads=2.0)
         self.refused(usage, "max_device_memory", max_device_memory=0)
         self.refused(usage, '"gpu7"', device="gpu7")
-        self.refused(usage, "MaximumNumberOfIteration", parameters={**QUICK, "MaximumNumberOfIteration": 3}, strict=True)
+        self.refused(
+            usage, "MaximumNumberOfIteration", parameters={**QUICK, "MaximumNumberOfIteration": 3}, strict=True
+        )
         self.refused(usage, "moving_points without fixed_points", moving_points=[[1, 2]])
         self.refused(usage, "fixed_points: an array of shape", fixed_points=[1, 2])
-        self.refused(unread, "fixed_points and moving_points: 1 fixed and 2 moving", fixed_points=[[1, 2]], moving_points=[[1, 2], [3, 4]])
+        self.refused(
+            unread,
+            "fixed_points and moving_points: 1 fixed and 2 moving",
+            fixed_points=[[1, 2]],
+            moving_points=[[1, 2], [3, 4]],
+        )
         self.refused(unread, "moving: array[int16 0x40]", moving=MOVING[:, :0])
         self.refused(unread, "fixed: nosuch.nii", fixed="nosuch.nii")
         self.refused(unread, "moving_mask", moving_mask=np.zeros((40, 44), bool))
@@ -174,7 +185,12 @@ class Errors(InAFolder):
 
     def test_samples_outside_end_a_registration(self):
         far = tessera.Image(MOVING, origin=(1e4, 0))
-        self.assertEqual(self.refused(tessera.RegistrationFailed, moving=far, parameters={**QUICK, "AutomaticTransformInitialization": False}).code, 1)
+        self.assertEqual(
+            self.refused(
+                tessera.RegistrationFailed, moving=far, parameters={**QUICK, "AutomaticTransformInitialization": False}
+            ).code,
+            1,
+        )
 
 
 class Files(InAFolder):
@@ -213,14 +229,24 @@ class Listening(unittest.TestCase):
         self.assertEqual(partial.record["status"], "interrupted")
 
     def test_the_last_finished_level_is_kept_as_it_was(self):
-        levels = {**ENDLESS, "Transform": "BSplineTransform", "FinalGridSpacingInVoxels": 8, "NumberOfResolutions": 2,
-                  "MaximumNumberOfIterations": [10, 1000000]}
+        levels = {
+            **ENDLESS,
+            "Transform": "BSplineTransform",
+            "FinalGridSpacingInVoxels": 8,
+            "NumberOfResolutions": 2,
+            "MaximumNumberOfIterations": [10, 1000000],
+        }
         stop = tessera.Cancel()
         with self.assertRaises(tessera.Cancelled) as caught:
-            tessera.register(FIXED, MOVING, levels, cancel=stop, progress=lambda p: stop.cancel() if p.level == 1 else None)
+            tessera.register(
+                FIXED, MOVING, levels, cancel=stop, progress=lambda p: stop.cancel() if p.level == 1 else None
+            )
         text = caught.exception.partial.transform.maps[-1]
-        alone = tessera.register(FIXED, MOVING, {**levels, "WriteTransformParametersEachResolution": True,
-                                                 "MaximumNumberOfIterations": [10, 1]})
+        alone = tessera.register(
+            FIXED,
+            MOVING,
+            {**levels, "WriteTransformParametersEachResolution": True, "MaximumNumberOfIterations": [10, 1]},
+        )
         import tempfile
 
         with tempfile.TemporaryDirectory() as folder:

@@ -72,8 +72,12 @@ class SameAsProgram(InAFolder):
                 words, arguments = ["-p", path], {}
                 if name in ("LungFreeForm", "LungSpline"):
                     words += ["-fp", "p.txt", "-mp", "q.txt", "-fMask", "all.mha", "-mMask", "all.mha"]
-                    arguments = {"fixed_points": self.points, "moving_points": self.points + 2,
-                                 "fixed_mask": self.all, "moving_mask": self.all}
+                    arguments = {
+                        "fixed_points": self.points,
+                        "moving_points": self.points + 2,
+                        "fixed_mask": self.all,
+                        "moving_mask": self.all,
+                    }
                 self.run_both(words, arguments, (8, name))
 
     def test_all_forms_and_numbers_of_threads(self):
@@ -82,9 +86,11 @@ class SameAsProgram(InAFolder):
             self.run_both(["-p", path], {}, (1, stem), (1, path), (2, text), (8, entries), (2, str(path)))
 
     def test_chains_masks_tables_and_files_of_levels(self):
-        further = "(WriteIterationInfo \"true\")\n(WriteTransformParametersEachResolution \"true\")\n" \
-            "(ITKTransformOutputFileNameExtension \"tfm\")\n(WriteITKCompositeTransform \"true\")\n" \
-            "(ResultImageFormat \"nii.gz\")\n(ErodeMask \"false\")\n"
+        further = (
+            '(WriteIterationInfo "true")\n(WriteTransformParametersEachResolution "true")\n'
+            '(ITKTransformOutputFileNameExtension "tfm")\n(WriteITKCompositeTransform "true")\n'
+            '(ResultImageFormat "nii.gz")\n(ErodeMask "false")\n'
+        )
         texts = []
         for name in "Translation", "BSpline":
             text = (SOURCE / "Parameters" / f"{name}.txt").read_text()
@@ -94,7 +100,8 @@ class SameAsProgram(InAFolder):
         self.run_both(
             ["-p", "Translation.txt", "-p", "BSpline.txt", "-fMask", "mask.mha", "-mMask", "mask.mha"],
             {"fixed_mask": self.mask, "moving_mask": self.mask},
-            (2, texts), (1, ["Translation.txt", Path("BSpline.txt")]),
+            (2, texts),
+            (1, ["Translation.txt", Path("BSpline.txt")]),
         )
 
     def test_an_initial_transform_of_memory_is_saved_with_the_rest(self):
@@ -105,8 +112,22 @@ class SameAsProgram(InAFolder):
         points = np.array([[1.0, 2, 3], [-30, 10, 50]])
         np.testing.assert_array_equal(from_file.apply_points(points), found.transform.apply_points(points))
         first.save("first")
-        program("tessera", "-f", "f.mha", "-m", "m.mha", "-p", SOURCE / "Parameters/Affine.txt", "-out", "out2",
-                "-t0", "first/TransformParameters.0.txt", "-threads", 2, "-q")
+        program(
+            "tessera",
+            "-f",
+            "f.mha",
+            "-m",
+            "m.mha",
+            "-p",
+            SOURCE / "Parameters/Affine.txt",
+            "-out",
+            "out2",
+            "-t0",
+            "first/TransformParameters.0.txt",
+            "-threads",
+            2,
+            "-q",
+        )
         of_program = tessera.Transform.load("out2/TransformParameters.0.txt")
         np.testing.assert_array_equal(of_program.apply_points(points), found.transform.apply_points(points))
 

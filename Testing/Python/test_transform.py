@@ -46,8 +46,13 @@ class Transforms(InAFolder):
         for labels in False, True:
             image = tessera.Image((self.moving.array > 0).astype(np.uint8) * 7, **PLACE)
             write_mha("m.mha", image)
-            Path("T.txt").write_text(Path(self.file).read_text().replace('(ResultImagePixelType "short")', "").replace(
-                '(ResultImageFormat "nii.gz")', '(ResultImageFormat "mha")').replace('"mhd"', '"mha"'))
+            Path("T.txt").write_text(
+                Path(self.file)
+                .read_text()
+                .replace('(ResultImagePixelType "short")', "")
+                .replace('(ResultImageFormat "nii.gz")', '(ResultImageFormat "mha")')
+                .replace('"mhd"', '"mha"')
+            )
             self.program("-tp", "T.txt", *(["--labels", "m.mha"] if labels else ["-in", "m.mha"]))
             result = self.transform.apply(image, labels=labels, threads=1)
             self.assertEqual((result.array.dtype, result.grid), (np.uint8, self.fixed.grid))

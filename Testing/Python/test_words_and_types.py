@@ -19,18 +19,33 @@ PACKAGE = SOURCE / "Tools/Python/tessera"
 class WordsAndTypes(InAFolder):
     def test_mypy_finds_nothing(self):
         done = subprocess.run(
-            [sys.executable, "-m", "mypy", "--strict", "--cache-dir", self.folder, "--config-file",
-             SOURCE / "pyproject.toml", PACKAGE],
-            capture_output=True, text=True,
+            [
+                sys.executable,
+                "-m",
+                "mypy",
+                "--strict",
+                "--cache-dir",
+                self.folder,
+                "--config-file",
+                SOURCE / "pyproject.toml",
+                PACKAGE,
+            ],
+            capture_output=True,
+            text=True,
         )
         if "No module named mypy" in done.stderr:
             self.skipTest("mypy is not installed")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_the_stub_is_that_of_the_extension(self):
-        subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "tessera._core", "-o", "_core.pyi"], check=True)
-        self.assertEqual(Path("_core.pyi").read_text(), (PACKAGE / "_core.pyi").read_text(),
-                         "python -m nanobind.stubgen -m tessera._core -o Tools/Python/tessera/_core.pyi")
+        subprocess.run(
+            [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "tessera._core", "-o", "_core.pyi"], check=True
+        )
+        self.assertEqual(
+            Path("_core.pyi").read_text(),
+            (PACKAGE / "_core.pyi").read_text(),
+            "python -m nanobind.stubgen -m tessera._core -o Tools/Python/tessera/_core.pyi",
+        )
 
     def test_examples_in_docstrings(self):
         run = 0

@@ -5,6 +5,7 @@
 True
 """
 
+from . import sparse
 from ._compare import compare, compare_labels, score
 from ._core import Component, ImageScores, LabelScore, ParameterInfo, PointErrors, Progress
 from ._core import version as __version__
@@ -61,5 +62,6 @@ __all__ = [
     "register",
     "register_many",
     "score",
+    "sparse",
     "write",
 ]

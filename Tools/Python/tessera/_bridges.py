@@ -13,7 +13,7 @@ ItkNumbers = tuple[str, list[float], list[float]]
 
 
 def _class_of(name: str) -> tuple[str, int, int]:
-    """"AffineTransform_double_3_3" -> ("AffineTransform", 3, 3); the last is the order of a B-spline, or 3."""
+    """ "AffineTransform_double_3_3" -> ("AffineTransform", 3, 3); the last is the order of a B-spline, or 3."""
     words = name.split("_")
     return words[0], int(words[2]), int(words[4]) if len(words) > 4 else 3
 
@@ -37,7 +37,7 @@ def to_itk(transforms: list[ItkNumbers]) -> Any:
         made.append(transform)
     if len(made) == 1:
         return made[0]
-    whole = itk.CompositeTransform[itk.D, _class_of(transforms[0][0])[1]].New()
+    whole = getattr(itk, "CompositeTransform")[itk.D, _class_of(transforms[0][0])[1]].New()
     for transform in made:
         whole.AddTransform(transform)
     return whole
@@ -89,7 +89,9 @@ def _flat(transform: Any, dimension: int) -> list[ItkNumbers]:
     if hasattr(transform, "GetNumberOfTransforms"):
         parts = [transform.GetNthTransform(n) for n in range(transform.GetNumberOfTransforms())]
         return [
-            number for part in parts for number in _flat(part.Downcast() if hasattr(part, "Downcast") else part, dimension)
+            number
+            for part in parts
+            for number in _flat(part.Downcast() if hasattr(part, "Downcast") else part, dimension)
         ]
     kind = transform.GetNameOfClass() if hasattr(transform, "GetNameOfClass") else transform.GetName()
     name = f"{kind}_double_{dimension}_{dimension}"
@@ -107,12 +109,13 @@ def to_ants(transform: Any) -> Any:
     if matrix is not None:
         axes = transform.dimension
         return ants.create_ants_transform(
-            transform_type="AffineTransform", dimension=axes, matrix=matrix[:axes, :axes], translation=matrix[:axes, axes]
+            transform_type="AffineTransform",
+            dimension=axes,
+            matrix=matrix[:axes, :axes],
+            translation=matrix[:axes, axes],
         )
     grid = transform.fixed_grid
     field = np.ascontiguousarray(np.moveaxis(transform.displacement(), -1, 0).T)
     return ants.transform_from_displacement_field(
-        ants.from_numpy(
-            field, list(grid.origin), list(grid.spacing), np.asarray(grid.direction), has_components=True
-        )
+        ants.from_numpy(field, list(grid.origin), list(grid.spacing), np.asarray(grid.direction), has_components=True)
     )

@@ -47,9 +47,7 @@ def compare(
     return scores
 
 
-def compare_labels(
-    first: ImageLike, second: ImageLike, *, threads: int | None = None
-) -> dict[int, _core.LabelScore]:
+def compare_labels(first: ImageLike, second: ImageLike, *, threads: int | None = None) -> dict[int, _core.LabelScore]:
     """Compares two label maps of one grid: overlap and distances of surfaces of each label. Raises InputError,
     UsageError.
 
@@ -65,9 +63,7 @@ def compare_labels(
     return scores
 
 
-def score(
-    fixed_points: ArrayLike, moving_points: ArrayLike, transform: Transform | None = None
-) -> _core.PointErrors:
+def score(fixed_points: ArrayLike, moving_points: ArrayLike, transform: Transform | None = None) -> _core.PointErrors:
     """The distances between points of the fixed image, mapped by the transform, and the same points in the moving
     image (n x D, x, y, z in mm). Raises UsageError.
 

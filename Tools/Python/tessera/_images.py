@@ -287,7 +287,7 @@ def _to_nibabel(image: Image, example: Any) -> Any:
     affine, axes = np.eye(4), image.grid.dimension
     affine[:axes, :axes] = np.asarray(image.direction) * image.spacing
     affine[:axes, 3] = image.origin
-    kind = type(example) if isinstance(example, nibabel.nifti1.Nifti1Pair) else nibabel.Nifti1Image
+    kind = type(example) if isinstance(example, nibabel.Nifti1Pair) else nibabel.Nifti1Image
     return kind(image.array.T, np.diag([-1.0, -1.0, 1.0, 1.0]) @ affine)
 
 

@@ -57,7 +57,9 @@ def _results(pairs: Iterator[Any], parameters: Parameters, lanes: int, more: dic
             first = waiting[0]
             if isinstance(first, tuple):
                 if _goes_on(first):
-                    _core.wait_for_one([one[0] for one in waiting if isinstance(one, tuple) and _goes_on(one)], SECONDS_BETWEEN_LOOKS)
+                    _core.wait_for_one(
+                        [one[0] for one in waiting if isinstance(one, tuple) and _goes_on(one)], SECONDS_BETWEEN_LOOKS
+                    )
                 for one in waiting:
                     if isinstance(one, tuple):
                         tell(one[0], None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from . import _core
 from ._errors import UsageError
@@ -30,10 +30,10 @@ def presets() -> dict[str, Path]:
     return {path.stem: path for path in sorted((Path(__file__).parent / "Parameters").glob("*.txt"))}
 
 
-def _text_of(value: object, where: str) -> str:
+def _text_of(value: Any, where: str) -> str:
     if isinstance(value, str):
         return value
-    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:  # a number of numpy
+    if getattr(value, "ndim", 1) == 0:  # a number of numpy
         value = value.item()
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -53,9 +53,7 @@ def entries_of(parameters: Mapping[str, Value], name: str) -> list[tuple[str, li
         where = f"{name}: ({key})"
         if not isinstance(key, str):
             raise UsageError(f"{name}: a name of type {type(key).__name__}. Allowed: str.")
-        several = not isinstance(value, str) and (
-            isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1
-        )
+        several = not isinstance(value, str) and (isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1)
         texts = [_text_of(one, where) for one in (value if several else [value])]  # type: ignore[union-attr]
         if not texts:
             raise UsageError(f"{where}: no value. Allowed: one value or more.")

@@ -62,7 +62,7 @@ class Registration:
         self.warnings = warnings
         self._found = found
         self._fixed = _example_of(fixed)
-        self._record: dict[str, Any] | None = None
+        self._record: dict[str, Any] = {}
         self._image: Any = None
 
     @property
@@ -81,10 +81,9 @@ class Registration:
     @property
     def record(self) -> dict[str, Any]:
         """What run.json of the program says (dox/run.schema.json); arrays have no digests."""
-        if self._record is None:
-            import json
+        import json
 
-            self._record = json.loads(self._found.record())
+        self._record = self._record or json.loads(self._found.record())
         return self._record
 
     @property
@@ -144,7 +143,7 @@ class Registration:
         page = self._found.page()
         style = page[page.find("<style") : page.find("</style>") + len("</style>")]
         body = page[page.find(">", page.find("<body")) + 1 : page.rfind("</body>")]
-        return f"<iframe srcdoc=\"{_escaped(style + body)}\" style=\"width:100%;height:40em;border:0\"></iframe>"
+        return f'<iframe srcdoc="{_escaped(style + body)}" style="width:100%;height:40em;border:0"></iframe>'
 
     def __repr__(self) -> str:
         return f"Registration({self.transform!r}, {len(self.warnings)} warnings)"
@@ -195,10 +194,11 @@ def asked_of(
         asked.set_fixed_points(points_of(fixed_points, "fixed_points"))
     if moving_points is not None:
         asked.set_moving_points(points_of(moving_points, "moving_points"))
-    if initial is not None:
-        path = isinstance(initial, (str, os.PathLike))
-        transform = initial if path or isinstance(initial, Transform) else Transform.from_matrix(initial)
-        asked.set_initial(os.fsdecode(initial) if path else transform._single())
+    if isinstance(initial, (str, os.PathLike)):
+        asked.set_initial(os.fsdecode(initial))
+    elif initial is not None:
+        transform = initial if isinstance(initial, Transform) else Transform.from_matrix(initial)
+        asked.set_initial(transform._single())
     add_stages(asked, parameters)
     asked.set_threads(*thread_count(threads))
     if device is not None:

@@ -72,7 +72,14 @@ def multiply(
     kind = _kind(a, b)
     masked = None if mask is None else _csr(mask.astype(bool), kind, "mask")
     work = _core.multiply(
-        _csr(a, kind, "a"), _csr(b, kind, "b"), masked, complement, semiring, device, thread_count(threads)[0], least_level()
+        _csr(a, kind, "a"),
+        _csr(b, kind, "b"),
+        masked,
+        complement,
+        semiring,
+        device,
+        thread_count(threads)[0],
+        least_level(),
     )
     rows, columns, starts, places, values = finish(work)
     small = np.int32 if max(columns, len(values)) < 2**31 else np.int64
