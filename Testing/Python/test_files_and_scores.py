@@ -61,6 +61,14 @@ class Knowledge(InAFolder):
         with self.assertRaisesRegex(tessera.UsageError, 'Did you mean "AdvancedMeanSquares"'):
             tessera.describe("AdvancedMeanSquare")
 
+    def test_presets_are_those_of_the_program(self):
+        listed = program("tessera", "--list-presets")
+        for name, preset in tessera.presets().items():
+            self.assertIn(name, listed)
+            self.assertIn(preset.images, listed)
+        told = tessera.check(blobs((40, 44)), blobs((40, 44)), "brain", device="cpu")
+        self.assertEqual(len(told.devices), len(tessera.presets()["brain"].stages))
+
     def test_check_predicts_and_refuses(self):
         fixed = blobs((40, 44))
         told = tessera.check(fixed, fixed, [QUICK, "BSpline"], device="cpu")

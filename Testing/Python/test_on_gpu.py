@@ -27,7 +27,7 @@ class OnGpu(InAFolder):
         write_mha("f.mha", tessera.Image(self.fixed))
         write_mha("m.mha", tessera.Image(self.moving))
         for name in "FreeFormNMI", "Rigid":
-            path = tessera.presets()[name]
+            path = tessera.parameter_files()[name]
             found = tessera.register(self.fixed, self.moving, name, device="cuda")
             self.assertEqual(found.device, "cuda:0")
             program("tessera", "-f", "f.mha", "-m", "m.mha", "-p", path, "--device", "cuda", "-out", "out", "-q")

@@ -85,6 +85,7 @@ class Results(unittest.TestCase):
         )
         self.assertEqual(list(found.quality.dice), [3])
         self.assertGreater(found.quality.mean_dice, 0.9)
+        self.assertLess(found.quality.mean_dice_before, found.quality.mean_dice)
         self.assertEqual(found.record["quality"]["points"]["count"], 2)
 
     def test_several_images(self):

@@ -67,7 +67,7 @@ class SameAsProgram(InAFolder):
         return path.stem, path, text, {name: values for name, values in entries}
 
     def test_every_shipped_file_by_name(self):
-        for name, path in tessera.presets().items():
+        for name, path in tessera.parameter_files().items():
             with self.subTest(name):
                 words, arguments = ["-p", path], {}
                 if name in ("LungFreeForm", "LungSpline"):

@@ -23,7 +23,7 @@ from ._errors import (
 from ._files import read, write
 from ._images import Grid, Image
 from ._many import register_many
-from ._parameters import presets
+from ._parameters import Preset, parameter_files, presets
 from ._registration import Level, Prediction, Quality, Registration, check, register
 from ._transform import Transform
 from ._work import Cancel
@@ -45,6 +45,7 @@ __all__ = [
     "ParameterInfo",
     "PointErrors",
     "Prediction",
+    "Preset",
     "Progress",
     "Quality",
     "Registration",
@@ -57,6 +58,7 @@ __all__ = [
     "compare_labels",
     "components",
     "describe",
+    "parameter_files",
     "presets",
     "read",
     "register",

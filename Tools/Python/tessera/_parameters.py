@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
 
 from . import _core
 from ._errors import UsageError
@@ -16,18 +16,44 @@ Value: TypeAlias = Union[str, bool, int, float, Sequence[Union[str, bool, int, f
 Stage: TypeAlias = Union[str, "os.PathLike[str]", Mapping[str, Value]]
 Parameters: TypeAlias = Union[Stage, Sequence[Stage]]
 
+_FOLDER = os.path.join(os.path.dirname(__file__), "Parameters")
 
-def presets() -> dict[str, Path]:
-    """The shipped parameter files by name. dox/ParameterFiles.md tells when to take which.
 
-    >>> sorted(presets())[:3]
+class Preset(NamedTuple):
+    """Shipped parameter files for a kind of images."""
+
+    images: str
+    """What is registered."""
+    stages: tuple[str, ...]
+    """Names of `parameter_files`."""
+    evidence: str
+    """What to expect, errors in mm."""
+
+
+def presets() -> dict[str, Preset]:
+    """What `tessera --list-presets` prints, by name. `register` takes the names.
+
+    >>> presets()["brain"].stages
+    ('Rigid', 'Affine', 'FreeFormNMI')
+    """
+    import tomllib
+
+    with open(os.path.join(_FOLDER, "presets.toml"), "rb") as file:
+        tables = tomllib.load(file)
+    return {name: Preset(one["images"], tuple(one["stages"]), one["evidence"]) for name, one in tables.items()}
+
+
+def parameter_files() -> dict[str, Path]:
+    """The shipped parameter files by name. Parameters/README.md tells when to take which.
+
+    >>> sorted(parameter_files())[:3]
     ['Affine', 'BSpline', 'CTAffine']
-    >>> presets()["Rigid"].name
+    >>> parameter_files()["Rigid"].name
     'Rigid.txt'
     """
     from pathlib import Path  # which takes as long to import as half of this package
 
-    return {path.stem: path for path in sorted((Path(__file__).parent / "Parameters").glob("*.txt"))}
+    return {path.stem: path for path in sorted(Path(_FOLDER).glob("*.txt"))}
 
 
 def _text_of(value: Any, where: str) -> str:
@@ -78,7 +104,8 @@ def add_stages(asked: _core.Asked, parameters: Parameters) -> None:
         elif isinstance(stage, str) and ("\n" in stage or stage.lstrip().startswith("(")):
             asked.add_text(name, stage)
         elif isinstance(stage, (str, os.PathLike)):
-            asked.add_file(_path_of(os.fsdecode(stage)))
+            for path in _paths_of(os.fsdecode(stage)):
+                asked.add_file(path)
         else:
             raise UsageError(
                 f"{name}: an object of type {type(stage).__name__}. Allowed: the name of a shipped file, a path, "
@@ -86,13 +113,15 @@ def add_stages(asked: _core.Asked, parameters: Parameters) -> None:
             )
 
 
-def _path_of(stage: str) -> str:
-    """A name without "/" and "." that is no file is that of a shipped file."""
+def _paths_of(stage: str) -> list[str]:
+    """A name without "/" and "." that is no file is that of a shipped file, or of a preset."""
     if "/" in stage or "." in stage or os.path.exists(stage):
-        return stage
-    shipped = presets()
-    if stage not in shipped:
+        return [stage]
+    files, groups = parameter_files(), presets()
+    names = [stage] if stage in files else groups[stage].stages if stage in groups else ()
+    if not names:
         raise UsageError(
-            f'parameters: "{stage}": neither a file nor the name of a shipped one. Allowed: {", ".join(shipped)}.'
+            f'parameters: "{stage}": neither a file nor the name of a shipped one or of a preset. Allowed: '
+            f"{', '.join([*files, *groups])}."
         )
-    return str(shipped[stage])
+    return [str(files[name]) for name in names]

@@ -27,7 +27,9 @@ class Quality(NamedTuple):
     largest_displacement: float
     outside: float
     determinant: float | None
+    dice_before: dict[int, float]
     dice: dict[int, float]
+    mean_dice_before: float | None
     mean_dice: float | None
     mismatch_signs: tuple[str, ...]
 
@@ -92,7 +94,7 @@ class Registration:
         told = self.record["quality"]
         if told is None:
             return None
-        dice = told.get("dice")
+        dice = told.get("dice") or {"labels": {}, "labelsBefore": {}, "mean": None, "meanBefore": None}
         return Quality(
             told["overlapBefore"],
             told["overlap"],
@@ -102,8 +104,10 @@ class Registration:
             told["largestDisplacementMm"],
             told["outside"],
             told["determinant"],
-            {int(label): value for label, value in dice["labels"].items()} if dice else {},
-            dice["mean"] if dice else None,
+            {int(label): value for label, value in dice["labelsBefore"].items()},
+            {int(label): value for label, value in dice["labels"].items()},
+            dice["meanBefore"],
+            dice["mean"],
             tuple(told["mismatchSigns"]),
         )
 
@@ -245,13 +249,14 @@ def register(
 ) -> Registration:
     """Finds the transform that maps points of the fixed image to those of the moving one, and resamples the latter.
 
-    ``fixed``, ``moving``: an image, or a list for metrics that compare several. ``parameters``: the name of a shipped
-    file (`presets`), a path, a text, a dict, or a list of these, one a stage. Masks: voxels other than 0 count.
-    Points: n x D, x, y, z in mm (LPS), or a file; labels: compared after the run, for `Registration.quality`.
-    ``initial``: a `Transform`, its file, or a matrix of 4 x 4. ``device``: "cpu", "cuda", "cuda:1" or "auto"; else as
-    the parameters say. ``threads``: else SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or all processors; the result does not
-    depend on it. ``strict``: a parameter that nothing reads is an error. ``report``: makes the pictures that notebooks
-    show. ``progress`` is called in this thread, at most 20 times a second.
+    ``fixed``, ``moving``: an image, or a list for metrics that compare several. ``parameters``: the name of a preset
+    (`presets`) or of a shipped file (`parameter_files`), a path, a text, a dict, or a list of these.
+    Masks: voxels other than 0 count. Points: n x D, x, y, z in mm (LPS), or a file. Labels: compared after the run, for
+    `Registration.quality`. ``initial``: a `Transform`, its file, or a matrix of 4 x 4. ``device``: "cpu", "cuda",
+    "cuda:1" or "auto"; else as the parameters say. ``threads``: else SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or all
+    processors; the result does not depend on it. ``max_device_memory``: bytes. ``strict``: a parameter that nothing
+    reads is an error. ``report``: makes the pictures that notebooks show. ``progress`` is called in this thread, at
+    most 20 times a second.
 
     Nothing is written or printed; the log goes to ``logging.getLogger("tessera")``. Ctrl-C raises KeyboardInterrupt
     whose ``partial`` has the finished levels.
