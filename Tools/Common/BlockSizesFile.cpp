@@ -75,8 +75,10 @@ void useStoredBlockSizes(const Context& context, Log& log)
     return;
   try {
     std::vector<std::string> notes;
-    setBlockSizes(context.device.ordinal, blockSizesOf(readParameterFile(path, notes)));
-    log.detail("GPU: block sizes of " + path + ".");
+    const BlockSizes sizes = blockSizesOf(readParameterFile(path, notes));
+    setBlockSizes(context.device.ordinal, sizes);
+    if (!sizes.empty()) // files of earlier programs have none
+      log.detail("GPU: block sizes of " + path + ".");
   } catch (const Error& error) {
     log.warning("the stored block sizes of the GPU are not used: " + std::string(error.what()));
   }
