@@ -91,7 +91,8 @@ template <int D>
 Prediction planned(Work& work, const RunRequest& request, InputHeaders headers)
 {
   const RunPlan plan = Run<D>(components(), request, std::move(headers), work.log).plan();
-  Prediction prediction{plan.lines, {}, plan.times.sum(), plan.host.bytes(), plan.mayEndEarly};
+  Prediction prediction{
+      plan.lines, {}, plan.times.start + plan.times.stages, plan.host.bytes(), plan.mayEndEarly};
   for (const StagePlan& stage : plan.stages)
     prediction.devices.push_back(deviceName(stage.choice.device));
   return prediction;

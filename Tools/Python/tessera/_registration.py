@@ -294,7 +294,7 @@ class Prediction(NamedTuple):
     """What a registration would take, by `check`."""
 
     seconds: float
-    """Without reading files; the most that it takes where ``may_end_early``."""
+    """Without reading files and figures of the result; the most that it takes where ``may_end_early``."""
     may_end_early: bool
     memory: float
     """Bytes of this machine's memory, at most."""
