@@ -269,7 +269,7 @@ int run(const std::vector<std::string>& tokens, RunLog& log)
 {
   const EndOnSignals ending(log);
   const ProgramText text = compareText();
-  const Arguments arguments = parseCommandLine(text.groups, tokens);
+  const Arguments arguments = parseCommandLine(text.groups, tokens, {"f", "m"}); // as for tessera
   if (tokens.empty() || arguments.has("help"))
     return printText(helpText(text));
   if (const std::string version = versionText(arguments, "tessera-compare"); !version.empty())
