@@ -2,6 +2,7 @@
 #include "Core/Runs/Run.h"
 #include "Testing/Support/AllComponents.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
+#include "Testing/Support/Scenes/ResampleScenes.h"
 
 #include <gtest/gtest.h>
 
@@ -127,6 +128,32 @@ TEST(PredictedTime, GrowsWithThreadsThatAreMissingAndWithMetricsThatSeeMore)
   graph.replace(graph.find("AdvancedMattesMutualInformation"), 31, "KNNGraphAlphaMutualInformation");
   EXPECT_GT(planOf<2>(40, {graph}).onEither.cpu,
             50 * planOf<2>(40, {textOf(false, false, 200)}).onEither.cpu);
+}
+
+/// Images of decision 0025 that were resampled on an H200 and on 16 threads.
+TEST(PredictedTime, ChoosesTheFasterDeviceForTheImagesOfTheRecord)
+{
+  constexpr int linear = 1, cubic = 3;
+  const Calibration& shipped = shippedCalibration();
+  struct Resampled {
+    Size<3> size;
+    const char* letters; // of the chain
+    int order;
+    bool onCuda;
+  };
+  for (const auto& [size, letters, order, onCuda] :
+       {Resampled{{100, 100, 100}, "A", linear, false}, Resampled{{256, 256, 256}, "A", cubic, false},
+        Resampled{{256, 256, 256}, "AB", cubic, false}, Resampled{{512, 512, 256}, "A", linear, false},
+        Resampled{{512, 512, 256}, "A", cubic, true}, Resampled{{512, 512, 256}, "AB", cubic, true}}) {
+    const ImageGeometry<3> lattice = centredGeometry<3>(size, {1, 1, 1});
+    const auto small = std::make_shared<Image<3>>(
+        Image<3>{centredGeometry<3>({20, 20, 20}, {1, 1, 1}), std::vector<float>(8000)});
+    const ImageSizes image{.voxels = static_cast<double>(lattice.voxelCount())};
+    const DeviceTimes times =
+        timesOfImages<3>({shipped, 16}, letterChain<3>(letters, small), lattice, order, {image}, 8);
+    EXPECT_EQ(times.cpu > shipped.cudaStartSeconds + times.cuda, onCuda)
+        << size[0] << " " << letters << " " << order << ": " << times.cpu << " " << times.cuda;
+  }
 }
 
 }
