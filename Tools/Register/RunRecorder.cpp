@@ -39,7 +39,13 @@ void RunRecorder::outputsWritten(const std::vector<std::string>& paths)
 {
   for (const std::string& path : paths)
     if (!digestsOfOutputs_.contains(path))
-      digestsOfOutputs_[path] = std::async(std::launch::async, [path] { return digestOfFile(path); });
+      digestsOfOutputs_[path] = std::async(std::launch::async, [path] {
+        try {
+          return digestOfFile(path);
+        } catch (const Error&) { // as where few files may be open: the record reads it once more
+          return std::string();
+        }
+      });
 }
 
 std::vector<InputDigest> RunRecorder::digests(const Failure& failure)
@@ -73,7 +79,8 @@ void RunRecorder::write(const Failure& failure, const std::vector<std::string>& 
       .warnings = warnings,
       .digestOfOutput = [this](const std::string& path, const std::stop_token& stop) {
         const auto found = digestsOfOutputs_.find(path);
-        return found == digestsOfOutputs_.end() ? digestOfFile(path, stop) : found->second.get();
+        return found == digestsOfOutputs_.end() || found->second.get().empty() ? digestOfFile(path, stop)
+                                                                               : found->second.get();
       }};
   if (hasPage)
     facts.files.push_back(folder_ + pageName);

@@ -54,7 +54,10 @@ TEST(BlockSizesOnCuda, AStoredChoiceIsTaken)
       for (const KernelLaunch& launch : problem.launches())
         if (launch.kernel == kernel)
           taken.push_back(launch.shape.threads);
-      EXPECT_EQ(taken, std::vector<int>{threads}) << kernel;
+      ASSERT_EQ(taken.size(), 1u) << kernel;
+      EXPECT_LE(taken.front(), threads) << kernel;
+      // a block of the prefilter has whole lines, here of 10 threads each
+      EXPECT_GT(taken.front(), threads - (kernel == "prefilter" ? 10 : 1)) << kernel;
       EXPECT_TRUE(problem.result() == usual) << kernel << " in blocks of " << threads;
     }
   }
