@@ -1,11 +1,15 @@
 #include "Core/Runs/RunJudgement.h"
 
 #include "Core/Compute/JoinedText.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Voxels/LabelTable.h"
+#include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Runs/Report/CohortVerdicts.h"
 #include "Core/Runs/Resampling/ResultOutside.h"
 
 #include <cmath>
+#include <limits>
 
 namespace tessera {
 namespace {
@@ -56,13 +60,24 @@ bool comparesLabels(const RunRequest& request)
   return request.movingLabels.isGiven();
 }
 
+/// A copy of a label map in memory. Throws Error(unreadableInput) for a voxel that is no whole number.
+template <int D>
+std::shared_ptr<Image<D>> wholeLabels(const Image<D>& labels, const std::string& name)
+{
+  for (const float label : labels.voxels)
+    if (!(std::trunc(label) == label && std::abs(label) < std::numeric_limits<int>::max()))
+      failToRead(name, realText(label) + " is no label", allowedLabels);
+  return std::make_shared<Image<D>>(labels);
+}
+
 template <int D>
 LabelPair<D> labelsOf(const RunRequest& request, int threads)
 {
   const HeldImage<D>* const fixed = request.fixedLabels.held<D>();
   const HeldImage<D>* const moving = request.movingLabels.held<D>();
   if (fixed && moving)
-    return {std::make_shared<Image<D>>(*fixed->image), std::make_shared<Image<D>>(*moving->image)};
+    return {wholeLabels<D>(*fixed->image, "--fLabels: " + request.fixedLabels.path),
+            wholeLabels<D>(*moving->image, "--mLabels: " + request.movingLabels.path)};
   return readLabelPair<D>({"--fLabels", request.fixedLabels.path}, {"--mLabels", request.movingLabels.path},
                           request.reading, threads);
 }

@@ -47,7 +47,7 @@ both() {
   rm -rf e t
   mkdir e t
   elastix -out e "$@" >e.log 2>&1 || { tail -20 e.log; return 1; }
-  tessera -out t "$@" >t.log 2>&1 || { tail -20 t.log; return 1; }
+  tessera -v -out t "$@" >t.log 2>&1 || { tail -20 t.log; return 1; }
 }
 
 # both_transform ARGUMENTS: transformix into e/, tessera-transform into t/.

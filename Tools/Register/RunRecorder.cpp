@@ -11,7 +11,17 @@
 #include <filesystem>
 #include <system_error>
 
+#include <sys/resource.h>
+
 namespace tessera {
+
+std::launch launchOfDigests()
+{
+  constexpr rlim_t few = 64;
+  rlimit files{};
+  return getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < few ? std::launch::deferred
+                                                                       : std::launch::async;
+}
 
 RunRecorder::RunRecorder(const RegisterOptions& options, std::string folder, std::vector<RunInput> inputs,
                          FileDigest digestOfOne)
@@ -39,13 +49,7 @@ void RunRecorder::outputsWritten(const std::vector<std::string>& paths)
 {
   for (const std::string& path : paths)
     if (!digestsOfOutputs_.contains(path))
-      digestsOfOutputs_[path] = std::async(std::launch::async, [path] {
-        try {
-          return digestOfFile(path);
-        } catch (const Error&) { // as where few files may be open: the record reads it once more
-          return std::string();
-        }
-      });
+      digestsOfOutputs_[path] = std::async(launchOfDigests(), [path] { return digestOfFile(path); });
 }
 
 std::vector<InputDigest> RunRecorder::digests(const Failure& failure)
@@ -79,8 +83,7 @@ void RunRecorder::write(const Failure& failure, const std::vector<std::string>& 
       .warnings = warnings,
       .digestOfOutput = [this](const std::string& path, const std::stop_token& stop) {
         const auto found = digestsOfOutputs_.find(path);
-        return found == digestsOfOutputs_.end() || found->second.get().empty() ? digestOfFile(path, stop)
-                                                                               : found->second.get();
+        return found == digestsOfOutputs_.end() ? digestOfFile(path, stop) : found->second.get();
       }};
   if (hasPage)
     facts.files.push_back(folder_ + pageName);

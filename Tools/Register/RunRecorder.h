@@ -12,6 +12,10 @@
 
 namespace tessera {
 
+/// How a file is read for its digest: on a thread of its own, or, where the process may open few files, when
+/// the digest is needed.
+std::launch launchOfDigests();
+
 /// The record of a run in its output folder: run.json, summary.json with the same bytes, and the page.
 class RunRecorder {
 public:

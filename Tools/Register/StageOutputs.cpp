@@ -6,6 +6,7 @@
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Runs/OutputNames.h"
+#include "Tools/Register/RunRecorder.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -92,7 +93,7 @@ void StageOutputs<D>::writeTransforms(const TransformChain<D>& chain)
 {
   if (stage_.settings.writeFinalTransform()) {
     checkInitialIsAsWritten();
-    digest_ = std::async(std::launch::async, transformDigest, writeTransform("", chain));
+    digest_ = std::async(launchOfDigests(), transformDigest, writeTransform("", chain));
   }
   writeItkFiles(chain);
 }

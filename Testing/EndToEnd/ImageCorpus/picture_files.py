@@ -80,7 +80,7 @@ def all_png(corpus):
                 told='colour', refused='colour')
             put(corpus, 'png grey and opacity',
                 png([x for v in values for x in (v, 2**bits - 1)], 6, bits, 4, interlaced), '.png', UNIT_PLANE, values,
-                told='colour|opacity', refused='tRNS', **DEFAULT_TOLD)
+                told='colour|opacity', refused='colour|opacity', **DEFAULT_TOLD)
     for bits in (1, 2, 4, 8):
         values = values_of(UNIT_PLANE.size, 0, 2**bits - 1)
         palette = b''.join(bytes([255 - i] * 3) for i in range(2**bits))
@@ -96,7 +96,7 @@ def all_png(corpus):
                        (b'tIME', bytes([7, 230, 1, 1, 1, 1,
                                         1])), (b'tRNS', b'\0\5'), (b'bKGD', b'\0\5'), (b'sRGB', b'\0')):
         put(corpus, f'png {name.decode()}', png(values, 6, 8, more=[(name, data)]), '.png', UNIT_PLANE, values,
-            told='colour|opacity', refused='colour|opacity', **DEFAULT_TOLD)
+            told='colour|opacity', refused='tRNS', **DEFAULT_TOLD)
 
 
 def bmp(rows, bits, downwards=False, table=b'', metre=0, core=False):

@@ -88,6 +88,18 @@ TEST(RunInMemory, ImagesThatMakeNoSenseAreRefusedAsFilesAre)
               std::string::npos);
 }
 
+TEST(RunInMemory, LabelsThatAreNoWholeNumbersAreRefused)
+{
+  const ImagePointer<2> image = blobs(0);
+  const auto halves = std::make_shared<Image<2>>(*image);
+  std::ranges::fill(halves->voxels, 1.5F);
+  RunRequest request = requestOf(image, image);
+  request.fixedLabels = {"organs", ImagePointer<2>(halves)};
+  request.movingLabels = request.fixedLabels;
+  EXPECT_TRUE(errorText([&] { resultOf(request); }, ExitCode::unreadableInput)
+                  .starts_with("--fLabels: organs: 1.5 is no label"));
+}
+
 TEST(RunInMemory, VoxelsThatAreNoNumbersDoNotCount)
 {
   Image<2> moving = *blobs(1.5);
