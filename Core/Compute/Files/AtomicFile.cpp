@@ -34,6 +34,19 @@ int syncToDisk(const std::string& path)
   return failure;
 }
 
+[[noreturn]] void failByLimitOfFiles(const std::string& path, const std::string& wrong)
+{
+  throw Error(ExitCode::outOfMemory,
+              path + ": " + wrong + ". Allowed: a higher limit of open files (ulimit -n).");
+}
+
+/// Throws if a call failed by the limit of open files, which threads may keep no longer when fail() looks.
+void checkLimitOfFiles(int failure, const std::string& path, const std::string& wrong)
+{
+  if (failure == EMFILE || failure == ENFILE)
+    failByLimitOfFiles(path, wrong);
+}
+
 /// Whether the limit of open files is reached, which libraries that write do not tell apart.
 bool noFileCanBeOpened()
 {
@@ -67,7 +80,9 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(
   try {
     hidden_.emplace(folder_, prefix);
   } catch (const std::system_error& error) {
-    fail("the folder cannot be written to (" + error.code().message() + ")");
+    const std::string wrong = "the folder cannot be written to (" + error.code().message() + ")";
+    checkLimitOfFiles(error.code().value(), path_, wrong);
+    fail(wrong);
   }
   temporaryPath_ = *hidden_ / name;
 }
@@ -80,8 +95,11 @@ void AtomicFile::commit(Sync sync)
       moves.push_back({file, folder_ + "/" + entry.path().filename().string()});
   moves.push_back({temporaryPath_, path_});
   for (const auto& [from, to] : moves)
-    if (const int failure = sync == Sync::yes ? syncToDisk(from) : 0; failure != 0)
-      fail("cannot be brought to the disk (" + std::string(std::strerror(failure)) + ")");
+    if (const int failure = sync == Sync::yes ? syncToDisk(from) : 0; failure != 0) {
+      const std::string wrong = "cannot be brought to the disk (" + std::string(std::strerror(failure)) + ")";
+      checkLimitOfFiles(failure, path_, wrong);
+      fail(wrong);
+    }
   const std::string replaced = temporaryPath_ + ".replaced";
   int failure = 0;
   {
@@ -115,8 +133,7 @@ void AtomicFile::checkRoom(std::size_t byteCount) const
 void AtomicFile::fail(const std::string& wrong) const
 {
   if (noFileCanBeOpened())
-    throw Error(ExitCode::outOfMemory,
-                path_ + ": " + wrong + ". Allowed: a higher limit of open files (ulimit -n).");
+    failByLimitOfFiles(path_, wrong);
   std::error_code failure;
   const fs::space_info space = fs::space(folder_, failure);
   const std::string room =
