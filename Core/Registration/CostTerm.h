@@ -110,8 +110,8 @@ public:
   virtual std::string whyNotOnCuda() const = 0;
   /// Whether it evaluates the chain on CUDA by ChainPasses alone, and by no kernels of its own.
   virtual bool needsPassesAlone() const { return false; }
-  /// About how many times as long as mutual information the CPU takes for a sample of so many, by which "auto"
-  /// chooses a device.
+  /// About how many times as long as mutual information the CPU takes for a sample of so many, by which
+  /// "auto" chooses a device.
   virtual double workOfSample(double /*samples*/) const { return 1; }
   /// Takes all the memory of a CUDA device that evaluations on the expected samples need. On the context of a
   /// MemoryCount images and masks may come without voxels.

@@ -44,8 +44,8 @@ struct HeldImage : CheckedImage<D> {
   PixelType type = PixelType::float32;
 
   template <class Pointer>
-    requires std::is_convertible_v<Pointer, ImagePointer<D>>
-  HeldImage(Pointer image) : CheckedImage<D>{std::move(image)}
+  requires std::is_convertible_v<Pointer, ImagePointer<D>> HeldImage(Pointer image)
+      : CheckedImage<D>{std::move(image)}
   {
   }
   HeldImage(LoadedImage<D>&& loaded, PixelType typeBefore)

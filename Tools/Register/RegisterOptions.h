@@ -10,9 +10,9 @@ namespace tessera {
 /// The command line of `tessera`.
 struct RegisterOptions {
   RunRequest request;
-  std::string commandLine; // whole, as a shell takes it
+  std::string commandLine;                      // whole, as a shell takes it
   bool checkOnly = false, measuresTime = false; // --check, --time
-  std::string preset; // that chose the stages; empty: -p did
+  std::string preset;                           // that chose the stages; empty: -p did
 };
 
 /// Everything that help prints.

@@ -89,8 +89,7 @@ BlockIndex zlibIndex(const InputFile& file, std::uint64_t position, std::uint64_
     return {};
   const std::uint64_t lengths = fileBytes - end - behindZlib.size();
   if (lengths % 4 != 0 || lengths > streamBytes // a block is not shorter than its four bytes in the index
-      || file.text(position, 1) != "\x78"
-      || file.text(end, behindZlib.size()) != behindZlib)
+      || file.text(position, 1) != "\x78" || file.text(end, behindZlib.size()) != behindZlib)
     return {};
   const std::string text = file.text(end + behindZlib.size(), lengths);
   return text.size() == lengths ? indexOf(text, position + zlibHeaderBytes) : BlockIndex{};

@@ -42,7 +42,8 @@ public:
   void send(const Message&) const;
   Message receive() const;
 
-  /// Memory of a new size, filled with zeros. Throws std::system_error, also if it is above the limit of files.
+  /// Memory of a new size, filled with zeros. Throws std::system_error, also if it is above the limit of
+  /// files.
   SharedVoxels newVoxels(std::size_t byteCount) const;
   /// The memory that the other process has made.
   SharedVoxels voxels(std::size_t byteCount) const { return SharedVoxels(memory_, byteCount); }

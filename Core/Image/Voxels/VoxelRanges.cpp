@@ -34,10 +34,7 @@ void swapBytes(std::span<std::byte> bytes, std::size_t size)
 
 class OpenedVoxels : public VoxelRanges {
 public:
-  OpenedVoxels(const VoxelPlace& place, const std::string& name)
-      : place_(place), name_(name)
-  {
-  }
+  OpenedVoxels(const VoxelPlace& place, const std::string& name) : place_(place), name_(name) {}
 
 protected:
   void toOwnOrder(std::span<std::byte> bytes) const

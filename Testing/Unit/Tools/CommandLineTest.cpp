@@ -126,8 +126,9 @@ TEST(CommandLine, CharactersOfWordProcessorsAreNamed)
             "plain one. Allowed: - in place of –.");
   EXPECT_EQ(messageOf({"-f", "“a”"}), "command line: \"“a”\": a character that word processors put in place "
                                       "of a plain one. Allowed: \" in place of “.");
-  EXPECT_EQ(messageOf({"-f\u00A0a"}), "command line: \"-f\u00A0a\": a character that word processors put in "
-                                      "place of a plain one. Allowed: a blank in place of the no-break blank.");
+  EXPECT_EQ(messageOf({"-f\u00A0a"}),
+            "command line: \"-f\u00A0a\": a character that word processors put in "
+            "place of a plain one. Allowed: a blank in place of the no-break blank.");
 }
 
 TEST(CommandLine, AMissingValueIsRefused)

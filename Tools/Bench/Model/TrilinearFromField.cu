@@ -1,7 +1,7 @@
 #include "Tools/Bench/Model/TrilinearFromField.h"
 
-#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Compute/Cuda/BlockThreads.h"
+#include "Core/Compute/Cuda/Cuda.cuh"
 #include "Core/Compute/Cuda/LaunchShape.cuh"
 
 #include <algorithm>
