@@ -1,6 +1,7 @@
 #include "Tools/Register/RegisterOptions.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/Files/ImageFormat.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/ShippedParameters.h"
@@ -36,6 +37,11 @@ std::vector<std::string> stagesGiven(const Arguments& arguments, bool asElastix,
     for (const std::string& stage : shippedPreset(preset = arguments.text("preset", defaultPreset)).stages)
       files.push_back(shippedFolder() / (stage + ".txt"));
   for (const std::string& given : arguments.all("p")) {
+    if (!asElastix && !given.ends_with(".txt") && !formatOf(given).empty())
+      throw Error(ExitCode::usage,
+                  given
+                      + ": an image, but -p takes the parameters of a stage. Allowed: -f or -m for "
+                        "images, and a parameter file (*.txt, *.toml) or its name for -p.");
     files.push_back(asElastix ? given : parameterFile(given));
     std::error_code unknown;
     if (!asElastix && !std::filesystem::exists(files.back(), unknown) && !unknown)
