@@ -249,6 +249,7 @@ std::uint64_t PreparedProduct<V>::makeRows(Workspace& workspace, std::size_t fir
     if (tiled_[group]) {
       const std::size_t place = computeTiles(workspace, group, (lastRow + tileSide - 1) / tileSide);
       count = workspace.tileProduct->emitRow(place, row % tileSide, column + at, value + at);
+      count = epilogue_->masked(row, column + at, value + at, count);
       for (std::size_t i = 0; options_.semiring == Semiring::orAnd && i < count; ++i)
         value[at + i] = value[at + i] != 0;
     } else {

@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-/// Turns a row of A B into a row of C: applies the mask, the powers of two of half precision, the scale, the
-/// sum with D, and the tolerance.
+/// Turns a row of A B, to which the mask has been applied, into a row of C: applies the powers of two of half
+/// precision, the scale, the sum with D, and the tolerance.
 template <class V>
 class RowEpilogue {
 public:
@@ -18,8 +18,7 @@ public:
   RowEpilogue(const SpGemmOptions<V>& options, std::vector<std::int32_t> rowExponent,
               std::vector<std::int32_t> columnExponent)
       : options_(options), rowExponent_(std::move(rowExponent)), columnExponent_(std::move(columnExponent)),
-        needed_(options.mask || options.scale || options.accumulate || options.dropTolerance
-                || !rowExponent_.empty())
+        needed_(options.scale || options.accumulate || options.dropTolerance || !rowExponent_.empty())
   {
   }
 
@@ -29,29 +28,11 @@ public:
     return options_.accumulate ? options_.accumulate->rowEntries(row) : 0;
   }
 
-  /// Changes the row in place and returns its number of entries. `scratch` is memory that may be overwritten.
-  template <class Ring>
-  std::size_t apply(Ring& ring, std::size_t row, std::uint32_t* column, V* value, std::size_t count,
-                    std::vector<std::pair<std::uint32_t, V>>& scratch) const
-  {
-    if (!needed_)
-      return count;
-    if (options_.mask)
-      count = masked(row, column, value, count);
-    unscaleHalf(row, column, value, count);
-    if (options_.scale)
-      for (std::size_t i = 0; i < count; ++i)
-        value[i] = ring.product(*options_.scale, value[i]);
-    if (options_.accumulate)
-      count = joined(ring, row, column, value, count, scratch);
-    if (options_.dropTolerance)
-      count = withoutSmall(column, value, count);
-    return count;
-  }
-
-private:
+  /// Applies the mask, if there is one, to a row that was made whole. Returns its number of entries.
   std::size_t masked(std::size_t row, std::uint32_t* column, V* value, std::size_t count) const
   {
+    if (!options_.mask)
+      return count;
     const MatrixPattern& mask = *options_.mask;
     const std::uint32_t *at = mask.column.data() + mask.rowStart[row], *const end = mask.column.data()
                                                                                     + mask.rowStart[row + 1];
@@ -67,6 +48,25 @@ private:
     return kept;
   }
 
+  /// Changes the row in place and returns its number of entries. `scratch` is memory that may be overwritten.
+  template <class Ring>
+  std::size_t apply(Ring& ring, std::size_t row, std::uint32_t* column, V* value, std::size_t count,
+                    std::vector<std::pair<std::uint32_t, V>>& scratch) const
+  {
+    if (!needed_)
+      return count;
+    unscaleHalf(row, column, value, count);
+    if (options_.scale)
+      for (std::size_t i = 0; i < count; ++i)
+        value[i] = ring.product(*options_.scale, value[i]);
+    if (options_.accumulate)
+      count = joined(ring, row, column, value, count, scratch);
+    if (options_.dropTolerance)
+      count = withoutSmall(column, value, count);
+    return count;
+  }
+
+private:
   void unscaleHalf([[maybe_unused]] std::size_t row, [[maybe_unused]] const std::uint32_t* column,
                    [[maybe_unused]] V* value, [[maybe_unused]] std::size_t count) const
   {
