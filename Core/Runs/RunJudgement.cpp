@@ -2,6 +2,7 @@
 
 #include "Core/Compute/JoinedText.h"
 #include "Core/Image/Files/InputError.h"
+#include "Core/Image/Voxels/LabelImage.h"
 #include "Core/Image/Voxels/LabelTable.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/GeometryInUse.h"
@@ -60,12 +61,14 @@ bool comparesLabels(const RunRequest& request)
   return request.movingLabels.isGiven();
 }
 
-/// A copy of a label map in memory. Throws Error(unreadableInput) for a voxel that is no whole number.
+/// A copy of a label map in memory. Throws Error(unreadableInput) for a voxel that is no whole number, or
+/// that an int does not hold.
 template <int D>
 std::shared_ptr<Image<D>> wholeLabels(const Image<D>& labels, const std::string& name)
 {
+  requireWholeLabels(name, labels.voxels);
   for (const float label : labels.voxels)
-    if (!(std::trunc(label) == label && std::abs(label) < std::numeric_limits<int>::max()))
+    if (!(std::abs(label) < std::numeric_limits<int>::max()))
       failToRead(name, realText(label) + " is no label", allowedLabels);
   return std::make_shared<Image<D>>(labels);
 }
