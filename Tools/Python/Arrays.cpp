@@ -96,56 +96,54 @@ Source::Source(std::string name, Voxels array, const GridNumbers& grid)
                                      + " axes. Allowed: two or three, the last one x.");
 }
 
-GivenImage Source::image(int threads, Log& log) const
+namespace {
+
+/// The file that a source names, or what `make` makes of its array.
+template <class Given, class Held, class Make>
+Given givenFrom(const Held& held, const std::string& name, Make&& make)
 {
   return std::visit(
-      [&]<class Held>(const Held& held) -> GivenImage {
-        if constexpr (std::is_same_v<Held, std::monostate>) {
-          return {name_};
-        } else {
-          std::vector<std::string> notes;
-          HeldImage image(imageFromStrided(name_, held.voxels, held.geometry, notes, threads),
-                          held.voxels.type);
-          tell(notes, log);
-          return {name_, std::move(image)};
-        }
+      [&]<class Of>(const Of& array) -> Given {
+        if constexpr (std::is_same_v<Of, std::monostate>)
+          return {name};
+        else
+          return {name, make(array)};
       },
-      strided_);
+      held);
+}
+
+}
+
+GivenImage Source::image(int threads, Log& log) const
+{
+  return givenFrom<GivenImage>(strided_, name_, [&](const auto& held) {
+    std::vector<std::string> notes;
+    HeldImage image(imageFromStrided(name_, held.voxels, held.geometry, notes, threads), held.voxels.type);
+    tell(notes, log);
+    return image;
+  });
 }
 
 GivenMask Source::mask(int threads) const
 {
-  return std::visit(
-      [&]<class Held>(const Held& held) -> GivenMask {
-        if constexpr (std::is_same_v<Held, std::monostate>) {
-          return {name_};
-        } else {
-          using MaskOfD = decltype(maskFromStrided(name_, held.voxels, held.geometry, threads));
-          return {name_, std::shared_ptr<const MaskOfD>(std::make_shared<MaskOfD>(
-                             maskFromStrided(name_, held.voxels, held.geometry, threads)))};
-        }
-      },
-      strided_);
+  return givenFrom<GivenMask>(strided_, name_, [&](const auto& held) {
+    auto mask = maskFromStrided(name_, held.voxels, held.geometry, threads);
+    return std::shared_ptr<const decltype(mask)>(std::make_shared<decltype(mask)>(std::move(mask)));
+  });
 }
 
 GivenImage Source::labels(int threads) const
 {
-  return std::visit(
-      [&]<class Held>(const Held& held) -> GivenImage {
-        if constexpr (std::is_same_v<Held, std::monostate>) {
-          return {name_};
-        } else {
-          std::vector<std::string> notes;
-          auto loaded = imageFromStrided(name_, held.voxels, held.geometry, notes, threads);
-          requireWholeLabels(name_, loaded.image.voxels);
-          constexpr float largest = 1 << std::numeric_limits<float>::digits;
-          if (!notes.empty()
-              || std::ranges::any_of(loaded.image.voxels, [](float v) { return std::abs(v) > largest; }))
-            failToRead(name_, "a label above 2^24 in an array", "smaller labels, or the label map as a file");
-          return {name_, HeldImage(std::move(loaded), held.voxels.type)};
-        }
-      },
-      strided_);
+  return givenFrom<GivenImage>(strided_, name_, [&](const auto& held) {
+    std::vector<std::string> notes;
+    auto loaded = imageFromStrided(name_, held.voxels, held.geometry, notes, threads);
+    requireWholeLabels(name_, loaded.image.voxels);
+    constexpr float largest = 1 << std::numeric_limits<float>::digits;
+    if (!notes.empty()
+        || std::ranges::any_of(loaded.image.voxels, [](float v) { return std::abs(v) > largest; }))
+      failToRead(name_, "a label above 2^24 in an array", "smaller labels, or the label map as a file");
+    return HeldImage(std::move(loaded), held.voxels.type);
+  });
 }
 
 template <int D>
