@@ -8,7 +8,8 @@
 namespace tessera {
 
 enum class LogLevel { off, error, warning, info };
-/// What a line is beside its level. Details are for those who ask for more; notes and warnings for everybody.
+/// The kind of a line, which decides who sees it: details are for those who ask for more, notes and warnings
+/// for everybody.
 enum class LineKind { table, detail, note };
 
 /// Takes the lines that a run tells its user. This class keeps the warnings and drops all else; programs have

@@ -36,7 +36,7 @@ void forEachCpuRate(OfCalibration& calibration, Visit&& visit)
   visit("CpuVoxel", &calibration.voxel, 1);
 }
 
-/// The same for the others, which begin with "Cpu" and "Cuda".
+/// Visits the other numbers, whose names begin with "Cpu" and "Cuda", as forEachCpuRate() does.
 template <class OfCalibration, class Visit>
 void forEachOtherRate(OfCalibration& calibration, Visit&& visit)
 {

@@ -24,7 +24,7 @@ struct ProductRates {
   double cudaProduct = 0, cudaTilePair = 0; // by the device's clock
 };
 
-/// What `--device auto` knows of a machine (dox/Decisions/0025).
+/// The numbers of a machine by which `--device auto` decides (dox/Decisions/0025).
 struct Calibration {
   static constexpr int version = 2;
 

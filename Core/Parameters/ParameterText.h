@@ -41,8 +41,8 @@ T readValue(const ParameterInfo& row, const ParameterMap& map, const ParameterEn
 /// "Resampler".
 std::string nearestName(const std::string& name, const std::vector<std::string>& candidates);
 
-/// What to write in place of a quote, dash or no-break blank of a word processor, or empty: "Write - in place
-/// of –".
+/// Tells what to write in place of a quote, dash or no-break blank of a word processor: "Write - in place of
+/// –". Empty for a text without one.
 std::string hintOfWordProcessor(std::string_view text);
 
 /// ` Did you mean "X"?`, or empty if no candidate is near.

@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// What a header would say of an image, a mask or a grid in memory. Throws as checkInMemory.
+/// Makes the header that a file with this image, mask or grid would have. Throws as checkInMemory.
 template <int D>
 ImageHeader headerInMemory(const std::string& name, const HeldImage<D>& held)
 {
@@ -44,7 +44,7 @@ ImageHeader headerOf(const Given<Content>& given, const ReadingOptions& reading)
 /// the option before the message.
 ImageHeader readHeaderAndTell(const std::string& option, const std::string& path, const ReadingOptions&, Log&,
                               void (Log::*tell)(const std::string&) = &Log::note);
-/// The same for what may be in memory.
+/// Reads the header of a file with its notes, as above, or makes the one of what is in memory.
 template <template <int> class Content>
 ImageHeader readHeaderAndTell(const std::string& option, const Given<Content>& given,
                               const ReadingOptions& reading, Log& log)

@@ -32,7 +32,7 @@ struct FileHead {
   std::string bytes; // the first ones
 };
 
-/// What one of our parsers finds in a file.
+/// The findings of one of our parsers in a file.
 struct ParsedImage {
   bool isKnown = false; // it is a file of the parser's format, and passes all checks
   ImageHeader header;   // if there are `voxels`: with the numbers of ITK's reader, to the last bit

@@ -18,7 +18,7 @@ namespace tessera {
 // function throws what tessera-decode throws, Error(unreadableInput) if it ends without an answer, and
 // Error(device) if it is not there.
 
-/// What tessera-decode is asked for.
+/// The requests that tessera-decode answers.
 enum class DecoderRequest : char { open, read, readTransforms, writeImage, writeTransforms, writeField };
 
 void pass(Message&, ImageHeader&);
