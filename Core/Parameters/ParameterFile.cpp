@@ -208,7 +208,7 @@ ParameterMap readParameterFile(const std::string& path, std::vector<std::string>
     failUsage(path, "no such file", "Allowed: a parameter file (*.txt, *.toml)");
   if (std::filesystem::is_directory(path, ignored))
     failUsage(path, "this is a folder", "Allowed: a parameter file (*.txt, *.toml)");
-  if (!path.ends_with(".txt") && !isTomlFile(path))
+  if (!path.ends_with(".txt") && !isTomlFile(path) && !std::filesystem::is_fifo(path, ignored))
     failUsage(path, "the name does not end in .txt or .toml", "Allowed: a parameter file (*.txt, *.toml)");
   const TextFile file = readTextFile(path);
   if (!file.failure.empty())

@@ -246,7 +246,9 @@ Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::ve
                            const std::vector<std::string>& operands)
 {
   std::map<std::string, Named> names;
-  const std::vector<std::string> normal = normalized(groups, tokens, operands, names);
+  const bool asksForHelp = !operands.empty() && tokens == std::vector<std::string>{"help"};
+  const std::vector<std::string> normal =
+      normalized(groups, asksForHelp ? std::vector<std::string>{"--help"} : tokens, operands, names);
   const po::variables_map map = parsed(normal, names);
 
   std::map<std::string, std::vector<std::string>> values;

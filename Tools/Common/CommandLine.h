@@ -52,8 +52,9 @@ private:
   std::map<std::string, std::vector<std::string>> values_;
 };
 
-/// Words without an option are the values of `operands`, in this order. Throws Error(usage) with the option:
-/// not known (then with the nearest name), without a value, repeated, or with a gap in its indices.
+/// Words without an option are the values of `operands`, in this order; "help" alone is --help. Throws
+/// Error(usage) with the option: not known (then with the nearest name), without a value, repeated, or with a
+/// gap in its indices.
 Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens,
                            const std::vector<std::string>& operands = {});
 

@@ -5,6 +5,7 @@
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/TextWords.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/RunFolder.h"
 #include "Tools/Landmarks/FindOptions.h"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ bool isOneOf(const std::vector<std::string>& names, const std::string& name)
   return std::ranges::count(names, name) > 0;
 }
 
-void checkCase(const ScoreCase& c)
+void checkCase(ScoreCase& c)
 {
   for (const char* needed : {"fp", "mp"})
     if (!c.has(needed))
@@ -37,6 +38,8 @@ void checkCase(const ScoreCase& c)
     fail(c.where, "-tp and --mapped are given, which say the same twice", "one of them");
   if (c.has("fMask") && !c.has("f"))
     fail(c.where, "-fMask is given without -f", "-f IMAGE with it");
+  if (c.has("tp"))
+    c.values["tp"] = transformFileOf(c.get("tp"));
 }
 
 void checkHeader(const std::string& where, const std::vector<std::string>& columns)
@@ -104,8 +107,9 @@ ProgramText landmarksText()
       "tessera-landmarks",
       "tessera-landmarks score -fp fixed.txt -mp moving.txt -tp results/TransformParameters.1.txt",
       "score measures a registration by landmarks: the distances between mapped points of the fixed image "
-      "and the corresponding points of the moving image. score TABLE does so for a line a case, with values "
-      "separated by tabs; its columns are id and the options of a case by their names. detect finds "
+      "and the corresponding points of the moving image. Two words after score are -fp and -mp. score TABLE "
+      "does so for a line a case, with values separated by tabs; its columns are id and the options of a "
+      "case by their names. detect finds "
       "keypoints of an image; track finds them in another image, too.",
       {{"A case (score)",
         {{"fp", "FILE", "landmarks of the fixed image"},

@@ -19,11 +19,15 @@ int run(std::vector<std::string> tokens, RunLog& log)
     tokens.erase(tokens.begin());
   }
   std::string table;
-  if (command == "score" && !tokens.empty() && !tokens.front().starts_with('-')) {
+  if (command == "score" && !tokens.empty() && !tokens.front().starts_with('-')
+      && (tokens.size() == 1 || tokens[1].starts_with('-'))) {
     table = tokens.front();
     tokens.erase(tokens.begin());
   }
-  const Arguments arguments = parseCommandLine(text.groups, tokens);
+  std::vector<std::string> operands;
+  if (command == "score" && table.empty())
+    operands = {"fp", "mp"};
+  const Arguments arguments = parseCommandLine(text.groups, tokens, operands);
   if (arguments.has("help") || (command.empty() && tokens.empty()))
     return printText(helpText(text));
   if (const std::string version = versionText(arguments, "tessera-landmarks"); !version.empty())

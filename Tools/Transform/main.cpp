@@ -83,12 +83,14 @@ int run(int count, char** words, RunLog& log)
   const std::string name = programName(words[0]), commandLine = commandLineText(words[0], tokens);
   const bool asElastix = isElastixName(name);
   const ProgramText program = transformText(asElastix);
+  const std::vector<std::string> operands(asElastix ? 0 : 1, "in"); // as for tessera
   const Arguments arguments = orRecorded(commandLine, outputFolderIn(tokens),
-                                         [&] { return parseCommandLine(program.groups, tokens); });
+                                         [&] { return parseCommandLine(program.groups, tokens, operands); });
   if (count == 1 && asElastix)
     return printText(elastixHint(name));
   if (count == 1 || arguments.has("help"))
-    return printText(asElastix ? elastixHelp(name, program) : helpText(program));
+    return printText(asElastix ? elastixHelp(name, program)
+                               : helpText(program) + "A word without an option is -in.\n");
   if (const std::string text = versionText(arguments, asElastix ? name : "tessera-transform"); !text.empty())
     return printText(text);
 

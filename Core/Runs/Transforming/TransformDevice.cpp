@@ -64,8 +64,10 @@ DeviceTimes predicted(const DeviceTask<D>& task, const KnownImages<D>& known, co
 
 std::string text(const DeviceTimes& predicted, const Calibration& calibration)
 {
-  return "predicted " + decimals(predicted.cpu, 3) + " s on the CPU, " + decimals(predicted.cuda, 3)
-         + " s on CUDA (of it " + decimals(calibration.cudaStartSeconds, 3) + " to start it; "
+  return "predicted " + decimals(predicted.cpu, 3) + " s on the CPU"
+         + (builtWithCuda ? ", " + decimals(predicted.cuda, 3) + " s on CUDA (of it "
+                                + decimals(calibration.cudaStartSeconds, 3) + " to start it; "
+                          : " (")
          + calibration.source + ")";
 }
 

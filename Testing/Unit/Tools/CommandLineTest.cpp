@@ -110,6 +110,13 @@ TEST(CommandLine, WordsWithoutAnOptionAreOperandsInTheirOrder)
   EXPECT_THROW(parseCommandLine(options(), {"-t0", "a", "b", "c"}, {"f", "t0"}), Error);
 }
 
+TEST(CommandLine, TheWordHelpAloneAsksForHelp)
+{
+  EXPECT_TRUE(parseCommandLine(options(), {"help"}, {"f"}).has("help"));
+  EXPECT_EQ(parseCommandLine(options(), {"help", "-out", "r"}, {"f"}).text("f"), "help");
+  EXPECT_THROW(parseCommandLine(options(), {"help"}), Error);
+}
+
 TEST(CommandLine, NamesOfOtherProgramsAreAnswered)
 {
   EXPECT_EQ(messageOf({"--fixed-image", "a"}),
