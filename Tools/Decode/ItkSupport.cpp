@@ -62,9 +62,8 @@ void placeInNrrdSpace(ImageHeader& header, const itk::ImageIOBase& io)
       for (double& cosine : header.direction[row])
         cosine = 0 - cosine;
     }
-  if (!isLas && !isRas && !isLps && header.dimension == 3)
-    header.notes.push_back(header.path + ": its header names no anatomical axes ("
-                           + (space.empty() ? "no space" : "space: " + space)
+  if (!space.empty() && !isLas && !isRas && !isLps && header.dimension == 3)
+    header.notes.push_back(header.path + ": its header names no anatomical axes (space: " + space
                            + "); its coordinates are taken for left, posterior and superior, as by ITK");
 }
 

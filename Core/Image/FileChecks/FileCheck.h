@@ -120,8 +120,9 @@ std::vector<std::string> nrrdDataFiles(const FileHead&);
 /// Whether libjpeg can read a file that begins as a JPEG.
 bool jpegIsWhole(const std::string& path);
 
-/// Whether the file, decompressed if it is a gzip file, has at least `byteCount` bytes. It is decompressed
-/// only if the length at the end of the gzip file differs from `byteCount`, and not far beyond that.
-bool holdsBytes(const InputFile&, std::uint64_t byteCount);
+/// Whether the file, decompressed if it is a gzip file, has at least `byteCount` bytes from `start` on, where
+/// the gzip file begins. It is decompressed only if the length at its end differs from `byteCount`, and not
+/// far beyond that.
+bool holdsBytes(const InputFile&, std::uint64_t byteCount, std::uint64_t start = 0);
 
 }

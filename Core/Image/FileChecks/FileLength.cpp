@@ -9,6 +9,8 @@
 #include <system_error>
 #include <vector>
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <zlib.h>
 
 namespace tessera {
@@ -25,13 +27,18 @@ std::uint32_t statedGzipBytes(const InputFile& file)
   return value;
 }
 
-/// Whether a gzip file is whole and holds at least `byteCount` bytes. Of one that holds far more, only the
-/// beginning is inflated.
-bool inflatesTo(const std::string& path, std::uint64_t byteCount)
+/// Whether the gzip stream that begins at `start` is whole and holds at least `byteCount` bytes. Of one that
+/// holds far more, only the beginning is inflated.
+bool inflatesTo(const std::string& path, std::uint64_t start, std::uint64_t byteCount)
 {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
-  if (!file)
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(
+      lseek(descriptor, static_cast<off_t>(start), SEEK_SET) < 0 ? nullptr : gzdopen(descriptor, "rb"),
+      gzclose);
+  if (!file) {
+    close(descriptor);
     return false;
+  }
   std::vector<char> block(std::size_t(1) << 20);
   std::uint64_t total = 0;
   int got = 1;
@@ -95,11 +102,12 @@ std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count)
   return __builtin_mul_overflow(bytes, count, &product) || product > largest ? largest : product;
 }
 
-bool holdsBytes(const InputFile& file, std::uint64_t byteCount)
+bool holdsBytes(const InputFile& file, std::uint64_t byteCount, std::uint64_t start)
 {
-  if (file.text(0, 2) != "\x1f\x8b")
-    return file.size() >= byteCount;
-  return statedGzipBytes(file) == static_cast<std::uint32_t>(byteCount) || inflatesTo(file.name(), byteCount);
+  if (file.text(start, 2) != "\x1f\x8b")
+    return file.size() >= start + byteCount;
+  return statedGzipBytes(file) == static_cast<std::uint32_t>(byteCount)
+         || inflatesTo(file.name(), start, byteCount);
 }
 
 }

@@ -103,6 +103,14 @@ std::string dataFileField(const NrrdHeader& header)
   return header.field("data file") + header.field("datafile");
 }
 
+/// Whether a part of the data file is left out before its voxels.
+bool hasSkips(const NrrdHeader& header)
+{
+  return !(header.field("line skip") + header.field("lineskip") + header.field("byte skip")
+           + header.field("byteskip"))
+              .empty();
+}
+
 /// Whether the data file is "LIST", in capital letters, or "LIST 2" with the number of axes of each file. The
 /// library accepts "LIST2" too, and refuses every other name that begins so.
 bool namesList(const std::string& dataFile)
@@ -157,10 +165,11 @@ std::vector<std::string> numberedFiles(const std::string& path, const std::strin
   return files;
 }
 
-/// Throws if the files cannot hold as many bytes or numbers as the header says, before memory is asked for.
+/// Throws if the files do not hold as many bytes or numbers as the header says, before memory is asked for.
 /// Unknown types and encodings are left to the library.
-void checkLength(const std::string& path, const NrrdHeader& header, const std::vector<std::string>& apart)
+void checkLength(const FileHead& head, const NrrdHeader& header, const std::vector<std::string>& apart)
 {
+  const std::string& path = head.path;
   const std::string encoding = lowerCase(header.field("encoding"));
   const std::optional<PixelType> type = pixelTypeOf(header.field("type"));
   const bool isText = encoding == "ascii" || encoding == "text" || encoding == "txt",
@@ -189,7 +198,11 @@ void checkLength(const std::string& path, const NrrdHeader& header, const std::v
                              : isHex  ? stored / 2
                              : isText ? (stored + 1) / 2
                                       : stored;
-  if (most < (isText ? numbers : bytes))
+  const auto isCut = [&] {
+    const auto data = apart.empty() ? head.file : std::make_shared<const InputFile>(apart[0]);
+    return !holdsBytes(*data, bytes, apart.empty() ? header.bytes : 0);
+  };
+  if (most < (isText ? numbers : bytes) || (isGzip && apart.size() < 2 && !hasSkips(header) && isCut()))
     failToRead(path, "the file is too short for the " + extentText(size) + " voxels of its header",
                wholeFile);
 }
@@ -200,11 +213,8 @@ void checkTextVoxels(const std::string& path, const NrrdHeader& header)
 {
   const std::string encoding = lowerCase(header.field("encoding")), apart = dataFileField(header);
   const std::optional<PixelType> type = pixelTypeOf(header.field("type"));
-  const bool skips = !(header.field("line skip") + header.field("lineskip") + header.field("byte skip")
-                       + header.field("byteskip"))
-                          .empty();
   const bool isText = encoding == "ascii" || encoding == "text" || encoding == "txt";
-  if (!isText || skips || !apart.empty() || !header.hasEnd || !type || *type == PixelType::float32
+  if (!isText || hasSkips(header) || !apart.empty() || !header.hasEnd || !type || *type == PixelType::float32
       || *type == PixelType::float64)
     return;
   std::uint64_t count = 1;
@@ -323,13 +333,10 @@ std::optional<VoxelPlace> voxelsOf(const FileHead& file, const NrrdHeader& heade
   const std::string encoding = lowerCase(header.field("encoding")),
                     endian = lowerCase(header.field("endian"));
   const std::string apart = dataFileField(header);
-  const bool skips = !(header.field("line skip") + header.field("lineskip") + header.field("byte skip")
-                       + header.field("byteskip"))
-                          .empty();
   const bool isRaw = encoding == "raw", isGzip = encoding == "gzip" || encoding == "gz";
   const bool isOneFile = apart.find_first_of("% ") == std::string::npos && !namesList(apart);
   const bool hasOrder = type && (pixelTypeSize(*type) == 1 || endian == "little" || endian == "big");
-  if (!hasOrder || skips || (!isRaw && !isGzip) || !isOneFile)
+  if (!hasOrder || hasSkips(header) || (!isRaw && !isGzip) || !isOneFile)
     return std::nullopt;
   const std::vector<std::string> sizes = wordsOf(header.field("sizes"));
   const bool hasSizes = wholeNumber(header.field("dimension")) == static_cast<std::int64_t>(sizes.size());
@@ -405,7 +412,7 @@ ParsedImage parseNrrd(const FileHead& file)
       !maxs.empty() && header->field("spacings").empty() && header->field("space directions").empty())
     failToRead(path, "axis maxs: the library takes a spacing of 1 whatever they say",
                "\"spacings\" or \"space directions\"");
-  checkLength(path, *header, apart);
+  checkLength(file, *header, apart);
   checkTextVoxels(path, *header);
   std::optional<VoxelPlace> voxels = voxelsOf(file, *header);
   std::optional<ImageHeader> image = voxels ? imageHeaderOf(path, *header) : std::nullopt;

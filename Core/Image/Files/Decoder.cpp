@@ -67,7 +67,7 @@ Message request(DecoderRequest what)
 }
 
 /// Sends a request and returns the answer, of which the outcome has been taken. Throws the error that it
-/// holds, and one about `path` if there is no answer.
+/// holds, and one about `path` if there is no answer; `path` is empty for a file that is written.
 Message ask(const DecoderProcess& process, const Message& request, const std::string& path)
 {
   try {
@@ -81,6 +81,8 @@ Message ask(const DecoderProcess& process, const Message& request, const std::st
   } catch (const DecoderLine::Ended&) {
   } catch (const Message::Damaged&) {
   }
+  if (path.empty())
+    throw Error(ExitCode::unreadableInput, "the library that writes this format has crashed");
   failToRead(path, "the library that reads this format has crashed on it", wholeFile);
 }
 
@@ -100,7 +102,7 @@ void order(const AtomicFile& file, const std::string& failed, const Message& req
       const SharedVoxels shared = process->line().newVoxels(voxels.size());
       std::memcpy(shared.bytes().data(), voxels.data(), voxels.size());
     }
-    ask(*process, request, file.temporaryPath());
+    ask(*process, request, "");
   } catch (const Error& error) {
     if (error.code() != ExitCode::unreadableInput)
       throw;

@@ -84,7 +84,7 @@ void convertToMm(const FileHead& file, ImageHeader& header)
     hasSpacing = lines.find("\nspacings: ") != std::string::npos
                  || lines.find("\nspace directions: ") != std::string::npos;
     if (lines.find("\nspace: ") == std::string::npos)
-      header.notes.push_back(header.path + ": its header names no space for its axes; LPS is taken");
+      header.notes.push_back(header.path + ": its header names no anatomical axes (no space); LPS is taken");
     for (const char* key : {"\nspace units: ", "\nunits: "}) // one an axis, also of time and components
       for (const std::string& one : cellsOf(trimmed(textBehind(lines, key, "\r\n")), ' '))
         if (!one.empty() && one != "???" && one != "s" && one != "ms" && one != unit)

@@ -127,6 +127,19 @@ TEST_F(DamagedFiles, AWrongIndexBehindAMetaImageIsNoHarm)
   }
 }
 
+TEST_F(DamagedFiles, ANrrdThatIsCutOffIsToldWithItsHeader)
+{
+  writeImage(folder / "a.nrrd", image, PixelType::int16, true, 2);
+  const std::string whole = folder.read("a.nrrd");
+  for (const std::size_t length : {whole.size() / 2, whole.size() - 1}) {
+    const std::string path = folder.write("b.nrrd", whole.substr(0, length));
+    EXPECT_EQ(testing::errorText([&] { readImageHeader(path, {}); }, ExitCode::unreadableInput),
+              path
+                  + ": the file is too short for the 101 x 83 x 67 voxels of its header. Allowed: a whole "
+                    "file; it may have been cut off while it was copied.");
+  }
+}
+
 TEST_F(DamagedFiles, StreamsOfOthersToo)
 {
   for (const std::string name : {"a.nii.gz", "a.mha", "a.nrrd"}) {
