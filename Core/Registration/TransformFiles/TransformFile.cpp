@@ -202,7 +202,7 @@ public:
     return after(before.empty() ? nullptr : readBefore(file, before), file);
   }
 
-  /// The order of the maps takes the place of the initial transforms that they name.
+  /// The order of the maps takes the place of the initial transforms that they name, but for the first one.
   Chain fromMaps(std::span<const TransformMap> maps)
   {
     if (maps.empty())
@@ -212,10 +212,7 @@ public:
       refuseParameterFile(*map, allowedForOutput);
       const Parameters file(map, "", D, 1, warn_);
       checkDimensions(file, D);
-      for (const auto* key : {&initialNew, &initialOld})
-        if (const std::string named = file.get(*key); !chain && !named.empty() && named != noInitial)
-          file.warn(file.where(key->name) + ": it is not read: the maps in memory are the whole chain.");
-      chain = after(chain, file);
+      chain = chain ? after(chain, file) : fromFile(file);
     }
     return chain;
   }

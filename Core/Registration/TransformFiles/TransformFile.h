@@ -77,8 +77,8 @@ TransformFileContent<D> readTransformFile(const Context&, const std::string& pat
                                           const ImageGeometry<D>* grid = nullptr);
 
 /// The same from maps in memory, the one that is applied first at the front; output and settings are those of
-/// the last one. The order takes the place of the initial transforms that the maps name. Other files that a
-/// map names are looked for from the working folder and beside its fileName(). Throws as readTransformFile.
+/// the last one. Only the first one's initial transform is read: the order takes the place of others. Files
+/// that maps name are looked for from the working folder and beside fileName(). Throws as readTransformFile.
 template <int D>
 TransformFileContent<D> transformFromMaps(const Context& host, std::span<const TransformMap>, const Registry&,
                                           const Parameters::Warn& warn,

@@ -143,9 +143,22 @@ TEST(TransformMaps, TheirOrderTakesThePlaceOfInitialTransforms)
   EXPECT_EQ(chain->initial->parameters[0], 10);
   EXPECT_EQ(chain->initial->initial->parameters[0], 1);
   EXPECT_EQ(chain->initial->initial->initial, nullptr);
-  read({translation("1", "missing.txt")});
-  ASSERT_EQ(warnings.size(), 2u); // for both keys
-  EXPECT_TRUE(contains(warnings[0], "map of 1:4: "));
+}
+
+TEST(TransformMaps, TheInitialTransformOfTheFirstOneIsRead)
+{
+  const TemporaryFolder folder;
+  const auto after = [](const std::string& initial) {
+    const TransformMap map = mapOf("(Transform \"TranslationTransform\")\n(TransformParameters 1 0)\n"
+                                   "(InitialTransformParameterFileName \""
+                                   + initial + "\")\n");
+    return chainFromMaps<2>({}, std::vector<TransformMap>{map, map}, allComponents(), {});
+  };
+  const std::string file =
+      folder.write("initial.txt", "(Transform \"TranslationTransform\")\n(TransformParameters 5 0)\n");
+  EXPECT_EQ(after(file)->initial->initial->parameters[0], 5);
+  EXPECT_TRUE(
+      contains(errorText([&] { after(folder / "missing.txt"); }, ExitCode::unreadableInput), "missing.txt"));
 }
 
 TEST(TransformMaps, WhatIsNoChainIsRefusedByName)
@@ -162,7 +175,8 @@ TEST(TransformMaps, WhatIsNoChainIsRefusedByName)
       contains(refusal({mapOf(translation + "(FixedImageDimension 3)\n", "start")}), "in another dimension"));
   const ImageGeometry<2> grid = centredGeometry<2>({4, 4}, {1, 1});
   EXPECT_EQ(
-      transformFromMaps<2>({}, std::vector<TransformMap>{mapOf(translation)}, allComponents(), {}, &grid).output,
+      transformFromMaps<2>({}, std::vector<TransformMap>{mapOf(translation)}, allComponents(), {}, &grid)
+          .output,
       grid);
 }
 
