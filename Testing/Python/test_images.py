@@ -93,7 +93,10 @@ class Others(InAFolder):
 
     def test_itk(self):
         self.package("itk")
-        make = tessera._images._to_itk
+
+        def make(image):
+            return tessera._images.to_itk(image.array, image.grid)
+
         self.there_and_back(
             make, lambda image, index: np.array(image.TransformIndexToPhysicalPoint([int(i) for i in index]))
         )

@@ -72,6 +72,19 @@ transform.inverse().apply(fixed); transform.displacement(); transform.jacobian()
 pickle.loads(pickle.dumps(transform)); found._repr_html_(); found.quality; found.levels; found.image
 tessera.check(fixed, moving, "Rigid"); list(tessera.register_many([(fixed, moving)] * 3, QUICK, lanes=2))
 tessera.compare(fixed, moving); tessera.compare_labels(fixed, moving); tessera.components(); tessera.describe("Full")
+import tessera.elastix as elx
+maps = elx.ParameterObject.New(elx.ParameterObject.GetDefaultParameterMap("rigid", 1))
+_, maps = elx.elastix_registration_method(fixed, moving, maps, log_to_console=False)
+elx.transformix_filter(moving, maps); maps = pickle.loads(pickle.dumps(maps)); str(maps)
+try:
+    import itk
+    image = itk.image_from_array(moving)
+except ImportError:
+    sys.exit()
+method = elx.ElastixRegistrationMethod.New(image, image, maps.New(QUICK))
+method.Update(); method.GetCombinationTransform(); elx.transformix_deformation_field(image, maps)
+elx.transformix_jacobian(image, maps); mesh = itk.Mesh[itk.F, 2].New(); mesh.SetPoint(0, [1, 2])
+elx.TransformixFilter.New(image, maps, input_mesh=mesh).Update()
 """
         calls = "openat,open,creat,rename,renameat,renameat2,mkdir,mkdirat,unlink,unlinkat,memfd_create"
         calls += ",fork,vfork,execve,socket,kill"
@@ -86,6 +99,7 @@ tessera.compare(fixed, moving); tessera.compare_labels(fixed, moving); tessera.c
         rows = self.folder.joinpath("calls").read_text().splitlines()
         reads = [row for row in rows if "O_RDONLY" in row and "O_CREAT" not in row]
         others = [row for row in rows if row not in reads and ") = " in row and "ENOENT" not in row]
+        others = [row for row in others if "/dev/shm/sem." not in row]  # which itk makes when it is imported
         self.assertGreater(len(reads), 20)
         self.assertEqual(len(others), 1, others)  # the interpreter itself
 

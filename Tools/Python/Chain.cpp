@@ -7,6 +7,7 @@
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
+#include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Tools/Python/Bindings.h"
 #include "Tools/Python/Work.h"
 #include "Tools/Register/StageOutputs.h"
@@ -30,6 +31,14 @@ std::vector<std::string> textsOf(const FileEntry& entry)
   for (const double number : entry.numbers)
     values.push_back(realText(number));
   return values;
+}
+
+Entries entriesOf(const ParameterMap& map)
+{
+  Entries entries;
+  for (const ParameterEntry& entry : map.entries())
+    entries.emplace_back(entry.name, entry.values);
+  return entries;
 }
 
 template <int D>
@@ -64,14 +73,15 @@ Work::Make read(Work& work, const std::string& path)
 }
 
 template <int D>
-Work::Make fromTexts(Work&, const std::vector<std::string>& texts)
+Work::Make fromTexts(Work& work, const std::vector<std::string>& texts)
 {
   std::vector<TransformMap> maps;
   std::vector<std::string> notes;
   for (const std::string& text : texts)
     maps.push_back(std::make_shared<ParameterMap>(
         parseParameterText(text, "transform " + std::to_string(maps.size()), notes)));
-  const TransformFileContent<D> content = transformFromMaps<D>({}, maps, components(), {});
+  const TransformFileContent<D> content =
+      transformFromMaps<D>({}, maps, components(), [&](const std::string& line) { work.log.warning(line); });
   return [content] { return made<D>(content); };
 }
 
@@ -200,19 +210,20 @@ void bindChain(nb::module_& module)
       return dimension == 2 ? read<2>(work, path) : read<3>(work, path);
     });
   });
-  module.def("chain_of_texts", [](int dimension, const std::vector<std::string>& texts) {
-    return new Work(nb::none(), mostSilent, [=](Work& work) {
+  module.def("chain_of_texts", [](int dimension, const std::vector<std::string>& texts, int leastLevel) {
+    return new Work(nb::none(), leastLevel, [=](Work& work) {
       return dimension == 2 ? fromTexts<2>(work, texts) : fromTexts<3>(work, texts);
     });
   });
   module.def("entries_of_text", [](const std::string& text, const std::string& name) {
     std::vector<std::string> notes;
-    Entries entries;
-    const ParameterMap map = parseParameterText(text, name, notes);
-    for (const ParameterEntry& entry : map.entries())
-      entries.emplace_back(entry.name, entry.values);
-    return entries;
+    return entriesOf(parseParameterText(text, name, notes));
   });
+  module.def("entries_of_file", [](const std::string& path) {
+    std::vector<std::string> notes;
+    return entriesOf(readParameterFile(path, notes));
+  });
+  module.def("transform_digest", transformDigest);
 }
 
 }

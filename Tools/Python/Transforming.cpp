@@ -48,6 +48,8 @@ public:
   /// (array, grid) of the only image or label map. The array cannot be written to.
   virtual nb::object image() const = 0;
   virtual nb::object points() const = 0;
+  /// The text of transformix's outputpoints.txt; empty for points that were no file.
+  virtual const std::string& table() const = 0;
   /// The field whose file would have this stem.
   virtual nb::object field(const std::string& stem) const = 0;
   /// All transforms in one chain.
@@ -57,7 +59,10 @@ public:
 template <int D>
 class MappedIn final : public Mapped, public KeptTransform<D> {
 public:
-  MappedIn(const Chain& last, Log& log) : last_(last), log_(&log) {}
+  MappedIn(const TransformAsked& asked, Log& log)
+      : last_(asked.chains.back()), arePointsOfFile_(asked.request.points.isFile()), log_(&log)
+  {
+  }
 
   void transformFound(Context& cpu, const TransformOutput<D>& output) override
   {
@@ -72,6 +77,13 @@ public:
       values.insert(values.end(), point.begin(), point.end());
     return arrayOf(std::move(values), {this->pointsMm.size(), D});
   }
+  void pointsMapped(const InputPoints<D>& input, const MappedPoints<D>& mapped) override
+  {
+    KeptTransform<D>::pointsMapped(input, mapped);
+    if (arePointsOfFile_)
+      table_ = outputPointsText<D>(mapped);
+  }
+  const std::string& table() const override { return table_; }
   nb::object field(const std::string& stem) const override
   {
     const VectorImage<D>& field = this->fields.at(stem);
@@ -86,13 +98,15 @@ public:
 
 private:
   const Chain last_;
+  const bool arePointsOfFile_;
   Log* log_; // of the run
+  std::string table_;
 };
 
 template <int D>
 Work::Make transformed(Work& work, const TransformAsked& asked)
 {
-  const auto mapped = std::make_shared<MappedIn<D>>(asked.chains.back(), work.log);
+  const auto mapped = std::make_shared<MappedIn<D>>(asked, work.log);
   const ExitCode code =
       TransformRun<D>(components(), requestOf(asked, work.log), work.log).execute(*mapped, work.stop());
   if (code != ExitCode::done)
@@ -140,9 +154,12 @@ void bindTransforming(nb::module_& module)
            [](TransformAsked& asked, const PointArray& points) {
              asked.request.points = givenPoints("points", points);
            })
+      .def("set_points",
+           [](TransformAsked& asked, const std::string& path) { asked.request.points = {path}; })
       .def("set_changes", [](TransformAsked& asked, const Entries& changes) { asked.changes = changes; })
       .def("ask_for_field", setFlag(&TransformRequest::field))
       .def("ask_for_determinants", setFlag(&TransformRequest::determinants))
+      .def("ask_for_matrices", setFlag(&TransformRequest::matrices))
       .def("ask_for_chain", setFlag(&TransformRequest::description))
       .def("write_to",
            [](TransformAsked& asked, const std::string& path, const std::string& format) {
@@ -155,6 +172,7 @@ void bindTransforming(nb::module_& module)
   nb::class_<Mapped>(module, "Mapped")
       .def("image", &Mapped::image, nb::sig("def image(self) -> typing.Any"))
       .def("points", &Mapped::points)
+      .def("table", &Mapped::table)
       .def("field", &Mapped::field)
       .def("chain", &Mapped::chain);
   module.def("transform", transform);

@@ -261,13 +261,19 @@ def like(example: ImageLike, array: np.ndarray[Any, Any], grid: Grid) -> ImageLi
     return writer(image, example) if writer else image
 
 
-def _to_itk(image: Image, example: Any = None) -> Any:
+def to_itk(array: np.ndarray[Any, Any], grid: Grid) -> Any:
+    """An itk.Image. Of arrays with a last axis of components: an image of itk.Vector if there is one for each axis of the
+    grid, else an itk.VectorImage."""
     import itk
 
-    made = itk.image_from_array(np.ascontiguousarray(image.array))
-    made.SetSpacing(image.spacing)
-    made.SetOrigin(image.origin)
-    made.SetDirection(itk.matrix_from_array(np.ascontiguousarray(image.direction)))
+    how: dict[str, Any] = {"is_vector": array.ndim > grid.dimension}
+    if array.shape == (*grid.shape, grid.dimension):
+        vector = getattr(itk, "Vector")[itk.F, grid.dimension]
+        how = {"ttype": getattr(itk, "Image")[vector, grid.dimension]}
+    made = itk.image_from_array(np.ascontiguousarray(array), **how)
+    made.SetSpacing(grid.spacing)
+    made.SetOrigin(grid.origin)
+    made.SetDirection(itk.matrix_from_array(np.ascontiguousarray(grid.direction)))
     return made
 
 
@@ -313,7 +319,7 @@ def _to_torch(image: Image, example: Any) -> Any:
 
 _WRITERS = {
     "numpy": lambda image, example: image.array,
-    "itk": _to_itk,
+    "itk": lambda image, example: to_itk(image.array, image.grid),
     "SimpleITK": _to_simple_itk,
     "nibabel": _to_nibabel,
     "ants": _to_ants,

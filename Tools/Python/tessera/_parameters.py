@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
 
 from . import _core
@@ -16,6 +17,7 @@ Value: TypeAlias = Union[str, bool, int, float, Sequence[Union[str, bool, int, f
 Stage: TypeAlias = Union[str, "os.PathLike[str]", Mapping[str, Value]]
 Parameters: TypeAlias = Union[Stage, Sequence[Stage]]
 
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
 _FOLDER = os.path.join(os.path.dirname(__file__), "Parameters")
 
 
@@ -56,7 +58,8 @@ def parameter_files() -> dict[str, Path]:
     return {path.stem: path for path in sorted(Path(_FOLDER).glob("*.txt"))}
 
 
-def _text_of(value: Any, where: str) -> str:
+def value_text(value: Any, where: str) -> str:
+    """A value as a parameter file has it. Raises UsageError."""
     if isinstance(value, str):
         return value
     if getattr(value, "ndim", 1) == 0:  # a number of numpy
@@ -80,11 +83,27 @@ def entries_of(parameters: Mapping[str, Value], name: str) -> list[tuple[str, li
         if not isinstance(key, str):
             raise UsageError(f"{name}: a name of type {type(key).__name__}. Allowed: str.")
         several = not isinstance(value, str) and (isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1)
-        texts = [_text_of(one, where) for one in (value if several else [value])]  # type: ignore[union-attr]
+        texts = [value_text(one, where) for one in (value if several else [value])]  # type: ignore[union-attr]
         if not texts:
             raise UsageError(f"{where}: no value. Allowed: one value or more.")
         entries.append((key, texts))
     return entries
+
+
+def is_number(text: str) -> bool:
+    """Whether a value needs no quotes in files."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def text_of(entries: Iterable[tuple[str, Sequence[str]]]) -> str:
+    """The text of a parameter file with these entries. Raises UsageError for what it cannot hold."""
+    rows = []
+    for name, values in entries:
+        if bad := [value for value in values if '"' in value or "\n" in value]:
+            raise UsageError(f"({name}): {bad[0]!r}: no such file can hold this. Allowed: no quotes, one line.")
+        written = " ".join(value if is_number(value) else f'"{value}"' for value in values)
+        rows.append(f"({name} {written})\n")
+    return "".join(rows)
 
 
 def add_stages(asked: _core.Asked, parameters: Parameters) -> None:

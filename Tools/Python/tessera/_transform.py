@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from . import _core
 from ._bridges import from_itk, to_ants, to_itk, to_simple_itk
 from ._errors import UsageError
 from ._images import Grid, ImageLike, grid_of, image_of, like, points_of, source_of
+from ._parameters import Value, entries_of, text_of
 from ._work import finish, least_level, thread_count
 
 if TYPE_CHECKING:
@@ -66,20 +68,28 @@ class Transform:
                 f"last row is 0 ... 0 1."
             )
         numbers = [*rows[:axes, :axes].ravel(), *rows[:axes, axes]]
-        return cls._of_texts(
-            axes,
+        made = cls.from_maps(
             [
-                '(Transform "AffineTransform")\n(NumberOfParameters %d)\n(TransformParameters %s)\n'
-                "(CenterOfRotationPoint %s)\n(Size %s)\n"
-                % (len(numbers), " ".join(map(repr, map(float, numbers))), "0 " * axes, "1 " * axes)
-            ],
-            None,
-            None,
+                {
+                    "Transform": "AffineTransform",
+                    "NumberOfParameters": len(numbers),
+                    "TransformParameters": numbers,
+                    "CenterOfRotationPoint": [0] * axes,
+                    "Size": [1] * axes,
+                }
+            ]
         )
+        return cls._of(made._parts, None, None)
 
     @classmethod
-    def _of_texts(cls, dimension: int, texts: list[str], fixed: Grid | None, moving: Grid | None) -> Transform:
-        return cls._of(((finish(_core.chain_of_texts(dimension, texts))[0], False),), fixed, moving)
+    def from_maps(cls, maps: Sequence[Mapping[str, Value]]) -> Transform:
+        """The transform of what transform parameter files would say (`maps`), the first to be applied at the front.
+        The last one has the grid, and tells how images are resampled. An initial transform that the first one names
+        is read. Raises InputError, UsageError."""
+        entries = [entries_of(one, f"maps[{number}]") for number, one in enumerate(maps)]
+        dimension = 2 if entries and len(dict(entries[-1]).get("Size", ())) == 2 else 3
+        chain, grid = finish(_core.chain_of_texts(dimension, list(map(text_of, entries)), least_level()))
+        return cls._of(((chain, False),), Grid(*grid), None)
 
     @classmethod
     def from_itk(cls, transform: Any) -> Transform:
@@ -251,6 +261,12 @@ class Transform:
         asked.ask_for_determinants()
         return np.asarray(self._result(asked).field("spatialJacobian"))
 
+    def jacobian_matrix(self, grid: Grid | ImageLike | None = None, *, device: str = "cpu") -> NDArray[np.float32]:
+        """dT/dx at all voxels: an array of the shape of the grid, whose last two axes are components of T and of x."""
+        asked = self._asked(grid, device, None)
+        asked.ask_for_matrices()
+        return np.asarray(self._result(asked).field("fullSpatialJacobian"))
+
     def save(self, path: str | os.PathLike[str], format: str = "", *, grid: Grid | ImageLike | None = None) -> None:
         """Writes a file for the program of ``format``, by default that of the ending, as `tessera-transform --write`
         does: elastix (.txt), itk (.tfm, .h5), field (images), ants, fsl, niftyreg, greedy, freesurfer. Transforms
@@ -304,5 +320,5 @@ class Transform:
 def _unpickled(
     dimension: int, parts: list[tuple[list[str], bool]], fixed: Grid | None, moving: Grid | None
 ) -> Transform:
-    chains = tuple((finish(_core.chain_of_texts(dimension, texts))[0], inverted) for texts, inverted in parts)
-    return Transform._of(chains, fixed, moving)
+    chains = [finish(_core.chain_of_texts(dimension, texts, least_level()))[0] for texts, _ in parts]
+    return Transform._of(tuple(zip(chains, (inverted for _, inverted in parts))), fixed, moving)

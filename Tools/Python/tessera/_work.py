@@ -6,6 +6,7 @@ import atexit
 import logging
 import os
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from . import _core
@@ -14,6 +15,9 @@ from ._errors import Cancelled, UsageError, in_words_of_python
 logger = logging.getLogger("tessera")
 logger.addHandler(logging.NullHandler())  # else logging prints warnings of programs that set up no logging
 atexit.register(_core.end_all)
+
+# Who hears the lines from a level on of the calls in this context, beside the logger.
+listener: ContextVar[tuple[int, Callable[[str], object]] | None] = ContextVar("listener", default=None)
 
 SECONDS_BETWEEN_LOOKS = 0.05
 
@@ -37,13 +41,18 @@ class Cancel:
 
 def least_level() -> int:
     """The least level of log lines that anybody wants."""
-    return logger.getEffectiveLevel()
+    also = listener.get()
+    return logger.getEffectiveLevel() if also is None else min(logger.getEffectiveLevel(), also[0])
 
 
 def tell(work: _core.Work, progress: Callable[[_core.Progress], object] | None) -> None:
     """Hands log lines and progress on, in this thread."""
+    also = listener.get()
     for level, line in work.lines():
-        logger.log(level, "%s", in_words_of_python(line))
+        text = in_words_of_python(line)
+        logger.log(level, "%s", text)
+        if also is not None and level >= also[0]:
+            also[1](text)
     if progress is not None and (reached := work.progress()) is not None:
         progress(reached)
 
