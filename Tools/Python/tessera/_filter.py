@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
@@ -100,25 +101,19 @@ class Filter:
             raise UsageError(f"log_level: {level!r}: no level. Allowed: {', '.join(_LOG_LEVELS)}.")
         if self._one("LogToFile") and folder is None:
             raise UsageError("log_to_file: without output_directory. Allowed: both.")
-        path = (
-            os.path.join(folder or "", self._one("LogFileName") or file_name) if self._one("LogToFile") else os.devnull
-        )
-        console = bool(self._one("LogToConsole"))
-        if path == os.devnull and not console:
-            yield
-            return
-        with open(path, "w") as file:
+        with ExitStack() as opened:
+            outputs: list[Any] = [sys.stdout] if self._one("LogToConsole") else []
+            if self._one("LogToFile"):
+                path = os.path.join(folder or "", self._one("LogFileName") or file_name)
+                outputs.append(opened.enter_context(open(path, "w")))
 
             def tell(line: str) -> None:
-                print(line, file=file)
-                if console:
-                    print(line)
+                for output in outputs:
+                    print(line, file=output)
 
-            before = listener.set((_LOG_LEVELS[level], tell))
-            try:
-                yield
-            finally:
-                listener.reset(before)
+            if outputs:
+                opened.callback(listener.reset, listener.set((_LOG_LEVELS[level], tell)))
+            yield
 
     def Update(self) -> None:
         """Computes."""

@@ -270,9 +270,8 @@ class TransformixFilter(Filter):
     def _field(self, make: Callable[[Transform], np.ndarray[Any, Any]]) -> Any:
         """What is made of the transform, as an image of itk."""
         transform = self._transform()
-        grid = transform.fixed_grid
-        assert grid is not None  # every map has one
-        array = make(transform)
+        array, grid = make(transform), transform.fixed_grid
+        assert grid is not None  # else there is no array
         return to_itk(array.reshape(*grid.shape, -1) if array.ndim > grid.dimension else array, grid)
 
 
