@@ -230,7 +230,8 @@ std::vector<MovingToResample<D>> DefaultResampler<D>::onCuda(const Context& cont
 {
   std::vector<MovingToResample<D>> images;
   for (const ResampleSource<D>& source : sources)
-    images.emplace_back(context, source, extrapolation_, asIntensity(defaultPixelValue_));
+    images.emplace_back(context, source, extrapolation_,
+                        asIntensity(source.outside.value_or(defaultPixelValue_)));
   return images;
 }
 
@@ -249,7 +250,8 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
     mappedFromVoxel = compose(folded->linear, output.pointFromIndex());
   std::vector<SourceBatches<D>> images;
   for (const ResampleSource<D>& source : sources)
-    images.emplace_back(source, extrapolation_, asIntensity(defaultPixelValue_), mappedFromVoxel);
+    images.emplace_back(source, extrapolation_, asIntensity(source.outside.value_or(defaultPixelValue_)),
+                        mappedFromVoxel);
   const OnCpu<D> work{context, chain, output, GridSlices<D>(output, slices), images, results};
   if (isLinear)
     work.byRows();

@@ -13,6 +13,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct ResampleSource {
   const Interpolator<D>* interpolator = nullptr; // prepared for the image; on the CPU if inSlices is set
   MaskPointer<D> valid; // T(x) at a voxel outside this mask is outside the image; null: all voxels are valid
   std::shared_ptr<SliceWindowOnCuda<D>> inSlices = {}; // not null: a CUDA device holds only some slices
+  std::optional<double> outside = {}; // value of voxels that are mapped outside; empty: outsideValue()
 };
 
 /// The number of slices of an image that a CUDA device can hold at a time.

@@ -44,7 +44,6 @@ LabelImage<D> readLabelImage(const std::string& path, const ReadingOptions& read
     std::vector<std::string> none;
     source->read(reinterpret_cast<std::byte*>(values.get()), threads, none);
     const std::span<const T> all(values.get(), voxels.size());
-    image.holdsOutside = outside == 0 || std::ranges::find(all, toPixel<T>(outside)) != all.end();
     if (std::all_of(all.begin(), all.end(), isExactLabel<T>)) {
       std::transform(all.begin(), all.end(), voxels.begin(),
                      [](T value) { return static_cast<float>(value); });

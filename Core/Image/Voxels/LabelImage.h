@@ -12,7 +12,6 @@ template <int D>
 struct LabelImage {
   LoadedImage<D> loaded;
   LabelTable table;
-  bool holdsOutside = true; // whether the value of voxels outside of the map is 0 or one of its labels
 };
 
 /// Reads a label map. `outside` is the value of voxels outside of it. Throws as readImage, also for colours.

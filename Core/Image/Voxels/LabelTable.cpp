@@ -109,20 +109,6 @@ void LabelTable::numberRange(std::span<const T> values, std::span<float> numbers
   }
 }
 
-std::string LabelTable::otherLabelOutside() const
-{
-  return withPixelType(type_, [&]<class T>(std::type_identity<T>) {
-    const T stored = isNumbered() ? toPixel<T>(outside_) : toPixel<T>(asIntensity(outside_));
-    const auto label = static_cast<double>(stored);
-    if constexpr (std::is_floating_point_v<T>) {
-      const double rounding = std::abs(outside_) * std::numeric_limits<float>::epsilon();
-      return std::abs(label - outside_) <= rounding ? std::string() : realText(label);
-    } else {
-      return label == outside_ ? std::string() : std::to_string(stored);
-    }
-  });
-}
-
 std::size_t LabelTable::decode(std::span<const float> values, std::byte* stored, int threads,
                                std::optional<PixelType> to) const
 {

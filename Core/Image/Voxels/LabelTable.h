@@ -41,10 +41,6 @@ public:
   template <class T>
   void number(const std::string& path, std::span<const T> values, std::span<float> numbers, int threads);
 
-  /// The label that a file of this type gets for `outside`, if it cannot hold that number; else empty. Must
-  /// be called after the last number().
-  std::string otherLabelOutside() const;
-
   /// Converts the floats back to labels, as voxels of another type than the file's if the caller says so, and
   /// returns how many of these were clamped to its range.
   std::size_t decode(std::span<const float> values, std::byte* stored, int threads,

@@ -36,8 +36,8 @@ public:
   /// Opens the file and allocates device memory for the voxels. `threads` read the file. Throws as
   /// readMovingImage, and Error(outOfMemory).
   MovingToCuda(const ImageBatch<D>& batch, const ImageTask& task, int threads)
-      : task_(task), outside_(batch.resampler.outsideValue()), context_{batch.context.device, threads,
-                                                                        batch.context.stream}
+      : task_(task),
+        outside_(batch.outsideOf(task)), context_{batch.context.device, threads, batch.context.stream}
   {
     reader_.emplace(openInSlices<D>(task, outside_));
     upload_.emplace(context_, *reader_, batch.placed(reader_->geometry()));
@@ -61,7 +61,6 @@ public:
     if (task_.isLabels)
       moving.labels.emplace(reader_->header().componentType, outside_);
     moving.notes = reader_->notes();
-    warnOfOutsideLabel(task_.input.path, moving.labels, outside_, moving.warnings);
     warnOfNonFinite(task_.input.path, reader_->nonFiniteVoxels(), moving.warnings);
     return moving;
   }
@@ -167,7 +166,7 @@ void BatchReader<D>::read(BatchItem<D>& item) const
     if (isLarge(item))
       return;
     item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines,
-                                     batch_.resampler.outsideValue(), threadsFor(item));
+                                     batch_.outsideOf(*item.task), threadsFor(item));
     if (!item.task->isLabels)
       warnOfFractions<D>(*item.task, batch_.typeOf(*item.task), item.moving);
   });

@@ -56,7 +56,7 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const ImageTask& task, con
   for (const ImagePointer<D>& component : moving.components) {
     interpolators.push_back(batch.makeInterpolator(moving.isLabels));
     Interpolator<D>& interpolator = *interpolators.back();
-    added.push_back({&interpolator, moving.valid, {}});
+    added.push_back({&interpolator, moving.valid, {}, batch.outsideOf(task)});
     if (room.isEnough()) {
       interpolator.prepareForLevel(batch.context, component, 0);
       continue;

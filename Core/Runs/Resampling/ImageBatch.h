@@ -37,6 +37,8 @@ struct ImageBatch {
   Log& log;
 
   PixelType typeOf(const ImageTask& task) const { return task.ownType.value_or(pixelType); }
+  /// The value of voxels that are mapped outside of an image: no label in label maps.
+  double outsideOf(const ImageTask& task) const { return task.isLabels ? 0 : resampler.outsideValue(); }
   /// The grid of a moving image as the resampler sees it.
   ImageGeometry<D> placed(const ImageGeometry<D>& inFile) const
   {

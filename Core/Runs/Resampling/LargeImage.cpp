@@ -38,7 +38,7 @@ public:
     std::vector<ResampleSource<D>> sources;
     for (std::size_t i = 0; i < run_.reader.imageCount(); ++i) {
       interpolators.push_back(run_.batch.makeInterpolator(run_.large.task.isLabels));
-      sources.push_back({interpolators.back().get(), window.finite()});
+      sources.push_back({interpolators.back().get(), window.finite(), {}, run_.outside});
     }
     const auto prepare = [&](const SliceRange& slab) {
       const SliceRange needed = asked.by(slab);

@@ -117,7 +117,8 @@ private:
         });
       };
       sources_.push_back({interpolators_[i].get(), valid_,
-                          std::make_shared<SliceWindowOnCuda<D>>(run_.geometry, slicesAtOnce, readSlices)});
+                          std::make_shared<SliceWindowOnCuda<D>>(run_.geometry, slicesAtOnce, readSlices),
+                          run_.outside});
     }
   }
 

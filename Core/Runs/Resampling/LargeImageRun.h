@@ -23,19 +23,21 @@ class LargeImageRun {
 public:
   /// Opens the image; the batch and the large image must outlive this. Throws as openInSlices.
   LargeImageRun(const ImageBatch<D>& images, const LargeImage& image)
-      : batch(images), large(image), threads(image.threadsForFiles(images.context.threads)),
-        reader(openAgain()), geometry(images.placed(reader.geometry()))
+      : batch(images), large(image), outside(images.outsideOf(image.task)),
+        threads(image.threadsForFiles(images.context.threads)), reader(openAgain()),
+        geometry(images.placed(reader.geometry()))
   {
   }
 
   const ImageBatch<D>& batch;
   const LargeImage& large;
-  const int threads; // for reading and writing files
+  const double outside; // value of voxels that are mapped outside of the image
+  const int threads;    // for reading and writing files
   SliceReader<D> reader;
   const ImageGeometry<D> geometry; // grid of the image as the resampler sees it
 
   /// Another reader of the same file.
-  SliceReader<D> openAgain() const { return openInSlices<D>(large.task, batch.resampler.outsideValue()); }
+  SliceReader<D> openAgain() const { return openInSlices<D>(large.task, outside); }
 
   /// Calls an action that reads: its time counts as reading, and its errors begin with the option.
   template <class Action>
@@ -70,8 +72,6 @@ public:
     file.commit();
     report_.notes = reader.notes();
     report_.clamped = file.clamped();
-    warnOfOutsideLabel(large.task.input.path, reader.labels(), batch.resampler.outsideValue(),
-                       report_.warnings);
     warnOfNonFinite(large.task.input.path, reader.nonFiniteVoxels(), report_.warnings);
     return report_;
   }

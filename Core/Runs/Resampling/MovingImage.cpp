@@ -106,16 +106,6 @@ void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<st
     warnings.push_back(nonFiniteText(path, voxels));
 }
 
-void warnOfOutsideLabel(const std::string& path, const std::optional<LabelTable>& labels, double outside,
-                        std::vector<std::string>& warnings)
-{
-  if (const std::string other = labels ? labels->otherLabelOutside() : "";
-      !other.empty() && other != "0") // which is no label, as it should be
-    warnings.push_back(path + ": voxels of type \"" + pixelTypeName(labels->type())
-                       + "\" cannot hold (DefaultPixelValue " + realText(outside)
-                       + "); outside the label map label " + other + " is written instead.");
-}
-
 template <int D>
 MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool useDirectionCosines,
                                double outside, int threads)
@@ -125,19 +115,11 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
   const auto placed = [&](auto&& image) {
     return useDirectionCosines ? std::move(image) : withoutDirection<D>(std::move(image));
   };
-  const auto warnOfOutside = [&](bool isALabel) {
-    warnOfOutsideLabel(task.input.path, moving.labels, outside, moving.warnings);
-    if (!isALabel && moving.labels->otherLabelOutside().empty())
-      moving.warnings.push_back(task.input.path + ": (DefaultPixelValue " + realText(outside)
-                                + ") is no label of this map; voxels outside of the map get it. A "
-                                  "transform file with (DefaultPixelValue 0) gives them no label.");
-  };
   withContext(task.option, [&] {
     if (const HeldImage<D>* const held = task.input.held<D>()) {
       if (task.isLabels) {
         requireWholeLabels(task.input.path, held->image->voxels);
         moving.labels.emplace(task.header->componentType, outside);
-        warnOfOutside(std::ranges::count(held->image->voxels, static_cast<float>(outside)) > 0);
       }
       addScalars<D>(inMemory<D>(task.input.path, *held, useDirectionCosines, threads), task.input.path,
                     moving);
@@ -145,8 +127,6 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
       LabelImage<D> labels = readLabelImage<D>(task.input.path, task.reading, outside, threads);
       if (task.isLabels || labels.table.isNumbered())
         moving.labels = std::move(labels.table);
-      if (task.isLabels)
-        warnOfOutside(labels.holdsOutside);
       addScalars<D>(shared<D>(placed(std::move(labels.loaded))), task.input.path, moving);
     } else if (meaning == PixelMeaning::vector) {
       splitComponents<D>(placed(readVectorImage<D>(task.input.path, task.reading, threads)), task.input.path,

@@ -56,9 +56,4 @@ std::string nonFiniteText(const std::string& path, std::size_t voxels);
 /// Adds that warning; none for 0.
 void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<std::string>& warnings);
 
-/// Adds the warning that a label map cannot hold `outside`, and which label is written instead. No warning
-/// for other images.
-void warnOfOutsideLabel(const std::string& path, const std::optional<LabelTable>&, double outside,
-                        std::vector<std::string>& warnings);
-
 }

@@ -51,29 +51,6 @@ TEST_F(LabelImageTest, SmallLabelsAreTheirOwnNumbers)
   EXPECT_EQ(decoded<std::int32_t>(image.table, image.loaded.image.voxels), labels);
 }
 
-TEST_F(LabelImageTest, ALabelOutsideThatTheTypeCannotHoldIsTold)
-{
-  const auto other = [](PixelType type, double outside) {
-    return LabelTable(type, outside).otherLabelOutside();
-  };
-  for (const auto& [type, outside] :
-       {std::pair(PixelType::uint8, 255.0), std::pair(PixelType::int16, -32768.0),
-        std::pair(PixelType::float32, 0.1), std::pair(PixelType::float64, 0.1)})
-    EXPECT_EQ(other(type, outside), "") << outside;
-  EXPECT_EQ(other(PixelType::uint8, 300), "255");
-  EXPECT_EQ(other(PixelType::uint8, -1024), "0");
-  EXPECT_EQ(other(PixelType::int8, 0.5), "1");
-  EXPECT_EQ(other(PixelType::int32, 1e300), "2147483647");
-  EXPECT_EQ(other(PixelType::uint64, 1e300), "18446744073709551615");
-  EXPECT_EQ(other(PixelType::float32, -1e39), "-3.4028234663852886e+38");
-
-  constexpr double oneBeyondFloat = (1 << 24) + 1;
-  EXPECT_EQ(other(PixelType::int32, oneBeyondFloat), "16777216");
-  LabelTable numbered(PixelType::int32, oneBeyondFloat);
-  numbered.beNumbered();
-  EXPECT_EQ(numbered.otherLabelOutside(), "");
-}
-
 TEST_F(LabelImageTest, LargeLabelsComeBackAndKeepTheirOrder)
 {
   const std::vector<std::int64_t> labels{huge + 1, huge, huge, -huge - 1, 3, huge + 2};
