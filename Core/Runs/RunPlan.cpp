@@ -149,11 +149,11 @@ void tellTime(const RunRequest& request, const Calibration& calibration, RunPlan
 {
   const RunTimes& times = plan.times;
   const std::string threads = threadsText(request.threads);
-  plan.lines.push_back("Time: " + std::string(plan.mayEndEarly ? "at most " : "about ")
-                       + timeText(times.sum()) + " on " + (plan.onCuda ? "CUDA" : "the CPU with " + threads)
-                       + ": " + timeText(times.start) + " to start, " + timeText(times.reading) + " to read, "
-                       + timeText(times.stages) + " to register and resample, " + timeText(times.writing)
-                       + " for figures and files"
+  plan.lines.push_back("Time: about " + timeText(times.sum()) + " on "
+                       + (plan.onCuda ? "CUDA" : "the CPU with " + threads)
+                       + (plan.mayEndEarly ? " if no level ends early: " : ": ") + timeText(times.start)
+                       + " to start, " + timeText(times.reading) + " to read, " + timeText(times.stages)
+                       + " to register and resample, " + timeText(times.writing) + " for figures and files"
                        + (request.inverseToo ? "; the inverse is not counted. " : ". ")
                        + (plan.onCuda ? "Registering and resampling on the CPU with " + threads + " takes "
                                             + timeText(plan.onEither.cpu) + ". "

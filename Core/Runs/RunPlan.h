@@ -37,7 +37,7 @@ struct RunPlan {
   RunTimes times;                 // without the inverse
   DeviceTimes onEither;           // what "auto" compares: all stages, with the start of the device
   bool onCuda = false;            // one stage at least
-  bool mayEndEarly = false;       // the times are the most that it takes
+  bool mayEndEarly = false;       // the times are those of all iterations
   std::vector<std::string> lines; // all of it in words
 };
 

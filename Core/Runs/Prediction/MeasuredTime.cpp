@@ -58,8 +58,8 @@ std::string measuredTimeText(const Registry& registry, RunRequest request, const
     ofLevels += (i > 0 ? ", " : "") + timeText(ofLevel) + " (" + decimals(1e3 * evaluationSeconds(level), 3)
                 + " ms an evaluation)";
   }
-  return "Time, measured with few iterations: " + std::string(plan.mayEndEarly ? "at most " : "about ")
-         + timeText(seconds) + "; levels take " + ofLevels + ".";
+  return "Time, measured with few iterations: about " + timeText(seconds)
+         + (plan.mayEndEarly ? " if no level ends early" : "") + "; levels take " + ofLevels + ".";
 }
 
 template std::string measuredTimeText<2>(const Registry&, RunRequest, const InputHeaders&, const RunPlan&,
