@@ -258,6 +258,9 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
                "it has " + std::to_string(frames) + " frames, and functional groups for "
                    + std::to_string(header.groupCount()),
                wholeFile);
+  if (textOf(header.elements(), Tag(0x0008, 0x0008)).find("MOSAIC") != std::string::npos)
+    failToRead(path, "its slices are tiles of one picture (MOSAIC of Siemens)",
+               "a volume, such as dcm2niix makes of it");
   std::vector<DicomSlice> slices(frames);
   for (std::size_t frame = 0; frame < frames; ++frame) {
     DicomSlice& slice = slices[frame];

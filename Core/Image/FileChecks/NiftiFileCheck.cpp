@@ -146,7 +146,10 @@ std::string noteOnNiftiForms(const FileHead& head, const ImageHeader& header)
   if (!file->isNifti() || (forms.qformCode <= 0 && forms.sformCode <= 0))
     return header.path + ": its header does not say where the image lies ("
            + (file->isNifti() ? "qform_code and sform_code are 0" : "Analyze")
-           + "): place and orientation are a convention, that of ITK, and other programs may have another";
+           + "): place and orientation are a convention, that of ITK, and other programs may have another"
+           + (file->isNifti() || file->valueScaling().slope == 1
+                  ? ""
+                  : "; the scale of SPM, " + shortText(file->valueScaling().slope) + ", is not applied");
   if (forms.qformCode <= 0 || forms.sformCode <= 0)
     return "";
   const NiftiMatrix qform = niftiQform(forms);

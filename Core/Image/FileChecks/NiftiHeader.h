@@ -139,6 +139,15 @@ public:
                : "";
   }
 
+  /// None if scl_slope is 0 or no finite number. Beside a slope of 1 ITK takes an intercept near 0 for none.
+  ValueScaling valueScaling() const
+  {
+    const ValueScaling stated{floatAt(112), floatAt(116)};
+    const bool isNone = !std::isfinite(stated.slope) || stated.slope == 0
+                        || (stated.slope == 1 && std::abs(stated.intercept) < small);
+    return isNone ? ValueScaling{} : stated;
+  }
+
   float statedOffset() const { return floatAt(108); }
   /// Whether the voxels are said to begin inside the header of their own file. The standard has them begin at
   /// byte 352 then, and the library takes them from byte 348 on.
@@ -241,15 +250,6 @@ private:
   static constexpr int matrixIntent = 1004, symmetricIntent = 1005, displacementIntent = 1006,
                        vectorIntent = 1007;
   static constexpr int componentAxis = 4; // counted from 0
-
-  /// None if scl_slope is 0 or no finite number. Beside a slope of 1 ITK takes an intercept near 0 for none.
-  ValueScaling valueScaling() const
-  {
-    const ValueScaling stated{floatAt(112), floatAt(116)};
-    const bool isNone = !std::isfinite(stated.slope) || stated.slope == 0
-                        || (stated.slope == 1 && std::abs(stated.intercept) < small);
-    return isNone ? ValueScaling{} : stated;
-  }
 
   std::uint64_t imageBytes() const
   {

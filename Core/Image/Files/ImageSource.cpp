@@ -27,6 +27,12 @@ std::unique_ptr<ImageSource> openPlaced(const std::string& path)
     if (ParsedImage image = parse(head); image.voxels) {
       convertToMm(head, image.header);
       checkGeometry(image.header);
+      const std::uint64_t end = image.voxels->offset + image.voxels->byteCount,
+                          length = std::filesystem::file_size(image.voxels->path, ignored);
+      if (image.voxels->encoding == FileEncoding::plain && !ignored && length > end)
+        image.header.notes.push_back(path + ": " + std::to_string(length - end)
+                                     + " bytes lie behind the voxels that its header promises: does it say "
+                                       "the right size, type and first byte?");
       if (const std::string note = noteOnNiftiForms(head, image.header); !note.empty())
         image.header.notes.push_back(note);
       return std::make_unique<ImageSource>(std::move(image.header), std::move(*image.voxels));

@@ -208,6 +208,9 @@ def single(corpus):
             fields = {**common(modality), **pixels(6, 5, signed=True), **place_of(flat, 0)}
             path = corpus.write(corpus.name('dicom single') + '.dcm', dicom_file(fields, [raw], 2, syntax))
             corpus.expect(path, flat, values, f'DICOM single {modality}')
+    fields = {**common('MR'), **pixels(6, 5, signed=True), **place_of(flat, 0), 'ImageType': 'ORIGINAL\\PRIMARY\\M\\MOSAIC'}
+    path = corpus.write(corpus.name('dicom mosaic') + '.dcm', dicom_file(fields, [raw], 2))
+    corpus.expect(path, STRAIGHT, values_of(STRAIGHT.size), 'DICOM mosaic', refused='MOSAIC')
     three, together = colours_of(values, 255)
     for photometric, data in (('RGB', bytes(together)), ('PALETTE COLOR', bytes(values))):
         fields = {

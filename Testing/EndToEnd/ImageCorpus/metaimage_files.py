@@ -178,6 +178,9 @@ def headers(corpus):
         fields = dict(fields_of(STRAIGHT, 'MET_SHORT'), HeaderSize=skip, ElementDataFile=name + '.raw')
         path = corpus.write(name + '.mhd', ''.join(f'{k} = {v}\n' for k, v in fields.items()))
         corpus.expect(path, STRAIGHT, values, f'MetaImage HeaderSize {skip}')
+    for container in ('mhd', 'mha'):
+        one(corpus, 'bytes before the voxels', STRAIGHT, values, container=container, data=b'head' + raw,
+            expect=dict(always_told='4 bytes lie behind'))
     for form in ('LIST', 'LIST 2', 'pattern', 'pattern and step', 'LIST in another order'):
         name = corpus.name('meta slices')
         order = [2, 0, 3, 1] if 'order' in form else [0, 1, 2, 3]

@@ -333,7 +333,7 @@ def analyze(corpus):
         for scale in (0.5, 2.0, 1.0, 0.0):  # funused1, which SPM2 takes for a factor
             one(corpus, f'analyze scale {scale}', STRAIGHT, values, truth=None,
                 at=(place, [v * (scale or 1) for v in values]), big=big, container='hdr', sform=0, qform=0, magic=none,
-                slope=scale, expect=dict(always_told='place|orient|convention|Analyze', refused='scale'))
+                slope=scale, expect=dict(always_told='scale of SPM' if scale in (0.5, 2.0) else 'place', refused='scale'))
         one(corpus, 'analyze SPM origin', STRAIGHT, values, at=(place, values), big=big, container='hdr', sform=0,
             qform=0, magic=none, o253=struct.pack(e + '3h', 3, 2,
                                                   2), expect=dict(always_told='place|orient|convention|Analyze|origin'))
