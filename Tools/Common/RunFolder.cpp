@@ -47,7 +47,7 @@ std::vector<std::string> transformsOfStages(const std::string& folder)
   return transformsIn(recordIn(folder), folder);
 }
 
-std::string transformFileOf(const std::string& path)
+std::string transformFileOf(const std::string& path, const std::string& option)
 {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored))
@@ -55,7 +55,7 @@ std::string transformFileOf(const std::string& path)
   const nlohmann::json record = recordIn(path);
   const std::vector<std::string> transforms = transformsIn(record, path);
   const auto fail = [&](const std::string& wrong) {
-    throw Error(ExitCode::usage, "-tp: " + path + ": a folder " + wrong
+    throw Error(ExitCode::usage, option + ": " + path + ": a folder " + wrong
                                      + ". Allowed: a transform file, or the folder of a run that is done.");
   };
   if (record.is_null())

@@ -39,7 +39,7 @@ void checkCase(ScoreCase& c)
   if (c.has("fMask") && !c.has("f"))
     fail(c.where, "-fMask is given without -f", "-f IMAGE with it");
   if (c.has("tp"))
-    c.values["tp"] = transformFileOf(c.get("tp"));
+    c.values["tp"] = transformFileOf(c.get("tp"), "-tp");
 }
 
 void checkHeader(const std::string& where, const std::vector<std::string>& columns)

@@ -4,6 +4,7 @@
 #include "Core/Image/Files/ImageFormat.h"
 #include "Tools/Common/AsElastix.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/RunFolder.h"
 #include "Tools/Common/ShippedParameters.h"
 
 #include <filesystem>
@@ -153,7 +154,8 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
   request.fixedPoints.path = arguments.text("fp");
   request.movingPoints.path = arguments.text("mp");
   request.pointWeights = arguments.text("point-weights");
-  request.initialTransform.path = arguments.text("t0");
+  const std::string start = arguments.text("t0");
+  request.initialTransform.path = asElastix ? start : transformFileOf(start, "-t0");
   request.reading = readingOptionsOf(arguments);
   request.outputFolder = arguments.text("out");
   request.device = arguments.text("device");

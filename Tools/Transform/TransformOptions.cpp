@@ -257,7 +257,7 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
   request.reading = readingOptionsOf(arguments);
   request.resultsAreShort = asElastix;
   for (const std::string& given : arguments.all("tp"))
-    request.transforms.push_back({asElastix ? given : transformFileOf(given)});
+    request.transforms.push_back({asElastix ? given : transformFileOf(given, "-tp")});
   setInputs(arguments, request);
   request.outputFolder = arguments.text("out");
   request.images = filesGiven<GivenImage>(arguments.all("in"));
