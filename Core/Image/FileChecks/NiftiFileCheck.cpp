@@ -119,7 +119,7 @@ void failOnSform(const FileHead& file)
     const NiftiMatrix& srow = forms.srow;
     const double widthMm = header.mmOfUnit() * std::hypot(srow[0][axis], srow[1][axis], srow[2][axis]),
                  saidMm = header.mmOfUnit() * header.spacing(axis);
-    areOthers = areOthers || !(std::abs(widthMm - saidMm) <= 0.01 * widthMm);
+    areOthers = areOthers || !(std::abs(widthMm - saidMm) <= 1e-4 * widthMm);
     widthsMm += " " + shortText(widthMm);
     pixdimMm += " " + shortText(saidMm);
   }
@@ -130,11 +130,13 @@ void failOnSform(const FileHead& file)
                "pixdim with the lengths of the sform's columns, as nibabel writes them: i = nib.load(\""
                    + fs::path(file.path).filename().string()
                    + "\"); nib.save(nib.Nifti1Image(i.dataobj, i.affine), \"out.nii.gz\")");
-  failToRead(file.path,
-             "the axes of its sform are not perpendicular, and it has no qform: the NIfTI library takes no "
-             "such grid",
-             "a file whose axes are perpendicular: the image resampled in the program that made it, or the "
-             "original series, as mha or nrrd");
+  failToRead(
+      file.path,
+      "its sform has voxels below 0.03 mm or axes that are not perpendicular, and it has no qform: the "
+      "NIfTI library, which reads colours and series, takes no such grid",
+      "one volume of one number a voxel, or perpendicular axes in a qform, too: i = nib.load(\""
+          + fs::path(file.path).filename().string()
+          + "\"); i.set_qform(i.affine); nib.save(i, \"out.nii.gz\")");
 }
 
 std::string noteOnNiftiForms(const FileHead& head, const ImageHeader& header)

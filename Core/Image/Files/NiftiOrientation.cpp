@@ -161,8 +161,20 @@ bool isWithoutSkew(const Vnl44& sform, const NiftiForms& forms)
   return Vnl33(rotation * rotation.transpose()).is_identity(1.0e-4);
 }
 
-/// The form that ITK takes. Empty if it takes neither.
-std::optional<NiftiMatrix> formOfItk(const NiftiForms& forms)
+/// Whether the voxels of an sform are as wide as the header says, to a tenth of a voxel in a thousand.
+bool hasSpacing(const Vnl44& sform, const NiftiForms& forms)
+{
+  constexpr float tolerance = 1e-4F;
+  for (unsigned i = 0; i < 3; ++i)
+    if (const float width = sform.get_column(i).magnitude();
+        !(std::abs(forms.pixdim[i + 1] - width) <= tolerance * width))
+      return false;
+  return true;
+}
+
+/// The form that ITK takes, and without a qform any sform with the spacing of the header: ITK 5.2 refuses
+/// voxels below 0.03 mm (its issue 2674) and axes that are not quite perpendicular. Empty if there is none.
+std::optional<NiftiMatrix> formInUse(const NiftiForms& forms)
 {
   constexpr int scanner = 1; // NIFTI_XFORM_SCANNER_ANAT
   const bool hasQform = forms.qformCode > 0, hasSform = forms.sformCode > 0;
@@ -177,9 +189,9 @@ std::optional<NiftiMatrix> formOfItk(const NiftiForms& forms)
                     && !((s.get_column(3) - q.get_column(3)).one_norm() > 1e-7);
   if (hasSform && isWithoutSkew(s, forms))
     takesSform = !hasQform || forms.sformCode == scanner || Vnl44(s * q.transpose()).is_identity(1.0e-4);
-  if (!takesSform && !hasQform)
+  if (!takesSform && !hasQform && !hasSpacing(s, forms))
     return std::nullopt;
-  return takesSform ? forms.srow : qform;
+  return takesSform || !hasQform ? forms.srow : qform;
 }
 
 }
@@ -219,7 +231,7 @@ bool orientFromNifti(const NiftiForms& forms, int rows, ImageHeader& header)
     header.direction[axis][axis] = 1;
   if (forms.qformCode <= 0 && forms.sformCode <= 0)
     return true;
-  const std::optional<NiftiMatrix> form = formOfItk(forms);
+  const std::optional<NiftiMatrix> form = formInUse(forms);
   if (!form)
     return false;
   const auto towardsLps = [](int row, double value) { return row < 2 ? -value : value; };

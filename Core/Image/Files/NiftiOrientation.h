@@ -23,7 +23,8 @@ NiftiMatrix niftiQform(const NiftiForms&);
 
 /// Fills origin and direction of a header of 2 to 4 axes as ITK 5.2 does (SetImageIOOrientationFromNIfTI of
 /// itkNiftiImageIO.cxx): by the qform or the sform, to the last bit. A direction has unit length over its
-/// first `rows` numbers. False if ITK takes neither.
+/// first `rows` numbers. Without a qform it takes sforms that ITK does not: of small voxels, or sheared.
+/// False if it takes neither.
 bool orientFromNifti(const NiftiForms&, int rows, ImageHeader&);
 
 /// The forms that ITK 5.2 writes for a header of 2 to 4 axes (SetNIfTIOrientationFromImageIO).

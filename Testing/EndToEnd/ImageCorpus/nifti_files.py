@@ -304,6 +304,9 @@ def broken(corpus):
             raw[50] = bad
             truth = [v if i != 50 else None for i, v in enumerate(raw)]
             one(corpus, f'{bad} in {type_name}', STRAIGHT, raw, truth, type_name=type_name)
+    for spacing in (0.02, 0.005, 0.0001):
+        small = Grid(STRAIGHT.size, [spacing] * 3, [x * spacing for x in STRAIGHT.origin])
+        one(corpus, 'small voxels by an sform', small, values, sform=1, qform=0)
     # axes that are not perpendicular: NIfTI's sform can have them
     path = None
     sheared = [[1.5, 0.3, 0.0, -10.0], [0.0, 2.0, 0.0, 20.0], [0.0, 0.0, 2.5, 30.0]]
