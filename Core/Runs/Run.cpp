@@ -285,18 +285,21 @@ private:
     const auto writing = Clock::now();
     listener.transformFound(found.chain);
     ResultImage<D> result;
-    if (running.resampler.writesFinalResult()) {
-      result = running.resultOf(*found.chain);
-      const ImageHeader& moving = inputs_->headers().moving.front();
-      tellOfClamped("-m: " + moving.path, result.clamped, moving.componentType, result.type, log_);
-      listener.resultMade(result);
-    }
-    ofStage.volumeChange = volumeChangeOf(context, *found.chain, input, parameters);
-    if (isLast) {
-      JudgedRun<D> run = judged(input, found.chain.get(), running.host);
-      if (ofStage.volumeChange)
-        run.medianDeterminant = ofStage.volumeChange->median;
-      judgeResult<D>(run, summary, log_);
+    try {
+      if (running.resampler.writesFinalResult()) {
+        result = running.resultOf(*found.chain);
+        const ImageHeader& moving = inputs_->headers().moving.front();
+        tellOfClamped("-m: " + moving.path, result.clamped, moving.componentType, result.type, log_);
+        listener.resultMade(result);
+      }
+      ofStage.volumeChange = volumeChangeOf(context, *found.chain, input, parameters);
+      if (isLast) {
+        JudgedRun<D> run = judged(input, found.chain.get(), running.host);
+        if (ofStage.volumeChange)
+          run.medianDeterminant = ofStage.volumeChange->median;
+        judgeResult<D>(run, summary, log_);
+      }
+    } catch (const Interrupted&) { // the levels of the stage are told, and the run ends below
     }
     ofStage.writingSeconds = secondsSince(writing);
     ofStage.levels = std::move(found.levels);

@@ -16,8 +16,7 @@ public:
   Stop(const std::atomic<bool>& asked) : asked_(&asked) {}
 
   bool isAsked() const { return asked_ && asked_->load(std::memory_order_relaxed); }
-  /// Throws Interrupted if the work is to end. Called in each chunk of loops that take more than half a
-  /// second and are called by no loop that calls isAsked() that often.
+  /// Throws Interrupted if the work is to end. Parallel loops of a context call it before each chunk.
   void endIfAsked() const
   {
     if (isAsked())

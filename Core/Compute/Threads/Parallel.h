@@ -11,20 +11,23 @@
 namespace tessera {
 
 /// Runs the chunks 0 .. chunkCount-1 by `run`, which is runOnWorkers or runOnOpenMPThreads. The first
-/// exception of a chunk is thrown again in the caller, and chunks that have not begun by then are left out.
+/// exception of a chunk is thrown again in the caller, and chunks that have not begun by then are left out,
+/// as they are once the context is to stop: then it throws Interrupted.
 template <class Run, class Body>
 void runChunks(Run* run, const Context& context, std::size_t chunkCount, Body&& body)
 {
   struct Guarded {
     Body& body;
+    Stop stop;
     std::atomic<bool> failed{false};
     std::exception_ptr failure;
-  } guarded{body, {}, {}};
+  } guarded{body, context.stop, {}, {}};
   const auto call = [](void* argument, std::size_t chunk) {
     Guarded& guarded = *static_cast<Guarded*>(argument);
     if (guarded.failed.load(std::memory_order_relaxed))
       return;
     try {
+      guarded.stop.endIfAsked();
       guarded.body(chunk);
     } catch (...) {
       if (!guarded.failed.exchange(true))
@@ -38,7 +41,8 @@ void runChunks(Run* run, const Context& context, std::size_t chunkCount, Body&& 
 
 /// Calls body(chunk) for chunk = 0 .. chunkCount-1 on the context's threads, in any order. Results repeat for
 /// any number of threads if each chunk writes only its own part of the output, and if the cut into chunks
-/// does not depend on the number of threads. The first exception is thrown again in the caller.
+/// does not depend on the number of threads. The first exception is thrown again in the caller, and
+/// Interrupted once the context is to stop.
 template <class Body>
 void forEachChunk(const Context& context, std::size_t chunkCount, Body&& body)
 {

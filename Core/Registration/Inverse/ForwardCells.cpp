@@ -31,7 +31,6 @@ std::vector<Vec<D>> imagesOf(Context& context, const TransformChain<D>& chain,
 {
   std::vector<Vec<D>> imagesMm(lattice.voxelCount());
   forEachVoxelBatch<D>(context, lattice, [&](std::size_t first, PointBatch<D>& points) {
-    context.stop.endIfAsked();
     for (std::size_t i = 0; i < points.count; ++i) {
       const Vec<D> pointMm = linearInverse(points.list().point(i));
       for (int d = 0; d < D; ++d)

@@ -22,7 +22,6 @@ void InverseCounts::add(const InverseCounts& other)
 template <int D>
 std::vector<Root<D>> InverseTransform<D>::rootsOf(Context& context, const ListSamples<D>& list) const
 {
-  context.stop.endIfAsked();
   std::vector<Root<D>> roots(list.count);
   InverseCounts counts;
   counts.searchedAgain = inverse_.roots(context, list, roots.data());

@@ -80,6 +80,23 @@ TEST_P(LoopOverChunks, ThrowsAChunksExceptionToTheCaller)
   EXPECT_EQ(callsOfEachChunk(context), onceEach);
 }
 
+TEST_P(LoopOverChunks, EndsOnceItsContextIsToStop)
+{
+  std::atomic<bool> stop{false};
+  std::atomic<int> begun{0};
+  const Context context{{}, 3, nullptr, stop};
+  const auto loop = [&] {
+    run(context, chunkCount, [&](std::size_t) {
+      ++begun;
+      stop = true;
+    });
+  };
+  EXPECT_THROW(loop(), Interrupted);
+  EXPECT_LE(begun, 3);
+  EXPECT_THROW(loop(), Interrupted);
+  EXPECT_LE(begun, 3);
+}
+
 TEST_P(LoopOverChunks, RunsALoopInsideAChunkOnTheChunksThread)
 {
   const Context context{{}, 3};

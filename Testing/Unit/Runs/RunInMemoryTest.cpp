@@ -185,6 +185,26 @@ TEST(RunInMemory, TwoAtOnceStopOneByOne)
   EXPECT_EQ(found, alone);
 }
 
+/// Asks its run to stop once the transform is found.
+class StopAtTheEnd final : public RunListener<2> {
+public:
+  std::atomic<bool> stop{false};
+
+  void transformFound(const ChainPointer<2>&) override { stop = true; }
+  void resultMade(ResultImage<2>&) override { ADD_FAILURE() << "the image takes long"; }
+};
+
+TEST(RunInMemory, LevelsOfAStageAreKeptThatStopsAtItsEnd)
+{
+  StopAtTheEnd stopped;
+  Log log;
+  tessera::Run<2> run(allComponents(), requestOf(blobs(0), blobs(1.5)), log);
+  EXPECT_THROW(run.execute(stopped, stopped.stop), Interrupted);
+  ASSERT_EQ(run.summary().stages.size(), 1u);
+  EXPECT_FALSE(run.summary().stages.front().levels.empty());
+  EXPECT_FALSE(run.summary().quality);
+}
+
 /// The lines of a log.
 class Lines final : public Log {
 public:

@@ -85,7 +85,6 @@ void findNeighbours(const Context& context, const NeighbourGraphSettings& settin
   forEachRange(context, features.count, samplesAtOnce, [&](std::size_t first, std::size_t last) {
     thread_local Distances distances;
     thread_local std::vector<std::pair<float, std::uint32_t>> heap;
-    context.stop.endIfAsked();
     for (std::size_t i = first; i < last; ++i) {
       distances.compute(settings, features, i);
       if (distances.joint[i] != 0) // NaN: the sample does not count
@@ -108,7 +107,6 @@ void pullBackGraphs(const Context& context, const NeighbourGraphSettings& settin
   covectors.assign(dimension * count, 0);
   forEachRange(context, count, samplesAtOnce, [&](std::size_t first, std::size_t last) {
     thread_local Distances distances;
-    context.stop.endIfAsked();
     for (std::size_t a = first; a < last; ++a) {
       distances.compute(settings, features, a);
       const float inMoving = samples[a].inMoving.farthest, inJoint = samples[a].inJoint.farthest;
