@@ -138,15 +138,16 @@ std::shared_ptr<const OnGrid> placed(const std::shared_ptr<const OnGrid>& given,
 /// Reads a weight for each pair or, row by row, the upper triangle of the covariance of its error. The weight
 /// of a covariance is the inverse of its mean variance. Weights are divided by their mean.
 template <int D>
-void readWeights(const std::string& path, std::size_t count, std::vector<double>& weights,
+void readWeights(const GivenText& given, std::size_t count, std::vector<double>& weights,
                  std::vector<Matrix<D>>& covariances)
 {
   constexpr std::size_t entries = D * (D + 1) / 2;
-  const std::string text = readPlainText(path), allowed = "for each of the " + std::to_string(count)
-                                                          + " points of -fp a number above 0, or the entries "
-                                                          + (D == 2 ? "xx xy yy" : "xx xy xz yy yz zz")
-                                                          + " of the covariance of its error";
-  TextWords all(path, text, allowed), words = all;
+  const std::string text = given.isFile() ? readPlainText(given.path) : given.text,
+                    allowed = "for each of the " + std::to_string(count)
+                              + " points of -fp a number above 0, or the entries "
+                              + (D == 2 ? "xx xy yy" : "xx xy xz yy yz zz")
+                              + " of the covariance of its error";
+  TextWords all(given.path, text, allowed), words = all;
   std::size_t numbers = 0;
   for (; !all.peek().empty(); ++numbers)
     all.nextNumber("a weight");
@@ -269,7 +270,7 @@ Inputs<D>::Inputs(const RunRequest& request, InputHeaders headers)
                 "-fp and -mp: " + std::to_string(count) + " fixed and "
                     + std::to_string(movingPoints_.values.size())
                     + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
-  if (!request.pointWeights.empty())
+  if (request.pointWeights.isGiven())
     withContext("--point-weights",
                 [&] { readWeights<D>(request.pointWeights, count, weights_, covariances_); });
 }

@@ -219,8 +219,7 @@ runInputsOf(const RunRequest& request,
   addImages("warp-labels", request.warpedLabels);
   add("fp", request.fixedPoints, false);
   add("mp", request.movingPoints, false);
-  if (!request.pointWeights.empty())
-    inputs.push_back({"point-weights", request.pointWeights, {request.pointWeights}});
+  add("point-weights", request.pointWeights, false);
   if (request.initialTransform.isFile()) {
     InputFiles chain;
     addTransform(chain, request.initialTransform.path, "");

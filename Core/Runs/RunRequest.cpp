@@ -34,7 +34,6 @@ Json pathsOf(const std::vector<Source>& given)
 template <class Request, class Visit>
 void forEachSetting(Request& request, Visit&& visit)
 {
-  visit("pointWeights", request.pointWeights);
   visit("outputFolder", request.outputFolder);
   visit("device", request.device);
   visit("threads", request.threads);
@@ -64,6 +63,7 @@ void forEachInput(Request& request, Visit&& visit)
   visit("warpedLabels", request.warpedLabels);
   visit("fixedPoints", request.fixedPoints);
   visit("movingPoints", request.movingPoints);
+  visit("pointWeights", request.pointWeights);
   visit("initialTransform", request.initialTransform);
 }
 
@@ -102,7 +102,7 @@ void checkRequest(const RunRequest& request)
   if (!request.fixedPoints.isGiven() && request.movingPoints.isGiven())
     throw Error(ExitCode::usage,
                 "command line: -mp without -fp: points come in pairs. Allowed: both, or none.");
-  if (!request.pointWeights.empty() && !(request.fixedPoints.isGiven() && request.movingPoints.isGiven()))
+  if (request.pointWeights.isGiven() && !(request.fixedPoints.isGiven() && request.movingPoints.isGiven()))
     throw Error(ExitCode::usage,
                 "command line: --point-weights without pairs of points. Allowed: with -fp and "
                 "-mp.");

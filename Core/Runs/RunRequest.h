@@ -81,6 +81,14 @@ std::vector<Source> filesGiven(const std::vector<std::string>& paths)
   return all;
 }
 
+/// A file that a run reads as text, or its text in memory.
+struct GivenText {
+  std::string path, text = {}; // path: as in Given; text: empty for a file
+
+  bool isGiven() const { return !path.empty(); }
+  bool isFile() const { return isGiven() && text.empty(); }
+};
+
 /// The parameters of a stage as they were read, once.
 struct StageText {
   std::string path; // of the file, or what messages call parameters in memory
@@ -106,7 +114,7 @@ struct RunRequest {
   std::vector<GivenImage> warped,
       warpedLabels; // of the moving side: the caller brings them to the fixed grid
   GivenPoints fixedPoints, movingPoints;
-  std::string pointWeights; // a file
+  GivenText pointWeights;
   GivenTransform initialTransform;
   ReadingOptions reading; // of all images
   std::vector<StageText> stages;

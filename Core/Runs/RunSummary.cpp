@@ -204,7 +204,7 @@ Json recordOf(const RunRequest& request, const InputHeaders& headers, const RunS
                        {"fixedPoints", request.fixedPoints.path},
                        {"movingPoints", request.movingPoints.path},
                        {"pointsOutside", run.pointsOutside},
-                       {"pointWeights", request.pointWeights},
+                       {"pointWeights", request.pointWeights.path},
                        {"initialTransform", request.initialTransform.path}}},
                      {"stages", stages},
                      {"finalMetric", run.stages.empty() ? Json() : Json(run.stages.back().finalMetric)},

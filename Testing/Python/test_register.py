@@ -2,6 +2,7 @@
 
 import logging
 import pickle
+import tempfile
 import threading
 import time
 import unittest
@@ -88,6 +89,33 @@ class Results(unittest.TestCase):
         self.assertLess(found.quality.mean_dice_before, found.quality.mean_dice)
         self.assertEqual(found.record["quality"]["points"]["count"], 2)
 
+    def test_weights_of_points(self):
+        stage = {
+            **QUICK,
+            "Registration": "MultiMetricMultiResolutionRegistration",
+            "Metric": ["AdvancedMeanSquares", "CorrespondingPointsEuclideanDistanceMetric"],
+            "Metric1Weight": 1e6,
+        }
+
+        def shift(weights):
+            points = {"fixed_points": [[20, 20], [30, 10]], "moving_points": [[22, 20], [35, 10]]}
+            return tessera.register(FIXED, MOVING, stage, point_weights=weights, **points).transform.matrix[:2, 2]
+
+        with tempfile.NamedTemporaryFile("w+", suffix=".txt") as file:
+            print("1\n9", file=file, flush=True)
+            np.testing.assert_array_equal(shift([1, 9]), shift(file.name))
+        self.assertLess(np.abs(shift([1, 1e6]) - [5, 0]).max(), 0.5)
+        self.assertLess(np.abs(shift(np.eye(2) * [[[1e-6]], [[1]]]) - [2, 0]).max(), 0.5)
+
+    def test_curves_are_drawn(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("matplotlib is not installed")
+        found = tessera.register(FIXED, MOVING, {**QUICK, "NumberOfResolutions": 2})
+        curves = found.plot().axes[0].lines
+        self.assertEqual([len(curve.get_ydata()) for curve in curves], [level.iterations for level in found.levels])
+
     def test_several_images(self):
         several = {
             **QUICK,
@@ -144,6 +172,10 @@ class Errors(InAFolder):
         self.refused(usage, "4 axes", moving=FIXED.reshape(1, 40, 44, 1))
         self.refused(usage, "dimension", moving=MOVING.reshape(1, 40, 44).repeat(3, 0))
         self.refused(usage, "threads: 0", threads=0)
+        pairs = {"fixed_points": [[20, 20], [30, 10]], "moving_points": [[21, 20], [31, 10]]}
+        self.refused(unread, "point_weights: array", "3 numbers", point_weights=[1, 2, 3], **pairs)
+        self.refused(unread, "not above 0", point_weights=[1, 0], **pairs)
+        self.refused(usage, "point_weights without pairs", point_weights=[1, 2])
         self.refused(usage, "threads: 2.0", threads=2.0)
         self.refused(usage, "max_device_memory", max_device_memory=0)
         self.refused(usage, '"gpu7"', device="gpu7")

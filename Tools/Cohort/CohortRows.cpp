@@ -33,7 +33,7 @@ RunRequest inputsOf(const ManifestRow& row)
   request.initialTransform.path = one("t0");
   request.fixedPoints.path = one("fp");
   request.movingPoints.path = one("mp");
-  request.pointWeights = one("point-weights");
+  request.pointWeights = {one("point-weights")};
   request.fixedLabels.path = one("fLabels");
   request.movingLabels.path = one("mLabels");
   request.inverseToo = one("inverse-too") == "true";

@@ -153,6 +153,10 @@ void bindAsked(nb::module_& module)
           nb::keep_alive<1, 3>())
       .def("set_fixed_points", setRequest("fixed_points", &RunRequest::fixedPoints))
       .def("set_moving_points", setRequest("moving_points", &RunRequest::movingPoints))
+      .def("set_point_weights",
+           [](Asked& asked, const std::string& path, const std::string& text) {
+             asked.request.pointWeights = {path, text};
+           })
       .def("set_initial", setRequest("initial", &RunRequest::initialTransform))
       .def("add_file",
            [](Asked& asked, const std::string& path) { asked.request.stages.push_back(readStageText(path)); })

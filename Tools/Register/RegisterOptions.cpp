@@ -153,7 +153,7 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
   request.movingLabels.path = arguments.text("mLabels");
   request.fixedPoints.path = arguments.text("fp");
   request.movingPoints.path = arguments.text("mp");
-  request.pointWeights = arguments.text("point-weights");
+  request.pointWeights = {arguments.text("point-weights")};
   const std::string start = arguments.text("t0");
   request.initialTransform.path = asElastix ? start : transformFileOf(start, "-t0");
   request.reading = readingOptionsOf(arguments);
@@ -197,7 +197,7 @@ std::string commandLineOf(const RunRequest& request)
       add(option, image.path);
   add("-fp", request.fixedPoints.path);
   add("-mp", request.movingPoints.path);
-  add("--point-weights", request.pointWeights);
+  add("--point-weights", request.pointWeights.path);
   for (const StageText& stage : request.stages)
     add("-p", stage.path);
   add("-t0", request.initialTransform.path);

@@ -17,6 +17,7 @@ _ARGUMENTS = {
     "--mLabels": "moving_labels",
     "-fp": "fixed_points",
     "-mp": "moving_points",
+    "--point-weights": "point_weights",
     "-t0": "initial",
     "-p": "parameters",
     "-threads": "threads",

@@ -143,6 +143,18 @@ class Registration:
         folder if it is not there. An initial transform that was in memory is written, too. Raises OutputError."""
         finish(self._found.save(os.fsdecode(folder), least_level()))
 
+    def plot(self) -> Any:
+        """A figure of matplotlib, which is imported: the metric at each iteration, with a curve for each level."""
+        from matplotlib.figure import Figure
+
+        figure = Figure()
+        axes = figure.subplots()
+        for level in self.levels:
+            axes.plot(level.values, label=f"stage {level.stage}, level {level.level}")
+        axes.set(xlabel="iteration", ylabel="metric")
+        axes.legend()
+        return figure
+
     def _repr_html_(self) -> str:
         page = self._found.page()
         style = page[page.find("<style") : page.find("</style>") + len("</style>")]
@@ -171,6 +183,7 @@ def asked_of(
     moving_mask: ImageLike | None = None,
     fixed_points: Any = None,
     moving_points: Any = None,
+    point_weights: Any = None,
     fixed_labels: ImageLike | None = None,
     moving_labels: ImageLike | None = None,
     initial: Any = None,
@@ -198,6 +211,13 @@ def asked_of(
         asked.set_fixed_points(points_of(fixed_points, "fixed_points"))
     if moving_points is not None:
         asked.set_moving_points(points_of(moving_points, "moving_points"))
+    if isinstance(point_weights, (str, os.PathLike)):
+        asked.set_point_weights(os.fsdecode(point_weights), "")
+    elif point_weights is not None:
+        weights = np.asarray(point_weights, dtype=float)
+        if weights.ndim == 3 and weights.shape[1] == weights.shape[2]:
+            weights = weights[:, *np.triu_indices(weights.shape[1])]
+        asked.set_point_weights("array", "\n".join(map(repr, map(float, weights.ravel()))) + "\n")
     if isinstance(initial, (str, os.PathLike)):
         asked.set_initial(os.fsdecode(initial))
     elif initial is not None:
@@ -236,6 +256,7 @@ def register(
     moving_mask: ImageLike | None = None,
     fixed_points: Any = None,
     moving_points: Any = None,
+    point_weights: Any = None,
     fixed_labels: ImageLike | None = None,
     moving_labels: ImageLike | None = None,
     initial: Transform | str | os.PathLike[str] | Any = None,
@@ -251,7 +272,8 @@ def register(
 
     ``fixed``, ``moving``: an image, or a list for metrics that compare several. ``parameters``: the name of a preset
     (`presets`) or of a shipped file (`parameter_files`), a path, a text, a dict, or a list of these.
-    Masks: voxels other than 0 count. Points: n x D, x, y, z in mm (LPS), or a file. Labels: compared after the run, for
+    Masks: voxels other than 0 count. Points: n x D, x, y, z in mm (LPS), or a file. ``point_weights``: n numbers above 0,
+    n x D x D covariances of the errors of the pairs in mm^2, or a file. Labels: compared after the run, for
     `Registration.quality`. ``initial``: a `Transform`, its file, or a matrix of 4 x 4. ``device``: "cpu", "cuda",
     "cuda:1" or "auto"; else as the parameters say. ``threads``: else SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or all
     processors; the result does not depend on it. ``max_device_memory``: bytes. ``strict``: a parameter that nothing
@@ -278,6 +300,7 @@ def register(
         moving_mask=moving_mask,
         fixed_points=fixed_points,
         moving_points=moving_points,
+        point_weights=point_weights,
         fixed_labels=fixed_labels,
         moving_labels=moving_labels,
         initial=initial,
