@@ -73,7 +73,7 @@ std::string asField(std::string text)
 {
   std::ranges::replace_if(
       text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
-  if (text.starts_with('=')) // which programs for tables would compute
+  if (text.starts_with('=') || text.starts_with('@')) // which programs for tables would compute
     text.insert(0, 1, '\'');
   return text.empty() ? "n/a" : text;
 }
