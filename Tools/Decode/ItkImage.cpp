@@ -108,7 +108,9 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
       failToRead(path, "it is NIfTI-2, which is not read",
                  "NIfTI-1, or another image file: " + readableFormats());
     if (!io)
-      failToRead(path, "not an image of a format that is known", readable);
+      failToRead(path,
+                 fs::is_empty(path, ignored) ? "the file is empty" : "not an image of a format that is known",
+                 readable);
     if ((dynamic_cast<const itk::NiftiImageIO*>(io.GetPointer()) && !isKnownNifti)
         || (dynamic_cast<const itk::MetaImageIO*>(io.GetPointer()) && !isKnownMetaImage)
         || (dynamic_cast<const itk::NrrdImageIO*>(io.GetPointer()) && !isKnownNrrd)

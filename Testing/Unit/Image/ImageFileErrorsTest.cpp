@@ -126,7 +126,7 @@ TEST_F(ImageFileErrors, NoSuchFileAndNoImage)
       ". Allowed: an image file that exists and may be read: " + readableFormats() + ".";
   EXPECT_EQ(complaint(folder / "nothing.mha"), "no such file" + allowed);
   EXPECT_EQ(complaint(folder.write("text.png", "hello")), "not an image of a format that is known" + allowed);
-  EXPECT_EQ(complaint(folder.write("empty.nii", "")), "not an image of a format that is known" + allowed);
+  EXPECT_EQ(complaint(folder.write("empty.nii", "")), "the file is empty" + allowed);
   EXPECT_EQ(complaint(folder.path()),
             "the folder holds no DICOM images. Allowed: an image file, or a folder with one DICOM series.");
 }
