@@ -1,10 +1,10 @@
 #include "Tools/Bench/BenchClock.h"
 
 #include "Core/Compute/Math/Median.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Tools/Common/Process.h"
 
-#include <chrono>
 #include <cstring>
 
 namespace tessera {
@@ -38,15 +38,6 @@ BenchResult measuredRow(const Context& context, const std::string& caseName, con
   return result;
 }
 
-void copyBytes(Context& context, void* to, const void* from, std::size_t bytes)
-{
-  if (context.onCuda())
-    return context.stream->copyOnDevice(to, from, bytes);
-  forEachRange(context, bytes, 1 << 20, [&](std::size_t first, std::size_t last) {
-    std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
-  });
-}
-
 double medianOfLongRuns(std::size_t repeats, const std::function<double()>& run)
 {
   constexpr double longMs = 1000;
@@ -55,6 +46,16 @@ double medianOfLongRuns(std::size_t repeats, const std::function<double()>& run)
   while (times.empty() || (times.size() < repeats && times.front() < longMs))
     times.push_back(run());
   return median(times);
+}
+
+BenchTimes timesOfLongRuns(std::size_t repeats, const std::function<void()>& work)
+{
+  const double ms = medianOfLongRuns(repeats, [&] {
+    double took = 0;
+    addMilliseconds(took, work);
+    return took;
+  });
+  return {ms, ms};
 }
 
 BenchClock::BenchClock(Context& context, std::size_t repeats)
@@ -75,9 +76,9 @@ double BenchClock::once(const std::function<void()>& work, bool flushed)
     forEachRange(context_, flushBytes, 1 << 20, [&](std::size_t first, std::size_t last) {
       std::memset(flush_.span().data() + first, 1, last - first);
     });
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  double took = 0;
+  addMilliseconds(took, work);
+  return took;
 }
 
 BenchTimes BenchClock::time(const std::function<void()>& work)
@@ -91,6 +92,18 @@ BenchTimes BenchClock::time(const std::function<void()>& work)
   for (std::size_t i = 0; i < repeats_; ++i)
     warm.push_back(once(work, false));
   return {median(flushed), median(warm)};
+}
+
+BenchTimes BenchClock::timeCopy(std::size_t bytes)
+{
+  Buffer<char> from(context_, bytes), to(context_, bytes);
+  return time([&] {
+    if (context_.onCuda())
+      return context_.stream->copyOnDevice(to.span().data(), from.span().data(), bytes);
+    forEachRange(context_, bytes, 1 << 20, [&](std::size_t first, std::size_t last) {
+      std::memcpy(to.span().data() + first, from.span().data() + first, last - first);
+    });
+  });
 }
 
 void BenchClock::warmUp()

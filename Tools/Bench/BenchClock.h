@@ -21,12 +21,11 @@ std::string measuredDevice(const Context&);
 BenchResult measuredRow(const Context&, const std::string& caseName, const std::string& method,
                         const BenchTimes&, double items, double bytes);
 
-/// Copies memory on the context's device; on the CPU with all of the context's threads.
-void copyBytes(Context&, void* to, const void* from, std::size_t bytes);
-
 /// The median over runs, without the first run, which may take several times as long. If a run takes seconds,
 /// it is run once only. `run` must return its time in milliseconds.
 double medianOfLongRuns(std::size_t repeats, const std::function<double()>& run);
+/// The same of work by wall time, with caches as they are.
+BenchTimes timesOfLongRuns(std::size_t repeats, const std::function<void()>& work);
 
 /// Measures work on a context: by the device's clock on CUDA, by wall time on the CPU.
 class BenchClock {
@@ -34,6 +33,8 @@ public:
   BenchClock(Context& context, std::size_t repeats);
 
   BenchTimes time(const std::function<void()>& work);
+  /// Copying so many bytes on the context's device; on the CPU with all of the context's threads.
+  BenchTimes timeCopy(std::size_t bytes);
 
   /// Keeps a GPU busy for some time. A GPU that was idle has lowered its clock, and measurements must not
   /// begin before it has raised the clock again.

@@ -19,7 +19,27 @@ struct BenchResult {
   std::optional<double> ratio = {};      // time of the baseline divided by this time
   std::optional<double> rmsError = {};   // root mean square
   std::optional<double> mismatches = {}; // items that differ although they must not
+
+  /// Sets the share of a limit that takes `limitMs`; 0: it was not measured.
+  BenchResult& besideLimit(double limitMs, const std::string& name)
+  {
+    if (limitMs > 0 && ms > 0) {
+      share = limitMs / ms;
+      shareOf = name;
+    }
+    return *this;
+  }
 };
+
+/// A name such as "207x256x215".
+template <class Extents>
+std::string extentsName(const Extents& extents)
+{
+  std::string name;
+  for (const auto extent : extents)
+    name += (name.empty() ? "" : "x") + std::to_string(extent);
+  return name;
+}
 
 /// The machine and, if wanted, its CUDA devices with their properties, for the head of a report.
 std::string machineText(bool withCuda);

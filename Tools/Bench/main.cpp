@@ -4,22 +4,14 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Tools/Bench/BenchOptions.h"
+#include "Tools/Bench/Benches.h"
 #include "Tools/Bench/Calibration/CalibrationBench.h"
-#include "Tools/Bench/Images/FileBench.h"
-#include "Tools/Bench/Images/InverseBench.h"
-#include "Tools/Bench/Images/PyramidBench.h"
-#include "Tools/Bench/Images/ResampleBench.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
 #include "Tools/Bench/Model/GpuAttributes.h"
 #include "Tools/Bench/Model/GpuRatesFile.h"
 #include "Tools/Bench/Model/Microbenchmarks.h"
 #include "Tools/Bench/Model/ModelBench.h"
 #include "Tools/Bench/Model/ModelChoice.h"
-#include "Tools/Bench/Registration/BendingBench.h"
-#include "Tools/Bench/Registration/BsiBench.h"
-#include "Tools/Bench/Registration/CostBench.h"
-#include "Tools/Bench/Registration/LandmarkBench.h"
-#include "Tools/Bench/Sparse/SpGemmBench.h"
 #include "Tools/Common/BlockSizesFile.h"
 #include "Tools/Common/CalibrationFile.h"
 #include "Tools/Common/Process.h"
@@ -60,6 +52,11 @@ double positiveNumber(const std::string& option, const std::string& text, double
   return value;
 }
 
+std::size_t repeatsOf(const Arguments& arguments)
+{
+  return static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
+}
+
 BsiSettings bsiSettings(const Arguments& arguments)
 {
   BsiSettings settings;
@@ -75,24 +72,14 @@ BsiSettings bsiSettings(const Arguments& arguments)
   if (settings.methods.empty() && !arguments.has("all-methods"))
     settings.methods = {"Separable"};
   settings.layouts = arguments.has("layouts");
-  settings.repeats =
-      static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
+  settings.repeats = repeatsOf(arguments);
   return settings;
 }
 
-BendingSettings bendingSettings(const Arguments& arguments)
+LatticeSettings latticeSettings(const Arguments& arguments, const std::array<int, 3>& usual)
 {
   const BsiSettings settings = bsiSettings(arguments);
-  return {arguments.has("volume") ? settings.volumes : std::vector<std::array<int, 3>>{{104, 47, 79}},
-          settings.repeats};
-}
-
-LandmarkSettings landmarkSettings(const Context& context, const Arguments& arguments)
-{
-  const BsiSettings settings = bsiSettings(arguments);
-  const int side = context.onCuda() ? 464 : 128;
-  return {arguments.has("volume") ? settings.volumes : std::vector<std::array<int, 3>>{{side, side, side}},
-          settings.repeats};
+  return {arguments.has("volume") ? settings.volumes : std::vector{usual}, settings.repeats};
 }
 
 CostSettings costSettings(const Arguments& arguments)
@@ -155,8 +142,7 @@ ResampleSettings resampleSettings(const Arguments& arguments)
     settings.transforms = {"T", "A", "B", "[T]", "[A]", "[B]", "AB", "TABES"};
   if (settings.interpolators.empty())
     settings.interpolators = {"nearest", "linear", "cubic"};
-  settings.repeats =
-      static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
+  settings.repeats = repeatsOf(arguments);
   return settings;
 }
 
@@ -177,15 +163,17 @@ const Benchmark benchmarks[] = {
     {"cost",
      [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
     {"bending",
-     [](const Registry&, Context& c, const Arguments& a) { return bendingBench(c, bendingSettings(a)); }},
-    {"landmarks", [](const Registry&, Context& c,
-                     const Arguments& a) { return landmarkBench(c, landmarkSettings(c, a)); }},
+     [](const Registry&, Context& c, const Arguments& a) {
+       return bendingBench(c, latticeSettings(a, {104, 47, 79}));
+     }},
+    {"landmarks",
+     [](const Registry&, Context& c, const Arguments& a) {
+       const int side = c.onCuda() ? 464 : 128;
+       return landmarkBench(c, latticeSettings(a, {side, side, side}));
+     }},
     {"files", [](const Registry&, Context& c, const Arguments& a) { return fileBench(c, fileSettings(a)); }},
     {"inverse",
-     [](const Registry& r, Context& c, const Arguments& a) {
-       const BsiSettings s = bsiSettings(a);
-       return inverseBench(r, c, {s.volumes, s.tiles, s.repeats});
-     }},
+     [](const Registry& r, Context& c, const Arguments& a) { return inverseBench(r, c, bsiSettings(a)); }},
     {"pyramid",
      [](const Registry&, Context& c, const Arguments& a) { return pyramidBench(c, pyramidSettings(a)); }},
     {"resample", [](const Registry& r, Context& c,

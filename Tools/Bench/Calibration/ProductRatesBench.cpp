@@ -1,6 +1,5 @@
 #include "Tools/Bench/Calibration/ProductRatesBench.h"
 
-#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Sparse/Analysis/ProductWork.h"
 #include "Core/Sparse/SpGemm.h"
 #include "Core/Sparse/SpGemmOnCuda.h"
@@ -29,11 +28,7 @@ struct Square {
     if (!context.onCuda()) {
       SpGemmOptions<double> options;
       options.algorithm = algorithm;
-      return 1e6 * medianOfLongRuns(repeats, [&] {
-               double milliseconds = 0;
-               addMilliseconds(milliseconds, [&] { multiply(context, a, a, options); });
-               return milliseconds;
-             });
+      return 1e6 * timesOfLongRuns(repeats, [&] { multiply(context, a, a, options); }).ms;
     }
     BenchClock clock(context, repeats);
     const CsrOnCuda<double> onCuda = broughtToCuda(context, a, "A");
@@ -81,11 +76,7 @@ struct CopyRates {
   {
     const auto bytes = static_cast<double>(matrix.bytes());
     const auto nanosecondsAByte = [&](auto&& copy) {
-      return 1e6 / bytes * medianOfLongRuns(repeats, [&] {
-               double milliseconds = 0;
-               addMilliseconds(milliseconds, copy);
-               return milliseconds;
-             });
+      return 1e6 / bytes * timesOfLongRuns(repeats, copy).ms;
     };
     const CsrOnCuda<double> onCuda = broughtToCuda(context, matrix, "A");
     upload = nanosecondsAByte([&] {

@@ -1,23 +1,21 @@
-#include "Tools/Bench/Images/FileBench.h"
+#include "Tools/Bench/Benches.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Compute/Math/Median.h"
 #include "Core/Compute/Math/Random.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/Rivals/ItkFiles.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <system_error>
 
 namespace tessera {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 const std::vector<std::string> allFormats = {"nii.gz", "mha-compressed", "nii", "mha", "nrrd"};
 const std::string compressedEnding = "-compressed";
@@ -71,9 +69,7 @@ void measure(const std::string& name, double voxels, double bytes, std::vector<A
 {
   for (std::size_t repeat = 0; repeat < repeats; ++repeat)
     for (Action& action : actions) {
-      const auto start = Clock::now();
-      action.run();
-      action.ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+      addMilliseconds(action.ms.emplace_back(), action.run);
     }
   const double baseline = median(actions.front().ms);
   for (const Action& action : actions) {
@@ -99,8 +95,7 @@ void measureVolume(const Context& context, const FileSettings& settings, const s
 {
   const Image<3> image = volumeOf(size, type);
   const auto voxels = static_cast<double>(image.voxels.size());
-  const std::string extent =
-      std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
+  const std::string extent = extentsName(size);
   const auto read = [&](const std::string& path, int count) {
     std::vector<std::string> notes;
     return readImage<3>(path, {}, notes, count).image.voxels;

@@ -1,4 +1,4 @@
-#include "Tools/Bench/Images/InverseBench.h"
+#include "Tools/Bench/Benches.h"
 
 #include "Components/Transforms/Shared/OnCuda/InverseOnCuda.h"
 #include "Core/Registration/Fields/TransformFields.h"
@@ -6,7 +6,6 @@
 #include "Tools/Bench/Images/ResampleCases.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace tessera {
 namespace {
@@ -32,7 +31,9 @@ public:
       add("field, kernels", clock_.time([&] { forEachSlabOfRoots(); }));
     else
       asInverse(*inverted_)->roots().cells(context_);
-    addWall("field", [&] { field = displacementField<3>(context_, *inverted_, lattice_); });
+    const BenchTimes times =
+        timesOfLongRuns(repeats_, [&] { field = displacementField<3>(context_, *inverted_, lattice_); });
+    add("field", times);
   }
 
 private:
@@ -46,16 +47,6 @@ private:
       search.rootsMm(context_, first, std::min(slices, lattice_.size[2] - first));
       search.write(context_, RootQuantity::displacements, values.span().data());
     }
-  }
-
-  void addWall(const std::string& method, const std::function<void()>& work)
-  {
-    const double ms = medianOfLongRuns(repeats_, [&] {
-      const auto start = std::chrono::steady_clock::now();
-      work();
-      return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    });
-    add(method, {ms, ms});
   }
 
   void add(const std::string& method, const BenchTimes& times)
@@ -84,20 +75,15 @@ private:
 
 }
 
-std::vector<BenchResult> inverseBench(const Registry& registry, Context& context,
-                                      const InverseSettings& settings)
+std::vector<BenchResult> inverseBench(const Registry& registry, Context& context, const BsiSettings& settings)
 {
   BenchClock clock(context, settings.repeats);
   std::vector<BenchResult> results;
   for (const auto& volume : settings.volumes)
     for (const double tile : settings.tiles) {
       Size<3> size;
-      std::string name;
-      for (int d = 0; d < 3; ++d) {
-        size[d] = static_cast<std::size_t>(volume[d]);
-        name += (d > 0 ? "x" : "") + std::to_string(volume[d]);
-      }
-      name += ", tile " + std::to_string(static_cast<int>(tile));
+      std::ranges::copy(volume, size.begin());
+      const std::string name = extentsName(volume) + ", tile " + std::to_string(static_cast<int>(tile));
       const ImageGeometry<3> lattice = benchGrid<3>(size);
       const auto chain =
           benchChain<3>(registry, "BA", std::make_shared<Image<3>>(Image<3>{lattice, {}}), tile);

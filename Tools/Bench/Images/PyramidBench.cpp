@@ -1,4 +1,4 @@
-#include "Tools/Bench/Images/PyramidBench.h"
+#include "Tools/Bench/Benches.h"
 
 #include "Components/ImagePyramids/GenericImagePyramid.h"
 #include "Core/Compute/Memory/PinnedRange.h"
@@ -12,8 +12,6 @@
 #include "Tools/Bench/Images/ResampleCases.h"
 #include "Tools/Bench/Rivals/ItkPyramid.h"
 
-#include <algorithm>
-#include <cmath>
 #include <functional>
 #include <optional>
 
@@ -47,9 +45,7 @@ std::vector<std::vector<FilterStep<D>>> stepsOf(const PyramidKind& kind, const I
   const std::string text =
       "(NumberOfResolutions 4)\n(ImagePyramidRescaleSchedule" + rescale + ")\n(ImagePyramidSmoothingSchedule"
       + smooth + ")\n(ImagePyramidUseShrinkImageFilter \"" + (kind.takesVoxels ? "true" : "false") + "\")\n";
-  std::vector<std::string> notes;
-  const auto map = std::make_shared<ParameterMap>(parseParameterText(text, "benchmark", notes));
-  const GenericImagePyramid<D> pyramid(Parameters(map, "FixedImagePyramid0", D, levelCount),
+  const GenericImagePyramid<D> pyramid(benchParameters(text, "FixedImagePyramid0", D, levelCount),
                                        ImageSide::fixed);
   std::vector<std::vector<FilterStep<D>>> steps;
   for (std::size_t level = 0; level < levelCount; ++level)
@@ -79,34 +75,12 @@ double bytesOf(Size<D> size, const std::vector<FilterStep<D>>& steps)
   return bytes;
 }
 
-/// The differences between Tessera's voxels and ITK's, relative to the intensity range.
-struct Agreement {
-  double squares = 0, largest = 0;
-  std::size_t count = 0;
-
-  void add(std::span<const float> ours, std::span<const float> itk)
-  {
-    for (std::size_t i = 0; i < itk.size(); ++i) {
-      const double difference =
-          std::abs(static_cast<double>(ours[i]) - static_cast<double>(itk[i])) / intensityRange;
-      squares += difference * difference;
-      largest = std::max(largest, difference);
-    }
-    count += itk.size();
-  }
-  void addTo(BenchResult& result) const
-  {
-    result.rmsError = std::sqrt(squares / static_cast<double>(count));
-    result.largestError = largest;
-  }
-};
-
 template <int D>
 class Volume {
 public:
   Volume(Context& context, const PyramidSettings& settings, BenchClock& clock, const Size<D>& size,
          std::vector<BenchResult>& results)
-      : context_(context), settings_(settings), clock_(clock), results_(results)
+      : context_(context), settings_(settings), clock_(clock), results_(results), name_(extentsName(size))
   {
     ImageGeometry<D> geometry;
     geometry.size = size;
@@ -114,8 +88,6 @@ public:
     geometry.direction = identityMatrix<D>();
     image_ = benchImage<D>(context, geometry);
     itk_.emplace(image_, context.threads);
-    for (const std::size_t extent : size)
-      name_ += (name_.empty() ? "" : "x") + std::to_string(extent);
     items_ = static_cast<double>(image_->voxels.size());
   }
 
@@ -146,10 +118,7 @@ private:
   /// Adds the row of passes that must move `bytes` bytes.
   BenchResult& addPasses(const std::string& method, const BenchTimes& times, double bytes)
   {
-    BenchResult& result = add(method, times, bytes);
-    result.share = msAByte_ * bytes / times.ms;
-    result.shareOf = "copy";
-    return result;
+    return add(method, times, bytes).besideLimit(msAByte_ * bytes, "copy");
   }
   void addItk(const std::string& method, double ms, double bytes)
   {
@@ -159,9 +128,7 @@ private:
   void measureCopy()
   {
     const double bytes = 2 * sizeof(float) * items_;
-    Buffer<float> from(context_, image_->voxels.size()), to(context_, from.size());
-    const BenchTimes times = clock_.time(
-        [&] { copyBytes(context_, to.span().data(), from.span().data(), from.span().size_bytes()); });
+    const BenchTimes times = clock_.timeCopy(image_->voxels.size() * sizeof(float));
     msAByte_ = times.ms / bytes;
     add("copy of 4 bytes", times, bytes);
   }
@@ -222,7 +189,7 @@ private:
       return itk_->milliseconds();
     });
     Agreement agreement;
-    agreement.add(voxels, expected);
+    agreement.add({voxels.data(), expected.size()}, expected.data()); // coefficients are padded
     agreement.addTo(result);
     result.ratio = ms / result.ms;
     addItk(method, ms, bytes);
@@ -309,7 +276,7 @@ private:
     });
     Agreement agreement;
     for (std::size_t level = 0; level < levelCount; ++level)
-      agreement.add(images[level]->voxels, expected[level]);
+      agreement.add({images[level]->voxels.data(), expected[level].size()}, expected[level].data());
     for (std::size_t i = first; i < results_.size(); ++i) {
       agreement.addTo(results_[i]);
       results_[i].ratio = ms / results_[i].ms;
@@ -321,21 +288,12 @@ private:
   const PyramidSettings& settings_;
   BenchClock& clock_;
   std::vector<BenchResult>& results_;
+  std::string name_;
   ImagePointer<D> image_;
   std::optional<ItkFilters<D>> itk_;
   std::shared_ptr<const Buffer<float>> onCuda_;
-  std::string name_;
   double items_ = 0, msAByte_ = 0;
 };
-
-template <int D>
-void measureVolume(Context& context, const PyramidSettings& settings, BenchClock& clock,
-                   const std::vector<std::size_t>& extents, std::vector<BenchResult>& results)
-{
-  Size<D> size;
-  std::copy_n(extents.begin(), D, size.begin());
-  Volume<D>(context, settings, clock, size, results).measure();
-}
 
 }
 
@@ -343,11 +301,9 @@ std::vector<BenchResult> pyramidBench(Context& context, const PyramidSettings& s
 {
   BenchClock clock(context, settings.repeats);
   std::vector<BenchResult> results;
-  for (const auto& extents : settings.volumes)
-    if (extents.size() == 2)
-      measureVolume<2>(context, settings, clock, extents, results);
-    else
-      measureVolume<3>(context, settings, clock, extents, results);
+  forEachSize(settings.volumes, [&](auto dimension, const auto& size) {
+    Volume<dimension>(context, settings, clock, size, results).measure();
+  });
   return results;
 }
 

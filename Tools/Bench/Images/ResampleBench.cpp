@@ -1,4 +1,4 @@
-#include "Tools/Bench/Images/ResampleBench.h"
+#include "Tools/Bench/Benches.h"
 
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
@@ -11,17 +11,14 @@
 #include "Tools/Bench/Images/ResampleCases.h"
 #include "Tools/Bench/Rivals/ItkResample.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <map>
 #include <optional>
 
 namespace tessera {
 namespace {
 
-constexpr float outsideValue = -10000; // no voxel of the image has it
-constexpr double bytesAVoxel = 8;      // one read and one write of 4 bytes
+constexpr double bytesAVoxel = 8; // one read and one write of 4 bytes
 
 struct BenchInterpolator {
   const char *name, *component;
@@ -39,38 +36,6 @@ const BenchInterpolator& benchInterpolator(const std::string& name)
               "--method: \"" + name + "\": no such interpolator here. Allowed: nearest, linear, cubic.");
 }
 
-template <int D>
-std::string nameOf(const Size<D>& size)
-{
-  std::string name;
-  for (const std::size_t extent : size)
-    name += (name.empty() ? "" : "x") + std::to_string(extent);
-  return name;
-}
-
-/// The differences between Tessera's voxels and ITK's, relative to the intensity range.
-struct Agreement {
-  double squares = 0, largest = 0;
-  std::size_t both = 0, mismatches = 0;
-
-  Agreement(const float* ours, const float* itk, std::size_t count, bool countDifferent)
-  {
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool inside = ours[i] != outsideValue, insideItk = itk[i] != outsideValue;
-      if (inside != insideItk || (countDifferent && ours[i] != itk[i]))
-        ++mismatches;
-      if (!inside || !insideItk)
-        continue;
-      const double difference =
-          std::abs(static_cast<double>(ours[i]) - static_cast<double>(itk[i])) / intensityRange;
-      squares += difference * difference;
-      largest = std::max(largest, difference);
-      ++both;
-    }
-  }
-  double rms() const { return both > 0 ? std::sqrt(squares / static_cast<double>(both)) : 0; }
-};
-
 /// An image that is resampled onto its own grid.
 template <int D>
 class Case {
@@ -82,10 +47,10 @@ public:
         chain_(benchChain<D>(
             registry, compositeOfOne_ ? transform.substr(1, transform.size() - 2) : transform, moving)),
         interpolatorName_(interpolator),
-        name_(nameOf<D>(moving->geometry.size) + " " + transform + " " + interpolator),
+        name_(extentsName(moving->geometry.size) + " " + transform + " " + interpolator),
         values_(moving->voxels.size())
   {
-    const std::string outside = "(DefaultPixelValue " + std::to_string(outsideValue) + ")\n";
+    const std::string outside = "(DefaultPixelValue " + std::to_string(Agreement::outsideValue) + ")\n";
     interpolator_ = std::move(
         registry
             .create<ResampleInterpolator<D>>(benchInterpolator(interpolator).component,
@@ -155,11 +120,7 @@ private:
     interpolator_->endLevel();
     for (const std::string& name : names) {
       const double ms = median(times[name]);
-      results.push_back(row(name, {ms, ms}));
-      if (copyMs_ > 0 && ms > 0) {
-        results.back().share = copyMs_ / ms;
-        results.back().shareOf = "copy";
-      }
+      results.push_back(row(name, {ms, ms}).besideLimit(copyMs_, "copy"));
     }
   }
 
@@ -174,23 +135,19 @@ private:
                                : interpolatorName_ == "linear" ? Resampling::Interpolation::linear
                                                                : Resampling::Interpolation::bspline;
     resampling.output = moving_->geometry;
-    resampling.outside = outsideValue;
+    resampling.outside = Agreement::outsideValue;
     resampling.threads = context_.threads;
     ItkResample<D> itk(resampling);
-    const double ms = medianOfLongRuns(repeats, [&] {
-      double took = 0;
-      addMilliseconds(took, [&] { itk.run(); });
-      return took;
-    });
-    const Agreement agreement(values_.data(), itk.voxels(), values_.size(), interpolatorName_ == "nearest");
+    const BenchTimes times = timesOfLongRuns(repeats, [&] { itk.run(); });
+    Agreement agreement;
+    agreement.add(values_, itk.voxels(), interpolatorName_ == "nearest");
     for (std::size_t i = first; i < results.size(); ++i)
       if (results[i].method.starts_with("whole")) {
-        results[i].ratio = ms / results[i].ms;
-        results[i].rmsError = agreement.rms();
-        results[i].largestError = agreement.largest;
+        results[i].ratio = times.ms / results[i].ms;
+        agreement.addTo(results[i]);
         results[i].mismatches = static_cast<double>(agreement.mismatches);
       }
-    results.push_back(row("ITK", {ms, ms}));
+    results.push_back(row("ITK", times));
     results.back().device = cpuText(context_.threads);
   }
 
@@ -213,26 +170,17 @@ private:
 
 template <int D>
 void measureVolume(const Registry& registry, Context& context, BenchClock& clock,
-                   const ResampleSettings& settings, const std::vector<std::size_t>& extents,
-                   std::vector<BenchResult>& results)
+                   const ResampleSettings& settings, const Size<D>& size, std::vector<BenchResult>& results)
 {
-  Size<D> size;
-  std::copy_n(extents.begin(), D, size.begin());
   const ImagePointer<D> moving = benchImage<D>(context, benchGrid<D>(size));
-  double copyMs = 0;
   clock.warmUp(); // the GPU was idle while the CPU made the image
-  {
-    Buffer<float> from(context, moving->voxels.size()), to(context, from.size());
-    const BenchTimes copy = clock.time(
-        [&] { copyBytes(context, to.span().data(), from.span().data(), from.span().size_bytes()); });
-    copyMs = copy.ms;
-    const auto items = static_cast<double>(from.size());
-    results.push_back(
-        measuredRow(context, nameOf<D>(size), "copy of 4 bytes", copy, items, bytesAVoxel * items));
-  }
+  const BenchTimes copy = clock.timeCopy(moving->voxels.size() * sizeof(float));
+  const auto items = static_cast<double>(moving->voxels.size());
+  results.push_back(
+      measuredRow(context, extentsName(size), "copy of 4 bytes", copy, items, bytesAVoxel * items));
   for (const std::string& transform : settings.transforms)
     for (const std::string& interpolator : settings.interpolators)
-      Case<D>(registry, context, moving, transform, interpolator).measure(clock, settings, copyMs, results);
+      Case<D>(registry, context, moving, transform, interpolator).measure(clock, settings, copy.ms, results);
 }
 
 }
@@ -263,11 +211,9 @@ std::vector<BenchResult> resampleBench(const Registry& registry, Context& contex
 {
   BenchClock clock(context, settings.repeats);
   std::vector<BenchResult> results;
-  for (const auto& extents : settings.volumes)
-    if (extents.size() == 2)
-      measureVolume<2>(registry, context, clock, settings, extents, results);
-    else
-      measureVolume<3>(registry, context, clock, settings, extents, results);
+  forEachSize(settings.volumes, [&](auto dimension, const auto& size) {
+    measureVolume<dimension>(registry, context, clock, settings, size, results);
+  });
   return results;
 }
 

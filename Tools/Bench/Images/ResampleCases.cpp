@@ -60,11 +60,34 @@ std::vector<double> displacementsMm(std::size_t count, int components, double fa
 
 }
 
-Parameters benchParameters(const std::string& text, const std::string& label, int dimension)
+void Agreement::add(std::span<const float> ours, const float* itk, bool countDifferent)
+{
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const bool inside = ours[i] != outsideValue, insideItk = itk[i] != outsideValue;
+    if (inside != insideItk || (countDifferent && ours[i] != itk[i]))
+      ++mismatches;
+    if (!inside || !insideItk)
+      continue;
+    const double difference =
+        std::abs(static_cast<double>(ours[i]) - static_cast<double>(itk[i])) / intensityRange;
+    squares += difference * difference;
+    largest = std::max(largest, difference);
+    ++inBoth;
+  }
+}
+
+void Agreement::addTo(BenchResult& result) const
+{
+  result.rmsError = inBoth > 0 ? std::sqrt(squares / static_cast<double>(inBoth)) : 0;
+  result.largestError = largest;
+}
+
+Parameters benchParameters(const std::string& text, const std::string& label, int dimension,
+                           std::size_t levels)
 {
   std::vector<std::string> notes;
   return Parameters(std::make_shared<ParameterMap>(parseParameterText(text, "benchmark", notes)), label,
-                    static_cast<std::size_t>(dimension), 1);
+                    static_cast<std::size_t>(dimension), levels);
 }
 
 template <int D>

@@ -2,19 +2,44 @@
 
 #include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registry/Registry.h"
+#include "Tools/Bench/BenchReport.h"
 
+#include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tessera {
 
-Parameters benchParameters(const std::string& text, const std::string& label, int dimension);
+Parameters benchParameters(const std::string& text, const std::string& label, int dimension,
+                           std::size_t levels = 1);
+
+/// Calls `visit` for each size of two or three axes.
+template <class Visit>
+void forEachSize(const std::vector<std::vector<std::size_t>>& sizes, const Visit& visit)
+{
+  for (const auto& extents : sizes)
+    if (extents.size() == 2)
+      visit(std::integral_constant<int, 2>(), Size<2>{extents[0], extents[1]});
+    else
+      visit(std::integral_constant<int, 3>(), Size<3>{extents[0], extents[1], extents[2]});
+}
 
 /// A grid with voxels of 0.8 x 0.8 (x 1.1) mm.
 template <int D>
 ImageGeometry<D> benchGrid(const Size<D>&);
 
 constexpr double intensityRange = 1000; // the range of benchImage
+
+/// The differences between Tessera's voxels and ITK's, relative to the intensity range.
+struct Agreement {
+  static constexpr float outsideValue = -10000; // no voxel of benchImage has it
+  double squares = 0, largest = 0;
+  std::size_t inBoth = 0, mismatches = 0; // of voxels with outsideValue in one alone, or with others at all
+
+  void add(std::span<const float> ours, const float* itk, bool countDifferent = false);
+  void addTo(BenchResult&) const;
+};
 
 /// An image with intensities from 0 to intensityRange: waves within an ellipsoid with a sharp border, on a
 /// background of noise.

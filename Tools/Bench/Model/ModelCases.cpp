@@ -6,6 +6,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 #include "Core/Image/Filters/LineFilterOnCuda.h"
+#include "Tools/Bench/BenchReport.h"
 #include "Tools/Bench/Model/CaseParts.h"
 #include "Tools/Bench/Model/KernelCounts.h"
 
@@ -267,7 +268,7 @@ ModelCase modelCase(Context& context, const std::string& kernel, const Volume& v
     if (kernel == maker.name) {
       const Work work = maker.make(context, volume);
       return {kernel,
-              std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x" + std::to_string(volume[2]),
+              extentsName(volume),
               maker.itemsPerVoxel * static_cast<double>(voxelsOf(volume)),
               maker.blockThreads,
               work.run,

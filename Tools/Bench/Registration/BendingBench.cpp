@@ -1,4 +1,4 @@
-#include "Tools/Bench/Registration/BendingBench.h"
+#include "Tools/Bench/Benches.h"
 
 #include "Components/Transforms/Shared/ExactBendingEnergy.h"
 #include "Core/Compute/Math/Random.h"
@@ -31,15 +31,13 @@ void measure(Context& context, BenchClock& clock, const std::array<int, 3>& poin
 {
   const Case problem(points);
   const std::size_t count = problem.coefficients.size(), bytes = count * sizeof(double);
-  const std::string name =
-      std::to_string(points[0]) + "x" + std::to_string(points[1]) + "x" + std::to_string(points[2]);
+  const std::string name = extentsName(points);
   const double items = static_cast<double>(count / 3), bytesMoved = 2 * static_cast<double>(bytes);
   Buffer<double> coefficients(context, count), gradient(context, count), value(context, 1);
   coefficients.fromHost(context, problem.coefficients);
   double limitMs = 0;
   if (context.onCuda()) {
-    const BenchTimes copy = clock.time(
-        [&] { context.stream->copyOnDevice(gradient.span().data(), coefficients.span().data(), bytes); });
+    const BenchTimes copy = clock.timeCopy(bytes);
     limitMs = copy.ms;
     results.push_back(measuredRow(context, name, "copy of 24 bytes", copy, items, bytesMoved));
   }
@@ -51,10 +49,9 @@ void measure(Context& context, BenchClock& clock, const std::array<int, 3>& poin
       value.span()[0] = energy.evaluate(context, coefficients.span(), gradient.span());
   };
   const BenchTimes times = clock.time(work);
-  BenchResult result = measuredRow(context, name, "value and gradient", times, items, bytesMoved);
+  BenchResult result =
+      measuredRow(context, name, "value and gradient", times, items, bytesMoved).besideLimit(limitMs, "copy");
   if (limitMs > 0) {
-    result.share = limitMs / times.ms;
-    result.shareOf = "copy";
     Context cpu;
     std::vector<double> exact(count);
     energy.evaluate(cpu, problem.coefficients, exact);
@@ -71,11 +68,11 @@ void measure(Context& context, BenchClock& clock, const std::array<int, 3>& poin
 
 }
 
-std::vector<BenchResult> bendingBench(Context& context, const BendingSettings& settings)
+std::vector<BenchResult> bendingBench(Context& context, const LatticeSettings& settings)
 {
   BenchClock clock(context, settings.repeats);
   std::vector<BenchResult> results;
-  for (const auto& points : settings.grids)
+  for (const auto& points : settings.volumes)
     measure(context, clock, points, results);
   return results;
 }

@@ -1,4 +1,4 @@
-#include "Tools/Bench/Registration/BsiBench.h"
+#include "Tools/Bench/Benches.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/Random.h"
@@ -185,18 +185,13 @@ private:
   void add(const std::string& caseName, const std::string& method, const BenchTimes& times, double items,
            double bytes, double limitMs, const std::string& shareOf)
   {
-    BenchResult result = measuredRow(context_, caseName, method, times, items, bytes);
-    if (limitMs > 0) {
-      result.share = limitMs / times.ms;
-      result.shareOf = shareOf;
-    }
-    results_.push_back(result);
+    results_.push_back(
+        measuredRow(context_, caseName, method, times, items, bytes).besideLimit(limitMs, shareOf));
   }
 
   void measureLimits(const std::array<int, 3>& volume)
   {
-    caseOfVolume_ =
-        std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x" + std::to_string(volume[2]);
+    caseOfVolume_ = extentsName(volume);
     const std::size_t voxels = static_cast<std::size_t>(volume[0]) * volume[1] * volume[2];
     field_ = Buffer<float>(context_, 4 * voxels);
     for (const int channels : {1, 3, 4}) {
@@ -213,10 +208,8 @@ private:
           clock_.time([&] { streamBytes(context_, field_.span().data(), bytes); }),
           static_cast<double>(voxels), static_cast<double>(bytes), 0, "");
 #endif
-    Buffer<float> other(context_, components * voxels);
-    add(caseOfVolume_, "copy of 12 bytes",
-        clock_.time([&] { copyBytes(context_, field_.span().data(), other.span().data(), bytes); }),
-        static_cast<double>(voxels), 2.0 * static_cast<double>(bytes), 0, "");
+    add(caseOfVolume_, "copy of 12 bytes", clock_.timeCopy(bytes), static_cast<double>(voxels),
+        2.0 * static_cast<double>(bytes), 0, "");
   }
 
   void measureTile(const std::array<int, 3>& volume, double tile)

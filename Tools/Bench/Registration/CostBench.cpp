@@ -1,11 +1,11 @@
-#include "Tools/Bench/Registration/CostBench.h"
+#include "Tools/Bench/Benches.h"
 
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Threads/Parallel.h"
-#include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/CostTerm.h"
 #include "Tools/Bench/BenchClock.h"
+#include "Tools/Bench/Images/ResampleCases.h"
 
 #include <cmath>
 #include <sstream>
@@ -43,13 +43,6 @@ ImagePointer<3> imageOf(const Context& context, const std::array<int, 3>& volume
   return image;
 }
 
-Parameters parametersFrom(const std::string& text, const std::string& label)
-{
-  std::vector<std::string> notes;
-  return Parameters(std::make_shared<ParameterMap>(parseParameterText(text, "benchmark", notes)), label, 3,
-                    1);
-}
-
 /// The objects that evaluating a cost needs.
 class Scene {
 public:
@@ -60,7 +53,7 @@ public:
     std::ostringstream spacing;
     spacing << "(FinalGridSpacingInVoxels " << tile << ")\n";
     std::shared_ptr<Transform<3>> transform = registry.create<Transform<3>>(
-        "BSplineTransform", parametersFrom(spacing.str(), "Transform0"), "benchmark");
+        "BSplineTransform", benchParameters(spacing.str(), "Transform0", 3), "benchmark");
     chain_.parameters =
         optimizable(*transform).initialize(context, {fixed, moving, nullptr, nullptr, nullptr});
     optimizable(*transform).prepareForLevel(context, 0, chain_.parameters);
@@ -68,13 +61,13 @@ public:
       chain_.parameters[i] = 4 * unitUniform(randomWords(Draw{}, static_cast<std::uint32_t>(i), 0)[0]) - 2;
     chain_.transform = transform;
     interpolator_ = registry.create<Interpolator<3>>("LinearInterpolator",
-                                                     parametersFrom("", "Interpolator0"), "benchmark");
+                                                     benchParameters("", "Interpolator0", 3), "benchmark");
     interpolator_->prepareForLevel(context, moving, 0);
     std::ostringstream ofMetric;
     ofMetric << "(NumberOfHistogramBins " << settings.bins << ")\n";
     if (settings.sigma > 0)
       ofMetric << "(LocalWindowSigma " << settings.sigma << ")\n";
-    term_ = registry.create<CostTerm<3>>(metric, parametersFrom(ofMetric.str(), "Metric0"), "benchmark");
+    term_ = registry.create<CostTerm<3>>(metric, benchParameters(ofMetric.str(), "Metric0", 3), "benchmark");
     TermLevel<3> level;
     level.fixed = fixed;
     level.moving = moving;
@@ -113,26 +106,15 @@ std::vector<BenchResult> costBench(const Registry& registry, Context& context, c
 {
   BenchClock clock(context, settings.repeats);
   std::vector<BenchResult> results;
-  const auto add = [&](const std::string& caseName, const std::string& method, double voxels, double bytes,
-                       double limitMs, const std::function<void()>& work) {
-    const BenchTimes times = clock.time(work);
-    BenchResult result = measuredRow(context, caseName, method, times, voxels, bytes);
-    if (limitMs > 0) {
-      result.share = limitMs / times.ms;
-      result.shareOf = "copy of both images";
-    }
-    results.push_back(result);
-    return times.ms;
-  };
   for (const auto& volume : settings.volumes) {
-    const std::string name =
-        std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x" + std::to_string(volume[2]);
+    const std::string name = extentsName(volume);
     const auto voxels = static_cast<double>(volume[0]) * volume[1] * volume[2];
-    Buffer<float> from(context, static_cast<std::size_t>(voxels)), to(context, from.size());
-    const double copyMs = add(
-        name, "copy of 4 bytes", voxels, 8 * voxels, 0, [&] { // it copies as many bytes as both images have
-          copyBytes(context, to.span().data(), from.span().data(), from.span().size_bytes());
-        });
+    const BenchTimes copy = clock.timeCopy(static_cast<std::size_t>(voxels) * sizeof(float));
+    const auto add = [&](const std::string& caseName, const std::string& method,
+                         const BenchTimes& times) -> BenchResult& {
+      return results.emplace_back(measuredRow(context, caseName, method, times, voxels, 8 * voxels));
+    };
+    add(name, "copy of 4 bytes", copy); // it copies as many bytes as both images have
     for (const Content content : {Content::noise, Content::background}) {
       const std::string caseName = name + (content == Content::noise ? " noise" : " background");
       const ImagePointer<3> fixed = imageOf(context, volume, content, 0),
@@ -142,12 +124,12 @@ std::vector<BenchResult> costBench(const Registry& registry, Context& context, c
           Scene scene(registry, context, fixed, moving, metric, tile, settings);
           std::ostringstream ofTile;
           ofTile << caseName << " tile " << tile;
-          add(ofTile.str(), metric + " value", voxels, 8 * voxels, copyMs, [&] { scene.evaluate(false); });
-          add(ofTile.str(), metric + " value and gradient", voxels, 8 * voxels, copyMs,
-              [&] { scene.evaluate(true); });
+          for (const bool withGradient : {false, true})
+            add(ofTile.str(), metric + (withGradient ? " value and gradient" : " value"), clock.time([&] {
+              scene.evaluate(withGradient);
+            })).besideLimit(copy.ms, "copy of both images");
           for (const Phase& phase : scene.phases())
-            results.push_back(measuredRow(context, ofTile.str(), metric + " " + phase.name,
-                                          {phase.milliseconds, phase.milliseconds}, voxels, 8 * voxels));
+            add(ofTile.str(), metric + " " + phase.name, {phase.milliseconds, phase.milliseconds});
         }
     }
   }

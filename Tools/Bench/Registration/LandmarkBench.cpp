@@ -1,4 +1,4 @@
-#include "Tools/Bench/Registration/LandmarkBench.h"
+#include "Tools/Bench/Benches.h"
 
 #include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineBatch.h"
@@ -11,7 +11,6 @@
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Tools/Bench/BenchClock.h"
 
-#include <chrono>
 #include <cmath>
 
 namespace tessera {
@@ -20,13 +19,6 @@ namespace {
 double uniform(std::uint32_t number, std::uint32_t of, double low, double high)
 {
   return low + (high - low) * unitUniform(randomWords(Draw{1}, number, of)[0]);
-}
-
-double millisecondsOf(const std::function<void()>& work)
-{
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
 constexpr Size<3> trackedSize{256, 256, 94};
@@ -77,11 +69,7 @@ void measureTracking(Context& context, BenchClock& clock, std::size_t repeats,
   const std::string name = "4000 landmarks, 25x13x17 places, 256x256x94";
   const auto candidates =
       static_cast<double>(trackedLandmarks * static_cast<std::size_t>(window.candidateCount()));
-  BenchTimes times;
-  if (context.onCuda())
-    times = clock.time(search);
-  else
-    times.ms = times.msWarm = medianOfLongRuns(repeats, [&] { return millisecondsOf(search); });
+  const BenchTimes times = context.onCuda() ? clock.time(search) : timesOfLongRuns(repeats, search);
   BenchResult result = measuredRow(context, name, "sest: search", times, candidates, 0);
   result.mismatches = 0;
   for (const LeastCost& place : found)
@@ -91,13 +79,11 @@ void measureTracking(Context& context, BenchClock& clock, std::size_t repeats,
         break;
       }
   results.push_back(result);
-  times.ms = times.msWarm = medianOfLongRuns(repeats, [&] {
-    return millisecondsOf([&] {
-      const StructureTensorImage a(context, fixed), b(context, moving);
-      found = searchStructureTensors(context, a, b, keypoints, keypoints, window);
-    });
+  const BenchTimes withImages = timesOfLongRuns(repeats, [&] {
+    const StructureTensorImage a(context, fixed), b(context, moving);
+    found = searchStructureTensors(context, a, b, keypoints, keypoints, window);
   });
-  results.push_back(measuredRow(context, name, "sest: both images, search", times, candidates, 0));
+  results.push_back(measuredRow(context, name, "sest: both images, search", withImages, candidates, 0));
 }
 
 /// The parts of a stage of `track --method mind` on an image of a lung: keypoints, descriptors, the search
@@ -105,15 +91,12 @@ void measureTracking(Context& context, BenchClock& clock, std::size_t repeats,
 void measureSelfSimilarity(Context& context, std::size_t repeats, std::vector<BenchResult>& results)
 {
   const Size<3> size = context.onCuda() ? Size<3>{512, 512, 121} : Size<3>{128, 128, 64};
-  const std::string volume =
-      std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
   const ImagePointer<3> image = noise(context, size, {0, 0, 0});
   const auto voxels = static_cast<double>(image->geometry.voxelCount());
   const std::vector<std::uint8_t> mask(image->voxels.size(), 1);
   const auto measure = [&](const std::string& method, double items, const std::function<void()>& work) {
-    BenchTimes times;
-    times.ms = times.msWarm = medianOfLongRuns(repeats, [&] { return millisecondsOf(work); });
-    results.push_back(measuredRow(context, volume, "mind: " + method, times, items, 0));
+    results.push_back(
+        measuredRow(context, extentsName(size), "mind: " + method, timesOfLongRuns(repeats, work), items, 0));
   };
   measure("keypoints", voxels, [&] { FoerstnerKeypoints(context, image, mask).inCubes(context, 6); });
   measure("descriptors of an image", voxels, [&] { const DescribedImage<3> described(context, image); });
@@ -149,12 +132,9 @@ void measureComparison(Context& context, std::size_t repeats, std::vector<BenchR
 {
   const Size<3> size = context.onCuda() ? Size<3>{355, 355, 356} : Size<3>{128, 128, 64};
   const ImagePointer<3> a = noise(context, size, {0, 0, 0}), b = noise(context, size, {1, 0, 0});
-  BenchTimes times;
-  times.ms = times.msWarm = medianOfLongRuns(
-      repeats, [&] { return millisecondsOf([&] { imageScores<3>(context, *a, *b, {}, 2000); }); });
-  results.push_back(measuredRow(
-      context, std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]),
-      "images compared", times, static_cast<double>(a->geometry.voxelCount()), 8));
+  const BenchTimes times = timesOfLongRuns(repeats, [&] { imageScores<3>(context, *a, *b, {}, 2000); });
+  results.push_back(measuredRow(context, extentsName(size), "images compared", times,
+                                static_cast<double>(a->geometry.voxelCount()), 8));
 }
 
 /// Landmarks in the middle of a volume, moved by a smooth field and noise.
@@ -179,10 +159,8 @@ struct Pairs {
 void measureFit(Context& context, std::size_t count, std::size_t repeats, std::vector<BenchResult>& results)
 {
   const Pairs pairs(count, {464, 464, 464});
-  BenchTimes times;
-  times.ms = times.msWarm = medianOfLongRuns(repeats, [&] {
-    return millisecondsOf([&] { splineVectors<3>(context, pairs.model, pairs.movingMm).value(); });
-  });
+  const BenchTimes times =
+      timesOfLongRuns(repeats, [&] { splineVectors<3>(context, pairs.model, pairs.movingMm).value(); });
   results.push_back(measuredRow(context, "fit of " + std::to_string(count) + " landmarks", "Cholesky", times,
                                 static_cast<double>(count),
                                 static_cast<double>(count * count * sizeof(double))));
@@ -229,9 +207,8 @@ void measureField(Context& context, BenchClock& clock, const std::array<int, 3>&
     lattice.spacingMm[d] = 1;
   }
   const auto voxels = static_cast<double>(lattice.voxelCount());
-  const std::string name = std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x"
-                           + std::to_string(volume[2]) + ", " + std::to_string(count) + " landmarks"
-                           + (smoothing ? ", smoothed" : "");
+  const std::string name =
+      extentsName(volume) + ", " + std::to_string(count) + " landmarks" + (smoothing ? ", smoothed" : "");
   std::vector<float> field(3 * lattice.voxelCount());
   const auto add = [&](const std::string& method, const BenchTimes& times) {
     BenchResult result = measuredRow(context, name, method, times, voxels, 12 * voxels);
@@ -239,11 +216,6 @@ void measureField(Context& context, BenchClock& clock, const std::array<int, 3>&
       return Vec<3>{field[3 * v], field[3 * v + 1], field[3 * v + 2]};
     });
     results.push_back(result);
-  };
-  const auto timeOnCpu = [&](const std::function<void()>& work) {
-    BenchTimes times;
-    times.ms = times.msWarm = medianOfLongRuns(repeats, [&] { return millisecondsOf(work); });
-    return times;
   };
   if (const auto plan = planSplineField(spline, lattice.pointFromIndex(), lattice.size)) {
     const std::string method = std::string("polynomials of ") + std::to_string(plan->nodes) + " nodes, "
@@ -261,10 +233,10 @@ void measureField(Context& context, BenchClock& clock, const std::array<int, 3>&
       field = onCuda.toHost(context);
       add(method, times);
     } else
-      add(method, timeOnCpu([&] { splineFieldOnCpu(context, *plan, spline, field); }));
+      add(method, timesOfLongRuns(repeats, [&] { splineFieldOnCpu(context, *plan, spline, field); }));
   }
   if (!context.onCuda())
-    add("rows, double", timeOnCpu([&] {
+    add("rows, double", timesOfLongRuns(repeats, [&] {
           forEachVoxelBatch<3>(context, lattice, [&](std::size_t first, PointBatch<3>& points) {
             PointBatch<3> out;
             spline::map<3>(spline, points.list(), out.out());
@@ -277,7 +249,7 @@ void measureField(Context& context, BenchClock& clock, const std::array<int, 3>&
 
 }
 
-std::vector<BenchResult> landmarkBench(Context& context, const LandmarkSettings& settings)
+std::vector<BenchResult> landmarkBench(Context& context, const LatticeSettings& settings)
 {
   BenchClock clock(context, settings.repeats);
   clock.warmUp();

@@ -1,4 +1,4 @@
-#include "Tools/Bench/Sparse/SpGemmBench.h"
+#include "Tools/Bench/Benches.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/MatrixFile.h"

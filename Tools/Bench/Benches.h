@@ -1,0 +1,130 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+#include "Core/Image/Voxels/PixelType.h"
+#include "Core/Registry/Registry.h"
+#include "Tools/Bench/BenchReport.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+// What tessera-bench measures.
+
+namespace tessera {
+
+struct LatticeSettings {
+  std::vector<std::array<int, 3>> volumes;
+  std::size_t repeats = 11;
+};
+
+/// Measures value and gradient of the exact bending energy of cubic grids, beside a copy of the coefficients.
+/// Volumes are control points.
+std::vector<BenchResult> bendingBench(Context&, const LatticeSettings&);
+
+/// The settings of measuring dense cubic B-spline fields by every FieldInterpolator, beside a fill and a
+/// copy.
+struct BsiSettings {
+  std::vector<std::array<int, 3>> volumes; // in voxels
+  std::vector<double> tiles;               // spacing of control points in voxels
+  std::vector<std::string> methods;        // empty: all methods of the device
+  bool layouts = false;                    // measure interleaved and padded fields, too
+  std::size_t repeats = 11;
+};
+
+std::vector<BenchResult> bsiBench(const Registry&, Context&, const BsiSettings&);
+
+struct CostSettings {
+  std::vector<std::array<int, 3>> volumes; // in voxels
+  std::vector<double> tiles;               // spacing of control points in voxels
+  std::vector<std::string> metrics;
+  int bins = 64;
+  std::size_t repeats = 11;
+  double sigma = 0; // of Gaussian windows, in samples; 0: box windows
+};
+
+/// Measures evaluations of a dense cost: all voxels of a fixed image, a cubic B-spline transform along its
+/// axes, linear interpolation; the value alone, and value with gradient; on noise, and on noise in a ball
+/// with a constant background. Then the parts of one more evaluation with its gradient. Shares are relative
+/// to the time in which the device copies both images.
+std::vector<BenchResult> costBench(const Registry&, Context&, const CostSettings&);
+
+/// Measures landmarks: 4000 tracked by structure tensors in 25x13x17 candidates of an image of 256x256x94
+/// voxels, images compared, splines fitted, and the displacements of splines on whole lattices, which the
+/// volumes are, in voxels of 1 mm. Errors of fields are those against the spline in double precision, in mm,
+/// at 4000 voxels; mismatches of tracking are landmarks that miss a planted shift.
+std::vector<BenchResult> landmarkBench(Context&, const LatticeSettings&);
+
+/// Measures the inverse of a B-spline after an affine transform at every voxel. The largest error is the
+/// residual |T(root) - y| in voxels.
+std::vector<BenchResult> inverseBench(const Registry&, Context&, const BsiSettings&);
+
+/// The settings of measuring filters along lines and Gaussian pyramids of four levels (factors 8 4 2 1,
+/// sigmas 4 2 1 0 voxels), beside ITK's own filters with as many threads. Source: D. P. Shamonin, M. Staring:
+/// An OpenCL implementation of the Gaussian pyramid and the resampler, 2012, tables 2 and 3.
+struct PyramidSettings {
+  std::vector<std::vector<std::size_t>> volumes; // two or three extents each
+  bool withItk = true;
+  std::size_t repeats = 11;
+};
+
+/// Measures all volumes. On CUDA, a filter's row has the time of its kernels; a pyramid has rows for its
+/// kernels, and from host memory to host memory with pinned and with pageable memory. Bytes and shares count
+/// one read and one write for each pass. Errors are relative to the intensity range; the ratio is ITK's time
+/// to this time.
+std::vector<BenchResult> pyramidBench(Context&, const PyramidSettings&);
+
+/// The settings of measuring how image files are read and written with one thread and with all, beside ITK.
+/// The files lie in the system's folder for temporary files; reading finds them in the page cache.
+struct FileSettings {
+  std::vector<std::array<int, 3>> volumes;
+  std::vector<std::string> formats; // extensions, or "mha-compressed"
+  std::vector<PixelType> types;
+  std::size_t repeats = 5;
+};
+
+/// The formats asked for, or the default ones if none are. Throws Error(usage) for an unknown format.
+std::vector<std::string> benchFormats(const std::vector<std::string>& asked);
+/// The pixel types asked for, or the default ones if none are. Throws Error(usage) for an unknown type.
+std::vector<PixelType> benchPixels(const std::vector<std::string>& asked);
+
+std::vector<BenchResult> fileBench(Context&, const FileSettings&);
+
+/// The settings of measuring how images are resampled onto their own grid, beside ITK's filter with as many
+/// threads. Source: D. P. Shamonin, M. Staring: An OpenCL implementation of the Gaussian pyramid and the
+/// resampler, 2012, tables 4 to 8.
+struct ResampleSettings {
+  std::vector<std::vector<std::size_t>> volumes; // two or three extents each
+  // Words for benchChain. In brackets, ITK puts even a single transform into a composite.
+  std::vector<std::string> transforms;
+  std::vector<std::string> interpolators; // nearest, linear or cubic
+  bool withItk = true;
+  std::size_t repeats = 11;
+};
+
+/// The extents in a text such as "256x256" or "512x512x256". Throws Error(usage).
+std::vector<std::size_t> extentsOf(const std::string& text);
+
+/// Measures all volumes. Each case has rows "whole" (from host memory to host memory; on CUDA from pageable
+/// and from pinned memory, and to pixels of two bytes), rows of its parts (with shares relative to a copy of
+/// 4 bytes for each voxel), and "ITK". The ratio is ITK's time to this time. Errors are relative to the
+/// intensity range, over the voxels that both put inside the image. Mismatches are voxels that only one of
+/// them puts inside and, for the nearest voxel, voxels with different intensities.
+std::vector<BenchResult> resampleBench(const Registry&, Context&, const ResampleSettings&);
+
+/// The settings of measuring products A A of sparse matrices by several methods, whose results are compared.
+/// Bytes count A once and C once.
+struct SpGemmBenchSettings {
+  std::vector<std::string> matrices; // names of benchmark matrices, or files
+  std::vector<std::string> methods;  // names from SpGemmMethods.h
+  bool singlePrecision = true;
+  bool half = false; // values are rounded to half precision before the measurement
+  std::size_t repeats = 11;
+  std::vector<Device> devices; // for the method several-devices; the others use the context's
+};
+
+/// Measures all matrices by all methods. Throws Error(device) if methods disagree about C. A method that
+/// cannot compute a product is reported on standard error and left out.
+std::vector<BenchResult> spGemmBench(Context&, const SpGemmBenchSettings&);
+
+}
