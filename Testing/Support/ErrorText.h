@@ -52,4 +52,12 @@ inline bool contains(const std::string& text, const std::string& part)
   return text.find(part) != std::string::npos;
 }
 
+/// `text` with `by` in the place of the first `part`, which it must hold.
+inline std::string replaced(std::string text, const std::string& part, const std::string& by)
+{
+  const std::size_t found = text.find(part);
+  EXPECT_NE(found, std::string::npos) << part;
+  return text.replace(found, part.size(), by);
+}
+
 }

@@ -8,13 +8,18 @@
 
 namespace tessera::testing {
 
-/// The parameters that a component labelled `label` sees of a text.
-inline Parameters parametersOf(const std::string& text, std::size_t dimension = 3, std::size_t levelCount = 1,
-                               const std::string& label = "Optimizer0")
+/// The parameters of a text, which messages call `name`.
+inline std::shared_ptr<const ParameterMap> mapOf(const std::string& text, const std::string& name = "text")
 {
   std::vector<std::string> notes;
-  return Parameters(std::make_shared<ParameterMap>(parseParameterText(text, "text", notes)), label, dimension,
-                    levelCount);
+  return std::make_shared<ParameterMap>(parseParameterText(text, name, notes));
+}
+
+/// Those that a component labelled `label` sees.
+inline Parameters parametersOf(const std::string& text, std::size_t dimension = 3, std::size_t levelCount = 1,
+                               const std::string& label = "Optimizer0", Parameters::Warn warn = {})
+{
+  return Parameters(mapOf(text), label, dimension, levelCount, std::move(warn));
 }
 
 }

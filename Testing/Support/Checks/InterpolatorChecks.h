@@ -65,7 +65,6 @@ Interpolated<D> interpolate(const Interpolator<D>& interpolator, const ImageGeom
     for (int d = 0; d < D; ++d)
       result.mm[d][i] = point[d];
   }
-  Context context;
   for (std::size_t first = 0; first < count; first += batchCapacity) {
     ListSamples<D> points;
     std::array<float*, D> gradients;
@@ -74,10 +73,10 @@ Interpolated<D> interpolate(const Interpolator<D>& interpolator, const ImageGeom
       points.pointMm[d] = result.mm[d].data() + first;
       gradients[d] = result.gradients[d].data() + first;
     }
-    interpolator.evaluate(context, points, result.valuesAlone.data() + first, nullptr,
+    interpolator.evaluate(host, points, result.valuesAlone.data() + first, nullptr,
                           result.inside.data() + first);
     if (interpolator.hasGradient())
-      interpolator.evaluate(context, points, result.values.data() + first, gradients.data(),
+      interpolator.evaluate(host, points, result.values.data() + first, gradients.data(),
                             result.inside.data() + first);
   }
   return result;
@@ -88,8 +87,7 @@ template <int D>
 Interpolated<D> interpolate(Interpolator<D>& interpolator, const Image<D>& image,
                             const std::vector<Vec<D>>& indices)
 {
-  Context context;
-  interpolator.prepareForLevel(context, std::make_shared<Image<D>>(image), 0);
+  interpolator.prepareForLevel(host, std::make_shared<Image<D>>(image), 0);
   return interpolate<D>(static_cast<const Interpolator<D>&>(interpolator), image.geometry, indices);
 }
 

@@ -39,13 +39,12 @@ TermScene<3> expectMovingMaskCounts(MetricOf&& metricOf)
   scene.useBSpline();
   const SampleSet<3> samples = scene.lattice(1);
   const double middleMm = scene.moving->geometry.centerMm()[0];
-  Context context;
-  const std::size_t all = metricOf(scene, "").evaluate(context, samples, scene.chain->parameters, {}).valid;
+  const std::size_t all = metricOf(scene, "").evaluate(host, samples, scene.chain->parameters, {}).valid;
   scene.level.movingMask = std::make_shared<Mask<3>>(
       drawMask<3>(scene.moving->geometry, [&](const Vec<3>& p) { return p[0] > middleMm; }));
 
   const TermValue found = metricOf(scene, "(RequiredRatioOfValidSamples 0.1)")
-                              .evaluate(context, samples, scene.chain->parameters, {});
+                              .evaluate(host, samples, scene.chain->parameters, {});
 
   EXPECT_GT(found.valid, all / 4);
   EXPECT_LT(found.valid, 3 * all / 4);

@@ -108,8 +108,7 @@ void expectRepeatableDraws(const SamplerScene<D>& scene, const MaskPointer<D>& m
   const auto make = [&](std::size_t count) {
     auto sampler =
         std::make_unique<Sampler>(parametersOf("(NumberOfSpatialSamples " + std::to_string(count) + ")", D));
-    Context context;
-    sampler->prepareForLevel(context, scene.fixed, mask, 0);
+    sampler->prepareForLevel(host, scene.fixed, mask, 0);
     return sampler;
   };
   auto sampler = make(1001);

@@ -49,8 +49,7 @@ struct TermScene {
         drawImage<D>(movingGeometry, [&](const Vec<D>& p) { return 300 - intensity(p, shiftMm); }));
     interpolator = std::make_unique<BSplineInterpolator<D>>(parametersOf(
         "(BSplineInterpolationOrder " + std::to_string(interpolationOrder) + ")", D, 1, "Interpolator0"));
-    Context context;
-    interpolator->prepareForLevel(context, moving, 0);
+    interpolator->prepareForLevel(host, moving, 0);
     level.fixed = fixed;
     level.moving = moving;
     level.interpolator = interpolator.get();
@@ -60,9 +59,8 @@ struct TermScene {
   /// A transform with parameters a little off the identity.
   void use(std::shared_ptr<OptimizableTransform<D>> transform, double amplitude)
   {
-    Context context;
-    chain->parameters = transform->initialize(context, {fixed, moving, nullptr, nullptr, nullptr});
-    transform->prepareForLevel(context, 0, chain->parameters);
+    chain->parameters = transform->initialize(host, {fixed, moving, nullptr, nullptr, nullptr});
+    transform->prepareForLevel(host, 0, chain->parameters);
     const std::vector<double> noise =
         checks::randomVector(chain->parameters.size(), 3, -amplitude, amplitude);
     for (std::size_t i = 0; i < noise.size(); ++i)
@@ -91,7 +89,6 @@ struct TermScene {
   SampleSet<D> points(std::size_t count, double margin = 0.15) const
   {
     PointList<D> list;
-    Context context;
     for (auto& axis : list.mm)
       axis.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -139,13 +136,12 @@ void expectGradientMatchesFiniteDifferences(CostTerm<D>& term, const SampleSet<D
                                             const std::vector<double>& parameters, double step,
                                             double tolerance)
 {
-  Context context;
   const std::vector<double> gradient = gradientOf<D>(term, samples, parameters);
   const double gradientNorm =
       std::sqrt(std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0));
   ASSERT_GT(gradientNorm, 0);
   const auto valueAt = [&](const std::vector<double>& at) {
-    return term.evaluate(context, samples, at, {}).value;
+    return term.evaluate(host, samples, at, {}).value;
   };
   const std::size_t singles = std::min<std::size_t>(parameters.size(), 12);
   for (std::size_t trial = 0; trial < singles + 3; ++trial) {

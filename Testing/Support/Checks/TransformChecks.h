@@ -4,6 +4,7 @@
 // points in mm.
 
 #include "Core/Registration/OptimizableTransform.h"
+#include "Testing/Support/Host.h"
 
 #include <gtest/gtest.h>
 
@@ -68,6 +69,12 @@ inline std::vector<double> moved(std::vector<double> a, double factor, const std
   for (std::size_t i = 0; i < a.size(); ++i)
     a[i] += factor * b[i];
   return a;
+}
+
+/// |a|
+inline double norm(const std::vector<double>& a)
+{
+  return std::sqrt(std::inner_product(a.begin(), a.end(), a.begin(), 0.0));
 }
 
 template <int D>

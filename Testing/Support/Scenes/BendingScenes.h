@@ -18,10 +18,7 @@ void useBSpline(TermScene<D>& scene, int order, bool cyclic, double largestMm = 
 template <int D>
 Size<D> unequalSize()
 {
-  Size<D> size{};
-  for (int d = 0; d < D; ++d)
-    size[d] = static_cast<std::size_t>(D == 2 ? 41 - 5 * d : 27 - 5 * d);
-  return size;
+  return perAxis<D>(std::size_t(D == 2 ? 41 : 27), -5);
 }
 
 /// Visits all ways a B-spline can stand in a chain: alone, after and before an affine transform and another

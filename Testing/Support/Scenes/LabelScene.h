@@ -26,8 +26,7 @@ struct LabelScene : TermScene<D> {
     };
     this->level.fixed = this->fixed = labelled(*this->fixed, true);
     this->level.moving = this->moving = labelled(*this->moving, false);
-    Context context;
-    this->interpolator->prepareForLevel(context, this->moving, 0);
+    this->interpolator->prepareForLevel(host, this->moving, 0);
     this->useAffine();
   }
 };

@@ -5,8 +5,13 @@
 #include "Core/Registration/Metric.h"
 #include "Testing/Support/Checks/TransformChecks.h"
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace tessera::testing {
@@ -49,6 +54,31 @@ LatticeResult evaluateOnCpu(Metric&& metric, const LatticeImages& images, int th
   result.value =
       metric.evaluate({{}, threads}, images.intensities(), withSlopes ? result.slopes.data() : nullptr);
   return result;
+}
+
+/// The slopes at every `step`-th position are differences of values; `resultOf(withSlopes)` evaluates the
+/// images. `tolerance` is a share of the largest slope.
+template <class ResultOf>
+void expectSlopesAreDifferences(LatticeImages& images, std::size_t step, double tolerance,
+                                const std::string& what, const ResultOf& resultOf)
+{
+  const std::vector<float> slopes = resultOf(true).slopes;
+  const double largest = std::abs(*std::ranges::max_element(slopes, {}, [](float s) { return std::abs(s); }));
+  for (std::size_t i = 0; i < slopes.size(); i += step) {
+    if (std::isnan(images.moving[i])) {
+      EXPECT_EQ(slopes[i], 0);
+      continue;
+    }
+    const float at = images.moving[i], above = at + 0.05f, below = at - 0.05f;
+    images.moving[i] = above;
+    const double valueAbove = resultOf(false).value;
+    images.moving[i] = below;
+    const double valueBelow = resultOf(false).value;
+    images.moving[i] = at;
+    EXPECT_NEAR(slopes[i], (valueAbove - valueBelow) / (static_cast<double>(above) - below),
+                tolerance * largest)
+        << what << ", position " << i << " of " << slopes.size();
+  }
 }
 
 }

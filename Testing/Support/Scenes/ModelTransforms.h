@@ -46,9 +46,8 @@ TransformChain<D> splineOf(const std::string& type, const PointPairs<D>& pairs,
 {
   const auto spline = std::make_shared<SplineKernelTransform<D>>(parametersOf(
       "(SplineKernelType \"" + type + "\")\n(SplineRelaxationFactor 0.1)\n" + entries, D, 1, "Transform0"));
-  Context context;
   TransformChain<D> chain;
-  chain.parameters = spline->initialize(context, {nullptr, nullptr, nullptr, nullptr, nullptr, &pairs});
+  chain.parameters = spline->initialize(host, {nullptr, nullptr, nullptr, nullptr, nullptr, &pairs});
   chain.transform = spline;
   return chain;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Testing/Support/Host.h"
 #include "Testing/Support/Scenes/Phantom.h"
 
 #include <algorithm>

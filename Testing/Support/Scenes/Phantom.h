@@ -2,7 +2,9 @@
 
 #include "Core/Compute/Math/Random.h"
 #include "Core/Image/Image.h"
+#include "Testing/Support/Host.h"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -53,6 +55,16 @@ double sumOf(const std::vector<Shape>& shapes, const Point& pointMm)
   for (const Shape& shape : shapes)
     sum += shape(pointMm);
   return sum;
+}
+
+/// Sizes or spacings: `first` along the first axis, and `step` more along each one after it.
+template <int D, class T, class Step = T>
+std::array<T, D> perAxis(T first, Step step = 0)
+{
+  std::array<T, D> values;
+  for (int d = 0; d < D; ++d)
+    values[d] = first + static_cast<T>(step * d);
+  return values;
 }
 
 /// Axis-aligned, origin such that the continuous centre is at the coordinates' zero.

@@ -20,10 +20,9 @@ TransformChain<D> letterChain(const std::string& word, const ImagePointer<D>& fi
   const auto make = [&](const std::string& name, std::vector<double> values) {
     std::shared_ptr<Transform<D>> transform = allComponents().create<Transform<D>>(
         name, parametersOf("(FinalGridSpacingInVoxels 4.3)\n", D, 1, "Transform0"), "test");
-    Context context;
     std::vector<double> parameters =
-        optimizable(*transform).initialize(context, {fixed, fixed, nullptr, nullptr, nullptr, nullptr});
-    optimizable(*transform).prepareForLevel(context, 0, parameters);
+        optimizable(*transform).initialize(host, {fixed, fixed, nullptr, nullptr, nullptr, nullptr});
+    optimizable(*transform).prepareForLevel(host, 0, parameters);
     if (values.empty())
       values = checks::randomVector(parameters.size(), 7, -2.5, 2.5);
     EXPECT_EQ(values.size(), parameters.size()) << name;

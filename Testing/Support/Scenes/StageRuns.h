@@ -4,6 +4,7 @@
 
 #include "Core/Registration/Stage/StageMemory.h"
 #include "Testing/Support/AllComponents.h"
+#include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
 #include <memory>
@@ -33,8 +34,7 @@ inline std::shared_ptr<const ParameterMap> stageText(const std::string& lines)
   for (const auto& [name, value] : usual)
     if (lines.find(std::string("(") + name + " ") == std::string::npos)
       text += std::string("(") + name + " " + value + ")\n";
-  std::vector<std::string> notes;
-  return std::make_shared<ParameterMap>(parseParameterText(text, "text", notes));
+  return mapOf(text);
 }
 
 inline Parameters stageParameters(const std::shared_ptr<const ParameterMap>& map, std::size_t dimension)
@@ -73,9 +73,7 @@ struct DrawnStage : StageInput<D> {
 template <int D>
 DrawnStage<D> stageInput(const Size<D>& size, const std::string& lines)
 {
-  Vec<D> spacingMm;
-  spacingMm.fill(1);
-  const ImageGeometry<D> geometry = centredGeometry<D>(size, spacingMm);
+  const ImageGeometry<D> geometry = centredGeometry<D>(size, perAxis<D>(1.0));
   const auto blobs = scatteredBlobs<D>(geometry, 12, 5);
   const auto drawn = [&](double shiftMm) {
     return std::make_shared<Image<D>>(drawImage<D>(geometry, [&](Vec<D> pointMm) {

@@ -35,7 +35,7 @@ TEST(ChooseDevices, EachOfAListHasToBeThere)
   const std::size_t count = findCudaDevices().found.size();
   const std::string beyond = "cuda:0," + std::to_string(count + 1);
   const std::string wrong = count == 0 ? "\"cuda:0\"" : "only " + std::to_string(count);
-  EXPECT_NE(messageOf([&] { chooseDevices(beyond, "--device"); }).find(wrong), std::string::npos);
+  EXPECT_PRED2(testing::contains, messageOf([&] { chooseDevices(beyond, "--device"); }), wrong);
 }
 
 TEST(ChooseDevice, ABuildWithoutCudaHasNoDeviceAndNoStream)

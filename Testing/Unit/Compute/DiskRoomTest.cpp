@@ -38,7 +38,7 @@ TEST_F(DiskRoomTest, WhatIsCompressedMayFit)
 {
   const std::string warning = requireDiskRoom("-out", folder.path(), {result("a", 2, true)});
   EXPECT_TRUE(warning.starts_with("-out: the results may take up to ")) << warning;
-  EXPECT_NE(warning.find(folder / "a with "), std::string::npos) << warning;
+  EXPECT_PRED2(testing::contains, warning, folder / "a with ");
   EXPECT_EQ(codeOf({result("a", 2000, true)}), ExitCode::unwritableOutput);
 }
 

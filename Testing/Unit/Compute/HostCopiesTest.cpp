@@ -32,16 +32,16 @@ void expectCopiesArrive(const Context& context)
   }
 }
 
-TEST(HostCopiesTest, EveryByteArrivesForAnyNumberOfThreads)
+using HostCopiesTest = testing::GpuTest;
+
+TEST_F(HostCopiesTest, EveryByteArrivesForAnyNumberOfThreads)
 {
-  TESSERA_NEEDS_GPU();
   for (const int threads : {1, 3, 12})
     expectCopiesArrive(makeContext({DeviceKind::cuda, 0}, threads));
 }
 
-TEST(HostCopiesTest, TwoThreadsCopyAtTheSameTime)
+TEST_F(HostCopiesTest, TwoThreadsCopyAtTheSameTime)
 {
-  TESSERA_NEEDS_GPU();
   const int last = static_cast<int>(findCudaDevices().found.size()) - 1; // another device if there is one
   const Context one = makeContext({DeviceKind::cuda, 0}, 8), other = makeContext({DeviceKind::cuda, last}, 8);
   std::jthread beside([&] { expectCopiesArrive(other); });

@@ -8,8 +8,7 @@
 namespace tessera {
 namespace {
 
-using testing::contains;
-using testing::errorText;
+using namespace testing;
 
 /// Files of the system below a folder, as a container would see them.
 struct System {

@@ -152,7 +152,7 @@ TEST_F(DicomFolder, SeveralSeriesAreRefusedAndListed)
       << message;
   for (const char* line : {"\n  \"Thorax 1\", CT, 4 x 3 x 2 voxels, series 1.2.826.0.1.3680043.2.1125.1.1",
                            "\n  \"Thorax 2\", CT, 4 x 3 x 1 voxels, series 1.2.826.0.1.3680043.2.1125.1.2"})
-    EXPECT_NE(message.find(line), std::string::npos) << message;
+    EXPECT_PRED2(testing::contains, message, line);
 }
 
 TEST_F(DicomFolder, ASeriesIsChosenByItsDescriptionOrItsUid)
@@ -170,8 +170,8 @@ TEST_F(DicomFolder, ASeriesIsChosenByItsDescriptionOrItsUid)
        std::vector<std::vector<std::string>>{{"Thorax 3"}, {"Thorax 1", "Thorax 2"}}) {
     reading = {names, false, {}};
     const std::string message = testing::messageOf([&] { load(); });
-    EXPECT_NE(message.find(", --series names " + std::string(names.size() == 1 ? "0" : "2") + " of them"),
-              std::string::npos);
+    EXPECT_PRED2(testing::contains, message,
+                 ", --series names " + std::string(names.size() == 1 ? "0" : "2") + " of them");
   }
 }
 
@@ -269,7 +269,7 @@ TEST_F(DicomFolder, TwoSlicesAtOnePlaceAreAnErrorThatNamesThem)
   EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
   EXPECT_TRUE(message.starts_with(folder.path() + ": two slices lie at the same place: ")) << message;
   for (const char* name : {"copy of s2.dcm", "s2.dcm"})
-    EXPECT_NE(message.find(folder / name), std::string::npos) << message;
+    EXPECT_PRED2(testing::contains, message, folder / name);
 }
 
 TEST_F(DicomFolder, ASliceOfAnotherDirectionOrBesideTheOthersIsAnErrorThatNamesIt)
@@ -295,9 +295,8 @@ TEST_F(DicomFolder, ASliceWithPixelsOfAnotherSizeIsAnErrorThatNamesIt)
                {.betweenRowsMm = slice == 2 ? 1.4 : 1.5});
   EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
   const std::string message = testing::messageOf([&] { load(); });
-  EXPECT_TRUE(message.find("2.dcm (Pixel Spacing \"1.4\\0.75\") is a slice with pixels of another size than ")
-              != std::string::npos)
-      << message;
+  EXPECT_PRED2(testing::contains, message,
+               "2.dcm (Pixel Spacing \"1.4\\0.75\") is a slice with pixels of another size than ");
 }
 
 TEST_F(DicomFolder, ASliceWithoutAPlaceIsAnErrorThatNamesIt)
@@ -310,8 +309,7 @@ TEST_F(DicomFolder, ASliceWithoutAPlaceIsAnErrorThatNamesIt)
   bytes[bytes.find(position) + 2] = '\x33'; // a tag that nobody knows
   folder.write("2.dcm", bytes);
   const std::string message = testing::messageOf([&] { load(); });
-  EXPECT_TRUE(message.find("2.dcm is a slice that does not say where it lies") != std::string::npos)
-      << message;
+  EXPECT_PRED2(testing::contains, message, "2.dcm is a slice that does not say where it lies");
 }
 
 TEST_F(DicomFolder, ATiltedGantryIsTold)
@@ -322,9 +320,7 @@ TEST_F(DicomFolder, ATiltedGantryIsTold)
   const auto loaded = load();
   EXPECT_NEAR(loaded.image.geometry.direction[2][2], 0.5 / std::hypot(2, 0.5), 1e-6);
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_TRUE(notes.front().find("the slices are shifted against each other (gantry tilt)")
-              != std::string::npos)
-      << notes.front();
+  EXPECT_PRED2(testing::contains, notes.front(), "the slices are shifted against each other (gantry tilt)");
 }
 
 TEST_F(DicomFolder, SlicesMayHaveSlopesOfTheirOwn)
@@ -373,7 +369,7 @@ TEST_F(DicomFolder, ASliceThatIsCutOffIsNotLeftOutAtTheEnd)
                                  std::size_t(144), std::size_t(250), whole.size() / 2}) {
     folder.write("s3.dcm", whole.substr(0, kept));
     const std::string message = testing::messageOf([&] { readImageHeader(folder.path(), reading); });
-    EXPECT_NE(message.find(folder / "s3.dcm"), std::string::npos) << kept << ": " << message;
+    EXPECT_PRED2(testing::contains, message, folder / "s3.dcm") << kept << ": " << message;
   }
 }
 

@@ -25,8 +25,7 @@ Image<D> smoothed(const Image<D>& image, const Vec<D>& variances)
   std::array<AxisTaps, D> taps;
   for (int d = 0; d < D; ++d)
     taps[d] = smoothingTaps(variances[d], 0, 1, image.geometry.size[d]);
-  Context context;
-  return applyTaps<D>(context, image, taps, image.geometry);
+  return applyTaps<D>(host, image, taps, image.geometry);
 }
 
 Image<3> smoothedByItk(const Image<3>& image, const Vec<3>& variances)
@@ -146,10 +145,9 @@ TEST(DiscreteGaussianTest, KeepsOnlyEveryAskedVoxelOfTheSmoothedImage)
   const Image<2> image = noiseImage<2>(obliqueGeometry<2>({23, 17}), 2), full = smoothed<2>(image, {1, 2.25});
   ImageGeometry<2> geometry = image.geometry;
   geometry.size = {11, 5};
-  Context context;
 
   const Image<2> kept =
-      applyTaps<2>(context, image, {smoothingTaps(1, 1, 2, 11), smoothingTaps(2.25, 2, 3, 5)}, geometry);
+      applyTaps<2>(host, image, {smoothingTaps(1, 1, 2, 11), smoothingTaps(2.25, 2, 3, 5)}, geometry);
 
   for (std::size_t y = 0; y < 5; ++y)
     for (std::size_t x = 0; x < 11; ++x)

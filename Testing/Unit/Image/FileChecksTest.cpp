@@ -15,9 +15,7 @@
 namespace tessera {
 namespace {
 
-using testing::byteNoise;
-using testing::exitCodeOf;
-using testing::messageOf;
+using namespace testing;
 
 class FileChecks : public ::testing::Test {
 protected:
@@ -141,7 +139,7 @@ TEST_F(FileChecks, MetaImagesThatCanBeUnderstoodInTwoWays)
   for (const std::string& start :
        {std::string(300, 'k') + " = 1\n", "Modality = " + std::string(5000, 'v') + "\n",
         std::string("Modality = a\0b\n", 15)})
-    EXPECT_TRUE(testing::contains(complaint(metaImage("", "abcdefgh", "Comment = x\n" + start)), readable));
+    EXPECT_PRED2(testing::contains, complaint(metaImage("", "abcdefgh", "Comment = x\n" + start)), readable);
 }
 
 TEST_F(FileChecks, MetaImagesWithoutALastLineEnd)
@@ -286,7 +284,7 @@ TEST_F(FileChecks, SizesThatTheFileCannotHoldAreRefusedWithTheHeader)
       folder.write("a.mha", "ObjectType = Image\nNDims = 3\nDimSize = 1000 1000 600\nCompressedData = True\n"
                             "CompressedDataSize = 7\nElementType = MET_UCHAR\nElementDataFile = LOCAL\n"
                                 + few);
-  EXPECT_TRUE(testing::contains(messageOf([&] { readImageHeader(meta, {}); }), "even if it is compressed"));
+  EXPECT_PRED2(testing::contains, messageOf([&] { readImageHeader(meta, {}); }), "even if it is compressed");
   const std::string header{"\0\0\x75\x30\0\0\x75\x30\x08\0\0\0\0", 13}; // 30000 x 30000 grey voxels
   std::string png = "\x89PNG\r\n\x1a\n";
   for (const auto& [name, data] : {std::pair<std::string, std::string>{"IHDR", header},

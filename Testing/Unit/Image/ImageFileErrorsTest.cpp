@@ -13,10 +13,7 @@
 namespace tessera {
 namespace {
 
-using testing::byteNoise;
-using testing::exitCodeOf;
-using testing::messageOf;
-using testing::TemporaryFolder;
+using namespace testing;
 
 void read3(const std::string& path)
 {
@@ -203,7 +200,7 @@ TEST_F(ImageFileErrors, NiftiVoxelsThatBeginInsideTheHeader)
   for (const float offset : {0.0f, -5.0f, 347.0f, std::numeric_limits<float>::quiet_NaN()}) {
     const std::string text = complaint(nifti(108, offset));
     EXPECT_TRUE(text.starts_with("its voxels are said to begin at byte ")) << text;
-    EXPECT_TRUE(text.find("Allowed: byte 352 or one behind it") != std::string::npos) << text;
+    EXPECT_PRED2(testing::contains, text, "Allowed: byte 352 or one behind it");
   }
   EXPECT_EQ(messageOf([&] { read3(nifti(108, 352)); }), "no error");
 }

@@ -43,17 +43,17 @@ TEST(ImageInMemory, GeometryIsCheckedInTheWordsForFiles)
   for (const double spacing : {0.0, -1.0, notANumber, HUGE_VAL}) {
     geometry = sound;
     geometry.spacingMm[2] = spacing;
-    EXPECT_TRUE(contains(complaint(geometry), "on axis 2: a voxel must have an extent")) << spacing;
+    EXPECT_PRED2(contains, complaint(geometry), "on axis 2: a voxel must have an extent") << spacing;
   }
   for (const double origin : {notANumber, -HUGE_VAL}) {
     geometry = sound;
     geometry.originMm[0] = origin;
-    EXPECT_TRUE(contains(complaint(geometry), "on axis 0: not a position")) << origin;
+    EXPECT_PRED2(contains, complaint(geometry), "on axis 0: not a position") << origin;
   }
   for (const double cosine : {0.0, notANumber, HUGE_VAL}) {
     geometry = sound;
     geometry.direction[2][2] = cosine;
-    EXPECT_TRUE(contains(complaint(geometry), "the matrix is singular")) << cosine;
+    EXPECT_PRED2(contains, complaint(geometry), "the matrix is singular") << cosine;
   }
 }
 
@@ -95,26 +95,28 @@ TEST(ImageInMemory, VoxelsThatAreNotFiniteAreSetAsideAsThoseOfAFile)
   EXPECT_TRUE(std::isnan(image->voxels[5])) << "the caller's own image was changed";
   const auto none =
       std::make_shared<Image<3>>(Image<3>{noise.geometry, std::vector<float>(noise.voxels.size(), NAN)});
-  EXPECT_TRUE(contains(errorText([&] { checkedImage<3>("fixed", none, 2); }, ExitCode::unreadableInput),
-                       "voxels is a finite number"));
+  EXPECT_PRED2(contains, errorText([&] { checkedImage<3>("fixed", none, 2); }, ExitCode::unreadableInput),
+               "voxels is a finite number");
 }
 
 TEST(ImageInMemory, MasksAreCheckedAsFilesAre)
 {
   const ImageGeometry<2> geometry = centredGeometry<2>({2, 2}, {1, 1});
   checkMask<2>("fMask", Mask<2>(geometry, {0, 0, 1, 0}));
-  EXPECT_TRUE(contains(errorText(
-                           [&] {
-                             checkMask<2>("fMask", Mask<2>(geometry, {0, 0, 0, 0}));
-                           },
-                           ExitCode::unreadableInput),
-                       "it is empty"));
-  EXPECT_TRUE(contains(errorText(
-                           [&] {
-                             checkMask<2>("fMask", Mask<2>(geometry, {1, 1, 1}));
-                           },
-                           ExitCode::unreadableInput),
-                       "3 voxels in memory"));
+  EXPECT_PRED2(contains,
+               errorText(
+                   [&] {
+                     checkMask<2>("fMask", Mask<2>(geometry, {0, 0, 0, 0}));
+                   },
+                   ExitCode::unreadableInput),
+               "it is empty");
+  EXPECT_PRED2(contains,
+               errorText(
+                   [&] {
+                     checkMask<2>("fMask", Mask<2>(geometry, {1, 1, 1}));
+                   },
+                   ExitCode::unreadableInput),
+               "3 voxels in memory");
 }
 
 /// A view of numbers in an array whose axes run in another order, one of them backwards, with gaps and

@@ -17,10 +17,7 @@
 namespace tessera {
 namespace {
 
-using testing::obliqueGeometry;
-using testing::readByItk;
-using testing::TemporaryFolder;
-using testing::writeByItk;
+using namespace testing;
 
 template <int D>
 Size<D> oddSize()

@@ -65,7 +65,7 @@ void expectTheHosts(const std::string& path)
   expectMask(brought, host.finiteVoxels);
 }
 
-class ImageToCudaTest : public ::testing::Test {
+class ImageToCudaTest : public GpuTest {
 protected:
   std::string path(const std::string& name) const { return folder / name; }
 
@@ -75,7 +75,6 @@ protected:
 
 TEST_F(ImageToCudaTest, EveryPixelTypeHasTheBitsThatTheHostReads)
 {
-  TESSERA_NEEDS_GPU();
   Image<3> image = noiseImage<3>(grid, 3);
   for (float& voxel : image.voxels)
     voxel = (voxel - 100) * 3e7f; // beyond what floats hold of whole numbers, and clamped by short types
@@ -88,7 +87,6 @@ TEST_F(ImageToCudaTest, EveryPixelTypeHasTheBitsThatTheHostReads)
 
 TEST_F(ImageToCudaTest, ScaledNumbersOfEveryTypeToo)
 {
-  TESSERA_NEEDS_GPU();
   Image<3> image = noiseImage<3>(grid, 3);
   for (float& voxel : image.voxels)
     voxel = std::floor(voxel - 100) * 3e7f;
@@ -102,7 +100,6 @@ TEST_F(ImageToCudaTest, ScaledNumbersOfEveryTypeToo)
 
 TEST_F(ImageToCudaTest, ImagesOfManyPiecesToo)
 {
-  TESSERA_NEEDS_GPU();
   const Image<3> image = noiseImage<3>(obliqueGeometry<3>({301, 203, 151}), 5); // 18 MB of shorts
   for (const PixelType type : {PixelType::int16, PixelType::float32, PixelType::float64})
     for (const std::string name : {"a.nii", "a.nii.gz"}) {
@@ -113,7 +110,6 @@ TEST_F(ImageToCudaTest, ImagesOfManyPiecesToo)
 
 TEST_F(ImageToCudaTest, WholeNumbersThatFloatsRoundAndThoseThatAreNone)
 {
-  TESSERA_NEEDS_GPU();
   std::vector<std::byte> stored(grid.voxelCount() * sizeof(double));
   auto* const doubles = reinterpret_cast<double*>(stored.data());
   for (std::size_t i = 0; i < grid.voxelCount(); ++i)
@@ -134,7 +130,6 @@ TEST_F(ImageToCudaTest, WholeNumbersThatFloatsRoundAndThoseThatAreNone)
 
 TEST_F(ImageToCudaTest, ComponentsAreImagesAndColourIsOne)
 {
-  TESSERA_NEEDS_GPU();
   VectorImage<3> field{grid, 3, std::vector<float>(3 * grid.voxelCount())};
   for (std::size_t i = 0; i < field.voxels.size(); ++i)
     field.voxels[i] = i % 19 == 7 ? NAN : static_cast<float>(i) * 0.37f;
@@ -182,7 +177,6 @@ bool arriveOnDevice(const std::string& path)
 /// NIFTI_INTENT_DISPVECT, and vectors of whole numbers.
 TEST_F(ImageToCudaTest, ComponentsThatLieApartOneAfterTheOther)
 {
-  TESSERA_NEEDS_GPU();
   const ImageGeometry<3> several = obliqueGeometry<3>({101, 83, 67}); // pieces end within components
   std::vector<float> values(3 * several.voxelCount());
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -226,7 +220,6 @@ bool arriveOnDevice(const TemporaryFolder& folder, const ImageGeometry<3>& grid,
 
 TEST_F(ImageToCudaTest, LabelsArriveUnlessTheHostMustNumberThem)
 {
-  TESSERA_NEEDS_GPU();
   EXPECT_TRUE(arriveOnDevice<std::uint8_t>(folder, grid, PixelType::uint8, {3, 0, 7}));
   EXPECT_TRUE(arriveOnDevice<std::int32_t>(folder, grid, PixelType::int32, {3, -1, 16777216}));
   EXPECT_TRUE(arriveOnDevice<float>(folder, grid, PixelType::float32, {1, NAN, 2}));
@@ -236,7 +229,6 @@ TEST_F(ImageToCudaTest, LabelsArriveUnlessTheHostMustNumberThem)
 
 TEST_F(ImageToCudaTest, WhatIsWrongWithAFileIsToldInTheHostsWords)
 {
-  TESSERA_NEEDS_GPU();
   const auto expectTheHostsWords = [&](const std::string& name) {
     std::vector<std::string> notes;
     EXPECT_EQ(errorText([&] { Brought{path(name)}; }, ExitCode::unreadableInput),
@@ -259,7 +251,6 @@ TEST_F(ImageToCudaTest, WhatIsWrongWithAFileIsToldInTheHostsWords)
 /// Splines too, whose coefficients are made of what came to the device.
 TEST_F(ImageToCudaTest, InterpolatorsTakeImagesThatTheHostHasNot)
 {
-  TESSERA_NEEDS_GPU();
   const ResampleScene<3> scene({31, 33, 30}, {37, 29, 23});
   const TransformChain<3> chain = letterChain<3>("AB", scene.fixed);
   writeImage(path("m.mha"), *scene.moving, PixelType::int16, false);
@@ -283,7 +274,6 @@ TEST_F(ImageToCudaTest, InterpolatorsTakeImagesThatTheHostHasNot)
 
 TEST_F(ImageToCudaTest, TakesWhatItTellsOfTheDevice)
 {
-  TESSERA_NEEDS_GPU();
   const Image<3> image = noiseImage<3>(obliqueGeometry<3>({301, 203, 151}), 5);
   for (const PixelType type : {PixelType::int16, PixelType::float32}) {
     writeImage(path("a.nii"), image, type, false);
@@ -304,7 +294,6 @@ TEST_F(ImageToCudaTest, TakesWhatItTellsOfTheDevice)
 
 TEST_F(ImageToCudaTest, VoxelsOnTheDeviceAlreadyFollowTheRulesOfFiles)
 {
-  TESSERA_NEEDS_GPU();
   const Context context = makeContext({DeviceKind::cuda, 0}, 3);
   Image<3> image = noiseImage<3>(grid, 3);
   const auto checked = [&] {

@@ -15,9 +15,7 @@
 namespace tessera {
 namespace {
 
-using testing::byteNoise;
-using testing::exitCodeOf;
-using testing::messageOf;
+using namespace testing;
 
 class ImageWritingErrors : public ::testing::Test {
 protected:

@@ -156,9 +156,9 @@ TEST(ItkTransformFileOf, AnotherNumberOfParametersThanTheClassHasIsRefused)
     folder.write("t.tfm", std::string("#Insight Transform File V1.0\n#Transform 0\nTransform: "
                                       "ScaleSkewVersor3DTransform_float_3_3\nParameters: ")
                               + parameters + "\nFixedParameters: 7 -8 9\n");
-    EXPECT_TRUE(testing::contains(
-        testing::errorText([&] { readItkTransforms(folder / "t.tfm"); }, ExitCode::unreadableInput),
-        " parameters. Allowed: 15 for a transform of this class."));
+    EXPECT_PRED2(testing::contains,
+                 testing::errorText([&] { readItkTransforms(folder / "t.tfm"); }, ExitCode::unreadableInput),
+                 " parameters. Allowed: 15 for a transform of this class.");
   }
 }
 
@@ -212,10 +212,10 @@ TEST(ItkDisplacementFile, ItkMovesPointsByTheFieldBetweenVoxels)
   EXPECT_NEAR(moved[0] - point[0], 0.5 * (1.5 + 2 * 4), 1e-12);
   EXPECT_NEAR(moved[1] - point[1], 1, 1e-12);
   EXPECT_NEAR(moved[2] - point[2], -2, 1e-12);
-  EXPECT_TRUE(testing::contains(
-      testing::errorText([&] { writeItkDisplacementField<3>(folder / "absent/field.h5", field); },
-                         ExitCode::unwritableOutput),
-      "absent"));
+  EXPECT_PRED2(testing::contains,
+               testing::errorText([&] { writeItkDisplacementField<3>(folder / "absent/field.h5", field); },
+                                  ExitCode::unwritableOutput),
+               "absent");
 }
 
 TEST_P(ItkTransformFile, ItkReadsACompositeThatAppliesTheLastTransformFirst)

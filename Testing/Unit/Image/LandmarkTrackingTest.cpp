@@ -17,13 +17,7 @@ namespace tessera {
 namespace {
 
 using checks::randomVector;
-
-Context threads(int count)
-{
-  Context context;
-  context.threads = count;
-  return context;
-}
+using testing::threads;
 
 Image<3> imageOf(const Size<3>& size, auto&& value)
 {

@@ -67,16 +67,13 @@ MaskPointer<2> rowMask(const std::string& text)
 
 TEST(MaskErosionTest, TakesScheduleAndOneVoxelsFromFixedMasks)
 {
-  Context context;
-  EXPECT_EQ(rowOf(*erodeMask<2>(context, rowMask("..1111111111.."), {2, 2}, ImageSide::fixed)),
+  EXPECT_EQ(rowOf(*erodeMask<2>(host, rowMask("..1111111111.."), {2, 2}, ImageSide::fixed)),
             ".....1111.....");
 }
 
 TEST(MaskErosionTest, TakesTwiceTheScheduleAndOneVoxelsFromMovingMasks)
 {
-  Context context;
-  EXPECT_EQ(rowOf(*erodeMask<2>(context, rowMask(".11111111111."), {2, 2}, ImageSide::moving)),
-            "......1......");
+  EXPECT_EQ(rowOf(*erodeMask<2>(host, rowMask(".11111111111."), {2, 2}, ImageSide::moving)), "......1......");
 }
 
 TEST(MaskErosionTest, AnIntersectionHasTheGridOfTheFirstMask)
@@ -90,13 +87,11 @@ TEST(MaskErosionTest, AnIntersectionHasTheGridOfTheFirstMask)
 
 TEST(MaskErosionTest, TakesNothingAtTheImageBorder)
 {
-  Context context;
-  EXPECT_EQ(rowOf(*erodeMask<2>(context, rowMask("11111111.1"), {1, 1}, ImageSide::fixed)), "111111....");
+  EXPECT_EQ(rowOf(*erodeMask<2>(host, rowMask("11111111.1"), {1, 1}, ImageSide::fixed)), "111111....");
 }
 
 TEST(MaskErosionTest, AgreesWithParabolicErosionByDefinition)
 {
-  Context context;
   for (const double schedule : {0.0, 1.0, 2.0, 4.0})
     for (const ImageSide side : {ImageSide::fixed, ImageSide::moving}) {
       const Vec<3> schedules{schedule, 1, 2};
@@ -106,7 +101,7 @@ TEST(MaskErosionTest, AgreesWithParabolicErosionByDefinition)
       const Size<3> size{33, 17, 19};
       const MaskPointer<3> mask = maskWithHoles<3>(size, 2311);
 
-      const MaskPointer<3> result = erodeMask<3>(context, mask, schedules, side);
+      const MaskPointer<3> result = erodeMask<3>(host, mask, schedules, side);
 
       EXPECT_EQ(result->voxels, erodedByDefinition<3>(mask->voxels, size, radius)) << schedule;
       EXPECT_EQ(result->geometry, mask->geometry);
@@ -116,12 +111,11 @@ TEST(MaskErosionTest, AgreesWithParabolicErosionByDefinition)
 
 TEST(MaskErosionTest, KeepsFullAndEmptyMasks)
 {
-  Context context;
   const auto full = std::make_shared<Mask<2>>(obliqueGeometry<2>({5, 4}), std::vector<std::uint8_t>(20, 1));
   const auto empty = std::make_shared<Mask<2>>(obliqueGeometry<2>({5, 4}), std::vector<std::uint8_t>(20, 0));
 
-  EXPECT_EQ(erodeMask<2>(context, full, {8, 8}, ImageSide::moving)->voxels, full->voxels);
-  EXPECT_EQ(erodeMask<2>(context, empty, {1, 1}, ImageSide::fixed)->voxels, empty->voxels);
+  EXPECT_EQ(erodeMask<2>(host, full, {8, 8}, ImageSide::moving)->voxels, full->voxels);
+  EXPECT_EQ(erodeMask<2>(host, empty, {1, 1}, ImageSide::fixed)->voxels, empty->voxels);
 }
 
 TEST(MaskErosionTest, GivesTheSameResultForAnyThreadCount)

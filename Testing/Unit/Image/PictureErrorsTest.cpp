@@ -9,9 +9,7 @@
 namespace tessera {
 namespace {
 
-using testing::byteNoise;
-using testing::exitCodeOf;
-using testing::messageOf;
+using namespace testing;
 
 class PictureErrors : public ::testing::Test {
 protected:

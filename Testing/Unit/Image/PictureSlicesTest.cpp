@@ -2,13 +2,13 @@
 
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Pictures/PictureBytes.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 
 namespace tessera {
 namespace {
@@ -93,14 +93,12 @@ TEST(PictureSlicesTest, SlicesAreSpreadOverTheBoxAndAThinImageHasFewer)
 
 TEST(PictureBytesTest, AFileInMemoryIsReadAsItsPicture)
 {
-  const std::string path = std::filesystem::temp_directory_path() / "tessera-picture-bytes.jpg";
+  const testing::TemporaryFolder folder;
   std::vector<std::uint8_t> grey(24 * 16);
   for (std::size_t i = 0; i < grey.size(); ++i)
     grey[i] = static_cast<std::uint8_t>(10 * (i % 24));
-  std::ofstream(path, std::ios::binary) << jpegBytes(grey, 24, 16, 95);
   std::vector<std::string> notes;
-  const Image<2> read = readImage<2>(path, {}, notes, 1).image;
-  std::filesystem::remove(path);
+  const Image<2> read = readImage<2>(folder.write("a.jpg", jpegBytes(grey, 24, 16, 95)), {}, notes, 1).image;
   ASSERT_EQ(read.geometry.size, (Size<2>{24, 16}));
   for (std::size_t i = 0; i < grey.size(); ++i)
     EXPECT_NEAR(read.voxels[i], grey[i], 6) << i;
@@ -110,7 +108,7 @@ TEST(PictureBytesTest, AFileInMemoryIsReadAsItsPicture)
   const std::string png = pngBytes(picture, {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}, {9, 9, 9}}, true);
   EXPECT_EQ(png.substr(0, 8), "\x89PNG\r\n\x1a\n");
   EXPECT_EQ(png[24], 2); // bits a pixel, which four colours take
-  EXPECT_NE(png.find("tRNS"), std::string::npos);
+  EXPECT_PRED2(testing::contains, png, "tRNS");
   EXPECT_EQ(png.substr(png.size() - 8, 4), "IEND");
 }
 

@@ -173,18 +173,19 @@ TEST_F(PointsFile, CellsOfVtk5AreReadAsThoseOfEarlierVersions)
                                 + bigEndian<std::int64_t>({0, 1, 2, 2, 0}) + "\n");
   for (const std::string& path : {ascii, binary})
     EXPECT_EQ(readPoints<3>(path).cells, "POLYGONS 2 7\n3 0 1 2\n2 2 0\n") << path;
-  EXPECT_TRUE(testing::contains(complaint("w.vtk", "# vtk DataFile Version 5.1\nt\nASCII" + set
-                                                       + "0 0 0 1 0 0 0 1 0\n" + cells
-                                                       + "0 3 6\nCONNECTIVITY vtktypeint64\n0 1 2 2 0\n"),
-                                "the offsets of POLYGONS do not grow up to the number of corners"));
-  EXPECT_TRUE(testing::contains(
+  EXPECT_PRED2(testing::contains,
+               complaint("w.vtk", "# vtk DataFile Version 5.1\nt\nASCII" + set + "0 0 0 1 0 0 0 1 0\n" + cells
+                                      + "0 3 6\nCONNECTIVITY vtktypeint64\n0 1 2 2 0\n"),
+               "the offsets of POLYGONS do not grow up to the number of corners");
+  EXPECT_PRED2(
+      testing::contains,
       complaint("w.vtk", "# vtk DataFile Version 3.0\nt\nASCII" + set + "0 0 0 1 0 0 0 1 0\n1 1 1\n"),
-      "more than 3 points"));
+      "more than 3 points");
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_TRUE(
-      testing::contains(complaint("w.vtk", "# vtk DataFile Version 3.0\nt\nBINARY" + set
-                                               + bigEndian<float>({0, 0, nan, 1, 0, 0, 0, 1, 0}) + "\n"),
-                        "a coordinate is not a finite number"));
+  EXPECT_PRED2(testing::contains,
+               complaint("w.vtk", "# vtk DataFile Version 3.0\nt\nBINARY" + set
+                                      + bigEndian<float>({0, 0, nan, 1, 0, 0, 0, 1, 0}) + "\n"),
+               "a coordinate is not a finite number");
 }
 
 TEST_F(PointsFile, VtkOf2DImagesMayHaveTwoCoordinatesAPoint)
@@ -309,9 +310,9 @@ TEST_F(PointsFile, VtkFieldsNameTheSpaceOfThePoints)
   EXPECT_TRUE(wrong("SPACE=RSA", "").starts_with("5: the file names the space RSA for its points"));
   EXPECT_TRUE(
       wrong("SPACE=LPS", "FIELD f 1\n" + space).starts_with("8: the file names the space LPS and RAS"));
-  EXPECT_NE(complaint("p.vtk", start + "x\nASCII\nDATASET POLYDATA\nFIELD f 1\n" + time)
-                .find("the file ends where POINTS should"),
-            std::string::npos);
+  EXPECT_PRED2(testing::contains,
+               complaint("p.vtk", start + "x\nASCII\nDATASET POLYDATA\nFIELD f 1\n" + time),
+               "the file ends where POINTS should");
 }
 
 TEST_F(PointsFile, TablesSayWhatTheirNumbersAre)
@@ -341,8 +342,7 @@ TEST_F(PointsFile, TablesSayWhatTheirNumbersAre)
       "\"controlPoints\": [{\"label\": \"\\\"position\\\": [9,9,9]\", \"position\": [\n 1,\n 2.0, 3]}, "
       "{\"position\": [-4, 5.5, 6e0], \"positionStatus\": \"defined\"}]}]}";
   const auto with = [&](const std::string& part, const std::string& other) {
-    std::string text = markups;
-    return text.replace(text.find(part), part.size(), other);
+    return testing::replaced(markups, part, other);
   };
   EXPECT_EQ(read("p.mrk.json", markups).values, points);
   EXPECT_EQ(read("p.mrk.json", with("LPS", "RAS")).values, (std::vector<Vec<3>>{{-1, -2, 3}, {4, -5.5, 6}}));

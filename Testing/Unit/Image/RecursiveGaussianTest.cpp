@@ -38,9 +38,8 @@ template <int D>
 void expectAsItk(const Size<D>& size, const Vec<D>& sigmaVoxels)
 {
   const Image<D> image = noiseImage<D>(obliqueGeometry<D>(size), 7);
-  Context context;
 
-  const Image<D> result = smoothRecursively<D>(context, image, sigmaVoxels);
+  const Image<D> result = smoothRecursively<D>(host, image, sigmaVoxels);
 
   const double tolerance =
       2 * D * floatEpsilon * largestMagnitude(image.voxels); // two float roundings an axis here, one there
@@ -72,9 +71,8 @@ TEST(RecursiveGaussianTest, AgreesWithItkAtAwkwardSizes)
 TEST(RecursiveGaussianTest, KeepsAConstantImage)
 {
   const Image<2> image{obliqueGeometry<2>({13, 9}), std::vector<float>(13 * 9, 250.0f)};
-  Context context;
 
-  const Image<2> result = smoothRecursively<2>(context, image, {3, 0.5});
+  const Image<2> result = smoothRecursively<2>(host, image, {3, 0.5});
 
   for (const float value : result.voxels)
     EXPECT_NEAR(value, 250.0, 4 * floatEpsilon * 250); // two roundings an axis
@@ -85,9 +83,8 @@ TEST(RecursiveGaussianTest, TurnsAnImpulseIntoAGaussian)
   const double sigma = 3;
   Image<2> image{obliqueGeometry<2>({61, 1}), std::vector<float>(61, 0.0f)};
   image.voxels[30] = 1;
-  Context context;
 
-  const Image<2> result = smoothRecursively<2>(context, image, {sigma, 0});
+  const Image<2> result = smoothRecursively<2>(host, image, {sigma, 0});
 
   const double peak = 1 / (sigma * std::sqrt(2 * std::acos(-1.0)));
   for (int i = 0; i < 61; ++i)
@@ -97,14 +94,13 @@ TEST(RecursiveGaussianTest, TurnsAnImpulseIntoAGaussian)
 
 TEST(RecursiveGaussianTest, ContinuesShortLinesByTheirEndValues)
 {
-  Context context;
   for (const std::vector<float>& row : {std::vector<float>{5}, {1, 9}, {4, -2, 7}}) {
     const std::size_t border = 100, n = row.size();
     const Image<2> shortImage{obliqueGeometry<2>({n, 1}), row},
         longImage{obliqueGeometry<2>({n + 2 * border, 1}), extended(row, border)};
 
-    const Image<2> result = smoothRecursively<2>(context, shortImage, {2, 0}),
-                   reference = smoothRecursively<2>(context, longImage, {2, 0});
+    const Image<2> result = smoothRecursively<2>(host, shortImage, {2, 0}),
+                   reference = smoothRecursively<2>(host, longImage, {2, 0});
 
     for (std::size_t i = 0; i < n; ++i)
       EXPECT_NEAR(result.voxels[i], reference.voxels[border + i], 4 * floatEpsilon * 9)
@@ -114,12 +110,11 @@ TEST(RecursiveGaussianTest, ContinuesShortLinesByTheirEndValues)
 
 TEST(RecursiveGaussianTest, IsTheFilterOfItsExponentials)
 {
-  Context context;
   for (const double sigma : {0.3, 1.0, 4.0, 20.0})
     for (const std::size_t length : {1, 2, 33, 150}) {
       const Image<2> line = noiseImage<2>(obliqueGeometry<2>({length, 1}), length);
 
-      const Image<2> result = smoothRecursively<2>(context, line, {sigma, 0});
+      const Image<2> result = smoothRecursively<2>(host, line, {sigma, 0});
       const std::vector<double> expected =
           filteredByDefinition(gaussianFilter(sigma), LineEnds::constant, line.voxels);
 
@@ -133,10 +128,9 @@ TEST(RecursiveGaussianTest, IsTheFilterOfItsExponentials)
 TEST(RecursiveGaussianTest, LeavesAxesOfSigmaZero)
 {
   const Image<3> image = noiseImage<3>(obliqueGeometry<3>({7, 6, 5}), 3);
-  Context context;
 
-  EXPECT_EQ(smoothRecursively<3>(context, image, {0, 0, 0}).voxels, image.voxels);
-  EXPECT_NE(smoothRecursively<3>(context, image, {0, 1, 0}).voxels, image.voxels);
+  EXPECT_EQ(smoothRecursively<3>(host, image, {0, 0, 0}).voxels, image.voxels);
+  EXPECT_NE(smoothRecursively<3>(host, image, {0, 1, 0}).voxels, image.voxels);
 }
 
 TEST(RecursiveGaussianTest, GivesTheSameBitsForAnyThreadCount)

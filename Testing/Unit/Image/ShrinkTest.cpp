@@ -24,9 +24,8 @@ void expectAsItk(const Image<D>& image, const Size<D>& factors)
     filter->SetShrinkFactor(d, static_cast<unsigned>(factors[d]));
   filter->Update();
   const Image<D> expected = fromItk<D>(*filter->GetOutput());
-  Context context;
 
-  const ImagePointer<D> result = filteredImage<D>(context, std::make_shared<Image<D>>(image),
+  const ImagePointer<D> result = filteredImage<D>(host, std::make_shared<Image<D>>(image),
                                                   {stepTakingVoxels<D>(image.geometry, factors)});
 
   EXPECT_EQ(result->voxels, expected.voxels);
@@ -92,8 +91,7 @@ TEST(ShrinkTest, TellsHowFarTheContentIsShifted)
           for (std::size_t x = 0; x < size[0]; ++x)
             ramp.voxels.push_back(static_cast<float>(
                 ramp.geometry.pointFromIndex()({static_cast<double>(x), static_cast<double>(y)})[d]));
-        Context context;
-        const ImagePointer<2> level = filteredImage<2>(context, std::make_shared<Image<2>>(ramp), steps);
+        const ImagePointer<2> level = filteredImage<2>(host, std::make_shared<Image<2>>(ramp), steps);
         EXPECT_NEAR(level->geometry.originMm[d] - level->voxels[0], shiftMm[d], 1e-5) << size[0] << d;
       }
       anyShift = anyShift || shiftMm[0] != 0;

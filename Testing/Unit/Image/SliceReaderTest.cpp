@@ -19,9 +19,7 @@
 namespace tessera {
 namespace {
 
-using testing::contains;
-using testing::errorText;
-using testing::TemporaryFolder;
+using namespace testing;
 
 /// Some slices of a file, by a reader that has surveyed it.
 template <int D>
@@ -346,18 +344,19 @@ TEST_F(SliceReaderTest, WhatCannotBeSoIsToldInTheWordsOfTheWhole)
   EXPECT_EQ(
       errorText([&] { SliceReader<3>(path("v.mha"), {}, VoxelsAs::labels); }, ExitCode::unreadableInput),
       errorText([&] { readLabelImage<3>(path("v.mha"), {}, 0, 1); }, ExitCode::unreadableInput));
-  EXPECT_TRUE(
-      contains(errorText([&] { SliceReader<2>(path("v.mha"), {}, VoxelsAs::intensities); }), "dimension 3"));
-  EXPECT_TRUE(contains(errorText([&] { SliceReader<3>(path("no.mha"), {}, VoxelsAs::intensities); },
-                                 ExitCode::unreadableInput),
-                       "no such file"));
+  EXPECT_PRED2(contains, errorText([&] { SliceReader<2>(path("v.mha"), {}, VoxelsAs::intensities); }),
+               "dimension 3");
+  EXPECT_PRED2(contains,
+               errorText([&] { SliceReader<3>(path("no.mha"), {}, VoxelsAs::intensities); },
+                         ExitCode::unreadableInput),
+               "no such file");
 }
 
 TEST_F(SliceReaderTest, FilesThatOnlyLibrariesReadAreReadAsAWhole)
 {
   writeImage(path("a.vtk"), image, PixelType::int16, false);
-  EXPECT_TRUE(contains(SliceReader<3>(path("a.vtk"), {}, VoxelsAs::intensities).whyNot(),
-                       "files of this kind are read as a whole"));
+  EXPECT_PRED2(contains, SliceReader<3>(path("a.vtk"), {}, VoxelsAs::intensities).whyNot(),
+               "files of this kind are read as a whole");
   writeImage(path("a.nii"), image, PixelType::int16, false);
   EXPECT_EQ(SliceReader<3>(path("a.nii"), {}, VoxelsAs::intensities).whyNot(), "");
   EXPECT_EQ(

@@ -3,9 +3,9 @@
 
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Math/Random.h"
-#include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Landmarks/StructureTensorsOnCuda.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/MovedNoise.h"
 
 #include <gtest/gtest.h>
 
@@ -16,33 +16,7 @@ namespace tessera {
 namespace {
 
 using namespace structuretensors;
-
-Context threads(int count)
-{
-  Context context;
-  context.threads = count;
-  return context;
-}
-
-/// Smoothed noise, moved by `shift` voxels.
-ImagePointer<3> noise(const Size<3>& size, const Voxel& shift)
-{
-  auto image = std::make_shared<Image<3>>();
-  image->geometry.size = size;
-  image->geometry.spacingMm = {1, 1, 1};
-  for (std::size_t z = 0; z < size[2]; ++z)
-    for (std::size_t y = 0; y < size[1]; ++y)
-      for (std::size_t x = 0; x < size[0]; ++x) {
-        const auto at = [&](std::size_t i, int d) {
-          return static_cast<std::uint32_t>(1000 + static_cast<int>(i) - shift[static_cast<std::size_t>(d)]);
-        };
-        const auto words = randomWords({}, at(x, 0) + 4096 * at(y, 1), at(z, 2));
-        image->voxels.push_back(static_cast<float>(words[0] % 2000));
-      }
-  Context context = threads(1);
-  *image = smoothRecursively<3>(context, *image, {1.2, 1.2, 1.2});
-  return image;
-}
+using namespace testing;
 
 std::vector<Voxel> places(const Size<3>& size, std::size_t count)
 {
@@ -123,7 +97,8 @@ TEST(StructureTensorSearch, DistancesAreThoseOfThePlainForm)
 {
   const Size<3> size{33, 31, 29};
   Context context = threads(2);
-  const StructureTensorImage fixed(context, noise(size, {})), moving(context, noise(size, {2, -1, 1}));
+  const StructureTensorImage fixed(context, movedNoise(size, {})),
+      moving(context, movedNoise(size, {2, -1, 1}));
   const Window window{{3, 2, 1}};
   for (const Voxel& keypoint : {Voxel{16, 15, 14}, Voxel{1, 30, 4}}) {
     const std::vector<float> found = distances(fixed, moving, keypoint, keypoint, window);
@@ -146,7 +121,8 @@ TEST(StructureTensorSearch, FindsWhatThePlainFormFinds)
 {
   const Size<3> size{40, 38, 36};
   Context context = threads(2);
-  const StructureTensorImage fixed(context, noise(size, {})), moving(context, noise(size, {4, -3, 2}));
+  const StructureTensorImage fixed(context, movedNoise(size, {})),
+      moving(context, movedNoise(size, {4, -3, 2}));
   std::vector<Voxel> keypoints;
   for (const Voxel& place : places({16, 16, 16}, 12))
     keypoints.push_back({place[0] + 10, place[1] + 12, place[2] + 9});
@@ -195,7 +171,7 @@ TEST(StructureTensorSearch, FlatImagesStayInTheMiddleAndABoxMayLeaveTheImage)
   EXPECT_EQ(found.cost, 0);
 
   const Size<3> size{20, 20, 20};
-  const StructureTensorImage textured(context, noise(size, {}));
+  const StructureTensorImage textured(context, movedNoise(size, {}));
   for (const LeastCost& itself :
        searchStructureTensors(context, textured, textured, places(size, 20), places(size, 20), {{4, 4, 4}}))
     EXPECT_EQ(itself.cost, 0);
@@ -243,7 +219,8 @@ TEST(StructureTensorSearch, ABlocksWorkHasTheBitsOfTheCpu)
 {
   const Size<3> size{37, 33, 31};
   Context context = threads(2);
-  const StructureTensorImage fixed(context, noise(size, {})), moving(context, noise(size, {1, 2, -1}));
+  const StructureTensorImage fixed(context, movedNoise(size, {})),
+      moving(context, movedNoise(size, {1, 2, -1}));
   const std::vector<float> here = featuresOf(fixed), there = featuresOf(moving);
   const Window window{{4, 3, 2}};
   std::vector<float> shared(BlockMemory::numbers(window));
@@ -264,7 +241,7 @@ TEST(StructureTensorSearch, CudaFindsWhatTheCpuFinds)
 {
   TESSERA_NEEDS_GPU();
   const Size<3> size{64, 60, 56};
-  const ImagePointer<3> image = noise(size, {}), moved = noise(size, {3, -2, 4});
+  const ImagePointer<3> image = movedNoise(size, {}), moved = movedNoise(size, {3, -2, 4});
   const std::vector<Voxel> keypoints = places(size, 1000);
   const Window window; // 25x13x17
   std::vector<std::vector<LeastCost>> found;

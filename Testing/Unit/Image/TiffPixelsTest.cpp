@@ -9,8 +9,7 @@
 namespace tessera {
 namespace {
 
-using testing::exitCodeOf;
-using testing::messageOf;
+using namespace testing;
 
 constexpr std::size_t width = 20, height = 9;
 
@@ -152,7 +151,7 @@ protected:
     EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, {}, notes); }), ExitCode::unreadableInput);
     const std::string message = messageOf([&] { readImage<2>(path, {}, notes); });
     EXPECT_TRUE(message.starts_with(path + ": " + wrong)) << message;
-    EXPECT_NE(message.find(". Allowed: "), std::string::npos) << message;
+    EXPECT_PRED2(testing::contains, message, ". Allowed: ");
   }
 
   testing::TemporaryFolder folder;

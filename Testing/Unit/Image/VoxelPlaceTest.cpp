@@ -20,8 +20,7 @@
 namespace tessera {
 namespace {
 
-using testing::TemporaryFolder;
-using testing::writeByItk;
+using namespace testing;
 
 std::string gzipped(const std::string& text)
 {

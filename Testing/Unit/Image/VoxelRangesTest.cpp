@@ -18,11 +18,7 @@
 namespace tessera {
 namespace {
 
-using testing::contains;
-using testing::errorText;
-using testing::placeOf;
-using testing::TemporaryFolder;
-using testing::writeByItk;
+using namespace testing;
 
 struct StoredAs {
   std::string name;
@@ -142,10 +138,11 @@ TEST_F(VoxelRangesTest, RangesThatTheFileDoesNotHaveAreErrors)
 
   voxels->read(600000, std::as_writable_bytes(std::span(values)), 1);
 
-  EXPECT_TRUE(contains(errorText([&] { voxels->read(699000, std::as_writable_bytes(std::span(values)), 1); },
-                                 ExitCode::unreadableInput),
-                       path + ": the file holds less than the " + std::to_string(2 * shorts.size())
-                           + " bytes of its voxels"));
+  EXPECT_PRED2(contains,
+               errorText([&] { voxels->read(699000, std::as_writable_bytes(std::span(values)), 1); },
+                         ExitCode::unreadableInput),
+               path + ": the file holds less than the " + std::to_string(2 * shorts.size())
+                   + " bytes of its voxels");
 }
 
 TEST_F(VoxelRangesTest, AFileThatIsMissingIsAnError)
@@ -155,8 +152,8 @@ TEST_F(VoxelRangesTest, AFileThatIsMissingIsAnError)
   place.file.reset(); // which the parser has opened
   std::filesystem::remove(path);
 
-  EXPECT_TRUE(contains(errorText([&] { openVoxels(place, "the.name"); }, ExitCode::unreadableInput),
-                       "the.name: the file cannot be opened"));
+  EXPECT_PRED2(contains, errorText([&] { openVoxels(place, "the.name"); }, ExitCode::unreadableInput),
+               "the.name: the file cannot be opened");
 }
 
 }

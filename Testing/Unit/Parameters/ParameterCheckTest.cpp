@@ -7,8 +7,7 @@
 namespace tessera {
 namespace {
 
-using testing::contains;
-using testing::errorText;
+using namespace testing;
 using Lines = std::vector<std::string>;
 
 const ComponentDescription metric{
@@ -93,13 +92,13 @@ TEST(ParameterCheck, NamesTheNearestForTheMisspellingsOfRealFiles)
 {
   const auto nearestFor = [](const std::string& name) { return check("(" + name + " 1)").warnings.at(0); };
 
-  EXPECT_TRUE(contains(nearestFor("ShowExactMetricValues"), "Did you mean \"ShowExactMetricValue\"?"));
-  EXPECT_TRUE(contains(nearestFor("FixedImageBSplineInterpolatorOrder"),
-                       "Did you mean \"FixedImageBSplineInterpolationOrder\"?"));
-  EXPECT_TRUE(contains(nearestFor("Sampler"), "Did you mean \"ImageSampler\"?"));
-  EXPECT_TRUE(contains(nearestFor("CenterOfRotation"), "Did you mean \"CenterOfRotationPoint\"?"));
-  EXPECT_TRUE(contains(nearestFor("Scaler"), "Did you mean \"Scales\"?"));
-  EXPECT_TRUE(contains(nearestFor("FixedImagePixelType"), "Did you mean \"FixedInternalImagePixelType\"?"));
+  EXPECT_PRED2(contains, nearestFor("ShowExactMetricValues"), "Did you mean \"ShowExactMetricValue\"?");
+  EXPECT_PRED2(contains, nearestFor("FixedImageBSplineInterpolatorOrder"),
+               "Did you mean \"FixedImageBSplineInterpolationOrder\"?");
+  EXPECT_PRED2(contains, nearestFor("Sampler"), "Did you mean \"ImageSampler\"?");
+  EXPECT_PRED2(contains, nearestFor("CenterOfRotation"), "Did you mean \"CenterOfRotationPoint\"?");
+  EXPECT_PRED2(contains, nearestFor("Scaler"), "Did you mean \"Scales\"?");
+  EXPECT_PRED2(contains, nearestFor("FixedImagePixelType"), "Did you mean \"FixedInternalImagePixelType\"?");
 }
 
 TEST(ParameterCheck, CollectsWhatIsNotNeededInOneNote)
@@ -129,14 +128,14 @@ TEST(ParameterCheck, WarnsOfAParameterOfTesseraThatNoChosenComponentReads)
 
 TEST(ParameterCheck, ThrowsOnAValueOfTheWrongType)
 {
-  EXPECT_TRUE(contains(errorText([] { check("(NumberOfHistogramBins 32 32.5)"); }),
-                       "\"32.5\" is not a whole number"));
-  EXPECT_TRUE(contains(errorText([] { check("(Metric1NumberOfHistogramBins 0)"); }), "\"0\" is too small"));
-  EXPECT_TRUE(contains(errorText([] { check("(ShowExactMetricValue \"True\")"); }), "Write \"true\""));
-  EXPECT_TRUE(contains(errorText([] { check("(Scales 1 2 a)"); }), "\"a\" is not a number"));
-  EXPECT_TRUE(
-      contains(errorText([] { check("(AutomaticTransformInitializationMethod \"CentreOfGravity\")"); }),
-               "Did you mean \"CenterOfGravity\"?"));
+  EXPECT_PRED2(contains, errorText([] { check("(NumberOfHistogramBins 32 32.5)"); }),
+               "\"32.5\" is not a whole number");
+  EXPECT_PRED2(contains, errorText([] { check("(Metric1NumberOfHistogramBins 0)"); }), "\"0\" is too small");
+  EXPECT_PRED2(contains, errorText([] { check("(ShowExactMetricValue \"True\")"); }), "Write \"true\"");
+  EXPECT_PRED2(contains, errorText([] { check("(Scales 1 2 a)"); }), "\"a\" is not a number");
+  EXPECT_PRED2(contains,
+               errorText([] { check("(AutomaticTransformInitializationMethod \"CentreOfGravity\")"); }),
+               "Did you mean \"CenterOfGravity\"?");
 }
 
 TEST(ParameterCheck, TellsOfBlanksAndSurplusValuesOnce)
@@ -147,7 +146,7 @@ TEST(ParameterCheck, TellsOfBlanksAndSurplusValuesOnce)
             "\"float\" \"float\")\n");
 
   ASSERT_EQ(report.warnings.size(), 1u);
-  EXPECT_TRUE(contains(report.warnings[0], "elastix keeps them")) << report.warnings[0];
+  EXPECT_PRED2(contains, report.warnings[0], "elastix keeps them");
   EXPECT_EQ(report.notes,
             Lines{"Rigid.txt:2: (MovingKernelBSplineOrder 3 1): takes one value; the others are not read."});
 }

@@ -8,8 +8,7 @@
 namespace tessera {
 namespace {
 
-using testing::contains;
-using testing::errorText;
+using namespace testing;
 
 ParameterMap parse(const std::string& text)
 {
@@ -78,25 +77,25 @@ TEST(ParameterFile, CutsAtSlashesEvenInsideQuotes)
 {
   const std::string message = parseError("\n(Foo \"http://x\")\n");
 
-  EXPECT_TRUE(contains(message, "Rigid.txt:2: (Foo \"http:")) << message;
-  EXPECT_TRUE(contains(message, "even inside quotes")) << message;
+  EXPECT_PRED2(contains, message, "Rigid.txt:2: (Foo \"http:");
+  EXPECT_PRED2(contains, message, "even inside quotes");
 }
 
 TEST(ParameterFile, RefusesLinesThatAreNotBetweenBrackets)
 {
   EXPECT_EQ(parseError("(A 1)\nB 2\n"), "Rigid.txt:2: B 2: the line does not begin with \"(\". Allowed: "
                                         "(Name value ...), one parameter a line.");
-  EXPECT_TRUE(contains(parseError("(A 1"), "no \")\""));
-  EXPECT_TRUE(contains(parseError("(A 1) x"), "text after \")\""));
-  EXPECT_TRUE(contains(parseError("(A 1) (B 2)"), "two parameters share the line"));
+  EXPECT_PRED2(contains, parseError("(A 1"), "no \")\"");
+  EXPECT_PRED2(contains, parseError("(A 1) x"), "text after \")\"");
+  EXPECT_PRED2(contains, parseError("(A 1) (B 2)"), "two parameters share the line");
 }
 
 TEST(ParameterFile, RefusesLinesWithoutNameOrValue)
 {
   for (const char* line : {"()", "(A)", "(A )"})
-    EXPECT_TRUE(contains(parseError(line), "a name and at least one value are needed")) << line;
-  EXPECT_TRUE(contains(parseError("( )"), "a name and at least one value are needed"));
-  EXPECT_TRUE(contains(parseError("(\"A\" 1)"), "a quote before the name"));
+    EXPECT_PRED2(contains, parseError(line), "a name and at least one value are needed") << line;
+  EXPECT_PRED2(contains, parseError("( )"), "a name and at least one value are needed");
+  EXPECT_PRED2(contains, parseError("(\"A\" 1)"), "a quote before the name");
 }
 
 TEST(ParameterFile, LinesWithABlankBeforeTheNameAreToldAndNotRead)
@@ -107,7 +106,7 @@ TEST(ParameterFile, LinesWithABlankBeforeTheNameAreToldAndNotRead)
   EXPECT_EQ(map.find("A"), nullptr);
   EXPECT_NE(map.find("B"), nullptr);
   ASSERT_EQ(notes.size(), 2u);
-  EXPECT_TRUE(contains(notes[0], "Rigid.txt:1: ( A 1): there is a blank before the name")) << notes[0];
+  EXPECT_PRED2(contains, notes[0], "Rigid.txt:1: ( A 1): there is a blank before the name");
 }
 
 TEST(ParameterFile, RefusesAnOddNumberOfQuotes)
@@ -121,7 +120,7 @@ TEST(ParameterFile, RefusesTheNameCharactersThatElastixRefuses)
 {
   for (const char c : std::string(".,:;!@#$%^&'*+|<>?")) {
     const std::string message = parseError(std::string("(Erode") + c + "Mask \"true\")");
-    EXPECT_TRUE(contains(message, std::string("contains \"") + c + "\"")) << message;
+    EXPECT_PRED2(contains, message, std::string("contains \"") + c + "\"");
   }
   EXPECT_EQ(parse("(Erode-Mask_1 1)").entries()[0].name, "Erode-Mask_1");
 }
@@ -133,8 +132,8 @@ TEST(ParameterFile, NotesADuplicateWithEqualValues)
 
   EXPECT_EQ(map.entries().size(), 2u);
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_TRUE(contains(notes[0], "Rigid.txt:3: (A)")) << notes[0];
-  EXPECT_TRUE(contains(notes[0], "lines 1 and 3")) << notes[0];
+  EXPECT_PRED2(contains, notes[0], "Rigid.txt:3: (A)");
+  EXPECT_PRED2(contains, notes[0], "lines 1 and 3");
 }
 
 TEST(ParameterFile, RefusesADuplicateWithOtherValuesNamingBothLines)
@@ -146,18 +145,18 @@ TEST(ParameterFile, RefusesADuplicateWithOtherValuesNamingBothLines)
 
 TEST(ParameterFile, RefusesWhatIsNotPlainText)
 {
-  EXPECT_TRUE(contains(parseError("\xEF\xBB\xBF(A 1)\n"), "BOM"));
-  EXPECT_TRUE(contains(parseError(std::string("\xFF\xFE(\0A\0", 6)), "not plain text"));
-  EXPECT_TRUE(contains(parseError(std::string("(A \0)", 5)), "not plain text"));
-  EXPECT_TRUE(contains(parseError(std::string("(A \0\xfe\x90)", 7)), "(A ?\?\?): this is not plain text"));
-  EXPECT_TRUE(contains(parseError("// a\r(A 1)\r(B 2)"), "carriage return"));
+  EXPECT_PRED2(contains, parseError("\xEF\xBB\xBF(A 1)\n"), "BOM");
+  EXPECT_PRED2(contains, parseError(std::string("\xFF\xFE(\0A\0", 6)), "not plain text");
+  EXPECT_PRED2(contains, parseError(std::string("(A \0)", 5)), "not plain text");
+  EXPECT_PRED2(contains, parseError(std::string("(A \0\xfe\x90)", 7)), "(A ?\?\?): this is not plain text");
+  EXPECT_PRED2(contains, parseError("// a\r(A 1)\r(B 2)"), "carriage return");
 }
 
 TEST(ParameterFile, ShowsNoControlCharactersAndNoEndlessLines)
 {
   const std::string message = parseError("x\x1b[31m" + std::string(5000, 'y'));
 
-  EXPECT_TRUE(contains(message, "x?[31m")) << message;
+  EXPECT_PRED2(contains, message, "x?[31m");
   EXPECT_LT(message.size(), 300u);
 }
 
@@ -172,8 +171,8 @@ TEST(ParameterFile, RefusesFilesByName)
 
   EXPECT_EQ(read(folder / "nope.txt"),
             (folder / "nope.txt") + ": no such file. Allowed: a parameter file (*.txt, *.toml).");
-  EXPECT_TRUE(contains(read(folder / "folder.txt"), "this is a folder"));
-  EXPECT_TRUE(contains(read(folder.write("a.TXT", "(A 1)\n")), "does not end in .txt"));
+  EXPECT_PRED2(contains, read(folder / "folder.txt"), "this is a folder");
+  EXPECT_PRED2(contains, read(folder.write("a.TXT", "(A 1)\n")), "does not end in .txt");
 }
 
 TEST(ParameterFile, ReadsAFile)

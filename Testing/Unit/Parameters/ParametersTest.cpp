@@ -1,14 +1,14 @@
 #include "Core/Parameters/Parameters.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/ParameterText.h"
 
 #include <cmath>
 
 namespace tessera {
 namespace {
 
-using testing::contains;
-using testing::errorText;
+using namespace testing;
 
 const auto bins = integerParameter("Bins", 32, 1, Arity::perLevel, "", "histogram bins");
 const auto step = realParameter("Step", 0.5, Arity::single, "mm", "step");
@@ -17,15 +17,9 @@ const auto method =
     textParameter("Method", "Origins", Arity::single, "method", {"Origins", "GeometricalCenter"});
 const auto file = textParameter("File", "", Arity::single, "file");
 
-std::shared_ptr<const ParameterMap> mapOf(const std::string& text)
-{
-  std::vector<std::string> notes;
-  return std::make_shared<ParameterMap>(parseParameterText(text, "Rigid.txt", notes));
-}
-
 Parameters parametersOf(const std::string& text, const std::string& label = "", Parameters::Warn warn = {})
 {
-  return Parameters(mapOf(text), label, 3, 4, std::move(warn));
+  return Parameters(mapOf(text, "Rigid.txt"), label, 3, 4, std::move(warn));
 }
 
 TEST(Parameters, AnAbsentParameterHasItsDefault)
@@ -69,8 +63,8 @@ TEST(Parameters, IntegersMayBeWrittenAsWholeReals)
   for (const char* text : {"6", "+6", "6.000000", "0.6e1", "\" 6\""})
     EXPECT_EQ(parametersOf(std::string("(Bins ") + text + ")").get(bins), 6) << text;
   for (const char* text : {"32.5", "abc", "6x", "1,5", "6.0.0", "0x10", "--6", "+-6", "nan", "inf", "1e30"})
-    EXPECT_TRUE(contains(errorText([&] { parametersOf(std::string("(Bins ") + text + ")").get(bins); }),
-                         "Rigid.txt:1: (Bins "))
+    EXPECT_PRED2(contains, errorText([&] { parametersOf(std::string("(Bins ") + text + ")").get(bins); }),
+                 "Rigid.txt:1: (Bins ")
         << text;
 }
 
@@ -96,7 +90,7 @@ TEST(Parameters, AnExponentInAnIntegerWarnsOfElastix)
 
   EXPECT_EQ(parameters.get(bins), 2000);
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_TRUE(contains(lines[0], "is read as 2000")) << lines[0];
+  EXPECT_PRED2(contains, lines[0], "is read as 2000");
 }
 
 TEST(Parameters, BoundsAreChecked)
@@ -105,7 +99,7 @@ TEST(Parameters, BoundsAreChecked)
   order.maximum = 5;
   EXPECT_EQ(errorText([&] { parametersOf("(Order -4)").get(order); }),
             "Rigid.txt:1: (Order -4): \"-4\" is too small. Allowed: a whole number from 0 to 5.");
-  EXPECT_TRUE(contains(errorText([&] { parametersOf("(Order 6)").get(order); }), "is too large"));
+  EXPECT_PRED2(contains, errorText([&] { parametersOf("(Order 6)").get(order); }), "is too large");
   EXPECT_EQ(parametersOf("(Order 5)").get(order), 5);
 }
 
@@ -126,9 +120,9 @@ TEST(Parameters, RealsMustBeFiniteNumbers)
     return errorText([&] { parametersOf("(Step \"" + text + "\")").get(step); });
   };
   for (const char* text : {"nan", "NaN", "inf", "-inf", "1e400"})
-    EXPECT_TRUE(contains(messageOf(text), "is not a finite number. Allowed: a number.")) << text;
+    EXPECT_PRED2(contains, messageOf(text), "is not a finite number. Allowed: a number.") << text;
   for (const char* text : {"1,5", "2mm", "1%", "true", "0x1p3", "+ 2"})
-    EXPECT_TRUE(contains(messageOf(text), "is not a number. Allowed: a number.")) << text;
+    EXPECT_PRED2(contains, messageOf(text), "is not a number. Allowed: a number.") << text;
 }
 
 TEST(Parameters, BooleansAreExactlyTrueOrFalse)
@@ -153,7 +147,7 @@ TEST(Parameters, BlanksAroundATextAreDroppedWithOneWarning)
   EXPECT_EQ(parameters.withLabel("Transform0").get(method), "GeometricalCenter");
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_TRUE(lines[0].starts_with("Rigid.txt:1: (Method \" GeometricalCenter\"): ")) << lines[0];
-  EXPECT_TRUE(contains(lines[0], "elastix keeps them")) << lines[0];
+  EXPECT_PRED2(contains, lines[0], "elastix keeps them");
 }
 
 TEST(Parameters, AnUnknownChoiceNamesTheNearest)

@@ -30,11 +30,10 @@ void expectTheChainsDerivatives(const TermScene<D>& scene, const std::string& wh
   for (int d = 0; d < D; ++d)
     samples.pointMm[d] = list.mm[d].data();
   samples.count = n;
-  Context context;
   std::vector<double> jacobian(D * D * n), hessian(D * S * n);
   checks::Points<D> mapped(n);
-  mapChain<D>(context, *scene.chain, samples, mapped.out());
-  chainSpatialDerivatives<D>(context, *scene.chain, samples, jacobian.data(), hessian.data());
+  mapChain<D>(host, *scene.chain, samples, mapped.out());
+  chainSpatialDerivatives<D>(host, *scene.chain, samples, jacobian.data(), hessian.data());
   const ChainOnHost<D> onHost(scene.chain);
 
   for (std::size_t i = 0; i < n; ++i) {
@@ -144,8 +143,7 @@ void pullBackToLandmarks(const Transform<D>& spline, const std::vector<double>& 
   for (int d = 0; d < D; ++d)
     point.pointMm[d] = &before.pointMm[d];
   point.count = 1;
-  Context context;
-  spline.differentiable()->pullBackSpatialDerivatives(context, point, parameters, covJacobian.data(),
+  spline.differentiable()->pullBackSpatialDerivatives(host, point, parameters, covJacobian.data(),
                                                       covHessian.data(), gradient);
 }
 
@@ -155,8 +153,7 @@ void expectThePenaltysGradient(const TermScene<D>& scene, const std::string& wha
   const SampleSet<D> samples = scene.points(400, -0.05);
   const PointList<D>& list = std::get<PointList<D>>(samples);
   typename Formula::Penalty penalty(parametersOf("", D, 1, "Metric0"));
-  Context context;
-  penalty.prepareForLevel(context, scene.level);
+  penalty.prepareForLevel(host, scene.level);
   const std::vector<double> expected = gradientOf<D>(penalty, samples, scene.chain->parameters);
   const ChainOnHost<D> onHost(scene.chain);
   const TransformOnCuda<D>& last = onHost.chain.links[onHost.chain.count - 1];
@@ -191,7 +188,7 @@ void expectThePenaltysGradient(const TermScene<D>& scene, const std::string& wha
     scene.chain->transform->linear()->pullBackMoments(scene.chain->parameters, moments, gradient);
 
   const auto count = static_cast<double>(list.positions());
-  const double value = penalty.evaluate(context, samples, scene.chain->parameters, {}).value;
+  const double value = penalty.evaluate(host, samples, scene.chain->parameters, {}).value;
   EXPECT_NEAR(sum / count, value, 1e-12 * value) << what;
   const double norm = std::sqrt(std::inner_product(expected.begin(), expected.end(), expected.begin(), 0.0));
   for (std::size_t i = 0; i < expected.size(); ++i)

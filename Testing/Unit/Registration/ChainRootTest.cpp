@@ -15,13 +15,12 @@ using namespace testing;
 template <int D>
 Root<D> rootByItems(const ChainOnCuda<D>& chain, const ChainInverse<D>& inverse, const Vec<D>& pointMm)
 {
-  Context context;
   const RootRules<D>& rules = inverse.rules();
   const Vec<D> startMm = rules.linearInverse(pointMm);
   bool isBroken = false;
   Root<D> best = rootBy<D>(ChainMap<D>{chain}, rules, pointMm, startMm, isBroken);
   if (best.kind != RootKind::regular)
-    for (const Vec<D>& fromMm : inverse.cells(context).candidatesMm(pointMm)) {
+    for (const Vec<D>& fromMm : inverse.cells(host).candidatesMm(pointMm)) {
       const Root<D> found = rootBy<D>(ChainMap<D>{chain}, rules, pointMm, fromMm, isBroken);
       if (isBetterRoot<D>(found, best, startMm))
         best = found;
@@ -43,16 +42,15 @@ void expectTheTransformsRoots(const std::shared_ptr<const TransformChain<D>>& ch
                               const ImageGeometry<D>& image, const std::string& what)
 {
   constexpr double toleranceMm = 1e-3;
-  Context context;
   const InverseTransform<D> inverse(chain, image, toleranceMm);
   const ChainOnHost<D> onHost(chain);
   std::size_t points = 0, others = 0;
-  forEachVoxelBatch<D>(context, image, [&](std::size_t first, PointBatch<D>& batch) {
+  forEachVoxelBatch<D>(host, image, [&](std::size_t first, PointBatch<D>& batch) {
     if (isLeftOut(first))
       return;
     PointBatch<D> mapped;
     mapped.count = batch.count;
-    inverse.map(context, batch.list(), {}, mapped.out());
+    inverse.map(host, batch.list(), {}, mapped.out());
     for (std::size_t i = 0; i < batch.count; ++i) {
       const Root<D> root = rootByItems<D>(onHost.chain, inverse.roots(), batch.list().point(i));
       Vec<D> difference;

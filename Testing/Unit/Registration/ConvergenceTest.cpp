@@ -127,14 +127,13 @@ TEST(Convergence, WarnsOfAWindowThatNeverEndsItsLevel)
   std::vector<std::string> warnings;
   const auto check = [&](const std::string& text) {
     warnings.clear();
-    std::vector<std::string> unused;
-    const auto map = std::make_shared<ParameterMap>(parseParameterText(text, "p.txt", unused));
-    Convergence::check(Parameters(map, "", 2, 2, [&](const std::string& line) { warnings.push_back(line); }));
+    Convergence::check(
+        parametersOf(text, 2, 2, "", [&](const std::string& line) { warnings.push_back(line); }));
   };
   check("(ConvergenceWindow 400 20)\n(MaximumNumberOfIterations 300)");
   EXPECT_EQ(warnings,
             std::vector<std::string>{
-                "p.txt:1: (ConvergenceWindow 400 20): level 0: a window of 400 iterations never ends a "
+                "text:1: (ConvergenceWindow 400 20): level 0: a window of 400 iterations never ends a "
                 "level of at most 300 (MaximumNumberOfIterations)."});
   check("(ConvergenceWindow 200)\n(MaximumNumberOfIterations 300)");
   EXPECT_TRUE(warnings.empty());

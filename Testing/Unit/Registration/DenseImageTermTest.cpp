@@ -30,16 +30,9 @@ TermEvaluation evaluate(const TermLevel<D>& level, const SampleSet<D>& samples, 
   return result;
 }
 
-double norm(const std::vector<double>& values)
+double distance(const std::vector<double>& a, const std::vector<double>& b)
 {
-  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
-}
-
-double distance(std::vector<double> a, const std::vector<double>& b)
-{
-  for (std::size_t i = 0; i < a.size(); ++i)
-    a[i] -= b[i];
-  return norm(a);
+  return checks::norm(checks::moved(a, -1, b));
 }
 
 /// The field comes in float: displacements of a few mm to 1e-7 of them, intensities that change by 50 a mm
@@ -62,8 +55,9 @@ void expectTheSameByPoints(const TermScene<D>& scene, const SampleSet<D>& sample
   EXPECT_EQ(dense.term.asked, byPoints.term.asked) << what;
   EXPECT_EQ(dense.term.valid, byPoints.term.valid) << what;
   EXPECT_NEAR(dense.term.value, byPoints.term.value, valueTolerance * std::abs(byPoints.term.value)) << what;
-  EXPECT_GT(norm(byPoints.gradient), 0) << what;
-  EXPECT_LT(distance(dense.gradient, byPoints.gradient), gradientTolerance * norm(byPoints.gradient)) << what;
+  EXPECT_GT(checks::norm(byPoints.gradient), 0) << what;
+  EXPECT_LT(distance(dense.gradient, byPoints.gradient), gradientTolerance * checks::norm(byPoints.gradient))
+      << what;
 }
 
 template <int D>
@@ -137,8 +131,7 @@ TYPED_TEST(DenseImageTermTest, GradientMatchesFiniteDifferences)
     scene.level.registry = &allComponents();
     const Parameters parameters = parametersOf(fewMayCount, 3, 1, "Metric0");
     ImageTerm<3> term(parameters, makeMetric<TypeParam>(parameters));
-    Context context;
-    term.prepareForLevel(context, scene.level);
+    term.prepareForLevel(host, scene.level);
 
     // float displacements and intensities: 1e-7 / step; samples that leave a mask inside the step
     expectGradientMatchesFiniteDifferences<3>(term, scene.lattice(1), scene.chain->parameters, 3e-3,
@@ -156,8 +149,7 @@ TYPED_TEST(DenseImageTermTest, RepeatsItsBitsForAnyThreadCount)
       useMasks(scene);
     const Parameters parameters = parametersOf(fewMayCount, 3, 1, "Metric0");
     ImageTerm<3> term(parameters, makeMetric<TypeParam>(parameters));
-    Context context;
-    term.prepareForLevel(context, scene.level);
+    term.prepareForLevel(host, scene.level);
 
     expectSameBitsForAnyThreadCount<3>(term, scene.lattice(1), scene.chain->parameters);
   }
@@ -171,8 +163,7 @@ TermScene<D> sceneOfOneGrid(const Size<D>& size)
   auto moving = std::make_shared<Image<D>>(*scene.moving);
   moving->geometry = scene.fixed->geometry;
   scene.moving = scene.level.moving = moving;
-  Context context;
-  scene.interpolator->prepareForLevel(context, scene.moving, 0);
+  scene.interpolator->prepareForLevel(host, scene.moving, 0);
   scene.useBSpline();
   std::ranges::fill(scene.chain->parameters, 0.0);
   return scene;
@@ -210,8 +201,7 @@ TEST(DenseImageTermPlanesTest, AFarAwayOriginCostsNoAccuracy)
     };
     scene.fixed = scene.level.fixed = movedAway(scene.fixed);
     scene.moving = scene.level.moving = movedAway(scene.moving);
-    Context context;
-    scene.interpolator->prepareForLevel(context, scene.moving, 0);
+    scene.interpolator->prepareForLevel(host, scene.moving, 0);
     scene.useBSpline();
     scene.level.registry = &allComponents();
 
@@ -223,7 +213,7 @@ TEST(DenseImageTermPlanesTest, AFarAwayOriginCostsNoAccuracy)
     }
     EXPECT_EQ(found.term.valid, near.term.valid);
     EXPECT_NEAR(found.term.value, near.term.value, valueTolerance * near.term.value);
-    EXPECT_LT(distance(found.gradient, near.gradient), gradientTolerance * norm(near.gradient));
+    EXPECT_LT(distance(found.gradient, near.gradient), gradientTolerance * checks::norm(near.gradient));
   }
 }
 
@@ -244,8 +234,7 @@ TEST(DenseImageTermPlanesTest, IntensitiesThatAreNoNumbersAreLeftOut)
   fixed->voxels[4000] = moving->voxels[3000] = std::numeric_limits<float>::quiet_NaN();
   scene.fixed = scene.level.fixed = fixed;
   scene.moving = scene.level.moving = moving;
-  Context context;
-  scene.interpolator->prepareForLevel(context, scene.moving, 0);
+  scene.interpolator->prepareForLevel(host, scene.moving, 0);
 
   expectTheSameByPoints<3, AdvancedMeanSquares>(scene, scene.lattice(1), "NaN");
 }
@@ -295,7 +284,7 @@ TEST(DenseImageTermSlabsTest, SlabsGiveWhatTheWholeDoes)
       EXPECT_EQ(slabs.term.value, whole.term.value) << slices << " slices: counts are whole numbers";
       EXPECT_EQ(slabs.term.valid, whole.term.valid) << slices;
       EXPECT_EQ(slabs.term.asked, whole.term.asked) << slices;
-      EXPECT_LT(distance(slabs.gradient, whole.gradient), 1e-12 * norm(whole.gradient))
+      EXPECT_LT(distance(slabs.gradient, whole.gradient), 1e-12 * checks::norm(whole.gradient))
           << slices << " slices: sums in double";
     }
   }
@@ -325,8 +314,7 @@ TEST(DenseImageTermSlabsTest, AnEvaluationOfAnotherLatticeChangesNothing)
   scene.level.registry = &allComponents();
   const Parameters parameters = parametersOf(fewMayCount, 3, 1, "Metric0");
   ImageTerm<3> term(parameters, std::make_unique<MetricOf<NormalizedMutualInformation>>(parameters));
-  Context context;
-  term.prepareForLevel(context, scene.level);
+  term.prepareForLevel(host, scene.level);
   const auto gradientOver = [&](const SampleSet<3>& samples) {
     return gradientOf<3>(term, samples, scene.chain->parameters);
   };

@@ -17,8 +17,7 @@ ImageTerm<D> termOf(const TermScene<D>& scene, const std::string& text = "")
 {
   const Parameters parameters = parametersOf(text, D, 1, "Metric0");
   ImageTerm<D> term(parameters, std::make_unique<MetricOf<Formula>>(parameters));
-  Context context;
-  term.prepareForLevel(context, scene.level);
+  term.prepareForLevel(host, scene.level);
   return term;
 }
 
@@ -78,14 +77,13 @@ struct NaiveSquares {
 
   NaiveSquares(const TermScene<D>& scene, const SampleSet<D>& samples)
   {
-    Context context;
     const PointList<D> all = allSamples<D>(samples);
     asked = all.positions();
     for (std::size_t i = 0; i < asked; ++i) {
       checks::Points<D> point(1);
       for (int d = 0; d < D; ++d)
         point.mm[d][0] = all.mm[d][i];
-      mapChain<D>(context, *scene.chain, point.list(), point.out());
+      mapChain<D>(host, *scene.chain, point.list(), point.out());
       Vec<D> mappedMm;
       for (int d = 0; d < D; ++d)
         mappedMm[d] = point.mm[d][0];
@@ -93,7 +91,7 @@ struct NaiveSquares {
         continue;
       float value = 0;
       std::uint8_t inside = 0;
-      scene.interpolator->evaluate(context, point.list(), &value, nullptr, &inside);
+      scene.interpolator->evaluate(host, point.list(), &value, nullptr, &inside);
       if (!inside)
         continue;
       sum += (double(value) - all.fixed[i]) * (double(value) - all.fixed[i]);
@@ -114,9 +112,8 @@ TEST(ImageTermTest, CountsWhatFallsInsideTheMovingImageAndItsMask)
     auto term = termOf<3, AdvancedMeanSquares>(scene, "(RequiredRatioOfValidSamples 0.1)");
     for (const SampleSet<3>& samples : {scene.lattice(1), scene.lattice(3), scene.points(1777, 0)}) {
       const NaiveSquares<3> naive(scene, samples);
-      Context context;
 
-      const TermValue found = term.evaluate(context, samples, scene.chain->parameters, {});
+      const TermValue found = term.evaluate(host, samples, scene.chain->parameters, {});
 
       EXPECT_EQ(found.asked, naive.asked);
       EXPECT_EQ(found.valid, naive.valid);
@@ -146,9 +143,8 @@ TEST(ImageTermTest, SamplesWithoutANumberAreLeftOut)
   SampleSet<2> samples = scene.points(1000);
   std::get<PointList<2>>(samples).fixed[17] = std::numeric_limits<float>::quiet_NaN();
   auto term = termOf<2, AdvancedMeanSquares>(scene);
-  Context context;
 
-  const TermValue found = term.evaluate(context, samples, scene.chain->parameters, {});
+  const TermValue found = term.evaluate(host, samples, scene.chain->parameters, {});
 
   EXPECT_EQ(found.valid, 999u);
   EXPECT_TRUE(std::isfinite(found.value));
@@ -188,12 +184,11 @@ TEST(ImageTermTest, ParametersThatAreNotTheChainsWin)
   const SampleSet<2> samples = scene.points(500);
   std::vector<double> others = scene.chain->parameters;
   others[4] += 3;
-  Context context;
 
-  const double asked = term.evaluate(context, samples, others, {}).value;
+  const double asked = term.evaluate(host, samples, others, {}).value;
 
   scene.chain->parameters = others;
-  EXPECT_EQ(asked, term.evaluate(context, samples, scene.chain->parameters, {}).value);
+  EXPECT_EQ(asked, term.evaluate(host, samples, scene.chain->parameters, {}).value);
 }
 
 TEST(ImageTermTest, TooFewValidSamplesNameTheLevelAndTheRemedies)
@@ -202,10 +197,9 @@ TEST(ImageTermTest, TooFewValidSamplesNameTheLevelAndTheRemedies)
   scene.useAffine();
   scene.chain->parameters[4] += 1e4;
   const SampleSet<2> samples = scene.points(200);
-  Context context;
   const auto evaluate = [&](const std::string& text) {
     auto term = termOf<2, AdvancedMeanSquares>(scene, text);
-    return messageOf([&] { term.evaluate(context, samples, scene.chain->parameters, {}); });
+    return messageOf([&] { term.evaluate(host, samples, scene.chain->parameters, {}); });
   };
 
   EXPECT_EQ(evaluate(""), "Metric0, level 0: 0 of 200 samples lie inside the moving image and its mask: Too "
@@ -228,10 +222,8 @@ TEST(ImageTermTest, AnInterpolatorWithoutGradientIsRefusedWhenAGradientIsAsked)
   scene.useAffine();
   auto term = termOf<2, AdvancedMeanSquares>(scene);
   const SampleSet<2> samples = scene.points(200);
-  Context context;
 
-  EXPECT_EQ(exitCodeOf([&] { term.evaluate(context, samples, scene.chain->parameters, {}); }),
-            ExitCode::done);
+  EXPECT_EQ(exitCodeOf([&] { term.evaluate(host, samples, scene.chain->parameters, {}); }), ExitCode::done);
   EXPECT_EQ(exitCodeOf([&] { gradientOf<2>(term, samples, scene.chain->parameters); }), ExitCode::usage);
 }
 

@@ -45,10 +45,9 @@ void expectSameBits(const InterpolatorOnCuda<D>& seen, const Interpolated<D>& as
 template <int D, int Order>
 void expectSplineAnswersAtPoints(const Image<D>& image)
 {
-  Context context;
   BSplineInterpolator<D> spline(parametersOf("(BSplineInterpolationOrder " + std::to_string(Order) + ")", D));
   const std::vector<float> coefficients =
-      Order > 1 ? bsplineCoefficients<D>(context, image, Order) : image.voxels;
+      Order > 1 ? bsplineCoefficients<D>(host, image, Order) : image.voxels;
   const Interpolated<D> asked =
       interpolate<D>(spline, image, scatteredIndices<D>(image.geometry.size, 3000, Order + 1));
 

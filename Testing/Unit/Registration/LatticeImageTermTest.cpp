@@ -26,8 +26,7 @@ void expectRightGradient(TermScene<D>& scene, const SampleSet<D>& samples, doubl
 {
   SCOPED_TRACE(what);
   ImageTerm<D> term = termOf<D>();
-  Context context;
-  term.prepareForLevel(context, scene.level);
+  term.prepareForLevel(host, scene.level);
   expectGradientMatchesFiniteDifferences<D>(term, samples, scene.chain->parameters, step, 5e-3);
 }
 
@@ -70,10 +69,9 @@ TEST(LatticeImageTermTest, ABoxIsAnImageOfItsOwn)
   std::ranges::fill(scene.chain->parameters, 0.0);
   scene.chain->parameters[0] = scene.chain->parameters[3] = 1;
   scene.moving = scene.level.moving = scene.fixed;
-  Context context;
-  scene.interpolator->prepareForLevel(context, scene.moving, 0);
+  scene.interpolator->prepareForLevel(host, scene.moving, 0);
   ImageTerm<2> term = termOf<2>();
-  term.prepareForLevel(context, scene.level);
+  term.prepareForLevel(host, scene.level);
 
   // An image and itself: the coefficients tell how much contrast the windows of these voxels have.
   for (const std::size_t step : {1, 2, 3}) {
@@ -86,7 +84,7 @@ TEST(LatticeImageTermTest, ABoxIsAnImageOfItsOwn)
         images.fixed[y * box.count[0] + x] = images.moving[y * box.count[0] + x] =
             100 * (voxel - range.min) / (range.max - range.min);
       }
-    const TermValue found = term.evaluate(context, box, scene.chain->parameters, {});
+    const TermValue found = term.evaluate(host, box, scene.chain->parameters, {});
     EXPECT_NEAR(found.value, naiveResult("", images).value, 1e-5) << step;
     EXPECT_EQ(found.valid, images.fixed.size()) << step;
   }
@@ -138,9 +136,8 @@ TEST(LatticeImageTermTest, TooFewValidSamplesAreAnError)
   scene.useAffine();
   scene.chain->parameters[9] += 1000; // mm
   ImageTerm<3> term = termOf<3>();
-  Context context;
-  term.prepareForLevel(context, scene.level);
-  EXPECT_THROW(term.evaluate(context, scene.lattice(1), scene.chain->parameters, {}), Error);
+  term.prepareForLevel(host, scene.level);
+  EXPECT_THROW(term.evaluate(host, scene.lattice(1), scene.chain->parameters, {}), Error);
 }
 
 TEST(LatticeImageTermTest, PartsAreTimed)
@@ -148,14 +145,13 @@ TEST(LatticeImageTermTest, PartsAreTimed)
   TermScene<3> scene(1, {27, 21, 17});
   scene.useAffine();
   ImageTerm<3> term = termOf<3>();
-  Context context;
-  term.prepareForLevel(context, scene.level);
+  term.prepareForLevel(host, scene.level);
   std::vector<double> gradient(scene.chain->parameters.size());
   std::vector<std::string> names;
-  for (const Phase& phase : term.timePhases(context, scene.lattice(1), scene.chain->parameters, gradient))
+  for (const Phase& phase : term.timePhases(host, scene.lattice(1), scene.chain->parameters, gradient))
     names.push_back(phase.name);
   EXPECT_EQ(names, (std::vector<std::string>{"transform", "interpolation", "metric", "pull-back"}));
-  EXPECT_EQ(term.timePhases(context, scene.lattice(1), scene.chain->parameters, {}).size(), 3u);
+  EXPECT_EQ(term.timePhases(host, scene.lattice(1), scene.chain->parameters, {}).size(), 3u);
 }
 
 }

@@ -37,12 +37,11 @@ TEST(LevelDataTest, ASharedSamplerIsPreparedForTheFirstTermThatNeedsSamples)
 {
   const DrawnStage<2> stage = withTermsAndImages(true);
   PreparedStage<2> prepared = stage.prepared();
-  Context context;
   TransformChain<2> chain;
   chain.transform = prepared.components.transform;
 
   const LevelData<2> level =
-      prepareLevel<2>(context, allComponents(), stage, prepared.parameters, prepared.components, chain, 0);
+      prepareLevel<2>(host, allComponents(), stage, prepared.parameters, prepared.components, chain, 0);
 
   EXPECT_EQ(level.parts[0].sampler, nullptr);
   ASSERT_NE(level.parts[1].sampler, nullptr);
@@ -52,9 +51,8 @@ TEST(LevelDataTest, ASharedSamplerIsPreparedForTheFirstTermThatNeedsSamples)
 TEST(LevelDataTest, TheOrderOfTermsChangesRoundingsAlone)
 {
   Reporter<2> reporter;
-  Context context;
-  const std::vector<double> pointsFirst = withTerms(true).run(context, reporter).chain->parameters,
-                            imagesFirst = withTerms(false).run(context, reporter).chain->parameters;
+  const std::vector<double> pointsFirst = withTerms(true).run(host, reporter).chain->parameters,
+                            imagesFirst = withTerms(false).run(host, reporter).chain->parameters;
 
   ASSERT_EQ(pointsFirst.size(), imagesFirst.size());
   for (std::size_t i = 0; i < pointsFirst.size(); ++i)

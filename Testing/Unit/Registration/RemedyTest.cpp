@@ -1,5 +1,7 @@
 #include "Core/Registration/Stage/Remedy.h"
 
+#include "Testing/Support/ErrorText.h"
+
 #include <gtest/gtest.h>
 
 namespace tessera {
@@ -108,12 +110,12 @@ TEST(Remedy, NamesTheSpacingThatTheFileHas)
   Motion motion;
   motion.insideAtStart = motion.inMaskAtStart = 1;
   motion.foldedAtEnd = 0.3;
-  EXPECT_NE(remedyFor({.asGiven = motion,
-                       .atLevel = motion,
-                       .diagonalOfFixedMm = 100,
-                       .gridSpacing = "FinalGridSpacingInVoxels"})
-                .find("a coarser grid (FinalGridSpacingInVoxels)"),
-            std::string::npos);
+  EXPECT_PRED2(testing::contains,
+               remedyFor({.asGiven = motion,
+                          .atLevel = motion,
+                          .diagonalOfFixedMm = 100,
+                          .gridSpacing = "FinalGridSpacingInVoxels"}),
+               "a coarser grid (FinalGridSpacingInVoxels)");
 }
 
 }

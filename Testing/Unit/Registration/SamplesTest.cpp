@@ -1,10 +1,12 @@
 #include "Core/Registration/Samples/Samples.h"
 
 #include "Core/Compute/Error.h"
+#include "Testing/Support/ErrorText.h"
 
 #include <gtest/gtest.h>
 
 using namespace tessera;
+using namespace tessera::testing;
 
 namespace {
 
@@ -260,12 +262,7 @@ TEST(Samples, EmptyMaskIsAnError)
 {
   const auto image = countingImage<2>({{5, 4}, {1, 1}, {0, 0}});
   const auto mask = std::make_shared<Mask<2>>(emptyMask<2>(image->geometry));
-  try {
-    gridOfAbout<2>(10, image, mask);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::unreadableInput);
-  }
+  EXPECT_EQ(exitCodeOf([&] { gridOfAbout<2>(10, image, mask); }), ExitCode::unreadableInput);
 }
 
 TEST(Samples, MaskBesideTheImageIsAnError)

@@ -107,10 +107,10 @@ TEST(StageMemory, CountsTheMatricesOfASpline)
 
 TEST(StageMemory, OfAPenaltyOnASplineIsKnownBeforeItsLandmarksAre)
 {
-  DrawnStage<3> input =
-      stageInput<3>({40, 30, 20}, "(Transform \"SplineKernelTransform\") (Registration "
-                                  "\"MultiMetricMultiResolutionRegistration\") (Metric \"AdvancedMeanSquares\" "
-                                  "\"TransformBendingEnergyPenalty\" \"TransformFoldingPenalty\")");
+  DrawnStage<3> input = stageInput<3>(
+      {40, 30, 20}, "(Transform \"SplineKernelTransform\") (Registration "
+                    "\"MultiMetricMultiResolutionRegistration\") (Metric \"AdvancedMeanSquares\" "
+                    "\"TransformBendingEnergyPenalty\" \"TransformFoldingPenalty\")");
   input.points.fixedMm.resize(50);
   input.points.movingMm.resize(50);
   input.hasPoints = true;

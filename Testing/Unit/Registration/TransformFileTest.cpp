@@ -7,7 +7,9 @@
 #include "Components/Transforms/TranslationTransform.h"
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Chain/MappedPoint.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/ParameterText.h"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +17,7 @@
 #include <fstream>
 
 using namespace tessera;
+using namespace tessera::testing;
 namespace fs = std::filesystem;
 
 namespace {
@@ -53,25 +56,16 @@ protected:
   /// Message of the error that reading ends with.
   std::string failure(const std::string& path)
   {
-    try {
-      readTransformFile<2>({}, path, registry, warn);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::unreadableInput);
-      return error.what();
-    }
-    ADD_FAILURE() << "no error";
-    return "";
+    return errorText([&] { readTransformFile<2>({}, path, registry, warn); }, ExitCode::unreadableInput);
   }
 };
 
 /// An Euler transform as registration would leave it.
 TransformChain<3> eulerChain(const std::string& more = "")
 {
-  std::vector<std::string> notes;
-  const auto map = std::make_shared<ParameterMap>(parseParameterText(
-      "(CenterOfRotationPoint -75.5 0.1 -1274.5082611211)\n(TransformParameters 0 0 0 0 0 0)\n" + more,
-      "text", notes));
-  const Parameters parameters(map, "", 3, 1);
+  const Parameters parameters = parametersOf(
+      "(CenterOfRotationPoint -75.5 0.1 -1274.5082611211)\n(TransformParameters 0 0 0 0 0 0)\n" + more, 3, 1,
+      "");
   auto transform = std::make_shared<EulerTransform<3>>(parameters);
   transform->restore({}, parameters);
   return {
@@ -173,7 +167,7 @@ TEST_F(TransformFile, WarnsOnceOfAValueThat501Refuses)
   transformFileText<3>(source, warnings);
 
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_NE(warnings[0].find("5.0.1 refuses a file with ','"), std::string::npos);
+  EXPECT_PRED2(contains, warnings[0], "5.0.1 refuses a file with ','");
 }
 
 TEST_F(TransformFile, WhatNoFileCanHoldIsAnError)
@@ -214,7 +208,7 @@ TEST_F(TransformFile, NewerInitialKeyWinsWithAWarning)
 
   EXPECT_EQ(mappedPoint<2>(*readTransformFile<2>({}, path, registry, warn).chain, {0, 0}), (Vec<2>{2, 0}));
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_NE(warnings[0].find("one.txt"), std::string::npos);
+  EXPECT_PRED2(contains, warnings[0], "one.txt");
 }
 
 TEST_F(TransformFile, OfTwoInitialKeysTheOneThatAProgramEditedIsUsed)
@@ -324,26 +318,24 @@ TEST_F(TransformFile, CircleIsAnErrorThatSaysSo)
 
   const std::string message = failure(path);
 
-  EXPECT_NE(message.find("it is its own initial transform, through 2 file(s)"), std::string::npos) << message;
+  EXPECT_PRED2(contains, message, "it is its own initial transform, through 2 file(s)");
   EXPECT_TRUE(message.starts_with(path + ": its initial transform: ")) << message;
 }
 
 TEST_F(TransformFile, CountsThatDifferAreErrorsWithBothFigures)
 {
   const std::string message = failure(write("t.txt", translation("1 2 3")));
-  EXPECT_NE(message.find("t.txt:2: (NumberOfParameters 2): TransformParameters has 3 values"),
-            std::string::npos)
-      << message;
+  EXPECT_PRED2(contains, message, "t.txt:2: (NumberOfParameters 2): TransformParameters has 3 values");
   const std::string other = failure(
       write("u.txt", "(Transform \"TranslationTransform\")\n(TransformParameters 1 2 3)\n(Size 4 5)\n"));
-  EXPECT_NE(other.find("3 values, but TranslationTransform in 2D makes 2"), std::string::npos) << other;
+  EXPECT_PRED2(contains, other, "3 values, but TranslationTransform in 2D makes 2");
 }
 
 TEST_F(TransformFile, OtherDefectsAreErrorsThatNameFileAndKey)
 {
   const auto expectFailure = [&](const std::string& text, const std::string& part) {
     const std::string message = failure(write("t.txt", text));
-    EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_PRED2(contains, message, part);
   };
   const std::string valid = translation("0 0");
   expectFailure("(Transform \"TranslationTransform\")\n(TransformParameters 0 0)\n", "(Size): not given");
@@ -356,5 +348,5 @@ TEST_F(TransformFile, OtherDefectsAreErrorsThatNameFileAndKey)
   expectFailure(valid + "(Direction 1 0 1 0)\n", "the axes do not span the space");
   expectFailure(valid + "(InitialTransformParameterFileName \"nope.txt\")\n",
                 "there is neither nope.txt nor");
-  EXPECT_NE(failure((folder / "absent.txt").string()).find("absent.txt"), std::string::npos);
+  EXPECT_PRED2(contains, failure((folder / "absent.txt").string()), "absent.txt");
 }

@@ -15,18 +15,7 @@ using namespace testing;
 template <int D>
 ImagePointer<D> fixedImage()
 {
-  Size<D> size;
-  for (int d = 0; d < D; ++d)
-    size[d] = static_cast<std::size_t>(19 - 3 * d);
-  return std::make_shared<Image<D>>(noiseImage<D>(obliqueGeometry<D>(size), 3));
-}
-
-TransformMap mapOf(const std::string& text, const std::string& name = "map")
-{
-  std::vector<std::string> notes;
-  auto map = std::make_shared<ParameterMap>(parseParameterText(text, name, notes));
-  EXPECT_TRUE(notes.empty());
-  return map;
+  return std::make_shared<Image<D>>(noiseImage<D>(obliqueGeometry<D>(perAxis<D>(std::size_t(19), -3)), 3));
 }
 
 /// T(x) of points in and around the image.
@@ -157,8 +146,8 @@ TEST(TransformMaps, TheInitialTransformOfTheFirstOneIsRead)
   const std::string file =
       folder.write("initial.txt", "(Transform \"TranslationTransform\")\n(TransformParameters 5 0)\n");
   EXPECT_EQ(after(file)->initial->initial->parameters[0], 5);
-  EXPECT_TRUE(
-      contains(errorText([&] { after(folder / "missing.txt"); }, ExitCode::unreadableInput), "missing.txt"));
+  EXPECT_PRED2(contains, errorText([&] { after(folder / "missing.txt"); }, ExitCode::unreadableInput),
+               "missing.txt");
 }
 
 TEST(TransformMaps, WhatIsNoChainIsRefusedByName)
@@ -167,12 +156,12 @@ TEST(TransformMaps, WhatIsNoChainIsRefusedByName)
     return errorText([&] { transformFromMaps<2>({}, maps, allComponents(), {}); }, ExitCode::unreadableInput);
   };
   const std::string translation = "(Transform \"TranslationTransform\")\n(TransformParameters 1 0)\n";
-  EXPECT_TRUE(contains(refusal({}), "Allowed: at least one transform"));
-  EXPECT_TRUE(contains(refusal({mapOf("(Metric \"X\")\n", "start")}), "start: this is a parameter file"));
-  EXPECT_TRUE(contains(refusal({mapOf("(Size 4 4)\n", "start")}), "start"));
-  EXPECT_TRUE(contains(refusal({mapOf(translation, "start")}), "the output has no grid"));
-  EXPECT_TRUE(
-      contains(refusal({mapOf(translation + "(FixedImageDimension 3)\n", "start")}), "in another dimension"));
+  EXPECT_PRED2(contains, refusal({}), "Allowed: at least one transform");
+  EXPECT_PRED2(contains, refusal({mapOf("(Metric \"X\")\n", "start")}), "start: this is a parameter file");
+  EXPECT_PRED2(contains, refusal({mapOf("(Size 4 4)\n", "start")}), "start");
+  EXPECT_PRED2(contains, refusal({mapOf(translation, "start")}), "the output has no grid");
+  EXPECT_PRED2(contains, refusal({mapOf(translation + "(FixedImageDimension 3)\n", "start")}),
+               "in another dimension");
   const ImageGeometry<2> grid = centredGeometry<2>({4, 4}, {1, 1});
   EXPECT_EQ(
       transformFromMaps<2>({}, std::vector<TransformMap>{mapOf(translation)}, allComponents(), {}, &grid)

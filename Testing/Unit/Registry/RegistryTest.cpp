@@ -2,6 +2,7 @@
 
 #include "Core/Registry/Describe.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/ParameterText.h"
 
 #include <limits>
 #include <stdexcept>
@@ -9,8 +10,7 @@
 namespace tessera {
 namespace {
 
-using testing::contains;
-using testing::errorText;
+using namespace testing;
 
 struct Shape {
   static constexpr const char* roleName = "Metric";
@@ -56,9 +56,7 @@ Registry shapes()
 
 Parameters someParameters()
 {
-  std::vector<std::string> notes;
-  return Parameters(std::make_shared<ParameterMap>(parseParameterText("(Size 7)", "Rigid.txt", notes)),
-                    "Metric0", 3, 1);
+  return parametersOf("(Size 7)", 3, 1, "Metric0");
 }
 
 std::string createError(const std::string& name, const std::string& where)

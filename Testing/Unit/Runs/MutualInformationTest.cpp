@@ -13,11 +13,7 @@ using namespace testing;
 template <int D>
 ImageGeometry<D> gridOfInformation()
 {
-  Size<D> size;
-  Vec<D> spacingMm;
-  size.fill(D == 2 ? 60 : 18);
-  spacingMm.fill(1.5);
-  return centredGeometry<D>(size, spacingMm);
+  return centredGeometry<D>(perAxis<D>(std::size_t(D == 2 ? 60 : 18)), perAxis<D>(1.5));
 }
 
 /// Of two functions of a point, at the points of a grid, which are all inside.

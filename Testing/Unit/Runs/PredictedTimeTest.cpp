@@ -1,6 +1,7 @@
 // needs: Runs
 #include "Core/Runs/Run.h"
 #include "Testing/Support/AllComponents.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 
@@ -15,11 +16,7 @@ using namespace testing;
 template <int D>
 GivenImage plainImage(std::size_t side)
 {
-  Size<D> size;
-  Vec<D> spacingMm;
-  size.fill(side);
-  spacingMm.fill(1);
-  const ImageGeometry<D> geometry = centredGeometry<D>(size, spacingMm);
+  const ImageGeometry<D> geometry = centredGeometry<D>(perAxis<D>(side), perAxis<D>(1.0));
   return {"image", std::make_shared<Image<D>>(Image<D>{geometry, std::vector<float>(geometry.voxelCount())})};
 }
 
@@ -93,14 +90,10 @@ TEST(PredictedTime, TenTimesTheIterationsOfASmallImageStayOnTheCpu)
 TEST(PredictedTime, TwoHeadsGoToCuda)
 {
   const auto stage = [](bool isSpline, int iterations) {
-    std::string text = textOf(isSpline, false, iterations);
-    text.replace(text.find("Resolutions 3"), 13, "Resolutions 4");
-    text.replace(text.find("Samples 2000"), 12, "Samples 2048");
-    text.replace(text.find("(WriteResultImage \"false\")"), 26,
-                 "(ResampleInterpolator \"FinalBSplineInterpolator\")");
-    if (isSpline)
-      text.replace(text.find("InVoxels 8"), 10, "InPhysicalUnits 16");
-    return text;
+    std::string text = replaced(textOf(isSpline, false, iterations), "Resolutions 3", "Resolutions 4");
+    text = replaced(replaced(text, "Samples 2000", "Samples 2048"), "(WriteResultImage \"false\")",
+                    "(ResampleInterpolator \"FinalBSplineInterpolator\")");
+    return isSpline ? replaced(text, "InVoxels 8", "InPhysicalUnits 16") : text;
   };
   const RunPlan plan = planOf<3>(217, {stage(false, 250), stage(true, 500)});
   EXPECT_GT(plan.onEither.cpu, plan.onEither.cuda);
@@ -119,13 +112,12 @@ TEST(PredictedTime, CountsEvaluationsOfEachLevelAndTellsWhatMayEndEarlier)
 
 TEST(PredictedTime, GrowsWithThreadsThatAreMissingAndWithMetricsThatSeeMore)
 {
-  const std::string text = textOf(true, true, 20);
-  std::string local = text, graph = textOf(false, false, 200);
-  local.replace(local.find("AdvancedMattesMutualInformation"), 31, "LocalNormalizedCorrelation");
+  const std::string text = textOf(true, true, 20), mattes = "AdvancedMattesMutualInformation",
+                    local = replaced(text, mattes, "LocalNormalizedCorrelation"),
+                    graph = replaced(textOf(false, false, 200), mattes, "KNNGraphAlphaMutualInformation");
   const RunPlan all = planOf<3>(64, {text}), one = planOf<3>(64, {text}, 1);
   EXPECT_NEAR(one.times.stages / all.times.stages, 11.5, 2);
   EXPECT_NEAR(planOf<3>(64, {local}).times.stages / all.times.stages, 4, 0.5);
-  graph.replace(graph.find("AdvancedMattesMutualInformation"), 31, "KNNGraphAlphaMutualInformation");
   EXPECT_GT(planOf<2>(40, {graph}).onEither.cpu,
             50 * planOf<2>(40, {textOf(false, false, 200)}).onEither.cpu);
 }

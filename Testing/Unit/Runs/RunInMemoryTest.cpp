@@ -83,9 +83,9 @@ TEST(RunInMemory, ImagesThatMakeNoSenseAreRefusedAsFilesAre)
   bent.geometry.direction = {};
   for (const ImagePointer<2>& moving :
        {ImagePointer<2>(none), ImagePointer<2>(std::make_shared<Image<2>>(bent))})
-    EXPECT_NE(errorText([&] { resultOf(requestOf(blobs(0), moving)); }, ExitCode::unreadableInput)
-                  .find("-m: moving: "),
-              std::string::npos);
+    EXPECT_PRED2(contains,
+                 errorText([&] { resultOf(requestOf(blobs(0), moving)); }, ExitCode::unreadableInput),
+                 "-m: moving: ");
 }
 
 TEST(RunInMemory, LabelsThatAreNoWholeNumbersAreRefused)

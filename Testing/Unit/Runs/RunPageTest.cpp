@@ -3,6 +3,7 @@
 
 #include "Components/RegisterComponents.h"
 #include "Core/Runs/Report/CohortVerdicts.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/BendingScenes.h"
 
 #include <gtest/gtest.h>
@@ -84,7 +85,7 @@ TEST(SlicePicturesTest, AFreeTransformHasAMapOfItsDeterminants)
   EXPECT_NE(pictures.slices[0].determinants, "");
   EXPECT_GT(pictures.largestDisplacementMm, 1);
   const std::string page = runPage(Json{{"status", "done"}}, &pictures, {});
-  EXPECT_NE(page.find("id=\"det\""), std::string::npos);
+  EXPECT_PRED2(contains, page, "id=\"det\"");
   EXPECT_EQ(page.find("id=\"labels\""), std::string::npos);
 }
 
@@ -110,7 +111,7 @@ TEST(RunPageTest, TellsWhatWentWrong)
   const Json run = Json::parse(R"({"status": "failed", "message": "-m: a<b>.nii: cut off", "stages": [],
     "quality": null, "inputs": {"fixed": [], "moving": []}, "host": "</script><b>"})");
   const std::string page = runPage(run, nullptr, {});
-  EXPECT_NE(page.find("<li>-m: a&lt;b&gt;.nii: cut off</li>"), std::string::npos);
+  EXPECT_PRED2(contains, page, "<li>-m: a&lt;b&gt;.nii: cut off</li>");
   EXPECT_EQ(page.find("<b>.nii"), std::string::npos);
   EXPECT_EQ(page.find("</script><b>"), std::string::npos); // in the data either
   EXPECT_EQ(page.find("http"), page.find("http-equiv"));
@@ -122,8 +123,8 @@ TEST(RunPageTest, ItsPartOfTheCohortIsPutInAgainAndAgain)
   const std::string page = runPage(Json{{"status", "done"}}, nullptr, {});
   const std::string once = withCohortPart(page, "<p>first</p>"),
                     twice = withCohortPart(once, "<p>second</p>");
-  EXPECT_NE(once.find("<p>first</p>"), std::string::npos);
-  EXPECT_NE(twice.find("<p>second</p>"), std::string::npos);
+  EXPECT_PRED2(contains, once, "<p>first</p>");
+  EXPECT_PRED2(contains, twice, "<p>second</p>");
   EXPECT_EQ(twice.find("<p>first</p>"), std::string::npos);
   EXPECT_EQ(withCohortPart(twice, ""), page);
   EXPECT_EQ(withCohortPart("another page", "x"), "another page");

@@ -2,6 +2,7 @@
 #include "Core/Runs/VolumeChange.h"
 
 #include "Components/RegisterComponents.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/BendingScenes.h"
 
 namespace tessera {
@@ -21,7 +22,6 @@ std::optional<VolumeChange> changeOf(const TermScene<D>& scene, const MaskPointe
 template <int D>
 std::vector<double> determinantsOf(const TermScene<D>& scene, const SampleSet<D>& samples)
 {
-  Context context;
   const PointList<D> all = allSamples<D>(samples);
   std::vector<double> determinants;
   for (std::size_t i = 0; i < all.positions(); ++i) {
@@ -31,7 +31,7 @@ std::vector<double> determinantsOf(const TermScene<D>& scene, const SampleSet<D>
     point.count = 1;
     Matrix<D> jacobian;
     std::array<double, D * D> entries;
-    chainSpatialDerivatives<D>(context, *scene.chain, point, entries.data(), nullptr);
+    chainSpatialDerivatives<D>(host, *scene.chain, point, entries.data(), nullptr);
     for (int e = 0; e < D * D; ++e)
       jacobian[e / D][e % D] = entries[e];
     determinants.push_back(determinant(jacobian));
@@ -93,7 +93,7 @@ TEST(VolumeChangeTest, TakesStepsInALargeImage)
   for (int d = 0; d < 2; ++d) // centred
     steps.first[d] = (scene.fixed->geometry.size[d] - 1 - (steps.count[d] - 1) * found.voxelStep) / 2;
   expectThese<2>(found, determinantsOf<2>(scene, steps));
-  EXPECT_NE(found.text().find(std::to_string(found.voxels)), std::string::npos);
+  EXPECT_PRED2(contains, found.text(), std::to_string(found.voxels));
 }
 
 TEST(VolumeChangeTest, LinearTransformsHaveNone)
@@ -118,10 +118,9 @@ TEST(VolumeChangeTest, WarnsOfFoldsAlone)
       "spatial Jacobian has a determinant of 0 or less there, down to -0.500. Usual remedies: (Metric "
       "\"TransformFoldingPenalty\") beside the image metric, a larger weight of "
       "\"TransformBendingEnergyPenalty\", or a larger (FinalGridSpacingInVoxels).");
-  EXPECT_NE(change.warning({"AdvancedMeanSquares", "TransformFoldingPenalty"}, spacing)
-                .find("Usual remedies: a larger weight of \"TransformFoldingPenalty\", a smaller "
-                      "(FoldingSampleGridSpacing), "),
-            std::string::npos);
+  EXPECT_PRED2(contains, change.warning({"AdvancedMeanSquares", "TransformFoldingPenalty"}, spacing),
+               "Usual remedies: a larger weight of \"TransformFoldingPenalty\", a smaller "
+               "(FoldingSampleGridSpacing), ");
 }
 
 }

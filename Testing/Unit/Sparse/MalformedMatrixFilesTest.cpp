@@ -187,14 +187,14 @@ TEST_F(MalformedMatrixFilesTest, TheFirstOfSeveralIsToldWhateverThreadFindsIt)
   for (int i = 0; i < 300000; ++i) // 3 MB: several pieces
     text += i == 150000 || i == 299999 ? "1 1 oops\n" : "1 1 1.25\n";
 
-  EXPECT_TRUE(testing::contains(complaint("a.mtx", text), ":150003: \"1 1 oops\": \"oops\" is no value."));
+  EXPECT_PRED2(testing::contains, complaint("a.mtx", text), ":150003: \"1 1 oops\": \"oops\" is no value.");
 }
 
 TEST_F(MalformedMatrixFilesTest, LongLinesAreShownInPart)
 {
   const std::string got = complaint("a.mtx", real + "1 1 1\n1 1 " + std::string(500, 'x') + "\n");
   EXPECT_LT(got.size(), 300u);
-  EXPECT_TRUE(testing::contains(got, "xxx...\": "));
+  EXPECT_PRED2(testing::contains, got, "xxx...\": ");
 }
 
 TEST_F(MalformedMatrixFilesTest, AMissingFileIsSaid)
@@ -209,7 +209,7 @@ TEST_F(MalformedMatrixFilesTest, BinaryFilesAreCheckedBeforeTheyAreUsed)
   writeMatrix(context, folder / "whole.tcsr", testing::randomMatrix(20, 20, 5, 1));
   const std::string whole = folder.read("whole.tcsr");
   const auto says = [&](const std::string& bytes, const std::string& part) {
-    EXPECT_TRUE(testing::contains(complaint("a.tcsr", bytes), part)) << part;
+    EXPECT_PRED2(testing::contains, complaint("a.tcsr", bytes), part) << part;
   };
   says(whole.substr(0, whole.size() - 1), "bytes long, but its head says");
   says(changed("whole.tcsr", 0, "X"), "no binary CSR file");
@@ -275,10 +275,10 @@ std::string archiveWithLongData(const char* format, bool withPlaces)
 TEST_F(MalformedMatrixFilesTest, NoMemberIsInflatedThatIsTooLongForTheOthers)
 {
   for (const char* format : {"csr", "csc", "coo"}) {
-    EXPECT_TRUE(testing::contains(complaint("a.npz", archiveWithLongData(format, true)),
-                                  ": member data.npy has 2097"))
+    EXPECT_PRED2(testing::contains, complaint("a.npz", archiveWithLongData(format, true)),
+                 ": member data.npy has 2097")
         << format;
-    EXPECT_TRUE(testing::contains(complaint("a.npz", archiveWithLongData(format, false)), ": no member "))
+    EXPECT_PRED2(testing::contains, complaint("a.npz", archiveWithLongData(format, false)), ": no member ")
         << format;
   }
 }
@@ -297,7 +297,7 @@ TEST_F(MalformedMatrixFilesTest, MembersOfBlocksAndDiagonalsThatDoNotFitAreTold)
     return complaint("a.npz", bytes);
   };
   const auto says = [](const std::string& found, const std::string& part) {
-    EXPECT_TRUE(testing::contains(found, part)) << found;
+    EXPECT_PRED2(testing::contains, found, part);
   };
   const std::string shape =
       ": member data.npy: its shape does not fit the shape and the other members. Allowed: ";
@@ -330,7 +330,7 @@ TEST_F(MalformedMatrixFilesTest, DamagedArchivesAreTold)
   writeMatrix(context, folder / "whole.npz", testing::randomMatrix(20, 20, 5, 1));
   const std::string whole = folder.read("whole.npz");
   const auto says = [&](const std::string& bytes, const std::string& part) {
-    EXPECT_TRUE(testing::contains(complaint("a.npz", bytes), part)) << complaint("a.npz", bytes);
+    EXPECT_PRED2(testing::contains, complaint("a.npz", bytes), part);
   };
   says(whole.substr(0, whole.size() / 2), "no zip file, or one that was cut off");
   const std::size_t data = whole.find("data.npy") + 200;

@@ -14,8 +14,7 @@
 namespace tessera {
 namespace {
 
-using testing::EntryMap;
-using testing::matrixOf;
+using namespace testing;
 
 class MatrixFileTest : public ::testing::Test {
 protected:
@@ -250,16 +249,16 @@ TEST_F(MatrixFileTest, TheSuffixChoosesTheFormat)
   EXPECT_EQ(formatOfMatrix("-"), MatrixFormat::matrixMarket);
   EXPECT_EQ(formatOfMatrix("folder.npz/a.mtx.gz"), MatrixFormat::matrixMarket);
   EXPECT_EQ(formatOfMatrix("a.b.metis"), MatrixFormat::metis);
-  EXPECT_TRUE(testing::contains(testing::errorText([] { formatOfMatrix("a.csv"); }),
-                                "a.csv: the suffix names no format of matrices."));
-  EXPECT_TRUE(testing::contains(testing::errorText([] { formatOfMatrix("a.npz.gz"); }), "no format"));
+  EXPECT_PRED2(testing::contains, testing::errorText([] { formatOfMatrix("a.csv"); }),
+               "a.csv: the suffix names no format of matrices.");
+  EXPECT_PRED2(testing::contains, testing::errorText([] { formatOfMatrix("a.npz.gz"); }), "no format");
 }
 
 TEST_F(MatrixFileTest, WhatAGraphCannotHoldIsRefusedAndNothingIsLeft)
 {
   const auto refused = [&](const CsrMatrix<double>& matrix, const std::string& part) {
-    EXPECT_TRUE(testing::contains(
-        testing::errorText([&] { writeMatrix(context, folder / "a.graph", matrix); }), part));
+    EXPECT_PRED2(testing::contains,
+                 testing::errorText([&] { writeMatrix(context, folder / "a.graph", matrix); }), part);
   };
   refused(matrixOf<double>(2, 3, {}), "2 x 3 is no graph");
   refused(matrixOf<double>(2, 2, {{{1, 1}, 1}}), "row 2 has an entry on the diagonal");

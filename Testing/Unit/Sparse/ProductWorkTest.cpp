@@ -68,7 +68,7 @@ TEST(ProductWorkTest, EmptyMatricesHaveNoWork)
   const CsrMatrix<float> none = emptyMatrix<float>(0, 5), five = emptyMatrix<float>(5, 7);
   EXPECT_EQ(productWork(cpu, none, five, sizeof(float)).products, 0);
   EXPECT_EQ(productWork(cpu, none, five, sizeof(float)).entries, 0);
-  EXPECT_TRUE(contains(errorText([&] { productWork(cpu, five, none, sizeof(float)); }), "as many columns"));
+  EXPECT_PRED2(contains, errorText([&] { productWork(cpu, five, none, sizeof(float)); }), "as many columns");
 }
 
 }

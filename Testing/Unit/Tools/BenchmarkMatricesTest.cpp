@@ -76,7 +76,7 @@ TEST(BenchmarkMatrices, HaveNamesOfTheirOwnAndOthersAreRefusedWithAllOfThem)
 
   EXPECT_TRUE(text.starts_with("generate: \"pcrystk04\": no such matrix. Allowed: pcrystk03, qcd5_4, "));
   for (const std::string& name : names)
-    EXPECT_TRUE(testing::contains(text, name)) << name;
+    EXPECT_PRED2(testing::contains, text, name) << name;
 }
 
 }

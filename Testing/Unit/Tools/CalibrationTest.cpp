@@ -14,8 +14,7 @@
 namespace tessera {
 namespace {
 
-using testing::contains;
-using testing::errorText;
+using namespace testing;
 
 /// Every number another one, as text holds them exactly.
 Calibration numbered(bool withCuda)
@@ -45,13 +44,6 @@ Calibration parsed(const std::string& text)
 {
   std::vector<std::string> notes;
   return calibrationOf(parseParameterText(text, "rates.txt", notes));
-}
-
-std::string replaced(std::string text, const std::string& part, const std::string& by)
-{
-  const std::size_t found = text.find(part);
-  EXPECT_NE(found, std::string::npos) << part;
-  return text.replace(found, part.size(), by);
 }
 
 TEST(CalibrationTest, TextHoldsEveryNumber)
@@ -138,22 +130,23 @@ TEST(CalibrationTest, EachDefectIsToldWithItsLine)
             "rates.txt: (CalibrationVersion ...) is missing" + allowed);
   EXPECT_EQ(errorOf(replaced(text, "(Threads 12)", "(Threads 12 13)")),
             "rates.txt:4: (Threads 12 13): one value is needed" + allowed);
-  EXPECT_TRUE(contains(errorOf(replaced(text, "(Threads 12)", "(Threads 0)")),
-                       "rates.txt:4: (Threads 0): \"0\" is too small"));
-  EXPECT_TRUE(contains(errorOf(replaced(text, "(Threads 12)", "(Threads 4294967297)")),
-                       "rates.txt:4: (Threads 4294967297): \"4294967297\" is too large"));
-  EXPECT_TRUE(contains(errorOf(replaced(text, "(CpuSparseRow ", "(CpuSparseRow 1 ")),
-                       "two numbers are needed, of one thread and of all" + allowed));
+  EXPECT_PRED2(contains, errorOf(replaced(text, "(Threads 12)", "(Threads 0)")),
+               "rates.txt:4: (Threads 0): \"0\" is too small");
+  EXPECT_PRED2(contains, errorOf(replaced(text, "(Threads 12)", "(Threads 4294967297)")),
+               "rates.txt:4: (Threads 4294967297): \"4294967297\" is too large");
+  EXPECT_PRED2(contains, errorOf(replaced(text, "(CpuSparseRow ", "(CpuSparseRow 1 ")),
+               "two numbers are needed, of one thread and of all" + allowed);
   for (const auto& [value, why] : {std::pair{"-1", "\"-1\" is too small"},
                                    {"1e300", "too large"},
                                    {"\"fast\"", "\"fast\" is not a number"}})
-    EXPECT_TRUE(contains(
+    EXPECT_PRED2(
+        contains,
         errorOf(replaced(text, "(CudaStartSeconds 1.5)", std::string("(CudaStartSeconds ") + value + ")")),
-        why))
+        why)
         << value;
   EXPECT_EQ(errorOf(replaced(text, "(CudaStartSeconds 1.5)\n", "")),
             "rates.txt: (CudaStartSeconds ...) is missing" + allowed);
-  EXPECT_TRUE(contains(errorOf("(CalibrationVersion 1"), "rates.txt:1: "));
+  EXPECT_PRED2(contains, errorOf("(CalibrationVersion 1"), "rates.txt:1: ");
 }
 
 /// An environment of its own for a test.
@@ -202,7 +195,7 @@ TEST_F(StoredCalibrationTest, IsAnErrorWhereTheFolderCannotBeEntered)
 {
   std::filesystem::create_directory_symlink("tessera", folder_ / "tessera"); // leads to itself
   const std::string error = errorText([] { storedCalibration(); });
-  EXPECT_TRUE(contains(error, "Allowed: a file that this user may read")) << error;
+  EXPECT_PRED2(contains, error, "Allowed: a file that this user may read");
 }
 
 TEST_F(StoredCalibrationTest, IsTheOneThatTheEnvironmentNamesAndThatMustBeThere)

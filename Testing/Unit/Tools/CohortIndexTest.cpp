@@ -1,16 +1,14 @@
 // needs: Report
 #include "Tools/Report/CohortIndex.h"
 
-#include "Testing/Support/ErrorText.h"
 #include "Core/Runs/Report/Html.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Files/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace tessera {
 namespace {
@@ -37,28 +35,14 @@ std::vector<CohortRow> tenRows()
   return rows;
 }
 
-std::string textOf(const std::string& path)
-{
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class IndexFolder : public ::testing::Test {
 protected:
-  void SetUp() override
-  {
-    folder = std::filesystem::temp_directory_path()
-             / ("tessera-index-" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) + "-"
-                + ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
   void writeIndex(std::vector<CohortRow> rows, const IndexOptions& options = {}) const
   {
     const CohortSpread spread = judgeCohort(rows);
-    writeCohortIndex(folder, rows, spread, options);
+    writeCohortIndex(folder.path(), rows, spread, options);
   }
-  std::filesystem::path folder;
+  const testing::TemporaryFolder folder;
 };
 
 }
@@ -136,7 +120,7 @@ TEST_F(IndexFolder, TheWorstRowsComeFirst)
   failed.page = "rows/a b%/page.html";
   rows.push_back(failed);
   writeIndex(rows);
-  const std::string html = textOf(folder / "index.html");
+  const std::string html = folder.read("index.html");
   const auto at = [&](const std::string& text) { return html.find(text); };
   EXPECT_LT(at("data-id=\"broken\""), at("data-id=\"folded\""));
   EXPECT_LT(at("data-id=\"folded\""), at("data-id=\"little &lt;gain&gt;\""));
@@ -152,19 +136,20 @@ TEST_F(IndexFolder, ASingleFileHoldsItsThumbnails)
 {
   std::vector<CohortRow> rows = tenRows();
   rows.front().thumbnail = "small picture.jpg";
-  EXPECT_TRUE(testing::contains(testing::errorText(
-                                    [&] {
-                                      writeIndex(rows, {"", true});
-                                    },
-                                    ExitCode::unreadableInput),
-                                "small picture.jpg: "));
-  std::ofstream(folder / "small picture.jpg") << "Man";
+  EXPECT_PRED2(testing::contains,
+               testing::errorText(
+                   [&] {
+                     writeIndex(rows, {"", true});
+                   },
+                   ExitCode::unreadableInput),
+               "small picture.jpg: ");
+  folder.write("small picture.jpg", "Man");
   writeIndex(rows, {"", true});
-  EXPECT_NE(textOf(folder / "index.html").find("src=\"data:image/jpeg;base64,TWFu\""), std::string::npos);
+  EXPECT_PRED2(testing::contains, folder.read("index.html"), "src=\"data:image/jpeg;base64,TWFu\"");
   writeIndex(rows);
-  EXPECT_NE(textOf(folder / "index.html").find("src=\"small%20picture.jpg\""), std::string::npos);
+  EXPECT_PRED2(testing::contains, folder.read("index.html"), "src=\"small%20picture.jpg\"");
   rows.resize(maxRowsOfSingleFile + 1);
-  EXPECT_NE(testing::errorText([&] { writeIndex(rows, {"", true}); }).find("501 rows"), std::string::npos);
+  EXPECT_PRED2(testing::contains, testing::errorText([&] { writeIndex(rows, {"", true}); }), "501 rows");
 }
 
 TEST(CohortPart, LeadsToTheNeighboursAndTellsMedians)
@@ -177,15 +162,14 @@ TEST(CohortPart, LeadsToTheNeighboursAndTellsMedians)
   ASSERT_EQ(rows[0].id, "folded");
   rows[1].page.clear();
   const std::string first = cohortPart(rows, 0, spread), third = cohortPart(rows, 2, spread);
-  const auto holds = [](const std::string& html, const std::string& text) {
-    return html.find(text) != std::string::npos;
-  };
-  EXPECT_TRUE(holds(first, "href=\"../../index.html\""));
-  EXPECT_TRUE(holds(first, "rel=\"next\" href=\"../" + rows[2].id + "/report.html\"")); // one has no page
-  EXPECT_FALSE(holds(first, "rel=\"prev\""));
-  EXPECT_TRUE(holds(third, "rel=\"prev\" href=\"../folded/report.html\""));
-  EXPECT_TRUE(holds(first, "folded share 0.3: more than 5 MAD above"));
-  EXPECT_TRUE(holds(first, "<td>overlap</td><td class=\"n\" data-k=\"0.94999999999999996\">0.95</td>"));
+  EXPECT_PRED2(testing::contains, first, "href=\"../../index.html\"");
+  EXPECT_PRED2(testing::contains, first,
+               "rel=\"next\" href=\"../" + rows[2].id + "/report.html\""); // one has no page
+  EXPECT_FALSE(testing::contains(first, "rel=\"prev\""));
+  EXPECT_PRED2(testing::contains, third, "rel=\"prev\" href=\"../folded/report.html\"");
+  EXPECT_PRED2(testing::contains, first, "folded share 0.3: more than 5 MAD above");
+  EXPECT_PRED2(testing::contains, first,
+               "<td>overlap</td><td class=\"n\" data-k=\"0.94999999999999996\">0.95</td>");
 }
 
 TEST(Html, TextsAreEncoded)

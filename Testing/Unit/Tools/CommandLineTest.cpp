@@ -3,6 +3,7 @@
 #include "Tools/Common/Process.h"
 
 #include "Core/Compute/Error.h"
+#include "Testing/Support/ErrorText.h"
 
 #include <gtest/gtest.h>
 
@@ -31,13 +32,7 @@ Arguments parse(const std::vector<std::string>& tokens)
 
 std::string messageOf(const std::vector<std::string>& tokens)
 {
-  try {
-    parse(tokens);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    return error.what();
-  }
-  return "no error";
+  return testing::errorText([&] { parse(tokens); });
 }
 
 using Texts = std::vector<std::string>;
@@ -173,8 +168,8 @@ TEST(CommandLine, HelpStartsWithTheExampleAndNamesEveryOption)
   EXPECT_EQ(text.find("  prog -f a.nii -out b\n"), 0u);
   for (const OptionGroup& group : options())
     for (const Option& option : group.options)
-      EXPECT_NE(text.find("-" + option.name), std::string::npos) << option.name;
-  EXPECT_NE(text.find("Exit codes: 0 done"), std::string::npos);
+      EXPECT_PRED2(testing::contains, text, "-" + option.name) << option.name;
+  EXPECT_PRED2(testing::contains, text, "Exit codes: 0 done");
 }
 
 TEST(CommandLine, NoLineOfHelpIsLongerThanATerminal)

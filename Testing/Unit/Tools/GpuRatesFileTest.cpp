@@ -17,8 +17,7 @@
 namespace tessera {
 namespace {
 
-using testing::contains;
-using testing::errorText;
+using namespace testing;
 
 GpuRates numbered()
 {
@@ -36,13 +35,6 @@ GpuRates parsed(const std::string& text)
   return gpuRatesOf(parseParameterText(text, "gpu.txt", notes));
 }
 
-std::string replaced(std::string text, const std::string& part, const std::string& by)
-{
-  const std::size_t found = text.find(part);
-  EXPECT_NE(found, std::string::npos) << part;
-  return text.replace(found, part.size(), by);
-}
-
 TEST(GpuRatesFile, TextHoldsEveryNumber)
 {
   const GpuRates found = parsed(gpuRatesText(numbered()));
@@ -54,18 +46,19 @@ TEST(GpuRatesFile, TextHoldsEveryNumber)
 TEST(GpuRatesFile, DamagedTextsAreRefused)
 {
   const std::string text = gpuRatesText(numbered());
-  EXPECT_TRUE(
-      contains(errorText([&] { parsed(replaced(text, "(Issue ", "(Isue ")); }), "(Issue ...) is missing"));
-  EXPECT_TRUE(contains(errorText([&] { parsed(text + "(Isue 3)\n"); }), "no rate has this name"));
-  EXPECT_TRUE(
-      contains(errorText([&] { parsed(replaced(text, "(GpuRatesVersion 1)", "(GpuRatesVersion 9)")); }),
-               "reads version 1"));
+  EXPECT_PRED2(contains, errorText([&] { parsed(replaced(text, "(Issue ", "(Isue ")); }),
+               "(Issue ...) is missing");
+  EXPECT_PRED2(contains, errorText([&] { parsed(text + "(Isue 3)\n"); }), "no rate has this name");
+  EXPECT_PRED2(contains,
+               errorText([&] { parsed(replaced(text, "(GpuRatesVersion 1)", "(GpuRatesVersion 9)")); }),
+               "reads version 1");
   EXPECT_FALSE(
       errorText([&] { parsed(replaced(text, "(Multiprocessors 0.25)", "(Multiprocessors -3)")); }).empty());
-  EXPECT_TRUE(contains(
-      errorText([&] { parsed(replaced(text, "(Multiprocessors 0.25)", "(Multiprocessors 1e300)")); }),
-      "1e300"));
-  EXPECT_TRUE(contains(errorText([&] { parsed(text + "(Isue 3)\n"); }), "tessera-bench calibrate --model"));
+  EXPECT_PRED2(contains, errorText([&] {
+                 parsed(replaced(text, "(Multiprocessors 0.25)", "(Multiprocessors 1e300)"));
+               }),
+               "1e300");
+  EXPECT_PRED2(contains, errorText([&] { parsed(text + "(Isue 3)\n"); }), "tessera-bench calibrate --model");
 }
 
 TEST(GpuRatesFile, NumbersThatCannotBeUsedAreReplaced)
@@ -91,8 +84,8 @@ TEST(GpuRatesFile, HoldsBlockSizesBesideRates)
   EXPECT_EQ(parsed(text).issue, numbered().issue);
   EXPECT_TRUE(read(gpuRatesText(numbered())).empty());
   for (const char* odd : {"1000", "1000 65", "1000 2048", "1000 0", "0 64", "many 64"})
-    EXPECT_TRUE(contains(errorText([&] { read(std::string("(BlockThreads_adjoint ") + odd + ")\n"); }),
-                         "gpu.txt:1: (BlockThreads_adjoint "))
+    EXPECT_PRED2(contains, errorText([&] { read(std::string("(BlockThreads_adjoint ") + odd + ")\n"); }),
+                 "gpu.txt:1: (BlockThreads_adjoint ")
         << odd;
 }
 
@@ -113,13 +106,13 @@ TEST(GpuRatesFile, EachGpuHasAFileBesideTheCalibration)
   // a file that was copied from another GPU
   writeTextFile(gpuFilePath("Another GPU"), gpuRatesText(numbered()));
   const std::string error = errorText([] { storedGpuRates("Another GPU"); });
-  EXPECT_TRUE(contains(error, "(Gpu \"Some GPU, 7 multiprocessors\"): this file is read for an Another GPU"))
-      << error;
+  EXPECT_PRED2(contains, error,
+               "(Gpu \"Some GPU, 7 multiprocessors\"): this file is read for an Another GPU");
 
   // a folder that cannot be entered: nobody knows whether there are rates
   std::filesystem::remove_all(folder / "gpus");
   std::filesystem::create_directory_symlink("gpus", folder / "gpus");
-  EXPECT_TRUE(contains(errorText([] { storedGpuRates("Another GPU"); }), "a file that this user may read"));
+  EXPECT_PRED2(contains, errorText([] { storedGpuRates("Another GPU"); }), "a file that this user may read");
   unsetenv("TESSERA_CALIBRATION");
 }
 

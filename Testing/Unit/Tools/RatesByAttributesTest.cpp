@@ -1,4 +1,5 @@
 // needs: Tools, Model
+#include "Testing/Support/ErrorText.h"
 #include "Tools/Bench/Model/GpuAttributes.h"
 #include "Tools/Bench/Model/GpuRateNames.h"
 
@@ -70,7 +71,7 @@ TEST(RatesByAttributes, WhatTheDriverDoesNotTellIsToldAsAssumed)
   EXPECT_NEAR(found.rates.dramReadBytes, usualGpuRates().dramReadBytes / 2, 1e6);
   ASSERT_EQ(found.assumed.size(), 2u);
   EXPECT_EQ(found.assumed[0], "the driver tells no clock, that of an H100 is taken");
-  EXPECT_NE(found.assumed[1].find("rate of the memory"), std::string::npos);
+  EXPECT_PRED2(testing::contains, found.assumed[1], "rate of the memory");
 }
 
 TEST(RatesByAttributes, AnUnknownCapabilityHasTheUnitsOfAnH100)

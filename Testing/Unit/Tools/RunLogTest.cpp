@@ -15,7 +15,6 @@
 #include <filesystem>
 #include <fstream>
 #include <new>
-#include <sstream>
 #include <system_error>
 
 #include <sys/file.h>
@@ -40,12 +39,7 @@ namespace {
 
 class RunLogTest : public ::testing::Test {
 protected:
-  std::string fileText() const
-  {
-    std::stringstream text;
-    text << std::ifstream(path).rdbuf();
-    return text.str();
-  }
+  std::string fileText() const { return temporary.read("elastix.log"); }
 
   testing::TemporaryFolder temporary;
   std::filesystem::path folder = temporary.path();
@@ -140,12 +134,8 @@ TEST_F(RunLogTest, NoProgressIsDrawnIntoAPipe)
 TEST_F(RunLogTest, ALogThatCannotBeMadeIsAnOutputError)
 {
   RunLog log;
-  try {
-    log.openFile((folder / "none" / "elastix.log").string());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::unwritableOutput);
-  }
+  EXPECT_EQ(testing::exitCodeOf([&] { log.openFile((folder / "none" / "elastix.log").string()); }),
+            ExitCode::unwritableOutput);
 }
 
 TEST_F(RunLogTest, AFullDiskIsToldAtTheEnd)
@@ -165,7 +155,7 @@ TEST(LogLevel, OnlyElastixNamesAreKnown)
   EXPECT_THROW(logLevelOf("debug"), Error);
 }
 
-int exitCodeOf(const std::function<int(RunLog&)>& body)
+int codeOfRun(const std::function<int(RunLog&)>& body)
 {
   ::testing::internal::CaptureStderr();
   const int code = runProgram(body);
@@ -175,9 +165,9 @@ int exitCodeOf(const std::function<int(RunLog&)>& body)
 
 TEST(RunProgram, TurnsWhatIsThrownIntoExitCodes)
 {
-  EXPECT_EQ(exitCodeOf([](RunLog&) { return 0; }), 0);
-  EXPECT_EQ(exitCodeOf([](RunLog&) -> int { throw Error(ExitCode::unreadableInput, "x"); }), 3);
-  EXPECT_EQ(exitCodeOf([](RunLog&) -> int { throw std::bad_alloc(); }), 6);
+  EXPECT_EQ(codeOfRun([](RunLog&) { return 0; }), 0);
+  EXPECT_EQ(codeOfRun([](RunLog&) -> int { throw Error(ExitCode::unreadableInput, "x"); }), 3);
+  EXPECT_EQ(codeOfRun([](RunLog&) -> int { throw std::bad_alloc(); }), 6);
 }
 
 TEST(RunProgram, ASignalEndsWithItsOwnCode)
@@ -187,7 +177,7 @@ TEST(RunProgram, ASignalEndsWithItsOwnCode)
 
   EXPECT_EQ(caughtSignal(), SIGTERM);
   EXPECT_TRUE(stopAsked());
-  EXPECT_EQ(exitCodeOf([](RunLog&) -> int { throw Interrupted{}; }), 143);
+  EXPECT_EQ(codeOfRun([](RunLog&) -> int { throw Interrupted{}; }), 143);
 }
 
 TEST_F(RunLogTest, AMissingOutputFolderIsMade)

@@ -27,8 +27,7 @@ using ItkFilter = itk::ImageToImageFilter<ItkImage<3>, ItkImage<3>>;
 ImagePointer<3> levelOf(const std::string& text, std::size_t levels, const Image<3>& image, std::size_t level)
 {
   GenericImagePyramid<3> pyramid(parametersOf(text, 3, levels, "FixedImagePyramid0"), ImageSide::fixed);
-  Context context;
-  return pyramid.imageOfLevel(context, std::make_shared<Image<3>>(image), level);
+  return pyramid.imageOfLevel(host, std::make_shared<Image<3>>(image), level);
 }
 
 ItkImage<3>::Pointer smoothedByItk(const Image<3>& image, const Vec<3>& sigmaMm)
@@ -123,9 +122,8 @@ TEST(GenericImagePyramidTest, LeavesTheFinestLevelAsItIsByDefault)
   GenericImagePyramid<3> pyramid(parametersOf("(NumberOfResolutions 2)", 3, 2, "FixedImagePyramid0"),
                                  ImageSide::fixed);
   const auto original = std::make_shared<Image<3>>(image);
-  Context context;
 
-  EXPECT_EQ(pyramid.imageOfLevel(context, original, 1), original);
+  EXPECT_EQ(pyramid.imageOfLevel(host, original, 1), original);
   EXPECT_EQ(pyramid.scheduleOfLevel(0), (Vec<3>{2, 2, 2}));
 }
 
@@ -133,10 +131,9 @@ TEST(GenericImagePyramidTest, NeverSmoothsALevelMoreThanTheOneBefore)
 {
   const std::string text =
       "(ImagePyramidRescaleSchedule 1 1 1 1 1 1)\n(ImagePyramidSmoothingSchedule 1 2 0 4 1 3)";
-  Context context;
 
   EXPECT_EQ(levelOf(text, 2, image, 1)->voxels,
-            smoothRecursively<3>(context, image, {1 / spacing[0], 1 / spacing[1], 0}).voxels);
+            smoothRecursively<3>(host, image, {1 / spacing[0], 1 / spacing[1], 0}).voxels);
 }
 
 TEST(GenericImagePyramidTest, DoesNothingIfNothingIsRescaledAndNoSmoothingIsGiven)

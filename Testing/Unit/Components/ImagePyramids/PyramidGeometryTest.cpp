@@ -19,10 +19,9 @@ void expectGeometryOfImages(const Size<D>& size, const std::string& text)
   constexpr std::size_t levels = 3;
   const auto original = std::make_shared<Image<D>>(noiseImage<D>(obliqueGeometry<D>(size), 3));
   Pyramid<D> pyramid(parametersOf(text, D, levels, "FixedImagePyramid0"), ImageSide::fixed);
-  Context context;
   for (std::size_t level = 0; level < levels; ++level)
     EXPECT_EQ(pyramid.geometryOfLevel(original->geometry, level),
-              pyramid.imageOfLevel(context, original, level)->geometry)
+              pyramid.imageOfLevel(host, original, level)->geometry)
         << text << ", level " << level;
 }
 

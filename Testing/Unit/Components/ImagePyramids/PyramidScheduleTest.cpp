@@ -24,10 +24,8 @@ std::pair<Factors, std::string> factorsAndWarnings(const std::string& text, std:
                                                    FactorRule rule = FactorRule::free)
 {
   std::string warnings;
-  std::vector<std::string> notes;
-  const auto map = std::make_shared<ParameterMap>(parseParameterText(text, "text", notes));
-  const Parameters parameters(map, "FixedImagePyramid0", 2, levels,
-                              [&](const std::string& line) { warnings += line + "\n"; });
+  const Parameters parameters = parametersOf(text, 2, levels, "FixedImagePyramid0",
+                                             [&](const std::string& line) { warnings += line + "\n"; });
   return {readFactors<2>(parameters, factorRows(ImageSide::fixed), rule), warnings};
 }
 
@@ -60,10 +58,9 @@ TEST(PyramidScheduleTest, FallsBackToTheWholeDefaultIfEntriesAreMissing)
   const auto [factors, warnings] = factorsAndWarnings("(ImagePyramidSchedule 16 16 3)", 2);
 
   EXPECT_EQ(factors, (Factors{{2, 2}, {1, 1}}));
-  EXPECT_TRUE(contains(warnings, "text:1")) << warnings;
-  EXPECT_TRUE(contains(
-      warnings, "3 entries for 2 levels of 2 axes, which need 4: the default schedule is used instead."))
-      << warnings;
+  EXPECT_PRED2(contains, warnings, "text:1");
+  EXPECT_PRED2(contains, warnings,
+               "3 entries for 2 levels of 2 axes, which need 4: the default schedule is used instead.");
 }
 
 TEST(PyramidScheduleTest, AFactorOfZeroIsOneWhereAPyramidShrinks)
@@ -73,7 +70,7 @@ TEST(PyramidScheduleTest, AFactorOfZeroIsOneWhereAPyramidShrinks)
   const auto [factors, warnings] = factorsAndWarnings(text, 2, FactorRule::decreasing);
 
   EXPECT_EQ(factors, (Factors{{1, 2}, {1, 1}}));
-  EXPECT_TRUE(contains(warnings, "a factor below 1 counts as 1")) << warnings;
+  EXPECT_PRED2(contains, warnings, "a factor below 1 counts as 1");
   EXPECT_EQ(factorsAndWarnings(text, 2).second, "") << "without smoothing along an axis";
 }
 
@@ -82,7 +79,7 @@ TEST(PyramidScheduleTest, CutsFractionsOffWithAWarning)
   const auto [factors, warnings] = factorsAndWarnings("(ImagePyramidSchedule 2.5 2.0 0.5 1)", 2);
 
   EXPECT_EQ(factors, (Factors{{2, 2}, {0, 1}}));
-  EXPECT_TRUE(contains(warnings, "the fraction of a factor is cut off")) << warnings;
+  EXPECT_PRED2(contains, warnings, "the fraction of a factor is cut off");
 }
 
 TEST(PyramidScheduleTest, KeepsFactorsDecreasingAndAboveZeroWhereAsked)
@@ -97,8 +94,8 @@ TEST(PyramidScheduleTest, RefusesNegativeFactors)
 {
   const std::string message = errorText([] { factorsOf("(ImagePyramidSchedule 2 2 -1 1)", 2); });
 
-  EXPECT_TRUE(contains(message, "text:1")) << message;
-  EXPECT_TRUE(contains(message, "Allowed:")) << message;
+  EXPECT_PRED2(contains, message, "text:1");
+  EXPECT_PRED2(contains, message, "Allowed:");
 }
 
 TEST(PyramidScheduleTest, DescribesEachSideByItsOwnNames)

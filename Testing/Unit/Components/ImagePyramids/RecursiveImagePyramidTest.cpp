@@ -48,11 +48,10 @@ void expectAsItk(const std::string& schedule, std::size_t levels, const Image<3>
   // Up to three float roundings a level, the last ones of every level before included.
   const double tolerance = 3 * static_cast<double>(levels) * std::numeric_limits<float>::epsilon()
                            * largestMagnitude(image.voxels);
-  Context context;
   for (std::size_t level = 0; level < levels; ++level) {
     SCOPED_TRACE("schedule " + schedule + ", level " + std::to_string(level));
 
-    const ImagePointer<3> result = pyramid.imageOfLevel(context, std::make_shared<Image<3>>(image), level);
+    const ImagePointer<3> result = pyramid.imageOfLevel(host, std::make_shared<Image<3>>(image), level);
 
     const Image<3> reference = fromItk<3>(*expected->GetOutput(static_cast<unsigned>(level)));
     expectSameGeometry<3>(result->geometry, reference.geometry);
@@ -97,8 +96,7 @@ TEST(RecursiveImagePyramidTest, AgreesWithItkForManyOriginsAndSpacings)
 TEST(RecursiveImagePyramidTest, ReturnsTheImageItselfAtALastFactorOfOne)
 {
   const auto image = std::make_shared<Image<3>>(noiseImage<3>(obliqueGeometry<3>({8, 8, 8}), 1));
-  Context context;
-  EXPECT_EQ(pyramidOf("2 2 2 1 1 1", 2).imageOfLevel(context, image, 1), image);
+  EXPECT_EQ(pyramidOf("2 2 2 1 1 1", 2).imageOfLevel(host, image, 1), image);
 }
 
 TEST(RecursiveImagePyramidTest, AveragesAnImpulseByTheKernelOfFactorTwo)
@@ -107,9 +105,8 @@ TEST(RecursiveImagePyramidTest, AveragesAnImpulseByTheKernelOfFactorTwo)
   image.voxels[3] = 1;
   RecursiveImagePyramid<2> pyramid(parametersOf("(ImagePyramidSchedule 2 1 1 1)", 2, 2, "FixedImagePyramid0"),
                                    ImageSide::fixed);
-  Context context;
 
-  const ImagePointer<2> coarse = pyramid.imageOfLevel(context, std::make_shared<Image<2>>(image), 0);
+  const ImagePointer<2> coarse = pyramid.imageOfLevel(host, std::make_shared<Image<2>>(image), 0);
 
   // 9 = 2 * 4 + 1: the new origin lies at voxel 1. Kernel 0.0509 0.2118 0.4746 0.2118 0.0509 (exp(-1) I_k(1),
   // sum 1).

@@ -13,9 +13,8 @@ TEST(ShrinkingImagePyramidTest, TakesVoxelsOfTheFullImage)
   const auto image = std::make_shared<Image<2>>(noiseImage<2>(centredGeometry<2>({12, 9}, {1, 2}), 4));
   ShrinkingImagePyramid<2> pyramid(
       parametersOf("(ImagePyramidSchedule 4 3 1 1)", 2, 2, "MovingImagePyramid0"), ImageSide::moving);
-  Context context;
 
-  const ImagePointer<2> coarse = pyramid.imageOfLevel(context, image, 0);
+  const ImagePointer<2> coarse = pyramid.imageOfLevel(host, image, 0);
 
   ASSERT_EQ(coarse->geometry.size, (Size<2>{3, 3}));
   for (std::size_t y = 0; y < 3; ++y)
@@ -30,7 +29,6 @@ TEST(ShrinkingImagePyramidTest, ReturnsTheImageItselfAtFactorOne)
   const auto image = std::make_shared<Image<2>>(noiseImage<2>(centredGeometry<2>({12, 9}, {1, 2}), 4));
   ShrinkingImagePyramid<2> pyramid(parametersOf("(NumberOfResolutions 2)", 2, 2, "FixedImagePyramid0"),
                                    ImageSide::fixed);
-  Context context;
 
-  EXPECT_EQ(pyramid.imageOfLevel(context, image, 1), image);
+  EXPECT_EQ(pyramid.imageOfLevel(host, image, 1), image);
 }

@@ -23,29 +23,26 @@ const ImagePointer<3> image = std::make_shared<Image<3>>(noiseImage<3>(obliqueGe
 TEST(SmoothingImagePyramidTest, SmoothsByHalfTheFactorInVoxels)
 {
   SmoothingImagePyramid<3> pyramid = pyramidOf("(ImagePyramidSchedule 8 4 2 1 1 1)", 2);
-  Context context;
 
-  EXPECT_EQ(pyramid.imageOfLevel(context, image, 0)->voxels,
-            smoothRecursively<3>(context, *image, {4, 2, 1}).voxels);
-  EXPECT_EQ(pyramid.imageOfLevel(context, image, 0)->geometry, image->geometry);
+  EXPECT_EQ(pyramid.imageOfLevel(host, image, 0)->voxels,
+            smoothRecursively<3>(host, *image, {4, 2, 1}).voxels);
+  EXPECT_EQ(pyramid.imageOfLevel(host, image, 0)->geometry, image->geometry);
   EXPECT_EQ(pyramid.scheduleOfLevel(0), (Vec<3>{8, 4, 2}));
 }
 
 TEST(SmoothingImagePyramidTest, SmoothsByHalfAVoxelAtFactorOne)
 {
   SmoothingImagePyramid<3> pyramid = pyramidOf("(NumberOfResolutions 1)", 1);
-  Context context;
 
-  EXPECT_EQ(pyramid.imageOfLevel(context, image, 0)->voxels,
-            smoothRecursively<3>(context, *image, {0.5, 0.5, 0.5}).voxels);
+  EXPECT_EQ(pyramid.imageOfLevel(host, image, 0)->voxels,
+            smoothRecursively<3>(host, *image, {0.5, 0.5, 0.5}).voxels);
 }
 
 TEST(SmoothingImagePyramidTest, LeavesAxesOfFactorZeroAndReturnsTheImageItselfIfAllAre)
 {
   SmoothingImagePyramid<3> pyramid = pyramidOf("(ImagePyramidSchedule 0 2 0 0 0 0)", 2);
-  Context context;
 
-  EXPECT_EQ(pyramid.imageOfLevel(context, image, 0)->voxels,
-            smoothRecursively<3>(context, *image, {0, 1, 0}).voxels);
-  EXPECT_EQ(pyramid.imageOfLevel(context, image, 1), image);
+  EXPECT_EQ(pyramid.imageOfLevel(host, image, 0)->voxels,
+            smoothRecursively<3>(host, *image, {0, 1, 0}).voxels);
+  EXPECT_EQ(pyramid.imageOfLevel(host, image, 1), image);
 }

@@ -13,8 +13,7 @@ TEST(FullSamplerTest, GivesEveryVoxelOfTheMask)
   const SamplerScene<3> scene({17, 19, 23});
   for (const MaskPointer<3>& mask : {MaskPointer<3>(), scene.ball, scene.coarseBall}) {
     FullSampler<3> sampler(parametersOf(""));
-    Context context;
-    sampler.prepareForLevel(context, scene.fixed, mask, 0);
+    sampler.prepareForLevel(host, scene.fixed, mask, 0);
 
     const PointList<3> samples = drawn<3>(sampler, scene.draw);
 
@@ -33,9 +32,8 @@ TEST(GridSamplerTest, IsCentredAndCountsAsElastixDoes)
 {
   const SamplerScene<2> scene({17, 20});
   GridSampler<2> sampler(parametersOf("(SampleGridSpacing 5 3 1 4)", 2, 3, "ImageSampler0"));
-  Context context;
 
-  sampler.prepareForLevel(context, scene.fixed, nullptr, 0);
+  sampler.prepareForLevel(host, scene.fixed, nullptr, 0);
 
   // 17 voxels at step 5: 4 samples over 16 voxels, one left over: none before. 20 at 3: 7 over 19, one left
   // over.
@@ -44,12 +42,12 @@ TEST(GridSamplerTest, IsCentredAndCountsAsElastixDoes)
   EXPECT_EQ(coarse.first, (Size<2>{0, 0}));
   EXPECT_EQ(coarse.step, (Size<2>{5, 3}));
 
-  sampler.prepareForLevel(context, scene.fixed, nullptr, 1);
+  sampler.prepareForLevel(host, scene.fixed, nullptr, 1);
   const auto& middle = std::get<VoxelLattice<2>>(sampler.samples());
   EXPECT_EQ(middle.count, (Size<2>{17, 5}));
   EXPECT_EQ(middle.first, (Size<2>{0, 1})); // 20 at 4: 5 over 17, three left over
 
-  sampler.prepareForLevel(context, scene.fixed, nullptr, 2);
+  sampler.prepareForLevel(host, scene.fixed, nullptr, 2);
   EXPECT_EQ(std::get<VoxelLattice<2>>(sampler.samples()).step, (Size<2>{2, 2}))
       << "missing entries are 2, not the first";
 }
@@ -58,8 +56,7 @@ TEST(GridSamplerTest, IsCroppedToTheMaskFirst)
 {
   const SamplerScene<3> scene({17, 19, 23});
   GridSampler<3> sampler(parametersOf("(SampleGridSpacing 3 3 3)"));
-  Context context;
-  sampler.prepareForLevel(context, scene.fixed, scene.ball, 0);
+  sampler.prepareForLevel(host, scene.fixed, scene.ball, 0);
 
   const PointList<3> samples = drawn<3>(sampler, scene.draw);
 

@@ -15,8 +15,7 @@ PointList<D> drawnBeside(const SamplerScene<D>& scene, const std::vector<Sampled
 {
   MultiInputRandomCoordinateSampler<D> sampler(parametersOf(manySamples, D, 1, "ImageSampler0"));
   sampler.setOtherImages(others);
-  Context context;
-  sampler.prepareForLevel(context, scene.fixed, nullptr, 0);
+  sampler.prepareForLevel(host, scene.fixed, nullptr, 0);
   return drawn<D>(sampler, scene.draw);
 }
 
@@ -38,8 +37,7 @@ TEST(MultiInputRandomCoordinateSamplerTest, TheRandomRegionIsNotSwitchedOff)
   const SamplerScene<2> scene({40, 36});
   MultiInputRandomCoordinateSampler<2> sampler(
       parametersOf("(UseRandomSampleRegion \"true\")", 2, 1, "ImageSampler0"));
-  Context context;
-  sampler.prepareForLevel(context, scene.fixed, nullptr, 0);
+  sampler.prepareForLevel(host, scene.fixed, nullptr, 0);
   const PointList<2> inRegion = drawn<2>(sampler, scene.draw);
 
   EXPECT_FALSE(sampler.setRandomRegion(false));
@@ -50,8 +48,7 @@ TEST(MultiInputRandomCoordinateSamplerTest, WithOneImageItIsRandomCoordinate)
 {
   const SamplerScene<3> scene({24, 20, 18});
   RandomCoordinateSampler<3> single(parametersOf(manySamples, 3, 1, "ImageSampler0"));
-  Context context;
-  single.prepareForLevel(context, scene.fixed, nullptr, 0);
+  single.prepareForLevel(host, scene.fixed, nullptr, 0);
 
   const PointList<3> found = drawnBeside<3>(scene, {}), expected = drawn<3>(single, scene.draw);
 
@@ -108,11 +105,11 @@ TEST(MultiInputRandomCoordinateSamplerTest, RefusesImagesWithoutACommonBox)
   std::swap(copy.geometry.direction[0], copy.geometry.direction[1]);
   turned.image = std::make_shared<const Image<2>>(copy);
 
-  EXPECT_TRUE(contains(errorText([&] { drawnBeside<2>(scene, {turned}); }), "directions differ"));
-  EXPECT_TRUE(contains(errorText([&] {
-                         drawnBeside<2>(scene, {imageFrom<2>(scene, {50, 0}, 1)});
-                       }),
-                       "do not overlap"));
+  EXPECT_PRED2(contains, errorText([&] { drawnBeside<2>(scene, {turned}); }), "directions differ");
+  EXPECT_PRED2(contains, errorText([&] {
+                 drawnBeside<2>(scene, {imageFrom<2>(scene, {50, 0}, 1)});
+               }),
+               "do not overlap");
 }
 
 }

@@ -13,8 +13,7 @@ RandomCoordinateSampler<D> samplerOf(const SamplerScene<D>& scene, const std::st
                                      const MaskPointer<D>& mask = nullptr)
 {
   RandomCoordinateSampler<D> sampler(parametersOf(text, D, 3, "ImageSampler0"));
-  Context context;
-  sampler.prepareForLevel(context, scene.fixed, mask, 0);
+  sampler.prepareForLevel(host, scene.fixed, mask, 0);
   return sampler;
 }
 
@@ -163,10 +162,9 @@ TEST(RandomCoordinateSamplerTest, AMaskThatIsTooThinForItsBoxGivesUp)
   for (const int threads : {1, 2}) {
     const auto act = [&] { drawn<2>(sampler, scene.draw, threads); };
     EXPECT_EQ(exitCodeOf(act), ExitCode::registrationFailed);
-    EXPECT_NE(
-        messageOf(act).find(
-            "Could not find enough image samples within reasonable time. Probably the mask is too small"),
-        std::string::npos);
+    EXPECT_PRED2(
+        contains, messageOf(act),
+        "Could not find enough image samples within reasonable time. Probably the mask is too small");
   }
 }
 

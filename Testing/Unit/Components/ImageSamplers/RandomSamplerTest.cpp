@@ -20,8 +20,7 @@ TYPED_TEST(RandomVoxelSamplerTest, DrawsVoxelsInsideTheMaskAndReachesAllOfThem)
   const SamplerScene<3> scene({15, 11, 13});
   for (const MaskPointer<3>& mask : {MaskPointer<3>(), scene.ball, scene.coarseBall}) {
     TypeParam sampler(parametersOf("(NumberOfSpatialSamples 40000)")); // 18 a voxel or more
-    Context context;
-    sampler.prepareForLevel(context, scene.fixed, mask, 0);
+    sampler.prepareForLevel(host, scene.fixed, mask, 0);
 
     const PointList<3> samples = drawn<3>(sampler, scene.draw);
 
@@ -58,11 +57,10 @@ TEST(RandomSamplerTest, GivesUpWhereTheSparseSamplerFindsEveryVoxelOfAThinMask)
   Mask<3> corners = drawMask<3>(scene.fixed->geometry, [](const Vec<3>&) { return false; });
   corners.voxels.front() = corners.voxels.back() = 1;
   const auto mask = std::make_shared<Mask<3>>(corners);
-  Context context;
   RandomSampler<3> random(parametersOf(""));
   RandomSparseMaskSampler<3> sparse(parametersOf(""));
-  random.prepareForLevel(context, scene.fixed, mask, 0);
-  sparse.prepareForLevel(context, scene.fixed, mask, 0);
+  random.prepareForLevel(host, scene.fixed, mask, 0);
+  sparse.prepareForLevel(host, scene.fixed, mask, 0);
 
   EXPECT_EQ(exitCodeOf([&] { drawn<3>(random, scene.draw); }), ExitCode::registrationFailed);
   const PointList<3> samples = drawn<3>(sparse, scene.draw);
@@ -77,9 +75,8 @@ TEST(RandomSparseMaskSamplerTest, AnEmptyMaskIsAnUnreadableInput)
   const auto empty =
       std::make_shared<Mask<3>>(drawMask<3>(scene.fixed->geometry, [](const Vec<3>&) { return false; }));
   RandomSparseMaskSampler<3> sampler(parametersOf(""));
-  Context context;
 
-  EXPECT_EQ(exitCodeOf([&] { sampler.prepareForLevel(context, scene.fixed, empty, 0); }),
+  EXPECT_EQ(exitCodeOf([&] { sampler.prepareForLevel(host, scene.fixed, empty, 0); }),
             ExitCode::unreadableInput);
 }
 

@@ -46,11 +46,10 @@ void expectAsItk(const Size<D>& size, int order)
   const auto reference = Reference::New();
   reference->SetSplineOrder(order);
   reference->SetInputImage(itkImage);
-  Context context;
   // Weights and coefficients are single; the sum of |weight| is 1, that of |derivative| at most 2 an axis,
   // spacing above 1 mm.
   const double tolerance =
-      16 * D * floatEpsilon * largestMagnitude(bsplineCoefficients<D>(context, image, order));
+      16 * D * floatEpsilon * largestMagnitude(bsplineCoefficients<D>(host, image, order));
   BSplineInterpolator<D> interpolator = interpolatorOf<D>(order);
 
   const Interpolated<D> result = interpolate<D>(interpolator, image, scatteredIndices<D>(size, 2000, 3));
@@ -146,9 +145,8 @@ TEST(BSplineInterpolatorTest, PassesThroughTheVoxels)
 
     const Interpolated<2> result = interpolate<2>(interpolator, image, indices);
 
-    Context context;
     const double tolerance =
-        16 * floatEpsilon * largestMagnitude(bsplineCoefficients<2>(context, image, order)); // as above
+        16 * floatEpsilon * largestMagnitude(bsplineCoefficients<2>(host, image, order)); // as above
     EXPECT_LE(largestDifference(result.valuesAlone, image.voxels), tolerance) << "order " << order;
   }
 }
@@ -161,8 +159,7 @@ TEST(BSplineInterpolatorTest, HasTheGradientOfItsValues)
   for (int order = 2; order <= 5; ++order) {
     BSplineInterpolator<3> interpolator = interpolatorOf<3>(order);
     const Interpolated<3> result = interpolate<3>(interpolator, image, indices);
-    Context context;
-    const double largest = largestMagnitude(bsplineCoefficients<3>(context, image, order));
+    const double largest = largestMagnitude(bsplineCoefficients<3>(host, image, order));
     for (std::size_t i = 0; i < indices.size(); ++i)
       for (int d = 0; d < 3; ++d) {
         std::vector<double> coordinates[3];
@@ -171,7 +168,7 @@ TEST(BSplineInterpolatorTest, HasTheGradientOfItsValues)
         const ListSamples<3> points{{coordinates[0].data(), coordinates[1].data(), coordinates[2].data()}, 2};
         float values[2];
         std::uint8_t inside[2];
-        interpolator.evaluate(context, points, values, nullptr, inside);
+        interpolator.evaluate(host, points, values, nullptr, inside);
         const double slope = (static_cast<double>(values[1]) - values[0]) / (2 * stepMm);
         // Roundings over the step, and the third derivative (order 2: a jump of the second) times step
         // squared.
@@ -250,6 +247,6 @@ TEST(BSplineInterpolatorTest, RefusesOrdersAboveFive)
 {
   const std::string message = errorText([] { interpolatorOf<3>(6); });
 
-  EXPECT_TRUE(contains(message, "text:1")) << message;
-  EXPECT_TRUE(contains(message, "Allowed:")) << message;
+  EXPECT_PRED2(contains, message, "text:1");
+  EXPECT_PRED2(contains, message, "Allowed:");
 }

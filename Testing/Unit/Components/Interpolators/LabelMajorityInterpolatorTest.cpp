@@ -73,8 +73,7 @@ void expectNaiveLabels(const Size<D>& size)
 {
   const ImagePointer<D> image = labelImage<D>(obliqueGeometry<D>(size));
   LabelMajorityInterpolator<D> interpolator(parametersOf("(X 1)", D));
-  Context context;
-  interpolator.prepareForLevel(context, image, 0);
+  interpolator.prepareForLevel(host, image, 0);
   PointBatch<D> points;
   const std::vector<Vec<D>> indices = scatteredIndices<D>(size, batchCapacity, 5);
   const PointToIndex<D> toIndex = image->geometry.pointToIndex();
@@ -87,7 +86,7 @@ void expectNaiveLabels(const Size<D>& size)
   std::vector<float> values(batchCapacity);
   std::vector<std::uint8_t> inside(batchCapacity);
 
-  interpolator.evaluate(context, points.list(), values.data(), nullptr, inside.data());
+  interpolator.evaluate(host, points.list(), values.data(), nullptr, inside.data());
 
   std::size_t compared = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -113,8 +112,7 @@ TEST(LabelMajorityInterpolator, IsTheNaiveLoopAtAwkwardSizes)
 TEST(LabelMajorityInterpolator, HasNoGradient)
 {
   LabelMajorityInterpolator<2> interpolator(parametersOf("(X 1)", 2));
-  Context context;
-  interpolator.prepareForLevel(context, labelImage<2>(obliqueGeometry<2>({4, 4})), 0);
+  interpolator.prepareForLevel(host, labelImage<2>(obliqueGeometry<2>({4, 4})), 0);
   PointBatch<2> points;
   points.count = 1;
   float value = 0;
@@ -122,7 +120,7 @@ TEST(LabelMajorityInterpolator, HasNoGradient)
   std::uint8_t inside = 0;
 
   EXPECT_FALSE(interpolator.hasGradient());
-  EXPECT_EQ(errorText([&] { interpolator.evaluate(context, points.list(), &value, gradients, &inside); }),
+  EXPECT_EQ(errorText([&] { interpolator.evaluate(host, points.list(), &value, gradients, &inside); }),
             "LabelMajorityInterpolator: gradients: labels have none. Allowed: another interpolator.");
 }
 

@@ -43,9 +43,8 @@ void expectAsItk(const Size<D>& size)
 LinearInterpolator<2> rowInterpolator(InterpolatorUse use = InterpolatorUse::matching)
 {
   LinearInterpolator<2> interpolator(parametersOf("(X 1)", 2), use);
-  Context context;
   interpolator.prepareForLevel(
-      context, std::make_shared<Image<2>>(Image<2>{{{3, 1}, {2, 1}, {0, 0}, identityMatrix<2>()}, {1, 4, 9}}),
+      host, std::make_shared<Image<2>>(Image<2>{{{3, 1}, {2, 1}, {0, 0}, identityMatrix<2>()}, {1, 4, 9}}),
       0);
   return interpolator;
 }
@@ -60,8 +59,7 @@ Answer answerAt(const LinearInterpolator<2>& interpolator, double xMm)
   const double yMm = 0;
   float value, slopes[2], *gradients[2] = {&slopes[0], &slopes[1]};
   std::uint8_t inside;
-  Context context;
-  interpolator.evaluate(context, {{&xMm, &yMm}, 1}, &value, gradients, &inside);
+  interpolator.evaluate(host, {{&xMm, &yMm}, 1}, &value, gradients, &inside);
   return {value, slopes[0], inside != 0};
 }
 

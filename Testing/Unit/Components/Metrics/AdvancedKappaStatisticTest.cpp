@@ -17,7 +17,6 @@ TermEvaluation byTheFormula(const LabelScene<D>& scene, const PointList<D>& samp
 {
   const auto& transform = optimizable(*scene.chain->transform);
   const std::vector<double>& parameters = scene.chain->parameters;
-  Context context;
   double inFixed = 0, inMoving = 0, inBoth = 0;
   std::vector<double> ofAll(parameters.size()), ofForeground(parameters.size());
   std::size_t valid = 0;
@@ -25,10 +24,10 @@ TermEvaluation byTheFormula(const LabelScene<D>& scene, const PointList<D>& samp
     checks::Points<D> point(1), mapped(1);
     for (int d = 0; d < D; ++d)
       point.mm[d][0] = samples.mm[d][i];
-    mapChain<D>(context, *scene.chain, point.list(), mapped.out());
+    mapChain<D>(host, *scene.chain, point.list(), mapped.out());
     float moving = 0;
     std::uint8_t inside = 0;
-    scene.interpolator->evaluate(context, mapped.list(), &moving, nullptr, &inside);
+    scene.interpolator->evaluate(host, mapped.list(), &moving, nullptr, &inside);
     if (!inside)
       continue;
     ++valid;
@@ -142,8 +141,7 @@ TEST(AdvancedKappaStatisticTest, RepeatsItsBitsForAnyThreadCount)
 {
   const LabelScene<3> scene({24, 20, 18});
   AdvancedKappaStatistic<3> metric(parametersOf("(ForegroundValue 7)", 3, 1, "Metric0"));
-  Context context;
-  metric.prepareForLevel(context, scene.level);
+  metric.prepareForLevel(host, scene.level);
 
   expectSameBitsForAnyThreadCount<3>(metric, scene.lattice(1), scene.chain->parameters);
 }

@@ -61,10 +61,8 @@ TEST(AdvancedMeanSquaresTest, TheBoundOfOutliersMayBeAShareOfTheFixedRange)
 TEST(AdvancedMeanSquaresTest, ABoundBeyondTheRangeIsToldOnceForAllLevels)
 {
   std::vector<std::string> told;
-  std::vector<std::string> notes;
-  const auto map =
-      std::make_shared<ParameterMap>(parseParameterText("(OutlierDifference 200 100 50)", "p.txt", notes));
-  const Parameters parameters(map, "", 3, 3, [&](const std::string& line) { told.push_back(line); });
+  const Parameters parameters = parametersOf("(OutlierDifference 200 100 50)", 3, 3, "",
+                                             [&](const std::string& line) { told.push_back(line); });
   for (std::size_t level = 0; level < 3; ++level)
     AdvancedMeanSquares(parameters, level, {0, 250, 0, 1});
   EXPECT_TRUE(told.empty());
@@ -72,7 +70,7 @@ TEST(AdvancedMeanSquaresTest, ABoundBeyondTheRangeIsToldOnceForAllLevels)
     AdvancedMeanSquares(parameters, level, {0, 1, 0, 1});
   ASSERT_EQ(told.size(), 1u);
   EXPECT_TRUE(told[0].starts_with(
-      "p.txt:1: (OutlierDifference 200 100 50): level 0: 200 exceeds the range of the fixed "
+      "text:1: (OutlierDifference 200 100 50): level 0: 200 exceeds the range of the fixed "
       "image, 1: no difference is an outlier"))
       << told[0];
 }

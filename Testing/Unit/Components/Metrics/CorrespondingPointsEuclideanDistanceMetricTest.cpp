@@ -17,8 +17,7 @@ CorrespondingPointsEuclideanDistanceMetric<D> metricOf(const TermScene<D>& scene
 {
   CorrespondingPointsEuclideanDistanceMetric<D> metric(
       parametersOf("(Metric \"CorrespondingPointsEuclideanDistanceMetric\")\n" + more, D));
-  Context context;
-  metric.prepareForLevel(context, scene.level);
+  metric.prepareForLevel(host, scene.level);
   return metric;
 }
 
@@ -31,10 +30,9 @@ TEST(CorrespondingPointsTest, IsTheMeanDistanceOfMappedPointsToTheirPartners)
   const PointPairs<2> pairs{{{0, 0}, {10, 0}, {0, 0}}, {{-2, -2}, {11, 2}, {2, 2}}};
   scene.level.points = &pairs;
   auto metric = metricOf<2>(scene);
-  Context context;
   std::vector<double> gradient(2, 7.0);
 
-  const TermValue found = metric.evaluate(context, PointList<2>{}, scene.chain->parameters, gradient);
+  const TermValue found = metric.evaluate(host, PointList<2>{}, scene.chain->parameters, gradient);
 
   EXPECT_DOUBLE_EQ(found.value, (5 + 0 + 1) / 3.0);
   EXPECT_EQ(found.valid, 3u);
@@ -50,10 +48,9 @@ TEST(CorrespondingPointsTest, PairsCountByTheirWeights)
   const PointPairs<2> pairs{{{0, 0}, {10, 0}, {0, 0}}, {{-2, -2}, {11, 2}, {2, 2}}, {0.5, 2, 0.5}};
   scene.level.points = &pairs;
   auto metric = metricOf<2>(scene);
-  Context context;
   std::vector<double> gradient(2, 7.0);
 
-  const TermValue found = metric.evaluate(context, PointList<2>{}, scene.chain->parameters, gradient);
+  const TermValue found = metric.evaluate(host, PointList<2>{}, scene.chain->parameters, gradient);
 
   EXPECT_DOUBLE_EQ(found.value, (0.5 * 5 + 0.5 * 1) / 3.0);
   EXPECT_EQ(found.valid, 3u);
@@ -69,10 +66,9 @@ TEST(CorrespondingPointsTest, PairsNearerThanTheirErrorPullWeakly)
   const PointPairs<2> pairs{{{0, 0}, {10, 0}, {0, 0}}, {{-2, -2}, {11, 2}, {2, 2}}}; // 5, 0 and 1 mm apart
   scene.level.points = &pairs;
   auto metric = metricOf<2>(scene, "(PointErrorInMm 2)");
-  Context context;
   std::vector<double> gradient(2, 7.0);
 
-  const TermValue found = metric.evaluate(context, PointList<2>{}, scene.chain->parameters, gradient);
+  const TermValue found = metric.evaluate(host, PointList<2>{}, scene.chain->parameters, gradient);
 
   EXPECT_DOUBLE_EQ(found.value, (std::sqrt(29.0) - 2 + std::sqrt(5.0) - 2) / 3);
   EXPECT_DOUBLE_EQ(gradient[0], (3 / std::sqrt(29.0) - 1 / std::sqrt(5.0)) / 3);
@@ -111,9 +107,8 @@ TEST(CorrespondingPointsTest, PairsThatLeaveTheMovingMaskAreLeftOut)
   scene.level.movingMask =
       std::make_shared<Mask<2>>(drawMask<2>(scene.moving->geometry, [](const Vec<2>&) { return true; }));
   auto metric = metricOf<2>(scene);
-  Context context;
 
-  const TermValue found = metric.evaluate(context, PointList<2>{}, scene.chain->parameters, {});
+  const TermValue found = metric.evaluate(host, PointList<2>{}, scene.chain->parameters, {});
 
   EXPECT_EQ(found.valid, 1u);
   EXPECT_EQ(found.asked, 2u);

@@ -12,8 +12,7 @@ using namespace testing;
 template <int D>
 void prepare(DisplacementMagnitudePenalty<D>& penalty, const TermScene<D>& scene)
 {
-  Context context;
-  penalty.prepareForLevel(context, scene.level);
+  penalty.prepareForLevel(host, scene.level);
 }
 
 TEST(DisplacementMagnitudePenaltyTest, IsTheSquaredLengthOfATranslation)
@@ -23,10 +22,9 @@ TEST(DisplacementMagnitudePenaltyTest, IsTheSquaredLengthOfATranslation)
   scene.chain->parameters = {300, -400}; // outside the moving image, which does not matter
   DisplacementMagnitudePenalty<2> penalty(parametersOf("", 2, 1, "Metric0"));
   prepare<2>(penalty, scene);
-  Context context;
   std::vector<double> gradient(2, 7.0);
 
-  const TermValue found = penalty.evaluate(context, scene.lattice(1), scene.chain->parameters, gradient);
+  const TermValue found = penalty.evaluate(host, scene.lattice(1), scene.chain->parameters, gradient);
 
   EXPECT_NEAR(found.value, 250000, 1e-6);
   EXPECT_EQ(found.valid, 40u * 36u);
@@ -43,20 +41,18 @@ TEST(DisplacementMagnitudePenaltyTest, IsTheMeanOverTheMappedPointsOfTheWholeCha
   DisplacementMagnitudePenalty<3> penalty(parametersOf("", 3, 1, "Metric0"));
   prepare<3>(penalty, scene);
   const SampleSet<3> samples = scene.points(300);
-  Context context;
   double expected = 0;
   const PointList<3>& list = std::get<PointList<3>>(samples);
   for (std::size_t i = 0; i < 300; ++i) {
     checks::Points<3> point(1), mapped(1);
     for (int d = 0; d < 3; ++d)
       point.mm[d][0] = list.mm[d][i];
-    mapChain<3>(context, *scene.chain, point.list(), mapped.out());
+    mapChain<3>(host, *scene.chain, point.list(), mapped.out());
     for (int d = 0; d < 3; ++d)
       expected += (mapped.mm[d][0] - point.mm[d][0]) * (mapped.mm[d][0] - point.mm[d][0]) / 300;
   }
 
-  EXPECT_NEAR(penalty.evaluate(context, samples, scene.chain->parameters, {}).value, expected,
-              1e-10 * expected);
+  EXPECT_NEAR(penalty.evaluate(host, samples, scene.chain->parameters, {}).value, expected, 1e-10 * expected);
 }
 
 template <int D>
@@ -104,9 +100,8 @@ TEST(DisplacementMagnitudePenaltyTest, PointsOutsideTheMovingMaskDoNotCount)
       std::make_shared<Mask<2>>(drawMask<2>(scene.moving->geometry, [](const Vec<2>&) { return true; }));
   DisplacementMagnitudePenalty<2> penalty(parametersOf("", 2, 1, "Metric0"));
   prepare<2>(penalty, scene);
-  Context context;
 
-  EXPECT_EQ(exitCodeOf([&] { penalty.evaluate(context, scene.points(400), scene.chain->parameters, {}); }),
+  EXPECT_EQ(exitCodeOf([&] { penalty.evaluate(host, scene.points(400), scene.chain->parameters, {}); }),
             ExitCode::registrationFailed);
 }
 

@@ -20,8 +20,7 @@ KNNGraphAlphaMutualInformation<D> metricOf(const TermScene<D>& scene, const std:
 {
   KNNGraphAlphaMutualInformation<D> metric(parametersOf(text, D, 1, "Metric0"));
   metric.setFeatures(features);
-  Context context;
-  metric.prepareForLevel(context, scene.level);
+  metric.prepareForLevel(host, scene.level);
   return metric;
 }
 
@@ -176,8 +175,7 @@ TEST(KNNGraphAlphaMutualInformationTest, FeaturesAreTheImagesAtTheSamples)
                   features.images());
   const PointList<3> samples = std::get<PointList<3>>(scene.points(300, -0.1));
   BSplineInterpolator<3> ofFixed(parametersOf("(BSplineInterpolationOrder 3)", 3, 1, "Interpolator0"));
-  Context context;
-  ofFixed.prepareForLevel(context, features.fixed, 0);
+  ofFixed.prepareForLevel(host, features.fixed, 0);
   NaiveGraphs naive{{7, 2, 2, 0.4, 1e-5}, {300, std::vector<float>(4 * 300)}};
   std::size_t valid = 0;
   for (std::size_t i = 0; i < 300; ++i) {
@@ -185,13 +183,13 @@ TEST(KNNGraphAlphaMutualInformationTest, FeaturesAreTheImagesAtTheSamples)
     point.count = mapped.count = 1;
     for (int d = 0; d < 3; ++d)
       point.mm[d][0] = samples.mm[d][i];
-    mapChain<3>(context, *scene.chain, point.list(), mapped.out());
+    mapChain<3>(host, *scene.chain, point.list(), mapped.out());
     float* const values = naive.features.values.data() + i;
     std::array<std::uint8_t, 3> inside;
     values[0] = samples.fixed[i];
-    ofFixed.evaluate(context, point.list(), values + 300, nullptr, &inside[0]);
-    scene.interpolator->evaluate(context, mapped.list(), values + 600, nullptr, &inside[1]);
-    features.ofMoving->evaluate(context, mapped.list(), values + 900, nullptr, &inside[2]);
+    ofFixed.evaluate(host, point.list(), values + 300, nullptr, &inside[0]);
+    scene.interpolator->evaluate(host, mapped.list(), values + 600, nullptr, &inside[1]);
+    features.ofMoving->evaluate(host, mapped.list(), values + 900, nullptr, &inside[2]);
     if (inside[0] && inside[1] && inside[2])
       ++valid;
     else
@@ -200,7 +198,7 @@ TEST(KNNGraphAlphaMutualInformationTest, FeaturesAreTheImagesAtTheSamples)
   ASSERT_LT(valid, 300u);
   ASSERT_GT(valid, 150u);
 
-  const TermValue found = metric.evaluate(context, samples, scene.chain->parameters, {});
+  const TermValue found = metric.evaluate(host, samples, scene.chain->parameters, {});
 
   EXPECT_EQ(found.asked, 300u);
   EXPECT_EQ(found.valid, valid);
@@ -262,8 +260,7 @@ TEST(KNNGraphAlphaMutualInformationTest, RefusesMoreSamplesThanItCanCompare)
   TermScene<2> scene(1, {420, 320});
   scene.useAffine();
   auto metric = metricOf<2>(scene);
-  Context context;
-  EXPECT_THROW(metric.evaluate(context, scene.lattice(1), scene.chain->parameters, {}), Error);
+  EXPECT_THROW(metric.evaluate(host, scene.lattice(1), scene.chain->parameters, {}), Error);
 }
 
 }

@@ -11,8 +11,7 @@ template <int D>
 SelfSimilarity<D> metricOf(const TermScene<D>& scene, const std::string& text = "")
 {
   SelfSimilarity<D> metric(parametersOf(text, D, 1, "Metric0"));
-  Context context;
-  metric.prepareForLevel(context, scene.level);
+  metric.prepareForLevel(host, scene.level);
   return metric;
 }
 
@@ -56,11 +55,10 @@ void expectTheMeanSquaredDifference(const Size<D>& size, const Vec<D>& shiftMm)
   scene.chain->parameters.insert(scene.chain->parameters.end(), shiftMm.begin(), shiftMm.end());
   auto metric = metricOf<D>(scene);
   const PointList<D> samples = std::get<PointList<D>>(scene.points(60, -0.2));
-  Context context;
   const auto moving = scene.level.moving->geometry.indexFromPoint(),
              fixed = scene.level.fixed->geometry.indexFromPoint();
-  const SelfSimilarityDescriptor<D> ofFixed(context, *scene.level.fixed),
-      ofMoving(context, *scene.level.moving,
+  const SelfSimilarityDescriptor<D> ofFixed(host, *scene.level.fixed),
+      ofMoving(host, *scene.level.moving,
                multiply<D>(moving.matrix, scene.level.fixed->geometry.pointFromIndex().matrix));
   double sum = 0;
   std::size_t valid = 0;
@@ -82,7 +80,7 @@ void expectTheMeanSquaredDifference(const Size<D>& size, const Vec<D>& shiftMm)
   ASSERT_LT(valid, samples.positions());
   ASSERT_GT(valid, 15u);
 
-  const TermValue found = metric.evaluate(context, samples, scene.chain->parameters, {});
+  const TermValue found = metric.evaluate(host, samples, scene.chain->parameters, {});
 
   EXPECT_EQ(found.valid, valid);
   EXPECT_NEAR(found.value, sum / static_cast<double>(valid), 1e-5 * found.value);
@@ -102,9 +100,8 @@ double valueOf(const ImagePointer<3>& fixed, const ImagePointer<3>& moving)
   scene.chain->parameters = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
   scene.level.fixed = fixed;
   scene.level.moving = moving;
-  Context context;
   return metricOf<3>(scene)
-      .evaluate(context, VoxelLattice<3>{fixed, nullptr, {}, {1, 1, 1}, fixed->geometry.size},
+      .evaluate(host, VoxelLattice<3>{fixed, nullptr, {}, {1, 1, 1}, fixed->geometry.size},
                 scene.chain->parameters, {})
       .value;
 }

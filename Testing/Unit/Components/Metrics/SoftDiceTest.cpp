@@ -89,11 +89,10 @@ TEST(SoftDiceTest, OtherImagesThanThoseOfOneLabelAreRefused)
   const std::string tooHigh = message("(ForegroundValue 2)", {0, 2, 0, 255}),
                     negative = message("", {-1000, 1, 0, 1});
 
-  EXPECT_NE(tooHigh.find("(ForegroundValue 2): SoftDice: the intensities of the images reach from 0 to 255. "
-                         "Allowed: images of one label, with intensities from 0 to ForegroundValue (2)."),
-            std::string::npos)
-      << tooHigh;
-  EXPECT_NE(negative.find("reach from -1000 to 1."), std::string::npos) << negative;
+  EXPECT_PRED2(contains, tooHigh,
+               "(ForegroundValue 2): SoftDice: the intensities of the images reach from 0 to 255. "
+               "Allowed: images of one label, with intensities from 0 to ForegroundValue (2).");
+  EXPECT_PRED2(contains, negative, "reach from -1000 to 1.");
   EXPECT_EQ(message("", {-0.005, 1.005, 0, 1}), "no error") << "a smoothing filter may overshoot";
 }
 

@@ -12,8 +12,7 @@ template <int D>
 TransformBendingEnergyPenalty<D> penaltyOf(const TermScene<D>& scene, const std::string& parameters = "")
 {
   TransformBendingEnergyPenalty<D> penalty(parametersOf(parameters, D, 1, "Metric0"));
-  Context context;
-  penalty.prepareForLevel(context, scene.level);
+  penalty.prepareForLevel(host, scene.level);
   return penalty;
 }
 
@@ -21,13 +20,12 @@ TransformBendingEnergyPenalty<D> penaltyOf(const TermScene<D>& scene, const std:
 template <int D>
 double naiveEnergy(const TermScene<D>& scene, const SampleSet<D>& samples, double stepMm)
 {
-  Context context;
   const PointList<D> all = allSamples<D>(samples);
   const auto mapped = [&](Vec<D> pointMm) {
     checks::Points<D> point(1);
     for (int d = 0; d < D; ++d)
       point.mm[d][0] = pointMm[d];
-    mapChain<D>(context, *scene.chain, point.list(), point.out());
+    mapChain<D>(host, *scene.chain, point.list(), point.out());
     for (int d = 0; d < D; ++d)
       pointMm[d] = point.mm[d][0];
     return pointMm;
@@ -64,9 +62,8 @@ TEST(TransformBendingEnergyPenaltyTest, IsTheMeanOfSquaredSecondDerivativesOfThe
     }
     auto penalty = penaltyOf<3>(scene);
     const SampleSet<3> samples = scene.points(300);
-    Context context;
 
-    const TermValue found = penalty.evaluate(context, samples, scene.chain->parameters, {});
+    const TermValue found = penalty.evaluate(host, samples, scene.chain->parameters, {});
 
     EXPECT_EQ(found.valid, 300u);
     // A cubic spline's second derivative is piecewise linear: its kinks are seen by few samples within the
@@ -102,11 +99,10 @@ TEST(TransformBendingEnergyPenaltyTest, InVoxelsItIsTheSquareOfTheMeanSpacingTim
       const std::string text = std::string("(BendingEnergyIntegration \"") + integration + "\")\n";
       auto inMm = penaltyOf<3>(scene, text);
       auto inVoxels = penaltyOf<3>(scene, text + "(BendingEnergyUnit \"Voxel\")");
-      Context context;
 
-      const double value = inMm.evaluate(context, samples, scene.chain->parameters, {}).value;
+      const double value = inMm.evaluate(host, samples, scene.chain->parameters, {}).value;
 
-      EXPECT_NEAR(inVoxels.evaluate(context, samples, scene.chain->parameters, {}).value, square * value,
+      EXPECT_NEAR(inVoxels.evaluate(host, samples, scene.chain->parameters, {}).value, square * value,
                   1e-12 * square * value);
       expectGradientMatchesFiniteDifferences<3>(inVoxels, samples, scene.chain->parameters, 1e-3, 1e-8);
     }
@@ -128,13 +124,12 @@ TEST(TransformBendingEnergyPenaltyTest, PointsOutsideTheMovingImageCountAndThose
   for (double& parameter : scene.chain->parameters)
     parameter += 500; // mm
   const SampleSet<2> samples = scene.points(400);
-  Context context;
 
-  EXPECT_EQ(penaltyOf<2>(scene).evaluate(context, samples, scene.chain->parameters, {}).valid, 400u);
+  EXPECT_EQ(penaltyOf<2>(scene).evaluate(host, samples, scene.chain->parameters, {}).valid, 400u);
   scene.level.movingMask =
       std::make_shared<Mask<2>>(drawMask<2>(scene.moving->geometry, [](const Vec<2>&) { return true; }));
   auto masked = penaltyOf<2>(scene);
-  EXPECT_EQ(exitCodeOf([&] { masked.evaluate(context, samples, scene.chain->parameters, {}); }),
+  EXPECT_EQ(exitCodeOf([&] { masked.evaluate(host, samples, scene.chain->parameters, {}); }),
             ExitCode::registrationFailed);
 }
 
@@ -143,9 +138,8 @@ TEST(TransformBendingEnergyPenaltyTest, LinearTransformsDoNotBend)
   TermScene<2> scene(1, {40, 36});
   scene.useAffine();
   auto penalty = penaltyOf<2>(scene);
-  Context context;
 
-  EXPECT_EQ(penalty.evaluate(context, scene.points(100), scene.chain->parameters, {}).value, 0);
+  EXPECT_EQ(penalty.evaluate(host, scene.points(100), scene.chain->parameters, {}).value, 0);
   EXPECT_EQ(gradientOf<2>(penalty, scene.points(100), scene.chain->parameters), std::vector<double>(6, 0.0));
 }
 

@@ -17,8 +17,7 @@ TransformFoldingPenalty<D> penaltyOf(const TermScene<D>& scene, std::size_t grid
 {
   TransformFoldingPenalty<D> penalty(
       parametersOf("(FoldingSampleGridSpacing " + std::to_string(gridSpacing) + ")" + more, D, 1, "Metric0"));
-  Context context;
-  penalty.prepareForLevel(context, scene.level);
+  penalty.prepareForLevel(host, scene.level);
   return penalty;
 }
 
@@ -26,7 +25,6 @@ TransformFoldingPenalty<D> penaltyOf(const TermScene<D>& scene, std::size_t grid
 template <int D>
 std::vector<double> determinantsByDifferences(const TermScene<D>& scene, const SampleSet<D>& samples)
 {
-  Context context;
   const double stepMm = 1e-5;
   const PointList<D> all = allSamples<D>(samples);
   std::vector<double> determinants;
@@ -37,7 +35,7 @@ std::vector<double> determinantsByDifferences(const TermScene<D>& scene, const S
         checks::Points<D> point(1);
         for (int d = 0; d < D; ++d)
           point.mm[d][0] = all.mm[d][i] + (d == a ? sign * stepMm : 0);
-        mapChain<D>(context, *scene.chain, point.list(), point.out());
+        mapChain<D>(host, *scene.chain, point.list(), point.out());
         for (int k = 0; k < D; ++k)
           jacobian[k][a] += sign * point.mm[k][0] / (2 * stepMm);
       }
@@ -52,8 +50,7 @@ TEST(TransformFoldingPenaltyTest, IsTheSquaredLogarithmOfTheChangeOfVolume)
   scene.useAffine();
   auto penalty = penaltyOf<2>(scene);
   const auto valueOf = [&](const std::vector<double>& affine) {
-    Context context;
-    return penalty.evaluate(context, scene.points(50), affine, {}).value;
+    return penalty.evaluate(host, scene.points(50), affine, {}).value;
   };
   const double logSmall = std::log(0.01), below = -1 - 0.01;
 
@@ -72,8 +69,7 @@ TEST(TransformFoldingPenaltyTest, ToleratesChangesOfVolumeUpToAFactor)
   scene.useAffine();
   auto penalty = penaltyOf<2>(scene, 1, "\n(ToleratedVolumeFactor 2.5)");
   const auto valueOf = [&](double determinant) {
-    Context context;
-    return penalty.evaluate(context, scene.points(50), std::vector<double>{determinant, 0, 0, 1, 0, 0}, {})
+    return penalty.evaluate(host, scene.points(50), std::vector<double>{determinant, 0, 0, 1, 0, 0}, {})
         .value;
   };
 
@@ -114,12 +110,11 @@ TEST(TransformFoldingPenaltyTest, IsTheMeanOverSamplesOfTheWholeChain)
   scene.useBSpline();
   const SampleSet<3> samples = scene.points(300);
   auto penalty = penaltyOf<3>(scene);
-  Context context;
   double expected = 0;
   for (const double determinant : determinantsByDifferences<3>(scene, samples))
     expected += volumePenalty(determinant, 0).value / 300;
 
-  const TermValue found = penalty.evaluate(context, samples, scene.chain->parameters, {});
+  const TermValue found = penalty.evaluate(host, samples, scene.chain->parameters, {});
 
   EXPECT_EQ(found.valid, 300u);
   EXPECT_NEAR(found.value, expected, 1e-6 * expected);
@@ -160,13 +155,12 @@ TEST(TransformFoldingPenaltyTest, AFoldedStartUnfolds)
   ASSERT_LT(least(), -0.2);
   auto penalty = penaltyOf<2>(scene, 2);
   std::vector<double>& parameters = scene.chain->parameters;
-  Context context;
 
-  double stepMm = 1, value = penalty.evaluate(context, samples, parameters, {}).value;
+  double stepMm = 1, value = penalty.evaluate(host, samples, parameters, {}).value;
   for (int iteration = 0; iteration < 300; ++iteration) { // steepest descent
     const std::vector<double> gradient = gradientOf<2>(penalty, samples, parameters);
     const std::vector<double> next = checks::moved(parameters, -stepMm, gradient);
-    const double valueThere = penalty.evaluate(context, samples, next, {}).value;
+    const double valueThere = penalty.evaluate(host, samples, next, {}).value;
     stepMm *= valueThere < value ? 1.5 : 0.3;
     if (valueThere < value) {
       value = valueThere;
@@ -184,17 +178,14 @@ TEST(TransformFoldingPenaltyTest, TakesEveryNthVoxelOfALattice)
   VoxelLattice<3> third = std::get<VoxelLattice<3>>(scene.lattice(3));
   third.first = {1, 1, 1};
   third.count = {8, 7, 6}; // the last of 20 voxels is 19, of 17 it is 16
-  Context context;
 
   const TermValue found =
-      penaltyOf<3>(scene, 3).evaluate(context, scene.lattice(1), scene.chain->parameters, {});
+      penaltyOf<3>(scene, 3).evaluate(host, scene.lattice(1), scene.chain->parameters, {});
 
   EXPECT_EQ(found.asked, 8u * 7 * 6);
-  EXPECT_EQ(found.value, penaltyOf<3>(scene).evaluate(context, third, scene.chain->parameters, {}).value);
-  EXPECT_EQ(penaltyOf<3>(scene, 3).evaluate(context, scene.points(99), scene.chain->parameters, {}).asked,
-            99u);
-  EXPECT_EQ(penaltyOf<3>(scene, 50).evaluate(context, scene.lattice(1), scene.chain->parameters, {}).asked,
-            1u);
+  EXPECT_EQ(found.value, penaltyOf<3>(scene).evaluate(host, third, scene.chain->parameters, {}).value);
+  EXPECT_EQ(penaltyOf<3>(scene, 3).evaluate(host, scene.points(99), scene.chain->parameters, {}).asked, 99u);
+  EXPECT_EQ(penaltyOf<3>(scene, 50).evaluate(host, scene.lattice(1), scene.chain->parameters, {}).asked, 1u);
 }
 
 /// Compares the penalty on a lattice, axis by axis where the last B-spline allows it, with the same points
@@ -217,11 +208,10 @@ void expectThatOfItsPoints(const TermScene<D>& scene, const std::string& what)
     auto penalty = penaltyOf<D>(scene);
     const std::vector<double>& parameters = scene.chain->parameters;
     std::vector<double> gradient(parameters.size(), 5), pointGradient(parameters.size(), 7);
-    Context context;
 
-    const TermValue found = penalty.evaluate(context, lattice, parameters, gradient),
-                    alone = penalty.evaluate(context, lattice, parameters, {}),
-                    points = penalty.evaluate(context, allSamples<D>(lattice), parameters, pointGradient);
+    const TermValue found = penalty.evaluate(host, lattice, parameters, gradient),
+                    alone = penalty.evaluate(host, lattice, parameters, {}),
+                    points = penalty.evaluate(host, allSamples<D>(lattice), parameters, pointGradient);
 
     EXPECT_EQ(found.valid, points.valid);
     EXPECT_EQ(found.asked, points.asked);

@@ -45,8 +45,7 @@ template <int D>
 TransformRigidityPenalty<D> penaltyOf(const TermScene<D>& scene, const std::string& text = "")
 {
   TransformRigidityPenalty<D> penalty(parametersOf(text, D, 1, "Metric0"));
-  Context context;
-  penalty.prepareForLevel(context, scene.level);
+  penalty.prepareForLevel(host, scene.level);
   return penalty;
 }
 
@@ -187,11 +186,10 @@ TEST(TransformRigidityPenaltyTest, ColumnsAreThePartsOfTheSum)
                                      "(CalculatePropernessCondition \"false\")");
   auto linearity = penaltyOf<2>(scene, "(LinearityConditionWeight 3)\n(OrthonormalityConditionWeight 0)\n"
                                        "(PropernessConditionWeight 0)");
-  Context context;
   std::vector<double> gradient(scene.chain->parameters.size());
 
-  const double value = penalty.evaluate(context, {}, scene.chain->parameters, gradient).value;
-  const double alone = linearity.evaluate(context, {}, scene.chain->parameters, {}).value;
+  const double value = penalty.evaluate(host, {}, scene.chain->parameters, gradient).value;
+  const double alone = linearity.evaluate(host, {}, scene.chain->parameters, {}).value;
 
   EXPECT_EQ(value, alone);
   EXPECT_EQ(value, 3 * column(penalty.columns(), "Metric-LC"));
@@ -228,12 +226,11 @@ TEST(TransformRigidityPenaltyTest, TakesTheLargerOfBothImages)
                                             + "/moving.mha\")\n(DilateRigidityImages \"false\")",
                                         2, 1, "Metric0"),
                            {});
-  Context context;
-  images.prepareForLevel(context, 0, grid, {});
+  images.prepareForLevel(host, 0, grid, {});
   std::vector<double> values(grid.pointCount(), -1);
 
-  images.atControlPoints(context, static_cast<const BSplineTransform<2>&>(*scene.chain->transform),
-                         parameters, values);
+  images.atControlPoints(host, static_cast<const BSplineTransform<2>&>(*scene.chain->transform), parameters,
+                         values);
 
   forEachControlPoint<2>(grid, [&](std::size_t point, const Vec<2>& index, bool) {
     EXPECT_EQ(values[point], index[0] == 1 ? 1.0 : index[1] == 2 ? 0.5 : 0.0) << index[0] << " " << index[1];
@@ -275,10 +272,9 @@ TEST(TransformRigidityPenaltyTest, IsZeroWhereNothingIsRigid)
                 rigidityOnGrid<2>(gridOf(scene), [](const auto&, bool) { return false; }), PixelType::float32,
                 false);
   auto penalty = penaltyOf<2>(scene, "(FixedRigidityImageName \"" + std::string(folder / "none.mha") + "\")");
-  Context context;
   std::vector<double> gradient(scene.chain->parameters.size(), 7);
 
-  EXPECT_EQ(penalty.evaluate(context, {}, scene.chain->parameters, gradient).value, 0);
+  EXPECT_EQ(penalty.evaluate(host, {}, scene.chain->parameters, gradient).value, 0);
   EXPECT_EQ(gradient, std::vector<double>(gradient.size(), 0.0));
 }
 
@@ -287,11 +283,11 @@ TEST(TransformRigidityPenaltyTest, RefusesWhatItCannotDo)
   TermScene<2> scene(1, unequalSize<2>());
   const auto refusal = [&] { return errorText([&] { penaltyOf<2>(scene); }); };
   useBSpline<2>(scene, 2, false);
-  EXPECT_TRUE(contains(refusal(), "BSplineTransformSplineOrder 3")) << refusal();
+  EXPECT_PRED2(contains, refusal(), "BSplineTransformSplineOrder 3");
   useBSpline<2>(scene, 3, true);
-  EXPECT_TRUE(contains(refusal(), "UseCyclicTransform")) << refusal();
+  EXPECT_PRED2(contains, refusal(), "UseCyclicTransform");
   scene.useAffine();
-  EXPECT_TRUE(contains(refusal(), "AffineTransform")) << refusal();
+  EXPECT_PRED2(contains, refusal(), "AffineTransform");
 
   useBSpline<2>(scene, 3, false);
   const TemporaryFolder folder;
@@ -303,8 +299,8 @@ TEST(TransformRigidityPenaltyTest, RefusesWhatItCannotDo)
       penaltyOf<2>(scene, "(MovingRigidityImageName \"" + path + "\")");
     };
   };
-  EXPECT_TRUE(contains(errorText(with("negative.mha")), "below 0"));
-  EXPECT_TRUE(contains(errorText(with("absent.mha"), ExitCode::unreadableInput), "absent.mha"));
+  EXPECT_PRED2(contains, errorText(with("negative.mha")), "below 0");
+  EXPECT_PRED2(contains, errorText(with("absent.mha"), ExitCode::unreadableInput), "absent.mha");
 }
 
 TEST(TransformRigidityPenaltyTest, RepeatsItsBitsForAnyThreadCount)

@@ -1,5 +1,6 @@
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
 
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/AnalyticCosts.h"
 
@@ -236,14 +237,10 @@ TEST(AdaptiveStochasticGradientDescent, GivesTheSameBitsForAnyThreadCount)
 
 TEST(AdaptiveStochasticGradientDescent, RejectsASigmoidThatDoesNotPassZero)
 {
-  try {
-    AdaptiveStochasticGradientDescent descent(
-        parametersOf("(AutomaticParameterEstimation \"false\")\n(SigmoidMin 0.1)"));
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_STREQ(
-        error.what(),
-        "text:2: (SigmoidMin 0.1): the sigmoid of the time must fall below 0. Allowed: a number below 0.");
-  }
+  EXPECT_EQ(
+      errorText([] {
+        AdaptiveStochasticGradientDescent(
+            parametersOf("(AutomaticParameterEstimation \"false\")\n(SigmoidMin 0.1)"));
+      }),
+      "text:2: (SigmoidMin 0.1): the sigmoid of the time must fall below 0. Allowed: a number below 0.");
 }

@@ -294,12 +294,11 @@ TEST(ConjugateGradientTest, ItsRowsHaveAsManyValuesAsItsColumns)
 
 TEST(ConjugateGradientTest, UnknownTypesAndLineSearchesAreErrorsThatListTheKnown)
 {
-  EXPECT_NE(errorText([] {
-              ConjugateGradient(parametersOf("(ConjugateGradientType \"Newton\")"));
-            }).find("PolakRibiere"),
-            std::string::npos);
-  EXPECT_NE(errorText([] { ConjugateGradient(parametersOf("(LineSearch \"Golden\")")); }).find("BoundedStep"),
-            std::string::npos);
+  EXPECT_PRED2(contains,
+               errorText([] { ConjugateGradient(parametersOf("(ConjugateGradientType \"Newton\")")); }),
+               "PolakRibiere");
+  EXPECT_PRED2(contains, errorText([] { ConjugateGradient(parametersOf("(LineSearch \"Golden\")")); }),
+               "BoundedStep");
 }
 
 }

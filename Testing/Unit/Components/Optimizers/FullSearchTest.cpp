@@ -180,22 +180,23 @@ TEST(FullSearch, AStopInAGroupEndsTheSearchThere)
 
 TEST(FullSearch, RefusesSpacesThatCannotBeSearched)
 {
-  EXPECT_TRUE(contains(refusal(""), "FullSearchSpace0"));
-  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 1.0 2.0)"), "4 values"));
-  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 1.0 two 1.0)"), "two"));
-  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0.5 1.0 2.0 1.0)"), "0.5"));
-  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" -1 1.0 2.0 1.0)"), "at least 0"));
-  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 1.0 2.0 0.0)"), "a step above 0"));
-  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 2.0 1.0 1.0)"), "has no points"));
-  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 0.0 1.0 1e-12)"), "points"));
-  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 0.0 1.0 1.0 \"y\" 0 0.0 1.0 1.0)"), "two axes"));
-  EXPECT_TRUE(contains(refusal("(FullSearchSpace0 \"x\" 0 0.0 1.0 1.0)\n(ConvergenceWindow 5)"),
-                       "searches its whole grid"));
+  EXPECT_PRED2(contains, refusal(""), "FullSearchSpace0");
+  EXPECT_PRED2(contains, refusal("(FullSearchSpace0 \"x\" 0 1.0 2.0)"), "4 values");
+  EXPECT_PRED2(contains, refusal("(FullSearchSpace0 \"x\" 0 1.0 two 1.0)"), "two");
+  EXPECT_PRED2(contains, refusal("(FullSearchSpace0 \"x\" 0.5 1.0 2.0 1.0)"), "0.5");
+  EXPECT_PRED2(contains, refusal("(FullSearchSpace0 \"x\" -1 1.0 2.0 1.0)"), "at least 0");
+  EXPECT_PRED2(contains, refusal("(FullSearchSpace0 \"x\" 0 1.0 2.0 0.0)"), "a step above 0");
+  EXPECT_PRED2(contains, refusal("(FullSearchSpace0 \"x\" 0 2.0 1.0 1.0)"), "has no points");
+  EXPECT_PRED2(contains, refusal("(FullSearchSpace0 \"x\" 0 0.0 1.0 1e-12)"), "points");
+  EXPECT_PRED2(contains, refusal("(FullSearchSpace0 \"x\" 0 0.0 1.0 1.0 \"y\" 0 0.0 1.0 1.0)"), "two axes");
+  EXPECT_PRED2(contains, refusal("(FullSearchSpace0 \"x\" 0 0.0 1.0 1.0)\n(ConvergenceWindow 5)"),
+               "searches its whole grid");
   const std::string fourAxes = "(FullSearchSpace0 \"a\" 0 0 1 1 \"b\" 1 0 1 1 \"c\" 2 0 1 1 \"d\" 3 0 1 1)";
-  EXPECT_TRUE(contains(refusal(fourAxes + "\n(WriteOptimizationSurfaceEachResolution \"true\")"), "4 axes"));
-  EXPECT_TRUE(contains(
+  EXPECT_PRED2(contains, refusal(fourAxes + "\n(WriteOptimizationSurfaceEachResolution \"true\")"), "4 axes");
+  EXPECT_PRED2(
+      contains,
       refusal(twoAxes + "(WriteOptimizationSurfaceEachResolution \"true\")\n(ResultImageFormat \"png\")"),
-      "(WriteOptimizationSurfaceEachResolution \"true\"): image format \"png\": cannot hold pixels"));
+      "(WriteOptimizationSurfaceEachResolution \"true\"): image format \"png\": cannot hold pixels");
   FullSearch search{parametersOf(fourAxes)};
-  EXPECT_TRUE(contains(errorText([&] { search.prepareForLevel(Context{}, 0, 3); }), "no parameter 3"));
+  EXPECT_PRED2(contains, errorText([&] { search.prepareForLevel(Context{}, 0, 3); }), "no parameter 3");
 }

@@ -1,5 +1,6 @@
 #include "Components/Optimizers/RegularStepGradientDescent.h"
 
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/AnalyticCosts.h"
 
@@ -102,12 +103,8 @@ TEST(RegularStepGradientDescent, StopsWhereTheGradientVanishes)
 
 TEST(RegularStepGradientDescent, RejectsAFactorThatDoesNotShortenSteps)
 {
-  try {
-    RegularStepGradientDescent descent(parametersOf("(RelaxationFactor 1)"));
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_STREQ(error.what(), "text:1: (RelaxationFactor 1): steps would not become shorter. Allowed: a "
-                               "number of at least 0 and less than 1.");
-  }
+  EXPECT_EQ(
+      errorText([] { RegularStepGradientDescent(parametersOf("(RelaxationFactor 1)")); }),
+      "text:1: (RelaxationFactor 1): steps would not become shorter. Allowed: a number of at least 0 and "
+      "less than 1.");
 }

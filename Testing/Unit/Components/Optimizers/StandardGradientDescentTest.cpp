@@ -1,5 +1,6 @@
 #include "Components/Optimizers/StandardGradientDescent.h"
 
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/AnalyticCosts.h"
 
@@ -86,12 +87,7 @@ TEST(StandardGradientDescent, GivesUpBeyondTheAllowedSamplingAttempts)
   cost.newSamples = true;
   cost.badDraws = {{1, 0}, {1, 1}, {1, 2}};
 
-  try {
-    runOptimizer(descent, cost, {0});
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::registrationFailed);
-  }
+  EXPECT_EQ(exitCodeOf([&] { runOptimizer(descent, cost, {0}); }), ExitCode::registrationFailed);
   EXPECT_EQ(cost.draws.back(), (AnalyticCost::DrawKey{1, 1}));
 }
 
@@ -112,14 +108,6 @@ TEST(StandardGradientDescent, SaysWhenTheRegistrationDiverges)
   auto descent = optimizer("(SP_a 1e200)\n(SP_alpha 0)");
   AnalyticCost cost(1, quadratic({1}, {0}));
 
-  try {
-    runOptimizer(descent, cost, {1});
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::registrationFailed);
-    EXPECT_EQ(
-        std::string(error.what()).rfind("StandardGradientDescent: level 0, iteration 1: the cost is inf", 0),
-        0u)
-        << error.what();
-  }
+  EXPECT_PRED2(contains, errorText([&] { runOptimizer(descent, cost, {1}); }, ExitCode::registrationFailed),
+               "StandardGradientDescent: level 0, iteration 1: the cost is inf");
 }

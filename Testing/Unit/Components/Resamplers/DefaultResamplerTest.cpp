@@ -3,6 +3,8 @@
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Host.h"
 #include "Testing/Support/Naive/ResampleByHand.h"
 
 #include <gtest/gtest.h>
@@ -74,9 +76,8 @@ TEST(DefaultResampler, HalfAVoxelBeyondTheBorderIsStillInside)
 TEST(DefaultResampler, TellsWhatItsPartsTook)
 {
   const ImageGeometry<3> grid = obliqueGrid();
-  Context context;
   LinearInterpolator<3> interpolator(parametersOf("", 3), InterpolatorUse::resampling);
-  interpolator.prepareForLevel(context, imageOf<3>(grid, planeAt), 0);
+  interpolator.prepareForLevel(host, imageOf<3>(grid, planeAt), 0);
   const ResampleSource<3> source{&interpolator, nullptr};
   const TransformChain<3> chain = affineChain<3>(identityMatrix<3>(), {0.3, 0.2, 0.1});
   std::vector<float> values(grid.voxelCount());
@@ -84,30 +85,28 @@ TEST(DefaultResampler, TellsWhatItsPartsTook)
   const DefaultResampler<3> resampler(parametersOf("", 3));
 
   const std::vector<Phase> phases =
-      resampler.timePhases(context, chain, std::span(&source, 1), grid, std::span(&to, 1));
+      resampler.timePhases(host, chain, std::span(&source, 1), grid, std::span(&to, 1));
 
   ASSERT_EQ(phases.size(), 2u);
   EXPECT_GT(phases[0].milliseconds, 0);
-  EXPECT_EQ(values, resampler.resample(context, chain, source, grid).voxels);
+  EXPECT_EQ(values, resampler.resample(host, chain, source, grid).voxels);
 }
 
 TEST(DefaultResampler, ResultsStayOnTheDeviceOfTheContext)
 {
   const ImageGeometry<3> grid = obliqueGrid();
-  Context context;
   LinearInterpolator<3> interpolator(parametersOf("", 3), InterpolatorUse::resampling);
-  interpolator.prepareForLevel(context, imageOf<3>(grid, planeAt), 0);
+  interpolator.prepareForLevel(host, imageOf<3>(grid, planeAt), 0);
   const std::vector<ResampleSource<3>> sources(2, {&interpolator, nullptr});
   const TransformChain<3> chain = affineChain<3>(identityMatrix<3>(), {0.3, 0.2, 0.1});
   const DefaultResampler<3> resampler(parametersOf("", 3));
 
-  const std::vector<Buffer<float>> results =
-      resampler.resampleOnDevice(context, chain, sources, grid, {1, 2});
+  const std::vector<Buffer<float>> results = resampler.resampleOnDevice(host, chain, sources, grid, {1, 2});
 
   ASSERT_EQ(results.size(), 2u);
-  const std::vector<Image<3>> expected = resampler.resample(context, chain, sources, grid, {1, 2});
+  const std::vector<Image<3>> expected = resampler.resample(host, chain, sources, grid, {1, 2});
   for (std::size_t i = 0; i < results.size(); ++i)
-    EXPECT_EQ(results[i].toHost(context), expected[i].voxels);
+    EXPECT_EQ(results[i].toHost(host), expected[i].voxels);
 }
 
 TEST(DefaultResampler, AgreesWithANaiveLoopOnAnObliqueGrid)
@@ -196,13 +195,8 @@ TEST(DefaultResampler, RefusesWhatCannotBeWritten)
   for (const char* text :
        {"(ResultImagePixelType \"foo\")\n", "(ResultImageFormat \"xyz\")\n", "(ResultImageName \"a/b\")\n",
         "(WriteResultImage \"True\")\n", "(ResampleExtrapolation \"mirror\")\n"})
-    try {
-      DefaultResampler<2> resampler(parametersOf(text, 2));
-      ADD_FAILURE() << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::usage);
-      EXPECT_EQ(std::string(error.what()).find("text:1: ("), 0u) << error.what();
-    }
+    EXPECT_TRUE(errorText([&] { DefaultResampler<2>(parametersOf(text, 2)); }).starts_with("text:1: ("))
+        << text;
 }
 
 TEST(DefaultResampler, FileEntriesReadBackAsTheSameSettings)
@@ -221,9 +215,9 @@ TEST(DefaultResampler, FileEntriesReadBackAsTheSameSettings)
   EXPECT_EQ(again.resultImage().format, "nii.gz");
   EXPECT_EQ(again.resultImage().pixelType, PixelType::float32);
   EXPECT_TRUE(again.resultImage().compress);
-  EXPECT_NE(text.find("(Resampler \"DefaultResampler\")"), std::string::npos);
-  EXPECT_NE(text.find("-1024"), std::string::npos);
-  EXPECT_NE(text.find("(ResampleExtrapolation \"Mirror\")"), std::string::npos);
+  EXPECT_PRED2(contains, text, "(Resampler \"DefaultResampler\")");
+  EXPECT_PRED2(contains, text, "-1024");
+  EXPECT_PRED2(contains, text, "(ResampleExtrapolation \"Mirror\")");
 }
 
 TEST(TransformFieldsOfAMatrix, AreThoseOfTheMatrix)

@@ -32,12 +32,7 @@ std::vector<double> lastIndices(const TransformChain<D>& chain, const ImageGeome
 template <int D>
 void expectAllThatIsRead(const std::string& word)
 {
-  Size<D> fixedSize{}, movingSize{};
-  for (int d = 0; d < D; ++d) {
-    fixedSize[d] = 23 - 2 * static_cast<std::size_t>(d);
-    movingSize[d] = 21 + 7 * static_cast<std::size_t>(d);
-  }
-  const ResampleScene<D> scene(fixedSize, movingSize);
+  const ResampleScene<D> scene(perAxis<D>(std::size_t(23), -2), perAxis<D>(std::size_t(21), 7));
   const TransformChain<D> chain = letterChain<D>(word, scene.fixed);
   const ImageGeometry<D>&moving = scene.moving->geometry, &output = scene.fixed->geometry;
   const InputSlices<D> input(chain, moving, output);

@@ -78,12 +78,7 @@ void expectTheWholesBits(const Resampling<D>& whole, const std::string& name, co
 template <int D>
 void expectTheWholesBitsOfEveryChain()
 {
-  Size<D> fixedSize{}, movingSize{};
-  for (int d = 0; d < D; ++d) {
-    fixedSize[d] = 13 - 2 * static_cast<std::size_t>(d);
-    movingSize[d] = 11 + 7 * static_cast<std::size_t>(d);
-  }
-  const ResampleScene<D> scene(fixedSize, movingSize);
+  const ResampleScene<D> scene(perAxis<D>(std::size_t(13), -2), perAxis<D>(std::size_t(11), 7));
   for (const std::string word : {"T", "A", "B", "TABES"}) {
     const TransformChain<D> chain = letterChain<D>(word, scene.fixed);
     for (const std::string name : voxelInterpolators) {

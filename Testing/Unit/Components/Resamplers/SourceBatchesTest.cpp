@@ -147,16 +147,15 @@ TEST(SourceBatches, SlicesAreThoseOfTheWhole)
   const ImageGeometry<3> grid = obliqueGrid();
   const ImagePointer<3> moving = imageOf<3>(grid, planeAt);
   const TransformChain<3> chain = affineChain<3>(identityMatrix<3>(), {0.3, 0.2, 0.1});
-  Context context;
   LinearInterpolator<3> interpolator(parametersOf("", 3), InterpolatorUse::resampling);
-  interpolator.prepareForLevel(context, moving, 0);
+  interpolator.prepareForLevel(host, moving, 0);
   const DefaultResampler<3> resampler(parametersOf("(DefaultPixelValue -3)\n", 3));
   const ResampleSource<3> source{&interpolator, nullptr};
-  const Image<3> whole = resampler.resample(context, chain, source, grid);
+  const Image<3> whole = resampler.resample(host, chain, source, grid);
 
   std::vector<float> pieces;
   for (std::size_t first = 0; first < grid.size[2]; first += 5) {
-    const Image<3> part = resampler.resample(context, chain, std::span(&source, 1), grid, {first, 5}).front();
+    const Image<3> part = resampler.resample(host, chain, std::span(&source, 1), grid, {first, 5}).front();
     EXPECT_EQ(part.geometry.size[2],
               std::min<std::size_t>(5, grid.size[2] - first)); // 23 slices: the last part has 3
     EXPECT_EQ(part.geometry.originMm, grid.pointFromIndex()({0, 0, static_cast<double>(first)}));
@@ -164,8 +163,7 @@ TEST(SourceBatches, SlicesAreThoseOfTheWhole)
   }
 
   EXPECT_EQ(pieces, whole.voxels);
-  EXPECT_TRUE(
-      resampler.resample(context, chain, std::span(&source, 1), grid, {23, 1}).front().voxels.empty());
+  EXPECT_TRUE(resampler.resample(host, chain, std::span(&source, 1), grid, {23, 1}).front().voxels.empty());
 }
 
 const std::pair<const char*, int> interpolators[] = {
@@ -178,15 +176,14 @@ template <int D>
 void expectRowsAreTheirPoints(const ImagePointer<D>& moving, const TransformChain<D>& chain,
                               const ImageGeometry<D>& output)
 {
-  Context context;
   const auto resampler = resamplerOf<D>("(DefaultPixelValue -5000)\n");
   const auto valid =
       std::make_shared<Mask<D>>(moving->geometry, std::vector<std::uint8_t>(moving->voxels.size(), 1));
   for (const auto& [name, order] : interpolators) {
-    const auto interpolator = preparedInterpolator<D>(context, name, moving, order);
+    const auto interpolator = preparedInterpolator<D>(host, name, moving, order);
 
-    const Image<D> byRows = resampler->resample(context, chain, {interpolator.get(), nullptr}, output);
-    const Image<D> byPoints = resampler->resample(context, chain, {interpolator.get(), valid}, output);
+    const Image<D> byRows = resampler->resample(host, chain, {interpolator.get(), nullptr}, output);
+    const Image<D> byPoints = resampler->resample(host, chain, {interpolator.get(), valid}, output);
 
     // the last bits of indices differ, by which values may be rounded to the next float; what is nearest does
     // not

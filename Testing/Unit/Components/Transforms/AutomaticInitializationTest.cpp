@@ -4,10 +4,13 @@
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
 #include "Core/Compute/Error.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/ParameterText.h"
 
 #include <gtest/gtest.h>
 
 using namespace tessera;
+using namespace tessera::testing;
 
 namespace {
 
@@ -39,9 +42,8 @@ protected:
 
   Parameters text(const std::string& lines, std::size_t dimension = 2)
   {
-    std::vector<std::string> notes;
-    return Parameters(std::make_shared<ParameterMap>(parseParameterText(lines, "text", notes)), "Transform0",
-                      dimension, 1, [this](const std::string& line) { warnings.push_back(line); });
+    return parametersOf(lines, dimension, 1, "Transform0",
+                        [this](const std::string& line) { warnings.push_back(line); });
   }
   static std::string automatic(const std::string& method)
   {
@@ -177,31 +179,21 @@ TEST_F(AutomaticInitialization, MethodOfAnotherTransformIsGeometricalCenterWithA
 
   EXPECT_EQ(transform.initialize(context, start()), (V{0, 10, -32}));
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_NE(warnings[0].find("GeometricalCenter is used"), std::string::npos);
+  EXPECT_PRED2(contains, warnings[0], "GeometricalCenter is used");
 }
 
 TEST_F(AutomaticInitialization, UnknownMethodIsAnErrorThatListsTheMethods)
 {
   EulerTransform<2> transform(text(automatic("CentreOfGravity")));
-  try {
-    transform.initialize(context, start());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    for (const char* method : {"GeometricalCenter", "CenterOfGravity", "Origins", "GeometryTop"})
-      EXPECT_NE(std::string(error.what()).find(method), std::string::npos) << error.what();
-  }
+  const std::string message = errorText([&] { transform.initialize(context, start()); });
+  for (const char* method : {"GeometricalCenter", "CenterOfGravity", "Origins", "GeometryTop"})
+    EXPECT_PRED2(contains, message, method);
 }
 
 TEST_F(AutomaticInitialization, EmptyImageHasNoCenterOfGravity)
 {
   EulerTransform<2> transform(text(automatic("CenterOfGravity")));
-  try {
-    transform.initialize(context, start());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::registrationFailed);
-  }
+  EXPECT_EQ(exitCodeOf([&] { transform.initialize(context, start()); }), ExitCode::registrationFailed);
 }
 
 TEST_F(AutomaticInitialization, InitialTransformMovesTheCenterAndForbidsTheTranslation)

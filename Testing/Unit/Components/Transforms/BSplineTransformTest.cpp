@@ -313,17 +313,17 @@ TEST(BSplineTransform, WrongCountsInAFileAreToldWithTheFigures)
 
   const std::string mismatch =
       restoring("(GridSize 4 4)(GridSpacing 1 1)(GridOrigin 0 0)(TransformParameters 1 2 3)");
-  EXPECT_NE(mismatch.find("3 values"), std::string::npos) << mismatch;
-  EXPECT_NE(mismatch.find("4 x 4 control points and 2 components makes 32"), std::string::npos) << mismatch;
-  EXPECT_NE(restoring("(GridSpacing 1 1)(GridOrigin 0 0)").find("GridSize"), std::string::npos);
-  EXPECT_NE(restoring("(GridSize 4)(GridSpacing 1 1)(GridOrigin 0 0)").find("1 values"), std::string::npos);
-  EXPECT_NE(restoring("(GridSize 4 4)(GridSpacing 1 0)(GridOrigin 0 0)").find("above 0"), std::string::npos);
-  EXPECT_NE(restoring("(GridSize 4 4)(GridSpacing 1 1)(GridOrigin 0 0)(GridDirection 1 0 1 0)")
-                .find("GridDirection"),
-            std::string::npos);
-  EXPECT_NE(restoring("(GridSize 4 3)(GridSpacing 1 1)(GridOrigin 0 0)(UseCyclicTransform \"true\")")
-                .find("at least 4"),
-            std::string::npos);
+  EXPECT_PRED2(testing::contains, mismatch, "3 values");
+  EXPECT_PRED2(testing::contains, mismatch, "4 x 4 control points and 2 components makes 32");
+  EXPECT_PRED2(testing::contains, restoring("(GridSpacing 1 1)(GridOrigin 0 0)"), "GridSize");
+  EXPECT_PRED2(testing::contains, restoring("(GridSize 4)(GridSpacing 1 1)(GridOrigin 0 0)"), "1 values");
+  EXPECT_PRED2(testing::contains, restoring("(GridSize 4 4)(GridSpacing 1 0)(GridOrigin 0 0)"), "above 0");
+  EXPECT_PRED2(testing::contains,
+               restoring("(GridSize 4 4)(GridSpacing 1 1)(GridOrigin 0 0)(GridDirection 1 0 1 0)"),
+               "GridDirection");
+  EXPECT_PRED2(testing::contains,
+               restoring("(GridSize 4 3)(GridSpacing 1 1)(GridOrigin 0 0)(UseCyclicTransform \"true\")"),
+               "at least 4");
 }
 
 TEST(BSplineTransform, WrongGridParametersAreToldAtOnce)
@@ -331,10 +331,10 @@ TEST(BSplineTransform, WrongGridParametersAreToldAtOnce)
   const auto making = [](const std::string& text) {
     return errorText([&] { BSplineTransform<2> t(parametersOf(text, 2, 3)); });
   };
-  EXPECT_NE(making("(FinalGridSpacingInVoxels 8)(FinalGridSpacingInPhysicalUnits 8)").find("one of the two"),
-            std::string::npos);
-  EXPECT_NE(making("(GridSpacingSchedule 4 2)").find("3 (one a level) or 6"), std::string::npos);
-  EXPECT_NE(making("(BSplineTransformSplineOrder 4)").find("BSplineTransformSplineOrder"), std::string::npos);
+  EXPECT_PRED2(testing::contains, making("(FinalGridSpacingInVoxels 8)(FinalGridSpacingInPhysicalUnits 8)"),
+               "one of the two");
+  EXPECT_PRED2(testing::contains, making("(GridSpacingSchedule 4 2)"), "3 (one a level) or 6");
+  EXPECT_PRED2(testing::contains, making("(BSplineTransformSplineOrder 4)"), "BSplineTransformSplineOrder");
 }
 
 TEST(BSplineTransform, PassiveEdgesHaveTheScaleTenThousand)

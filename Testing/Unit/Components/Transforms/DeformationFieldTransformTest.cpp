@@ -12,8 +12,7 @@ namespace tessera {
 namespace {
 
 using namespace checks;
-using testing::errorText;
-using testing::TemporaryFolder;
+using namespace testing;
 
 /// A transform file, in a folder of its own, beside its field of random displacements on an oblique grid.
 template <int D>
@@ -135,16 +134,16 @@ TEST(DeformationFieldTransform, SpatialDerivativesOfTheLinearFieldMatchFiniteDif
 TEST(DeformationFieldTransform, FieldsThatCannotBeUsedAreErrors)
 {
   DeformationField<2> missing(1), threeComponents(1, 3), nearest(0);
-  EXPECT_NE(errorText([&] { missing.restore("nowhere.mha"); }, ExitCode::unreadableInput).find("nowhere.mha"),
-            std::string::npos);
-  EXPECT_NE(errorText([&] { threeComponents.restore(); }, ExitCode::unreadableInput).find("3 components"),
-            std::string::npos);
+  EXPECT_PRED2(testing::contains,
+               errorText([&] { missing.restore("nowhere.mha"); }, ExitCode::unreadableInput), "nowhere.mha");
+  EXPECT_PRED2(testing::contains, errorText([&] { threeComponents.restore(); }, ExitCode::unreadableInput),
+               "3 components");
   nearest.restore();
   Context context;
-  EXPECT_NE(errorText([&] {
-              nearest.transform.spatialDerivatives(context, ListSamples<2>{}, {}, nullptr, nullptr);
-            }).find("DeformationFieldInterpolationOrder 1"),
-            std::string::npos);
+  EXPECT_PRED2(testing::contains, errorText([&] {
+                 nearest.transform.spatialDerivatives(context, ListSamples<2>{}, {}, nullptr, nullptr);
+               }),
+               "DeformationFieldInterpolationOrder 1");
 }
 
 }

@@ -4,13 +4,14 @@
 #include "Components/Transforms/TranslationTransform.h"
 #include "Core/Compute/Error.h"
 #include "Testing/Support/Checks/TransformChecks.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
 
 #include <numbers>
 
 using namespace tessera;
+using namespace tessera::testing;
 using namespace tessera::checks;
-using tessera::testing::parametersOf;
 
 namespace {
 
@@ -268,14 +269,11 @@ TEST(AffineTransform, TakesTheMatrixRowByRow)
 TEST(LinearTransform, MissingCenterIsAnErrorThatNamesTheFile)
 {
   EulerTransform<2> transform(text<2>(""));
-  try {
-    transform.restore({}, text<2>("(TransformParameters 0 0 0)"));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::unreadableInput);
-    EXPECT_EQ(std::string(error.what()), "text: (CenterOfRotationPoint): missing or incomplete. Allowed: the "
-                                         "2 coordinates of the centre of rotation in mm.");
-  }
+  EXPECT_EQ(
+      errorText([&] { transform.restore({}, text<2>("(TransformParameters 0 0 0)")); },
+                ExitCode::unreadableInput),
+      "text: (CenterOfRotationPoint): missing or incomplete. Allowed: the 2 coordinates of the centre of "
+      "rotation in mm.");
 }
 
 TEST(LinearTransform, EstimatedScalesAreThoseOfElastix)

@@ -1,6 +1,6 @@
 #include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 
-#include "Testing/Support/Checks/TransformChecks.h"
+#include "Testing/Support/Scenes/RandomLandmarks.h"
 
 #include <gtest/gtest.h>
 
@@ -12,32 +12,7 @@ namespace tessera {
 namespace {
 
 using namespace checks;
-
-Context threads(int count)
-{
-  Context context;
-  context.threads = count;
-  return context;
-}
-
-template <int D>
-std::vector<Vec<D>> randomLandmarks(std::size_t count, unsigned seed, double extentMm)
-{
-  const std::vector<double> values = randomVector(D * count, seed, -extentMm / 2, extentMm / 2);
-  std::vector<Vec<D>> points(count);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    points[i / D][i % D] = values[i];
-  return points;
-}
-
-template <int D>
-std::vector<double> coordinates(const std::vector<Vec<D>>& points)
-{
-  std::vector<double> values;
-  for (const Vec<D>& point : points)
-    values.insert(values.end(), point.begin(), point.end());
-  return values;
-}
+using namespace testing;
 
 /// Covariances with axes of all directions and deviations from 0.3 to 3.
 template <int D>

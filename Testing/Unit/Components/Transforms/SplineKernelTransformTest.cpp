@@ -227,19 +227,19 @@ TEST(SplineKernelTransform, FilesThatMakeNoSplineAreErrors)
   const auto restoring = [&](const std::string& text) {
     return errorText([&] { transform.restore({}, parametersOf(text, 2)); });
   };
-  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 1 2 2 3 3)\n(TransformParameters 0 0 1 1 2 2 3 3)")
-                .find("not all on one line"),
-            std::string::npos);
-  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 1 0 0 3 4)\n(TransformParameters 0 0 1 1 2 2 3 3)")
-                .find("different points"),
-            std::string::npos);
-  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1)\n(TransformParameters 0 0 1)").find("3 values"),
-            std::string::npos);
-  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 0 0 1)\n(TransformParameters 0 0 1 0)").find("makes 6"),
-            std::string::npos);
-  EXPECT_NE(restoring("(SplineKernelType \"Rubber\")").find("Rubber"), std::string::npos);
-  EXPECT_NE(restoring("(SplinePoissonRatio 0.5)\n(FixedImageLandmarks 0 0 1 0 0 1)").find("below 0.5"),
-            std::string::npos);
+  EXPECT_PRED2(testing::contains,
+               restoring("(FixedImageLandmarks 0 0 1 1 2 2 3 3)\n(TransformParameters 0 0 1 1 2 2 3 3)"),
+               "not all on one line");
+  EXPECT_PRED2(testing::contains,
+               restoring("(FixedImageLandmarks 0 0 1 1 0 0 3 4)\n(TransformParameters 0 0 1 1 2 2 3 3)"),
+               "different points");
+  EXPECT_PRED2(testing::contains, restoring("(FixedImageLandmarks 0 0 1)\n(TransformParameters 0 0 1)"),
+               "3 values");
+  EXPECT_PRED2(testing::contains,
+               restoring("(FixedImageLandmarks 0 0 1 0 0 1)\n(TransformParameters 0 0 1 0)"), "makes 6");
+  EXPECT_PRED2(testing::contains, restoring("(SplineKernelType \"Rubber\")"), "Rubber");
+  EXPECT_PRED2(testing::contains, restoring("(SplinePoissonRatio 0.5)\n(FixedImageLandmarks 0 0 1 0 0 1)"),
+               "below 0.5");
 }
 
 template <int D>
@@ -359,10 +359,9 @@ TEST(SplineKernelTransform, NeedsLandmarksThatDetermineIt)
   SplineKernelTransform<2> transform(parametersOf("(Transform \"SplineKernelTransform\")", 2));
   Context context;
   const PointPairs<2> onALine{{{0, 0}, {1, 1}, {2, 2}, {3, 3}}, {}};
-  EXPECT_NE(errorText([&] { transform.initialize(context, {}); }).find("none are given"), std::string::npos);
-  EXPECT_NE(
-      errorText([&] { transform.initialize(context, startOf<2>(&onALine)); }).find("not all on one line"),
-      std::string::npos);
+  EXPECT_PRED2(testing::contains, errorText([&] { transform.initialize(context, {}); }), "none are given");
+  EXPECT_PRED2(testing::contains, errorText([&] { transform.initialize(context, startOf<2>(&onALine)); }),
+               "not all on one line");
 }
 
 TEST(SplineKernelTransform, ManyThreadsFindTheSameVectors)

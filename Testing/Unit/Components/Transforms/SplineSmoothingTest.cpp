@@ -2,9 +2,9 @@
 #include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
 #include "Components/Transforms/SplineKernelTransform.h"
 
-#include "Testing/Support/Checks/TransformChecks.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
+#include "Testing/Support/Scenes/RandomLandmarks.h"
 
 #include <gtest/gtest.h>
 
@@ -15,33 +15,7 @@ namespace tessera {
 namespace {
 
 using namespace checks;
-using testing::errorText;
-
-Context threads(int count)
-{
-  Context context;
-  context.threads = count;
-  return context;
-}
-
-template <int D>
-std::vector<Vec<D>> randomLandmarks(std::size_t count, unsigned seed, double extentMm)
-{
-  const std::vector<double> values = randomVector(D * count, seed, -extentMm / 2, extentMm / 2);
-  std::vector<Vec<D>> points(count);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    points[i / D][i % D] = values[i];
-  return points;
-}
-
-template <int D>
-std::vector<double> coordinates(const std::vector<Vec<D>>& points)
-{
-  std::vector<double> values;
-  for (const Vec<D>& point : points)
-    values.insert(values.end(), point.begin(), point.end());
-  return values;
-}
+using namespace testing;
 
 TEST(Cholesky, SolvesAtAwkwardSizesWithTheSameBitsForAnyNumberOfThreads)
 {
@@ -263,8 +237,8 @@ void expectFileIsTheSameSpline(const std::string& smoothing)
   Context context;
   const std::vector<double> parameters = made.initialize(context, start);
   const std::string file = textOf(made.fileEntries(), parameters);
-  EXPECT_NE(file.find("(SplineRelaxationFactor 0)"), std::string::npos) << file;
-  EXPECT_NE(file.find("(SplineSmoothing "), std::string::npos);
+  EXPECT_PRED2(testing::contains, file, "(SplineRelaxationFactor 0)");
+  EXPECT_PRED2(testing::contains, file, "(SplineSmoothing ");
   const std::vector<double> restored = read.restore({}, parametersOf(file, D));
   EXPECT_EQ(restored, parameters);
   Vec<D> low, high;
@@ -289,10 +263,10 @@ TEST(SplineSmoothing, WhatCannotBeSmoothedIsAnError)
   const auto made = [](const std::string& text) {
     return errorText([&] { SplineKernelTransform<3> transform(parametersOf(text, 3)); });
   };
-  EXPECT_NE(made("(SplineSmoothing \"much\")").find("not a smoothing. Allowed: \"auto\""), std::string::npos);
-  EXPECT_NE(made("(SplineSmoothing -1)").find("at least 0"), std::string::npos);
-  EXPECT_NE(made("(SplineSmoothing 1)\n(SplineRelaxationFactor 1)").find("SplineRelaxationFactor is given"),
-            std::string::npos);
+  EXPECT_PRED2(testing::contains, made("(SplineSmoothing \"much\")"), "not a smoothing. Allowed: \"auto\"");
+  EXPECT_PRED2(testing::contains, made("(SplineSmoothing -1)"), "at least 0");
+  EXPECT_PRED2(testing::contains, made("(SplineSmoothing 1)\n(SplineRelaxationFactor 1)"),
+               "SplineRelaxationFactor is given");
   const auto started = [](const PointPairs<3>& pairs) {
     SplineKernelTransform<3> transform(parametersOf("(SplineSmoothing \"auto\")", 3));
     TransformStart<3> start;
@@ -304,11 +278,11 @@ TEST(SplineSmoothing, WhatCannotBeSmoothedIsAnError)
   for (Vec<3>& point : flat)
     point[2] = 0.5 * point[0] - point[1] + 7;
   equal[5] = equal[2];
-  EXPECT_NE(started({good, {}, {}}).find("without -mp there is nothing to smooth"), std::string::npos);
-  EXPECT_NE(started({flat, good, {}}).find("not all on one plane"), std::string::npos);
-  EXPECT_NE(started({equal, good, {}}).find("numbers 3 and 6, counted from 1, are equal"), std::string::npos);
+  EXPECT_PRED2(testing::contains, started({good, {}, {}}), "without -mp there is nothing to smooth");
+  EXPECT_PRED2(testing::contains, started({flat, good, {}}), "not all on one plane");
+  EXPECT_PRED2(testing::contains, started({equal, good, {}}), "numbers 3 and 6, counted from 1, are equal");
   good.resize(3);
-  EXPECT_NE(started({good, good, {}}).find("3 are too few"), std::string::npos);
+  EXPECT_PRED2(testing::contains, started({good, good, {}}), "3 are too few");
 }
 
 }

@@ -11,9 +11,7 @@
 namespace tessera {
 namespace {
 
-using testing::contains;
-using testing::errorText;
-using testing::TemporaryFolder;
+using namespace testing;
 
 Parameters fileOf(const std::string& path, const Parameters::Warn& warn = {})
 {
@@ -51,7 +49,7 @@ TEST(TransformFileReading, MissingFilesAreToldWithBothPlaces)
   const Parameters file = fileOf(folder.write("t.txt", "(Field \"u.mha\")\n"));
   const std::string message =
       errorText([&] { pathBesideTransformFile(file, "Field", "u.mha"); }, ExitCode::unreadableInput);
-  EXPECT_TRUE(contains(message, "neither u.mha nor " + (folder / "u.mha"))) << message;
+  EXPECT_PRED2(contains, message, "neither u.mha nor " + (folder / "u.mha"));
   EXPECT_TRUE(message.ends_with("the transform file's folder.")) << message;
 }
 
@@ -64,8 +62,8 @@ TEST(TransformFileReading, AFileOfAFolderThatWasMovedIsTakenWithAWarning)
                                  [&](const std::string& line) { warnings.push_back(line); });
   EXPECT_EQ(pathBesideTransformFile(file, "Field", "old/u.mha"), folder / "u.mha");
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_TRUE(contains(warnings[0], (folder / "u.mha") + " is taken, which lies beside the transform file."))
-      << warnings[0];
+  EXPECT_PRED2(contains, warnings[0],
+               (folder / "u.mha") + " is taken, which lies beside the transform file.");
   const std::string itself =
       errorText([&] { pathBesideTransformFile(file, "Initial", "old/t.txt"); }, ExitCode::unreadableInput);
   EXPECT_TRUE(itself.ends_with("the transform file's folder.")) << itself;
@@ -95,11 +93,12 @@ TEST(TransformFileReading, OfSeveralCandidatesTheOneWithTheDigestIsTaken)
   EXPECT_EQ(pathBesideTransformFile(file, "SubTransforms", folder / "a.txt"), folder / "a.txt");
   EXPECT_EQ(pathBesideTransformFile(file, "SubTransforms", folder / "b.txt"), inFolder + "b.txt");
   const Parameters wrong = fileWith("(DeformationFieldSHA256 \"" + ofA + "\")\n");
-  EXPECT_TRUE(contains(
+  EXPECT_PRED2(
+      contains,
       errorText([&] { pathBesideTransformFile(wrong, "DeformationFieldFileName", folder / "u.mha"); },
                 ExitCode::unreadableInput),
       "none of these files holds the transform that the result was made with "
-      "(DeformationFieldSHA256"));
+      "(DeformationFieldSHA256");
 }
 
 }

@@ -37,10 +37,9 @@ public:
   /// The second transform of the combination, alone.
   Points<D> bySecond(const Points<D>& points) const
   {
-    Context context;
     Points<D> result(points.count());
-    mapChain<D>(context, *readTransformChain<D>({}, folder / "spline.txt", allComponents(), {}),
-                points.list(), result.out());
+    mapChain<D>(host, *readTransformChain<D>({}, folder / "spline.txt", allComponents(), {}), points.list(),
+                result.out());
     return result;
   }
 
@@ -138,21 +137,19 @@ TEST(WeightedCombinationTransform, DerivativesMatchFiniteDifferences)
 
 TEST(WeightedCombinationTransform, StartsAtTheIdentityOrAtTheMean)
 {
-  Context context;
-  EXPECT_EQ(Combination<2>(false).transform.initialize(context, {}), (std::vector<double>{0, 0}));
-  EXPECT_EQ(Combination<2>(true).transform.initialize(context, {}), (std::vector<double>{0.5, 0.5}));
+  EXPECT_EQ(Combination<2>(false).transform.initialize(host, {}), (std::vector<double>{0, 0}));
+  EXPECT_EQ(Combination<2>(true).transform.initialize(host, {}), (std::vector<double>{0.5, 0.5}));
 }
 
 TEST(WeightedCombinationTransform, ScalesAreOnesGivenOrEstimated)
 {
   const Combination<2> of(false);
   const auto scalesWith = [&](const std::string& text) {
-    Context context;
     const WeightedCombinationTransform<2> transform(
         parametersOf("(SubTransforms \"" + std::string(of.folder / "affine.txt") + "\")\n" + text, 2, 1,
                      "Transform0"),
         allComponents());
-    return transform.scales(context, somePoints<2>().list(), std::vector<double>{0});
+    return transform.scales(host, somePoints<2>().list(), std::vector<double>{0});
   };
   const Points<2> points = somePoints<2>();
   double squares = 0;
@@ -163,7 +160,7 @@ TEST(WeightedCombinationTransform, ScalesAreOnesGivenOrEstimated)
   EXPECT_EQ(scalesWith(""), std::vector<double>{1});
   EXPECT_EQ(scalesWith("(Scales 7)"), std::vector<double>{7});
   EXPECT_NEAR(scalesWith("(AutomaticScalesEstimation \"true\")").at(0), squares / 600, 1e-9 * squares / 600);
-  EXPECT_TRUE(contains(errorText([&] { scalesWith("(Scales 7 8)"); }), "2 values"));
+  EXPECT_PRED2(contains, errorText([&] { scalesWith("(Scales 7 8)"); }), "2 values");
 }
 
 TEST(WeightedCombinationTransform, IsReadFromAFileWithPathsBesideIt)
@@ -174,10 +171,9 @@ TEST(WeightedCombinationTransform, IsReadFromAFileWithPathsBesideIt)
                       "(TransformParameters 0.25 0.5)\n(NormalizeCombinationWeights \"true\")\n"
                       "(SubTransforms \"affine.txt\" \"spline.txt\")\n");
   const Points<2> points = fewPoints<2>();
-  Context context;
   Points<2> found(points.count());
 
-  mapChain<2>(context, *readTransformChain<2>({}, file, allComponents(), {}), points.list(), found.out());
+  mapChain<2>(host, *readTransformChain<2>({}, file, allComponents(), {}), points.list(), found.out());
 
   const Points<2> expected = mapped<2>(of.transform, {0.25, 0.5}, points);
   EXPECT_EQ(found.mm, expected.mm);
@@ -190,22 +186,24 @@ TEST(WeightedCombinationTransform, RefusesWhatCannotBeCombined)
     return
         [text] { WeightedCombinationTransform<2>(parametersOf(text, 2, 1, "Transform0"), allComponents()); };
   };
-  EXPECT_TRUE(contains(errorText(make("")), "SubTransforms"));
-  EXPECT_TRUE(
-      contains(errorText(make("(SubTransforms \"absent.txt\")"), ExitCode::unreadableInput), "absent.txt"));
-  EXPECT_TRUE(contains(errorText(
-                           [&] {
-                             mapped<2>(normalized.transform, {1, -1}, fewPoints<2>());
-                           },
-                           ExitCode::registrationFailed),
-                       "sum of the weights"));
+  EXPECT_PRED2(contains, errorText(make("")), "SubTransforms");
+  EXPECT_PRED2(contains, errorText(make("(SubTransforms \"absent.txt\")"), ExitCode::unreadableInput),
+               "absent.txt");
+  EXPECT_PRED2(contains,
+               errorText(
+                   [&] {
+                     mapped<2>(normalized.transform, {1, -1}, fewPoints<2>());
+                   },
+                   ExitCode::registrationFailed),
+               "sum of the weights");
   const TemporaryFolder folder;
   const std::string itself =
       folder.write("itself.txt", "(Transform \"WeightedCombinationTransform\")\n(TransformParameters 1)\n"
                                  "(SubTransforms \"itself.txt\")\n");
-  EXPECT_TRUE(contains(
+  EXPECT_PRED2(
+      contains,
       errorText([&] { readTransformChain<2>({}, itself, allComponents(), {}); }, ExitCode::unreadableInput),
-      "contain itself"));
+      "contain itself");
   folder.write("v0.txt",
                "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters 1 2)\n");
   for (int i = 1; i <= 8; ++i) { // names 10^8 files
@@ -217,9 +215,10 @@ TEST(WeightedCombinationTransform, RefusesWhatCannotBeCombined)
                  "(SubTransforms"
                      + names + ")\n");
   }
-  EXPECT_TRUE(contains(errorText([&] { readTransformChain<2>({}, folder / "v8.txt", allComponents(), {}); },
-                                 ExitCode::unreadableInput),
-                       "of too many files"));
+  EXPECT_PRED2(contains,
+               errorText([&] { readTransformChain<2>({}, folder / "v8.txt", allComponents(), {}); },
+                         ExitCode::unreadableInput),
+               "of too many files");
 }
 
 }
