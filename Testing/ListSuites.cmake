@@ -8,8 +8,12 @@ endif()
 set(content "")
 foreach(suite IN LISTS suites)
   string(REGEX REPLACE "[\n.]" "" suite "${suite}")
-  string(APPEND content "add_test(${suite} [==[${PROGRAM}]==] --gtest_filter=${suite}.*)
-set_tests_properties(${suite} PROPERTIES LABELS \"${LABELS}\" TIMEOUT ${SECONDS} SKIP_REGULAR_EXPRESSION
+  set(name ${suite})
+  if(LABELS MATCHES gpu)
+    string(APPEND name OnGpu) # tests that are about both devices are in two programs
+  endif()
+  string(APPEND content "add_test(${name} [==[${PROGRAM}]==] --gtest_filter=${suite}.*)
+set_tests_properties(${name} PROPERTIES LABELS \"${LABELS}\" TIMEOUT ${SECONDS} SKIP_REGULAR_EXPRESSION
   [==[  PASSED  . 0 tests[.]\n.  SKIPPED . [0-9]+ tests?, listed below:\n(.  SKIPPED . [^\n]+\n)+$]==])\n")
 endforeach()
 file(WRITE ${LIST} "${content}")

@@ -82,8 +82,7 @@ TEST(ToysTest, GradientOfTheCostMatchesFiniteDifferences)
   scene.use(std::make_shared<StretchTransform<3>>(parametersOf("", 3, 1, "Transform0")), 0.02);
   const Parameters parameters = parametersOf("(RequiredRatioOfValidSamples 0.05)", 3, 1, "Metric0");
   ImageTerm<3> term(parameters, std::make_unique<MetricOf<SumOfAbsoluteDifferences>>(parameters));
-  Context context;
-  term.prepareForLevel(context, scene.level);
+  term.prepareForLevel(host, scene.level);
 
   // Intensities are floats, and a pair that changes its sign within a step counts half: a thousandth.
   expectGradientMatchesFiniteDifferences<3>(term, scene.points(2000), scene.chain->parameters, 1e-4, 1e-3);
@@ -137,10 +136,10 @@ TEST(ToysTest, FindAShiftOnCuda)
 TEST(ToysTest, AreDescribedAsAllComponents)
 {
   const std::string metric = describeComponent(toys().require("Metric", "SumOfAbsoluteDifferences", ""));
-  EXPECT_NE(metric.find("IntensityTolerance"), std::string::npos) << metric;
-  EXPECT_NE(metric.find("differences up to this add nothing"), std::string::npos) << metric;
+  EXPECT_PRED2(contains, metric, "IntensityTolerance");
+  EXPECT_PRED2(contains, metric, "differences up to this add nothing");
   const std::string transform = describeComponent(toys().require("Transform", "StretchTransform", ""));
-  EXPECT_NE(transform.find("a factor for each axis"), std::string::npos) << transform;
+  EXPECT_PRED2(contains, transform, "a factor for each axis");
 }
 
 /// The toy metric without its CUDA form.

@@ -86,6 +86,9 @@ NaiveGradient naiveGradient(const AlignedField<D>& field, const std::vector<floa
   return gradient;
 }
 
+/// Of sums in double precision: a few hundred roundings at most.
+constexpr double doubleBound = 1e-13;
+
 /// A bound on the error of sums in single precision: three weights and as many sums between the axes are
 /// rounded once each. With `everyTerm`, each sum is also rounded after each of its terms.
 template <int D>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Testing/Support/Host.h"
 #include "Testing/Support/Scenes/AlignedFields.h"
 
 #include <gtest/gtest.h>
@@ -16,13 +17,6 @@ namespace tessera::testing {
 template <int D>
 using FieldFunction =
     std::function<void(Context&, const AlignedField<D>&, const std::vector<double>&, const FieldTarget&)>;
-
-inline Context threads(int count)
-{
-  Context context;
-  context.threads = count;
-  return context;
-}
 
 /// The whole field in this layout; what the function does not write stays at `untouched`.
 template <int D>

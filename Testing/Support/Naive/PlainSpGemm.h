@@ -1,9 +1,12 @@
 #pragma once
 
-#include "Core/Sparse/Semiring.h"
+#include "Core/Sparse/SpGemmOptions.h"
 #include "Testing/Support/Scenes/SparseCases.h"
 
 namespace tessera::testing {
+
+constexpr SpGemmAlgorithm everyAlgorithm[] = {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles,
+                                              SpGemmAlgorithm::automatic};
 
 /// The plainest product: over a map, products in the order of k, each sum from the semiring's zero on.
 template <class V>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Cuda/Stream.h"
+#include "Testing/Support/Host.h"
 
 #include <gtest/gtest.h>
 
@@ -16,3 +17,19 @@
       FAIL() << "no CUDA device: " << why << " (TESSERA_REQUIRE_GPU=1)";                                     \
     GTEST_SKIP() << "no CUDA device: " << why;                                                               \
   }
+
+namespace tessera::testing {
+
+/// A test that needs a GPU, and a context on it. A suite of such tests is `using XTest = testing::GpuTest;`.
+class GpuTest : public ::testing::Test {
+protected:
+  void SetUp() override
+  {
+    TESSERA_NEEDS_GPU();
+    cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  }
+
+  Context cuda;
+};
+
+}

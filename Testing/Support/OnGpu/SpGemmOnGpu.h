@@ -9,17 +9,26 @@
 
 namespace tessera::testing {
 
-/// A GPU and what multiplies on it; skips where there is none.
-class SpGemmOnGpu : public ::testing::Test {
+/// A GPU and what multiplies on it.
+class SpGemmOnGpu : public GpuTest {
 protected:
   void SetUp() override
   {
-    TESSERA_NEEDS_GPU();
-    context = makeContext({DeviceKind::cuda, 0}, 1);
-    spGemm.emplace(context);
+    GpuTest::SetUp();
+    if (cuda.onCuda())
+      spGemm.emplace(cuda);
   }
 
-  Context context{{}, 1};
+  template <class V>
+  CsrMatrix<V> product(const CsrMatrix<V>& a, const CsrMatrix<V>& b,
+                       SpGemmAlgorithm algorithm = SpGemmAlgorithm::rows)
+  {
+    SpGemmOnCudaOptions options;
+    options.algorithm = algorithm;
+    return broughtToHost(
+        cuda, spGemm->multiply(broughtToCuda(cuda, a, "A"), broughtToCuda(cuda, b, "B"), options, &report));
+  }
+
   std::optional<SpGemmOnCuda> spGemm;
   SpGemmReport report;
 };

@@ -100,6 +100,14 @@ CsrMatrix<V> wholeMatrix(std::size_t rows, std::size_t columns, double perRow, s
   return randomMatrix<V>(rows, columns, perRow, seed, smallWhole<V>);
 }
 
+/// Some zeros, some below zero, many equal: what minima and maxima and "or" stumble over.
+template <class V>
+CsrMatrix<V> smallNumbers(std::size_t rows, std::size_t columns, std::uint64_t seed)
+{
+  return randomMatrix<V>(rows, columns, 12, seed,
+                         [](Dice& dice) { return static_cast<V>(dice.below(7)) - 3; });
+}
+
 /// Equal in every bit and in the order of entries.
 template <class V>
 void expectSame(const CsrMatrix<V>& got, const CsrMatrix<V>& expected)

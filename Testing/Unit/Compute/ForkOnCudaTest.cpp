@@ -8,9 +8,10 @@
 namespace tessera {
 namespace {
 
-TEST(ForkOnCuda, TheChildOfAProcessThatHasStartedCudaIsToldToBeSpawned)
+using ForkOnCuda = testing::GpuTest;
+
+TEST_F(ForkOnCuda, TheChildOfAProcessThatHasStartedCudaIsToldToBeSpawned)
 {
-  TESSERA_NEEDS_GPU();
   const Device device{DeviceKind::cuda, 0};
   makeContext(device, 1);
 

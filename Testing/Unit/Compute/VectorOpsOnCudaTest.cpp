@@ -28,9 +28,10 @@ std::pair<std::vector<double>, std::vector<double>> onBoth(std::size_t count, Op
 
 constexpr std::size_t counts[] = {1, 31, 1000, 7605, 16385, 2'000'003};
 
-TEST(VectorOpsOnCudaTest, ElementwiseOperationsGiveTheCpusBits)
+using VectorOpsOnCudaTest = testing::GpuTest;
+
+TEST_F(VectorOpsOnCudaTest, ElementwiseOperationsGiveTheCpusBits)
 {
-  TESSERA_NEEDS_GPU();
   for (const std::size_t count : counts) {
     const auto expectSame = [&](const char* name, auto&& operation) {
       const auto [cpu, cuda] = onBoth(count, operation);
@@ -46,10 +47,8 @@ TEST(VectorOpsOnCudaTest, ElementwiseOperationsGiveTheCpusBits)
   }
 }
 
-TEST(VectorOpsOnCudaTest, DotProductsRepeatAndAgreeWithTheCpu)
+TEST_F(VectorOpsOnCudaTest, DotProductsRepeatAndAgreeWithTheCpu)
 {
-  TESSERA_NEEDS_GPU();
-  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
   for (const std::size_t count : counts) {
     const std::vector<double> a = checks::randomVector(count, 1), b = checks::randomVector(count, 2);
     Buffer<double> x, y;
@@ -69,10 +68,8 @@ TEST(VectorOpsOnCudaTest, DotProductsRepeatAndAgreeWithTheCpu)
   }
 }
 
-TEST(VectorOpsOnCudaTest, ConversionRoundsToTheNearestFloat)
+TEST_F(VectorOpsOnCudaTest, ConversionRoundsToTheNearestFloat)
 {
-  TESSERA_NEEDS_GPU();
-  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
   const std::vector<double> values = checks::randomVector(5001, 3);
   Buffer<double> from;
   from.fromHost(cuda, values);

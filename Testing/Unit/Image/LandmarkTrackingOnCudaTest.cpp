@@ -1,12 +1,12 @@
 // needs: GPU
 #include "Core/Compute/Math/Random.h"
-#include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Image/Landmarks/DisplacementSearchOnCuda.h"
 #include "Core/Image/Landmarks/Keypoints.h"
 #include "Core/Image/Landmarks/LinearSamplesOnCuda.h"
 #include "Core/Image/Landmarks/TreeRegularizationOnCuda.h"
 #include "Core/Image/Landmarks/TreeSearch.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/Scenes/MovedNoise.h"
 
 #include <gtest/gtest.h>
 
@@ -16,25 +16,7 @@
 namespace tessera {
 namespace {
 
-/// Smoothed noise, moved by `shift` voxels.
-ImagePointer<3> noise(const Size<3>& size, const Voxel& shift)
-{
-  auto image = std::make_shared<Image<3>>();
-  image->geometry.size = size;
-  image->geometry.spacingMm = {1, 1, 1};
-  for (std::size_t z = 0; z < size[2]; ++z)
-    for (std::size_t y = 0; y < size[1]; ++y)
-      for (std::size_t x = 0; x < size[0]; ++x) {
-        const auto at = [&](std::size_t i, std::size_t d) {
-          return static_cast<std::uint32_t>(1000 + static_cast<int>(i) - shift[d]);
-        };
-        image->voxels.push_back(
-            static_cast<float>(randomWords({}, at(x, 0) + 4096 * at(y, 1), at(z, 2))[0] % 2000));
-      }
-  Context context;
-  *image = smoothRecursively<3>(context, *image, {1.2, 1.2, 1.2});
-  return image;
-}
+using namespace testing;
 
 /// Numbers that a descriptor may have.
 SelfSimilarityDescriptor<3> randomDescriptor(const Size<3>& size, std::uint32_t seed)
@@ -56,7 +38,7 @@ DescriptorOnCuda wordsOf(const std::uint8_t* values, const Size<3>& size)
 
 const std::vector<Voxel> places{{9, 8, 7}, {0, 15, 3}, {17, 1, 13}};
 
-TEST(LandmarkTrackingOnCuda, ATasksCostHasTheBitsOfTheCpu)
+TEST(LandmarkTrackingTasks, ATasksCostHasTheBitsOfTheCpu)
 {
   const Size<3> size{18, 16, 14};
   const SelfSimilarityDescriptor<3> here = randomDescriptor(size, 1), there = randomDescriptor(size, 2);
@@ -94,10 +76,10 @@ double valueAt(const std::vector<float>& voxels, const Size<3>& size, std::size_
   return sum;
 }
 
-TEST(LandmarkTrackingOnCuda, ImagesAreSampledThroughDisplacements)
+using LandmarkTrackingOnCuda = testing::GpuTest;
+
+TEST_F(LandmarkTrackingOnCuda, ImagesAreSampledThroughDisplacements)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = makeContext({DeviceKind::cuda, 0}, 2);
   const Size<3> grid{13, 11, 9}, size{12, 10, 14}, lattice{5, 4, 3};
   const auto random = [](std::size_t count, std::uint32_t seed, float range) {
     std::vector<float> values;
@@ -109,14 +91,14 @@ TEST(LandmarkTrackingOnCuda, ImagesAreSampledThroughDisplacements)
   const AffineMap<3> pointFromIndex{{{{1.1, 0.1, 0}, {-0.1, 0.9, 0}, {0, 0, 1.5}}}, {-2, 1, 3}},
       latticeIndex{{{{0.3, 0, 0}, {0, 0.3, 0.02}, {0, 0, 0.2}}}, {0.5, -0.1, -0.4}},
       imageIndex{{{{0.8, 0, 0.1}, {0, 0.9, 0}, {0, 0, 0.8}}}, {1, -1, 0.3}};
-  Buffer<float> image, displacements, out(context, 13 * 11 * 9);
-  image.fromHost(context, voxels);
-  displacements.fromHost(context, moves);
+  Buffer<float> image, displacements, out(cuda, 13 * 11 * 9);
+  image.fromHost(cuda, voxels);
+  displacements.fromHost(cuda, moves);
   for (const bool isMoved : {false, true}) {
-    sampleLinearlyOnCuda(context, grid, pointFromIndex,
+    sampleLinearlyOnCuda(cuda, grid, pointFromIndex,
                          {isMoved ? displacements.span().data() : nullptr, lattice, latticeIndex},
                          {image.span().data(), size, imageIndex}, out.span().data());
-    const std::vector<float> found = out.toHost(context);
+    const std::vector<float> found = out.toHost(cuda);
     for (std::size_t v = 0; v < found.size(); ++v) {
       Vec<3> point = pointFromIndex(Vec<3>{static_cast<double>(v % 13), static_cast<double>(v / 13 % 11),
                                            static_cast<double>(v / 143)});
@@ -128,21 +110,20 @@ TEST(LandmarkTrackingOnCuda, ImagesAreSampledThroughDisplacements)
   }
 }
 
-TEST(LandmarkTrackingOnCuda, CostsHaveTheBitsOfTheCpu)
+TEST_F(LandmarkTrackingOnCuda, CostsHaveTheBitsOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   const Size<3> size{18, 16, 14};
   const SelfSimilarityDescriptor<3> here = randomDescriptor(size, 1), there = randomDescriptor(size, 2);
-  Context context = makeContext({DeviceKind::cuda, 0}, 2), cpu;
+  Context cpu;
   Buffer<std::uint8_t> a, b;
-  a.fromHost(context, here.values);
-  b.fromHost(context, there.values);
+  a.fromHost(cuda, here.values);
+  b.fromHost(cuda, there.values);
   for (const DisplacementGrid grid :
        {DisplacementGrid{8, 1}, DisplacementGrid{16, 2}, DisplacementGrid{3, 1}}) {
-    Buffer<float> costs(context, places.size() * grid.count());
-    searchCostsOnCuda(context, wordsOf(a.span().data(), size), wordsOf(b.span().data(), size), places, places,
+    Buffer<float> costs(cuda, places.size() * grid.count());
+    searchCostsOnCuda(cuda, wordsOf(a.span().data(), size), wordsOf(b.span().data(), size), places, places,
                       grid, 3, costs.span().data());
-    const std::vector<float> found = costs.toHost(context);
+    const std::vector<float> found = costs.toHost(cuda);
     EXPECT_EQ(found, searchCosts(cpu, here, there, places, places, grid, 3));
   }
 }
@@ -168,22 +149,21 @@ struct TreeScene {
   }
 };
 
-TEST(LandmarkTrackingOnCuda, TheTreeHasTheBitsOfTheCpu)
+TEST_F(LandmarkTrackingOnCuda, TheTreeHasTheBitsOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   const TreeScene scene;
-  Context context = makeContext({DeviceKind::cuda, 0}, 2), cpu;
+  Context cpu;
   std::vector<float> expected = scene.costs;
   for (float& cost : expected)
     cost *= 10;
   regularizeOnTree(cpu, scene.tree, scene.grid, expected);
-  Buffer<float> costs, messages(context, scene.costs.size());
-  costs.fromHost(context, scene.costs);
-  regularizeOnTreeByCuda(context, scene.tree, scene.grid, 10, costs.span().data(), messages.span().data());
-  EXPECT_EQ(costs.toHost(context), expected);
-  Buffer<LeastOfGrid> least(context, scene.keypoints);
-  leastCostsOnCuda(context, costs.span().data(), scene.keypoints, scene.grid, least.span().data());
-  const std::vector<LeastOfGrid> found = least.toHost(context);
+  Buffer<float> costs, messages(cuda, scene.costs.size());
+  costs.fromHost(cuda, scene.costs);
+  regularizeOnTreeByCuda(cuda, scene.tree, scene.grid, 10, costs.span().data(), messages.span().data());
+  EXPECT_EQ(costs.toHost(cuda), expected);
+  Buffer<LeastOfGrid> least(cuda, scene.keypoints);
+  leastCostsOnCuda(cuda, costs.span().data(), scene.keypoints, scene.grid, least.span().data());
+  const std::vector<LeastOfGrid> found = least.toHost(cuda);
   const std::size_t count = scene.grid.count();
   for (std::size_t i = 0; i < scene.keypoints; ++i) {
     const float* const own = &expected[i * count];
@@ -195,7 +175,7 @@ TEST(LandmarkTrackingOnCuda, TheTreeHasTheBitsOfTheCpu)
   }
 }
 
-TEST(LandmarkTrackingOnCuda, ATasksMessageIsTheLeastTotalAlongAnAxis)
+TEST(LandmarkTrackingTasks, ATasksMessageIsTheLeastTotalAlongAnAxis)
 {
   const TreeScene scene;
   for (const int stride : {1, 11, 121})
@@ -209,11 +189,10 @@ TEST(LandmarkTrackingOnCuda, ATasksMessageIsTheLeastTotalAlongAnAxis)
     }
 }
 
-TEST(LandmarkTrackingOnCuda, KeypointsAndShiftsAreThoseOfTheCpu)
+TEST_F(LandmarkTrackingOnCuda, KeypointsAndShiftsAreThoseOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   const Size<3> size{70, 64, 60};
-  const ImagePointer<3> image = noise(size, {}), moved = noise(size, {3, -2, 4});
+  const ImagePointer<3> image = movedNoise(size, {}), moved = movedNoise(size, {3, -2, 4});
   const std::vector<std::uint8_t> mask(image->voxels.size(), 1);
   std::vector<std::vector<Voxel>> keypoints;
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda}) {

@@ -22,9 +22,7 @@ constexpr float untouched = -4321;
 template <int D>
 Image<D> noise(const Size<D>& size)
 {
-  Vec<D> spacingMm;
-  spacingMm.fill(1);
-  return noiseImage<D>(centredGeometry<D>(size, spacingMm), 11);
+  return noiseImage<D>(centredGeometry<D>(size, perAxis<D>(1.0)), 11);
 }
 
 /// The values that `filter` writes into an array of `count` values with guards around it.
@@ -109,9 +107,10 @@ std::vector<float> noiseOf(const LinesOnCuda& lines)
 
 }
 
-TEST(LineFiltersOnCudaTest, PrefilterAgreesWithTheHostAtAwkwardSizes)
+using LineFiltersOnCudaTest = testing::GpuTest;
+
+TEST_F(LineFiltersOnCudaTest, PrefilterAgreesWithTheHostAtAwkwardSizes)
 {
-  TESSERA_NEEDS_GPU();
   for (int order = 2; order <= 5; ++order) {
     expectPrefilterAsOnTheHost<3>({17, 19, 23}, order);
     expectPrefilterAsOnTheHost<3>({2, 33, 1}, order);
@@ -124,10 +123,8 @@ TEST(LineFiltersOnCudaTest, PrefilterAgreesWithTheHostAtAwkwardSizes)
   }
 }
 
-TEST(LineFiltersOnCudaTest, GaussianIsWhatItsExponentialsDefine)
+TEST_F(LineFiltersOnCudaTest, GaussianIsWhatItsExponentialsDefine)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
   for (const LinesOnCuda& lines : awkwardLines())
     for (const double sigma : {0.01, 0.3, 1.0, 4.0, 20.0, 90.0}) {
       const ExponentialFilter filter = gaussianFilter(sigma);
@@ -135,13 +132,13 @@ TEST(LineFiltersOnCudaTest, GaussianIsWhatItsExponentialsDefine)
       const double tolerance =
           (8 + sigma) * floatEpsilon * largestMagnitude(values); // some roundings, and those of poles
       Buffer<float> in;
-      in.fromHost(context, values);
+      in.fromHost(cuda, values);
       const auto filterInto = [&](float* out) {
-        filterLinesOnCuda(context, filter, LineEnds::constant, lines, in.span().data(), out);
+        filterLinesOnCuda(cuda, filter, LineEnds::constant, lines, in.span().data(), out);
       };
 
-      const std::vector<float> result = written(context, values.size(), filterInto),
-                               again = written(context, values.size(), filterInto);
+      const std::vector<float> result = written(cuda, values.size(), filterInto),
+                               again = written(cuda, values.size(), filterInto);
       filterInto(in.span().data());
 
       const std::vector<double> expected = filteredAlong(filter, LineEnds::constant, lines, values);
@@ -149,14 +146,12 @@ TEST(LineFiltersOnCudaTest, GaussianIsWhatItsExponentialsDefine)
         ASSERT_NEAR(result[i], expected[i], tolerance)
             << sigma << " " << lines.length << " " << lines.stride << " at " << i;
       EXPECT_EQ(result, again);
-      EXPECT_EQ(result, in.toHost(context)) << "in place";
+      EXPECT_EQ(result, in.toHost(cuda)) << "in place";
     }
 }
 
-TEST(LineFiltersOnCudaTest, KeepsPlacesOfTheFilteredLines)
+TEST_F(LineFiltersOnCudaTest, KeepsPlacesOfTheFilteredLines)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
   const ExponentialFilter filter = gaussianFilter(1.5);
   for (const LinesOnCuda& lines : awkwardLines())
     for (const std::size_t step : {2, 3, 4, 8, 32, 100}) {
@@ -164,13 +159,13 @@ TEST(LineFiltersOnCudaTest, KeepsPlacesOfTheFilteredLines)
       const KeptPlaces kept{std::max<std::size_t>(1, lines.length / step), step, (step - 1) / 2,
                             step % 2 == 0 ? std::array{0.5f, 0.5f} : std::array{1.0f, 0.0f}};
       Buffer<float> in;
-      in.fromHost(context, values);
+      in.fromHost(cuda, values);
 
-      const std::vector<float> whole = written(context, values.size(), [&](float* out) {
-        filterLinesOnCuda(context, filter, LineEnds::constant, lines, in.span().data(), out);
+      const std::vector<float> whole = written(cuda, values.size(), [&](float* out) {
+        filterLinesOnCuda(cuda, filter, LineEnds::constant, lines, in.span().data(), out);
       });
-      const std::vector<float> result = written(context, lines.lineCount() * kept.count, [&](float* out) {
-        filterLinesOnCuda(context, filter, LineEnds::constant, lines, kept, in.span().data(), out);
+      const std::vector<float> result = written(cuda, lines.lineCount() * kept.count, [&](float* out) {
+        filterLinesOnCuda(cuda, filter, LineEnds::constant, lines, kept, in.span().data(), out);
       });
 
       const auto at = [&](std::size_t outer, std::size_t place, std::size_t inner) {

@@ -29,10 +29,10 @@ std::vector<float> awkwardValues(std::size_t count)
   return values;
 }
 
-TEST(ResultPixelsOnCuda, AreRoundedToTheBitsOfTheCpu)
+using ResultPixelsOnCuda = testing::GpuTest;
+
+TEST_F(ResultPixelsOnCuda, AreRoundedToTheBitsOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
-  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
   for (const std::size_t count : {1, 3, 4, 5, 1023, 100003})
     for (const PixelType type : allPixelTypes) {
       std::vector<float> host = awkwardValues(count);
@@ -54,10 +54,8 @@ TEST(ResultPixelsOnCuda, AreRoundedToTheBitsOfTheCpu)
 }
 
 /// In one chunk, and in several that are copied while others are computed.
-TEST(ResultPixelsOnCuda, AreTheRoundedFloats)
+TEST_F(ResultPixelsOnCuda, AreTheRoundedFloats)
 {
-  TESSERA_NEEDS_GPU();
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
   testing::expectRoundedFloats(cuda, 1);
   testing::expectRoundedFloats(cuda, 8);
 }

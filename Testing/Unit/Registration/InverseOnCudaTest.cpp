@@ -67,19 +67,19 @@ void expectTheCpusValues(const std::shared_ptr<const TransformChain<D>>& chain, 
   }
 }
 
-TEST(InverseOnCudaTest, GivesTheCpusFieldsForEveryChain)
+using InverseOnCudaTest = testing::GpuTest;
+
+TEST_F(InverseOnCudaTest, GivesTheCpusFieldsForEveryChain)
 {
-  TESSERA_NEEDS_GPU();
   forEachChainToInvert<2>(expectTheCpusValues<2>);
   forEachChainToInvert<3>(expectTheCpusValues<3>);
 }
 
 /// Files ask for tolerances of which single precision would take too large a part.
-TEST(InverseOnCudaTest, TightTolerancesAreKept)
+TEST_F(InverseOnCudaTest, TightTolerancesAreKept)
 {
-  TESSERA_NEEDS_GPU();
   constexpr double tightMm = 1e-6;
-  Context cpu, cuda = makeContext({DeviceKind::cuda, 0}, 1);
+  Context cpu;
   const FoldingScene<3> scene(3);
   const auto inverted = inverseChain<3>(scene.chain, allComponents(), scene.image, tightMm);
   const VectorImage<3> expected = fieldOf<3>(cpu, *inverted, scene.image, RootQuantity::displacements);
@@ -96,12 +96,10 @@ TEST(InverseOnCudaTest, TightTolerancesAreKept)
   EXPECT_LE(others, field.voxels.size() / 1000);
 }
 
-TEST(InverseOnCudaTest, RepeatsBitForBitInAnySlices)
+TEST_F(InverseOnCudaTest, RepeatsBitForBitInAnySlices)
 {
-  TESSERA_NEEDS_GPU();
   constexpr int D = 3;
   const FoldingScene<D> scene(10);
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
   const auto inverted = inverseChain<D>(scene.chain, allComponents(), scene.image, toleranceMm);
   const InverseTransform<D>& inverse = *asInverse(*inverted);
   const auto rootsOf = [&](InverseOnCuda<D>& search, std::size_t first, std::size_t count) {
@@ -158,17 +156,14 @@ void expectTheCpusImages()
   }
 }
 
-TEST(InverseOnCudaTest, ResamplesTheCpusImages)
+TEST_F(InverseOnCudaTest, ResamplesTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   expectTheCpusImages<2>();
   expectTheCpusImages<3>();
 }
 
-TEST(InverseOnCudaTest, RefusesAChainThatIsNoNumber)
+TEST_F(InverseOnCudaTest, RefusesAChainThatIsNoNumber)
 {
-  TESSERA_NEEDS_GPU();
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
   const ImageGeometry<3> image = obliqueGeometry<3>(unequalSize<3>());
   auto chain = std::make_shared<TransformChain<3>>(
       randomBSplineChain<3>(gridAcross<3>(image, image.spacingMm, 3), 0.1));

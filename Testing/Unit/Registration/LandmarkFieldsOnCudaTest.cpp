@@ -38,11 +38,12 @@ TransformChain<3> chainOf(std::size_t landmarks, bool isAlone)
   return chain;
 }
 
-TEST(LandmarkFieldsOnCuda, ImagesThroughManyLandmarksAreTheCpusToTheTolerance)
+using LandmarkFieldsOnCuda = testing::GpuTest;
+
+TEST_F(LandmarkFieldsOnCuda, ImagesThroughManyLandmarksAreTheCpusToTheTolerance)
 {
-  TESSERA_NEEDS_GPU();
   const TransformChain<3> chain = chainOf(400, false);
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 2), cpu{{}, 4};
+  Context cpu{{}, 4};
   const Resampling<3> resampling{&chain, output(), imageFor<3>("linear", output()), nullptr};
   const auto prepared = resampleInterpolator<3>("linear");
   prepared->prepareForLevel(cuda, resampling.moving, 0);
@@ -65,11 +66,10 @@ TEST(LandmarkFieldsOnCuda, ImagesThroughManyLandmarksAreTheCpusToTheTolerance)
   EXPECT_LE(otherSide, values.size() / 10000);
 }
 
-TEST(LandmarkFieldsOnCuda, AWholeFieldIsTheCpusToTheTolerance)
+TEST_F(LandmarkFieldsOnCuda, AWholeFieldIsTheCpusToTheTolerance)
 {
-  TESSERA_NEEDS_GPU();
   const TransformChain<3> chain = chainOf(300, true);
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 2), cpu{{}, 4};
+  Context cpu{{}, 4};
   const VectorImage<3> field = displacementField<3>(cuda, chain, output()),
                        expected = displacementField<3>(cpu, chain, output());
   double largest = 0;

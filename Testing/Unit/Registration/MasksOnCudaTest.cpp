@@ -120,16 +120,16 @@ void expectTheNearestVoxels(const Size<D>& size)
   }
 }
 
-TEST(MasksOnCudaTest, WarpsAskTheNearestVoxelOfTheMovingMaskAsPointsDo)
+using MasksOnCudaTest = testing::GpuTest;
+
+TEST_F(MasksOnCudaTest, WarpsAskTheNearestVoxelOfTheMovingMaskAsPointsDo)
 {
-  TESSERA_NEEDS_GPU();
   expectTheNearestVoxels<2>({133, 71});
   expectTheNearestVoxels<3>({67, 37, 23});
 }
 
-TEST(MasksOnCudaTest, WarpsByAFieldAskTheNearestVoxelOfTheMovingMaskAsPointsDo)
+TEST_F(MasksOnCudaTest, WarpsByAFieldAskTheNearestVoxelOfTheMovingMaskAsPointsDo)
 {
-  TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, {67, 37, 23});
   const ImageGeometry<3>& fixed = scene.fixed->geometry;
   Warp<3> warp(scene.fixed, 1, fixed, checkerboard<3>(fixed));
@@ -193,9 +193,8 @@ void expectTheFixedMask(const Size<D>& size, std::size_t step)
   }
 }
 
-TEST(MasksOnCudaTest, LatticesAreAskedWhereTheFixedMaskContainsThem)
+TEST_F(MasksOnCudaTest, LatticesAreAskedWhereTheFixedMaskContainsThem)
 {
-  TESSERA_NEEDS_GPU();
   expectTheFixedMask<2>({133, 71}, 1);
   expectTheFixedMask<3>({67, 37, 23}, 1);
   expectTheFixedMask<3>({67, 37, 23}, 3);

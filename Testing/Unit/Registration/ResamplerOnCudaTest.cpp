@@ -81,23 +81,22 @@ void expectLinearOnes()
   expectTheCpusByAllInterpolators<D>(scene, "affine");
 }
 
-TEST(ResamplerOnCuda, LinearTransformsGiveTheCpusImages)
+using ResamplerOnCuda = testing::GpuTest;
+
+TEST_F(ResamplerOnCuda, LinearTransformsGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   expectLinearOnes<2>();
   expectLinearOnes<3>();
 }
 
-TEST(ResamplerOnCuda, BSplinesAloneAndInChainsGiveTheCpusImages)
+TEST_F(ResamplerOnCuda, BSplinesAloneAndInChainsGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   forEachBendingScene<2>(expectTheCpusByAllInterpolators<2>);
   forEachBendingScene<3>(expectTheCpusByAllInterpolators<3>);
 }
 
-TEST(ResamplerOnCuda, LandmarksAndFieldsGiveTheCpusImages)
+TEST_F(ResamplerOnCuda, LandmarksAndFieldsGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   forEachModelScene<2>(true, expectTheCpusByAllInterpolators<2>);
   forEachModelScene<3>(true, expectTheCpusByAllInterpolators<3>);
 }
@@ -122,16 +121,14 @@ void expectFiveInAChain()
   }
 }
 
-TEST(ResamplerOnCuda, FiveInAChainGiveTheCpusImages)
+TEST_F(ResamplerOnCuda, FiveInAChainGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   expectFiveInAChain<2>();
   expectFiveInAChain<3>();
 }
 
-TEST(ResamplerOnCuda, KernelsGoAboutItAsTheyShould)
+TEST_F(ResamplerOnCuda, KernelsGoAboutItAsTheyShould)
 {
-  TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, unequalSize<3>());
   const auto method = [&](bool aligned) {
     const ImageGeometry<3>& fixed = scene.fixed->geometry;
@@ -158,11 +155,10 @@ void expectTheCpusOnGrids(const std::vector<Size<D>>& sizes, const std::vector<V
   for (const Size<D>& size : sizes)
     for (const Vec<D>& spacing : spacings)
       for (const double share : {0.0, 0.31}) { // of the lattice that lies outside the grid
-        Vec<D> spacingMm{}, moveMm{};
-        for (int d = 0; d < D; ++d) {
-          spacingMm[d] = 0.7 + 0.35 * d;
+        const Vec<D> spacingMm = perAxis<D>(0.7, 0.35);
+        Vec<D> moveMm{};
+        for (int d = 0; d < D; ++d)
           moveMm[d] = 0.0137 * spacingMm[d] + share * spacingMm[d] * static_cast<double>(size[d]);
-        }
         const ImageGeometry<D> lattice = turnedLattice<D>(size, spacingMm);
         const auto chain = randomBSplineChain<D>(gridAcross<D>(lattice, spacing, 3, moveMm), 3);
         for (const std::string interpolator : {"linear", "3", "nearest"})
@@ -171,17 +167,15 @@ void expectTheCpusOnGrids(const std::vector<Size<D>>& sizes, const std::vector<V
       }
 }
 
-TEST(ResamplerOnCuda, GridsOfAllSizesGiveTheCpusImages)
+TEST_F(ResamplerOnCuda, GridsOfAllSizesGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   expectTheCpusOnGrids<3>({{131, 67, 13}, {64, 21, 5}, {1, 64, 9}, {33, 1, 4}},
                           {{5, 5, 5}, {5.37, 21.7, 3}, {1, 2.5, 1.3}, {9, 8, 260}});
   expectTheCpusOnGrids<2>({{131, 67}, {1, 64}, {64, 1}}, {{5, 3}, {5.37, 21.7}, {1, 1.3}, {9, 260}});
 }
 
-TEST(ResamplerOnCuda, ImagesOfOneSliceGiveTheCpusImages)
+TEST_F(ResamplerOnCuda, ImagesOfOneSliceGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   const ImageGeometry<3> slice = obliqueGeometry<3>({37, 29, 1});
   TermScene<3> scene(1, {37, 29, 1});
   for (const bool withSpline : {false, true}) {
@@ -217,9 +211,8 @@ void expectTheCpusWithMasks()
   }
 }
 
-TEST(ResamplerOnCuda, VoxelsThatAreNotValidAreOutsideAsOnTheCpu)
+TEST_F(ResamplerOnCuda, VoxelsThatAreNotValidAreOutsideAsOnTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   expectTheCpusWithMasks<2>();
   expectTheCpusWithMasks<3>();
 }
@@ -245,9 +238,8 @@ void expectTheCpusExtrapolated()
     }
 }
 
-TEST(ResamplerOnCuda, ExtrapolatesAsTheCpu)
+TEST_F(ResamplerOnCuda, ExtrapolatesAsTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   expectTheCpusExtrapolated<2>();
   expectTheCpusExtrapolated<3>();
 }
@@ -257,11 +249,8 @@ TEST(ResamplerOnCuda, ExtrapolatesAsTheCpu)
 template <int D>
 void expectTheCpusTies(bool withSpline)
 {
-  Vec<D> spacingMm{};
-  spacingMm.fill(0.75);
-  Size<D> size{};
-  size.fill(24);
-  const ImageGeometry<D> image = centredGeometry<D>(size, spacingMm);
+  const Size<D> size = perAxis<D>(std::size_t(24));
+  const ImageGeometry<D> image = centredGeometry<D>(size, perAxis<D>(0.75));
   ImageGeometry<D> shifted = image, coarse = image;
   for (int d = 0; d < D; ++d) {
     shifted.originMm[d] -= 0.375;
@@ -279,9 +268,8 @@ void expectTheCpusTies(bool withSpline)
                        "ties");
 }
 
-TEST(ResamplerOnCuda, TiesAreBrokenAsOnTheCpu)
+TEST_F(ResamplerOnCuda, TiesAreBrokenAsOnTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   for (const bool withSpline : {false, true}) {
     expectTheCpusTies<2>(withSpline);
     expectTheCpusTies<3>(withSpline);
@@ -304,9 +292,8 @@ void expectTheSameInSlices(const TermScene<D>& scene, const std::string& what)
   }
 }
 
-TEST(ResamplerOnCuda, SlicesAreThoseOfTheWhole)
+TEST_F(ResamplerOnCuda, SlicesAreThoseOfTheWhole)
 {
-  TESSERA_NEEDS_GPU();
   forEachBendingScene<2>(expectTheSameInSlices<2>);
   forEachBendingScene<3>(expectTheSameInSlices<3>);
 }
@@ -336,9 +323,8 @@ struct LargeImages {
 };
 
 /// More than a chunk, so that chunks are copied while others are computed.
-TEST(ResamplerOnCuda, SeveralLargeImagesAreThoseOfEachAlone)
+TEST_F(ResamplerOnCuda, SeveralLargeImagesAreThoseOfEachAlone)
 {
-  TESSERA_NEEDS_GPU();
   LargeImages r(8);
   r.scene.useAffine();
 
@@ -351,9 +337,8 @@ TEST(ResamplerOnCuda, SeveralLargeImagesAreThoseOfEachAlone)
   }
 }
 
-TEST(ResamplerOnCuda, ResultsThatStayOnTheDeviceAreThoseOfTheHost)
+TEST_F(ResamplerOnCuda, ResultsThatStayOnTheDeviceAreThoseOfTheHost)
 {
-  TESSERA_NEEDS_GPU();
   LargeImages r(12); // each result is more than two long chunks
   for (const bool withSpline : {false, true}) {
     r.scene.chain = std::make_shared<TransformChain<3>>();
@@ -379,9 +364,8 @@ TEST(ResamplerOnCuda, ResultsThatStayOnTheDeviceAreThoseOfTheHost)
   }
 }
 
-TEST(ResamplerOnCuda, PlacesThatNoIntegerHoldsAreOutside)
+TEST_F(ResamplerOnCuda, PlacesThatNoIntegerHoldsAreOutside)
 {
-  TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, unequalSize<3>());
   for (const double farMm : {1e6, 1e9, 1e30}) {
     useLinear<3, TranslationTransform<3>>(scene, 0);

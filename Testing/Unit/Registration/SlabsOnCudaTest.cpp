@@ -6,9 +6,7 @@
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Components/Metrics/RobustNormalizedCorrelation.h"
 #include "Core/Registration/Terms/ImageTerm.h"
-#include "Testing/Support/OnGpu/GpuTest.h"
-#include "Testing/Support/Scenes/MaskScenes.h"
-#include "Testing/Support/Scenes/ModelScenes.h"
+#include "Testing/Support/OnGpu/TermsOnGpu.h"
 #include "Testing/Support/Scenes/StageRuns.h"
 
 namespace tessera {
@@ -46,11 +44,6 @@ Evaluation evaluateInSlabs(TermScene<3>& scene, const SampleSet<3>& samples, std
   return result;
 }
 
-double norm(const std::vector<double>& a)
-{
-  return std::sqrt(std::inner_product(a.begin(), a.end(), a.begin(), 0.0));
-}
-
 /// Sums of floats and of fixed point in other portions: some 1e-6 of their size.
 template <class Formula>
 void expectAsWhole(TermScene<3>& scene, const SampleSet<3>& samples, const std::string& what)
@@ -62,16 +55,15 @@ void expectAsWhole(TermScene<3>& scene, const SampleSet<3>& samples, const std::
     EXPECT_EQ(cut.term.asked, whole.term.asked) << of;
     EXPECT_EQ(cut.term.valid, whole.term.valid) << of;
     EXPECT_NEAR(cut.term.value, whole.term.value, 1e-6 * std::abs(whole.term.value)) << of;
-    std::vector<double> difference = cut.gradient;
-    for (std::size_t i = 0; i < difference.size(); ++i)
-      difference[i] -= whole.gradient[i];
-    EXPECT_LE(norm(difference), 1e-5 * norm(whole.gradient)) << of;
+    EXPECT_LE(checks::norm(checks::moved(cut.gradient, -1, whole.gradient)),
+              1e-5 * checks::norm(whole.gradient))
+        << of;
     EXPECT_EQ(cut.phases, whole.phases) << of << ": each part is reported once";
   }
 }
 
 template <class Formula>
-class SlabsOnCuda : public ::testing::Test {
+class SlabsOnCuda : public GpuTest {
 };
 using Formulas = ::testing::Types<AdvancedNormalizedCorrelation, NormalizedMutualInformation,
                                   LocalNormalizedCorrelation, RobustNormalizedCorrelation>;
@@ -79,7 +71,6 @@ TYPED_TEST_SUITE(SlabsOnCuda, Formulas);
 
 TYPED_TEST(SlabsOnCuda, OfAlignedBSplinesAreTheWhole)
 {
-  TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, {27, 20, 18});
   scene.useBSpline();
   expectAsWhole<TypeParam>(scene, scene.lattice(1), "B-spline");
@@ -92,7 +83,6 @@ TYPED_TEST(SlabsOnCuda, OfAlignedBSplinesAreTheWhole)
 
 TYPED_TEST(SlabsOnCuda, OfOtherLatticesAreTheWhole)
 {
-  TESSERA_NEEDS_GPU();
   for (const int order : {1, 3}) {
     TermScene<3> scene(order, {27, 20, 18});
     scene.useBSpline();
@@ -107,13 +97,9 @@ TYPED_TEST(SlabsOnCuda, OfOtherLatticesAreTheWhole)
 
 TYPED_TEST(SlabsOnCuda, InMasksAreTheWhole)
 {
-  TESSERA_NEEDS_GPU();
-  TermScene<3> scene(1, {27, 20, 18});
-  useMasksOfABall(scene);
-  scene.useBSpline();
-  expectAsWhole<TypeParam>(scene, scene.lattice(1), "B-spline in masks");
-  scene.useAffine();
-  expectAsWhole<TypeParam>(scene, scene.lattice(1), "affine in masks");
+  forEachMaskedScene(1, [](TermScene<3>& scene, const std::string& what) {
+    expectAsWhole<TypeParam>(scene, scene.lattice(1), what);
+  });
 }
 
 }

@@ -60,7 +60,6 @@ checks::Points<D> mappedOnCuda(Context& context, const TransformChain<D>& chain,
 template <int D>
 checks::Points<D> mappedOnCpu(const TransformChain<D>& chain, const PointList<D>& points)
 {
-  Context context;
   checks::Points<D> mapped(points.positions());
   for (std::size_t first = 0; first < points.positions(); first += batchCapacity) {
     ListSamples<D> batch;
@@ -70,7 +69,7 @@ checks::Points<D> mappedOnCpu(const TransformChain<D>& chain, const PointList<D>
       batch.pointMm[d] = points.mm[d].data() + first;
       out[d] = mapped.mm[d].data() + first;
     }
-    mapChain<D>(context, chain, batch, out);
+    mapChain<D>(host, chain, batch, out);
   }
   return mapped;
 }
@@ -91,16 +90,16 @@ void expectTheCpusPoints(const TermScene<D>& scene, const std::string& what)
   EXPECT_EQ(mappedOnCuda<D>(context, *scene.chain, set).mm, found.mm) << what << ": not the same bits again";
 }
 
-TEST(SplinesOnCudaTest, SplinesAndFieldsMapPointsAsOnTheCpuInAllChains)
+using SplinesOnCudaTest = testing::GpuTest;
+
+TEST_F(SplinesOnCudaTest, SplinesAndFieldsMapPointsAsOnTheCpuInAllChains)
 {
-  TESSERA_NEEDS_GPU();
   forEachModelScene<2>(true, expectTheCpusPoints<2>);
   forEachModelScene<3>(true, expectTheCpusPoints<3>);
 }
 
-TEST(SplinesOnCudaTest, FieldsAloneMapPointsAsOnTheCpu)
+TEST_F(SplinesOnCudaTest, FieldsAloneMapPointsAsOnTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   for (const int order : {0, 1}) {
     TermScene<2> flat(1, {41, 36});
     useField<2>(flat, order);
@@ -111,9 +110,8 @@ TEST(SplinesOnCudaTest, FieldsAloneMapPointsAsOnTheCpu)
   }
 }
 
-TEST(SplinesOnCudaTest, ASplineOfManyLandmarksMapsPointsAsOnTheCpu)
+TEST_F(SplinesOnCudaTest, ASplineOfManyLandmarksMapsPointsAsOnTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, {27, 22, 17});
   useSpline<3>(scene, "ThinPlateSpline", 411);
   expectTheCpusPoints<3>(scene, "411 landmarks");
@@ -193,9 +191,8 @@ void expectTheAdjoint(const TermScene<D>& scene, std::size_t count, const std::s
   }
 }
 
-TEST(SplinesOnCudaTest, PullBackIsTheAdjointForAllKernelsAndAwkwardSizes)
+TEST_F(SplinesOnCudaTest, PullBackIsTheAdjointForAllKernelsAndAwkwardSizes)
 {
-  TESSERA_NEEDS_GPU();
   for (const std::string& type : splineTypes)
     for (const std::size_t landmarks : {4, 28, 29, 61}) { // 32 and 33 rows among them
       TermScene<3> scene(1, {27, 22, 17});
@@ -208,9 +205,8 @@ TEST(SplinesOnCudaTest, PullBackIsTheAdjointForAllKernelsAndAwkwardSizes)
   expectTheAdjoint<2>(flat, 2049, "2D");
 }
 
-TEST(SplinesOnCudaTest, PullBackThroughChainsAndOfChunksIsTheAdjoint)
+TEST_F(SplinesOnCudaTest, PullBackThroughChainsAndOfChunksIsTheAdjoint)
 {
-  TESSERA_NEEDS_GPU();
   for (const Combination combination : {Combination::compose, Combination::add}) {
     TermScene<3> scene(1, {27, 22, 17});
     useField<3>(scene, 1);

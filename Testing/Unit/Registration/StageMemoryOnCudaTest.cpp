@@ -4,6 +4,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/DeviceShare.h"
 #include "Core/Compute/Memory/Transfers.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/StageRuns.h"
@@ -37,9 +38,10 @@ const std::string freeForm =
     "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) (NumberOfResolutions 2) "
     "(Optimizer \"ConjugateGradient\") (Metric \"NormalizedMutualInformation\") (NumberOfHistogramBins 64) ";
 
-TEST(StageMemoryOnCuda, OfADenseFreeFormRegistrationIsAsPlanned)
+using StageMemoryOnCuda = testing::GpuTest;
+
+TEST_F(StageMemoryOnCuda, OfADenseFreeFormRegistrationIsAsPlanned)
 {
-  TESSERA_NEEDS_GPU();
   expectPlanned(stageInput<3>(size, freeForm), "dense B-spline");
   expectPlanned(stageInput<3>(size, freeForm + "(GradientSummation \"Double\")"),
                 "dense B-spline, sums in double");
@@ -48,9 +50,8 @@ TEST(StageMemoryOnCuda, OfADenseFreeFormRegistrationIsAsPlanned)
       "dense B-spline, cubic interpolation");
 }
 
-TEST(StageMemoryOnCuda, OfSelfSimilaritiesIsAsPlanned)
+TEST_F(StageMemoryOnCuda, OfSelfSimilaritiesIsAsPlanned)
 {
-  TESSERA_NEEDS_GPU();
   const std::string spline = "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) "
                              "(Metric \"SelfSimilarity\") ";
   expectPlanned(stageInput<3>(size, spline), "self-similarities of every voxel");
@@ -58,17 +59,15 @@ TEST(StageMemoryOnCuda, OfSelfSimilaritiesIsAsPlanned)
                 "self-similarities of random points");
 }
 
-TEST(StageMemoryOnCuda, OfSlabsIsAsPlanned)
+TEST_F(StageMemoryOnCuda, OfSlabsIsAsPlanned)
 {
-  TESSERA_NEEDS_GPU();
   DrawnStage<3> input = stageInput<3>(size, freeForm);
   expectPlanned(input, "dense B-spline in slabs", 40e6);
   expectPlanned(stageInput<3>(size, ""), "affine in slabs", 25e6);
 }
 
-TEST(StageMemoryOnCuda, OfLinearTransformsIsAsPlanned)
+TEST_F(StageMemoryOnCuda, OfLinearTransformsIsAsPlanned)
 {
-  TESSERA_NEEDS_GPU();
   expectPlanned(stageInput<3>(size, "(NumberOfResolutions 3)"), "affine");
   expectPlanned(stageInput<3>(size, "(ImageSampler \"Grid\")"), "affine on a grid");
   expectPlanned(stageInput<3>(size,
@@ -77,9 +76,8 @@ TEST(StageMemoryOnCuda, OfLinearTransformsIsAsPlanned)
                 "affine, levels of one size");
 }
 
-TEST(StageMemoryOnCuda, OfACombinationIsAsPlanned)
+TEST_F(StageMemoryOnCuda, OfACombinationIsAsPlanned)
 {
-  TESSERA_NEEDS_GPU();
   const TemporaryFolder folder;
   std::string names;
   for (const char* number : {"1", "2", "3"})
@@ -97,9 +95,8 @@ TEST(StageMemoryOnCuda, OfACombinationIsAsPlanned)
       "combination at random voxels");
 }
 
-TEST(StageMemoryOnCuda, OfRandomSamplesIsAsPlanned)
+TEST_F(StageMemoryOnCuda, OfRandomSamplesIsAsPlanned)
 {
-  TESSERA_NEEDS_GPU();
   const std::string sampled =
       "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 10) (NewSamplesEveryIteration "
       "\"true\") "
@@ -115,9 +112,8 @@ TEST(StageMemoryOnCuda, OfRandomSamplesIsAsPlanned)
                 "many random voxels");
 }
 
-TEST(StageMemoryOnCuda, InMasksIsAsPlanned)
+TEST_F(StageMemoryOnCuda, InMasksIsAsPlanned)
 {
-  TESSERA_NEEDS_GPU();
   for (const char* sampler : {"Full", "Random", "RandomSparseMask"}) {
     DrawnStage<3> input =
         stageInput<3>(size, freeForm + "(ImageSampler \"" + sampler + "\") (ErodeMask \"false\")");
@@ -128,9 +124,8 @@ TEST(StageMemoryOnCuda, InMasksIsAsPlanned)
   }
 }
 
-TEST(StageMemoryOnCuda, WithPenaltiesAndExactValuesIsAsPlanned)
+TEST_F(StageMemoryOnCuda, WithPenaltiesAndExactValuesIsAsPlanned)
 {
-  TESSERA_NEEDS_GPU();
   const auto with = [](const std::string& penalty) {
     return "(Registration \"MultiMetricMultiResolutionRegistration\") (Metric \"AdvancedMeanSquares\" \""
            + penalty
@@ -146,9 +141,8 @@ TEST(StageMemoryOnCuda, WithPenaltiesAndExactValuesIsAsPlanned)
                 "exact metric values");
 }
 
-TEST(StageMemoryOnCuda, OfEveryOptimizerIsAsPlanned)
+TEST_F(StageMemoryOnCuda, OfEveryOptimizerIsAsPlanned)
 {
-  TESSERA_NEEDS_GPU();
   const std::string fineGrid = "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 2) "
                                "(NumberOfResolutions 2) (ImageSampler \"Random\") "; // vectors of 8 MB
   for (const char* optimizer :
@@ -163,9 +157,8 @@ TEST(StageMemoryOnCuda, OfEveryOptimizerIsAsPlanned)
     expectPlanned(stageInput<3>(size, fineGrid + optimizer), optimizer);
 }
 
-TEST(StageMemoryOnCuda, OfEveryInterpolatorIsAsPlanned)
+TEST_F(StageMemoryOnCuda, OfEveryInterpolatorIsAsPlanned)
 {
-  TESSERA_NEEDS_GPU();
   for (const char* interpolator :
        {"LinearInterpolator", "BSplineInterpolator", "NearestNeighborInterpolator"})
     expectPlanned(stageInput<3>(size, std::string("(Interpolator \"") + interpolator + "\")"), interpolator);
@@ -185,9 +178,8 @@ struct Uploads {
   }
 };
 
-TEST(StageMemoryOnCuda, ImagesGoThereOnceForAllLevelsIfThereIsRoom)
+TEST_F(StageMemoryOnCuda, ImagesGoThereOnceForAllLevelsIfThereIsRoom)
 {
-  TESSERA_NEEDS_GPU();
   DrawnStage<3> input =
       stageInput<3>(size, "(NumberOfResolutions 3) (FixedImagePyramid \"FixedSmoothingImagePyramid\") "
                           "(MovingImagePyramid \"MovingSmoothingImagePyramid\")"); // levels of one size
@@ -213,28 +205,22 @@ TEST(StageMemoryOnCuda, ImagesGoThereOnceForAllLevelsIfThereIsRoom)
   EXPECT_FALSE(plan(most - 1)[0].keepsOriginals);
 }
 
-TEST(StageMemoryOnCuda, WhatIsAskedBeyondTheLimitIsRefused)
+TEST_F(StageMemoryOnCuda, WhatIsAskedBeyondTheLimitIsRefused)
 {
-  TESSERA_NEEDS_GPU();
   const Context cuda = makeContext({DeviceKind::cuda, 0}, 1, 10e6);
   EXPECT_LE(cuda.stream->freeBytes(), 10e6);
   {
     Buffer<float> most(cuda, 2000000);
-    try {
-      Buffer<float> more(cuda, 1000000);
-      ADD_FAILURE() << "12 MB of 10 MB were taken";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::outOfMemory);
-    }
+    EXPECT_EQ(exitCodeOf([&] { Buffer<float>(cuda, 1000000); }), ExitCode::outOfMemory)
+        << "12 MB of 10 MB were taken";
   }
   Buffer<float> again(cuda, 2000000); // what was given back may be taken
   EXPECT_EQ(again.size(), 2000000u);
 }
 
-TEST(StageMemoryOnCuda, WhatAnotherRunHasReservedIsNotUsable)
+TEST_F(StageMemoryOnCuda, WhatAnotherRunHasReservedIsNotUsable)
 {
-  TESSERA_NEEDS_GPU();
-  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1), other = makeContext({DeviceKind::cuda, 0}, 1);
+  const Context other = makeContext({DeviceKind::cuda, 0}, 1);
   const double usable = usableDeviceMemory(cuda), half = usable / 2;
   {
     const DeviceReservation reservation(other, [&] { return half; });

@@ -1,81 +1,145 @@
+// on: CPU, GPU
 #include "Core/Registration/Fields/TransformFields.h"
 
+#include "Core/Registration/Fields/FieldSlabs.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/OnGpu/DeviceUnderTest.h"
 #include "Testing/Support/Scenes/TransformFieldCases.h"
 
-#include <gtest/gtest.h>
+#include <cmath>
 
 namespace tessera {
 namespace {
 
 using namespace testing;
 
-/// A rounding to single of either, and those of points of some 100 mm in double that the path by points
-/// makes.
-double rounding(double value, double scale)
+/// On CUDA control points, weights and their sums are rounded to single precision, for values of at most
+/// `largest`. On the CPU a value is rounded to single, as that by points is, and points of some 100 mm in
+/// double, by which a field changes by `scale`.
+double rounding(double value, double largest, double scale)
 {
-  return std::abs(value) * 0x1p-23 + 1e-13 * scale;
+  return deviceUnderTest().kind == DeviceKind::cuda ? 30 * largest * 0x1p-24
+                                                    : std::abs(value) * 0x1p-23 + 1e-13 * scale;
 }
 
-void expectSame(const std::vector<float>& values, const std::vector<float>& expected, double scale,
-                const std::string& text)
+void expectNear(const std::vector<float>& values, const std::vector<float>& expected, double largest,
+                double scale, const std::string& text)
 {
   ASSERT_EQ(values.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
-    ASSERT_NEAR(values[i], expected[i], rounding(expected[i], scale)) << text << ": value " << i;
+    ASSERT_NEAR(values[i], expected[i], rounding(expected[i], largest, scale)) << text << ": value " << i;
 }
 
 template <int D>
-void expectThoseByPoints(const TransformFieldCase<D>& c)
+auto methodOf(const TransformFieldCase<D>& c, FieldQuantity quantity, const std::string& name = "auto")
 {
-  Context context{{}, 2};
-  const auto displacements = c.method("auto", DeviceKind::cpu, FieldQuantity::displacements);
-  const auto derivatives = c.method("auto", DeviceKind::cpu, FieldQuantity::derivatives);
-  ASSERT_TRUE(displacements && derivatives) << c.text;
-  // a slope changes by some 10 mm a mm in a mm; three of them are multiplied
-  expectSame(displacementField<D>(context, c.chain, c.lattice, displacements).voxels,
-             displacementField<D>(context, c.chain, c.lattice).voxels, 100, c.text);
-  expectSame(jacobianMatrices<D>(context, c.chain, c.lattice, derivatives).voxels,
-             jacobianMatrices<D>(context, c.chain, c.lattice).voxels, 1000, c.text);
-  expectSame(jacobianDeterminants<D>(context, c.chain, c.lattice, derivatives).voxels,
-             jacobianDeterminants<D>(context, c.chain, c.lattice).voxels, 1e6, c.text);
+  return c.method(name, deviceUnderTest().kind, quantity);
 }
 
-TEST(TransformFields, OfAlignedBSplinesAreThoseByPoints)
+/// The fields of the device beside those by points, which the CPU has.
+template <int D>
+void expectThoseByPoints(Context& context, const TransformFieldCase<D>& c)
+{
+  Context cpu{{}, 2};
+  const auto displacements = methodOf(c, FieldQuantity::displacements),
+             derivatives = methodOf(c, FieldQuantity::derivatives);
+  ASSERT_TRUE(displacements && derivatives) << c.text;
+
+  expectNear(displacementField<D>(context, c.chain, c.lattice, displacements).voxels,
+             displacementField<D>(cpu, c.chain, c.lattice).voxels, largestMm, 100, c.text);
+
+  const std::vector<float> slopes = jacobianMatrices<D>(cpu, c.chain, c.lattice).voxels;
+  double steepest = 1;
+  for (const float slope : slopes)
+    steepest = std::max(steepest, std::abs(static_cast<double>(slope)));
+  // D differences of control points a spacing of at least 0.7 mm; a slope changes by some 10 mm a mm in a mm
+  const double largestSlope = 8 * largestMm;
+  expectNear(jacobianMatrices<D>(context, c.chain, c.lattice, derivatives).voxels, slopes, largestSlope, 1000,
+             c.text);
+  // the derivative of a determinant by its entries, in all
+  expectNear(jacobianDeterminants<D>(context, c.chain, c.lattice, derivatives).voxels,
+             jacobianDeterminants<D>(cpu, c.chain, c.lattice).voxels,
+             D * D * std::pow(steepest, D - 1) * largestSlope, 1e6, c.text);
+}
+
+using TransformFieldsTest = DeviceTest;
+
+TEST_F(TransformFieldsTest, OfAlignedBSplinesAreThoseByPoints)
 {
   for (const auto& c : transformFieldCases<3>({{5, 5, 5}, {5.37, 21.7, 3}, {21.7, 1, 5.37}}, {1, 2, 3}))
-    expectThoseByPoints<3>(c);
+    expectThoseByPoints<3>(context, c);
   for (const auto& c : transformFieldCases<2>({{5, 3}, {5.37, 21.7}}, {1, 2, 3}))
-    expectThoseByPoints<2>(c);
+    expectThoseByPoints<2>(context, c);
 }
 
-TEST(TransformFields, OfLatticesPartlyOutsideMoveOnlyInside)
+TEST_F(TransformFieldsTest, OfLatticesPartlyOutsideMoveOnlyInside)
 {
   const TransformFieldCase<3> c = transformFieldCases<3>({{5.37, 5.37, 5.37}}, {3})[1];
-  Context context;
-  const VectorImage<3> field = displacementField<3>(
-      context, c.chain, c.lattice, c.method("auto", DeviceKind::cpu, FieldQuantity::displacements));
+  const VectorImage<3> field =
+      displacementField<3>(context, c.chain, c.lattice, methodOf(c, FieldQuantity::displacements));
   const auto still = std::count(field.voxels.begin(), field.voxels.end(), 0.0f);
   EXPECT_GT(still, static_cast<std::ptrdiff_t>(field.voxels.size() / 10));
   EXPECT_LT(still, static_cast<std::ptrdiff_t>(field.voxels.size() * 9 / 10));
 }
 
-TEST(TransformFields, AreTheSameByEveryMethodOfTheCpu)
+TEST_F(TransformFieldsTest, AreTheSameByEveryMethodOfTheDevice)
 {
+  const std::vector<std::string> names =
+      context.onCuda() ? std::vector<std::string>{"Separable",       "ThreadPerVoxel", "ThreadPerVoxelTiled",
+                                                  "TextureHardware", "ThreadPerTile",  "ThreadPerTileLinear"}
+                       : std::vector<std::string>{"Separable", "VectorPerTile", "VectorPerVoxel"};
+  Context cpu{{}, 2};
   for (const auto& c : transformFieldCases<3>({{5, 3, 4}}, {3})) {
-    Context context{{}, 2};
-    const VectorImage<3> expected = displacementField<3>(context, c.chain, c.lattice);
-    for (const char* name : {"Separable", "VectorPerTile", "VectorPerVoxel"}) {
-      const VectorImage<3> field = displacementField<3>(
-          context, c.chain, c.lattice, c.method(name, DeviceKind::cpu, FieldQuantity::displacements));
+    const VectorImage<3> expected = displacementField<3>(cpu, c.chain, c.lattice);
+    for (const std::string& name : names) {
+      // some roundings to single; texture units take a fraction in 256 steps
+      const double tolerance = (context.onCuda() ? 30 : 10) * largestMm * 0x1p-24
+                               + (name == "TextureHardware" ? 3 * 2 * largestMm / 256 : 0);
+      const VectorImage<3> field =
+          displacementField<3>(context, c.chain, c.lattice, methodOf(c, FieldQuantity::displacements, name));
+      ASSERT_EQ(field.voxels.size(), expected.voxels.size());
       for (std::size_t i = 0; i < field.voxels.size(); ++i)
-        ASSERT_NEAR(field.voxels[i], expected.voxels[i], 10 * largestMm * 0x1p-24)
-            << name << ", " << c.text; // ten roundings to single
+        ASSERT_NEAR(field.voxels[i], expected.voxels[i], tolerance) << name << ", " << c.text;
     }
   }
 }
 
-TEST(TransformFields, ByPointsHaveNoCudaForm)
+TEST_F(TransformFieldsTest, AreTheSameInSlabs)
+{
+  if (!context.onCuda())
+    return; // the CPU has no slabs
+  for (const auto& c : transformFieldCases<3>({{5.37, 21.7, 3}}, {1, 3})) {
+    const FieldMethod<3> method = *methodOf(c, FieldQuantity::displacements);
+    const auto inSlabsOf = [&](FieldEvaluation<3> evaluation, int components, int slices) {
+      const std::size_t sliceValues = components * method.field.voxelCount() / method.field.axes[2].voxels;
+      std::vector<float> values(components * method.field.voxelCount());
+      evaluateInSlabs<3>(context, *method.interpolator, evaluation, method.field, c.chain.parameters, values,
+                         slices * sliceValues * sizeof(float));
+      return values;
+    };
+    for (const auto& [evaluation, components] : {std::pair{&FieldInterpolator<3>::displacements, 3},
+                                                 std::pair{&FieldInterpolator<3>::jacobianDeterminants, 1},
+                                                 std::pair{&FieldInterpolator<3>::jacobians, 9}}) {
+      const std::vector<float> whole = inSlabsOf(evaluation, components, 1000);
+      double largest = 1;
+      for (const float value : whole)
+        largest = std::max(largest, std::abs(static_cast<double>(value)));
+      for (const int slices : {1, 4}) // weights that round to the other side
+        expectNear(inSlabsOf(evaluation, components, slices), whole, largest, 0, c.text);
+    }
+  }
+}
+
+TEST_F(TransformFieldsTest, RepeatBitForBit)
+{
+  const TransformFieldCase<3> c = transformFieldCases<3>({{5.37, 21.7, 3}}, {3})[0];
+  const auto method = methodOf(c, FieldQuantity::displacements);
+  Context other = contextUnderTest(3);
+  EXPECT_EQ(displacementField<3>(other, c.chain, c.lattice, method).voxels,
+            displacementField<3>(context, c.chain, c.lattice, method).voxels);
+}
+
+TEST(TransformFieldsByPoints, ByPointsHaveNoCudaForm)
 {
   const TransformFieldCase<2> c(turnedLattice<2>({5, 4}, {1, 1}), {5, 5}, 3, {});
   Context context{{DeviceKind::cuda, 0}, 1};

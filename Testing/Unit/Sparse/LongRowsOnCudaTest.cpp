@@ -16,15 +16,6 @@ using namespace testing;
 class LongRowsOnCudaTest : public SpGemmOnGpu {
 protected:
   template <class V>
-  CsrMatrix<V> product(const CsrMatrix<V>& a, const CsrMatrix<V>& b,
-                       SpGemmAlgorithm algorithm = SpGemmAlgorithm::rows)
-  {
-    SpGemmOnCudaOptions options;
-    options.algorithm = algorithm;
-    return broughtToHost(context, spGemm->multiply(broughtToCuda(context, a, "A"),
-                                                   broughtToCuda(context, b, "B"), options, &report));
-  }
-  template <class V>
   void expectExact(const CsrMatrix<V>& a, const CsrMatrix<V>& b)
   {
     expectSame(product(a, b), plainProduct(a, b));

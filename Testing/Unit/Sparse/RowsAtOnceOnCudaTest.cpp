@@ -14,12 +14,11 @@ namespace {
 using namespace testing;
 
 /// Products make rows before their sizes are known; plans count entries first.
-class RowsAtOnceOnCudaTest : public ::testing::Test {
+class RowsAtOnceOnCudaTest : public GpuTest {
 protected:
   void SetUp() override
   {
-    TESSERA_NEEDS_GPU();
-    cuda = makeContext({DeviceKind::cuda, 0}, 1);
+    GpuTest::SetUp();
     options.algorithm = SpGemmAlgorithm::rows;
   }
 
@@ -36,7 +35,6 @@ protected:
     return c;
   }
 
-  Context cuda{{}, 1};
   SpGemmOnCudaOptions options;
   SpGemmReport report;
 };

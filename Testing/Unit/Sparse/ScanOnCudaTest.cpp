@@ -27,10 +27,10 @@ void expectSumsOf(const Context& cuda, const std::vector<std::uint32_t>& counts)
   }
 }
 
-TEST(ScanOnCudaTest, SumsAreThoseBeforeEachCount)
+using ScanOnCudaTest = testing::GpuTest;
+
+TEST_F(ScanOnCudaTest, SumsAreThoseBeforeEachCount)
 {
-  TESSERA_NEEDS_GPU();
-  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
   Dice dice(5);
   for (const std::size_t count : {0, 1, 31, 255, 2046, 2047, 2048, 2049, 4096, 65537, 1 << 20, 3000001}) {
     std::vector<std::uint32_t> counts(count + 1);
@@ -41,10 +41,8 @@ TEST(ScanOnCudaTest, SumsAreThoseBeforeEachCount)
   }
 }
 
-TEST(ScanOnCudaTest, SumsMayBeBeyond32Bits)
+TEST_F(ScanOnCudaTest, SumsMayBeBeyond32Bits)
 {
-  TESSERA_NEEDS_GPU();
-  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
   std::vector<std::uint32_t> counts(100001, 0xffffffff);
   counts[50000] = 0;
   expectSumsOf<std::uint64_t>(cuda, counts);

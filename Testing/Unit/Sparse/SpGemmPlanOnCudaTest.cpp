@@ -15,9 +15,6 @@ namespace {
 
 using namespace testing;
 
-constexpr SpGemmAlgorithm everyAlgorithm[] = {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles,
-                                              SpGemmAlgorithm::automatic};
-
 /// The same pattern, other numbers.
 template <class V>
 CsrMatrix<V> withNumbers(const CsrMatrix<V>& matrix, std::uint64_t seed)
@@ -30,15 +27,9 @@ CsrMatrix<V> withNumbers(const CsrMatrix<V>& matrix, std::uint64_t seed)
   return other;
 }
 
-class SpGemmPlanOnCudaTest : public ::testing::Test {
+class SpGemmPlanOnCudaTest : public GpuTest {
 protected:
-  void SetUp() override
-  {
-    TESSERA_NEEDS_GPU();
-    cuda = makeContext({DeviceKind::cuda, 0}, 1);
-  }
-
-  Context cpu{{}, 1}, cuda{{}, 1};
+  Context cpu;
 };
 
 TEST_F(SpGemmPlanOnCudaTest, OtherNumbersHaveTheBitsOfAProductMadeAnew)
@@ -143,8 +134,7 @@ TEST_F(SpGemmPlanOnCudaTest, NumbersThatAreNotFiniteGoByRowsAndLaterOnesByTilesA
   SpGemmOptions<double> tiles;
   tiles.algorithm = SpGemmAlgorithm::tiles;
   SpGemmPlan<double> byTiles(cuda, a, a, tiles);
-  EXPECT_NE(messageOf([&] { byTiles.execute(infinite.value, infinite.value); }).find("not finite"),
-            std::string::npos);
+  EXPECT_PRED2(contains, messageOf([&] { byTiles.execute(infinite.value, infinite.value); }), "not finite");
 }
 
 TEST_F(SpGemmPlanOnCudaTest, EmptyProductsAndWhatPlansRefuse)
@@ -152,17 +142,15 @@ TEST_F(SpGemmPlanOnCudaTest, EmptyProductsAndWhatPlansRefuse)
   const CsrMatrix<double> none = emptyMatrix<double>(5, 5), a = wholeMatrix<double>(5, 5, 2, 18);
   SpGemmPlan<double> plan(cuda, none, a);
   expectSame(plan.execute(none.value, a.value), none);
-  EXPECT_NE(messageOf([&] { plan.execute(a.value, a.value); }).find("as many as its pattern has"),
-            std::string::npos);
+  EXPECT_PRED2(contains, messageOf([&] { plan.execute(a.value, a.value); }), "as many as its pattern has");
 
   SpGemmOptions<double> options;
   options.dropTolerance = 1;
-  EXPECT_NE(messageOf([&] { SpGemmPlan<double>(cuda, a, a, options); }).find("plan of A B"),
-            std::string::npos);
+  EXPECT_PRED2(contains, messageOf([&] { SpGemmPlan<double>(cuda, a, a, options); }), "plan of A B");
   const CsrMatrix<std::int64_t> large = matrixOf<std::int64_t>(1, 1, {{{0, 0}, std::int64_t{1} << 31}});
   SpGemmPlan<std::int64_t> whole(cuda, large, large);
   const Array<std::int64_t> larger{std::int64_t{1} << 32};
-  EXPECT_NE(messageOf([&] { whole.execute(larger, larger); }).find("beyond 64 bits"), std::string::npos);
+  EXPECT_PRED2(contains, messageOf([&] { whole.execute(larger, larger); }), "beyond 64 bits");
 }
 
 }

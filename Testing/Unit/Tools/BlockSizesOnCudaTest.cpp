@@ -15,13 +15,13 @@ namespace tessera {
 namespace {
 
 // The model may choose any block size, so none may change a result.
-TEST(BlockSizesOnCuda, ChangeNoBit)
+using BlockSizesOnCuda = testing::GpuTest;
+
+TEST_F(BlockSizesOnCuda, ChangeNoBit)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
   for (const std::string& kernel : modelKernels())
     for (const std::array<int, 3>& volume : {std::array{50, 37, 41}, {150, 64, 70}}) {
-      const ModelCase problem = modelCase(context, kernel, volume);
+      const ModelCase problem = modelCase(cuda, kernel, volume);
       const std::vector<std::uint32_t> usual = problem.result();
       ASSERT_FALSE(usual.empty());
       EXPECT_NE(usual, std::vector<std::uint32_t>(usual.size(), 0)) << kernel << " " << problem.size;
@@ -34,22 +34,20 @@ TEST(BlockSizesOnCuda, ChangeNoBit)
 }
 
 // What `tessera-bench calibrate --model` has stored is what the launches take, with the same bits.
-TEST(BlockSizesOnCuda, AStoredChoiceIsTaken)
+TEST_F(BlockSizesOnCuda, AStoredChoiceIsTaken)
 {
-  TESSERA_NEEDS_GPU();
   const testing::TemporaryFolder folder;
   setenv("TESSERA_CALIBRATION", (folder / "calibration.txt").c_str(), 1);
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
   const CudaDevice device = findCudaDevices().found.front();
   const std::string path = gpuFilePath(gpuStorageName(device.name, device.multiprocessors));
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   for (const std::string kernel : {"adjoint", "prefilter"}) {
-    const ModelCase problem = modelCase(context, kernel, {128, 64, 70});
+    const ModelCase problem = modelCase(cuda, kernel, {128, 64, 70});
     const std::vector<std::uint32_t> usual = problem.result();
     for (const int threads : {32, 256}) {
       writeTextFile(path, blockSizesText({{kernel, {{1000, threads}}}}));
       Log log;
-      useStoredBlockSizes(context, log);
+      useStoredBlockSizes(cuda, log);
       std::vector<int> taken;
       for (const KernelLaunch& launch : problem.launches())
         if (launch.kernel == kernel)
@@ -66,11 +64,9 @@ TEST(BlockSizesOnCuda, AStoredChoiceIsTaken)
 }
 
 // The model chooses for each kernel that reads the table, among sizes that the table's file may hold.
-TEST(BlockSizesOnCuda, TheModelChoosesForThreeSizes)
+TEST_F(BlockSizesOnCuda, TheModelChoosesForThreeSizes)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
-  const BlockSizes sizes = chosenBlockSizes(context, usualGpuRates());
+  const BlockSizes sizes = chosenBlockSizes(cuda, usualGpuRates());
   std::vector<std::string> notes;
   EXPECT_EQ(blockSizesOf(parseParameterText(blockSizesText(sizes), "gpu.txt", notes)), sizes);
   for (const char* kernel : {"adjoint", "prefilter"})

@@ -59,9 +59,10 @@ const KernelLaunch& mainOne(const std::vector<KernelLaunch>& launches)
 
 // The cost functions count as the counters of an H200 do; the file is a table of kernel-counts. A
 // count of less than a hundredth of the instructions bounds nothing.
-TEST(KernelCountsOnCuda, AgreeWithStoredCounters)
+using KernelCountsOnCuda = testing::GpuTest;
+
+TEST_F(KernelCountsOnCuda, AgreeWithStoredCounters)
 {
-  TESSERA_NEEDS_GPU();
   constexpr int multiprocessors = 132; // of the GPU with the counters; a histogram's blocks go by it
   if (findCudaDevices().found.at(0).multiprocessors != multiprocessors)
     GTEST_SKIP() << "this GPU has another number of multiprocessors than the one with the counters";
@@ -82,13 +83,12 @@ TEST(KernelCountsOnCuda, AgreeWithStoredCounters)
       {"all_wavefronts",
        [](const KernelCost& cost) { return cost.l1Wavefronts + cost.sharedWavefronts + cost.sharedAtomics; }},
       {"l2_sectors", [](const KernelCost& cost) { return cost.l2Sectors; }}};
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
   const std::vector<Row> rows = rowsOf("kernel-counters-h200.csv");
   std::set<std::string> kernels;
   for (const Row& row : rows) {
     const std::string kernel = row.at("kernel"), size = row.at("size");
     kernels.insert(kernel);
-    const ModelCase problem = modelCase(context, kernel, volumeOf(size));
+    const ModelCase problem = modelCase(cuda, kernel, volumeOf(size));
     const BlockThreads chosen(std::stoi(row.at("block")));
     const std::vector<KernelLaunch> launches = problem.launches();
     const KernelLaunch& launch = mainOne(launches);

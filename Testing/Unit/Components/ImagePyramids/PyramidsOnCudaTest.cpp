@@ -22,10 +22,7 @@ constexpr double floatEpsilon = std::numeric_limits<float>::epsilon();
 template <int D>
 ImagePointer<D> noise(const Size<D>& size)
 {
-  Vec<D> spacingMm;
-  for (int d = 0; d < D; ++d)
-    spacingMm[d] = 0.7 + 0.2 * d;
-  return std::make_shared<Image<D>>(noiseImage<D>(centredGeometry<D>(size, spacingMm), 5));
+  return std::make_shared<Image<D>>(noiseImage<D>(centredGeometry<D>(size, perAxis<D>(0.7, 0.2)), 5));
 }
 
 template <int D>
@@ -103,9 +100,10 @@ void expectBothDevicesAgree(const Size<D>& size)
 
 }
 
-TEST(PyramidsOnCudaTest, GiveTheImagesOfTheCpuAndTheSameBitsInSlabs)
+using PyramidsOnCudaTest = testing::GpuTest;
+
+TEST_F(PyramidsOnCudaTest, GiveTheImagesOfTheCpuAndTheSameBitsInSlabs)
 {
-  TESSERA_NEEDS_GPU();
   expectBothDevicesAgree<3>({17, 20, 26});
   expectBothDevicesAgree<3>({65, 33, 1});
   expectBothDevicesAgree<3>({3, 5, 130});
@@ -115,25 +113,21 @@ TEST(PyramidsOnCudaTest, GiveTheImagesOfTheCpuAndTheSameBitsInSlabs)
   expectBothDevicesAgree<2>({257, 255});
 }
 
-TEST(PyramidsOnCudaTest, LeaveTheLevelOnTheDeviceWhileItIsHeld)
+TEST_F(PyramidsOnCudaTest, LeaveTheLevelOnTheDeviceWhileItIsHeld)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
   const ImagePointer<3> original = noise<3>({40, 30, 20});
   const SmoothingImagePyramid<3> pyramid(parametersOf("", 3, 1, "FixedImagePyramid0"), ImageSide::fixed);
   HeldOnCuda held;
 
-  const ImagePointer<3> image = pyramid.imageOfLevel(context, original, 0, &held);
+  const ImagePointer<3> image = pyramid.imageOfLevel(cuda, original, 0, &held);
 
   ASSERT_EQ(held.size(), 1u);
-  EXPECT_EQ(voxelsOnCuda<3>(context, image), held[0]); // nothing is copied
-  EXPECT_NE(voxelsOnCuda<3>(context, original), held[0]);
+  EXPECT_EQ(voxelsOnCuda<3>(cuda, image), held[0]); // nothing is copied
+  EXPECT_NE(voxelsOnCuda<3>(cuda, original), held[0]);
 }
 
-TEST(PyramidsOnCudaTest, TakeNoMoreMemoryThanTheyTell)
+TEST_F(PyramidsOnCudaTest, TakeNoMoreMemoryThanTheyTell)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
   for (const Size<3>& size : {Size<3>{100, 90, 80}, Size<3>{30, 2, 3000}}) {
     const ImagePointer<3> original = noise<3>(size);
     for (const auto& [name, pyramid] : allPyramids<3>())
@@ -141,12 +135,11 @@ TEST(PyramidsOnCudaTest, TakeNoMoreMemoryThanTheyTell)
         const auto steps = pyramid->stepsOfLevel(original->geometry, level);
         if (steps.empty())
           continue;
-        takePeakDeviceMemory(context);
+        takePeakDeviceMemory(cuda);
 
-        filteredImage<3>(context, original, steps);
+        filteredImage<3>(cuda, original, steps);
 
-        const double taken = takePeakDeviceMemory(context),
-                     planned = filteredImageDeviceBytes<3>(size, steps);
+        const double taken = takePeakDeviceMemory(cuda), planned = filteredImageDeviceBytes<3>(size, steps);
         EXPECT_LE(taken, planned + 8 * 512)
             << name << " level " << level;                             // arrays are rounded up to 512 bytes
         EXPECT_GE(1.3 * taken, planned) << name << " level " << level; // states of long lines are estimated
@@ -154,15 +147,13 @@ TEST(PyramidsOnCudaTest, TakeNoMoreMemoryThanTheyTell)
   }
 }
 
-TEST(PyramidsOnCudaTest, KeepToTheMemoryThatIsThere)
+TEST_F(PyramidsOnCudaTest, KeepToTheMemoryThatIsThere)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
   const ImagePointer<3> original = noise<3>({100, 90, 80});
   constexpr double limitBytes = 2e6; // the image has 2.9 MB
   for (const auto& [name, pyramid] : allPyramids<3>()) {
     const auto steps = pyramid->stepsOfLevel(original->geometry, 0);
-    const ImagePointer<3> expected = filteredImage<3>(context, original, steps);
+    const ImagePointer<3> expected = filteredImage<3>(cuda, original, steps);
     HeldOnCuda held;
     Context limited = makeContext({DeviceKind::cuda, 0}, 1, limitBytes);
 

@@ -80,29 +80,27 @@ void expectEqualDrawsIn2DAnd3D(const std::string& parameters)
   }
 }
 
-TEST(SamplersOnCudaTest, RandomDrawsAsOnTheCpu)
+using SamplersOnCudaTest = testing::GpuTest;
+
+TEST_F(SamplersOnCudaTest, RandomDrawsAsOnTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   expectEqualDrawsIn2DAnd3D<RandomSampler<2>, RandomSampler<3>>("");
 }
 
-TEST(SamplersOnCudaTest, RandomSparseMaskDrawsAsOnTheCpu)
+TEST_F(SamplersOnCudaTest, RandomSparseMaskDrawsAsOnTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   expectEqualDrawsIn2DAnd3D<RandomSparseMaskSampler<2>, RandomSparseMaskSampler<3>>("");
 }
 
-TEST(SamplersOnCudaTest, RandomCoordinateDrawsAsOnTheCpu)
+TEST_F(SamplersOnCudaTest, RandomCoordinateDrawsAsOnTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   for (const char* order : {"0", "1", "2", "3", "4", "5"})
     expectEqualDrawsIn2DAnd3D<RandomCoordinateSampler<2>, RandomCoordinateSampler<3>>(
         std::string("(FixedImageBSplineInterpolationOrder ") + order + ")");
 }
 
-TEST(SamplersOnCudaTest, OneSampleIsDrawnAsOnTheCpu)
+TEST_F(SamplersOnCudaTest, OneSampleIsDrawnAsOnTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   const SamplerScene<3> scene({24, 21, 18});
   OnBoth<3, RandomSampler<3>>("(NumberOfSpatialSamples 1)", scene.fixed, nullptr)
       .expectEqualDraws(scene.draw);
@@ -110,9 +108,8 @@ TEST(SamplersOnCudaTest, OneSampleIsDrawnAsOnTheCpu)
       .expectEqualDraws(scene.draw);
 }
 
-TEST(SamplersOnCudaTest, ARandomRegionMovesAsOnTheCpuAndCanBeSwitchedOff)
+TEST_F(SamplersOnCudaTest, ARandomRegionMovesAsOnTheCpuAndCanBeSwitchedOff)
 {
-  TESSERA_NEEDS_GPU();
   const SamplerScene<3> scene({24, 21, 18});
   OnBoth<3, RandomCoordinateSampler<3>> both(
       "(NumberOfSpatialSamples 700)\n(UseRandomSampleRegion \"true\")\n(SampleRegionSize 15 14 16)",
@@ -147,9 +144,8 @@ void expectGivesUpAsOnTheCpu(const std::string& parameters)
             messageOf([&] { both.onCpu.draw(both.cpu, scene.draw); }));
 }
 
-TEST(SamplersOnCudaTest, AMaskThatIsTooThinForItsBoxGivesUp)
+TEST_F(SamplersOnCudaTest, AMaskThatIsTooThinForItsBoxGivesUp)
 {
-  TESSERA_NEEDS_GPU();
   for (const char* parameters :
        {"(NumberOfSpatialSamples 1)", "(NumberOfSpatialSamples 100)", "(NumberOfSpatialSamples 300000)"}) {
     SCOPED_TRACE(parameters);
@@ -158,18 +154,16 @@ TEST(SamplersOnCudaTest, AMaskThatIsTooThinForItsBoxGivesUp)
   }
 }
 
-TEST(SamplersOnCudaTest, TheSparseSamplerFindsEveryVoxelOfAThinMask)
+TEST_F(SamplersOnCudaTest, TheSparseSamplerFindsEveryVoxelOfAThinMask)
 {
-  TESSERA_NEEDS_GPU();
   const SamplerScene<3> scene({24, 20, 18});
   OnBoth<3, RandomSparseMaskSampler<3>>("(NumberOfSpatialSamples 500)", scene.fixed,
                                         thinMask(scene.fixed->geometry))
       .expectEqualDraws(scene.draw);
 }
 
-TEST(SamplersOnCudaTest, FullAndGridGiveTheLatticeOfTheCpu)
+TEST_F(SamplersOnCudaTest, FullAndGridGiveTheLatticeOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   const SamplerScene<3> scene({24, 21, 18});
   const auto expectSameLattice = [&](auto&& both) {
     both.onCpu.draw(both.cpu, scene.draw);

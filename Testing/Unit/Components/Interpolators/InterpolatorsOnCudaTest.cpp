@@ -113,27 +113,25 @@ void expectAllInterpolatorsAnswerAsOnTheCpu(const Size<D>& size)
   expectTheAnswersOfTheCpu<D>(nearest, size, true);
 }
 
-TEST(InterpolatorsOnCudaTest, AnswerAsOnTheCpuIn3D)
+using InterpolatorsOnCudaTest = testing::GpuTest;
+
+TEST_F(InterpolatorsOnCudaTest, AnswerAsOnTheCpuIn3D)
 {
-  TESSERA_NEEDS_GPU();
   expectAllInterpolatorsAnswerAsOnTheCpu<3>({37, 21, 13});
   expectAllInterpolatorsAnswerAsOnTheCpu<3>({4, 1, 2});
   expectAllInterpolatorsAnswerAsOnTheCpu<3>({1, 9, 3});
   expectAllInterpolatorsAnswerAsOnTheCpu<3>({6, 7, 1});
 }
 
-TEST(InterpolatorsOnCudaTest, AnswerAsOnTheCpuIn2D)
+TEST_F(InterpolatorsOnCudaTest, AnswerAsOnTheCpuIn2D)
 {
-  TESSERA_NEEDS_GPU();
   expectAllInterpolatorsAnswerAsOnTheCpu<2>({131, 18});
   expectAllInterpolatorsAnswerAsOnTheCpu<2>({1, 5});
   expectAllInterpolatorsAnswerAsOnTheCpu<2>({2, 1});
 }
 
-TEST(InterpolatorsOnCudaTest, FollowTheLevels)
+TEST_F(InterpolatorsOnCudaTest, FollowTheLevels)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
   const auto coarse =
       std::make_shared<Image<2>>(Image<2>{{{2, 1}, {4, 4}, {0, 0}, identityMatrix<2>()}, {0, 8}});
   const auto fine =
@@ -141,20 +139,18 @@ TEST(InterpolatorsOnCudaTest, FollowTheLevels)
   BSplineInterpolator<2> spline(parametersOf("(BSplineInterpolationOrder 3 1)", 2, 2));
   const std::array<std::vector<double>, 2> mm{{{1, 3}, {0, 0}}};
 
-  spline.prepareForLevel(context, coarse, 0);
+  spline.prepareForLevel(cuda, coarse, 0);
   EXPECT_EQ(spline.onCuda()->order, 3);
-  spline.prepareForLevel(context, fine, 1);
+  spline.prepareForLevel(cuda, fine, 1);
 
   EXPECT_EQ(spline.onCuda()->order, 1);
-  EXPECT_EQ(answersOnCuda<2>(context, spline, mm, false).values, (std::vector<float>{3, 7}));
+  EXPECT_EQ(answersOnCuda<2>(cuda, spline, mm, false).values, (std::vector<float>{3, 7}));
 }
 
-TEST(InterpolatorsOnCudaTest, NoPointsAreNoWork)
+TEST_F(InterpolatorsOnCudaTest, NoPointsAreNoWork)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = makeContext({DeviceKind::cuda, 0}, 1);
-  EXPECT_NO_THROW(interpolateOnCuda<3>(context, {}, {}, 0, nullptr, {}, nullptr));
-  context.stream->wait();
+  EXPECT_NO_THROW(interpolateOnCuda<3>(cuda, {}, {}, 0, nullptr, {}, nullptr));
+  cuda.stream->wait();
 }
 
 }

@@ -25,7 +25,7 @@ TermEvaluation evaluateOn(Context context, const TermScene<D>& scene, const Samp
 /// The CPU's results; the same bits again, and without a gradient. A few samples within rounding of a
 /// foreground's edge, or of the nearest voxel's, may be counted otherwise.
 template <int D>
-void expectTheCpusResults(TermScene<D>& scene, const std::string& text, const std::string& what)
+void expectTheCpusKappa(TermScene<D>& scene, const std::string& text, const std::string& what)
 {
   scene.level.registry = &allComponents();
   const Context onCuda = makeContext({DeviceKind::cuda, 0}, 1);
@@ -56,35 +56,34 @@ void expectTheCpusResults(TermScene<D>& scene, const std::string& text, const st
 }
 
 template <int D>
-void expectTheCpusResultsInAllChains(const std::string& text)
+void expectTheCpusKappaInAllChains(const std::string& text)
 {
   LabelScene<D> scene(unequalSize<D>());
-  expectTheCpusResults<D>(scene, text, "affine");
+  expectTheCpusKappa<D>(scene, text, "affine");
   for (const Combination combination : {Combination::compose, Combination::add}) {
     scene.useAffine();
     scene.useAsInitial(combination);
     useBSpline<D>(scene, 3, false);
-    expectTheCpusResults<D>(scene, text, "B-spline with affine");
+    expectTheCpusKappa<D>(scene, text, "B-spline with affine");
     scene.level.chain = (scene.chain = std::make_shared<TransformChain<D>>()).get();
   }
 }
 
-TEST(AdvancedKappaStatisticOnCudaTest, AgreesWithTheCpuThroughChains)
+using AdvancedKappaStatisticOnCudaTest = testing::GpuTest;
+
+TEST_F(AdvancedKappaStatisticOnCudaTest, AgreesWithTheCpuThroughChains)
 {
-  TESSERA_NEEDS_GPU();
   for (const std::string text : {"(ForegroundValue 7)", "(ForegroundValue 7)\n(UseComplement \"false\")",
                                  "(UseForegroundValue \"false\")"}) {
-    expectTheCpusResultsInAllChains<2>(text);
-    expectTheCpusResultsInAllChains<3>(text);
+    expectTheCpusKappaInAllChains<2>(text);
+    expectTheCpusKappaInAllChains<3>(text);
   }
 }
 
-TEST(AdvancedKappaStatisticOnCudaTest, WithoutForegroundItIsZero)
+TEST_F(AdvancedKappaStatisticOnCudaTest, WithoutForegroundItIsZero)
 {
-  TESSERA_NEEDS_GPU();
   LabelScene<2> scene(unequalSize<2>());
-  const TermEvaluation found =
-      evaluateOn<2>(makeContext({DeviceKind::cuda, 0}, 1), scene, scene.points(50), "(ForegroundValue 3.3)");
+  const TermEvaluation found = evaluateOn<2>(cuda, scene, scene.points(50), "(ForegroundValue 3.3)");
   EXPECT_EQ(found.term.value, 0);
   EXPECT_EQ(found.gradient, std::vector<double>(found.gradient.size(), 0.0));
 }

@@ -24,9 +24,10 @@ void expectTheNaiveResult(const std::string& window, const LocalCorrelationCase&
   expectSameSlopes(found.slopes, naive.slopes, 2e-4, describe(images) + window);
 }
 
-TEST(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopAtAwkwardSizes)
+using LocalNormalizedCorrelationOnCudaTest = testing::GpuTest;
+
+TEST_F(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopAtAwkwardSizes)
 {
-  TESSERA_NEEDS_GPU();
   for (const LocalCorrelationCase& images : awkwardCases()) {
     for (const std::string window :
          {"(LocalWindowRadius 1)", "(LocalWindowRadius 3)", "(LocalWindowSigma 0.5)", "(LocalWindowSigma 2)"})
@@ -37,18 +38,16 @@ TEST(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopAtAwkwardSizes)
   }
 }
 
-TEST(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopAcrossTiles)
+TEST_F(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopAcrossTiles)
 {
-  TESSERA_NEEDS_GPU();
   for (const double missing : {0.0, 0.1})
     for (const std::string window :
          {"(LocalWindowRadius 2)", "(LocalWindowRadius 1 3 2)", "(LocalWindowSigma 1)"})
       expectTheNaiveResult(window, LocalCorrelationCase({131, 35, 70}, missing));
 }
 
-TEST(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopInGaussianWindowsOfEachWidth)
+TEST_F(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopInGaussianWindowsOfEachWidth)
 {
-  TESSERA_NEEDS_GPU();
   // Radii of 2, 3, 5, 6, 8, 9, 11, 12, 14 and 16: each kernel with the widest window that it takes, and with
   // a narrower one.
   for (const std::string sigma : {"0.6", "1", "1.5", "2", "2.5", "3", "3.5", "4", "4.6", "5.3"}) {
@@ -58,18 +57,16 @@ TEST(LocalNormalizedCorrelationOnCudaTest, AgreesWithANaiveLoopInGaussianWindows
   }
 }
 
-TEST(LocalNormalizedCorrelationOnCudaTest, GaussianWindowsAgreeWithANaiveLoopAcrossBlocks)
+TEST_F(LocalNormalizedCorrelationOnCudaTest, GaussianWindowsAgreeWithANaiveLoopAcrossBlocks)
 {
-  TESSERA_NEEDS_GPU();
   // Blocks go through 16, 32 or 64 slices: these lattices have 4 x 4 x 5, 1 x 89 x 2 and 1 x 89 x 2 blocks.
   for (const std::array<std::size_t, 3> size :
        {std::array<std::size_t, 3>{102, 30, 70}, {2, 705, 61}, {2, 705, 65}})
     expectTheNaiveResult("(LocalWindowSigma 1)", LocalCorrelationCase(size, 0.1));
 }
 
-TEST(LocalNormalizedCorrelationOnCudaTest, RepeatsItsBits)
+TEST_F(LocalNormalizedCorrelationOnCudaTest, RepeatsItsBits)
 {
-  TESSERA_NEEDS_GPU();
   const LocalCorrelationCase images({131, 35, 70}, 0.1);
   for (const std::string window : {"(LocalWindowRadius 2)", "(LocalWindowSigma 1)"}) {
     const LatticeResult first = resultOnGpu(window, images), again = resultOnGpu(window, images);

@@ -54,24 +54,23 @@ void expectSums(const std::string& text)
       }
 }
 
-TEST(MetricsOnCudaTest, MeanSquaresAreThoseOfTheCpu)
+using MetricsOnCudaTest = testing::GpuTest;
+
+TEST_F(MetricsOnCudaTest, MeanSquaresAreThoseOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   expectSums<MS>("");
   expectSums<MS>("(UseNormalization \"true\")\n");
   expectSums<MS>("(OutlierDifference 20)\n");
 }
 
-TEST(MetricsOnCudaTest, CorrelationIsThatOfTheCpu)
+TEST_F(MetricsOnCudaTest, CorrelationIsThatOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   expectSums<NCC>("");
   expectSums<NCC>("(SubtractMean \"false\")\n");
 }
 
-TEST(MetricsOnCudaTest, SoftDiceIsThatOfTheCpu)
+TEST_F(MetricsOnCudaTest, SoftDiceIsThatOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   expectSums<SoftDice>("(ForegroundValue 100)\n");
 }
 
@@ -149,49 +148,41 @@ const std::vector<NaiveParzen> allOrders = [] {
   return all;
 }();
 
-TEST(MetricsOnCudaTest, MutualInformationOfEveryOrderIsThatOfTheCpu)
+TEST_F(MetricsOnCudaTest, MutualInformationOfEveryOrderIsThatOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   expectHistograms<MI>(allOrders, {1, 31, 2048, 50021});
 }
 
-TEST(MetricsOnCudaTest, NormalizedMutualInformationOfEveryOrderIsThatOfTheCpu)
+TEST_F(MetricsOnCudaTest, NormalizedMutualInformationOfEveryOrderIsThatOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   expectHistograms<NMI>(allOrders, {1, 31, 2048, 50021});
 }
 
-TEST(MetricsOnCudaTest, HistogramsOfEverySizeAreThoseOfTheCpu)
+TEST_F(MetricsOnCudaTest, HistogramsOfEverySizeAreThoseOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   const std::vector<NaiveParzen> sizes{{8, 8},     {64, 64},        {128, 128},     {200, 200},
                                        {256, 256}, {33, 257, 3, 3}, {300, 20, 1, 2}};
   expectHistograms<MI>(sizes, {31, 2048, 100003, 400009});
   expectHistograms<NMI>(sizes, {2048, 300007});
 }
 
-TEST(MetricsOnCudaTest, HistogramsTooLargeForSharedMemoryAreThoseOfTheCpu)
+TEST_F(MetricsOnCudaTest, HistogramsTooLargeForSharedMemoryAreThoseOfTheCpu)
 {
-  TESSERA_NEEDS_GPU();
   expectHistograms<MI>({{1000, 900, 0, 3}}, {2048, 100003});
 }
 
-TEST(MetricsOnCudaTest, BlocksThatEmptyTheirBinsOnTheWayCountAsTheCpu)
+TEST_F(MetricsOnCudaTest, BlocksThatEmptyTheirBinsOnTheWayCountAsTheCpu)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = gpu();
-  expectHistogram<MI>(context, {200, 200, 0, 3}, PairsOfIntensities(9000011, true, false), 1);
+  expectHistogram<MI>(cuda, {200, 200, 0, 3}, PairsOfIntensities(9000011, true, false), 1);
 }
 
-TEST(MetricsOnCudaTest, ImagesOfOneIntensityHaveNoValueAndNoSlope)
+TEST_F(MetricsOnCudaTest, ImagesOfOneIntensityHaveNoValueAndNoSlope)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = gpu();
   const LevelFacts flat{5, 5, 5, 5};
   for (const std::size_t count : {2, 2048, 300000}) {
     const Intensities same(count, 5.0f), none(count, 0.0f);
     const auto expectNothing = [&](const auto& formula) {
-      const MetricEvaluation found = evaluateOnGpu(context, formula, same, same);
+      const MetricEvaluation found = evaluateOnGpu(cuda, formula, same, same);
       EXPECT_EQ(found.value, 0);
       EXPECT_EQ(found.valid, count);
       for (const float slope : found.slopes)
@@ -205,14 +196,12 @@ TEST(MetricsOnCudaTest, ImagesOfOneIntensityHaveNoValueAndNoSlope)
   }
 }
 
-TEST(MetricsOnCudaTest, WithoutAnySampleThereIsNoValueAndNoSlope)
+TEST_F(MetricsOnCudaTest, WithoutAnySampleThereIsNoValueAndNoSlope)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = gpu();
   const auto expectNothing = [&](const auto& formula) {
     for (const std::size_t count : {5, 300000}) {
       const Intensities fixed(count, 50.0f), moving(count, std::numeric_limits<float>::quiet_NaN());
-      const MetricEvaluation found = evaluateOnGpu(context, formula, fixed, moving);
+      const MetricEvaluation found = evaluateOnGpu(cuda, formula, fixed, moving);
       EXPECT_EQ(found.value, 0);
       EXPECT_EQ(found.valid, 0u);
       for (const float slope : found.slopes)
@@ -226,10 +215,8 @@ TEST(MetricsOnCudaTest, WithoutAnySampleThereIsNoValueAndNoSlope)
 }
 
 /// Evaluations with bins kept, from the second on, must not differ by a bit from those without.
-TEST(MetricsOnCudaTest, FixedBinsThatAreKeptChangeNothing)
+TEST_F(MetricsOnCudaTest, FixedBinsThatAreKeptChangeNothing)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = gpu();
   const std::vector<NaiveParzen> sizes{{8, 8},          {32, 32},        {64, 64},         {200, 200, 0, 1},
                                        {255, 33, 0, 2}, {256, 20, 0, 3}, {256, 256, 0, 3}, {1000, 900, 0, 3},
                                        {64, 64, 0, 0},  {64, 64, 1, 3}};
@@ -240,46 +227,43 @@ TEST(MetricsOnCudaTest, FixedBinsThatAreKeptChangeNothing)
                                           << parzen.text());
         const auto formula = formulaOf<MI>(parzen.text());
         const PairsOfIntensities pairs(count, background, true);
-        const MetricEvaluation expected = evaluateOnGpu(context, formula, pairs.fixed, pairs.moving);
+        const MetricEvaluation expected = evaluateOnGpu(cuda, formula, pairs.fixed, pairs.moving);
         for (const int evaluations : {1, 2, 3})
           EXPECT_TRUE(sameBits(
-              evaluateOnGpu(context, formula, pairs.fixed, pairs.moving, {1, true, evaluations}), expected))
+              evaluateOnGpu(cuda, formula, pairs.fixed, pairs.moving, {1, true, evaluations}), expected))
               << evaluations << " evaluations";
       }
   const auto formula = formulaOf<MI>("");
   const PairsOfIntensities pairs(1100001, true, true);
-  EXPECT_TRUE(sameBits(evaluateOnGpu(context, formula, pairs.fixed, pairs.moving, {3, true, 3}),
-                       evaluateOnGpu(context, formula, pairs.fixed, pairs.moving, {3, false, 3})))
+  EXPECT_TRUE(sameBits(evaluateOnGpu(cuda, formula, pairs.fixed, pairs.moving, {3, true, 3}),
+                       evaluateOnGpu(cuda, formula, pairs.fixed, pairs.moving, {3, false, 3})))
       << "slabs in turn";
 }
 
-TEST(MetricsOnCudaTest, FixedBinsAreFoundAgainForAnotherFixedSide)
+TEST_F(MetricsOnCudaTest, FixedBinsAreFoundAgainForAnotherFixedSide)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = gpu();
   const std::size_t count = 300001;
   const PairsOfIntensities one(count, false, true, 1), other(count, false, true, 7);
   const auto formula = formulaOf<MI>("");
-  Buffer<float> fixed(context, count), otherFixed(context, count), moving(context, count + 1),
-      slopes(context, count);
-  fixed.fromHost(context, one.fixed);
-  otherFixed.fromHost(context, other.fixed);
+  Buffer<float> fixed(cuda, count), otherFixed(cuda, count), moving(cuda, count + 1), slopes(cuda, count);
+  fixed.fromHost(cuda, one.fixed);
+  otherFixed.fromHost(cuda, other.fixed);
   Intensities shifted = one.moving; // moving intensities that begin at an odd place
   shifted.insert(shifted.begin(), 0.0f);
-  moving.fromHost(context, shifted);
-  Buffer<tessera::MetricResult> result(context, 1);
-  const std::unique_ptr<MetricOnCuda> metric = formula.onCuda(context);
+  moving.fromHost(cuda, shifted);
+  Buffer<tessera::MetricResult> result(cuda, 1);
+  const std::unique_ptr<MetricOnCuda> metric = formula.onCuda(cuda);
   const auto evaluate = [&](const Buffer<float>& fixedSide, std::size_t samples) {
     const IntensityPairs pairs{fixedSide.span().data(), moving.span().data() + 1, samples, true};
-    slopes.fromHost(context, std::vector<float>(count));
-    metric->begin(context);
-    metric->accumulate(context, pairs);
-    metric->finish(context, result.span().data());
-    metric->slopes(context, pairs, slopes.span().data());
+    slopes.fromHost(cuda, std::vector<float>(count));
+    metric->begin(cuda);
+    metric->accumulate(cuda, pairs);
+    metric->finish(cuda, result.span().data());
+    metric->slopes(cuda, pairs, slopes.span().data());
     MetricEvaluation found;
-    found.value = result.toHost(context)[0].value;
-    found.valid = result.toHost(context)[0].valid;
-    found.slopes = slopes.toHost(context);
+    found.value = result.toHost(cuda)[0].value;
+    found.valid = result.toHost(cuda)[0].valid;
+    found.slopes = slopes.toHost(cuda);
     return found;
   };
   const MetricEvaluation ofOne = evaluate(fixed, count), ofOther = evaluate(otherFixed, count),
@@ -296,17 +280,15 @@ TEST(MetricsOnCudaTest, FixedBinsAreFoundAgainForAnotherFixedSide)
   EXPECT_TRUE(sameBits(evaluate(fixed, count), ofOne));
 }
 
-TEST(MetricsOnCudaTest, IntensitiesFarFromZeroFallInTheSameBins)
+TEST_F(MetricsOnCudaTest, IntensitiesFarFromZeroFallInTheSameBins)
 {
-  TESSERA_NEEDS_GPU();
-  Context context = gpu();
   const LevelFacts far{1e6, 1e6 + 100, -3e7, -3e7 + 4e5};
   const std::size_t count = 300007;
   Intensities fixed = randomIntensities(count, 1, far.fixedMin, far.fixedMax);
   const Intensities moving = randomIntensities(count, 2, far.movingMin, far.movingMax);
   const auto formula = formulaOf<MI>("(MovingKernelBSplineOrder 0)\n", far);
 
-  const MetricEvaluation found = evaluateOnGpu(context, formula, fixed, moving);
+  const MetricEvaluation found = evaluateOnGpu(cuda, formula, fixed, moving);
 
   EXPECT_EQ(found.counts, evaluateOnCpu(formula, fixed, moving).counts) << "boxes count whole samples";
 }

@@ -9,9 +9,10 @@ namespace {
 
 using namespace testing;
 
-TEST(RobustNormalizedCorrelationOnCudaTest, IsThatOfTheCpuAndRepeatsItsBits)
+using RobustNormalizedCorrelationOnCudaTest = testing::GpuTest;
+
+TEST_F(RobustNormalizedCorrelationOnCudaTest, IsThatOfTheCpuAndRepeatsItsBits)
 {
-  TESSERA_NEEDS_GPU();
   for (const std::array<std::size_t, 3> size : {std::array<std::size_t, 3>{1, 3, 1},
                                                 {7, 5, 1},
                                                 {66, 2, 2},

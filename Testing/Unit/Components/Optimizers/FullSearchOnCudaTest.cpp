@@ -94,9 +94,10 @@ void expectTheBitsOfSinglePoints(const std::string& lines)
     EXPECT_NEAR(rows.values[i], onCpu.values[i], 1e-4 * std::abs(onCpu.values[i])) << lines << i;
 }
 
-TEST(FullSearchOnCudaTest, EachPointHasTheBitsOfASearchOfItAlone)
+using FullSearchOnCudaTest = testing::GpuTest;
+
+TEST_F(FullSearchOnCudaTest, EachPointHasTheBitsOfASearchOfItAlone)
 {
-  TESSERA_NEEDS_GPU();
   for (const std::string metric :
        {"(Metric \"AdvancedMeanSquares\") ", "(Metric \"AdvancedMattesMutualInformation\") ",
         "(Metric \"AdvancedNormalizedCorrelation\") "})
@@ -106,29 +107,27 @@ TEST(FullSearchOnCudaTest, EachPointHasTheBitsOfASearchOfItAlone)
   expectTheBitsOfSinglePoints(std::string(points) + bspline);
 }
 
-TEST(FullSearchOnCudaTest, APointWithoutSamplesInAGroupHasTheCpusMessage)
+TEST_F(FullSearchOnCudaTest, APointWithoutSamplesInAGroupHasTheCpusMessage)
 {
-  TESSERA_NEEDS_GPU();
   const DrawnStage<3> input = searchOf(axis("x", 0, -7, 93, 5), std::string(translation) + full);
   Rows onCpu, onCuda;
   const std::string expected = errorText([&] { runOn(cpu, input, onCpu); }, ExitCode::registrationFailed);
 
-  EXPECT_EQ(errorText([&] { runOn(cuda(), input, onCuda); }, ExitCode::registrationFailed), expected);
+  EXPECT_EQ(errorText([&] { runOn(cuda, input, onCuda); }, ExitCode::registrationFailed), expected);
 
-  EXPECT_TRUE(contains(expected, "The search is at x = ")) << expected;
+  EXPECT_PRED2(contains, expected, "The search is at x = ");
   EXPECT_EQ(onCuda.parameters, onCpu.parameters) << "all points before were told";
   EXPECT_GT(onCuda.values.size(), 3u);
   EXPECT_LT(onCuda.values.size(), 16u);
 }
 
-TEST(FullSearchOnCudaTest, AStopInAGroupEndsTheSearchThere)
+TEST_F(FullSearchOnCudaTest, AStopInAGroupEndsTheSearchThere)
 {
-  TESSERA_NEEDS_GPU();
   Rows rows;
   rows.most = 21;
 
   const StageResult<3> result =
-      runOn(cuda(), searchOf(axis("x", 0, -3, 3, 0.1), std::string(translation) + points), rows);
+      runOn(cuda, searchOf(axis("x", 0, -3, 3, 0.1), std::string(translation) + points), rows);
 
   EXPECT_TRUE(result.wasStopped);
   EXPECT_EQ(rows.values.size(), 21u);

@@ -1,6 +1,7 @@
 // needs: GPU
 #include "Components/Resamplers/Shared/InputSlices.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 
@@ -17,12 +18,7 @@ constexpr const char* voxelInterpolators[] = {"linear", "nearest", "labels", "0"
 template <int D>
 void expectTheWholesBits(const std::string& word, const std::string& extrapolation)
 {
-  Size<D> fixedSize{}, movingSize{};
-  for (int d = 0; d < D; ++d) {
-    fixedSize[d] = 43 - 2 * static_cast<std::size_t>(d);
-    movingSize[d] = 41 + 7 * static_cast<std::size_t>(d);
-  }
-  const ResampleScene<D> scene(fixedSize, movingSize);
+  const ResampleScene<D> scene(perAxis<D>(std::size_t(43), -2), perAxis<D>(std::size_t(41), 7));
   const TransformChain<D> chain = letterChain<D>(word, scene.fixed);
   const ImageGeometry<D>& output = scene.fixed->geometry;
   const InputSlices<D> input(chain, scene.moving->geometry, output);
@@ -35,7 +31,8 @@ void expectTheWholesBits(const std::string& word, const std::string& extrapolati
     const ImagePointer<D> moving = imageFor<D>(interpolator, scene.moving->geometry);
     const Resampling<D> whole{&chain, output, moving, nullptr, extrapolation};
     const std::vector<float> expected = whole.on(cuda, interpolator);
-    for (const std::size_t atOnce : {input.maxAskedBy(1), input.maxAskedBy(1) + 2, movingSize[D - 1]}) {
+    for (const std::size_t atOnce :
+         {input.maxAskedBy(1), input.maxAskedBy(1) + 2, scene.moving->geometry.size[D - 1]}) {
       const auto prepared = resampleInterpolator<D>(interpolator);
       prepared->prepareForLevel(host, moving, 0);
       const ResampleSource<D> source{prepared.get(), nullptr,
@@ -46,9 +43,10 @@ void expectTheWholesBits(const std::string& word, const std::string& extrapolati
   }
 }
 
-TEST(InputSlicesOnCuda, GiveTheBitsOfTheWholeImage)
+using InputSlicesOnCuda = testing::GpuTest;
+
+TEST_F(InputSlicesOnCuda, GiveTheBitsOfTheWholeImage)
 {
-  TESSERA_NEEDS_GPU();
   for (const std::string extrapolation : {"Constant", "Nearest"})
     for (const std::string word : {"T", "E", "S", "A", "B", "AB", "BA", "TABES"}) {
       expectTheWholesBits<2>(word, extrapolation);
@@ -56,13 +54,12 @@ TEST(InputSlicesOnCuda, GiveTheBitsOfTheWholeImage)
     }
 }
 
-TEST(InputSlicesOnCuda, KeepToTheMemoryThatIsThere)
+TEST_F(InputSlicesOnCuda, KeepToTheMemoryThatIsThere)
 {
-  TESSERA_NEEDS_GPU();
   const ResampleScene<3> scene({30, 31, 32}, {200, 190, 180}); // 27 MB
   const TransformChain<3> chain = letterChain<3>("A", scene.fixed);
   const ImageGeometry<3>& output = scene.fixed->geometry;
-  Context host, cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  Context host;
   const DefaultResampler<3> resampler(parametersOf("", 3, 1, ""));
   const auto interpolator = resampleInterpolator<3>("linear");
   interpolator->prepareForLevel(cuda, scene.moving, 0);
@@ -87,9 +84,8 @@ TEST(InputSlicesOnCuda, KeepToTheMemoryThatIsThere)
   EXPECT_GT(taken, limitBytes / 2);
 }
 
-TEST(InputSlicesOnCuda, AreRefusedWhereTheyDoNotHelp)
+TEST_F(InputSlicesOnCuda, AreRefusedWhereTheyDoNotHelp)
 {
-  TESSERA_NEEDS_GPU();
   const ResampleScene<2> scene({30, 31}, {200, 190});
   Context host;
   const auto whyNot = [&](const std::string& name, const std::string& word, const std::string& text,
@@ -108,7 +104,7 @@ TEST(InputSlicesOnCuda, AreRefusedWhereTheyDoNotHelp)
   EXPECT_EQ(whyNot("linear", "A", "(ResampleExtrapolation \"Mirror\")", 1e9),
             "any part of its mirror image may be asked for");
   EXPECT_EQ(whyNot("linear", "BB", "", 1e9), "where these transforms lead is not known beforehand");
-  EXPECT_NE(whyNot("linear", "A", "", 1e3).find(" of its 190 slices, 0 fit"), std::string::npos);
+  EXPECT_PRED2(contains, whyNot("linear", "A", "", 1e3), " of its 190 slices, 0 fit");
 }
 
 }

@@ -66,21 +66,20 @@ void expectAllAsCounted(const Size<3>& fixedSize, const Size<3>& movingSize)
   }
 }
 
-TEST(ResamplingMemoryOnCuda, OfOneChunkIsAsCounted)
+using ResamplingMemoryOnCuda = testing::GpuTest;
+
+TEST_F(ResamplingMemoryOnCuda, OfOneChunkIsAsCounted)
 {
-  TESSERA_NEEDS_GPU();
   expectAllAsCounted({110, 100, 90}, {130, 120, 80});
 }
 
-TEST(ResamplingMemoryOnCuda, OfSeveralChunksIsAsCounted)
+TEST_F(ResamplingMemoryOnCuda, OfSeveralChunksIsAsCounted)
 {
-  TESSERA_NEEDS_GPU();
   expectAllAsCounted({170, 160, 190}, {130, 120, 80});
 }
 
-TEST(ResamplingMemoryOnCuda, OfLongLinesIsAsCounted)
+TEST_F(ResamplingMemoryOnCuda, OfLongLinesIsAsCounted)
 {
-  TESSERA_NEEDS_GPU();
   const ResampleScene<3> scene({60, 50, 40}, {30, 1500, 40});
   expectAsCounted({"A", letterChain<3>("A", scene.fixed)}, scene, {"3"});
 }

@@ -55,29 +55,27 @@ ImageGeometry<D> turnedAndZoomed(const ImageGeometry<D>& image, const Size<D>& s
 template <int D>
 void expectTheCpusShifted(const Size<D>& size, const std::vector<double>& shiftsInVoxels)
 {
-  Vec<D> spacingMm{};
-  spacingMm.fill(0.75);
-  const ImageGeometry<D> image = centredGeometry<D>(size, spacingMm);
+  const ImageGeometry<D> image = centredGeometry<D>(size, perAxis<D>(0.75));
   for (const double shift : shiftsInVoxels)
     for (int axis = 0; axis < D; ++axis)
       for (const double sign : {-1.0, 1.0}) {
         Vec<D> mm{};
-        mm[axis] = sign * shift * spacingMm[axis];
+        mm[axis] = sign * shift * 0.75;
         expectTheCpus<D>(translation<D>(mm), image, image, "shifted by " + std::to_string(sign * shift));
       }
 }
 
-TEST(ResamplingRunsOnCuda, RunsNearTheBorderGiveTheCpusImages)
+using ResamplingRunsOnCuda = testing::GpuTest;
+
+TEST_F(ResamplingRunsOnCuda, RunsNearTheBorderGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   const std::vector<double> shifts{0, 1e-7, 0.25, 0.499999, 0.5, 0.500001, 1, 2.5, 31.75, 500};
   expectTheCpusShifted<3>({96, 70, 9}, shifts);
   expectTheCpusShifted<2>({200, 150}, shifts);
 }
 
-TEST(ResamplingRunsOnCuda, TurnedAndZoomedLatticesGiveTheCpusImages)
+TEST_F(ResamplingRunsOnCuda, TurnedAndZoomedLatticesGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   const ImageGeometry<3> image = centredGeometry<3>({110, 90, 34}, {0.8, 0.9, 1.1});
   const ImageGeometry<2> slice = centredGeometry<2>({210, 190}, {0.8, 0.9});
   for (const double degrees : {0.0, 3.0, 30.0, 90.0, 200.0})
@@ -92,9 +90,8 @@ TEST(ResamplingRunsOnCuda, TurnedAndZoomedLatticesGiveTheCpusImages)
 
 /// Runs along the last axis that cross the border at any angle, hardly move along an axis of the image, or go
 /// backwards.
-TEST(ResamplingRunsOnCuda, PathsAcrossTheBorderGiveTheCpusImages)
+TEST_F(ResamplingRunsOnCuda, PathsAcrossTheBorderGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   const ImageGeometry<3> image = centredGeometry<3>({40, 34, 31}, {0.8, 0.9, 1.1});
   for (const double degrees : {1e-7, 1e-5, 1e-3, 1.0, 20.0, 90.0, 180.0})
     for (const int axis : {0, 1}) {
@@ -119,13 +116,8 @@ TEST(ResamplingRunsOnCuda, PathsAcrossTheBorderGiveTheCpusImages)
 template <int D>
 void expectTheCpusBent(const Size<D>& size, double largestMm)
 {
-  Vec<D> spacingMm{}, spacingVoxels{};
-  for (int d = 0; d < D; ++d) {
-    spacingMm[d] = 0.7 + 0.35 * d;
-    spacingVoxels[d] = 7.3 + 2.4 * d;
-  }
-  const ImageGeometry<D> image = turnedLattice<D>(size, spacingMm);
-  const auto chain = randomBSplineChain<D>(gridAcross<D>(image, spacingVoxels, 3, {}), largestMm);
+  const ImageGeometry<D> image = turnedLattice<D>(size, perAxis<D>(0.7, 0.35));
+  const auto chain = randomBSplineChain<D>(gridAcross<D>(image, perAxis<D>(7.3, 2.4), 3, {}), largestMm);
   ImageGeometry<D> across = turnedAndZoomed<D>(image, size, 30, 0.9);
   for (const bool aligned : {true, false})
     expectTheCpus<D>(chain, image, aligned ? image : across,
@@ -133,18 +125,16 @@ void expectTheCpusBent(const Size<D>& size, double largestMm)
                          + (aligned ? " mm" : " mm, on a turned grid"));
 }
 
-TEST(ResamplingRunsOnCuda, LongDisplacementsGiveTheCpusImages)
+TEST_F(ResamplingRunsOnCuda, LongDisplacementsGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   for (const double largestMm : {0.01, 4.0, 60.0}) {
     expectTheCpusBent<3>({101, 77, 19}, largestMm);
     expectTheCpusBent<2>({150, 140}, largestMm);
   }
 }
 
-TEST(ResamplingRunsOnCuda, ThinImagesGiveTheCpusImages)
+TEST_F(ResamplingRunsOnCuda, ThinImagesGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   for (const Size<3>& size :
        {Size<3>{70, 40, 1}, Size<3>{70, 40, 2}, Size<3>{70, 3, 40}, Size<3>{4, 70, 4}, Size<3>{1, 1, 40}}) {
     const ImageGeometry<3> image = turnedLattice<3>(size, {0.8, 0.9, 1.1});
@@ -157,15 +147,14 @@ TEST(ResamplingRunsOnCuda, ThinImagesGiveTheCpusImages)
 }
 
 /// Lattices of so many voxels that each lane of a warp takes as many rows as it ever does.
-TEST(ResamplingRunsOnCuda, LargeLatticesGiveTheCpusImages)
+TEST_F(ResamplingRunsOnCuda, LargeLatticesGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
   const ImageGeometry<3> image = centredGeometry<3>({112, 90, 64}, {0.8, 0.9, 1.1});
   const ImageGeometry<3> straight = turnedAndZoomed<3>(image, {322, 257, 205}, 0, 0.35);
   const ImageGeometry<3> turned = turnedAndZoomed<3>(image, straight.size, 4, 0.35);
   const auto bent = randomBSplineChain<3>(gridAcross<3>(straight, {10, 9.3, 11}, 3, {}), 2);
   const auto moved = translation<3>({0.3, 4.1, -0.7});
-  const Context cuda = makeContext({DeviceKind::cuda, 0}, 2), cpu{{}, 8};
+  const Context cpu{{}, 8};
   for (const TransformChain<3>* chain : {&bent, &moved})
     for (const bool isTurned : {false, true})
       for (const std::string interpolator : {"linear", "3"}) {
@@ -181,10 +170,9 @@ TEST(ResamplingRunsOnCuda, LargeLatticesGiveTheCpusImages)
 
 /// The same where lanes cross cells of the image, and its border, at every angle that boxes of it have room
 /// for, and beyond.
-TEST(ResamplingRunsOnCuda, LargeLatticesAcrossTheBorderGiveTheCpusImages)
+TEST_F(ResamplingRunsOnCuda, LargeLatticesAcrossTheBorderGiveTheCpusImages)
 {
-  TESSERA_NEEDS_GPU();
-  const Context cuda = makeContext({DeviceKind::cuda, 0}, 2), cpu{{}, 8};
+  const Context cpu{{}, 8};
   const ImageGeometry<3> image = centredGeometry<3>({240, 231, 222}, {0.8, 0.9, 1.1});
   const auto moved = translation<3>({0.3, 4.1, -0.7});
   const ImagePointer<3> moving = imageFor<3>("linear", image);
@@ -198,10 +186,8 @@ TEST(ResamplingRunsOnCuda, LargeLatticesAcrossTheBorderGiveTheCpusImages)
 }
 
 /// Rows of a 2D lattice are its slices: whatever are asked for at once, runs are the same.
-TEST(ResamplingRunsOnCuda, SlicesAreThoseOfTheWhole)
+TEST_F(ResamplingRunsOnCuda, SlicesAreThoseOfTheWhole)
 {
-  TESSERA_NEEDS_GPU();
-  const Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
   const ImageGeometry<2> image = turnedLattice<2>({150, 140}, {0.7, 1.05});
   const auto bent = randomBSplineChain<2>(gridAcross<2>(image, {7.3, 9.7}, 3, {}), 3),
              straight = translation<2>({1.37, -2.41});

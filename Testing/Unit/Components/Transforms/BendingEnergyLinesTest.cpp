@@ -1,6 +1,8 @@
+// on: CPU, GPU
 #include "Components/Transforms/Shared/BendingEnergyLines.h"
 
 #include "Testing/Support/Naive/BendingLinesOnCpu.h"
+#include "Testing/Support/OnGpu/DeviceUnderTest.h"
 #include "Testing/Support/Scenes/BendingEnergyCases.h"
 
 #include <algorithm>
@@ -10,19 +12,49 @@ namespace {
 
 using namespace testing;
 
-/// The value and gradient by the GPU's lines, run on the CPU.
+const bool isOnCuda = deviceUnderTest().kind == DeviceKind::cuda;
+
+/// The value, and the gradient with an untouched number behind it, by the GPU, or by its lines run on the
+/// CPU. The GPU asks for rows by multiples of 16 bytes: arrays there begin `shift` numbers behind such a
+/// place.
+template <int D>
+std::pair<double, std::vector<double>> byLines(ExactBendingEnergy<D>& energy,
+                                               std::vector<double> coefficients, std::size_t shift,
+                                               bool withGradient = true)
+{
+  const std::size_t count = coefficients.size();
+  std::vector<double> gradient(shift + count + 1, 1e30); // must be overwritten
+  if (!isOnCuda) {
+    const double value = bendingByLines<D>(energy, coefficients, withGradient ? &gradient[shift] : nullptr);
+    return {value, {gradient.begin() + static_cast<std::ptrdiff_t>(shift), gradient.end()}};
+  }
+  Context context = contextUnderTest();
+  coefficients.insert(coefficients.begin(), shift, 1e30);
+  Buffer<double> from, to, value(context, 1);
+  from.fromHost(context, coefficients);
+  to.fromHost(context, gradient);
+  energy.evaluateOnCuda(context, from.span().subspan(shift),
+                        withGradient ? to.span().subspan(shift, count) : std::span<double>(),
+                        value.span().data());
+  gradient = to.toHost(context);
+  EXPECT_TRUE(shift == 0 || gradient.front() == 1e30);
+  gradient.erase(gradient.begin(), gradient.begin() + static_cast<std::ptrdiff_t>(shift));
+  return {value.toHost(context)[0], gradient};
+}
+
 template <int D>
 void expectLinesAgree(ExactBendingEnergy<D>& energy, const std::vector<double>& coefficients)
 {
-  std::vector<double> expected, gradient(coefficients.size(), NAN);
-  const double value = energyOf(energy, coefficients, &expected);
-  EXPECT_NEAR(bendingByLines<D>(energy, coefficients, gradient.data()), value,
-              1e-13 * value); // sums in another order
-  EXPECT_EQ(bendingByLines<D>(energy, coefficients, nullptr),
-            bendingByLines<D>(energy, coefficients, gradient.data()));
+  std::vector<double> expected;
+  const double expectedValue = energyOf(energy, coefficients, &expected);
+  const auto [value, gradient] = byLines<D>(energy, coefficients, 0);
+  EXPECT_NEAR(value, expectedValue, 1e-13 * expectedValue); // sums in another order
+  EXPECT_EQ(byLines<D>(energy, coefficients, 1), std::pair(value, gradient));
+  EXPECT_EQ(byLines<D>(energy, coefficients, 0, false).first, value);
   const double largest = *std::max_element(expected.begin(), expected.end());
-  for (std::size_t i = 0; i < gradient.size(); ++i)
+  for (std::size_t i = 0; i < expected.size(); ++i)
     ASSERT_NEAR(gradient[i], expected[i], 1e-13 * largest) << i;
+  EXPECT_EQ(gradient.back(), 1e30);
 }
 
 template <int D>
@@ -33,7 +65,9 @@ void expectLinesAgree(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D
   expectLinesAgree<D>(energy, coefficients);
 }
 
-TEST(BendingEnergyLinesTest, OfManyGridsAgree)
+using BendingEnergyLinesTest = DeviceTest;
+
+TEST_F(BendingEnergyLinesTest, OfManyGridsAgree)
 {
   expectLinesAgree<3>(turnedGrid<3>({3, 3, 3}, 2), {0.6, 0.5, 0.7}, {1.4, 1.5, 1.2});
   expectLinesAgree<3>(turnedGrid<3>({4, 4, 4}), {1, 1, 1}, {2, 2, 2});
@@ -42,9 +76,16 @@ TEST(BendingEnergyLinesTest, OfManyGridsAgree)
   expectLinesAgree<3>(turnedGrid<3>({53, 26, 5}), {1.3, 2.25, 1.7}, {50.5, 22.9, 2.9});
   expectLinesAgree<2>(turnedGrid<2>({60, 33}), {1.3, 2.25}, {50.5, 30.9});
   expectLinesAgree<2>(turnedGrid<2>({5, 4}), {1.3, 1.25}, {2.5, 1.9});
+  if (!isOnCuda) // the larger ones take too long
+    return;
+  expectLinesAgree<3>(turnedGrid<3>({104, 47, 79}), {1.3, 2.25, 1}, {100.5, 44.9, 77});
+  expectLinesAgree<3>(turnedGrid<3>({53, 26, 301}), {1.3, 2.25, 1.7}, {50.5, 22.9, 298.9});
+  expectLinesAgree<3>(turnedGrid<3>({169, 41, 6}), {1.3, 2.25, 1}, {150.5, 38.9, 4});
+  expectLinesAgree<3>(turnedGrid<3>({170, 5, 40}), {1, 1.3, 1}, {168, 2.8, 38});
+  expectLinesAgree<2>(turnedGrid<2>({160, 133}), {1.3, 2.25}, {150.5, 130.9});
 }
 
-TEST(BendingEnergyLinesTest, OfAnyNumberOfTilesAgree)
+TEST_F(BendingEnergyLinesTest, OfAnyNumberOfTilesAgree)
 {
   for (const std::size_t points : {32, 33, 58, 59, 84, 169}) {
     const double last = static_cast<double>(points) - 2;
@@ -53,7 +94,7 @@ TEST(BendingEnergyLinesTest, OfAnyNumberOfTilesAgree)
   }
 }
 
-TEST(BendingEnergyLinesTest, OfAnyNumberOfSlicesAgree)
+TEST_F(BendingEnergyLinesTest, OfAnyNumberOfSlicesAgree)
 {
   for (const std::size_t points : {8, 9, 16, 21, 22, 23, 47}) {
     const double last = static_cast<double>(points) - 2;
@@ -62,13 +103,13 @@ TEST(BendingEnergyLinesTest, OfAnyNumberOfSlicesAgree)
   }
 }
 
-TEST(BendingEnergyLinesTest, OfEveryLengthAgree)
+TEST_F(BendingEnergyLinesTest, OfEveryLengthAgree)
 {
   for (std::size_t points = 5; points < 30; ++points)
     expectLinesAgree<2>(turnedGrid<2>({6, points}), {1, 1.2}, {3.5, static_cast<double>(points) - 2.1});
 }
 
-TEST(BendingEnergyLinesTest, AgreeWhereNoBandsAreEqual)
+TEST_F(BendingEnergyLinesTest, AgreeWhereNoBandsAreEqual)
 {
   const BSplineGrid<3> grid = turnedGrid<3>({70, 9, 8});
   auto form =

@@ -44,10 +44,11 @@ std::vector<Vec<3>> mapped(const SplineModel<3>& model, const std::vector<double
   return points;
 }
 
-TEST(SplineFitOnCuda, SplinesAreTheCpus)
+using SplineFitOnCuda = testing::GpuTest;
+
+TEST_F(SplineFitOnCuda, SplinesAreTheCpus)
 {
-  TESSERA_NEEDS_GPU();
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 2), cpu{{}, 4};
+  Context cpu{{}, 4};
   for (const auto& [kernel, count] : {std::pair{SplineKernel::thinPlate, 517u},
                                       {SplineKernel::thinPlate, 1000u},
                                       {SplineKernel::thinPlateR2LogR, 577u},
@@ -67,10 +68,9 @@ TEST(SplineFitOnCuda, SplinesAreTheCpus)
   }
 }
 
-TEST(SplineFitOnCuda, SmoothingChoosesAsOnTheCpu)
+TEST_F(SplineFitOnCuda, SmoothingChoosesAsOnTheCpu)
 {
-  TESSERA_NEEDS_GPU();
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 2), cpu{{}, 4};
+  Context cpu{{}, 4};
   const Scene scene(SplineKernel::thinPlate, 700);
   for (const std::vector<double>& weights : {std::vector<double>{}, scene.weights}) {
     const auto expected = smoothedLandmarks<3>(cpu, scene.model, scene.movingMm, {weights, {}}, {}),
@@ -82,10 +82,9 @@ TEST(SplineFitOnCuda, SmoothingChoosesAsOnTheCpu)
   }
 }
 
-TEST(SplineFitOnCuda, CovariancesOfErrorsSmoothAsOnTheCpu)
+TEST_F(SplineFitOnCuda, CovariancesOfErrorsSmoothAsOnTheCpu)
 {
-  TESSERA_NEEDS_GPU();
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 2), cpu{{}, 4};
+  Context cpu{{}, 4};
   for (const SplineKernel kernel : {SplineKernel::thinPlate, SplineKernel::elasticBodyReciprocal}) {
     const Scene scene(kernel, 300); // 900 rows
     std::vector<Matrix<3>> covariances;
@@ -100,10 +99,8 @@ TEST(SplineFitOnCuda, CovariancesOfErrorsSmoothAsOnTheCpu)
   }
 }
 
-TEST(SplineFitOnCuda, EqualLandmarksDetermineNoSpline)
+TEST_F(SplineFitOnCuda, EqualLandmarksDetermineNoSpline)
 {
-  TESSERA_NEEDS_GPU();
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
   Scene scene(SplineKernel::thinPlate, 600);
   scene.model.landmarksMm[599] = scene.model.landmarksMm[3];
   EXPECT_FALSE(splineVectors<3>(cuda, scene.model, scene.movingMm));
@@ -112,10 +109,8 @@ TEST(SplineFitOnCuda, EqualLandmarksDetermineNoSpline)
   EXPECT_FALSE(splineVectors<3>(cuda, scene.model, scene.movingMm));
 }
 
-TEST(SplineFitOnCuda, FactorsOfAllSizesSolve)
+TEST_F(SplineFitOnCuda, FactorsOfAllSizesSolve)
 {
-  TESSERA_NEEDS_GPU();
-  Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
   for (const std::size_t n : {1u, 63u, 64u, 65u, 200u, 515u}) {
     std::vector<double> matrix(n * n);
     for (std::size_t i = 0; i < n; ++i)

@@ -91,7 +91,6 @@ PassResults onCpu(const TermScene<D>& scene, const PointList<D>& points)
   result.field.resize(D * result.samples);
   result.gradient.resize(scene.chain->parameters.size());
   const std::vector<float> covectors = covectorsOf(D * result.samples);
-  Context context;
   for (std::size_t first = 0; first < result.samples; first += batchCapacity) {
     ListSamples<D> batch;
     batch.count = std::min(batchCapacity, result.samples - first);
@@ -104,10 +103,10 @@ PassResults onCpu(const TermScene<D>& scene, const PointList<D>& points)
         values.mm[d][i] = covectors[d * result.samples + first + i];
       v[d] = values.mm[d].data();
     }
-    mapChain<D>(context, *scene.chain, batch, mapped.out());
-    mapInitial<D>(context, *scene.chain, batch, at.out());
+    mapChain<D>(host, *scene.chain, batch, mapped.out());
+    mapInitial<D>(host, *scene.chain, batch, at.out());
     optimizable<D>(*scene.chain->transform)
-        .pullBack(context, Samples<D>(at.list()), scene.chain->parameters, v, result.gradient);
+        .pullBack(host, Samples<D>(at.list()), scene.chain->parameters, v, result.gradient);
     for (int d = 0; d < D; ++d)
       for (std::size_t i = 0; i < batch.count; ++i)
         result.field[d * result.samples + first + i] =
@@ -141,16 +140,16 @@ void expectTheCpusPassesOfSets(const TermScene<D>& scene, const std::string& wha
   expectTheCpusPasses<D>(scene, scene.lattice(3), what + ", every third voxel");
 }
 
-TEST(WeightedCombinationOnCudaTest, DisplacementsAndGradientsAreTheCpus)
+using WeightedCombinationOnCudaTest = testing::GpuTest;
+
+TEST_F(WeightedCombinationOnCudaTest, DisplacementsAndGradientsAreTheCpus)
 {
-  TESSERA_NEEDS_GPU();
   forEachCombination<2>(expectTheCpusPassesOfSets<2>);
   forEachCombination<3>(expectTheCpusPassesOfSets<3>);
 }
 
-TEST(WeightedCombinationOnCudaTest, GradientsOfManySamplesGoInChunks)
+TEST_F(WeightedCombinationOnCudaTest, GradientsOfManySamplesGoInChunks)
 {
-  TESSERA_NEEDS_GPU();
   TermScene<2> scene(1, {41, 36});
   useCombination<2>(scene, true);
   expectTheCpusPasses<2>(scene, scene.points((std::size_t(1) << 20) + 4097, -0.1), "two chunks");
@@ -195,16 +194,14 @@ void expectTheCpusMeanSquares(TermScene<D>& scene, const std::string& what)
   expectTheCpusTerm<D>(term, scene, what);
 }
 
-TEST(WeightedCombinationOnCudaTest, MeanSquaresAreTheCpus)
+TEST_F(WeightedCombinationOnCudaTest, MeanSquaresAreTheCpus)
 {
-  TESSERA_NEEDS_GPU();
   forEachCombination<2>(expectTheCpusMeanSquares<2>);
   forEachCombination<3>(expectTheCpusMeanSquares<3>);
 }
 
-TEST(WeightedCombinationOnCudaTest, MeanSquaresInMasksAndSelfSimilaritiesAreTheCpus)
+TEST_F(WeightedCombinationOnCudaTest, MeanSquaresInMasksAndSelfSimilaritiesAreTheCpus)
 {
-  TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, {27, 20, 18});
   useMasksOfABall(scene);
   useCombination<3>(scene, true);
@@ -229,7 +226,7 @@ std::string whyNot(const std::string& lines)
   return whyStageNotOnCuda<2>(input.prepared(), nullptr);
 }
 
-TEST(WeightedCombinationOnCudaTest, RefusesWhatOtherKernelsWouldHaveToEvaluate)
+TEST(WeightedCombinationWithoutAGpuTest, RefusesWhatOtherKernelsWouldHaveToEvaluate)
 {
   const std::string combination = "(Transform \"WeightedCombinationTransform\") ";
   EXPECT_EQ(whyNot(combination + "(SubTransforms \"FOLDERshift.txt\")"), "");
@@ -243,14 +240,14 @@ TEST(WeightedCombinationOnCudaTest, RefusesWhatOtherKernelsWouldHaveToEvaluate)
             "\"WeightedCombinationTransform\" has no CUDA form");
 }
 
-TEST(WeightedCombinationOnCudaTest, WeightsThatSumToZeroAreTold)
+TEST_F(WeightedCombinationOnCudaTest, WeightsThatSumToZeroAreTold)
 {
-  TESSERA_NEEDS_GPU();
   TermScene<2> scene(1, {41, 36});
   useCombination<2>(scene, true);
   scene.chain->parameters = {1, -0.25, -0.75};
-  EXPECT_TRUE(contains(errorText([&] { passesOf<2>(scene, scene.points(10)); }, ExitCode::registrationFailed),
-                       "sum of the weights"));
+  EXPECT_PRED2(contains,
+               errorText([&] { passesOf<2>(scene, scene.points(10)); }, ExitCode::registrationFailed),
+               "sum of the weights");
 }
 
 }

@@ -2,26 +2,31 @@
 
 #include "Core/Compute/Memory/Buffer.h"
 #include "Testing/Support/Checks/FieldChecks.h"
-#include "Testing/Support/OnGpu/GpuTest.h"
+#include "Testing/Support/OnGpu/DeviceUnderTest.h"
 
 namespace tessera::testing {
 
-/// The function under test on CUDA; all pointers lie on the device of the context.
+/// The function under test; all pointers lie on the device of the context.
 template <int D>
 using DeviceFieldFunction =
     std::function<void(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&)>;
 
-/// A function of the first CUDA device from and to arrays of the host, `components` a voxel. What lies before
+/// A function of the device under test from and to arrays of the host, `components` a voxel. What lies before
 /// and behind the values must stay.
 template <int D>
-FieldFunction<D> onGpu(const std::string& name, int components, const DeviceFieldFunction<D>& function)
+FieldFunction<D> underTest(const std::string& name, int components, const DeviceFieldFunction<D>& function)
 {
+  if (deviceUnderTest().kind == DeviceKind::cpu)
+    return [=](Context& context, const AlignedField<D>& field, const std::vector<double>& coefficients,
+               const FieldTarget& target) {
+      function(context, field, {coefficients.data(), nullptr}, target);
+    };
   return [=](Context&, const AlignedField<D>& field, const std::vector<double>& coefficients,
              const FieldTarget& target) {
     constexpr std::size_t guard = 1024;
     constexpr float untouched = -4321;
     const std::size_t count = valueCount(target.layout, components, field.voxelCount());
-    Context context = makeContext({DeviceKind::cuda, 0}, 1);
+    Context context = contextUnderTest();
     const std::vector<float> points(coefficients.begin(), coefficients.end());
     std::vector<float> values(count + 2 * guard, untouched);
     std::copy(target.values, target.values + count, values.begin() + guard);
