@@ -18,7 +18,7 @@ const bool isOnCuda = deviceUnderTest().kind == DeviceKind::cuda;
 /// CPU. The GPU asks for rows by multiples of 16 bytes: arrays there begin `shift` numbers behind such a
 /// place.
 template <int D>
-std::pair<double, std::vector<double>> byLines(ExactBendingEnergy<D>& energy,
+std::pair<double, std::vector<double>> byLines(Context& context, ExactBendingEnergy<D>& energy,
                                                std::vector<double> coefficients, std::size_t shift,
                                                bool withGradient = true)
 {
@@ -28,7 +28,6 @@ std::pair<double, std::vector<double>> byLines(ExactBendingEnergy<D>& energy,
     const double value = bendingByLines<D>(energy, coefficients, withGradient ? &gradient[shift] : nullptr);
     return {value, {gradient.begin() + static_cast<std::ptrdiff_t>(shift), gradient.end()}};
   }
-  Context context = contextUnderTest();
   coefficients.insert(coefficients.begin(), shift, 1e30);
   Buffer<double> from, to, value(context, 1);
   from.fromHost(context, coefficients);
@@ -45,12 +44,13 @@ std::pair<double, std::vector<double>> byLines(ExactBendingEnergy<D>& energy,
 template <int D>
 void expectLinesAgree(ExactBendingEnergy<D>& energy, const std::vector<double>& coefficients)
 {
+  Context context = contextUnderTest(); // whose stream all calls are on
   std::vector<double> expected;
   const double expectedValue = energyOf(energy, coefficients, &expected);
-  const auto [value, gradient] = byLines<D>(energy, coefficients, 0);
+  const auto [value, gradient] = byLines<D>(context, energy, coefficients, 0);
   EXPECT_NEAR(value, expectedValue, 1e-13 * expectedValue); // sums in another order
-  EXPECT_EQ(byLines<D>(energy, coefficients, 1), std::pair(value, gradient));
-  EXPECT_EQ(byLines<D>(energy, coefficients, 0, false).first, value);
+  EXPECT_EQ(byLines<D>(context, energy, coefficients, 1), std::pair(value, gradient));
+  EXPECT_EQ(byLines<D>(context, energy, coefficients, 0, false).first, value);
   const double largest = *std::max_element(expected.begin(), expected.end());
   for (std::size_t i = 0; i < expected.size(); ++i)
     ASSERT_NEAR(gradient[i], expected[i], 1e-13 * largest) << i;
