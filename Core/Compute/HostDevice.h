@@ -38,3 +38,15 @@
 #define TESSERA_INSTANTIATE_CLASS(Name)                                                                      \
   template class Name<2>;                                                                                    \
   template class Name<3>
+
+// The same for the function templates that it defines: TESSERA_INSTANTIATE_FUNCTIONS(first<D>, second<D>);
+// They are compiled because something takes their addresses.
+#define TESSERA_INSTANTIATE_FUNCTIONS(...) TESSERA_INSTANTIATE_NUMBERED(__COUNTER__, __VA_ARGS__)
+#define TESSERA_INSTANTIATE_NUMBERED(number, ...)                                                            \
+  template <int D>                                                                                           \
+  [[gnu::used]] static auto addressesOf(std::integral_constant<int, number>)                                 \
+  {                                                                                                          \
+    return std::make_tuple(__VA_ARGS__);                                                                     \
+  }                                                                                                          \
+  template auto addressesOf<2>(std::integral_constant<int, number>);                                         \
+  template auto addressesOf<3>(std::integral_constant<int, number>)

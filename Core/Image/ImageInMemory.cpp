@@ -124,16 +124,7 @@ Mask<D> maskFromStrided(const std::string& name, const StridedVoxels<D>& voxels,
   return Mask<D>(geometry, std::move(inside));
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void checkInMemory<D>(const std::string&, const ImageGeometry<D>&, std::size_t);                  \
-  template CheckedImage<D> checkedImage<D>(const std::string&, const ImagePointer<D>&, int);                 \
-  template void checkMask<D>(const std::string&, const Mask<D>&);                                            \
-  template LoadedImage<D> imageFromStrided<D>(const std::string&, const StridedVoxels<D>&,                   \
-                                              const ImageGeometry<D>&, std::vector<std::string>&, int);      \
-  template Mask<D> maskFromStrided<D>(const std::string&, const StridedVoxels<D>&, const ImageGeometry<D>&,  \
-                                      int)
-TESSERA_INSTANTIATE(2);
-TESSERA_INSTANTIATE(3);
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(checkInMemory<D>, checkedImage<D>, checkMask<D>, imageFromStrided<D>,
+                              maskFromStrided<D>);
 
 }

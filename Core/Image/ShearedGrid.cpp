@@ -70,13 +70,6 @@ std::string gridLostBy(const std::string& format, const ImageGeometry<D>& geomet
              : lost;
 }
 
-template bool isSheared(const ImageGeometry<2>&);
-template bool isSheared(const ImageGeometry<3>&);
-template std::string whyNotHeld(const std::string&, const ImageGeometry<2>&);
-template std::string whyNotHeld(const std::string&, const ImageGeometry<3>&);
-template void checkHoldsGrid(const std::string&, const ImageGeometry<2>&);
-template void checkHoldsGrid(const std::string&, const ImageGeometry<3>&);
-template std::string gridLostBy(const std::string&, const ImageGeometry<2>&);
-template std::string gridLostBy(const std::string&, const ImageGeometry<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(isSheared<D>, whyNotHeld<D>, checkHoldsGrid<D>, gridLostBy<D>);
 
 }

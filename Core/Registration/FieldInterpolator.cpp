@@ -57,7 +57,6 @@ std::string refusalWithoutWholeTiles(const AlignedField<D>& field)
 }
 
 TESSERA_INSTANTIATE_CLASS(FieldInterpolator);
-template std::string refusalWithoutWholeTiles<2>(const AlignedField<2>&);
-template std::string refusalWithoutWholeTiles<3>(const AlignedField<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(refusalWithoutWholeTiles<D>);
 
 }

@@ -385,9 +385,6 @@ StageResult<D> runStage(Context& context, const Registry& registry, PreparedStag
   return result;
 }
 
-template StageResult<2> runStage(Context&, const Registry&, PreparedStage<2>, const StageInput<2>&,
-                                 Reporter<2>&, Log&);
-template StageResult<3> runStage(Context&, const Registry&, PreparedStage<3>, const StageInput<3>&,
-                                 Reporter<3>&, Log&);
+TESSERA_INSTANTIATE_FUNCTIONS(runStage<D>);
 
 }

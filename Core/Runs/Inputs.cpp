@@ -408,7 +408,6 @@ CheckedImage<D> Inputs<D>::movingAsRead(bool usesDirectionCosines) const
   return read;
 }
 
-template class Inputs<2>;
-template class Inputs<3>;
+TESSERA_INSTANTIATE_CLASS(Inputs);
 
 }

@@ -152,11 +152,6 @@ PreparedVoxels<D> prepareVoxels(Context& context, const CheckedImage<D>& read, c
   return {image, nullptr, background};
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::optional<ConstantFilling> findConstantFilling(const CheckedImage<D>&);                       \
-  template PreparedVoxels<D> prepareVoxels(Context&, const CheckedImage<D>&, const ConstantFilling*)
-TESSERA_INSTANTIATE(2);
-TESSERA_INSTANTIATE(3);
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(findConstantFilling<D>, prepareVoxels<D>);
 
 }

@@ -139,11 +139,6 @@ std::optional<MutualInformation> mutualInformation(const Context& context, const
                            best(firstShift, moves.size())};
 }
 
-template std::optional<MutualInformation> mutualInformation<2>(const Context&, const std::vector<float>&,
-                                                               const std::vector<Vec<2>>&,
-                                                               const MovingValuesAt<2>&);
-template std::optional<MutualInformation> mutualInformation<3>(const Context&, const std::vector<float>&,
-                                                               const std::vector<Vec<3>>&,
-                                                               const MovingValuesAt<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(mutualInformation<D>);
 
 }

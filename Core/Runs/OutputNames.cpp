@@ -285,7 +285,6 @@ void checkInputsStay(const InputFiles& inputs, const std::string& folder, const 
       failWrittenOver(naming.given, "its " + place.name, input.what);
 }
 
-template void checkInputsStay(const InputFiles&, const std::string&, const StageNaming<2>&);
-template void checkInputsStay(const InputFiles&, const std::string&, const StageNaming<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(checkInputsStay<D>);
 
 }

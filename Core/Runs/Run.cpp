@@ -422,7 +422,6 @@ const std::shared_ptr<const TransformChain<D>>& Run<D>::chain() const
   return body_->chain;
 }
 
-template class Run<2>;
-template class Run<3>;
+TESSERA_INSTANTIATE_CLASS(Run);
 
 }

@@ -136,12 +136,6 @@ void showStart(const JudgedRun<D>& run, RunSummary& summary)
     summary.pictures = picturesOf<D>(run, nullptr, nullptr);
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void checkLabels<D>(const RunRequest&);                                                           \
-  template void judgeResult<D>(const JudgedRun<D>&, RunSummary&, Log&);                                      \
-  template void showStart<D>(const JudgedRun<D>&, RunSummary&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(checkLabels<D>, judgeResult<D>, showStart<D>);
 
 }

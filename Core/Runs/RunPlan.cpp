@@ -329,13 +329,6 @@ DeviceReservation planAsRead(const StagesToPlan<D>& run, CheckedStage<D>& stage,
   return reservation;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void chooseStageDevices<D>(const StagesToPlan<D>&);                                               \
-  template RunPlan planRun<D>(const StagesToPlan<D>&, Log&);                                                 \
-  template DeviceReservation planAsRead<D>(const StagesToPlan<D>&, CheckedStage<D>&, const StageInput<D>&,   \
-                                           Context&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(chooseStageDevices<D>, planRun<D>, planAsRead<D>);
 
 }

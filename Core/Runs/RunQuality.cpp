@@ -358,13 +358,6 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
   return quality;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template RunQuality runQuality<D>(const Context&, const Registry&, const StageInput<D>&,                   \
-                                    const TransformChain<D>*, const TransformChain<D>&);                     \
-  template RunQuality::Labels labelQuality<D>(const Context&, const Registry&, const LabelPair<D>&,          \
-                                              const TransformChain<D>*, const TransformChain<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(runQuality<D>, labelQuality<D>);
 
 }

@@ -291,15 +291,6 @@ void checkItkFiles(std::span<const CheckedStage<D>> stages, const TransformChain
   }
 }
 
-template std::vector<ResultToWrite> resultsToWrite<2>(std::span<const CheckedStage<2>>, const std::string&,
-                                                      const InputHeaders&);
-template std::vector<ResultToWrite> resultsToWrite<3>(std::span<const CheckedStage<3>>, const std::string&,
-                                                      const InputHeaders&);
-template void checkItkFiles<2>(std::span<const CheckedStage<2>>, const TransformChain<2>*);
-template void checkItkFiles<3>(std::span<const CheckedStage<3>>, const TransformChain<3>*);
-template CheckedStage<2> checkStage<2>(const Registry&, const RunRequest&, const StageText&, std::size_t,
-                                       const InputHeaders&, const InputFiles&, Log&);
-template CheckedStage<3> checkStage<3>(const Registry&, const RunRequest&, const StageText&, std::size_t,
-                                       const InputHeaders&, const InputFiles&, Log&);
+TESSERA_INSTANTIATE_FUNCTIONS(resultsToWrite<D>, checkItkFiles<D>, checkStage<D>);
 
 }

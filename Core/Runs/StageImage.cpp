@@ -52,7 +52,6 @@ ResultImage<D> StageImage<D>::resampled(const Context& ofStage, const TransformC
   return result;
 }
 
-template struct StageImage<2>;
-template struct StageImage<3>;
+TESSERA_INSTANTIATE_CLASS(StageImage);
 
 }

@@ -93,11 +93,6 @@ std::optional<VolumeChange> volumeChange(const Context& context, const Registry&
   return change;
 }
 
-template std::optional<VolumeChange> volumeChange<2>(const Context&, const Registry&,
-                                                     const TransformChain<2>&, const ImagePointer<2>&,
-                                                     const MaskPointer<2>&);
-template std::optional<VolumeChange> volumeChange<3>(const Context&, const Registry&,
-                                                     const TransformChain<3>&, const ImagePointer<3>&,
-                                                     const MaskPointer<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(volumeChange<D>);
 
 }

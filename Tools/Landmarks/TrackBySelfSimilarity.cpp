@@ -341,7 +341,6 @@ std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const Track
   return points;
 }
 
-template std::vector<TrackedPoint<2>> trackBySelfSimilarity(Context&, const TrackingScene<2>&, Log&);
-template std::vector<TrackedPoint<3>> trackBySelfSimilarity(Context&, const TrackingScene<3>&, Log&);
+TESSERA_INSTANTIATE_FUNCTIONS(trackBySelfSimilarity<D>);
 
 }

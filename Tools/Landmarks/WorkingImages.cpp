@@ -235,18 +235,8 @@ WorkingImage<D>::WorkingImage(Context& context, const LoadedSide<D>& fixed, doub
   mask = maskOn(context, grid, fixed);
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template LoadedSide<D> loadSide(const std::string&, const std::string&, const std::string&,                \
-                                  const std::string&, const ReadingOptions&, int, Log&);                     \
-  template double spacingOf(const ImageGeometry<D>&);                                                        \
-  template class LinearPlaces<D>;                                                                            \
-  template ImageGeometry<D> workingGrid(const LoadedSide<D>&, double, int);                                  \
-  template ImagePointer<D> smoothedFor(Context&, const ImageGeometry<D>&, const ImagePointer<D>&);           \
-  template ImagePointer<D> sampledOn(const Context&, const ImageGeometry<D>&, const Image<D>&,               \
-                                     const PointMap<D>&);                                                    \
-  template struct WorkingImage<D>;
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_CLASS(LinearPlaces);
+TESSERA_INSTANTIATE_CLASS(WorkingImage);
+TESSERA_INSTANTIATE_FUNCTIONS(loadSide<D>, spacingOf<D>, workingGrid<D>, smoothedFor<D>, sampledOn<D>);
 
 }

@@ -82,12 +82,6 @@ std::vector<std::string> writeInverseResults(const Registry& registry, const Run
   });
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::vector<std::string> writeInverseResults(                                                     \
-      const Registry&, const RunRequest&, const RunningStage<D>&, const std::string&,                        \
-      const std::shared_ptr<const TransformChain<D>>&, Log&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(writeInverseResults<D>);
 
 }

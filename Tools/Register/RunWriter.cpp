@@ -236,7 +236,6 @@ std::vector<std::string> settingsLines(const std::vector<std::vector<FileEntry>>
   return lines;
 }
 
-template class RunWriter<2>;
-template class RunWriter<3>;
+TESSERA_INSTANTIATE_CLASS(RunWriter);
 
 }

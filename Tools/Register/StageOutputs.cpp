@@ -133,9 +133,6 @@ std::vector<FileSection> resamplingSections(const Registry& registry, const Para
   return {{"ResampleInterpolator specific", entries}, {"Resampler specific", resampler.fileEntries()}};
 }
 
-template std::vector<FileSection> resamplingSections(const Registry&, const Parameters&, const Resampler<2>&);
-template std::vector<FileSection> resamplingSections(const Registry&, const Parameters&, const Resampler<3>&);
-
 template <int D>
 std::string StageOutputs<D>::writeTransform(const std::string& suffix, const TransformChain<D>& chain,
                                             const std::vector<FileEntry>* model)
@@ -225,7 +222,7 @@ void StageOutputs<D>::writeSurface(std::size_t level, const OptimizationSurface&
   log_.info("The scanned optimization surface is saved as: " + files_.back());
 }
 
-template class StageOutputs<2>;
-template class StageOutputs<3>;
+TESSERA_INSTANTIATE_CLASS(StageOutputs);
+TESSERA_INSTANTIATE_FUNCTIONS(resamplingSections<D>);
 
 }

@@ -81,11 +81,6 @@ std::vector<std::string> writeWarpedImages(const Registry& registry, const RunRe
   });
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::vector<std::string> writeWarpedImages(const Registry&, const RunRequest&,                    \
-                                                      const RunningStage<D>&, const std::string&, Log&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(writeWarpedImages<D>);
 
 }

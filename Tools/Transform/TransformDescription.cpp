@@ -304,12 +304,6 @@ TransformDescription describeTransform(Context& context, const Registry& registr
   return description;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template LinearFactors<D> linearFactors<D>(const Matrix<D>&);                                              \
-  template TransformDescription describeTransform(Context&, const Registry&, const TransformChain<D>&,       \
-                                                  const ImageGeometry<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(linearFactors<D>, describeTransform<D>);
 
 }

@@ -138,9 +138,6 @@ void fillByCubicTiles(Context& context, const AlignedField<D>& field, const doub
   TiledField<D>(field, coefficients, target).fill(context, computeTile);
 }
 
-template void fillByCubicTiles<2>(Context&, const AlignedField<2>&, const double*, const FieldTarget&,
-                                  void (*)(const CubicTile&));
-template void fillByCubicTiles<3>(Context&, const AlignedField<3>&, const double*, const FieldTarget&,
-                                  void (*)(const CubicTile&));
+TESSERA_INSTANTIATE_FUNCTIONS(fillByCubicTiles<D>);
 
 }

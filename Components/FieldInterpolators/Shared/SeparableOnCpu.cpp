@@ -344,13 +344,7 @@ void separableJacobianDeterminants(Context& context, const AlignedField<D>& fiel
   compute<D, Wanted::determinants>(context, field, coefficients, target);
 }
 
-template void separableDisplacements<2>(Context&, const AlignedField<2>&, const double*, const FieldTarget&);
-template void separableDisplacements<3>(Context&, const AlignedField<3>&, const double*, const FieldTarget&);
-template void separableJacobians<2>(Context&, const AlignedField<2>&, const double*, const FieldTarget&);
-template void separableJacobians<3>(Context&, const AlignedField<3>&, const double*, const FieldTarget&);
-template void separableJacobianDeterminants<2>(Context&, const AlignedField<2>&, const double*,
-                                               const FieldTarget&);
-template void separableJacobianDeterminants<3>(Context&, const AlignedField<3>&, const double*,
-                                               const FieldTarget&);
+TESSERA_INSTANTIATE_FUNCTIONS(separableDisplacements<D>, separableJacobians<D>,
+                              separableJacobianDeterminants<D>);
 
 }

@@ -176,9 +176,6 @@ void determinantRow(const DerivativeSources<D>& from, std::size_t count, float* 
   withTaps(from.taps, [&](auto constant) { determinantsOfTaps<D, constant()>(from, count, row); });
 }
 
-template void jacobianRows<2>(const DerivativeSources<2>&, std::size_t, float* const*);
-template void jacobianRows<3>(const DerivativeSources<3>&, std::size_t, float* const*);
-template void determinantRow<2>(const DerivativeSources<2>&, std::size_t, float*);
-template void determinantRow<3>(const DerivativeSources<3>&, std::size_t, float*);
+TESSERA_INSTANTIATE_FUNCTIONS(jacobianRows<D>, determinantRow<D>);
 
 }

@@ -138,13 +138,6 @@ Vec<D> factorsAsVec(const Size<D>& factors)
   return schedule;
 }
 
-template Schedule<2, double> readSchedule<2>(const Parameters&, const std::vector<Parameter<double>>&);
-template Schedule<3, double> readSchedule<3>(const Parameters&, const std::vector<Parameter<double>>&);
-template Schedule<2, std::size_t> readFactors<2>(const Parameters&, const std::vector<Parameter<double>>&,
-                                                 FactorRule);
-template Schedule<3, std::size_t> readFactors<3>(const Parameters&, const std::vector<Parameter<double>>&,
-                                                 FactorRule);
-template Vec<2> factorsAsVec<2>(const Size<2>&);
-template Vec<3> factorsAsVec<3>(const Size<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(readSchedule<D>, readFactors<D>, factorsAsVec<D>);
 
 }

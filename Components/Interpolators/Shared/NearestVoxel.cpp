@@ -135,13 +135,6 @@ void evaluateNearest(const VoxelArray<D>& image, const PointToIndex<D>& pointToI
   }
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void evaluateNearest<D>(const VoxelArray<D>&, const PointToIndex<D>&, NearestRule,                \
-                                   const ListSamples<D>&, float*, float* const*, std::uint8_t*);             \
-  template bool evaluateNearestRow<D>(const VoxelArray<D>&, NearestRule, const IndexRow<D>&, float*,         \
-                                      RowSpan&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(evaluateNearest<D>, evaluateNearestRow<D>);
 
 }

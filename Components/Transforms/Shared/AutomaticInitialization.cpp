@@ -274,9 +274,6 @@ LinearStart<D> automaticStart(Context& context, const Parameters& parameters, St
   return geometryTopStart<D>(start);
 }
 
-template LinearStart<2> automaticStart<2>(Context&, const Parameters&, StartRules, StartParts,
-                                          const TransformStart<2>&);
-template LinearStart<3> automaticStart<3>(Context&, const Parameters&, StartRules, StartParts,
-                                          const TransformStart<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(automaticStart<D>);
 
 }

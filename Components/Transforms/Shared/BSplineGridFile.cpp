@@ -124,9 +124,6 @@ BSplineGrid<D> readGrid(const Parameters& file)
   return grid;
 }
 
-template std::vector<FileEntry> gridEntries(const BSplineGrid<2>&);
-template std::vector<FileEntry> gridEntries(const BSplineGrid<3>&);
-template BSplineGrid<2> readGrid(const Parameters&);
-template BSplineGrid<3> readGrid(const Parameters&);
+TESSERA_INSTANTIATE_FUNCTIONS(gridEntries<D>, readGrid<D>);
 
 }

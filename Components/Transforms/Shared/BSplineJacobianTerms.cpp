@@ -338,9 +338,6 @@ JacobianTerms bsplineJacobianTerms(const Context& context, const BSplineGrid<D>&
                          : termsOf<D, 3>(context, grid, samples, scales);
 }
 
-template JacobianTerms bsplineJacobianTerms(const Context&, const BSplineGrid<2>&, const ListSamples<2>&,
-                                            std::span<const double>);
-template JacobianTerms bsplineJacobianTerms(const Context&, const BSplineGrid<3>&, const ListSamples<3>&,
-                                            std::span<const double>);
+TESSERA_INSTANTIATE_FUNCTIONS(bsplineJacobianTerms<D>);
 
 }

@@ -200,7 +200,6 @@ LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, d
   return {coarse.centerMm(), best.front().translationMm, best.front().rotation};
 }
 
-template LinearStart<2> searchedStart<2>(Context&, const TransformStart<2>&, double);
-template LinearStart<3> searchedStart<3>(Context&, const TransformStart<3>&, double);
+TESSERA_INSTANTIATE_FUNCTIONS(searchedStart<D>);
 
 }

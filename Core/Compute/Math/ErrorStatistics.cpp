@@ -56,7 +56,6 @@ ErrorStatistics errorStatistics(const std::vector<Vec<D>>& errorsMm)
   return s;
 }
 
-template ErrorStatistics errorStatistics<2>(const std::vector<Vec<2>>&);
-template ErrorStatistics errorStatistics<3>(const std::vector<Vec<3>>&);
+TESSERA_INSTANTIATE_FUNCTIONS(errorStatistics<D>);
 
 }

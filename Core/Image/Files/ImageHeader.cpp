@@ -92,9 +92,6 @@ ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, 
   return header;
 }
 
-template ImageHeader headerOf(const std::string&, const ImageGeometry<2>&, PixelType, int);
-template ImageHeader headerOf(const std::string&, const ImageGeometry<3>&, PixelType, int);
-template ImageGeometry<2> geometryOf<2>(const ImageHeader&);
-template ImageGeometry<3> geometryOf<3>(const ImageHeader&);
+TESSERA_INSTANTIATE_FUNCTIONS(headerOf<D>, geometryOf<D>);
 
 }

@@ -232,15 +232,6 @@ std::vector<ImagePointer<3>> readVolumes(const std::string& path, const ReadingO
   return volumes;
 }
 
-template void setAsideNonFinite(const std::string&, int, LoadedImage<2>&);
-template void setAsideNonFinite(const std::string&, int, LoadedImage<3>&);
-template LoadedImage<2> readImage<2>(const std::string&, const ReadingOptions&, std::vector<std::string>&,
-                                     int);
-template LoadedImage<3> readImage<3>(const std::string&, const ReadingOptions&, std::vector<std::string>&,
-                                     int);
-template Mask<2> readMask<2>(const std::string&, const ReadingOptions&, int, std::vector<std::string>*);
-template Mask<3> readMask<3>(const std::string&, const ReadingOptions&, int, std::vector<std::string>*);
-template VectorImage<2> readVectorImage<2>(const std::string&, const ReadingOptions&, int);
-template VectorImage<3> readVectorImage<3>(const std::string&, const ReadingOptions&, int);
+TESSERA_INSTANTIATE_FUNCTIONS(setAsideNonFinite<D>, readImage<D>, readMask<D>, readVectorImage<D>);
 
 }

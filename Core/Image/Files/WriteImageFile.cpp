@@ -128,13 +128,6 @@ void writeStoredImage(const std::string& path, const ImageGeometry<D>& geometry,
 }
 
 TESSERA_INSTANTIATE_CLASS(ImageFileSlabs);
-template void writeImage<2>(const std::string&, const Image<2>&, PixelType, bool, int);
-template void writeImage<3>(const std::string&, const Image<3>&, PixelType, bool, int);
-template void writeStoredImage<2>(const std::string&, const ImageGeometry<2>&, PixelType, int,
-                                  std::span<const std::byte>, bool, int);
-template void writeStoredImage<3>(const std::string&, const ImageGeometry<3>&, PixelType, int,
-                                  std::span<const std::byte>, bool, int);
-template void writeVectorImage<2>(const std::string&, const VectorImage<2>&, bool, int, PixelType);
-template void writeVectorImage<3>(const std::string&, const VectorImage<3>&, bool, int, PixelType);
+TESSERA_INSTANTIATE_FUNCTIONS(writeImage<D>, writeStoredImage<D>, writeVectorImage<D>);
 
 }

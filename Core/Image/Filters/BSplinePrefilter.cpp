@@ -227,11 +227,6 @@ ExponentialFilter splineFilter(int order)
   return filter;
 }
 
-template std::vector<float> bsplineCoefficients<2>(Context&, const Image<2>&, int);
-template std::vector<float> bsplineCoefficients<3>(Context&, const Image<3>&, int);
-template std::unique_ptr<double[]> bsplineCoefficientsInDouble<2>(Context&, const Image<2>&, int);
-template std::unique_ptr<double[]> bsplineCoefficientsInDouble<3>(Context&, const Image<3>&, int);
-template void bsplineDecompose<2>(std::vector<double>&, const Size<2>&, int);
-template void bsplineDecompose<3>(std::vector<double>&, const Size<3>&, int);
+TESSERA_INSTANTIATE_FUNCTIONS(bsplineCoefficients<D>, bsplineCoefficientsInDouble<D>, bsplineDecompose<D>);
 
 }

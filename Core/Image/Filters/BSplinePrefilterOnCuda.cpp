@@ -35,7 +35,6 @@ Buffer<float> bsplineCoefficientsOnCuda(Context& context, const float* voxels, c
   return coefficients;
 }
 
-template Buffer<float> bsplineCoefficientsOnCuda<2>(Context&, const float*, const Size<2>&, int);
-template Buffer<float> bsplineCoefficientsOnCuda<3>(Context&, const float*, const Size<3>&, int);
+TESSERA_INSTANTIATE_FUNCTIONS(bsplineCoefficientsOnCuda<D>);
 
 }

@@ -32,7 +32,6 @@ Vec<D> contentShiftMm(const ImageGeometry<D>& original, const std::vector<Filter
   return shiftMm;
 }
 
-template Vec<2> contentShiftMm<2>(const ImageGeometry<2>&, const std::vector<FilterStep<2>>&);
-template Vec<3> contentShiftMm<3>(const ImageGeometry<3>&, const std::vector<FilterStep<3>>&);
+TESSERA_INSTANTIATE_FUNCTIONS(contentShiftMm<D>);
 
 }

@@ -104,13 +104,7 @@ double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterSte
   return takePeakDeviceMemory(count.context());
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template struct FilterStep<D>;                                                                             \
-  template ImagePointer<D> filteredImage(Context&, const ImagePointer<D>&,                                   \
-                                         const std::vector<FilterStep<D>>&, HeldOnCuda*, HeldOnCuda*);       \
-  template double filteredImageDeviceBytes<D>(const Size<D>&, const std::vector<FilterStep<D>>&, bool);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_CLASS(FilterStep);
+TESSERA_INSTANTIATE_FUNCTIONS(filteredImage<D>, filteredImageDeviceBytes<D>);
 
 }

@@ -133,9 +133,6 @@ ImagePointer<D> filteredInSlabs(Context& context, const Image<D>& original,
   return std::make_shared<Image<D>>(Image<D>{steps.back().geometry, volume.releaseVoxels()});
 }
 
-template ImagePointer<2> filteredInSlabs<2>(Context&, const Image<2>&, const std::vector<FilterStep<2>>&,
-                                            double);
-template ImagePointer<3> filteredInSlabs<3>(Context&, const Image<3>&, const std::vector<FilterStep<3>>&,
-                                            double);
+TESSERA_INSTANTIATE_FUNCTIONS(filteredInSlabs<D>);
 
 }

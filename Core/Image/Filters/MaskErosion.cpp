@@ -100,9 +100,6 @@ MaskPointer<D> intersectionOf(const MaskPointer<D>& grid, const MaskPointer<D>& 
   return std::make_shared<Mask<D>>(grid->geometry, std::move(voxels));
 }
 
-template MaskPointer<2> intersectionOf<2>(const MaskPointer<2>&, const MaskPointer<2>&);
-template MaskPointer<3> intersectionOf<3>(const MaskPointer<3>&, const MaskPointer<3>&);
-template MaskPointer<2> erodeMask<2>(Context&, const MaskPointer<2>&, Vec<2>, ImageSide);
-template MaskPointer<3> erodeMask<3>(Context&, const MaskPointer<3>&, Vec<3>, ImageSide);
+TESSERA_INSTANTIATE_FUNCTIONS(intersectionOf<D>, erodeMask<D>);
 
 }

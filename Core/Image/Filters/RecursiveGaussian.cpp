@@ -177,7 +177,6 @@ Image<D> smoothRecursively(Context& context, const Image<D>& image, const Vec<D>
   return result;
 }
 
-template Image<2> smoothRecursively<2>(Context&, const Image<2>&, const Vec<2>&, AxisOrder);
-template Image<3> smoothRecursively<3>(Context&, const Image<3>&, const Vec<3>&, AxisOrder);
+TESSERA_INSTANTIATE_FUNCTIONS(smoothRecursively<D>);
 
 }

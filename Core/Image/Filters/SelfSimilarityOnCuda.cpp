@@ -43,9 +43,6 @@ Buffer<std::uint8_t> selfSimilaritiesOnCuda(Context& context, const float* voxel
   return numbers;
 }
 
-template Buffer<std::uint8_t> selfSimilaritiesOnCuda<2>(Context&, const float*, const Size<2>&,
-                                                        const Matrix<2>&);
-template Buffer<std::uint8_t> selfSimilaritiesOnCuda<3>(Context&, const float*, const Size<3>&,
-                                                        const Matrix<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(selfSimilaritiesOnCuda<D>);
 
 }

@@ -59,9 +59,6 @@ ImageGeometry<D> rescaledGeometry(const ImageGeometry<D>& geometry, const Size<D
   return rescaled;
 }
 
-template ShrunkGrid<2> shrunkGrid<2>(const ImageGeometry<2>&, const Size<2>&);
-template ShrunkGrid<3> shrunkGrid<3>(const ImageGeometry<3>&, const Size<3>&);
-template ImageGeometry<2> rescaledGeometry<2>(const ImageGeometry<2>&, const Size<2>&);
-template ImageGeometry<3> rescaledGeometry<3>(const ImageGeometry<3>&, const Size<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(shrunkGrid<D>, rescaledGeometry<D>);
 
 }

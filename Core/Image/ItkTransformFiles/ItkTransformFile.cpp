@@ -55,7 +55,6 @@ void writeItkDisplacementField(const std::string& path, const VectorImage<D>& fi
   file.commit();
 }
 
-template void writeItkDisplacementField(const std::string&, const VectorImage<2>&);
-template void writeItkDisplacementField(const std::string&, const VectorImage<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(writeItkDisplacementField<D>);
 
 }

@@ -53,12 +53,6 @@ std::vector<LeastCost> searchOnTree(const Context& context, const DescribedImage
   return found;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::vector<LeastCost> searchOnTree(                                                              \
-      const Context&, const DescribedImage<D>&, const DescribedImage<D>&, std::span<const Voxel>,            \
-      std::span<const Voxel>, const Tree&, const DisplacementGrid&, int, float);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(searchOnTree<D>);
 
 }

@@ -129,9 +129,6 @@ Picture comparisonPicture(Comparison comparison, const Image<D>& first, const Im
   return picture;
 }
 
-template Picture comparisonPicture<2>(Comparison, const Image<2>&, const Image<2>&,
-                                      const std::vector<std::uint8_t>&, const Size<2>&);
-template Picture comparisonPicture<3>(Comparison, const Image<3>&, const Image<3>&,
-                                      const std::vector<std::uint8_t>&, const Size<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(comparisonPicture<D>);
 
 }

@@ -102,13 +102,6 @@ ImageGeometry<D> everyNthPixel(const ImageGeometry<D>& lattice, std::size_t n)
   return coarse;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::vector<PictureSlice<D>> pictureSlices<D>(const ImageGeometry<D>&, const Matrix<D>&,          \
-                                                         const Size<D>&, const Size<D>&, std::size_t,        \
-                                                         std::size_t, std::size_t);                          \
-  template ImageGeometry<D> everyNthPixel<D>(const ImageGeometry<D>&, std::size_t);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(pictureSlices<D>, everyNthPixel<D>);
 
 }

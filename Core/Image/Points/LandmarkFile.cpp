@@ -141,7 +141,6 @@ ImageGeometry<3> dirLabGrid(const std::string& name, const std::string& where)
               where + ": \"" + name + "\" is no case of DIR-Lab. Allowed: 4DCT1 to 4DCT10, COPD1 to COPD10.");
 }
 
-template Landmarks<2> readLandmarks<2>(const std::string&, LandmarkFormat);
-template Landmarks<3> readLandmarks<3>(const std::string&, LandmarkFormat);
+TESSERA_INSTANTIATE_FUNCTIONS(readLandmarks<D>);
 
 }

@@ -426,15 +426,7 @@ std::string outputPointsVtk(const std::vector<Vec<D>>& pointsMm, const InputPoin
   return text + input.cells;
 }
 
-template InputPoints<2> readPoints<2>(const std::string&);
-template InputPoints<3> readPoints<3>(const std::string&);
-template std::vector<Vec<2>> pointsInMm<2>(const InputPoints<2>&, const ImageGeometry<2>&);
-template std::vector<Vec<3>> pointsInMm<3>(const InputPoints<3>&, const ImageGeometry<3>&);
-template std::string outputPointsText<2>(const MappedPoints<2>&);
-template std::string outputPointsText<3>(const MappedPoints<3>&);
-template std::string outputPointsBinary<2>(const MappedPoints<2>&, bool);
-template std::string outputPointsBinary<3>(const MappedPoints<3>&, bool);
-template std::string outputPointsVtk<2>(const std::vector<Vec<2>>&, const InputPoints<2>&);
-template std::string outputPointsVtk<3>(const std::vector<Vec<3>>&, const InputPoints<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(readPoints<D>, pointsInMm<D>, outputPointsText<D>, outputPointsBinary<D>,
+                              outputPointsVtk<D>);
 
 }

@@ -57,7 +57,6 @@ PointsOutside pointsOutside(const std::vector<Vec<D>>& pointsMm, const ImageGeom
   return result;
 }
 
-template PointsOutside pointsOutside<2>(const std::vector<Vec<2>>&, const ImageGeometry<2>&, bool);
-template PointsOutside pointsOutside<3>(const std::vector<Vec<3>>&, const ImageGeometry<3>&, bool);
+TESSERA_INSTANTIATE_FUNCTIONS(pointsOutside<D>);
 
 }

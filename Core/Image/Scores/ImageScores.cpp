@@ -220,9 +220,6 @@ ImageScores imageScores(const Context& context, const Image<D>& a, const Image<D
                           : scoresOf(SumsOnCpu<D>(context, a, b, use), greyRange);
 }
 
-template ImageScores imageScores<2>(const Context&, const Image<2>&, const Image<2>&,
-                                    const std::vector<std::uint8_t>&, double);
-template ImageScores imageScores<3>(const Context&, const Image<3>&, const Image<3>&,
-                                    const std::vector<std::uint8_t>&, double);
+TESSERA_INSTANTIATE_FUNCTIONS(imageScores<D>);
 
 }

@@ -168,7 +168,6 @@ std::map<int, LabelScore> labelScores(const Context& context, const Image<D>& a,
   return scores;
 }
 
-template std::map<int, LabelScore> labelScores<2>(const Context&, const Image<2>&, const Image<2>&);
-template std::map<int, LabelScore> labelScores<3>(const Context&, const Image<3>&, const Image<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(labelScores<D>);
 
 }

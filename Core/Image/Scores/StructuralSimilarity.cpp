@@ -109,9 +109,6 @@ std::optional<double> structuralSimilarity(const Context& context, const Image<D
   return all.value / static_cast<double>(all.count);
 }
 
-template std::optional<double> structuralSimilarity<2>(const Context&, const Image<2>&, const Image<2>&,
-                                                       const std::vector<std::uint8_t>&, double);
-template std::optional<double> structuralSimilarity<3>(const Context&, const Image<3>&, const Image<3>&,
-                                                       const std::vector<std::uint8_t>&, double);
+TESSERA_INSTANTIATE_FUNCTIONS(structuralSimilarity<D>);
 
 }

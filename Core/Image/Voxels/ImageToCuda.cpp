@@ -168,10 +168,7 @@ ImagesOnCuda<D> checkedOnCuda(const std::string& name, const Context& context,
   return checked;
 }
 
-template ImagesOnCuda<2> checkedOnCuda<2>(const std::string&, const Context&, const ImageGeometry<2>&,
-                                          Buffer<float>&&);
-template ImagesOnCuda<3> checkedOnCuda<3>(const std::string&, const Context&, const ImageGeometry<3>&,
-                                          Buffer<float>&&);
+TESSERA_INSTANTIATE_FUNCTIONS(checkedOnCuda<D>);
 TESSERA_INSTANTIATE_CLASS(VoxelsToCuda);
 TESSERA_INSTANTIATE_CLASS(ImageToCuda);
 

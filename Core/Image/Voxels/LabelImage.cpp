@@ -59,7 +59,6 @@ LabelImage<D> readLabelImage(const std::string& path, const ReadingOptions& read
   return image;
 }
 
-template LabelImage<2> readLabelImage<2>(const std::string&, const ReadingOptions&, double, int);
-template LabelImage<3> readLabelImage<3>(const std::string&, const ReadingOptions&, double, int);
+TESSERA_INSTANTIATE_FUNCTIONS(readLabelImage<D>);
 
 }

@@ -106,7 +106,6 @@ LabelPair<D> readLabelPair(const LabelFile& first, const LabelFile& second, cons
   return pair;
 }
 
-template LabelPair<2> readLabelPair<2>(const LabelFile&, const LabelFile&, const ReadingOptions&, int);
-template LabelPair<3> readLabelPair<3>(const LabelFile&, const LabelFile&, const ReadingOptions&, int);
+TESSERA_INSTANTIATE_FUNCTIONS(readLabelPair<D>);
 
 }

@@ -62,14 +62,7 @@ Context vectorContext(const Context& context, const Transform<D>& last)
   return context;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::string whyNotOnCuda<D>(const TransformChain<D>&);                                            \
-  template std::string whyNotInOtherKernels<D>(const TransformChain<D>&);                                    \
-  template std::unique_ptr<ChainPasses<D>> passesOnCuda<D>(const Context&, const TransformChain<D>&);        \
-  template std::optional<AffineMap<D>> asLinearMap<D>(const TransformChain<D>*, std::span<const double>);    \
-  template Context vectorContext<D>(const Context&, const Transform<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(whyNotOnCuda<D>, whyNotInOtherKernels<D>, passesOnCuda<D>, asLinearMap<D>,
+                              vectorContext<D>);
 
 }

@@ -26,11 +26,6 @@ std::shared_ptr<const TransformChain<D>> joinedChain(std::shared_ptr<const Trans
   return std::make_shared<TransformChain<D>>(std::move(last));
 }
 
-template std::shared_ptr<const TransformChain<2>> joinedChain(std::shared_ptr<const TransformChain<2>>,
-                                                              const std::shared_ptr<const TransformChain<2>>&,
-                                                              const Registry&);
-template std::shared_ptr<const TransformChain<3>> joinedChain(std::shared_ptr<const TransformChain<3>>,
-                                                              const std::shared_ptr<const TransformChain<3>>&,
-                                                              const Registry&);
+TESSERA_INSTANTIATE_FUNCTIONS(joinedChain<D>);
 
 }

@@ -41,7 +41,6 @@ std::optional<OneSplineChain<D>> asOneSpline(const TransformChain<D>& chain)
   return whole;
 }
 
-template std::optional<OneSplineChain<2>> asOneSpline(const TransformChain<2>&);
-template std::optional<OneSplineChain<3>> asOneSpline(const TransformChain<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(asOneSpline<D>);
 
 }

@@ -314,19 +314,7 @@ bool isLinearChain(const TransformChain<D>* chain)
   return true;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void mapInitial<D>(Context&, const TransformChain<D>&, const ListSamples<D>&,                     \
-                              const PointsOut<D>&);                                                          \
-  template void mapChain<D>(Context&, const TransformChain<D>&, const ListSamples<D>&, const PointsOut<D>&); \
-  template void chainSpatialDerivatives<D>(Context&, const TransformChain<D>&, const ListSamples<D>&,        \
-                                           double*, double*);                                                \
-  template void pullBackChainSpatialDerivatives<D>(Context&, const TransformChain<D>&,                       \
-                                                   const ListSamples<D>&, const double*, const double*,      \
-                                                   std::span<double>);                                       \
-  template bool chainHasHessian<D>(const TransformChain<D>&);                                                \
-  template bool isLinearChain<D>(const TransformChain<D>*);
-
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
+TESSERA_INSTANTIATE_FUNCTIONS(mapInitial<D>, mapChain<D>, chainSpatialDerivatives<D>,
+                              pullBackChainSpatialDerivatives<D>, chainHasHessian<D>, isLinearChain<D>);
 
 }

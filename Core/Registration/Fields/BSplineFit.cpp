@@ -344,9 +344,6 @@ std::vector<double> fitBSpline(const Context& context, const BSplineGrid<D>& gri
   return coefficients;
 }
 
-template std::vector<double> fitBSpline(const Context&, const BSplineGrid<2>&, const VectorImage<2>&,
-                                        const AffineMap<2>&);
-template std::vector<double> fitBSpline(const Context&, const BSplineGrid<3>&, const VectorImage<3>&,
-                                        const AffineMap<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(fitBSpline<D>);
 
 }

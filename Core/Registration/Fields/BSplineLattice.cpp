@@ -76,7 +76,6 @@ std::optional<AlignedField<D>> alignedFieldOf(const BSplineGrid<D>& grid, const 
   return field;
 }
 
-template std::optional<AlignedField<2>> alignedFieldOf(const BSplineGrid<2>&, const ImageGeometry<2>&);
-template std::optional<AlignedField<3>> alignedFieldOf(const BSplineGrid<3>&, const ImageGeometry<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(alignedFieldOf<D>);
 
 }

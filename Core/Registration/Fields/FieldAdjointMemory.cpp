@@ -37,7 +37,6 @@ std::size_t adjointBytes(const AlignedField<D>& field, GradientSummation summati
   }
 }
 
-template std::size_t adjointBytes<2>(const AlignedField<2>&, GradientSummation);
-template std::size_t adjointBytes<3>(const AlignedField<3>&, GradientSummation);
+TESSERA_INSTANTIATE_FUNCTIONS(adjointBytes<D>);
 
 }

@@ -52,8 +52,7 @@ const FieldMethod<D>* FieldOfLattice<D>::at(const SampleSet<D>& set)
   });
 }
 
-template ImageGeometry<2> geometryOf(const VoxelLattice<2>&);
-template ImageGeometry<3> geometryOf(const VoxelLattice<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(geometryOf<D>);
 TESSERA_INSTANTIATE_CLASS(FieldOfLattice);
 
 }

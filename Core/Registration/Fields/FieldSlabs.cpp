@@ -60,11 +60,6 @@ void evaluateInSlabs(Context& context, const FieldInterpolator<D>& method, Field
   }
 }
 
-template void evaluateInSlabs<2>(Context&, const FieldInterpolator<2>&, FieldEvaluation<2>,
-                                 const AlignedField<2>&, std::span<const double>, std::span<float>,
-                                 std::size_t);
-template void evaluateInSlabs<3>(Context&, const FieldInterpolator<3>&, FieldEvaluation<3>,
-                                 const AlignedField<3>&, std::span<const double>, std::span<float>,
-                                 std::size_t);
+TESSERA_INSTANTIATE_FUNCTIONS(evaluateInSlabs<D>);
 
 }

@@ -146,15 +146,6 @@ VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain
   return image;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template VectorImage<D> displacementField(Context&, const TransformChain<D>&, const ImageGeometry<D>&,     \
-                                            const std::optional<FieldMethod<D>>&);                           \
-  template Image<D> jacobianDeterminants(Context&, const TransformChain<D>&, const ImageGeometry<D>&,        \
-                                         const std::optional<FieldMethod<D>>&);                              \
-  template VectorImage<D> jacobianMatrices(Context&, const TransformChain<D>&, const ImageGeometry<D>&,      \
-                                           const std::optional<FieldMethod<D>>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(displacementField<D>, jacobianDeterminants<D>, jacobianMatrices<D>);
 
 }

@@ -171,12 +171,7 @@ Root<D> ChainInverse<D>::secondRoot(Context& context, const Vec<D>& pointMm, con
   return best;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template AffineMap<D> linearPart<D>(const TransformChain<D>&);                                             \
-  template AffineMap<D> inverseOfLinear<D>(const AffineMap<D>&);                                             \
-  template class ChainInverse<D>;
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_CLASS(ChainInverse);
+TESSERA_INSTANTIATE_FUNCTIONS(linearPart<D>, inverseOfLinear<D>);
 
 }

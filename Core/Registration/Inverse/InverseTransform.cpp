@@ -128,14 +128,7 @@ const InverseTransform<D>* asInverse(const TransformChain<D>& chain)
   return chain.initial ? nullptr : dynamic_cast<const InverseTransform<D>*>(chain.transform.get());
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template class InverseTransform<D>;                                                                        \
-  template const InverseTransform<D>* asInverse(const TransformChain<D>&);                                   \
-  template std::shared_ptr<const TransformChain<D>> inverseChain(                                            \
-      std::shared_ptr<const TransformChain<D>>, const Registry&, const ImageGeometry<D>& region,             \
-      double toleranceMm);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_CLASS(InverseTransform);
+TESSERA_INSTANTIATE_FUNCTIONS(asInverse<D>, inverseChain<D>);
 
 }

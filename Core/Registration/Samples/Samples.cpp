@@ -131,7 +131,7 @@ void fillFrom(const PointList<D>& list, std::size_t first, std::size_t last, Poi
   std::copy(list.fixed.begin() + first, list.fixed.begin() + last, fixed);
 }
 
-/// Maps a box and returns the bounding box of the result.
+/// The bounding box of a box that is mapped.
 template <int D>
 void mapBox(const AffineMap<D>& map, Vec<D>& lowest, Vec<D>& highest)
 {
@@ -345,21 +345,16 @@ VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, co
   return gridIn<D>(box, step, image, mask);
 }
 
+TESSERA_INSTANTIATE_FUNCTIONS(fillBatch<D>, allSamples<D>, writePoints<D>, boundingBox<D>, regionOfLevel<D>,
+                              gridOfStep<D>);
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template void fillBatch<D>(const SampleSet<D>&, std::size_t, std::size_t, PointBatch<D>&, float*);         \
-  template PointList<D> allSamples<D>(const SampleSet<D>&);                                                  \
-  template void writePoints<D>(const LatticeSamples<D>&, const PointsOut<D>&);                               \
   template ListSamples<D> asList<D>(const Samples<D>&, PointBatch<D>&);                                      \
   template ListSamples<D> asList<D>(const Samples<D>&);                                                      \
-  template VoxelBox<D> boundingBox<D>(const Mask<D>&);                                                       \
-  template VoxelBox<D> regionOfLevel<D>(const ImageGeometry<D>&, const ImageGeometry<D>&);                   \
   template VoxelBox<D> boxInMask<D>(const ImageGeometry<D>&, const VoxelBox<D>&, const Mask<D>*);            \
-  template VoxelLattice<D> gridOfStep<D>(const Size<D>&, const ImagePointer<D>&, const VoxelBox<D>&,         \
-                                         const MaskPointer<D>&);                                             \
   template VoxelLattice<D> gridOfAbout<D>(std::size_t, const ImagePointer<D>&, const VoxelBox<D>&,           \
-                                          const MaskPointer<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
+                                          const MaskPointer<D>&)
+TESSERA_INSTANTIATE(2);
+TESSERA_INSTANTIATE(3);
 #undef TESSERA_INSTANTIATE
 
 }

@@ -27,9 +27,6 @@ std::string whyStageNotOnCuda(const PreparedStage<D>& stage,
   return why.empty() ? why : why + " has no CUDA form";
 }
 
-template std::string whyStageNotOnCuda<2>(const PreparedStage<2>&,
-                                          const std::shared_ptr<const TransformChain<2>>&);
-template std::string whyStageNotOnCuda<3>(const PreparedStage<3>&,
-                                          const std::shared_ptr<const TransformChain<3>>&);
+TESSERA_INSTANTIATE_FUNCTIONS(whyStageNotOnCuda<D>);
 
 }

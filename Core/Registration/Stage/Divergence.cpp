@@ -97,11 +97,6 @@ std::string whyWorse(Cost<D>& cost, const TransformChain<D>& start, const Transf
                 atEnd, atStart, error);
 }
 
-template std::string whyWorse(Cost<2>&, const TransformChain<2>&, const TransformChain<2>&, std::size_t);
-template std::string whyWorse(Cost<3>&, const TransformChain<3>&, const TransformChain<3>&, std::size_t);
-template std::string whyDiverged(Cost<2>&, const Motion&, double, const TransformChain<2>&,
-                                 const TransformChain<2>&, double);
-template std::string whyDiverged(Cost<3>&, const Motion&, double, const TransformChain<3>&,
-                                 const TransformChain<3>&, double);
+TESSERA_INSTANTIATE_FUNCTIONS(whyWorse<D>, whyDiverged<D>);
 
 }

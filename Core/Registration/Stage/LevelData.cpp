@@ -270,14 +270,5 @@ void endLevel(const StageComponents<D>& components)
   components.optimizer->endLevel();
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template Size<D> exactMetricStep<D>(const Parameters&, std::size_t);                                       \
-  template LevelData<D> prepareLevel(Context&, const Registry&, const StageInput<D>&, const Parameters&,     \
-                                     const StageComponents<D>&, const TransformChain<D>&, std::size_t,       \
-                                     HeldOnCuda*);                                                           \
-  template void prepareTerms(Context&, const StageComponents<D>&, LevelData<D>&, std::size_t);               \
-  template void endLevel(const StageComponents<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(exactMetricStep<D>, prepareLevel<D>, prepareTerms<D>, endLevel<D>);
 }

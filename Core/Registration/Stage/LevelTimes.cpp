@@ -114,7 +114,6 @@ void LevelWatch<D>::addTo(Cost<D>& cost, std::span<const double> position, Level
 }
 
 TESSERA_INSTANTIATE_CLASS(LevelWatch);
-template std::vector<TimeRow> timeTable(const LevelTimes<2>&);
-template std::vector<TimeRow> timeTable(const LevelTimes<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(timeTable<D>);
 
 }

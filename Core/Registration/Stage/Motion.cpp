@@ -102,15 +102,6 @@ double diagonalMm(const ImageGeometry<D>& geometry)
   return std::sqrt(squared);
 }
 
-template bool isInside<2>(const ImageGeometry<2>&, const PointToIndex<2>&, const Vec<2>&);
-template bool isInside<3>(const ImageGeometry<3>&, const PointToIndex<3>&, const Vec<3>&);
-template MotionMasks<2> masksAsGiven(const StageInput<2>&);
-template MotionMasks<3> masksAsGiven(const StageInput<3>&);
-template Motion motionBetween(const StageInput<2>&, const MotionMasks<2>&, const TransformChain<2>&,
-                              const TransformChain<2>&);
-template Motion motionBetween(const StageInput<3>&, const MotionMasks<3>&, const TransformChain<3>&,
-                              const TransformChain<3>&);
-template double diagonalMm(const ImageGeometry<2>&);
-template double diagonalMm(const ImageGeometry<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(isInside<D>, masksAsGiven<D>, motionBetween<D>, diagonalMm<D>);
 
 }

@@ -37,9 +37,6 @@ DeviceMemory memoryOfResampling(const Resampler<D>& resampler, const TransformCh
   return memory;
 }
 
-template DeviceMemory memoryOfResampling(const Resampler<2>&, const TransformChain<2>&,
-                                         const ImageToResample<2>&, const ImageGeometry<2>&);
-template DeviceMemory memoryOfResampling(const Resampler<3>&, const TransformChain<3>&,
-                                         const ImageToResample<3>&, const ImageGeometry<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(memoryOfResampling<D>);
 
 }

@@ -326,7 +326,6 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   return made;
 }
 
-template StageComponents<2> createComponents<2>(const Registry&, const Parameters&);
-template StageComponents<3> createComponents<3>(const Registry&, const Parameters&);
+TESSERA_INSTANTIATE_FUNCTIONS(createComponents<D>);
 
 }

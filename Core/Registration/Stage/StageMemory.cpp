@@ -163,13 +163,6 @@ std::shared_ptr<const TransformChain<D>> chainAfter(const PreparedStage<D>& prep
       forEachLevel(prepared, input, [](const TransformChain<D>&, std::size_t) {}));
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::vector<LevelPlan> planStage(const Registry&, const PreparedStage<D>&, const StageInput<D>&,  \
-                                            double);                                                         \
-  template std::vector<std::size_t> parameterCounts(const PreparedStage<D>&, const StageInput<D>&);          \
-  template std::shared_ptr<const TransformChain<D>> chainAfter(const PreparedStage<D>&, const StageInput<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(planStage<D>, parameterCounts<D>, chainAfter<D>);
 
 }

@@ -277,15 +277,6 @@ const FieldMethod<D>* ImageTermOnCuda<D>::alignedField(const SampleSet<D>& set)
   return fields_.at(set);
 }
 
-template <int D>
-std::array<float*, D> ImageTermOnCuda<D>::gradientArrays(std::size_t samples)
-{
-  std::array<float*, D> arrays;
-  for (int d = 0; d < D; ++d)
-    arrays[d] = gradients_.span().data() + d * samples;
-  return arrays;
-}
-
 /// field += T0(x) - x at the positions of the aligned lattice. Without slabs this is computed once and kept,
 /// because reading it takes less time than splines and fields.
 template <int D>

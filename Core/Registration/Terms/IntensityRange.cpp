@@ -96,9 +96,6 @@ IntensityRange intensityRange(const Context& context, const Image<D>& image, con
   return {all.lowest, all.highest};
 }
 
-template IntensityRange intensityRange<2>(const Context&, const Image<2>&, const Mask<2>*,
-                                          const std::string&);
-template IntensityRange intensityRange<3>(const Context&, const Image<3>&, const Mask<3>*,
-                                          const std::string&);
+TESSERA_INSTANTIATE_FUNCTIONS(intensityRange<D>);
 
 }

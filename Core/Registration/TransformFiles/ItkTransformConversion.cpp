@@ -220,18 +220,7 @@ ItkTransform itkBSpline(const BSplineGrid<D>& grid, std::span<const double> coef
   return itk;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template ItkTransform itkBSpline(const BSplineGrid<D>&, std::span<const double>);                          \
-  template ItkTransform itkAffine(const AffineMap<D>&);                                                      \
-  template std::shared_ptr<const TransformChain<D>> chainFromField(VectorImage<D>, const Registry&,          \
-                                                                   const std::string&);                      \
-  template ParameterMap parametersFromItk<D>(const ItkTransform&, const std::string&,                        \
-                                             const Parameters::Warn&);                                       \
-  template std::shared_ptr<const TransformChain<D>> chainFromItk(                                            \
-      const std::vector<ItkTransform>&, const Registry&, const std::string&, const Parameters::Warn&,        \
-      std::shared_ptr<const TransformChain<D>>);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(itkBSpline<D>, itkAffine<D>, chainFromField<D>, parametersFromItk<D>,
+                              chainFromItk<D>);
 
 }

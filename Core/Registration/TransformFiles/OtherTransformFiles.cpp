@@ -141,9 +141,6 @@ std::size_t dimensionOfOtherTransforms(const std::string& path)
   return dimension;
 }
 
-template std::shared_ptr<const TransformChain<2>> readOtherTransforms<2>(const std::string&, const Registry&,
-                                                                         const Parameters::Warn&);
-template std::shared_ptr<const TransformChain<3>> readOtherTransforms<3>(const std::string&, const Registry&,
-                                                                         const Parameters::Warn&);
+TESSERA_INSTANTIATE_FUNCTIONS(readOtherTransforms<D>);
 
 }

@@ -421,19 +421,7 @@ std::size_t readTransformDimension(const std::string& path, std::optional<std::s
   });
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template TransformFileContent<D> contentWithoutSettings<D>(const std::string&, const ImageGeometry<D>*);   \
-  template TransformFileContent<D> readTransformFile<D>(const Context&, const std::string&, const Registry&, \
-                                                        const Parameters::Warn&, const ImageGeometry<D>*);   \
-  template TransformFileContent<D> transformFromMaps<D>(const Context&, std::span<const TransformMap>,       \
-                                                        const Registry&, const Parameters::Warn&,            \
-                                                        const ImageGeometry<D>*);                            \
-  template std::shared_ptr<const TransformChain<D>> chainFromMaps<D>(                                        \
-      const Context&, std::span<const TransformMap>, const Registry&, const Parameters::Warn&);              \
-  template std::shared_ptr<const TransformChain<D>> readTransformChain<D>(                                   \
-      const Context&, const std::string&, const Registry&, const Parameters::Warn&)
-TESSERA_INSTANTIATE(2);
-TESSERA_INSTANTIATE(3);
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(contentWithoutSettings<D>, readTransformFile<D>, transformFromMaps<D>,
+                              chainFromMaps<D>, readTransformChain<D>);
 
 }

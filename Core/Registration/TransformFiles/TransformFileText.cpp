@@ -210,11 +210,6 @@ std::vector<std::string> transformChainTexts(TransformFileSource<D> source,
   return texts;
 }
 
-template std::vector<std::string> transformChainTexts<2>(TransformFileSource<2>, std::vector<std::string>&);
-template std::vector<std::string> transformChainTexts<3>(TransformFileSource<3>, std::vector<std::string>&);
-template std::string transformFileText<2>(const TransformFileSource<2>&, std::vector<std::string>&);
-template std::string transformFileText<3>(const TransformFileSource<3>&, std::vector<std::string>&);
-template std::string transformFileToml<2>(const TransformFileSource<2>&);
-template std::string transformFileToml<3>(const TransformFileSource<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(transformChainTexts<D>, transformFileText<D>, transformFileToml<D>);
 
 }

@@ -215,7 +215,6 @@ HostNeed hostNeed(const RunRequest& request, const std::vector<CheckedStage<D>>&
   return need;
 }
 
-template HostNeed hostNeed<2>(const RunRequest&, const std::vector<CheckedStage<2>>&, const Inputs<2>&);
-template HostNeed hostNeed<3>(const RunRequest&, const std::vector<CheckedStage<3>>&, const Inputs<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(hostNeed<D>);
 
 }

@@ -219,17 +219,6 @@ double writingSeconds(const std::vector<ResultToWrite>& results, double fixedVox
   return figures + nanosecond * ns;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template DeviceTimes timesOfImages<D>(const RatesInUse&, const TransformChain<D>&,                         \
-                                        const ImageGeometry<D>&, int, const std::vector<ImageSizes>&,        \
-                                        std::size_t);                                                        \
-  template DeviceTimes timesOfField<D>(const RatesInUse&, const TransformChain<D>&, const ImageGeometry<D>&, \
-                                       std::size_t);                                                         \
-  template StageTimes timesOfStage<D>(const RatesInUse&, const Registry&, const CheckedStage<D>&,            \
-                                      const StageInput<D>&,                                                  \
-                                      const std::shared_ptr<const TransformChain<D>>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(timesOfImages<D>, timesOfField<D>, timesOfStage<D>);
 
 }

@@ -256,7 +256,6 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
   return pictures;
 }
 
-template RunPictures runPictures<2>(const Context&, const Registry&, const ShownRun<2>&);
-template RunPictures runPictures<3>(const Context&, const Registry&, const ShownRun<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(runPictures<D>);
 
 }

@@ -147,7 +147,6 @@ std::vector<float> SliceSampler<D>::determinantsOf(Context& host, const ImageGeo
   }
 }
 
-template class SliceSampler<2>;
-template class SliceSampler<3>;
+TESSERA_INSTANTIATE_CLASS(SliceSampler);
 
 }

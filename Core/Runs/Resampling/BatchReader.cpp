@@ -181,7 +181,6 @@ void BatchReader<D>::readAhead(BatchItem<D>& item) const
     attempt(item, item.readSeconds, [&] { readToDevice(item, maxDeviceBytes_ + longChunkBytes); });
 }
 
-template class BatchReader<2>;
-template class BatchReader<3>;
+TESSERA_INSTANTIATE_CLASS(BatchReader);
 
 }

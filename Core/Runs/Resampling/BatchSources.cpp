@@ -73,11 +73,7 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const ImageTask& task, con
   types.resize(count, type);
 }
 
-template void failForDevice(const ImageBatch<2>&, const std::string&, const RoomOnDevice&,
-                            const std::string&);
-template void failForDevice(const ImageBatch<3>&, const std::string&, const RoomOnDevice&,
-                            const std::string&);
-template struct BatchSources<2>;
-template struct BatchSources<3>;
+TESSERA_INSTANTIATE_CLASS(BatchSources);
+TESSERA_INSTANTIATE_FUNCTIONS(failForDevice<D>);
 
 }

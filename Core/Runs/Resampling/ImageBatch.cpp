@@ -337,7 +337,6 @@ BatchResult resampleImages(const ImageBatch<D>& batch, std::vector<ImageTask>& t
   return BatchRun<D>(batch, tasks).run();
 }
 
-template BatchResult resampleImages(const ImageBatch<2>&, std::vector<ImageTask>&);
-template BatchResult resampleImages(const ImageBatch<3>&, std::vector<ImageTask>&);
+TESSERA_INSTANTIATE_FUNCTIONS(resampleImages<D>);
 
 }

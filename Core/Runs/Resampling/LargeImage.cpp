@@ -137,12 +137,6 @@ LargeImageReport resampleLargeImage(const ImageBatch<D>& batch, const LargeImage
                                 : LargeImageOnCpu<D>(batch, large).resample();
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void requireSlabs(const ImageBatch<D>&, const LargeImage&, std::size_t);                          \
-  template double minResultBytes(const ImageBatch<D>&, const LargeImage&, std::size_t);                      \
-  template LargeImageReport resampleLargeImage(const ImageBatch<D>&, const LargeImage&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(requireSlabs<D>, minResultBytes<D>, resampleLargeImage<D>);
 
 }

@@ -152,7 +152,6 @@ LargeImageReport resampleLargeImageOnCuda(const ImageBatch<D>& batch, const Larg
   return LargeImageOnCuda<D>(batch, large).resample();
 }
 
-template LargeImageReport resampleLargeImageOnCuda(const ImageBatch<2>&, const LargeImage&);
-template LargeImageReport resampleLargeImageOnCuda(const ImageBatch<3>&, const LargeImage&);
+TESSERA_INSTANTIATE_FUNCTIONS(resampleLargeImageOnCuda<D>);
 
 }

@@ -61,7 +61,6 @@ double movingBytes(const ImageHeader& header, bool isLabels, double resampledByt
          * (std::max(images * intensity + besideImages, images * resampledBytes) + finite);
 }
 
-template double resampledBytes(const Context&, const Interpolator<2>&);
-template double resampledBytes(const Context&, const Interpolator<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(resampledBytes<D>);
 
 }

@@ -179,11 +179,6 @@ SliceReader<D> openInSlices(const ImageTask& task, double outside)
   return withContext(task.option, [&] { return SliceReader<D>(task.input.path, task.reading, as, outside); });
 }
 
-template MovingImage<2> readMovingImage<2>(const ImageTask&, PixelMeaning, bool, double, int);
-template MovingImage<3> readMovingImage<3>(const ImageTask&, PixelMeaning, bool, double, int);
-template void warnOfFractions(const ImageTask&, PixelType, MovingImage<2>&);
-template void warnOfFractions(const ImageTask&, PixelType, MovingImage<3>&);
-template SliceReader<2> openInSlices<2>(const ImageTask&, double);
-template SliceReader<3> openInSlices<3>(const ImageTask&, double);
+TESSERA_INSTANTIATE_FUNCTIONS(readMovingImage<D>, warnOfFractions<D>, openInSlices<D>);
 
 }

@@ -83,7 +83,6 @@ std::unique_ptr<ResultStream> ResultFiles<D>::open(const ImageTask& task, Result
   return std::make_unique<FileStream<D>>(nameOf(task), task, std::move(image), settings.compress, threads);
 }
 
-template class ResultFiles<2>;
-template class ResultFiles<3>;
+TESSERA_INSTANTIATE_CLASS(ResultFiles);
 
 }

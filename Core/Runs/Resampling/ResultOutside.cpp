@@ -58,12 +58,6 @@ ResultOutside resultOutside(const std::vector<Vec<D>>& mappedMm, const ImageGeom
   return result;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::vector<Vec<D>> mappedVoxels<D>(const Context&, const TransformChain<D>&,                     \
-                                               const ImageGeometry<D>&);                                     \
-  template ResultOutside resultOutside<D>(const std::vector<Vec<D>>&, const ImageGeometry<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(mappedVoxels<D>, resultOutside<D>);
 
 }

@@ -86,7 +86,6 @@ void ResultWriter<D>::writeSlabs(std::span<const ResampleSource<D>> components, 
   }
 }
 
-template class ResultWriter<2>;
-template class ResultWriter<3>;
+TESSERA_INSTANTIATE_CLASS(ResultWriter);
 
 }

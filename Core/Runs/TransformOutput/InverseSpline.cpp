@@ -94,12 +94,7 @@ InverseSpline<D> fitInverse(Context& context, const Registry& registry, const Tr
   return fit;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template struct InverseSpline<D>;                                                                          \
-  template InverseSpline<D> fitInverse(Context&, const Registry&, const TransformChain<D>&,                  \
-                                       const VectorImage<D>&, std::optional<int>);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_CLASS(InverseSpline);
+TESSERA_INSTANTIATE_FUNCTIONS(fitInverse<D>);
 
 }

@@ -371,12 +371,6 @@ std::vector<std::string> writeTransform(Context& context, const Registry& regist
   }
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void checkOutput(const TransformOutput<D>&);                                                      \
-  template std::vector<std::string> writeTransform(Context&, const Registry&, const TransformOutput<D>&,     \
-                                                   Log&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(checkOutput<D>, writeTransform<D>);
 
 }

@@ -49,7 +49,6 @@ DeterminantFigures figuresOf(const std::vector<float>& determinants)
   return figures;
 }
 
-template double linearDeterminant(const TransformChain<2>&);
-template double linearDeterminant(const TransformChain<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(linearDeterminant<D>);
 
 }

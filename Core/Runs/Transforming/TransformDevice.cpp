@@ -136,7 +136,6 @@ TransformDevice chooseTransformDevice(const DeviceTask<D>& task)
   return {choice, seconds.cuda};
 }
 
-template TransformDevice chooseTransformDevice(const DeviceTask<2>&);
-template TransformDevice chooseTransformDevice(const DeviceTask<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(chooseTransformDevice<D>);
 
 }

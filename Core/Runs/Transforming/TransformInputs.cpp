@@ -300,10 +300,6 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
   return inputs;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template TransformInputs<D> readTransforms(Context&, const Registry&, const TransformRequest&, Log&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(readTransforms<D>);
 
 }

@@ -148,13 +148,6 @@ void checkFormat(const TransformRequest& request, const ResultImageSettings& set
   }
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::vector<ResultToWrite> resultsOf(const TransformRequest&, const ResultImageSettings&,         \
-                                                const std::vector<ImageTask>&, const ImageGeometry<D>&);     \
-  template void checkFormat(const TransformRequest&, const ResultImageSettings&, const Parameters&,          \
-                            const ImageGeometry<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(resultsOf<D>, checkFormat<D>);
 
 }

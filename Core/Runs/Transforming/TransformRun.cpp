@@ -412,7 +412,6 @@ ExitCode TransformRun<D>::execute(TransformSink<D>& sink, Stop stop)
   return body_->execute(sink, stop);
 }
 
-template class TransformRun<2>;
-template class TransformRun<3>;
+TESSERA_INSTANTIATE_CLASS(TransformRun);
 
 }

@@ -161,14 +161,6 @@ std::vector<ItkTransform> itkTransformsOf(const TransformChain<D>& chain)
   return all;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template ImageGeometry<D> benchGrid<D>(const Size<D>&);                                                    \
-  template ImagePointer<D> benchImage<D>(const Context&, const ImageGeometry<D>&);                           \
-  template std::shared_ptr<const TransformChain<D>> benchChain<D>(const Registry&, const std::string&,       \
-                                                                  const ImagePointer<D>&, double);           \
-  template std::vector<ItkTransform> itkTransformsOf<D>(const TransformChain<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(benchGrid<D>, benchImage<D>, benchChain<D>, itkTransformsOf<D>);
 
 }

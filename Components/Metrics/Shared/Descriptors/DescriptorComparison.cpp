@@ -175,12 +175,6 @@ std::size_t compareDescriptors(const PlacedDescriptor<D>& fixed, const ListSampl
   return compare(fixed, pointsInFixed, moving, pointsInMoving, out);
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::size_t compareDescriptors<D>(const PlacedDescriptor<D>&, const ListSamples<D>&,              \
-                                             const PlacedDescriptor<D>&, const ListSamples<D>&,              \
-                                             const DescriptorDifferences<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(compareDescriptors<D>);
 
 }

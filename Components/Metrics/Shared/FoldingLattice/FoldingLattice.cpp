@@ -40,7 +40,6 @@ std::optional<FoldingLattice<D>> foldingLattice(const VoxelLattice<D>& lattice, 
   return found;
 }
 
-template std::optional<FoldingLattice<2>> foldingLattice(const VoxelLattice<2>&, const TermLevel<2>&);
-template std::optional<FoldingLattice<3>> foldingLattice(const VoxelLattice<3>&, const TermLevel<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(foldingLattice<D>);
 
 }

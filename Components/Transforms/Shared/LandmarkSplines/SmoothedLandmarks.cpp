@@ -177,11 +177,6 @@ std::optional<SmoothedLandmarks> smoothedLandmarks(const Context& context, const
   return result;
 }
 
-template std::optional<SmoothedLandmarks> smoothedLandmarks(const Context&, const SplineModel<2>&,
-                                                            std::span<const double>, const LandmarkErrors<2>&,
-                                                            std::optional<double>);
-template std::optional<SmoothedLandmarks> smoothedLandmarks(const Context&, const SplineModel<3>&,
-                                                            std::span<const double>, const LandmarkErrors<3>&,
-                                                            std::optional<double>);
+TESSERA_INSTANTIATE_FUNCTIONS(smoothedLandmarks<D>);
 
 }

@@ -152,17 +152,7 @@ void addTransposedProduct(const SplineModel<D>& model, const std::vector<double>
             influence[row * columns + column] * sums[row * rightHandSides + s];
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void addCovectors<D>(const SplineModel<D>&, const ListSamples<D>&, const Covectors<D>&,           \
-                                std::span<double>);                                                          \
-  template void addSpatialCovectors<D>(const SplineModel<D>&, const ListSamples<D>&, const double*,          \
-                                       const double*, std::span<double>);                                    \
-  template void addProduct<D>(const SplineModel<D>&, const std::vector<double>&, std::span<const double>,    \
-                              std::span<double>);                                                            \
-  template void addTransposedProduct<D>(const SplineModel<D>&, const std::vector<double>&,                   \
-                                        std::span<const double>, std::span<double>);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(addCovectors<D>, addSpatialCovectors<D>, addProduct<D>,
+                              addTransposedProduct<D>);
 
 }

@@ -243,9 +243,6 @@ void jacobians(const SplineOfLandmarks<D>& spline, const ListSamples<D>& samples
   evaluate<JacobianTerm, D>(spline, samples, out);
 }
 
-template void map<2>(const SplineOfLandmarks<2>&, const ListSamples<2>&, const PointsOut<2>&);
-template void map<3>(const SplineOfLandmarks<3>&, const ListSamples<3>&, const PointsOut<3>&);
-template void jacobians<2>(const SplineOfLandmarks<2>&, const ListSamples<2>&, double*);
-template void jacobians<3>(const SplineOfLandmarks<3>&, const ListSamples<3>&, double*);
+TESSERA_INSTANTIATE_FUNCTIONS(map<D>, jacobians<D>);
 
 }

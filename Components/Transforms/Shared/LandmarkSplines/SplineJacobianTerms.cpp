@@ -164,9 +164,6 @@ JacobianTerms jacobianTerms(const Context& context, const SplineModel<D>& model,
   return terms;
 }
 
-template JacobianTerms jacobianTerms<2>(const Context&, const SplineModel<2>&, const std::vector<double>&,
-                                        const ListSamples<2>&, std::span<const double>);
-template JacobianTerms jacobianTerms<3>(const Context&, const SplineModel<3>&, const std::vector<double>&,
-                                        const ListSamples<3>&, std::span<const double>);
+TESSERA_INSTANTIATE_FUNCTIONS(jacobianTerms<D>);
 
 }

@@ -154,15 +154,7 @@ std::vector<double> coordinates(const std::vector<Vec<D>>& pointsMm)
   return values;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template SplineModel<D> splineModelOf(const Parameters&);                                                  \
-  template std::vector<Vec<D>> fixedLandmarksOf<D>(const Parameters&);                                       \
-  template std::vector<FileEntry> splineEntries(const SplineModel<D>&, const std::optional<double>&);        \
-  template std::string whyNoSpline<D>(const std::vector<Vec<D>>&);                                           \
-  template std::string landmarksNeeded<D>();                                                                 \
-  template std::vector<double> coordinates<D>(const std::vector<Vec<D>>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(splineModelOf<D>, fixedLandmarksOf<D>, splineEntries<D>, whyNoSpline<D>,
+                              landmarksNeeded<D>, coordinates<D>);
 
 }

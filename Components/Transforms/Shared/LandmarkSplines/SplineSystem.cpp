@@ -277,15 +277,7 @@ std::optional<std::vector<double>> splineInfluence(const Context& context, const
   return right;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::vector<double> identityVectors(const SplineModel<D>&);                                       \
-  template std::optional<std::vector<double>> splineVectors(const Context&, const SplineModel<D>&,           \
-                                                            std::span<const double>);                        \
-  template std::optional<std::vector<double>> splineInfluence(const Context&, const SplineModel<D>&);        \
-  template class SplineSolver<D>;                                                                            \
-  template ProjectedSystem projectedSystem(const Context&, const SplineModel<D>&, const RowFactors<D>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_CLASS(SplineSolver);
+TESSERA_INSTANTIATE_FUNCTIONS(identityVectors<D>, splineVectors<D>, splineInfluence<D>, projectedSystem<D>);
 
 }

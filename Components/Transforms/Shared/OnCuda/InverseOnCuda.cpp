@@ -158,12 +158,10 @@ void KernelForm<D>::fieldOfInverse(Context& context, const InverseTransform<D>& 
   }
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template class InverseOnCuda<D>;                                                                           \
-  template void KernelForm<D>::fieldOfInverse(Context&, const InverseTransform<D>&, const ImageGeometry<D>&, \
-                                              RootQuantity, std::span<float>) const;
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_CLASS(InverseOnCuda);
+template void KernelForm<2>::fieldOfInverse(Context&, const InverseTransform<2>&, const ImageGeometry<2>&,
+                                            RootQuantity, std::span<float>) const;
+template void KernelForm<3>::fieldOfInverse(Context&, const InverseTransform<3>&, const ImageGeometry<3>&,
+                                            RootQuantity, std::span<float>) const;
 
 }

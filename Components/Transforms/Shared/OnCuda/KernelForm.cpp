@@ -96,10 +96,7 @@ std::unique_ptr<ChainPasses<D>> KernelForm<D>::passes(const Context& context,
   return std::make_unique<KernelPasses<D>>(context, chain);
 }
 
-template std::string whyTooLongForKernels(const TransformChain<2>&);
-template std::string whyTooLongForKernels(const TransformChain<3>&);
-template std::string whyNotInKernels(const TransformChain<2>&);
-template std::string whyNotInKernels(const TransformChain<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(whyTooLongForKernels<D>, whyNotInKernels<D>);
 TESSERA_INSTANTIATE_CLASS(KernelForm);
 
 }

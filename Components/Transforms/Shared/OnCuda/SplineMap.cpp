@@ -36,7 +36,6 @@ std::optional<SplineMapOfChain<D>> asSplineMap(const TransformChain<D>& chain)
   return result;
 }
 
-template std::optional<SplineMapOfChain<2>> asSplineMap(const TransformChain<2>&);
-template std::optional<SplineMapOfChain<3>> asSplineMap(const TransformChain<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(asSplineMap<D>);
 
 }

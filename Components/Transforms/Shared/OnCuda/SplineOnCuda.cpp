@@ -62,7 +62,6 @@ std::unique_ptr<HeldTransformOnCuda<D>> holdSplineOnCuda(const Context& context,
   return std::make_unique<HeldSpline<D>>(context, spline);
 }
 
-template std::unique_ptr<HeldTransformOnCuda<2>> holdSplineOnCuda(const Context&, const SplineForCuda<2>&);
-template std::unique_ptr<HeldTransformOnCuda<3>> holdSplineOnCuda(const Context&, const SplineForCuda<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(holdSplineOnCuda<D>);
 
 }
