@@ -1,5 +1,8 @@
 #pragma once
 
+#include <tuple>
+#include <type_traits>
+
 // Functions of one item are written once, and compiled by g++ for the CPU and by nvcc for CUDA.
 #ifdef __CUDACC__
 #define TESSERA_HOST_DEVICE __host__ __device__

@@ -1,6 +1,5 @@
 #include "Core/Parameters/Calibration.h"
 
-#include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Log.h"
 #include "Core/Parameters/ParameterText.h"
 #include "ShippedCalibration.h" // made of ShippedCalibration.txt

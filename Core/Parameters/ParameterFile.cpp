@@ -1,4 +1,3 @@
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Parameters/ParameterMap.h"
 #include "Core/Parameters/ParameterText.h"

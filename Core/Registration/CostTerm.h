@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Core/Compute/Cuda/Stream.h"
 #include "Core/Image/Files/ReadingOptions.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/OptimizableTransform.h"

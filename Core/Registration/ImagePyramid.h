@@ -4,7 +4,6 @@
 #include "Core/Image/Filters/FilteredImage.h"
 #include "Core/Image/Image.h"
 #include "Core/Image/ImageSide.h"
-#include "Core/Parameters/Parameters.h"
 
 namespace tessera {
 

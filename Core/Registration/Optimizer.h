@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Memory/Buffer.h"
-#include "Core/Parameters/Parameters.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 #include <functional>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Core/Compute/Log.h"
-#include "Core/Registration/CostTerm.h"
 #include "Core/Registration/Reporter.h"
 #include "Core/Registry/Registry.h"
 

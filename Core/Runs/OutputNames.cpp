@@ -10,7 +10,6 @@
 #include <cctype>
 #include <charconv>
 #include <filesystem>
-#include <memory>
 
 namespace tessera {
 namespace {

@@ -4,7 +4,6 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
-#include "Core/Runs/OutputNames.h"
 #include "Core/Runs/Resampling/MovingImage.h"
 #include "Core/Runs/RunJudgement.h"
 

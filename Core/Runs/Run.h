@@ -6,7 +6,6 @@
 #include "Core/Runs/RunPlan.h"
 
 #include <memory>
-#include <vector>
 
 namespace tessera {
 

@@ -1,6 +1,5 @@
 #include "Core/Runs/RunQuality.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Log.h"
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Registration/Chain/JacobianAt.h"

@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/DiskRoom.h"
-#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"

@@ -1,6 +1,5 @@
 #include "Core/Runs/StageSettings.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Registration/GeometryInUse.h"
 
 namespace tessera {

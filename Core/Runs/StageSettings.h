@@ -2,7 +2,6 @@
 
 #include "Core/Parameters/Parameters.h"
 
-#include <memory>
 #include <string>
 
 namespace tessera {

@@ -1,7 +1,6 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/ScratchFolder.h"
-#include "Core/Compute/Memory/Memory.h"
 #include "Core/Runs/Prediction/HostNeed.h"
 #include "Tools/Cohort/CohortRows.h"
 #include "Tools/Cohort/CohortRun.h"

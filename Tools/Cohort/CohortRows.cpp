@@ -1,6 +1,5 @@
 #include "Tools/Cohort/CohortRows.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Runs/OutputNames.h"
 
 #include <algorithm>

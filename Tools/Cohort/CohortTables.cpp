@@ -1,8 +1,6 @@
 #include "Tools/Cohort/CohortTables.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Core/Parameters/ParameterText.h"
 #include "Core/Runs/OutputNames.h"
 #include "Core/Runs/Prediction/HostNeed.h"
 #include "Tools/Cohort/CohortFolder.h"
@@ -17,7 +15,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <map>
 
 namespace tessera {

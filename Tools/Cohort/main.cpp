@@ -1,12 +1,9 @@
-#include "Core/Compute/Error.h"
 #include "Tools/Cohort/CohortOptions.h"
 #include "Tools/Cohort/CohortReport.h"
 #include "Tools/Cohort/CohortRun.h"
 #include "Tools/Cohort/CohortTables.h"
 #include "Tools/Cohort/RowWorker.h"
 #include "Tools/Common/Process.h"
-
-#include <algorithm>
 
 using namespace tessera;
 

@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
-#include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Log.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Common/CalibrationFile.h"

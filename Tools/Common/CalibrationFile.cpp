@@ -1,6 +1,5 @@
 #include "Tools/Common/CalibrationFile.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Log.h"
 

@@ -5,7 +5,6 @@
 #include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Compute/Threads/ChunkLoop.h"
 #include "Core/Parameters/ParameterText.h"
-#include "Core/Registration/Reporter.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Common/StandardOutput.h"
 
@@ -27,7 +26,6 @@
 #include <optional>
 #include <sched.h>
 #include <sstream>
-#include <stdexcept>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <system_error>

@@ -1,6 +1,5 @@
 #include "Tools/Compare/CompareOptions.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Files/InputFiles.h"
 #include "Core/Runs/InputFilesOfRun.h"
 #include "Tools/Common/Process.h"

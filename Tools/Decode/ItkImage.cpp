@@ -1,7 +1,6 @@
 #include "Tools/Decode/ItkImage.h"
 
 #include "Core/Compute/Files/ScratchFolder.h"
-#include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/FileChecks/TiffFile.h"
 #include "Core/Image/Files/FilesOfImage.h"

@@ -1,5 +1,4 @@
 #include "Core/Compute/Memory/DeviceMemory.h"
-#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Landmarks/LinearSamplesOnCuda.h"
 #include "Core/Image/Landmarks/TreeSearch.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"

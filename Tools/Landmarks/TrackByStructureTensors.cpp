@@ -1,4 +1,3 @@
-#include "Core/Compute/Error.h"
 #include "Core/Image/Landmarks/StructureTensorSearch.h"
 #include "Tools/Landmarks/Tracking.h"
 

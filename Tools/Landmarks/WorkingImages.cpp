@@ -5,7 +5,6 @@
 #include "Core/Compute/Memory/LargeArrays.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Runs/HeaderNotes.h"
 

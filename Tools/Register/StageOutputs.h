@@ -5,7 +5,6 @@
 #include "Core/Runs/RunListener.h"
 
 #include <future>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>

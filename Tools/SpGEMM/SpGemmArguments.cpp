@@ -1,6 +1,5 @@
 #include "Tools/SpGEMM/SpGemmArguments.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Files/InputFiles.h"
 #include "Core/Sparse/MatrixFile.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"

@@ -3,7 +3,6 @@
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/ImageFormat.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>

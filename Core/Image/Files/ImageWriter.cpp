@@ -1,6 +1,5 @@
 #include "Core/Image/Files/ImageWriter.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/FileChecks/WholeFile.h"
 #include "Core/Image/Files/Decoder.h"

@@ -4,7 +4,6 @@
 #include "Core/Image/Files/ImageStream.h"
 #include "Core/Image/Files/ImageWriter.h"
 #include "Core/Image/ShearedGrid.h"
-#include "Core/Image/Voxels/LabelImage.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 
 #include <memory>

@@ -3,9 +3,7 @@
 #include "Core/Image/Filters/LineFilterKernels.cuh"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <string>
 
 namespace tessera {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Image/Filters/SelfSimilarityDescriptor.h"
 

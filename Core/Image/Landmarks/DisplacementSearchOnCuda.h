@@ -5,7 +5,6 @@
 #include "Core/Compute/HostDevice.h"
 #include "Core/Image/Landmarks/DisplacementSearch.h"
 
-#include <array>
 #include <cstdint>
 #include <span>
 

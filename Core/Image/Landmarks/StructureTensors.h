@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstddef>
 
 // Spatially extended structure tensors (Wu, Hu and Yang, "Spatially extended structure tensor based
 // deformable lung registration", Biomedical Research 27, 2016). A voxel has seven features: its intensity,

@@ -3,7 +3,6 @@
 #include "Core/Image/Points/PointsFile.h"
 
 #include <string>
-#include <vector>
 
 namespace tessera {
 

@@ -1,6 +1,5 @@
 #include "Core/Image/Points/PointsFile.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Math/SmallMatrix.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/FileChecks/HeaderText.h"

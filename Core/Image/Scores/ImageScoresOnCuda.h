@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Context.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
-#include "Core/Compute/HostDevice.h"
 #include "Core/Image/ImageGeometry.h"
 #include "Core/Image/Scores/ImageScores.h"
 #include "Core/Image/Scores/SimilarityFormula.h"

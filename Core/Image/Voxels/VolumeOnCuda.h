@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Image/Filters/DiscreteGaussian.h"
-#include "Core/Image/Image.h"
 
 #include <memory>
 

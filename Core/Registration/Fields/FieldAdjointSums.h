@@ -2,8 +2,6 @@
 
 #include "Core/Compute/HostDevice.h"
 
-#include <cmath>
-
 // The sums of the adjoint of a field (GradientSummation), and the shape of the blocks that suits each.
 namespace tessera::adjoint {
 

@@ -1,7 +1,6 @@
 #include "Core/Registration/Stage/Motion.h"
 
 #include "Core/Compute/Math/SmallMatrix.h"
-#include "Core/Registration/Samples/VoxelBatches.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,5 @@
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/TextWords.h"
 #include "Core/Parameters/ParameterText.h"

@@ -1,6 +1,5 @@
 #include "Core/Registration/TransformFiles/OtherTransformFiles.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/ImageFile.h"

@@ -3,7 +3,6 @@
 #include "Core/Runs/RunRequest.h"
 #include "Core/Runs/StageCheck.h"
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

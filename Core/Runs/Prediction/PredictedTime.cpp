@@ -1,6 +1,5 @@
 #include "Core/Runs/Prediction/PredictedTime.h"
 
-#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Chain/OneSplineChain.h"
 #include "Core/Registration/Fields/WholeField.h"
 #include "Core/Registration/Interpolation/LabelMajority.h"

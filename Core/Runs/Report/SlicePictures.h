@@ -5,7 +5,6 @@
 #include "Core/Registry/Registry.h"
 
 #include <array>
-#include <optional>
 #include <string>
 #include <vector>
 

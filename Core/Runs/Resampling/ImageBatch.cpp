@@ -1,6 +1,5 @@
 #include "Core/Runs/Resampling/ImageBatch.h"
 
-#include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Reporter.h"
 #include "Core/Runs/Resampling/BatchReader.h"
 #include "Core/Runs/Resampling/BatchSources.h"

@@ -1,7 +1,6 @@
 #include "Core/Runs/Resampling/LargeImage.h"
 
 #include "Core/Compute/Memory/DeviceMemory.h"
-#include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Slices/SliceWindow.h"
 #include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Runs/Resampling/LargeImageRun.h"

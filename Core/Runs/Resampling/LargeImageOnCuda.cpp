@@ -1,6 +1,5 @@
 #include "Core/Runs/Resampling/LargeImage.h"
 
-#include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Voxels/ImageToCuda.h"
 #include "Core/Registration/Reporter.h"
 #include "Core/Runs/Resampling/BatchSources.h"

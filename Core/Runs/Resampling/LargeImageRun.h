@@ -2,7 +2,6 @@
 
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
-#include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Slices/SliceReader.h"
 #include "Core/Runs/Resampling/LargeImage.h"
 #include "Core/Runs/Resampling/MovingImage.h"

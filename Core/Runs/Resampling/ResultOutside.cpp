@@ -3,7 +3,6 @@
 #include "Core/Registration/Fields/FieldOfLattice.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/Motion.h"
-#include "Core/Runs/TransformOutput/InverseRun.h"
 
 #include <algorithm>
 

@@ -8,13 +8,10 @@
 #include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Image/ShearedGrid.h"
 #include "Core/Registration/Chain/ChainPasses.h"
-#include "Core/Registration/Fields/TransformFields.h"
-#include "Core/Registration/Inverse/InverseTransform.h"
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Runs/TransformOutput/ForeignOutput.h"
-#include "Core/Runs/TransformOutput/InverseRun.h"
 #include "Core/Runs/TransformOutput/InverseSpline.h"
 
 #include <algorithm>

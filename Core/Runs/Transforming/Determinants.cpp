@@ -4,7 +4,6 @@
 #include "Core/Registration/Chain/AddedTransforms.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,11 +1,9 @@
 #include "Core/Runs/Transforming/TransformDevice.h"
 
-#include "Core/Compute/Cuda/Stream.h"
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
-#include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Runs/Prediction/PredictedTime.h"
 #include "Core/Runs/Resampling/MemoryOnDevice.h"
 
