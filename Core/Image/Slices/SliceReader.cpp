@@ -66,7 +66,7 @@ void SliceReader<D>::open()
 {
   const VoxelPlace& place = *source_->place();
   while (ranges_.size() < (place.apart ? components() : 1))
-    ranges_.push_back(openVoxels(place, header().path));
+    ranges_.push_back(std::make_unique<VoxelRanges>(place, header().path));
 }
 
 template <int D>
@@ -115,7 +115,7 @@ void SliceReader<D>::readComponent(std::size_t component, std::size_t firstVoxel
                                    std::byte* to, int threads)
 {
   if (ranges_.empty())
-    ranges_.push_back(openVoxels(*source_->place(), header().path));
+    ranges_.push_back(std::make_unique<VoxelRanges>(*source_->place(), header().path));
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     readValues<T>(*ranges_.front(), component, firstVoxel, {reinterpret_cast<T*>(to), voxelCount}, threads);
   });

@@ -28,9 +28,9 @@ void interleave(const VoxelPlace& place, std::uint64_t first, std::span<const T>
 
 void readVoxels(const VoxelPlace& place, const std::string& name, int threads, const VoxelConsumer& consumer)
 {
-  const std::unique_ptr<VoxelRanges> ranges = openVoxels(place, name);
-  ranges->read(0, place.byteCount, threads, consumer);
-  ranges->finish(threads);
+  VoxelRanges ranges(place, name);
+  ranges.read(0, place.byteCount, threads, consumer);
+  ranges.finish(threads);
 }
 
 void readVoxels(const VoxelPlace& place, const std::string& name, int threads, std::byte* voxels)
@@ -45,9 +45,9 @@ void readVoxels(const VoxelPlace& place, const std::string& name, int threads, s
     });
     return;
   }
-  const std::unique_ptr<VoxelRanges> ranges = openVoxels(place, name);
-  ranges->read(0, {voxels, place.byteCount}, threads);
-  ranges->finish(threads);
+  VoxelRanges ranges(place, name);
+  ranges.read(0, {voxels, place.byteCount}, threads);
+  ranges.finish(threads);
 }
 
 }

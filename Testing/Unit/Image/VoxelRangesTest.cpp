@@ -64,16 +64,16 @@ TEST_F(VoxelRangesTest, AreThoseOfTheWholeInAnyOrder)
     SCOPED_TRACE(how.name + (how.compress ? ", compressed" : "") + (how.isOurs ? ", ours" : ""));
     const std::string path = write(how);
     for (const int threads : {1, 3}) {
-      const std::unique_ptr<VoxelRanges> voxels = openVoxels(*placeOf(path), path);
+      VoxelRanges voxels(*placeOf(path), path);
       for (const auto& [first, length] : ranges) {
         std::vector<short> values(length);
-        voxels->read(2 * first, std::as_writable_bytes(std::span(values)), threads);
+        voxels.read(2 * first, std::as_writable_bytes(std::span(values)), threads);
         EXPECT_EQ(
             std::equal(values.begin(), values.end(), shorts.begin() + static_cast<std::ptrdiff_t>(first)),
             true)
             << first;
       }
-      voxels->finish(threads);
+      voxels.finish(threads);
     }
   }
 }
@@ -85,8 +85,8 @@ TEST_F(VoxelRangesTest, GiveEachByteToTheConsumerOnce)
     const std::string path = write(how);
     constexpr std::uint64_t first = 2 * 70001, count = 2 * 300003;
     std::vector<std::atomic<int>> times(count);
-    openVoxels(*placeOf(path), path)
-        ->read(first, count, 3, [&](std::uint64_t at, std::span<const std::byte> bytes) {
+    VoxelRanges(*placeOf(path), path)
+        .read(first, count, 3, [&](std::uint64_t at, std::span<const std::byte> bytes) {
           for (std::size_t i = 0; i < bytes.size(); ++i)
             ++times.at(at - first + i);
           EXPECT_EQ(
@@ -108,8 +108,7 @@ TEST_F(VoxelRangesTest, DamageThatWasNotAskedForIsToldAtTheEnd)
       const std::string path = write(how);
       const VoxelPlace place = *placeOf(path);
       const std::string whole = folder.read(how.name);
-      const std::unique_ptr<VoxelRanges> voxels =
-          openVoxels(place, path); // knows the index of what was whole
+      VoxelRanges voxels(place, path); // knows the index of what was whole
       std::string damaged = whole;
       if (isCutOff)
         damaged.resize(whole.size() * 3 / 4);
@@ -117,10 +116,10 @@ TEST_F(VoxelRangesTest, DamageThatWasNotAskedForIsToldAtTheEnd)
         damaged[whole.size() * 3 / 4] ^= 0x20;
       folder.write(how.name, damaged);
       std::vector<short> values(100000);
-      voxels->read(0, std::as_writable_bytes(std::span(values)), 2);
+      voxels.read(0, std::as_writable_bytes(std::span(values)), 2);
       EXPECT_EQ(std::equal(values.begin(), values.end(), shorts.begin()), true);
 
-      EXPECT_EQ(errorText([&] { voxels->finish(2); }, ExitCode::unreadableInput),
+      EXPECT_EQ(errorText([&] { voxels.finish(2); }, ExitCode::unreadableInput),
                 path
                     + ": the voxels cannot be read: the compressed data are damaged or cut off. Allowed: a "
                       "whole file; it may have "
@@ -132,14 +131,14 @@ TEST_F(VoxelRangesTest, DamageThatWasNotAskedForIsToldAtTheEnd)
 TEST_F(VoxelRangesTest, RangesThatTheFileDoesNotHaveAreErrors)
 {
   const std::string path = write({"a.nii", false, false});
-  const std::unique_ptr<VoxelRanges> voxels = openVoxels(*placeOf(path), path);
+  VoxelRanges voxels(*placeOf(path), path);
   folder.write("a.nii", folder.read("a.nii").substr(0, 700000));
   std::vector<short> values(1000);
 
-  voxels->read(600000, std::as_writable_bytes(std::span(values)), 1);
+  voxels.read(600000, std::as_writable_bytes(std::span(values)), 1);
 
   EXPECT_PRED2(contains,
-               errorText([&] { voxels->read(699000, std::as_writable_bytes(std::span(values)), 1); },
+               errorText([&] { voxels.read(699000, std::as_writable_bytes(std::span(values)), 1); },
                          ExitCode::unreadableInput),
                path + ": the file holds less than the " + std::to_string(2 * shorts.size())
                    + " bytes of its voxels");
@@ -152,7 +151,7 @@ TEST_F(VoxelRangesTest, AFileThatIsMissingIsAnError)
   place.file.reset(); // which the parser has opened
   std::filesystem::remove(path);
 
-  EXPECT_PRED2(contains, errorText([&] { openVoxels(place, "the.name"); }, ExitCode::unreadableInput),
+  EXPECT_PRED2(contains, errorText([&] { VoxelRanges(place, "the.name"); }, ExitCode::unreadableInput),
                "the.name: the file cannot be opened");
 }
 
