@@ -8,14 +8,14 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t pieceBytes = std::size_t(1) << 16;
-constexpr int eitherKind = 15 + 32; // the largest window; gzip or zlib, as its header says
+constexpr int eitherKind = 15 + 32, raw = -15; // the largest window; gzip or zlib, as its header says
 
 }
 
-Inflater::Inflater(const InputFile& file, std::uint64_t position)
+Inflater::Inflater(const InputFile& file, std::uint64_t position, bool isRaw)
     : file_(file), position_(position), input_(pieceBytes), stream_(std::make_unique<z_stream_s>())
 {
-  if (inflateInit2(stream_.get(), eitherKind) != Z_OK)
+  if (inflateInit2(stream_.get(), isRaw ? raw : eitherKind) != Z_OK)
     throw std::bad_alloc();
 }
 
@@ -34,18 +34,18 @@ bool Inflater::fill(std::span<std::byte> out)
   return true;
 }
 
-bool Inflater::finish()
+Inflater::Rest Inflater::finish()
 {
   std::vector<std::byte> rest(pieceBytes);
   for (std::uint64_t inflated = 0; !ended_; inflated += rest.size() - stream_->avail_out) {
     if (inflated > maxBytesBehindVoxels)
-      return false;
+      return Rest::tooLong;
     stream_->next_out = reinterpret_cast<Bytef*>(rest.data());
     stream_->avail_out = static_cast<uInt>(rest.size());
     if (!step())
-      return false;
+      return Rest::damaged;
   }
-  return true;
+  return Rest::whole;
 }
 
 bool Inflater::step()

@@ -16,11 +16,13 @@ namespace tessera {
 /// busy.
 constexpr std::uint64_t maxBytesBehindVoxels = 1 << 20;
 
-/// Inflates a zlib or gzip stream from its beginning. A gzip file may have several members.
+/// Inflates a zlib or gzip stream, or a raw one, from its beginning. A gzip file may have several members.
 class Inflater {
 public:
+  enum class Rest { whole, damaged, tooLong };
+
   /// The stream begins at `position` of the file, which must outlive this.
-  Inflater(const InputFile& file, std::uint64_t position);
+  Inflater(const InputFile& file, std::uint64_t position, bool isRaw = false);
   ~Inflater();
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
@@ -28,9 +30,9 @@ public:
   /// Inflates the next bytes. False if the stream is damaged or ends before `out` is full.
   bool fill(std::span<std::byte> out);
 
-  /// Inflates the rest of the stream. True if its length and checksums are right, and the rest no longer than
+  /// Inflates the rest of the stream, whose length and checksums must be right. Stops after
   /// maxBytesBehindVoxels.
-  bool finish();
+  Rest finish();
 
 private:
   bool step();

@@ -117,9 +117,6 @@ std::string noteOnFewBits(const std::string& path);
 std::vector<std::string> metaImageDataFiles(const FileHead&);
 std::vector<std::string> nrrdDataFiles(const FileHead&);
 
-/// Whether libjpeg can read a file that begins as a JPEG.
-bool jpegIsWhole(const std::string& path);
-
 /// Whether the file, decompressed if it is a gzip file, has at least `byteCount` bytes from `start` on, where
 /// the gzip file begins. It is decompressed only if the length at its end differs from `byteCount`, and not
 /// far beyond that.

@@ -5,13 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <system_error>
 #include <vector>
-
-#include <fcntl.h>
-#include <unistd.h>
-#include <zlib.h>
 
 namespace tessera {
 namespace {
@@ -29,26 +24,16 @@ std::uint32_t statedGzipBytes(const InputFile& file)
 
 /// Whether the gzip stream that begins at `start` is whole and holds at least `byteCount` bytes. Of one that
 /// holds far more, only the beginning is inflated.
-bool inflatesTo(const std::string& path, std::uint64_t start, std::uint64_t byteCount)
+bool inflatesTo(const InputFile& file, std::uint64_t start, std::uint64_t byteCount)
 {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(
-      lseek(descriptor, static_cast<off_t>(start), SEEK_SET) < 0 ? nullptr : gzdopen(descriptor, "rb"),
-      gzclose);
-  if (!file) {
-    close(descriptor);
-    return false;
+  Inflater inflater(file, start);
+  std::vector<std::byte> block(std::size_t(1) << 20);
+  for (std::uint64_t left = byteCount, length = 0; left > 0; left -= length) {
+    length = std::min<std::uint64_t>(block.size(), left);
+    if (!inflater.fill(std::span(block).first(length)))
+      return false;
   }
-  std::vector<char> block(std::size_t(1) << 20);
-  std::uint64_t total = 0;
-  int got = 1;
-  for (const std::uint64_t enough = byteCount + maxBytesBehindVoxels; got > 0 && total <= enough;) {
-    got = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()));
-    total += static_cast<std::uint64_t>(std::max(got, 0));
-  }
-  int failure = Z_OK;
-  gzerror(file.get(), &failure); // a file that is cut off
-  return got >= 0 && failure == Z_OK && total >= byteCount;
+  return inflater.finish() != Inflater::Rest::damaged;
 }
 
 }
@@ -106,8 +91,7 @@ bool holdsBytes(const InputFile& file, std::uint64_t byteCount, std::uint64_t st
 {
   if (file.text(start, 2) != "\x1f\x8b")
     return file.size() >= start + byteCount;
-  return statedGzipBytes(file) == static_cast<std::uint32_t>(byteCount)
-         || inflatesTo(file.name(), start, byteCount);
+  return statedGzipBytes(file) == static_cast<std::uint32_t>(byteCount) || inflatesTo(file, start, byteCount);
 }
 
 }

@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <new>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <jerror.h>
+#include <jpeglib.h> // which needs <cstdio> before
 #include <zlib.h>
 
 namespace tessera {
@@ -53,6 +56,37 @@ bool pngIsWhole(FileNumbers& file, const std::string& path)
     position = end + checksumBytes;
   }
   return false;
+}
+
+/// Whether libjpeg reads a JPEG to its end. Damage inside the data of a scan is not fatal to it.
+bool jpegIsWhole(const std::string& path)
+{
+  struct Damaged {};
+  struct Reader : jpeg_decompress_struct {
+    jpeg_error_mgr errors{};
+    ~Reader() { jpeg_destroy_decompress(this); }
+  } jpeg{};
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  jpeg.err = jpeg_std_error(&jpeg.errors);
+  jpeg.errors.error_exit = [](j_common_ptr) { throw Damaged(); };
+  jpeg.errors.emit_message = [](j_common_ptr common, int) {
+    if (common->err->msg_code == JWRN_JPEG_EOF)
+      throw Damaged();
+  };
+  try {
+    jpeg_create_decompress(&jpeg);
+    jpeg_stdio_src(&jpeg, file.get());
+    jpeg_read_header(&jpeg, TRUE);
+    jpeg.scale_denom = 8; // whatever the pixels are
+    jpeg_start_decompress(&jpeg);
+    std::vector<JSAMPLE> row(std::size_t(jpeg.output_width) * jpeg.output_components);
+    for (JSAMPROW to = row.data(); jpeg.output_scanline < jpeg.output_height;)
+      jpeg_read_scanlines(&jpeg, &to, 1);
+    jpeg_finish_decompress(&jpeg);
+  } catch (const Damaged&) {
+    return false;
+  }
+  return true;
 }
 
 /// The elements of a DICOM file (PS3.5, 7.1) in order, with those inside sequences and items of undefined
@@ -163,25 +197,12 @@ private:
   /// Whether the rest of the file is a whole deflated stream.
   bool inflatesWhole(std::uint64_t position) const
   {
-    std::ifstream stream(path_, std::ios::binary);
-    stream.seekg(static_cast<std::streamoff>(position));
-    z_stream state{};
-    if (inflateInit2(&state, -15) != Z_OK)
-      throw std::bad_alloc();
-    std::vector<unsigned char> in(1 << 16), out(1 << 18);
-    int outcome = Z_OK;
-    while (outcome == Z_OK) {
-      if (state.avail_in == 0) {
-        stream.read(reinterpret_cast<char*>(in.data()), static_cast<std::streamsize>(in.size()));
-        state.next_in = in.data();
-        state.avail_in = static_cast<uInt>(stream.gcount());
-      }
-      state.next_out = out.data();
-      state.avail_out = static_cast<uInt>(out.size());
-      outcome = inflate(&state, Z_NO_FLUSH);
-    }
-    inflateEnd(&state);
-    return outcome == Z_STREAM_END;
+    const InputFile file(path_);
+    Inflater inflater(file, position, true);
+    Inflater::Rest rest = Inflater::Rest::tooLong;
+    while (rest == Inflater::Rest::tooLong)
+      rest = inflater.finish();
+    return rest == Inflater::Rest::whole;
   }
 
   FileNumbers& file_;
