@@ -2,6 +2,7 @@
 
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/FileChecks/HeaderText.h"
+#include "Core/Image/Files/ImageHead.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
@@ -77,15 +78,9 @@ inline std::optional<MetaHeader> metaHeaderOf(const FileHead& file)
 /// The pixel type of an ElementType, if its length is the same on every machine.
 inline std::optional<PixelType> metaPixelType(const std::string& type)
 {
-  static const std::map<std::string, PixelType> types = {
-      {"MET_CHAR", PixelType::int8},       {"MET_UCHAR", PixelType::uint8},
-      {"MET_SHORT", PixelType::int16},     {"MET_USHORT", PixelType::uint16},
-      {"MET_INT", PixelType::int32},       {"MET_UINT", PixelType::uint32},
-      {"MET_LONG_LONG", PixelType::int64}, {"MET_ULONG_LONG", PixelType::uint64},
-      {"MET_LONG", PixelType::int32},      {"MET_ULONG", PixelType::uint32}, // of 32 bits in the library
-      {"MET_FLOAT", PixelType::float32},   {"MET_DOUBLE", PixelType::float64}};
-  const auto found = types.find(type);
-  return found == types.end() ? std::nullopt : std::optional(found->second);
+  return type == "MET_LONG"    ? PixelType::int32 // of 32 bits in the library
+         : type == "MET_ULONG" ? PixelType::uint32
+                               : pixelTypeNamed(metaTypes, type);
 }
 
 /// The library looks at the first letter alone.

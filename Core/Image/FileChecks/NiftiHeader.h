@@ -2,6 +2,7 @@
 
 #include "Core/Image/Compression/Inflater.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/ImageHead.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/NiftiOrientation.h"
 
@@ -170,7 +171,7 @@ public:
     if (!(hasEnding(file.path, ".nii") || hasEnding(file.path, ".nii.gz")) || !isOneFile()
         || beginsInsideHeader() || axes() < 1 || axes() > maxAxes)
       return std::nullopt;
-    const std::optional<PixelType> type = pixelType();
+    const std::optional<PixelType> type = pixelTypeNamed(niftiTypes, voxelType());
     const ValueScaling scaling = valueScaling();
     const bool isField = intent() == displacementIntent;
     const bool hasVectors = (isField || intent() == vectorIntent) && axes() == componentAxis + 1;
@@ -234,11 +235,12 @@ public:
   /// Bytes of a voxel by its datatype; 0 if the standard has no such type.
   std::uint64_t voxelBytes() const
   {
-    static const std::map<int, std::uint64_t> bytes{
-        {2, 1},  {256, 1}, {4, 2},    {512, 2},  {128, 3},   {8, 4},     {16, 4},   {768, 4},
-        {32, 8}, {64, 8},  {1024, 8}, {1280, 8}, {1536, 16}, {1792, 16}, {2304, 4}, {2048, 32}};
-    const auto found = bytes.find(voxelType());
-    return found == bytes.end() ? 0 : found->second;
+    static const std::map<int, std::uint64_t> others{{128, 3},   {32, 8},   {1536, 16},
+                                                     {1792, 16}, {2304, 4}, {2048, 32}};
+    if (const std::optional<PixelType> type = pixelTypeNamed(niftiTypes, voxelType()))
+      return pixelTypeSize(*type);
+    const auto found = others.find(voxelType());
+    return found == others.end() ? 0 : found->second;
   }
 
 private:
@@ -257,16 +259,6 @@ private:
     for (int axis = 0; axis < axes(); ++axis)
       bytes = bytesTimes(bytes, std::max<std::uint64_t>(1, size(axis)));
     return bytes;
-  }
-
-  std::optional<PixelType> pixelType() const
-  {
-    using enum PixelType;
-    static const std::map<int, PixelType> types{{2, uint8},    {4, int16},    {8, int32},    {16, float32},
-                                                {64, float64}, {256, int8},   {512, uint16}, {768, uint32},
-                                                {1024, int64}, {1280, uint64}};
-    const auto found = types.find(voxelType());
-    return found == types.end() ? std::nullopt : std::optional(found->second);
   }
 
   template <class Unsigned>

@@ -65,8 +65,6 @@ std::string anatomicalOrientation(const ImageHeader& header)
 
 std::string metaImageHead(const ImageHeader& header)
 {
-  constexpr const char* types[] = {"CHAR", "UCHAR",     "SHORT",      "USHORT", "INT",
-                                   "UINT", "LONG_LONG", "ULONG_LONG", "FLOAT",  "DOUBLE"};
   std::vector<double> matrix;
   for (int axis = 0; axis < header.dimension; ++axis)
     for (const double value : column(header, axis, 1))
@@ -80,7 +78,7 @@ std::string metaImageHead(const ImageHeader& header)
          + "\nElementSpacing = " + numbersText(header.spacingMm) + "\nDimSize =" + sizesText(header)
          + (isVolume ? "" : "\nAnatomicalOrientation = " + std::string(header.dimension, '?'))
          + (header.components > 1 ? "\nElementNumberOfChannels = " + std::to_string(header.components) : "")
-         + "\nElementType = MET_" + types[static_cast<int>(header.componentType)]
+         + "\nElementType = " + metaTypes[static_cast<int>(header.componentType)]
          + "\nElementDataFile = LOCAL\n";
 }
 
@@ -111,7 +109,6 @@ std::string nrrdHead(const ImageHeader& header)
 /// The header of NIfTI-1, its end, and four bytes that say that no extensions follow.
 std::string niftiHead(const ImageHeader& header)
 {
-  constexpr std::int16_t types[] = {256, 2, 4, 512, 8, 768, 1024, 1280, 16, 64};
   constexpr std::int16_t vectorIntent = 1007;
   const NiftiForms forms = niftiFormsOf(header);
   std::string head(352, '\0');
@@ -127,7 +124,7 @@ std::string niftiHead(const ImageHeader& header)
                                                  : axis == 4               ? header.components
                                                                            : 1));
   put(68, isVector ? vectorIntent : std::int16_t(0));
-  put(70, types[static_cast<int>(header.componentType)]);
+  put(70, niftiTypes[static_cast<int>(header.componentType)]);
   put(72, static_cast<std::int16_t>(8 * pixelTypeSize(header.componentType)));
   for (std::size_t i = 0; i < forms.pixdim.size(); ++i)
     put(76 + 4 * i, i == 0 ? forms.pixdim[i] : std::abs(forms.pixdim[i]));

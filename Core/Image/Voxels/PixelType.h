@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -29,6 +32,14 @@ inline bool isFloatingPoint(PixelType type)
 
 /// Bytes of one component.
 std::size_t pixelTypeSize(PixelType type);
+
+/// The type whose name in a file format this is. `names` has those of all types, in their order.
+template <class Name, class Given>
+std::optional<PixelType> pixelTypeNamed(const Name (&names)[std::size(allPixelTypes)], const Given& name)
+{
+  const auto* const found = std::ranges::find(names, name);
+  return found == std::end(names) ? std::nullopt : std::optional(allPixelTypes[found - names]);
+}
 
 /// Calls function(std::type_identity<T>{}) with the C++ type T of `type`.
 template <class Function>
