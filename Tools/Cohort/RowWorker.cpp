@@ -9,10 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -29,20 +27,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void putLine(int socket, const std::string& text)
+void put(const ProcessLine& line, const Json& json)
 {
-  const std::string line = text + "\n";
-  for (std::size_t sent = 0; sent < line.size();) {
-    const ssize_t count = send(socket, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
-    if (count < 0 && errno != EINTR)
-      return; // the other side has ended, which the next read tells
-    sent += count > 0 ? static_cast<std::size_t>(count) : 0;
+  try {
+    line.send(Message(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  } catch (const ProcessLine::Ended&) { // which the next read tells
   }
 }
 
-std::string textOf(const Json& json)
+/// Waits for it. Nothing if the other process has ended.
+std::optional<Json> taken(const ProcessLine& line)
 {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  try {
+    return Json::parse(line.receive().bytes());
+  } catch (const ProcessLine::Ended&) {
+    return {};
+  }
 }
 
 }
@@ -67,16 +67,14 @@ RowWorker::RowWorker(const std::string& gpu, int lanes) : lanes_(lanes)
   }
   const int failure = errno;
   close(ends[1]);
-  socket_ = ends[0];
-  if (process_ < 0) {
-    close(socket_);
+  line_.emplace(ends[0], -1);
+  if (process_ < 0)
     throw std::system_error(failure, std::generic_category(), "fork");
-  }
 }
 
 RowWorker::~RowWorker()
 {
-  close(socket_);
+  line_.reset();
   if (process_ < 0)
     return;
   kill(process_, SIGKILL);
@@ -86,40 +84,18 @@ RowWorker::~RowWorker()
 void RowWorker::start(std::size_t row, const RunRequest& request)
 {
   rows_.push_back(row);
-  putLine(socket_, textOf({{"row", row}, {"request", json(request)}, {"version", projectVersion()}}));
-}
-
-bool RowWorker::receive()
-{
-  char bytes[65536];
-  const ssize_t count = recv(socket_, bytes, sizeof bytes, MSG_DONTWAIT);
-  if (count > 0)
-    received_.append(bytes, static_cast<std::size_t>(count));
-  else if (count == 0 || (errno != EAGAIN && errno != EINTR))
-    hasEnded_ = true;
-  return count > 0;
-}
-
-std::optional<std::string> RowWorker::nextLine()
-{
-  while (true) {
-    const std::size_t end = received_.find('\n');
-    if (end != std::string::npos) {
-      std::string line = received_.substr(0, end);
-      received_.erase(0, end + 1);
-      return line;
-    }
-    if (!receive())
-      return {};
-  }
+  put(*line_, {{"row", row}, {"request", json(request)}, {"version", projectVersion()}});
 }
 
 std::optional<RowAnswer> RowWorker::answer()
 {
-  const std::optional<std::string> line = nextLine();
-  if (!line)
+  if (pollfd waiting{line_->socket(), POLLIN, 0}; poll(&waiting, 1, 0) <= 0)
     return {};
-  const Json json = Json::parse(*line);
+  const std::optional<Json> reply = taken(*line_);
+  hasEnded_ = !reply;
+  if (!reply)
+    return {};
+  const Json& json = *reply;
   RowAnswer answer{json["row"], json["exitCode"], json["message"], {}, json["isBusy"]};
   for (const Json& known : json["digests"])
     answer.digests.push_back({known[0], known[1], known[2], known[3], known[4]});
@@ -127,26 +103,22 @@ std::optional<RowAnswer> RowWorker::answer()
   return answer;
 }
 
-std::string RowWorker::ask(const std::string& line)
+nlohmann::ordered_json RowWorker::ask(const nlohmann::ordered_json& question)
 {
-  putLine(socket_, line);
-  while (!hasEnded_) {
-    if (std::optional<std::string> answer = nextLine())
-      return *answer;
-    pollfd wait{socket_, POLLIN, 0};
-    poll(&wait, 1, 1000);
-  }
-  return "{}";
+  put(*line_, question);
+  const std::optional<Json> reply = taken(*line_);
+  hasEnded_ = !reply;
+  return reply.value_or(Json::object());
 }
 
 double RowWorker::hostBytes(const RunRequest& request)
 {
-  return Json::parse(ask(textOf({{"plan", json(request)}}))).value("bytes", 0.0);
+  return ask({{"plan", json(request)}}).value("bytes", 0.0);
 }
 
 int RowWorker::gpuCount()
 {
-  return Json::parse(ask(textOf({{"gpus", true}}))).value("count", 0);
+  return ask({{"gpus", true}}).value("count", 0);
 }
 
 void RowWorker::signal(int number) const
@@ -181,21 +153,8 @@ private:
   std::optional<Json> next()
   {
     const std::lock_guard lock(reading_);
-    while (true) {
-      const std::size_t end = received_.find('\n');
-      if (end != std::string::npos) {
-        Json request = Json::parse(received_.substr(0, end));
-        received_.erase(0, end + 1);
-        return request;
-      }
-      char bytes[65536];
-      const ssize_t count = recv(STDIN_FILENO, bytes, sizeof bytes, 0);
-      if (count < 0 && errno == EINTR && !stopAsked())
-        continue;
-      if (count <= 0 || stopAsked())
-        return {};
-      received_.append(bytes, static_cast<std::size_t>(count));
-    }
+    std::optional<Json> request = taken(line_);
+    return stopAsked() ? std::nullopt : std::move(request);
   }
 
   void answer(const Json& request)
@@ -208,7 +167,7 @@ private:
     else
       reply = run(request);
     const std::lock_guard lock(writing_);
-    putLine(STDIN_FILENO, textOf(reply));
+    put(line_, reply);
   }
 
   double plannedBytes(const Json& json)
@@ -256,8 +215,8 @@ private:
 
   Registry registry_;
   DigestCache digests_;
+  ProcessLine line_{STDIN_FILENO, -1};
   std::mutex reading_, writing_;
-  std::string received_;
 };
 
 }

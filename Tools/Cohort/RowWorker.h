@@ -1,7 +1,10 @@
 #pragma once
 
+#include "Core/Image/Files/DecoderProcess.h"
 #include "Core/Runs/RunRequest.h"
 #include "Tools/Cohort/DigestCache.h"
+
+#include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -31,7 +34,7 @@ public:
   RowWorker(const RowWorker&) = delete;
   RowWorker& operator=(const RowWorker&) = delete;
 
-  int socket() const { return socket_; }
+  int socket() const { return line_->socket(); }
   int lanes() const { return lanes_; }
   const std::vector<std::size_t>& rows() const { return rows_; } // that it works on
 
@@ -50,14 +53,12 @@ public:
   int end();
 
 private:
-  std::string ask(const std::string& line);
-  bool receive();
-  std::optional<std::string> nextLine();
+  nlohmann::ordered_json ask(const nlohmann::ordered_json& question);
 
   pid_t process_ = -1;
-  int socket_ = -1, lanes_ = 1;
+  int lanes_ = 1;
   bool hasEnded_ = false;
-  std::string received_;
+  std::optional<ProcessLine> line_;
   std::vector<std::size_t> rows_;
 };
 

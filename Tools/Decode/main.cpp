@@ -32,7 +32,7 @@ Message outcome(ExitCode code, const std::string& text = "")
 class Decoder {
 public:
   /// False after a request that failed: what a damaged file may have left in memory ends with the process.
-  bool answer(Message& request, const DecoderLine& line)
+  bool answer(Message& request, const ProcessLine& line)
   {
     const auto what = request.take<DecoderRequest>();
     static_cast<void>(!chdir(request.take<std::string>().c_str()));
@@ -63,7 +63,7 @@ public:
   }
 
 private:
-  Message done(DecoderRequest what, const std::string& path, Message& request, const DecoderLine& line)
+  Message done(DecoderRequest what, const std::string& path, Message& request, const ProcessLine& line)
   {
     if (what == DecoderRequest::open) {
       image_ = openByItk(path, request.take<ReadingOptions>());
@@ -119,6 +119,6 @@ int main(int count, char**)
   }
   quietenGdcm();
   Decoder decoder;
-  serveDecoder([&](Message& request, const DecoderLine& line) { return decoder.answer(request, line); });
+  serveDecoder([&](Message& request, const ProcessLine& line) { return decoder.answer(request, line); });
   return 0;
 }

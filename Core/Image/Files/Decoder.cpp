@@ -78,7 +78,7 @@ Message ask(const DecoderProcess& process, const Message& request, const std::st
     if (code != ExitCode::done)
       throw Error(code, text);
     return answer;
-  } catch (const DecoderLine::Ended&) {
+  } catch (const ProcessLine::Ended&) {
   } catch (const Message::Damaged&) {
   }
   if (path.empty())

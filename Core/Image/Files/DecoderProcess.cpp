@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Error.h"
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -82,7 +81,7 @@ void sendAll(int socket, const void* bytes, std::size_t count)
     if (sent < 0 && errno == EINTR)
       continue;
     if (sent <= 0)
-      throw DecoderLine::Ended();
+      throw ProcessLine::Ended();
     next += sent;
     count -= static_cast<std::size_t>(sent);
   }
@@ -95,7 +94,7 @@ void receiveAll(int socket, void* bytes, std::size_t count)
     if (got < 0 && errno == EINTR)
       continue;
     if (got <= 0)
-      throw DecoderLine::Ended();
+      throw ProcessLine::Ended();
     next += got;
     count -= static_cast<std::size_t>(got);
   }
@@ -117,20 +116,20 @@ SharedVoxels::~SharedVoxels()
   munmap(bytes_, std::max<std::size_t>(count_, 1));
 }
 
-DecoderLine::~DecoderLine()
+ProcessLine::~ProcessLine()
 {
   close(socket_);
   close(memory_);
 }
 
-void DecoderLine::send(const Message& message) const
+void ProcessLine::send(const Message& message) const
 {
   const std::size_t count = message.bytes().size();
   sendAll(socket_, &count, sizeof count);
   sendAll(socket_, message.bytes().data(), count);
 }
 
-Message DecoderLine::receive() const
+Message ProcessLine::receive() const
 {
   std::size_t count = 0;
   receiveAll(socket_, &count, sizeof count);
@@ -139,14 +138,14 @@ Message DecoderLine::receive() const
   return Message(std::move(bytes));
 }
 
-SharedVoxels DecoderLine::newVoxels(std::size_t byteCount) const
+SharedVoxels ProcessLine::newVoxels(std::size_t byteCount) const
 {
   if (ftruncate(memory_, 0) != 0 || ftruncate(memory_, static_cast<off_t>(byteCount)) != 0)
     throw std::system_error(errno, std::generic_category(), "memory for the voxels");
   return SharedVoxels(memory_, byteCount);
 }
 
-void DecoderLine::freeVoxels() const
+void ProcessLine::freeVoxels() const
 {
   static_cast<void>(!ftruncate(memory_, 0));
 }
@@ -158,7 +157,7 @@ DecoderProcess::DecoderProcess()
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     failBySystem(errno);
   const int socket = movedUp(ends[1]), memory = movedUp(memfd_create("tessera-voxels", MFD_CLOEXEC));
-  line_ = std::make_unique<DecoderLine>(ends[0], memory);
+  line_ = std::make_unique<ProcessLine>(ends[0], memory);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, socketOfDecoder);
@@ -208,7 +207,7 @@ bool DecoderProcess::isRunning()
   return process_ > 0;
 }
 
-void serveDecoder(const std::function<bool(Message& request, const DecoderLine&)>& answer)
+void serveDecoder(const std::function<bool(Message& request, const ProcessLine&)>& answer)
 {
   try { // to end with the program, also in the midst of a file
     std::thread([] {
@@ -219,13 +218,13 @@ void serveDecoder(const std::function<bool(Message& request, const DecoderLine&)
     }).detach();
   } catch (const std::system_error&) { // too many threads: it ends after the file
   }
-  const DecoderLine line(socketOfDecoder, memoryOfDecoder);
+  const ProcessLine line(socketOfDecoder, memoryOfDecoder);
   try {
     for (bool isSound = true; isSound;) {
       Message request = line.receive();
       isSound = answer(request, line);
     }
-  } catch (const DecoderLine::Ended&) { // the program has no use for the file any more
+  } catch (const ProcessLine::Ended&) { // the program has no use for the file any more
   }
 }
 

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
 
 #include <sys/types.h>
 
@@ -29,16 +28,17 @@ private:
   std::size_t count_;
 };
 
-/// One end of the line between a program and a process of tessera-decode: messages, and memory that both see.
-class DecoderLine {
+/// One end of the line between a program and a process of it: messages, and memory that both see (-1: none).
+class ProcessLine {
 public:
   struct Ended {}; // thrown where the other process has gone
 
-  DecoderLine(int socket, int memory) : socket_(socket), memory_(memory) {}
-  DecoderLine(const DecoderLine&) = delete;
-  DecoderLine& operator=(const DecoderLine&) = delete;
-  ~DecoderLine();
+  ProcessLine(int socket, int memory) : socket_(socket), memory_(memory) {}
+  ProcessLine(const ProcessLine&) = delete;
+  ProcessLine& operator=(const ProcessLine&) = delete;
+  ~ProcessLine();
 
+  int socket() const { return socket_; }
   void send(const Message&) const;
   Message receive() const;
 
@@ -61,17 +61,17 @@ public:
   DecoderProcess();
   ~DecoderProcess();
 
-  const DecoderLine& line() const { return *line_; }
+  const ProcessLine& line() const { return *line_; }
   /// False once it has ended, as the system may have ended it.
   bool isRunning();
 
 private:
   pid_t process_ = -1;
-  std::unique_ptr<DecoderLine> line_;
+  std::unique_ptr<ProcessLine> line_;
 };
 
 /// The work of tessera-decode: calls `answer` for each message until the other process has gone or it
 /// returns false.
-void serveDecoder(const std::function<bool(Message& request, const DecoderLine&)>& answer);
+void serveDecoder(const std::function<bool(Message& request, const ProcessLine&)>& answer);
 
 }
