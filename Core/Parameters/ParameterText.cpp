@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/LowerCase.h"
+#include "Core/Compute/NumberIn.h"
 
 #include <algorithm>
 #include <array>
@@ -176,9 +177,7 @@ std::optional<std::int64_t> parseInteger(std::string_view text)
   std::string_view digits = text;
   if (digits.starts_with('+') && !digits.starts_with("+-"))
     digits.remove_prefix(1);
-  std::int64_t whole = 0;
-  const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), whole);
-  if (end.ec == std::errc() && end.ptr == digits.data() + digits.size())
+  if (const auto whole = numberIn<std::int64_t>(digits))
     return whole;
   const auto real = parseReal(text);
   if (!real || *real != std::floor(*real) || std::fabs(*real) > largestExactInteger)

@@ -3,6 +3,7 @@
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/NumberIn.h"
 #include "Tools/Bench/BenchOptions.h"
 #include "Tools/Bench/Benches.h"
 #include "Tools/Bench/Calibration/CalibrationBench.h"
@@ -42,14 +43,13 @@ std::array<int, 3> volumeOf(const std::string& text)
 
 double positiveNumber(const std::string& option, const std::string& text, double atLeast, double atMost = 1e6)
 {
-  double value = 0;
-  const auto [next, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || next != text.data() + text.size() || !(value >= atLeast) || value > atMost)
+  const auto value = numberIn<double>(text);
+  if (!value || !(*value >= atLeast) || *value > atMost)
     throw Error(ExitCode::usage, option + ": \"" + text
                                      + "\": not a number that can be used. Allowed: numbers from "
                                      + std::to_string(static_cast<int>(atLeast)) + " to "
                                      + std::to_string(static_cast<int>(atMost)) + ".");
-  return value;
+  return *value;
 }
 
 std::size_t repeatsOf(const Arguments& arguments)
@@ -284,8 +284,7 @@ std::string calibrationTarget(const Arguments& arguments)
 int calibrate(const Registry& registry, const Arguments& arguments)
 {
   const std::string target = calibrationTarget(arguments), device = arguments.text("device", "auto");
-  std::string threadSource;
-  const int threads = threadCount(arguments, threadSource);
+  const int threads = threadCount(arguments);
   const std::string text = calibrationText(measureCalibration(registry, device, threads));
   writeTextFile(target, text);
   return printText(text + "\nWritten to " + target + ".\n");
@@ -366,11 +365,10 @@ int run(int count, char** words, RunLog& log)
     return runCommand(word, arguments);
   Registry registry;
   registerComponents(registry);
-  std::string threadSource;
   const std::string device = arguments.text("device", "auto");
   const DeviceChoice choice = benchmark.onSeveralDevices ? chooseDevices(device, "--device").front()
                                                          : chooseDevice(device, "--device", "");
-  Context context = makeContext(choice.device, threadCount(arguments, threadSource));
+  Context context = makeContext(choice.device, threadCount(arguments));
   const std::vector<BenchResult> results = benchmark.run(registry, context, arguments);
   const std::string machine = machineText(context.onCuda());
   return printText(arguments.has("json") ? jsonText(machine, results) : tableText(machine, results));

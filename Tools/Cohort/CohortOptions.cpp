@@ -1,11 +1,10 @@
 #include "Tools/Cohort/CohortOptions.h"
 
-#include "Core/Compute/Error.h"
+#include "Core/Compute/NumberIn.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/ShippedParameters.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 
@@ -16,12 +15,11 @@ const std::vector<std::string> commands{"check", "run", "status", "table", "repo
 
 int wholeNumber(const std::string& option, const std::string& text, int least, int most)
 {
-  int value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || value < least || value > most)
+  const auto value = numberIn<int>(text);
+  if (!value || *value < least || *value > most)
     failCommandLine(option, "\"" + text + "\" is no number that it takes",
                     "whole numbers from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
+  return *value;
 }
 
 int environmentNumber(const char* name)
@@ -167,8 +165,7 @@ CohortOptions cohortOptions(const std::vector<std::string>& tokens)
   options.pages = !arguments.has("no-pages");
   if (arguments.has("jobs"))
     options.jobs = wholeNumber("--jobs", arguments.text("jobs"), 1, 1024);
-  std::string source;
-  options.threads = threadCount(arguments, source);
+  options.threads = threadCount(arguments);
   if (arguments.has("max-memory"))
     options.maxMemory = memorySize("--max-memory", arguments.text("max-memory"));
   if (arguments.has("shard"))

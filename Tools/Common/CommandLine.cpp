@@ -242,6 +242,15 @@ void failCommandLine(const std::string& given, const std::string& wrong, const s
   failWithAdvice(given, wrong, "Allowed: " + allowed);
 }
 
+std::string choiceOf(const Arguments& arguments, const std::string& option, const std::string& names)
+{
+  const std::string value = arguments.text(option, names.substr(0, names.find(',')));
+  if (value.find(',') != std::string::npos
+      || (", " + names + ",").find(", " + value + ",") == std::string::npos)
+    failCommandLine("--" + option + " " + value, "not known", names);
+  return value;
+}
+
 Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens,
                            const std::vector<std::string>& operands)
 {

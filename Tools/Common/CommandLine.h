@@ -66,6 +66,10 @@ std::string outputFolderIn(const std::vector<std::string>& tokens);
 [[noreturn]] void failCommandLine(const std::string& given, const std::string& wrong,
                                   const std::string& allowed);
 
+/// The value of an option (`--option`), which must be one of the names "first, second, ..."; the first of
+/// them if it is absent. Throws Error(usage).
+std::string choiceOf(const Arguments&, const std::string& option, const std::string& names);
+
 /// The command line as text for a shell. Words with special characters are quoted.
 std::string commandLineText(const std::string& program, const std::vector<std::string>& tokens);
 

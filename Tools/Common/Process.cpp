@@ -104,8 +104,9 @@ constexpr std::array<Priority, 5> priorities{
 
 }
 
-int threadCount(const Arguments& arguments, std::string& source)
+int threadCount(const Arguments& arguments, std::string* wantedSource)
 {
+  std::string unused, &source = wantedSource ? *wantedSource : unused;
   source = "-threads";
   const std::string given = arguments.text("threads");
   const bool asIfAbsent = given == "0"; // front ends of elastix write it for "as many as you like"

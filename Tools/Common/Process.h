@@ -11,9 +11,9 @@
 namespace tessera {
 
 /// The number of threads: that of -threads, else of SLURM_CPUS_PER_TASK, else of OMP_NUM_THREADS, else of the
-/// processors that this process may use. `source` receives the name of the one that decides. Throws
-/// Error(usage) if its value is not a positive whole number.
-int threadCount(const Arguments&, std::string& source);
+/// processors that this process may use. `source`, unless null, receives the name of the one that decides.
+/// Throws Error(usage) if its value is not a positive whole number.
+int threadCount(const Arguments&, std::string* source = nullptr);
 
 /// The whole bytes of a text such as 20kB, 500MB or 2.5GB. Throws Error(usage) with the option.
 double memorySize(const std::string& option, const std::string& text);

@@ -1,10 +1,11 @@
 #include "Tools/Compare/CompareOptions.h"
 
 #include "Core/Compute/Files/InputFiles.h"
+#include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/NumberIn.h"
 #include "Core/Runs/InputFilesOfRun.h"
 #include "Tools/Common/Process.h"
 
-#include <charconv>
 #include <cmath>
 
 namespace tessera {
@@ -18,27 +19,15 @@ void needsBoth(const Arguments& arguments, const std::string& a, const std::stri
                     "given without " + dashes + (arguments.has(a) ? b : a), "both");
 }
 
-template <class Number>
-std::optional<Number> numberOf(const std::string& text)
-{
-  Number value{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size())
-    return {};
-  return value;
-}
-
 std::vector<std::size_t> voxelOf(const std::string& text)
 {
   std::vector<std::size_t> voxel;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    const auto index = numberOf<std::size_t>(text.substr(start, end - start));
+  for (const std::string& cell : cellsOf(text, ',')) {
+    const auto index = numberIn<std::size_t>(cell);
     if (!index)
       failCommandLine("--at " + text, "not understood",
                       "a voxel from 0 for each axis, such as --at 100,80,60");
     voxel.push_back(*index);
-    start = end + 1;
   }
   return voxel;
 }
@@ -104,14 +93,13 @@ CompareOptions compareOptions(const Arguments& arguments)
   if (arguments.has("at") && options.pictures.empty())
     failCommandLine("--at", "given without --pictures", "--pictures FOLDER with it");
   if (arguments.has("range")) {
-    options.greyRange = numberOf<double>(arguments.text("range"));
+    options.greyRange = numberIn<double>(arguments.text("range"));
     if (!options.greyRange || !std::isfinite(*options.greyRange) || !(*options.greyRange > 0))
       failCommandLine("--range " + arguments.text("range"), "no range", "a number above 0");
   }
   if (arguments.has("at"))
     options.voxel = voxelOf(arguments.text("at"));
-  std::string source;
-  options.threads = threadCount(arguments, source);
+  options.threads = threadCount(arguments);
 
   InputFiles inputs;
   for (const std::string& path :

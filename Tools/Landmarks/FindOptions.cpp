@@ -2,12 +2,12 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/InputFiles.h"
+#include "Core/Compute/NumberIn.h"
 #include "Core/Runs/InputFilesOfRun.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Landmarks/ScoreOptions.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 namespace tessera {
@@ -21,12 +21,11 @@ namespace {
 double lengthMm(const Arguments& arguments, const std::string& name, double most)
 {
   const std::string text = arguments.text(name);
-  double value = 0;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || !(value > 0 && value <= most))
+  const auto value = numberIn<double>(text);
+  if (!value || !(*value > 0 && *value <= most))
     fail("--" + name + " " + text + ": not such a length",
          "a number of mm above 0 and at most " + std::to_string(static_cast<int>(most)));
-  return value;
+  return *value;
 }
 
 }
@@ -119,23 +118,19 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
          "none, or one for each -m");
   options.initial = arguments.text("t0");
   options.output = arguments.text(out);
-  options.method = arguments.text("method", options.method);
-  if (options.method != "mind" && options.method != "sest")
-    fail("--method " + options.method + ": not known", "mind, sest");
+  options.method = choiceOf(arguments, "method", "mind, sest");
   if (arguments.has("reach")) {
     const std::string text = arguments.text("reach");
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), options.reachVoxels);
-    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || options.reachVoxels < 1
-        || options.reachVoxels > 12)
+    options.reachVoxels = numberIn<int>(text).value_or(0);
+    if (options.reachVoxels < 1 || options.reachVoxels > 12)
       fail("--reach " + text + ": not such a number of voxels", "1 to 12");
     if (options.method != "sest")
       fail("--reach: --method mind has three stages of its own", "with --method sest");
   }
   if (arguments.has("keypoints")) {
     const std::string text = arguments.text("keypoints");
-    std::size_t count = 0;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || count < 100 || count > 30000)
+    const std::size_t count = numberIn<std::size_t>(text).value_or(0);
+    if (count < 100 || count > 30000)
       fail("--keypoints " + text + ": not such a number", "100 to 30000");
     if (tracks && options.method != "mind")
       fail("--keypoints: --method sest takes all", "with --method mind");
@@ -146,8 +141,7 @@ FindOptions findOptions(const std::string& command, const Arguments& arguments)
     options.spacingMm = lengthMm(arguments, "spacing", 100);
   if (arguments.has("tolerance"))
     options.toleranceMm = lengthMm(arguments, "tolerance", 1000);
-  std::string source;
-  options.threads = threadCount(arguments, source);
+  options.threads = threadCount(arguments);
 
   InputFiles inputs;
   std::vector<std::string> images{options.fixed, options.fixedMask};

@@ -150,10 +150,7 @@ ScoreOptions scoreOptions(const std::string& table, const Arguments& arguments)
     for (const std::string& name : *names)
       if (arguments.has(name))
         given.values[name] = arguments.text(name);
-  const std::string convention = arguments.text("convention", "exact");
-  if (convention != "exact" && convention != "rounded")
-    fail("command line: --convention " + convention, "not known", "exact, rounded");
-  options.isRounded = convention == "rounded";
+  options.isRounded = choiceOf(arguments, "convention", "exact, rounded") == "rounded";
   if (table.empty()) {
     checkCase(given);
     options.cases = {given};
@@ -161,8 +158,7 @@ ScoreOptions scoreOptions(const std::string& table, const Arguments& arguments)
     options.cases = readTable(table, given);
   options.json = arguments.text("json");
   options.csv = arguments.text("csv");
-  std::string source;
-  options.threads = threadCount(arguments, source);
+  options.threads = threadCount(arguments);
   InputFiles inputs;
   inputs.add(table, "the table " + table);
   for (const ScoreCase& c : options.cases)

@@ -72,7 +72,7 @@ int run(int count, char** words, RunLog& log)
     setPriority(arguments, log);
     RegisterOptions given = registerOptions(arguments, asElastix);
     given.commandLine = commandLine;
-    given.request.threads = threadCount(arguments, given.request.threadSource);
+    given.request.threads = threadCount(arguments, &given.request.threadSource);
     return given;
   });
   if (arguments.text("threads") == "0")

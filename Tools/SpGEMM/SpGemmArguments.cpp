@@ -1,12 +1,13 @@
 #include "Tools/SpGEMM/SpGemmArguments.h"
 
 #include "Core/Compute/Files/InputFiles.h"
+#include "Core/Compute/JoinedText.h"
+#include "Core/Compute/NumberIn.h"
 #include "Core/Sparse/MatrixFile.h"
 #include "Tools/Bench/Matrices/BenchmarkMatrices.h"
 #include "Tools/Common/Process.h"
 
 #include <array>
-#include <charconv>
 #include <cmath>
 
 namespace tessera {
@@ -32,19 +33,15 @@ int chosen(const Arguments& arguments, const std::string& option, const Names& n
   failCommandLine("--" + option + " " + arguments.text(option), "no such name", all);
 }
 
-std::optional<double> numberIn(const std::string& text)
+bool isFinite(const std::optional<double>& value)
 {
-  double value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failure == std::errc() && end == text.data() + text.size() && std::isfinite(value)
-             ? std::optional(value)
-             : std::nullopt;
+  return value && std::isfinite(*value);
 }
 
 double number(const Arguments& arguments, const std::string& option, const std::string& allowed)
 {
-  const std::optional<double> value = numberIn(arguments.text(option));
-  if (!value)
+  const auto value = numberIn<double>(arguments.text(option));
+  if (!isFinite(value))
     failCommandLine("--" + option + " " + arguments.text(option), "not a number", allowed);
   return *value;
 }
@@ -52,12 +49,11 @@ double number(const Arguments& arguments, const std::string& option, const std::
 int wholeNumber(const Arguments& arguments, const std::string& option, int least, int most)
 {
   const std::string text = arguments.text(option);
-  int value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || value < least || value > most)
+  const auto value = numberIn<int>(text);
+  if (!value || *value < least || *value > most)
     failCommandLine("--" + option + " " + text, "not a number that can be used",
                     "whole numbers from " + std::to_string(least) + " to " + std::to_string(most));
-  return value;
+  return *value;
 }
 
 const Option* optionOf(const std::string& token)
@@ -86,7 +82,7 @@ std::vector<std::string> takeOperands(std::vector<std::string>& tokens)
     const Option* const option = optionOf(token);
     const bool wantsValue = option && !option->value.empty() && token.find('=') == std::string::npos;
     if (option && option->name == "drop-zeros" && wantsValue
-        && (i + 1 == tokens.size() || !numberIn(tokens[i + 1]))) {
+        && (i + 1 == tokens.size() || !isFinite(numberIn<double>(tokens[i + 1])))) {
       options.push_back(token + "=0");
       continue;
     }

@@ -1,6 +1,7 @@
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/NumberIn.h"
 #include "Core/Sparse/Array.h"
 #include "Core/Sparse/Files/MatrixFormats.h"
 #include "Core/Sparse/Files/MatrixOutput.h"
@@ -18,7 +19,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -183,11 +183,8 @@ private:
   {
     if constexpr (std::is_floating_point_v<V>)
       return static_cast<V>(*asked_.scale);
-    V whole = 0;
-    const char* const last = asked_.scaleText.data() + asked_.scaleText.size();
-    const auto [end, failure] = std::from_chars(asked_.scaleText.data(), last, whole);
-    if (failure == std::errc() && end == last)
-      return whole;
+    if (const auto whole = numberIn<V>(asked_.scaleText))
+      return *whole;
     constexpr double exact = 0x1p53; // 1e3 and 2.0 are whole numbers as well
     if (!(std::abs(*asked_.scale) <= exact) || *asked_.scale != std::nearbyint(*asked_.scale))
       throw Error(
@@ -438,8 +435,7 @@ int run(int count, char** words, RunLog& log)
   const EndOnSignals ending(log);
   setVerbosity(arguments, log);
   setPriority(arguments, log);
-  std::string threadSource;
-  return runSpGemm(asked, threadCount(arguments, threadSource), log);
+  return runSpGemm(asked, threadCount(arguments), log);
 }
 
 }

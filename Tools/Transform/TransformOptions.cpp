@@ -49,10 +49,8 @@ void setInputs(const Arguments& arguments, TransformRequest& request)
   }
   if (arguments.has("inverse-of") && request.inverseOf.empty())
     failCommandLine("--inverse-of", "no number", "1 to " + std::to_string(count));
-  request.matrixFormat = arguments.text("tp-format");
-  if (const std::string& name = request.matrixFormat;
-      arguments.has("tp-format") && name != "fsl" && name != "greedy" && name != "niftyreg")
-    failCommandLine("--tp-format " + name, "not known", "fsl, greedy, niftyreg");
+  if (arguments.has("tp-format"))
+    request.matrixFormat = choiceOf(arguments, "tp-format", "fsl, greedy, niftyreg");
   if (request.matrixFormat == "fsl" && count > 1)
     failCommandLine("--tp-format fsl", "given with several -tp",
                     "one -tp, which --write can make an ITK transform of");
@@ -262,9 +260,7 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
   request.outputFolder = arguments.text("out");
   request.images = filesGiven<GivenImage>(arguments.all("in"));
   request.labels = filesGiven<GivenImage>(arguments.all("labels"));
-  request.labelInterpolation = arguments.text("label-interpolation", "nearest");
-  if (request.labelInterpolation != "nearest" && request.labelInterpolation != "majority")
-    failCommandLine("--label-interpolation " + request.labelInterpolation, "not known", "nearest, majority");
+  request.labelInterpolation = choiceOf(arguments, "label-interpolation", "nearest, majority");
   if (arguments.has("label-interpolation") && request.labels.empty())
     failCommandLine("--label-interpolation", "given without --labels", "--labels FILE with it");
   if (arguments.has("max-memory"))
@@ -289,9 +285,7 @@ TransformOptions transformOptions(const Arguments& arguments, bool asElastix)
     failCommandLine("--format " + request.format, "given without --write", "--write FILE with it");
   if (request.format.empty() || request.format == "itk")
     options.bidsName = bidsTransformName(request.write);
-  const std::string inverseAs = arguments.text("inverse-as", "field");
-  if (inverseAs != "field" && inverseAs != "bspline")
-    failCommandLine("--inverse-as " + inverseAs, "not known", "field, bspline");
+  const std::string inverseAs = choiceOf(arguments, "inverse-as", "field, bspline");
   if (arguments.has("inverse-as") && (request.write.empty() || !request.inverse))
     failCommandLine("--inverse-as " + inverseAs,
                     std::string("given without ") + (request.write.empty() ? "--write" : "--inverse"),

@@ -99,7 +99,7 @@ int run(int count, char** words, RunLog& log)
     setPriority(arguments, log);
     TransformOptions given = transformOptions(arguments, asElastix);
     given.commandLine = commandLine;
-    given.request.threads = threadCount(arguments, given.threadSource);
+    given.request.threads = threadCount(arguments, &given.threadSource);
     return given;
   });
   if (arguments.text("threads") == "0")

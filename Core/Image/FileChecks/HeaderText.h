@@ -1,8 +1,8 @@
 #pragma once
 
+#include "Core/Compute/NumberIn.h"
 #include "Core/Image/Voxels/PixelType.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -36,9 +36,7 @@ inline std::string textBehind(std::string_view text, const std::string& before, 
 /// A whole number without anything before or behind it.
 inline std::optional<std::int64_t> wholeNumber(const std::string& text)
 {
-  std::int64_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failure == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  return numberIn<std::int64_t>(text);
 }
 
 /// A decimal number that is finite, without anything before or behind it.

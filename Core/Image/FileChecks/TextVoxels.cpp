@@ -17,10 +17,7 @@ bool holds(const std::string& word, bool takesDecimals)
   if constexpr (std::is_floating_point_v<T>) {
     return std::abs(*number) <= static_cast<double>(std::numeric_limits<T>::max());
   } else {
-    T value = 0;
-    const char *const first = word.data() + (word.front() == '+'), *const last = word.data() + word.size();
-    if (const auto [end, failure] = std::from_chars(first, last, value);
-        failure == std::errc() && end == last)
+    if (numberIn<T>(std::string_view(word).substr(word.front() == '+')))
       return true;
     return takesDecimals && *number == std::floor(*number)
            && *number >= static_cast<double>(std::numeric_limits<T>::lowest())

@@ -1,10 +1,10 @@
 #include "Core/Image/Files/TextWords.h"
 
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/NumberIn.h"
 #include "Core/Image/Files/InputError.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -73,22 +73,19 @@ std::string_view TextWords::next(std::string_view expected)
 double TextWords::nextNumber(std::string_view expected)
 {
   const std::string_view word = next(expected);
-  const std::string_view digits = word.starts_with('+') ? word.substr(1) : word;
-  double value = 0;
-  const std::from_chars_result result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (result.ec != std::errc() || result.ptr != digits.data() + digits.size() || !std::isfinite(value))
+  const auto value = numberIn<double>(word.substr(word.starts_with('+')));
+  if (!value || !std::isfinite(*value))
     fail(quoted(word) + " is no finite number, where " + std::string(expected) + " should stand");
-  return value;
+  return *value;
 }
 
 std::size_t TextWords::nextCount(std::string_view expected)
 {
   const std::string_view word = next(expected);
-  std::size_t value = 0;
-  const std::from_chars_result result = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (result.ec != std::errc() || result.ptr != word.data() + word.size())
+  const auto value = numberIn<std::size_t>(word);
+  if (!value)
     fail(quoted(word) + " is no whole number, where " + std::string(expected) + " should stand");
-  return value;
+  return *value;
 }
 
 std::string_view TextWords::restOfLine()

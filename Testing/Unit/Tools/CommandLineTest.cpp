@@ -215,26 +215,26 @@ protected:
 TEST_F(ThreadCount, ComesFromTheOptionThenSlurmThenOpenMP)
 {
   setenv("OMP_NUM_THREADS", "3,2", 1);
-  EXPECT_EQ(threadCount(parse({}), source), 3);
+  EXPECT_EQ(threadCount(parse({}), &source), 3);
   setenv("SLURM_CPUS_PER_TASK", "5", 1);
-  EXPECT_EQ(threadCount(parse({}), source), 5);
-  EXPECT_EQ(threadCount(parse({"-threads", "7"}), source), 7);
+  EXPECT_EQ(threadCount(parse({}), &source), 5);
+  EXPECT_EQ(threadCount(parse({"-threads", "7"}), &source), 7);
   EXPECT_EQ(source, "-threads");
 }
 
 TEST_F(ThreadCount, IsTheProcessorsOfThisProcessOtherwise)
 {
-  EXPECT_GE(threadCount(parse({}), source), 1);
+  EXPECT_GE(threadCount(parse({}), &source), 1);
   EXPECT_EQ(source, "processors of this process");
 }
 
 TEST_F(ThreadCount, OfTheOptionIsAWholeNumberAndZeroMeansNoOption)
 {
   setenv("OMP_NUM_THREADS", "3", 1);
-  EXPECT_EQ(threadCount(parse({"-threads", "0"}), source), 3);
+  EXPECT_EQ(threadCount(parse({"-threads", "0"}), &source), 3);
   EXPECT_EQ(source, "-threads 0, so OMP_NUM_THREADS");
   for (const char* text : {"-1", "abc", "2.5", "99999"})
-    EXPECT_THROW(threadCount(parse({"-threads", text}), source), Error) << text;
+    EXPECT_THROW(threadCount(parse({"-threads", text}), &source), Error) << text;
 }
 
 }

@@ -1,9 +1,9 @@
 #include "Components/Transforms/Shared/LandmarkSplines/SplineSettings.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/NumberIn.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -96,11 +96,10 @@ Smoothing smoothingOf(const Parameters& parameters)
     parameters.fail(splineSmoothing.name, "SplineRelaxationFactor is given, too", "Allowed: one of the two");
   if (text == "auto")
     return {true, {}};
-  double value = -1;
-  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || !(value >= 0) || !std::isfinite(value))
+  const auto value = numberIn<double>(text);
+  if (!value || !(*value >= 0) || !std::isfinite(*value))
     parameters.fail(splineSmoothing.name, "not a smoothing", allowed);
-  return {true, value};
+  return {true, *value};
 }
 
 template <int D>
