@@ -87,6 +87,19 @@ struct ImageGeometry {
     return pointFromIndex()(index);
   }
 
+  /// The points of the first and last voxels of all axes; bit d of a corner's number says which of axis d.
+  std::array<Vec<D>, 1 << D> cornersMm() const
+  {
+    std::array<Vec<D>, 1 << D> corners;
+    for (std::size_t corner = 0; corner < corners.size(); ++corner) {
+      Vec<D> index;
+      for (int d = 0; d < D; ++d)
+        index[d] = corner >> d & 1 ? static_cast<double>(size[d] - 1) : 0;
+      corners[corner] = pointFromIndex()(index);
+    }
+    return corners;
+  }
+
   bool operator==(const ImageGeometry&) const = default;
 };
 

@@ -112,18 +112,13 @@ std::vector<double> scalesOf(Context& context, const StageInput<D>& input, const
 {
   PointList<D> points = allSamples<D>(gridOfAbout<D>(samplesForScales, input.fixed.front(), nullptr));
   for (std::size_t first = 0; first < points.positions(); first += batchCapacity) {
-    ListSamples<D> batch;
-    PointsOut<D> out;
-    for (int d = 0; d < D; ++d)
-      batch.pointMm[d] = out[d] = points.mm[d].data() + first;
-    batch.count = std::min(batchCapacity, points.positions() - first);
-    mapInitial<D>(context, chain, batch, out);
+    const std::size_t count = std::min(batchCapacity, points.positions() - first);
+    mapInitial<D>(context, chain, {pointersTo<D>(std::as_const(points.mm), first), count},
+                  pointersTo<D>(points.mm, first));
   }
-  ListSamples<D> all;
-  for (int d = 0; d < D; ++d)
-    all.pointMm[d] = points.mm[d].data();
-  all.count = points.positions();
-  return optimizable(*chain.transform).scales(context, all, chain.parameters);
+  return optimizable(*chain.transform)
+      .scales(context, ListSamples<D>{pointersTo<D>(std::as_const(points.mm)), points.positions()},
+              chain.parameters);
 }
 
 template <int D>

@@ -41,11 +41,8 @@ void forEachInside(const std::vector<Vec<D>>& pointsMm, const AffineMap<D>& move
   std::array<std::uint8_t, batchCapacity> inside;
   for (std::size_t first = 0; first < pointsMm.size(); first += batchCapacity) {
     batch.count = std::min(batchCapacity, pointsMm.size() - first);
-    for (std::size_t i = 0; i < batch.count; ++i) {
-      const Vec<D> movedMm = move(pointsMm[first + i]);
-      for (int d = 0; d < D; ++d)
-        batch.mm[d][i] = movedMm[d];
-    }
+    for (std::size_t i = 0; i < batch.count; ++i)
+      batch.set(i, move(pointsMm[first + i]));
     movingAt(batch, values, inside);
     for (std::size_t i = 0; i < batch.count; ++i)
       if (inside[i])

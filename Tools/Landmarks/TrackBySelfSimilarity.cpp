@@ -5,6 +5,7 @@
 #include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Fields/WholeField.h"
+#include "Core/Runs/Resampling/HostInterpolator.h"
 #include "Tools/Landmarks/Tracking.h"
 
 #include <algorithm>
@@ -53,7 +54,7 @@ public:
   /// Maps points, not by the lattice.
   void exactly(const Context& context, std::vector<Vec<D>>& pointsMm) const
   {
-    mapPoints<D>(context, spline_, pointsMm);
+    pointsMm = mappedAll<D>(context.onCpu(), spline_, pointsMm);
   }
 
   void fromLattice(PointBatch<D>& points) const

@@ -1,4 +1,5 @@
 #include "Core/Image/Landmarks/StructureTensorSearch.h"
+#include "Core/Runs/Resampling/HostInterpolator.h"
 #include "Tools/Landmarks/Tracking.h"
 
 #include <algorithm>
@@ -135,8 +136,7 @@ std::vector<TrackedPoint<3>> trackByStructureTensors(Context& context, const Tra
       warnOfFew(kept.fixedMm.size(), points.size(), log);
       break;
     }
-    std::vector<Vec<3>> expectedMm = fixedMm;
-    mapPoints<3>(context, smoothingSpline<3>(context, kept), expectedMm);
+    const auto expectedMm = mappedAll<3>(context.onCpu(), smoothingSpline<3>(context, kept), fixedMm);
     for (std::size_t i = 0; i < keypoints.size(); ++i) {
       const Vec<3> place = indexFromPoint(expectedMm[i]);
       for (std::size_t d = 0; d < 3; ++d)

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Core/Compute/Log.h"
-#include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/Transform.h"
 #include "Tools/Landmarks/WorkingImages.h"
 
@@ -67,10 +66,6 @@ std::string whyTensorsNotOnCuda(const Context&, const TrackingScene<3>&);
 /// them.
 template <int D>
 TransformChain<D> smoothingSpline(Context&, const PointPairs<D>&);
-
-/// Maps points, in place.
-template <int D>
-void mapPoints(const Context&, const TransformChain<D>&, std::vector<Vec<D>>& pointsMm);
 
 /// Logs how long the parts of the work take, which the terminal shows with -v.
 class PartClock {

@@ -31,23 +31,12 @@ void forEachRow(const Context& context, const ImageGeometry<D>& grid, Body&& bod
         points.count = std::min(batchCapacity, width - x);
         for (std::size_t i = 0; i < points.count; ++i) {
           index[0] = static_cast<double>(x + i);
-          const Vec<D> mm = pointFromIndex(index);
-          for (std::size_t d = 0; d < D; ++d)
-            points.mm[d][i] = mm[d];
+          points.set(i, pointFromIndex(index));
         }
         body(x + width * row, points);
       }
     }
   });
-}
-
-template <int D>
-Vec<D> pointOf(const PointBatch<D>& points, std::size_t i)
-{
-  Vec<D> point;
-  for (std::size_t d = 0; d < D; ++d)
-    point[d] = points.mm[d][i];
-  return point;
 }
 
 /// 1 where the voxels of the grid may be used.
@@ -59,7 +48,7 @@ std::vector<std::uint8_t> maskOn(const Context& context, const ImageGeometry<D>&
   const PointToIndex<D> indexOf = side.image->geometry.pointToIndex();
   forEachRow<D>(context, grid, [&](std::size_t first, PointBatch<D>& points) {
     for (std::size_t i = 0; i < points.count; ++i) {
-      const Vec<D> pointMm = pointOf<D>(points, i);
+      const Vec<D> pointMm = points.point(i);
       std::size_t voxel;
       inside[first + i] =
           findNearestVoxel<D>(side.image->geometry.size, indexOf(pointMm), voxel) && side.mayUse(pointMm);

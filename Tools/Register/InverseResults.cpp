@@ -55,7 +55,7 @@ std::vector<std::string> writeInverseResults(const Registry& registry, const Run
     Context cpu = stage.host;
     log.info("");
     log.info("Writing the inverse ...");
-    auto inverse = inverseOnGrid<D>(cpu, chain, registry, stage.moving, toleranceInFilesMm);
+    auto inverse = inverseOnGrid<D>(&cpu, chain, registry, stage.moving, toleranceInFilesMm);
     if (isSearched<D>(*inverse)) { // once, for the file and the labels
       VectorImage<D> field = displacementField<D>(cpu, *inverse, stage.moving);
       logRoots<D>(*inverse, stage.moving.voxelCount(), "voxels", log);

@@ -281,8 +281,7 @@ TransformDescription describeTransform(Context& context, const Registry& registr
             {"transforms", Json::array()}};
   PointBatch<D> fixed;
   fixed.count = 1;
-  for (int d = 0; d < D; ++d)
-    fixed.mm[d][0] = lattice.centerMm()[d];
+  fixed.set(0, lattice.centerMm());
   PointBatch<D> middle = fixed;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     Json part{{"transform", parts[p].alone.transform->name()},

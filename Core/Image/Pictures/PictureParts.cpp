@@ -110,7 +110,6 @@ std::vector<bool> edgesOf(const Panel& given)
   return edges;
 }
 
-template std::vector<Plane> planesOf<2>(const Matrix<2>&);
-template std::vector<Plane> planesOf<3>(const Matrix<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(planesOf<D>);
 
 }

@@ -15,14 +15,10 @@ void requireOneGrid(const std::string& where, const ImageGeometry<D>& a, const I
 {
   const double toleranceMm = 0.01 * *std::ranges::min_element(a.spacingMm);
   bool isOne = a.size == b.size;
-  for (int corner = 0; corner < 1 << D && isOne; ++corner) {
-    Vec<D> index;
+  const auto cornersOfA = a.cornersMm(), cornersOfB = b.cornersMm();
+  for (int corner = 0; corner < 1 << D; ++corner)
     for (int d = 0; d < D; ++d)
-      index[d] = (corner >> d & 1) != 0 ? static_cast<double>(a.size[d] - 1) : 0;
-    const Vec<D> x = a.pointFromIndex()(index), y = b.pointFromIndex()(index);
-    for (int d = 0; d < D; ++d)
-      isOne = isOne && std::abs(x[d] - y[d]) <= toleranceMm;
-  }
+      isOne = isOne && std::abs(cornersOfA[corner][d] - cornersOfB[corner][d]) <= toleranceMm;
   if (!isOne)
     failToRead(
         where, "the images have different grids",

@@ -47,21 +47,8 @@ class PointLoan {
 public:
   explicit PointLoan(std::size_t count) : count_(count), loan_(D * count) {}
 
-  PointsOut<D> out()
-  {
-    PointsOut<D> arrays;
-    for (int d = 0; d < D; ++d)
-      arrays[d] = loan_.data() + d * count_;
-    return arrays;
-  }
-  ListSamples<D> list()
-  {
-    ListSamples<D> samples;
-    for (int d = 0; d < D; ++d)
-      samples.pointMm[d] = loan_.data() + d * count_;
-    samples.count = count_;
-    return samples;
-  }
+  PointsOut<D> out() { return planesOf<D>(loan_.data(), count_); }
+  ListSamples<D> list() const { return {planesOf<D>(loan_.data(), count_), count_}; }
 
 private:
   std::size_t count_;

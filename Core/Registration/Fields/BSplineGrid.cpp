@@ -2,25 +2,14 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/BSplineKernel.h"
+#include "Core/Compute/Math/Bounds.h"
 #include "Core/Compute/Math/GridIndex.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace tessera {
 namespace {
-
-template <int D>
-struct Bounds {
-  Vec<D> low, high;
-
-  Bounds()
-  {
-    low.fill(std::numeric_limits<double>::infinity());
-    high.fill(-std::numeric_limits<double>::infinity());
-  }
-};
 
 /// Maps a batch and widens the bounds by the results, in coordinates along the image's axes.
 template <int D>
@@ -28,16 +17,8 @@ void widen(Context& context, const TransformChain<D>& initial, const Matrix<D>& 
            PointBatch<D>& batch, Bounds<D>& bounds)
 {
   mapChain<D>(context, initial, batch.list(), batch.out());
-  for (std::size_t i = 0; i < batch.count; ++i) {
-    Vec<D> point;
-    for (int d = 0; d < D; ++d)
-      point[d] = batch.mm[d][i];
-    const Vec<D> alongAxes = apply<D>(axesFromWorld, point);
-    for (int d = 0; d < D; ++d) {
-      bounds.low[d] = std::min(bounds.low[d], alongAxes[d]);
-      bounds.high[d] = std::max(bounds.high[d], alongAxes[d]);
-    }
-  }
+  for (std::size_t i = 0; i < batch.count; ++i)
+    bounds.add(apply<D>(axesFromWorld, batch.point(i)));
   batch.count = 0;
 }
 
@@ -239,13 +220,6 @@ std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSpline
   return refined;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template GridBox<D> boxOfGrids(Context&, const ImageGeometry<D>&, const TransformChain<D>*);               \
-  template BSplineGrid<D> gridOver<D>(const ImageGeometry<D>&, const Vec<D>&, int, bool);                    \
-  template std::vector<double> refineCoefficients(const BSplineGrid<D>&, const BSplineGrid<D>&,              \
-                                                  const std::vector<double>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(boxOfGrids<D>, gridOver<D>, refineCoefficients<D>);
 
 }

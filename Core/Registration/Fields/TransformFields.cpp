@@ -94,10 +94,7 @@ VectorImage<D> displacementField(Context& context, const TransformChain<D>& chai
   requireCpuForPoints(context);
   forEachVoxelBatch<D>(context, lattice, [&](std::size_t first, PointBatch<D>& points) {
     std::array<std::array<double, batchCapacity>, D> mapped;
-    PointsOut<D> out;
-    for (int d = 0; d < D; ++d)
-      out[d] = mapped[d].data();
-    mapChain<D>(context, chain, points.list(), out);
+    mapChain<D>(context, chain, points.list(), pointersTo<D>(mapped));
     for (int d = 0; d < D; ++d)
       for (std::size_t i = 0; i < points.count; ++i)
         field.voxels[D * (first + i) + d] = static_cast<float>(mapped[d][i] - points.mm[d][i]);

@@ -115,8 +115,7 @@ private:
   {
     batch_.count = searches.size();
     for (std::size_t i = 0; i < searches.size(); ++i)
-      for (int d = 0; d < D; ++d)
-        batch_.mm[d][i] = searches[i]->atMm()[d];
+      batch_.set(i, searches[i]->atMm());
   }
 
   const ChainInverse& inverse_;

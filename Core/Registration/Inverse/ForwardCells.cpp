@@ -31,11 +31,8 @@ std::vector<Vec<D>> imagesOf(Context& context, const TransformChain<D>& chain,
 {
   std::vector<Vec<D>> imagesMm(lattice.voxelCount());
   forEachVoxelBatch<D>(context, lattice, [&](std::size_t first, PointBatch<D>& points) {
-    for (std::size_t i = 0; i < points.count; ++i) {
-      const Vec<D> pointMm = linearInverse(points.list().point(i));
-      for (int d = 0; d < D; ++d)
-        points.mm[d][i] = pointMm[d];
-    }
+    for (std::size_t i = 0; i < points.count; ++i)
+      points.set(i, linearInverse(points.point(i)));
     mapChain<D>(context, chain, points.list(), points.out());
     for (std::size_t i = 0; i < points.count; ++i)
       imagesMm[first + i] = points.list().point(i);

@@ -76,8 +76,7 @@ void InverseTransform<D>::spatialDerivatives(Context& context, const Samples<D>&
   PointBatch<D> places;
   places.count = count;
   for (std::size_t i = 0; i < count; ++i)
-    for (int d = 0; d < D; ++d)
-      places.mm[d][i] = roots[i].pointMm[d];
+    places.set(i, roots[i].pointMm);
   chainSpatialDerivatives<D>(context, inverse_.chain(), places.list(), jacobian, hessian);
   for (std::size_t i = 0; i < count; ++i) {
     Matrix<D> g = inverseMatrix<D>(jacobianAt<D>(jacobian, count, i));

@@ -34,13 +34,9 @@ void keepInMask(const Mask<D>& mask, Scratch<D>& s)
 {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < s.mapped.count; ++i) {
-    Vec<D> pointMm;
-    for (int d = 0; d < D; ++d)
-      pointMm[d] = s.mapped.mm[d][i];
-    for (int d = 0; d < D; ++d) {
-      s.mapped.mm[d][kept] = pointMm[d];
-      s.points.mm[d][kept] = s.points.mm[d][i];
-    }
+    const Vec<D> pointMm = s.mapped.point(i);
+    s.mapped.set(kept, pointMm);
+    s.points.set(kept, s.points.point(i));
     s.fixed[kept] = s.fixed[i];
     kept += mask.contains(pointMm);
   }
@@ -68,10 +64,13 @@ std::size_t copyValid(const Scratch<D>& s, const ValidSamples<D>& out)
   return valid;
 }
 
+}
+
 template <int D>
-void multiplyGradients(const Matrix<D>& matrix, const std::array<float*, D>& gradient, std::size_t count)
+void multiplyGradients(const Matrix<D>& matrix, const std::array<float*, D>& gradient, std::size_t first,
+                       std::size_t last)
 {
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = first; i < last; ++i) {
     Vec<D> g;
     for (int d = 0; d < D; ++d)
       g[d] = gradient[d][i];
@@ -79,8 +78,6 @@ void multiplyGradients(const Matrix<D>& matrix, const std::array<float*, D>& gra
     for (int d = 0; d < D; ++d)
       gradient[d][i] = static_cast<float>(g[d]);
   }
-}
-
 }
 
 template <int D>
@@ -102,10 +99,9 @@ ValidSamples<D> ValidSampleArrays<D>::at(std::size_t offset, bool withGradient)
   ValidSamples<D> samples;
   samples.fixed = fixed.data() + offset;
   samples.moving = moving.data() + offset;
-  for (int d = 0; d < D; ++d) {
-    samples.pointMm[d] = pointMm[d].data() + offset;
-    samples.gradientPerMm[d] = withGradient ? gradientPerMm[d].data() + offset : nullptr;
-  }
+  samples.pointMm = pointersTo<D>(pointMm, offset);
+  if (withGradient)
+    samples.gradientPerMm = pointersTo<D>(gradientPerMm, offset);
   return samples;
 }
 
@@ -121,19 +117,18 @@ SampleCount SampleGather<D>::gather(const SampleSet<D>& set, std::size_t first, 
   if (movingMask_)
     keepInMask<D>(*movingMask_, s);
 
-  std::array<float*, D> gradient;
-  for (int d = 0; d < D; ++d)
-    gradient[d] = s.gradient[d].data();
+  const std::array<float*, D> gradient = pointersTo<D>(s.gradient);
   const bool withGradient = out.gradientPerMm[0] != nullptr;
   interpolator_->evaluate(oneThread, s.mapped.list(), s.moving.data(),
                           withGradient ? gradient.data() : nullptr, s.inside.data());
   const std::size_t valid = copyValid<D>(s, out);
   if (withGradient && gradientMatrix_)
-    multiplyGradients<D>(*gradientMatrix_, out.gradientPerMm, valid);
+    multiplyGradients<D>(*gradientMatrix_, out.gradientPerMm, 0, valid);
   return {asked, valid};
 }
 
 TESSERA_INSTANTIATE_CLASS(ValidSampleArrays);
 TESSERA_INSTANTIATE_CLASS(SampleGather);
+TESSERA_INSTANTIATE_FUNCTIONS(multiplyGradients<D>);
 
 }

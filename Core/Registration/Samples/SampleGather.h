@@ -29,6 +29,11 @@ struct ValidSampleArrays {
   ValidSamples<D> at(std::size_t offset, bool withGradient);
 };
 
+/// Multiplies gradients [first, last) by a matrix.
+template <int D>
+void multiplyGradients(const Matrix<D>& matrix, const std::array<float*, D>& gradient, std::size_t first,
+                       std::size_t last);
+
 struct SampleCount {
   std::size_t asked = 0, valid = 0;
 

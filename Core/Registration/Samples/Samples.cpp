@@ -108,9 +108,7 @@ void fillFrom(const VoxelLattice<D>& lattice, std::size_t first, std::size_t las
   const AffineMap<D> pointFromIndex = geometry.pointFromIndex();
   points.count = 0;
   forEachSegment<D>(lattice, first, last, [&](const RowSegment<D>& segment) {
-    PointsOut<D> out;
-    for (int d = 0; d < D; ++d)
-      out[d] = points.mm[d].data() + points.count;
+    const PointsOut<D> out = pointersTo<D>(points.mm, points.count);
     float* fixedOut = fixed + points.count;
     writeSegment<D>(pointFromIndex, segment, out);
     const float* row = lattice.image->voxels.data() + voxelOffset<D>(geometry.size, segment.index);
@@ -133,23 +131,12 @@ void fillFrom(const PointList<D>& list, std::size_t first, std::size_t last, Poi
 
 /// The bounding box of a box that is mapped.
 template <int D>
-void mapBox(const AffineMap<D>& map, Vec<D>& lowest, Vec<D>& highest)
+Bounds<D> mapped(const AffineMap<D>& map, const Bounds<D>& box)
 {
-  Vec<D> low, high;
-  low.fill(std::numeric_limits<double>::infinity());
-  high.fill(-std::numeric_limits<double>::infinity());
-  for (int corner = 0; corner < (1 << D); ++corner) {
-    Vec<D> point;
-    for (int d = 0; d < D; ++d)
-      point[d] = (corner >> d) & 1 ? highest[d] : lowest[d];
-    point = map(point);
-    for (int d = 0; d < D; ++d) {
-      low[d] = std::min(low[d], point[d]);
-      high[d] = std::max(high[d], point[d]);
-    }
-  }
-  lowest = low;
-  highest = high;
+  Bounds<D> bounds;
+  for (int corner = 0; corner < (1 << D); ++corner)
+    bounds.add(map(box.corner(corner)));
+  return bounds;
 }
 
 }
@@ -288,17 +275,12 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& regio
     return box;
   // a mask that is not read yet may have every voxel
   const VoxelBox<D> inside = mask->voxels.empty() ? wholeBox<D>(mask->geometry) : boundingBox<D>(*mask);
-  Vec<D> lowest, highest;
+  const Bounds<D> bounds =
+      mapped<D>(geometry.indexFromPoint(), mapped<D>(mask->geometry.pointFromIndex(), sidesOf<D>(inside)));
   for (int d = 0; d < D; ++d) {
-    lowest[d] = static_cast<double>(inside.first[d]) - 0.5;
-    highest[d] = static_cast<double>(inside.first[d] + inside.size[d]) - 0.5;
-  }
-  mapBox<D>(mask->geometry.pointFromIndex(), lowest, highest);
-  mapBox<D>(geometry.indexFromPoint(), lowest, highest);
-  for (int d = 0; d < D; ++d) {
-    const double first = std::max(static_cast<double>(region.first[d]), std::floor(lowest[d]));
+    const double first = std::max(static_cast<double>(region.first[d]), std::floor(bounds.low[d]));
     const double last =
-        std::min(static_cast<double>(region.first[d] + region.size[d]) - 1, std::ceil(highest[d]));
+        std::min(static_cast<double>(region.first[d] + region.size[d]) - 1, std::ceil(bounds.high[d]));
     if (!(last >= first))
       throw Error(ExitCode::unreadableInput, "no voxel of the mask lies in the image. Allowed: a mask that "
                                              "overlaps its image in physical space.");

@@ -1,12 +1,12 @@
 #pragma once
 
+#include "Core/Compute/Math/Bounds.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Image/Image.h"
 
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <variant>
 #include <vector>
 
@@ -15,6 +15,26 @@ namespace tessera {
 // Batches are planar: one array a coordinate. On the CPU a batch has at most `batchCapacity` samples, so that
 // it stays in the cache.
 constexpr std::size_t batchCapacity = 512;
+
+/// Pointers to number `at` of each of D vectors.
+template <int D, class Vectors>
+auto pointersTo(Vectors& vectors, std::size_t at = 0)
+{
+  std::array<decltype(vectors[0].data()), D> pointers;
+  for (int d = 0; d < D; ++d)
+    pointers[d] = vectors[d].data() + at;
+  return pointers;
+}
+
+/// The same in an array that has `count` numbers an axis.
+template <int D, class T>
+std::array<T*, D> planesOf(T* values, std::size_t count)
+{
+  std::array<T*, D> pointers;
+  for (int d = 0; d < D; ++d)
+    pointers[d] = values + d * count;
+  return pointers;
+}
 
 /// Points in mm, one array for each coordinate.
 template <int D>
@@ -80,20 +100,13 @@ struct PointBatch {
     for (auto& axis : mm)
       axis.resize(batchCapacity);
   }
-  ListSamples<D> list() const
+  ListSamples<D> list() const { return {pointersTo<D>(mm), count}; }
+  PointsOut<D> out() { return pointersTo<D>(mm); }
+  Vec<D> point(std::size_t i) const { return list().point(i); }
+  void set(std::size_t i, const Vec<D>& pointMm)
   {
-    ListSamples<D> samples;
     for (int d = 0; d < D; ++d)
-      samples.pointMm[d] = mm[d].data();
-    samples.count = count;
-    return samples;
-  }
-  PointsOut<D> out()
-  {
-    PointsOut<D> arrays;
-    for (int d = 0; d < D; ++d)
-      arrays[d] = mm[d].data();
-    return arrays;
+      mm[d][i] = pointMm[d];
   }
 };
 
@@ -172,6 +185,18 @@ template <int D>
 struct VoxelBox {
   Size<D> first{}, size{};
 };
+
+/// The continuous indices of the outer sides of its voxels.
+template <int D>
+Bounds<D> sidesOf(const VoxelBox<D>& box)
+{
+  Bounds<D> sides;
+  for (int d = 0; d < D; ++d) {
+    sides.low[d] = static_cast<double>(box.first[d]) - 0.5;
+    sides.high[d] = static_cast<double>(box.first[d] + box.size[d]) - 0.5;
+  }
+  return sides;
+}
 
 /// The smallest box, on the mask's own grid, that holds all its voxels. Throws Error(unreadableInput) for an
 /// empty mask.

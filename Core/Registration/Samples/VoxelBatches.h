@@ -42,12 +42,8 @@ void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, st
 template <int D>
 void keepInMask(const Mask<D>& mask, const ListSamples<D>& points, std::uint8_t* counts)
 {
-  for (std::size_t i = 0; i < points.count; ++i) {
-    Vec<D> pointMm;
-    for (int d = 0; d < D; ++d)
-      pointMm[d] = points.pointMm[d][i];
-    counts[i] = counts[i] && mask.contains(pointMm);
-  }
+  for (std::size_t i = 0; i < points.count; ++i)
+    counts[i] = counts[i] && mask.contains(points.point(i));
 }
 
 /// Calls body(first, last) for ranges of voxels or rows of an image. OpenMP carries a loop over a whole

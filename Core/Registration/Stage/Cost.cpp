@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Cuda/Range.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/VectorLength.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Compute/Vectors/VectorOpsOnCuda.h"
@@ -16,11 +17,7 @@ namespace {
 template <int D>
 ListSamples<D> slice(const PointList<D>& list, std::size_t first, std::size_t last)
 {
-  ListSamples<D> samples;
-  for (int d = 0; d < D; ++d)
-    samples.pointMm[d] = list.mm[d].data() + first;
-  samples.count = last - first;
-  return samples;
+  return {pointersTo<D>(list.mm, first), last - first};
 }
 
 }
@@ -311,11 +308,8 @@ PointList<D> Cost<D>::gridPoints(std::size_t wanted) const
   const CostPart<D>& part = level_.parts.front();
   PointList<D> points = allSamples<D>(gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask));
   forEachRange(host_, points.positions(), batchCapacity, [&](std::size_t first, std::size_t last) {
-    PointsOut<D> out;
-    for (int d = 0; d < D; ++d)
-      out[d] = points.mm[d].data() + first;
     Context context = host_;
-    mapInitial<D>(context, *level_.chain, slice(points, first, last), out);
+    mapInitial<D>(context, *level_.chain, slice(points, first, last), pointersTo<D>(points.mm, first));
   });
   return points;
 }
@@ -349,12 +343,8 @@ std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const
     Context context = host_;
     optimizable(*level_.chain->transform)
         .pushForward(context, Samples<D>(slice(points, first, last)), parameters, step, vectors.out());
-    for (std::size_t i = first; i < last; ++i) {
-      double squared = 0;
-      for (int d = 0; d < D; ++d)
-        squared += vectors.mm[d][i - first] * vectors.mm[d][i - first];
-      lengths[i] = std::sqrt(squared);
-    }
+    for (std::size_t i = first; i < last; ++i)
+      lengths[i] = lengthOf<D>(vectors.point(i - first));
   });
   times_.stepSizes += clock.milliseconds();
   return lengths;

@@ -288,10 +288,7 @@ void ImageTermOnCuda<D>::addDisplacementsBefore(Context& context, const SamplesO
   const std::span<float> before = displacementsBefore_.span().first(field.size());
   if (!knowsDisplacementsBefore_) {
     context.stream->fill(before.data(), 0, before.size_bytes());
-    std::array<float*, D> arrays;
-    for (int d = 0; d < D; ++d)
-      arrays[d] = before.data() + d * samples.count;
-    chain_->addDisplacementsBefore(context, samples, arrays);
+    chain_->addDisplacementsBefore(context, samples, planesOf<D>(before.data(), samples.count));
     knowsDisplacementsBefore_ = true;
   }
   oncuda::add(context, before, field);

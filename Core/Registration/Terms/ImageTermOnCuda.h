@@ -100,7 +100,10 @@ private:
   IntensityPairs latticeOf(const std::vector<Slab>&, bool slopesFollow) const;
   void pullBack(Context&, const Slab&, std::span<double> gradient, Result* result);
   const FieldMethod<D>* alignedField(const SampleSet<D>&);
-  std::array<float*, D> gradientArrays(std::size_t samples);
+  std::array<float*, D> gradientArrays(std::size_t samples)
+  {
+    return planesOf<D>(gradients_.span().data(), samples);
+  }
   void addDisplacementsBefore(Context&, const SamplesOnCuda<D>&);
 
   void enqueueWork(Context&, const std::vector<Slab>&, const FieldMethod<D>*,

@@ -109,10 +109,7 @@ void WarpedLattice<D>::keepStart(Context& context)
     Context oneThread;
     Batch& batch = Batch::ofThisThread();
     fillBatch<D>(everyVoxel_, first, last, batch.points, batch.fixed.data());
-    PointsOut<D> out;
-    for (int d = 0; d < D; ++d)
-      out[d] = startMm_[d].data() + first;
-    mapChain<D>(oneThread, *level_.chain->initial, batch.points.list(), out);
+    mapChain<D>(oneThread, *level_.chain->initial, batch.points.list(), pointersTo<D>(startMm_, first));
   });
 }
 
@@ -127,15 +124,6 @@ typename WarpedLattice<D>::Slab WarpedLattice<D>::slab(std::size_t number) const
   part.first = perSlice * part.firstSlice;
   part.count = perSlice * part.slices;
   return part;
-}
-
-template <int D>
-std::array<float*, D> WarpedLattice<D>::arrays(const Slab& part)
-{
-  std::array<float*, D> result;
-  for (int d = 0; d < D; ++d)
-    result[d] = fieldOrGradients_.data() + d * part.count;
-  return result;
 }
 
 template <int D>
@@ -212,14 +200,7 @@ SampleCount WarpedLattice<D>::keepWhatCounts(const Slab& part, std::size_t first
         gradients[d][first + i] = 0;
     }
   if (withGradient && gradientMatrix_)
-    for (std::size_t i = first; i < first + count; ++i) {
-      Vec<D> gradient;
-      for (int d = 0; d < D; ++d)
-        gradient[d] = gradients[d][i];
-      gradient = apply<D>(*gradientMatrix_, gradient);
-      for (int d = 0; d < D; ++d)
-        gradients[d][i] = static_cast<float>(gradient[d]);
-    }
+    multiplyGradients<D>(*gradientMatrix_, gradients, first, first + count);
   return found;
 }
 
@@ -291,12 +272,7 @@ void pullBackSlopes(const TransformChain<D>& chain, const ListSamples<D>& points
   optimizable(*chain.transform).pullBack(oneThread, points, chain.parameters, covectorsOfAxes, gradient);
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template class WarpedLattice<D>;                                                                           \
-  template void pullBackSlopes<D>(const TransformChain<D>&, const ListSamples<D>&, const float*,             \
-                                  const std::array<const float*, D>&, std::span<double>);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_CLASS(WarpedLattice);
+TESSERA_INSTANTIATE_FUNCTIONS(pullBackSlopes<D>);
 
 }

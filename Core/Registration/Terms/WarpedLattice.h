@@ -85,7 +85,7 @@ private:
   SampleCount keepWhatCounts(const Slab&, std::size_t first, bool withGradient, Batch&);
   void pullBackByPoints(Context&, const Target&, const Slab&, const float* slopes,
                         std::span<double> gradient);
-  std::array<float*, D> arrays(const Slab&);
+  std::array<float*, D> arrays(const Slab& part) { return planesOf<D>(fieldOrGradients_.data(), part.count); }
 
   TermLevel<D> level_;
   std::optional<Matrix<D>> gradientMatrix_;

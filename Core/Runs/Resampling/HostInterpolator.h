@@ -43,12 +43,11 @@ std::vector<Vec<D>> mappedAll(const Context& context, const TransformChain<D>& c
     PointBatch<D> points;
     points.count = last - first;
     for (std::size_t i = first; i < last; ++i)
-      for (int d = 0; d < D; ++d)
-        points.mm[d][i - first] = pointsMm[i][d];
+      points.set(i - first, pointsMm[i]);
     Context ofRange = context;
     mapChain<D>(ofRange, chain, points.list(), points.out());
     for (std::size_t i = first; i < last; ++i)
-      result[i] = points.list().point(i - first);
+      result[i] = points.point(i - first);
   });
   return result;
 }

@@ -5,6 +5,7 @@
 #include "Core/Registration/Stage/Motion.h"
 
 #include <algorithm>
+#include <span>
 
 namespace tessera {
 namespace {
@@ -14,7 +15,7 @@ constexpr double nearlyAll = 0.95;
 
 /// "-10.0 to 20.5, 3.0 to 4.0 mm" along the axes of space; points that are not a number are left out.
 template <int D>
-std::string boxText(const std::vector<Vec<D>>& pointsMm)
+std::string boxText(std::span<const Vec<D>> pointsMm)
 {
   std::string text;
   for (int d = 0; d < D; ++d) {
@@ -53,7 +54,7 @@ ResultOutside resultOutside(const std::vector<Vec<D>>& mappedMm, const ImageGeom
       static_cast<double>(outside) / static_cast<double>(std::max<std::size_t>(1, mappedMm.size())), ""};
   if (result.share >= nearlyAll)
     result.warning = result.text() + " The grid is mapped to " + boxText<D>(mappedMm)
-                     + ", that image lies at " + boxText<D>(cornersOf<D>(image)) + ".";
+                     + ", that image lies at " + boxText<D>(image.cornersMm()) + ".";
   return result;
 }
 

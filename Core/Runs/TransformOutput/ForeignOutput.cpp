@@ -29,15 +29,6 @@ Chain<D> chainOf(const AffineMap<D>& map, const Registry& registry, Chain<D> ini
   return chainFromItk<D>({itkAffine<D>(map)}, registry, "--write", {}, std::move(initial));
 }
 
-template <int D>
-VectorImage<D> wholeField(Context& context, const Registry& registry, const TransformOutput<D>& output,
-                          const TransformChain<D>& chain, Log& log)
-{
-  VectorImage<D> field = outputField<D>(context, registry, output, chain, log);
-  leadOutside(field);
-  return field;
-}
-
 /// The chain of T's inverse; it is found on the lattice's image under T's linear part.
 template <int D>
 Chain<D> backwards(Context& context, const Registry& registry, const TransformOutput<D>& output,
@@ -46,7 +37,7 @@ Chain<D> backwards(Context& context, const Registry& registry, const TransformOu
   if (output.invertsTo)
     return output.invertsTo;
   const Chain<D> linearChain = chainOf<D>(linear, registry);
-  return inverseOnGrid<D>(context, output.chain, registry,
+  return inverseOnGrid<D>(&context, output.chain, registry,
                           boxOfGrids<D>(context, output.lattice, linearChain.get()).geometry,
                           toleranceInFilesMm);
 }
@@ -65,8 +56,8 @@ std::vector<std::string> writeAnts(Context& context, const Registry& registry,
   const Chain<D> warp = chainOf<D>(inverseOfLinear<D>(linear), registry, output.chain),
                  back = joinedChain<D>(chainOf<D>(linear, registry),
                                        backwards(context, registry, output, linear), registry);
-  const VectorImage<D> warpField = wholeField(context, registry, output, *warp, log),
-                       backField = wholeField(context, registry, output, *back, log);
+  const VectorImage<D> warpField = wholeField<D>(context, registry, output, *warp, log),
+                       backField = wholeField<D>(context, registry, output, *back, log);
   writeVectorImage<D>(paths[1], warpField, true, context.threads);
   writeVectorImage<D>(paths[2], backField, true, context.threads);
   writeMatlabTransform(paths[0], itkAffine<D>(linear));
@@ -75,7 +66,7 @@ std::vector<std::string> writeAnts(Context& context, const Registry& registry,
 
 void writeFnirt(Context& context, const Registry& registry, const TransformOutput<3>& output, Log& log)
 {
-  VectorImage<3> field = wholeField(context, registry, output, *output.chain, log);
+  VectorImage<3> field = wholeField<3>(context, registry, output, *output.chain, log);
   const AffineMap<3> fixed = fslFromPoint(output.output), moving = fslFromPoint(*output.moving);
   replaceVectors(field, [&](const Vec<3>& pointMm, Vec<3> mappedMm) {
     for (int d = 0; d < 3; ++d)
@@ -92,7 +83,7 @@ void writeFnirt(Context& context, const Registry& registry, const TransformOutpu
 void writeNiftyRegField(Context& context, const Registry& registry, const TransformOutput<3>& output,
                         Log& log)
 {
-  VectorImage<3> field = wholeField(context, registry, output, *output.chain, log);
+  VectorImage<3> field = wholeField<3>(context, registry, output, *output.chain, log);
   replaceVectors(field, [](const Vec<3>& pointMm, const Vec<3>& vector) {
     return Vec<3>{-(pointMm[0] + vector[0]), -(pointMm[1] + vector[1]), pointMm[2] + vector[2]};
   });
@@ -121,7 +112,7 @@ void writeThreeDimensional(Context& context, const Registry& registry, const Tra
     return writeFnirt(context, registry, output, log);
   if (output.format == TransformFormat::niftyreg)
     return writeNiftyRegField(context, registry, output, log);
-  writeVectorImage<3>(output.path, wholeField(context, registry, output, *output.chain, log), true,
+  writeVectorImage<3>(output.path, wholeField<3>(context, registry, output, *output.chain, log), true,
                       context.threads);
 }
 
@@ -136,6 +127,15 @@ VectorImage<D> outputField(Context& context, const Registry& registry, const Tra
   VectorImage<D> field = displacementField<D>(context, chain, output.lattice, method);
   logRoots<D>(chain, field.geometry.voxelCount(), "voxels", log);
   field.geometry = output.output;
+  return field;
+}
+
+template <int D>
+VectorImage<D> wholeField(Context& context, const Registry& registry, const TransformOutput<D>& output,
+                          const TransformChain<D>& chain, Log& log)
+{
+  VectorImage<D> field = outputField<D>(context, registry, output, chain, log);
+  leadOutside(field);
   return field;
 }
 
@@ -164,13 +164,6 @@ std::vector<std::string> writeForeign(Context& context, const Registry& registry
   return {output.path};
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template VectorImage<D> outputField(Context&, const Registry&, const TransformOutput<D>&,                  \
-                                      const TransformChain<D>&, Log&);                                       \
-  template void leadOutside(VectorImage<D>&);                                                                \
-  template std::vector<std::string> writeForeign(Context&, const Registry&, const TransformOutput<D>&, Log&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(outputField<D>, wholeField<D>, leadOutside<D>, writeForeign<D>);
 
 }

@@ -13,6 +13,11 @@ template <int D>
 VectorImage<D> outputField(Context&, const Registry&, const TransformOutput<D>&, const TransformChain<D>&,
                            Log&);
 
+/// The same after leadOutside().
+template <int D>
+VectorImage<D> wholeField(Context&, const Registry&, const TransformOutput<D>&, const TransformChain<D>&,
+                          Log&);
+
 /// Replaces NaN, which stands where an inverse has no root, by a displacement that leads out of any image:
 /// many programs cannot read NaN, and ITK's reader of NIfTI takes it as 0, which would be a wrong root.
 template <int D>

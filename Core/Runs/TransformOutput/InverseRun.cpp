@@ -1,10 +1,9 @@
 #include "Core/Runs/TransformOutput/InverseRun.h"
 
+#include "Core/Compute/Math/Bounds.h"
 #include <algorithm>
 #include <cmath>
-#include <iomanip>
 #include <limits>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -15,18 +14,12 @@ constexpr double stepsAcrossPoints = 128; // of the grid around the points, alon
 
 /// A grid along the axes that holds all points.
 template <int D>
-ImageGeometry<D> gridAround(const std::vector<Vec<D>>& pointsMm)
+ImageGeometry<D> gridAround(std::span<const Vec<D>> pointsMm)
 {
-  Vec<D> low, high;
-  low.fill(std::numeric_limits<double>::infinity());
-  high.fill(-std::numeric_limits<double>::infinity());
+  Bounds<D> bounds;
   for (const Vec<D>& pointMm : pointsMm)
-    for (int d = 0; d < D; ++d) {
-      low[d] = std::min(low[d], pointMm[d]);
-      high[d] = std::max(high[d], pointMm[d]);
-    }
-  if (pointsMm.empty())
-    low = high = {};
+    bounds.add(pointMm);
+  const Vec<D> low = pointsMm.empty() ? Vec<D>{} : bounds.low, high = pointsMm.empty() ? low : bounds.high;
   double longestMm = 0;
   for (int d = 0; d < D; ++d)
     longestMm = std::max(longestMm, high[d] - low[d]);
@@ -49,13 +42,6 @@ std::vector<const InverseTransform<D>*> searchedIn(const TransformChain<D>& chai
   return searched;
 }
 
-std::string twoDigits(double value)
-{
-  std::ostringstream text;
-  text << std::setprecision(2) << value;
-  return text.str();
-}
-
 std::string share(std::size_t part, std::size_t all)
 {
   return std::to_string(part) + " ("
@@ -65,21 +51,15 @@ std::string share(std::size_t part, std::size_t all)
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> inverseOnGrid(std::shared_ptr<const TransformChain<D>> chain,
-                                                       const Registry& registry, const ImageGeometry<D>& grid,
-                                                       double largestMm)
-{
-  return inverseChain<D>(std::move(chain), registry, grid,
-                         std::min(largestMm, toleranceInVoxels * *std::ranges::min_element(grid.spacingMm)));
-}
-
-template <int D>
 std::shared_ptr<const TransformChain<D>>
-inverseOnGrid(Context& context, std::shared_ptr<const TransformChain<D>> chain, const Registry& registry,
+inverseOnGrid(Context* context, std::shared_ptr<const TransformChain<D>> chain, const Registry& registry,
               const ImageGeometry<D>& grid, double largestMm)
 {
-  auto inverse = inverseOnGrid<D>(std::move(chain), registry, grid, largestMm);
-  prepareSearch<D>(context, *inverse);
+  auto inverse =
+      inverseChain<D>(std::move(chain), registry, grid,
+                      std::min(largestMm, toleranceInVoxels * *std::ranges::min_element(grid.spacingMm)));
+  if (context)
+    prepareSearch<D>(*context, *inverse);
   return inverse;
 }
 
@@ -93,25 +73,11 @@ void prepareSearch(Context& context, const TransformChain<D>& chain)
 template <int D>
 std::shared_ptr<const TransformChain<D>>
 inverseForPoints(Context& context, std::shared_ptr<const TransformChain<D>> chain, const Registry& registry,
-                 const std::vector<Vec<D>>& pointsMm)
+                 std::span<const Vec<D>> pointsMm)
 {
   auto inverse = inverseChain<D>(std::move(chain), registry, gridAround<D>(pointsMm), toleranceForPointsMm);
   prepareSearch<D>(context, *inverse);
   return inverse;
-}
-
-template <int D>
-std::vector<Vec<D>> cornersOf(const ImageGeometry<D>& grid)
-{
-  std::vector<Vec<D>> cornersMm;
-  for (int corner = 0; corner < 1 << D; ++corner) {
-    Vec<D> index{};
-    for (int d = 0; d < D; ++d)
-      if (corner >> d & 1)
-        index[d] = static_cast<double>(grid.size[d] - 1);
-    cornersMm.push_back(grid.pointFromIndex()(index));
-  }
-  return cornersMm;
 }
 
 template <int D>
@@ -131,7 +97,7 @@ void logCounts(InverseCounts counts, std::size_t expected, const std::string& pl
   counts.searchedAgain /= times;
   log.info("  Inverse: " + share(expected - counts.withoutRoot(), expected) + " of "
            + std::to_string(expected) + " " + places + " have a root; largest residual "
-           + twoDigits(counts.largestResidualMm) + " mm; " + std::to_string(counts.folded)
+           + significant(counts.largestResidualMm, 2) + " mm; " + std::to_string(counts.folded)
            + " roots lie where the transform folds. " + std::to_string(counts.searchedAgain) + " of the "
            + places + " were searched from several starts.");
   if (counts.withoutRoot() == 0)
@@ -155,19 +121,7 @@ void logRoots(const TransformChain<D>& chain, std::size_t expected, const std::s
       logCounts(counts, expected, places, log);
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template std::shared_ptr<const TransformChain<D>> inverseOnGrid<D>(                                        \
-      std::shared_ptr<const TransformChain<D>>, const Registry&, const ImageGeometry<D>&, double);           \
-  template void prepareSearch<D>(Context&, const TransformChain<D>&);                                        \
-  template std::shared_ptr<const TransformChain<D>> inverseOnGrid<D>(                                        \
-      Context&, std::shared_ptr<const TransformChain<D>>, const Registry&, const ImageGeometry<D>&, double); \
-  template std::shared_ptr<const TransformChain<D>> inverseForPoints<D>(                                     \
-      Context&, std::shared_ptr<const TransformChain<D>>, const Registry&, const std::vector<Vec<D>>&);      \
-  template std::vector<Vec<D>> cornersOf<D>(const ImageGeometry<D>&);                                        \
-  template bool isSearched(const TransformChain<D>&);                                                        \
-  template void logRoots(const TransformChain<D>&, std::size_t, const std::string&, Log&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(inverseOnGrid<D>, prepareSearch<D>, inverseForPoints<D>, isSearched<D>,
+                              logRoots<D>);
 
 }

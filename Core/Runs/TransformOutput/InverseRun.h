@@ -3,9 +3,8 @@
 #include "Core/Compute/Log.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 
-#include <limits>
+#include <span>
 #include <string>
-#include <vector>
 
 namespace tessera {
 
@@ -14,14 +13,10 @@ namespace tessera {
 constexpr double toleranceInFilesMm = 1e-5;
 
 /// The inverse of a chain on a grid of the moving space. A voxel's root may be off by a thousandth of the
-/// smallest spacing, in the moving space, and by at most `largestMm`.
+/// smallest spacing, in the moving space, and by at most `largestMm`. It is prepared by the threads of the
+/// context, unless that is null.
 template <int D>
-std::shared_ptr<const TransformChain<D>>
-inverseOnGrid(std::shared_ptr<const TransformChain<D>>, const Registry&, const ImageGeometry<D>& grid,
-              double largestMm = std::numeric_limits<double>::infinity());
-/// The same, prepared for the context's threads.
-template <int D>
-std::shared_ptr<const TransformChain<D>> inverseOnGrid(Context&, std::shared_ptr<const TransformChain<D>>,
+std::shared_ptr<const TransformChain<D>> inverseOnGrid(Context*, std::shared_ptr<const TransformChain<D>>,
                                                        const Registry&, const ImageGeometry<D>& grid,
                                                        double largestMm);
 
@@ -33,12 +28,7 @@ void prepareSearch(Context&, const TransformChain<D>&);
 /// The inverse of a chain for points of the moving space (mm); roots may be off by 1e-9 mm.
 template <int D>
 std::shared_ptr<const TransformChain<D>> inverseForPoints(Context&, std::shared_ptr<const TransformChain<D>>,
-                                                          const Registry&,
-                                                          const std::vector<Vec<D>>& pointsMm);
-
-/// The corners of a grid, mm.
-template <int D>
-std::vector<Vec<D>> cornersOf(const ImageGeometry<D>&);
+                                                          const Registry&, std::span<const Vec<D>> pointsMm);
 
 /// Whether a transform of a chain is an inverse that computes roots by search: those of linear chains are in
 /// closed form.

@@ -150,20 +150,12 @@ void writeText(const TransformOutput<D>& output, const TransformChain<D>& chain,
     log.warning(output.path + ": " + warning);
 }
 
-template <int D>
-VectorImage<D> fieldOf(Context& context, const Registry& registry, const TransformOutput<D>& output, Log& log)
-{
-  VectorImage<D> field = outputField<D>(context, registry, output, *output.chain, log);
-  leadOutside(field);
-  return field;
-}
-
 /// A transform parameter file that names the field beside it.
 template <int D>
 std::vector<std::string> writeTextOfField(Context& context, const Registry& registry,
                                           const TransformOutput<D>& output, Log& log)
 {
-  const VectorImage<D> field = fieldOf(context, registry, output, log);
+  const VectorImage<D> field = wholeField<D>(context, registry, output, *output.chain, log);
   const std::string notNifti = whyNotHeld("nii.gz", field.geometry);
   const char* const ending = notNifti.empty() ? ".nii.gz" : ".mha";
   const std::string image = fs::path(output.path).replace_extension(ending).string();
@@ -211,7 +203,7 @@ void writeItk(Context& context, const Registry& registry, const TransformOutput<
     return writeItkParts(output.path, {itkAffine<D>(*map)});
   if (const std::vector<ItkTransform> parts = itkParts<D>(chain); !parts.empty() && !holdsField(parts))
     return writeItkParts(output.path, parts);
-  writeItkDisplacementField<D>(output.path, fieldOf(context, registry, output, log));
+  writeItkDisplacementField<D>(output.path, wholeField<D>(context, registry, output, *output.chain, log));
 }
 
 }
@@ -361,7 +353,8 @@ std::vector<std::string> writeTransform(Context& context, const Registry& regist
     writeItk<D>(context, registry, output, log);
     return {output.path};
   case TransformFormat::field:
-    writeVectorImage<D>(output.path, fieldOf(context, registry, output, log), true, context.threads);
+    writeVectorImage<D>(output.path, wholeField<D>(context, registry, output, *output.chain, log), true,
+                        context.threads);
     return {output.path};
   default:
     return writeForeign<D>(context, registry, output, log);

@@ -98,23 +98,14 @@ VoxelBox<D> boxOfMask(const ImageGeometry<D>& grid, const std::string& path, con
 {
   const VoxelBox<D> inMask = boundingBox<D>(mask);
   const AffineMap<D> pointFromIndex = mask.geometry.pointFromIndex(), indexFromPoint = grid.indexFromPoint();
-  Vec<D> lowest, highest;
-  lowest.fill(std::numeric_limits<double>::infinity());
-  highest.fill(-std::numeric_limits<double>::infinity());
-  for (unsigned corner = 0; corner < 1u << D; ++corner) {
-    Vec<D> index;
-    for (int d = 0; d < D; ++d)
-      index[d] = static_cast<double>(inMask.first[d] + (corner >> d & 1u) * inMask.size[d]) - 0.5;
-    index = indexFromPoint(pointFromIndex(index));
-    for (int d = 0; d < D; ++d) {
-      lowest[d] = std::min(lowest[d], index[d]);
-      highest[d] = std::max(highest[d], index[d]);
-    }
-  }
+  const Bounds<D> sides = sidesOf<D>(inMask);
+  Bounds<D> bounds;
+  for (int corner = 0; corner < 1 << D; ++corner)
+    bounds.add(indexFromPoint(pointFromIndex(sides.corner(corner))));
   VoxelBox<D> box;
   for (int d = 0; d < D; ++d) {
-    const double first = std::max(std::ceil(lowest[d]), 0.0),
-                 last = std::min(std::floor(highest[d]), static_cast<double>(grid.size[d]) - 1);
+    const double first = std::max(std::ceil(bounds.low[d]), 0.0),
+                 last = std::min(std::floor(bounds.high[d]), static_cast<double>(grid.size[d]) - 1);
     if (!(first <= last))
       throw Error(ExitCode::unreadableInput, path
                                                  + ": no voxel of the output grid lies in the box of this "
@@ -218,8 +209,8 @@ inverseOfOne(Context& cpu, const Registry& registry, const TransformRequest& req
              const std::shared_ptr<const TransformChain<D>>& before, const ImageGeometry<D>& lattice)
 {
   const ImageGeometry<D> region = boxOfGrids<D>(cpu, lattice, before.get()).geometry;
-  return needsGrid(request) ? inverseOnGrid<D>(cpu, chain, registry, region, toleranceInFilesMm)
-                            : inverseForPoints<D>(cpu, chain, registry, cornersOf<D>(region));
+  return needsGrid(request) ? inverseOnGrid<D>(&cpu, chain, registry, region, toleranceInFilesMm)
+                            : inverseForPoints<D>(cpu, chain, registry, region.cornersMm());
 }
 
 }

@@ -122,7 +122,8 @@ private:
     if (!request_.inverse || !needsGrid(request_))
       return inputs_.file.chain;
     return withContext("--inverse", [&] {
-      return inverseOnGrid<D>(inputs_.file.chain, registry_, lattice_, toleranceOf<D>(request_, lattice_));
+      return inverseOnGrid<D>(nullptr, inputs_.file.chain, registry_, lattice_,
+                              toleranceOf<D>(request_, lattice_));
     });
   }
 
