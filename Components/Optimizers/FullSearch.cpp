@@ -1,6 +1,7 @@
 #include "Components/Optimizers/FullSearch.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Vectors/VectorOps.h"
 #include "Core/Image/Files/ImageFormat.h"
@@ -204,11 +205,9 @@ OptimizerReport FullSearch::minimize(CostFunction& cost, std::size_t level, Buff
     return evaluateWithAttempts(cost, iteration, attempts, moveTo(point), {});
   };
   const auto place = [&] {
-    std::string text;
-    for (const Axis& axis : axes)
-      text +=
-          (text.empty() ? "" : ", ") + axis.name + " = " + realText(axis.at(indexAlong(at, axis.parameter)));
-    return text;
+    return joined(axes, ", ", [&](const Axis& axis) {
+      return axis.name + " = " + realText(axis.at(indexAlong(at, axis.parameter)));
+    });
   };
   std::size_t point = 0; // the next one
   const auto take = [&](double value) {

@@ -1,16 +1,17 @@
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 namespace tessera {
 
-/// The texts with ", " between them, each between two `quote`s.
-inline std::string joined(const std::vector<std::string>& texts, const std::string& quote = "")
+/// The texts of the items, textOf(item), with a separator between them.
+template <class Items, class TextOf = std::identity>
+std::string joined(const Items& items, const std::string& separator = ", ", const TextOf& textOf = {})
 {
   std::string line;
-  for (const std::string& text : texts)
-    line += (line.empty() ? "" : ", ") + quote + text + quote;
+  for (const auto& item : items)
+    (line += line.empty() ? "" : separator) += textOf(item);
   return line;
 }
 

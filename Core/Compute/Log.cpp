@@ -50,6 +50,13 @@ std::string decimals(double value, int count)
   return text;
 }
 
+std::string significant(double value, int digits)
+{
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
+  return text;
+}
+
 std::string threadsText(int threads)
 {
   return std::to_string(threads) + (threads == 1 ? " thread" : " threads");

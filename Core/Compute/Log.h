@@ -50,6 +50,8 @@ double secondsSince(std::chrono::steady_clock::time_point start);
 
 /// `value` with a fixed number of decimals.
 std::string decimals(double value, int count);
+/// With so many significant digits, as %g writes them.
+std::string significant(double value, int digits);
 
 /// "1 thread", "2 threads"
 std::string threadsText(int threads);

@@ -1,6 +1,7 @@
 #include "Core/Parameters/ParameterText.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/LowerCase.h"
 #include "Core/Compute/NumberIn.h"
 
@@ -34,14 +35,6 @@ std::string boundsText(const ParameterInfo& row)
   return above ? " of at most " + realText(row.maximum) : "";
 }
 
-std::string choicesText(const std::vector<std::string>& choices)
-{
-  std::string text;
-  for (const std::string& choice : choices)
-    text += (text.empty() ? "" : ", ") + inQuotes(choice);
-  return text;
-}
-
 std::string allowedText(const ParameterInfo& row)
 {
   switch (row.type) {
@@ -54,7 +47,7 @@ std::string allowedText(const ParameterInfo& row)
   case ParameterType::text:
     break;
   }
-  return row.choices.empty() ? "Allowed: any text" : "Allowed: " + choicesText(row.choices);
+  return row.choices.empty() ? "Allowed: any text" : "Allowed: " + joined(row.choices, ", ", inQuotes);
 }
 
 /// The value that is being read. It becomes text only for an error or a warning.

@@ -70,7 +70,8 @@ std::string defaultText(const ParameterInfo& row)
 
 std::string valuesText(const ParameterInfo& row)
 {
-  const std::string kind = row.choices.empty() ? typeText(row.type) : joined(row.choices, "\"");
+  const std::string kind =
+      row.choices.empty() ? typeText(row.type) : "\"" + joined(row.choices, "\", \"") + "\"";
   return kind + arityText(row.arity) + boundsText(row) + (row.unit.empty() ? "" : ", in " + row.unit);
 }
 
@@ -131,7 +132,7 @@ std::string describeComponent(const ComponentDescription& component)
   std::string text =
       (component.role.empty() ? component.name : entry(component)) + "\n  " + component.summary + "\n";
   if (!component.aliases.empty())
-    text += "  Other names: " + joined(component.aliases, "\"") + "\n";
+    text += "  Other names: \"" + joined(component.aliases, "\", \"") + "\"\n";
   return text + "\n" + (component.parameters.empty() ? "  No parameters.\n" : aligned(table(component)));
 }
 
@@ -140,7 +141,7 @@ std::string describeAsMarkdown(const ComponentDescription& component)
   std::string text = "## " + component.name + "\n\n";
   text += (component.role.empty() ? "" : "`" + entry(component) + "`: ") + component.summary + "\n\n";
   if (!component.aliases.empty())
-    text += "Other names: " + joined(component.aliases, "`") + "\n\n";
+    text += "Other names: `" + joined(component.aliases, "`, `") + "`\n\n";
   if (component.parameters.empty())
     return text + "No parameters.\n";
   for (const Row& row : table(component)) {

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Cuda/CudaOnly.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Compute/Memory/MemoryCount.h"
 #include "Core/Registration/Stage/DeviceSupport.h"
@@ -167,12 +168,7 @@ template <int D>
 std::string lineOf(const CheckedStage<D>& stage)
 {
   const Parameters& parameters = stage.prepared.parameters;
-  const auto named = [&](const char* role) {
-    std::string all;
-    for (const std::string& name : componentNames(parameters, role))
-      all += (all.empty() ? "" : " + ") + name;
-    return all;
-  };
+  const auto named = [&](const char* role) { return joined(componentNames(parameters, role), " + "); };
   const std::size_t levels = parameters.levelCount();
   return "Stage " + std::to_string(stage.number) + ", " + stage.text.path + ": " + named("Transform") + ", "
          + std::to_string(levels) + (levels == 1 ? " level" : " levels") + ", " + named("Metric")

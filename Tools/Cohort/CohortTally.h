@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Core/Compute/Log.h"
 #include "Tools/Cohort/RowWorker.h"
 
 #include <chrono>

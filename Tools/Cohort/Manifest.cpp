@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Common/ShippedParameters.h"
 
@@ -118,9 +119,7 @@ public:
       fail(1, "no rows", "a line for each registration");
     if (!errors_.empty()) {
       findMissingFiles();
-      std::string text;
-      for (const std::string& error : errors_)
-        text += (text.empty() ? "" : "\n  ") + error;
+      std::string text = joined(errors_, "\n  ");
       if (errors_.size() >= maxErrors)
         text += "\n  more errors may follow";
       throw Error(ExitCode::usage, text);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <ranges>
 
 namespace tessera {
 namespace {
@@ -75,7 +76,8 @@ std::string laterStagesThan(const std::string& transformFile)
   if (found == transforms.end() || found + 1 == transforms.end())
     return "";
   return transformFile + " is stage " + std::to_string(found - transforms.begin())
-         + " of its run; later stages are left out: " + joined({found + 1, transforms.end()});
+         + " of its run; later stages are left out: "
+         + joined(std::ranges::subrange(found + 1, transforms.end()));
 }
 
 }

@@ -2,6 +2,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Log.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Files/ImageFile.h"
@@ -148,9 +149,8 @@ void checkVoxel(const CompareOptions& options, const Size<D>& size)
     isInside = options.voxel[d] < size[d];
   if (isInside)
     return;
-  std::string allowed;
-  for (const std::size_t length : size)
-    allowed += (allowed.empty() ? "" : ",") + ("0-" + std::to_string(length - 1));
+  const std::string allowed =
+      joined(size, ",", [](std::size_t length) { return "0-" + std::to_string(length - 1); });
   throw Error(ExitCode::usage, "command line: --at: no voxel of the image. Allowed: " + allowed + ".");
 }
 

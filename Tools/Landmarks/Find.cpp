@@ -6,6 +6,7 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Files/FolderLock.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Image/Files/ImageHeader.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Landmarks/Keypoints.h"
@@ -18,7 +19,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <future>
 
 namespace tessera {
@@ -32,12 +32,8 @@ template <int D>
 std::string pointsText(const std::vector<Vec<D>>& pointsMm)
 {
   std::string text = "point\n" + std::to_string(pointsMm.size()) + "\n";
-  char number[100];
   for (const Vec<D>& point : pointsMm)
-    for (std::size_t d = 0; d < D; ++d) {
-      std::snprintf(number, sizeof number, d + 1 < D ? "%.6f " : "%.6f\n", point[d]);
-      text += number;
-    }
+    text += joined(point, " ", [](double mm) { return decimals(mm, 6); }) + "\n";
   return text;
 }
 
@@ -151,11 +147,8 @@ void writeLandmarks(const FindOptions& options, std::size_t phase, const Trackin
 {
   const std::string folder = prepareOutputFolder(folderOf(options, phase));
   std::string weights;
-  char number[40];
-  for (const double weight : kept.weights) {
-    std::snprintf(number, sizeof number, "%.6g\n", weight);
-    weights += number;
-  }
+  for (const double weight : kept.weights)
+    weights += significant(weight, 6) + "\n";
   writeTextFile(folder + "fixed.txt", pointsText<D>(kept.fixedMm));
   writeTextFile(folder + "moving.txt", pointsText<D>(kept.movingMm));
   writeTextFile(folder + "weights.txt", weights);

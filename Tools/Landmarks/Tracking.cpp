@@ -7,8 +7,6 @@
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/Chain/MappedPoint.h"
 
-#include <cstdio>
-
 namespace tessera {
 namespace {
 
@@ -72,10 +70,9 @@ TransformChain<D> smoothingSpline(Context& context, const PointPairs<D>& allPair
   TransformChain<D> splineOfPart = splineThrough<D>(context, part, "auto");
   if (part.fixedMm.size() == pairs.fixedMm.size())
     return splineOfPart;
-  char smoothing[40];
-  std::snprintf(smoothing, sizeof smoothing, "%.17g",
-                dynamic_cast<const SplineKernelTransform<D>&>(*splineOfPart.transform).smoothing().value());
-  return splineThrough<D>(context, pairs, smoothing);
+  const double smoothing =
+      dynamic_cast<const SplineKernelTransform<D>&>(*splineOfPart.transform).smoothing().value();
+  return splineThrough<D>(context, pairs, significant(smoothing, 17));
 }
 
 void requireKeypoints(std::size_t found)
@@ -132,30 +129,7 @@ void dropOutliers(const Context& context, const TrackingScene<D>& scene, std::ve
       points[left[i]].dropped = "neighbours";
 }
 
-template <int D>
-void mapPoints(const Context& context, const TransformChain<D>& chain, std::vector<Vec<D>>& pointsMm)
-{
-  forEachRange(context, pointsMm.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
-    PointBatch<D> batch;
-    batch.count = last - first;
-    for (std::size_t i = 0; i < batch.count; ++i)
-      for (std::size_t d = 0; d < D; ++d)
-        batch.mm[d][i] = pointsMm[first + i][d];
-    Context oneThread;
-    mapChain<D>(oneThread, chain, batch.list(), batch.out());
-    for (std::size_t i = 0; i < batch.count; ++i)
-      for (std::size_t d = 0; d < D; ++d)
-        pointsMm[first + i][d] = batch.mm[d][i];
-  });
-}
-
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template struct TrackingScene<D>;                                                                          \
-  template void mapPoints<D>(const Context&, const TransformChain<D>&, std::vector<Vec<D>>&);                \
-  template TransformChain<D> smoothingSpline(Context&, const PointPairs<D>&);                                \
-  template void dropOutliers(const Context&, const TrackingScene<D>&, std::vector<TrackedPoint<D>>&);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_CLASS(TrackingScene);
+TESSERA_INSTANTIATE_FUNCTIONS(smoothingSpline<D>, dropOutliers<D>);
 
 }

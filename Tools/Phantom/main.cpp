@@ -1,5 +1,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/JoinedText.h"
+#include "Core/Compute/Log.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Points/PointsFile.h"
 #include "Tools/Phantom/LiverPhantom.h"
@@ -21,11 +23,8 @@ namespace options = boost::program_options;
 std::string pointsText(const std::vector<Vec<3>>& pointsMm)
 {
   std::string text = "point\n" + std::to_string(pointsMm.size()) + "\n";
-  char line[128];
-  for (const Vec<3>& p : pointsMm) {
-    std::snprintf(line, sizeof line, "%.9g %.9g %.9g\n", p[0], p[1], p[2]);
-    text += line;
-  }
+  for (const Vec<3>& point : pointsMm)
+    text += joined(point, " ", [](double mm) { return significant(mm, 9); }) + "\n";
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include "Tools/Python/Found.h"
 
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
@@ -16,14 +17,6 @@
 
 namespace tessera::python {
 namespace {
-
-std::string row(const std::vector<std::string>& cells)
-{
-  std::string text;
-  for (const std::string& cell : cells)
-    text += (text.empty() ? "" : "\t") + cell;
-  return text;
-}
 
 /// The chain of a level, whose transform the next level may have refined.
 template <int D>
@@ -63,7 +56,7 @@ void FoundIn<D>::stageStarted(RunningStage<D>& stage)
 template <int D>
 void FoundIn<D>::levelStarted(std::size_t level, const std::vector<std::string>& header)
 {
-  header_ = row(header);
+  header_ = joined(header, "\t");
   stages_.back().tables.resize(level + 1);
 }
 
@@ -76,7 +69,7 @@ void FoundIn<D>::iterationDone(std::size_t level, const IterationRecord& record,
     table = header_ + "\n";
     log_->iteration(header_);
   }
-  const std::string cells = row(record.cells);
+  const std::string cells = joined(record.cells, "\t");
   table += cells + "\n";
   log_->iteration(cells);
   progress_.level = level;

@@ -1,5 +1,6 @@
 #include "Tools/Register/RunWriter.h"
 
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Threads/Interruption.h"
 #include "Core/Image/Checksum.h"
@@ -13,14 +14,6 @@
 
 namespace tessera {
 namespace {
-
-std::string row(const std::vector<std::string>& cells)
-{
-  std::string text;
-  for (const std::string& cell : cells)
-    text += (text.empty() ? "" : "\t") + cell;
-  return text;
-}
 
 std::string valuesText(const FileEntry& entry)
 {
@@ -95,10 +88,10 @@ void RunWriter<D>::iterationDone(std::size_t level, const IterationRecord& recor
                                  const typename Reporter<D>::ReachedChain& chainReached)
 {
   if (iterationTable_.empty()) {
-    iterationTable_ = row(header_) + "\n";
-    log_.info(row(header_));
+    iterationTable_ = joined(header_, "\t") + "\n";
+    log_.info(joined(header_, "\t"));
   }
-  const std::string cells = row(record.cells);
+  const std::string cells = joined(record.cells, "\t");
   iterationTable_ += cells + "\n";
   log_.info(cells);
   log_.progress(progressText(level, &record));

@@ -1,5 +1,6 @@
 #include "Tools/Register/StageLog.h"
 
+#include "Core/Compute/JoinedText.h"
 #include "Tools/Register/RunWriter.h"
 
 #include <fstream>
@@ -11,9 +12,7 @@ namespace {
 template <class Source>
 std::string orUnspecified(const std::vector<Source>& all, const std::string& what)
 {
-  std::string text;
-  for (const Source& given : all)
-    text += (text.empty() ? "" : " ") + given.path;
+  const std::string text = joined(all, " ", [](const Source& given) { return given.path; });
   return text.empty() ? "unspecified, so " + what : text;
 }
 

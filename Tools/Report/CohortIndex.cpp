@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Log.h"
 #include "Core/Runs/Report/Html.h"
 
 #include <algorithm>
@@ -72,10 +73,7 @@ std::string thumbnailSource(const std::string& folder, const CohortRow& row, con
 
 std::string numberCell(const std::optional<double>& value, bool isOutside = false)
 {
-  const std::string shown = value ? shortNumber(*value) : "";
-  char sortedBy[32] = "";
-  if (value)
-    std::snprintf(sortedBy, sizeof sortedBy, "%.17g", *value);
+  const std::string shown = value ? shortNumber(*value) : "", sortedBy = value ? significant(*value, 17) : "";
   return std::string("<td class=\"n") + (isOutside ? " o" : "") + "\" data-k=\"" + sortedBy + "\">" + shown
          + "</td>";
 }

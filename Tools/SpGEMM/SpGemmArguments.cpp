@@ -160,9 +160,7 @@ void checkInputsStay(const SpGemmArguments& asked)
 
 ProgramText spGemmText()
 {
-  std::string names;
-  for (const BenchmarkMatrix& matrix : benchmarkMatrices())
-    names += (names.empty() ? "" : ", ") + std::string(matrix.name);
+  const std::string names = joined(benchmarkMatrices(), ", ", [](const auto& matrix) { return matrix.name; });
   const auto own = [](const char* name, const char* value, const char* meaning) {
     return ownOption(name, value, meaning);
   };

@@ -220,7 +220,7 @@ private:
   static std::string density(const CsrMatrix<V>& matrix)
   {
     const double cells = static_cast<double>(matrix.rows) * static_cast<double>(matrix.columns);
-    return cells > 0 ? shortNumber(static_cast<double>(matrix.entries()) / cells) : "0";
+    return cells > 0 ? significant(static_cast<double>(matrix.entries()) / cells, 3) : "0";
   }
 
   /// Writes C in ranges of rows, so that it need not fit into memory. The file begins with the number of
@@ -267,10 +267,10 @@ private:
     if (comparison_->misplaced > 0 || !(comparison_->largestError <= allowed))
       throw Error(ExitCode::registrationFailed,
                   "--check: " + std::to_string(comparison_->misplaced) + " entries are misplaced, and the "
-                      + "largest relative error is " + shortNumber(comparison_->largestError)
-                      + ". Allowed: none, and " + shortNumber(allowed) + ".");
+                      + "largest relative error is " + significant(comparison_->largestError, 3)
+                      + ". Allowed: none, and " + significant(allowed, 3) + ".");
     log_.info("Check: equal to a plain product in " + std::string(std::is_integral_v<V> ? "int64" : "double")
-              + " but for a relative error of " + shortNumber(comparison_->largestError) + ".");
+              + " but for a relative error of " + significant(comparison_->largestError, 3) + ".");
   }
 
   void write(const CsrMatrix<V>& c)
@@ -288,13 +288,6 @@ private:
     return sorted.size() == 1 ? median
                               : "median " + median + ", least " + decimals(sorted.front(), 3) + " ms of "
                                     + std::to_string(sorted.size());
-  }
-
-  static std::string shortNumber(double value)
-  {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.3g", value);
-    return text;
   }
 
   /// In the order of the entries. Throws Error(usage) beyond the range of 64-bit integers.

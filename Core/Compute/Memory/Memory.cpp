@@ -1,6 +1,7 @@
 #include "Core/Compute/Memory/Memory.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -137,10 +138,7 @@ void giveFreedMemoryBack()
 
 std::string extentText(std::span<const std::size_t> size)
 {
-  std::string text;
-  for (const std::size_t length : size)
-    text += (text.empty() ? "" : " x ") + std::to_string(length);
-  return text;
+  return joined(size, " x ", [](std::size_t length) { return std::to_string(length); });
 }
 
 double extentCount(std::span<const std::size_t> size)

@@ -1,11 +1,11 @@
 #include "Core/Image/Files/ImageHead.h"
 
+#include "Core/Compute/JoinedText.h"
+#include "Core/Compute/Log.h"
 #include "Core/Image/Files/NiftiOrientation.h"
 
 #include <array>
 #include <cmath>
-#include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 
@@ -14,17 +14,12 @@ namespace {
 
 std::string numberText(double value)
 {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
+  return significant(value, 17);
 }
 
 std::string numbersText(const std::vector<double>& values, const char* between = " ")
 {
-  std::string text;
-  for (const double value : values)
-    text.append(text.empty() ? "" : between).append(numberText(value));
-  return text;
+  return joined(values, between, numberText);
 }
 
 std::string sizesText(const ImageHeader& header)

@@ -1,9 +1,9 @@
 #include "Core/Image/Files/InputError.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Log.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 namespace tessera {
@@ -27,9 +27,7 @@ void checkSpacing(const std::string& path, int axis, double spacingMm)
 
 std::string shortText(double value)
 {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
+  return significant(value, 6);
 }
 
 }

@@ -1,6 +1,7 @@
 #include "Core/Image/Files/LengthsInMm.h"
 
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/FileChecks/TiffFile.h"
@@ -52,14 +53,6 @@ bool isTurned(const ImageHeader& header)
       if (header.direction[row][axis] != (row == axis))
         return true;
   return false;
-}
-
-std::string listText(const std::vector<double>& values)
-{
-  std::string text;
-  for (const double value : values)
-    text += (text.empty() ? "" : ",") + shortText(value);
-  return text;
 }
 
 }
@@ -124,9 +117,10 @@ std::string noteOnPixelSpacing(const ImageHeader& header, const ReadingOptions& 
       return std::abs(size * mm - spacingMm) < 1e-4 * spacingMm;
     };
     if (text.voxel[0] > 0 && !std::ranges::equal(voxel, header.spacingMm, isNear))
-      return header.path + ": the text of " + text.writer + " in it names voxels of " + listText(voxel) + " "
-             + text.unit + ", which are not used: the spacing is " + listText(header.spacingMm)
-             + " mm; --pixel-spacing " + listText(voxel) + " takes them";
+      return header.path + ": the text of " + text.writer + " in it names voxels of "
+             + joined(voxel, ",", shortText) + " " + text.unit + ", which are not used: the spacing is "
+             + joined(header.spacingMm, ",", shortText) + " mm; --pixel-spacing "
+             + joined(voxel, ",", shortText) + " takes them";
   }
   if (header.spacingMm[0] == 1)
     return header.path + ": it names no size of its pixels; 1 mm is taken, and --pixel-spacing gives another";

@@ -1,6 +1,7 @@
 #include "Core/Registration/Fields/FieldMethods.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Fields/WholeField.h"
 
@@ -18,14 +19,6 @@ std::vector<std::string> knownNames(const Registry& registry)
   return names;
 }
 
-std::string listOf(const std::vector<std::string>& names)
-{
-  std::string text;
-  for (const std::string& name : names)
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 }
 
 void requireFieldInterpolator(const Registry& registry, const std::string& name, const std::string& given)
@@ -35,7 +28,7 @@ void requireFieldInterpolator(const Registry& registry, const std::string& name,
   std::vector<std::string> names = knownNames(registry);
   names.push_back(automatic);
   throw Error(ExitCode::usage, given + ": no such field interpolator." + didYouMean(name, names)
-                                   + " Allowed: " + listOf(names) + ".");
+                                   + " Allowed: " + joined(names) + ".");
 }
 
 template <int D>
@@ -113,7 +106,7 @@ std::optional<FieldMethod<D>> FieldMethods<D>::choose(DeviceKind device, FieldQu
   if (device == DeviceKind::cpu || best(device, quantity))
     able.push_back(automatic);
   throw Error(ExitCode::usage, given_ + ": " + why + ". Allowed: "
-                                   + (able.empty() ? "the device \"cpu\"" : listOf(able)) + ".");
+                                   + (able.empty() ? "the device \"cpu\"" : joined(able)) + ".");
 }
 
 TESSERA_INSTANTIATE_CLASS(FieldMethods);

@@ -1,6 +1,7 @@
 #include "Core/Registration/Fields/FieldSlabs.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Memory/Buffer.h"
 
 #include <algorithm>
@@ -15,10 +16,7 @@ constexpr std::size_t forTables = std::size_t(16) << 20;
 template <int D>
 std::string extentOf(const AlignedField<D>& field)
 {
-  std::string text;
-  for (const FieldAxis& axis : field.axes)
-    text += (text.empty() ? "" : " x ") + std::to_string(axis.voxels);
-  return text;
+  return joined(field.axes, " x ", [](const FieldAxis& axis) { return std::to_string(axis.voxels); });
 }
 
 /// The number of slices in a slab that fits in the device's memory beside the control points.

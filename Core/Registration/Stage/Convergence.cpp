@@ -1,10 +1,10 @@
 #include "Core/Registration/Stage/Convergence.h"
 
+#include "Core/Compute/Log.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace tessera {
 namespace {
@@ -29,9 +29,7 @@ const Parameter<double> convergenceThreshold =
 
 std::string twoDigits(double value)
 {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2g", value);
-  return text;
+  return significant(value, 2);
 }
 
 }

@@ -1,6 +1,6 @@
 #include "Core/Registration/Stage/Remedy.h"
 
-#include <cstdio>
+#include "Core/Compute/Log.h"
 
 namespace tessera {
 namespace {
@@ -12,16 +12,12 @@ constexpr double lostFrom = 0.25;
 
 std::string percent(double share)
 {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", 100 * share);
-  return text;
+  return decimals(100 * share, 1) + " %";
 }
 
 std::string millimetres(double mm)
 {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f mm", mm);
-  return text;
+  return decimals(mm, 1) + " mm";
 }
 
 constexpr const char* shorterSteps = "a smaller MaximumStepLength, or SP_a of an optimizer that has none";

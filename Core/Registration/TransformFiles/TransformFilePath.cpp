@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Parameters/TomlFile.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 
@@ -72,14 +73,6 @@ bool haveSameBytes(const std::string& a, const std::string& b)
   return std::equal(Bytes(first), Bytes(), Bytes(second), Bytes());
 }
 
-std::string list(const std::vector<std::string>& files)
-{
-  std::string text;
-  for (const std::string& file : files)
-    text += (text.empty() ? "" : ", ") + file;
-  return text;
-}
-
 [[noreturn]] void failMissing(const Parameters& transformFile, const std::string& key,
                               const std::string& path)
 {
@@ -118,7 +111,7 @@ std::string withDigest(const Parameters& transformFile, const std::string& key, 
     } catch (const Error&) { // a file that cannot be read is not the one
     }
   throw Error(ExitCode::unreadableInput,
-              transformFile.where(key) + ": " + list(files) + ": "
+              transformFile.where(key) + ": " + joined(files) + ": "
                   + (files.size() == 1 ? "this file does not hold" : "none of these files holds")
                   + " the transform that the result was made with (" + digest.entry + " \"" + digest.value
                   + "\")" + allowed + " to a file with that transform; without the entry " + digest.entry

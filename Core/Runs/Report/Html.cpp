@@ -1,6 +1,7 @@
 #include "Core/Runs/Report/Html.h"
 
 #include "Core/Compute/ControlCharacters.h"
+#include "Core/Compute/Log.h"
 #include "Core/Image/Files/Sha256.h"
 
 #include <cmath>
@@ -84,11 +85,7 @@ std::string htmlPath(std::string_view path)
 
 std::string shortNumber(double value)
 {
-  if (!std::isfinite(value))
-    return "-";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value == 0 ? 0.0 : value); // no "-0"
-  return text;
+  return std::isfinite(value) ? significant(value == 0 ? 0.0 : value, 4) : "-"; // no "-0"
 }
 
 std::string policyHash(std::string_view text)

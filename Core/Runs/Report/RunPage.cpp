@@ -1,5 +1,6 @@
 #include "Core/Runs/Report/RunPage.h"
 
+#include "Core/Compute/JoinedText.h"
 #include "Core/Runs/Report/CohortVerdicts.h"
 #include "Core/Runs/Report/Html.h"
 #include "Core/Runs/Report/RunPageViews.h"
@@ -178,13 +179,9 @@ std::string parametersHtml(const Json& run)
   for (const Json& stage : at(run, "stages")) {
     html += "<details><summary>stage " + std::to_string(number++) + ": "
             + htmlText(textOf(stage, "parameterFile")) + "</summary>" + head({"parameter", "value", "from"});
-    for (const auto& [name, parameter] : at(stage, "parameters").items()) {
-      std::string values;
-      for (const Json& value : at(parameter, "values"))
-        values += (values.empty() ? "" : " ") + figureText(value);
-      html += "<tr>" + cell(name) + cell(values, "w")
+    for (const auto& [name, parameter] : at(stage, "parameters").items())
+      html += "<tr>" + cell(name) + cell(joined(at(parameter, "values"), " ", figureText), "w")
               + cell(at(parameter, "given") == true ? "file" : "default") + "</tr>\n";
-    }
     html += std::string(tableEnd) + "</details>\n";
   }
   return html;

@@ -1,6 +1,8 @@
 #include "Core/Runs/TransformOutput/InverseSpline.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
+#include "Core/Compute/Memory/Memory.h"
 #include "Core/Registration/Fields/BSplineFit.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Inverse/ChainInverse.h"
@@ -58,12 +60,8 @@ template <int D>
 std::string InverseSpline<D>::text() const
 {
   const ImageGeometry<D>& grid = chain->transform->field()->grid().points;
-  std::string points, spacings;
-  for (int d = 0; d < D; ++d) {
-    points += (d ? " x " : "") + std::to_string(grid.size[d]);
-    spacings += (d ? " x " : "") + decimals(grid.spacingMm[d], 3);
-  }
-  return "a B-spline of " + points + " control points with a spacing of " + spacings
+  return "a B-spline of " + extentText(grid.size) + " control points with a spacing of "
+         + joined(grid.spacingMm, " x ", [](double mm) { return decimals(mm, 3); })
          + " mm; its distance from the inverse is " + decimals(meanMm, 6) + " mm on average and at most "
          + decimals(largestMm, 6) + " mm";
 }

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/ItkTransformFiles/ItkDisplacementFile.h"
@@ -57,13 +58,10 @@ bool isHdf5(const std::string& path)
 void requireEnding(const std::string& path, std::initializer_list<const char*> endings,
                    const std::string& format)
 {
-  std::string allowed;
-  for (const char* ending : endings) {
+  for (const char* ending : endings)
     if (lowerCase(path).ends_with(ending) && lowerCase(fs::path(path).filename().string()) != ending)
       return;
-    allowed += std::string(allowed.empty() ? "" : ", ") + ending;
-  }
-  fail(path, "not an ending of this kind of " + format + " files", allowed);
+  fail(path, "not an ending of this kind of " + format + " files", joined(endings));
 }
 
 template <int D>
@@ -235,10 +233,7 @@ TransformFormat transformFormat(const std::string& name, const std::string& path
 
 std::string transformFormatNames()
 {
-  std::string names;
-  for (const auto& [name, format] : formats)
-    names += std::string(names.empty() ? "" : ", ") + name;
-  return names;
+  return joined(formats, ", ", [](const auto& format) { return format.first; });
 }
 
 template <int D>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Core/Compute/Device.h"
-#include "Core/Compute/Log.h"
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Runs/Machine.h"
