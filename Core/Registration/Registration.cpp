@@ -300,6 +300,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   const auto sink = [&](const IterationRow& row, std::span<const double> reached) {
     if (std::exchange(isFirst, false))
       summary.startValue = row.value;
+    summary.curve.push_back(row.value);
     watch.report([&] {
       const auto exactNow = exact ? exactValues(stage, cost, level, row.iteration, reached) : std::nullopt;
       reporter.iterationDone(level, table.record(row, cost, exactNow), [&] { return cost.chainAt(reached); });

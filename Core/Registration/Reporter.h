@@ -32,9 +32,10 @@ inline std::string deviceName(const Device& device)
 struct LevelSummary {
   std::size_t level = 0;
   std::size_t iterations = 0;
-  double startValue = 0; // the cost at the first iteration
-  double value = 0;      // the cost at the last evaluated iteration
-  double seconds = 0;    // for preparation and iterations
+  double startValue = 0;     // the cost at the first iteration
+  double value = 0;          // the cost at the last evaluated iteration
+  std::vector<double> curve; // the cost at each iteration
+  double seconds = 0;        // for preparation and iterations
   double preparationSeconds = 0;
   std::string stopCondition;
   std::vector<FileEntry> settings; // with which the optimizer ran, given or estimated

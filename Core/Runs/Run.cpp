@@ -96,39 +96,6 @@ void noteUnwritten(const CheckedStage<D>& stage, Log& log)
       log.note(stage.text.map->where(*entry) + ": (" + name + " ...): nothing is written in this run.");
 }
 
-/// Hands on what a stage reports, and keeps its curves.
-template <int D>
-class CurveKeeper final : public Reporter<D> {
-public:
-  explicit CurveKeeper(RunListener<D>& listener) : listener_(listener) {}
-
-  void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
-                     const std::vector<ImagePointer<D>>& moving) override
-  {
-    listener_.pyramidImages(level, fixed, moving);
-  }
-  void levelStarted(std::size_t level, const std::vector<std::string>& header) override
-  {
-    curves.emplace_back();
-    listener_.levelStarted(level, header);
-  }
-  void iterationDone(std::size_t level, const IterationRecord& record,
-                     const typename Reporter<D>::ReachedChain& reached) override
-  {
-    curves.back().push_back(record.value);
-    listener_.iterationDone(level, record, reached);
-  }
-  void levelFinished(const LevelSummary& summary, const TransformChain<D>& chain) override
-  {
-    listener_.levelFinished(summary, chain);
-  }
-
-  StageCurves curves;
-
-private:
-  RunListener<D>& listener_;
-};
-
 }
 
 template <int D>
@@ -270,10 +237,9 @@ private:
     StageSummary ofStage = describe(registry_, stage.text, parameters);
     ofStage.device = summary.device;
     ofStage.deviceReason = summary.deviceReason;
-    CurveKeeper<D> keeper(listener);
     StageResult<D> found;
     try {
-      found = tessera::runStage<D>(context, registry_, std::move(stage.prepared), input, keeper, log_);
+      found = tessera::runStage<D>(context, registry_, std::move(stage.prepared), input, listener, log_);
       if (found.wasStopped)
         throw Interrupted{};
     } catch (const Interrupted&) {
@@ -303,7 +269,6 @@ private:
     ofStage.writingSeconds = secondsSince(writing);
     ofStage.levels = std::move(found.levels);
     ofStage.finalMetric = found.finalValue;
-    ofStage.curves = std::move(keeper.curves);
     listener.resultJudged(ofStage);
     ofStage.seconds = secondsSince(start);
     listener.stageFinished(ofStage);

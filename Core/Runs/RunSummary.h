@@ -26,7 +26,6 @@ struct StageSummary {
   double finalMetric = 0, seconds = 0, writingSeconds = 0;
   std::optional<VolumeChange> volumeChange; // none: the transform is linear
   std::vector<std::string> files;           // that the listener has written
-  StageCurves curves;
 };
 
 /// What a run has done so far.
@@ -38,6 +37,17 @@ struct RunSummary {
   std::vector<StageSummary> stages;
   std::optional<RunQuality> quality;   // of the last stage's result
   std::optional<RunPictures> pictures; // if the request asks for them
+
+  std::vector<StageCurves> curves() const
+  {
+    std::vector<StageCurves> all;
+    for (const StageSummary& stage : stages) {
+      StageCurves& curves = all.emplace_back();
+      for (const LevelSummary& level : stage.levels)
+        curves.push_back(level.curve);
+    }
+    return all;
+  }
 };
 
 /// What the record of a run tells beside its request and its summary.

@@ -152,15 +152,6 @@ std::string FoundIn<D>::page() const
   return runPage(nlohmann::ordered_json::parse(record()), pictures, curves());
 }
 
-template <int D>
-std::vector<StageCurves> FoundIn<D>::curves() const
-{
-  std::vector<StageCurves> curves;
-  for (const StageSummary& stage : summary_.stages)
-    curves.push_back(stage.curves);
-  return curves;
-}
-
 /// Writes an initial transform that was in memory, one file for each transform of its chain.
 template <int D>
 InitialFile FoundIn<D>::saveInitial(const std::string& folder, Log& log) const

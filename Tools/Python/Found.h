@@ -76,7 +76,7 @@ public:
   nb::object image() const override;
   std::string record() const override;
   std::string page() const override;
-  std::vector<StageCurves> curves() const override;
+  std::vector<StageCurves> curves() const override { return summary_.curves(); }
   void save(const std::string& folder, Log&) const override;
 
 private:

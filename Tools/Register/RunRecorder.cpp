@@ -91,12 +91,9 @@ void RunRecorder::write(const Failure& failure, const std::vector<std::string>& 
     facts.files.push_back(folder_ + thumbnailName);
   const nlohmann::ordered_json record = recordOf(options_.request, headers, summary, facts, provenance());
   if (hasPage) {
-    std::vector<StageCurves> curves;
-    for (const StageSummary& stage : summary.stages)
-      curves.push_back(stage.curves);
     if (pictures)
       writeTextFile(folder_ + thumbnailName, pictures->thumbnail, Sync::no);
-    writeTextFile(folder_ + pageName, runPage(record, pictures, curves), Sync::no);
+    writeTextFile(folder_ + pageName, runPage(record, pictures, summary.curves()), Sync::no);
   }
   const std::string text =
       record.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

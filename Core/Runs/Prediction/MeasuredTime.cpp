@@ -46,25 +46,22 @@ std::string measuredTimeText(const Registry& registry, RunRequest request, const
     planned.insert(planned.end(), stage.evaluations.begin(), stage.evaluations.end());
   Log quiet;
   Run<D> run(registry, request, headers, quiet, machine);
-  LevelKeeper<D> keeper;
-  run.execute(keeper);
+  run.execute();
   double seconds = secondsSince(start) + plan.times.start + plan.times.writing;
   std::string ofLevels;
-  for (std::size_t i = 0; i < keeper.levels.size(); ++i) {
-    const LevelSummary& level = keeper.levels[i];
-    const double more = planned.at(i) - static_cast<double>(level.evaluations),
-                 ofLevel = level.seconds + std::max(0.0, more) * evaluationSeconds(level);
-    seconds += ofLevel - level.seconds;
-    ofLevels += (i > 0 ? ", " : "") + timeText(ofLevel) + " (" + decimals(1e3 * evaluationSeconds(level), 3)
-                + " ms an evaluation)";
-  }
-  return "Time, measured with few iterations: about " + timeText(seconds)
+  auto ofPlan = planned.begin();
+  for (const StageSummary& stage : run.summary().stages)
+    for (const LevelSummary& level : stage.levels) {
+      const double more = *ofPlan++ - static_cast<double>(level.evaluations),
+                   ofLevel = level.seconds + std::max(0.0, more) * evaluationSeconds(level);
+      seconds += ofLevel - level.seconds;
+      ofLevels += (ofLevels.empty() ? "" : ", ") + timeText(ofLevel) + " ("
+                  + decimals(1e3 * evaluationSeconds(level), 3) + " ms an evaluation)";
+    }
+  return "Time, measured with few iterations: " + std::string("about ") + timeText(seconds)
          + (plan.mayEndEarly ? " if no level ends early" : "") + "; levels take " + ofLevels + ".";
 }
 
-template std::string measuredTimeText<2>(const Registry&, RunRequest, const InputHeaders&, const RunPlan&,
-                                         const Machine&);
-template std::string measuredTimeText<3>(const Registry&, RunRequest, const InputHeaders&, const RunPlan&,
-                                         const Machine&);
+TESSERA_INSTANTIATE_FUNCTIONS(measuredTimeText<D>);
 
 }

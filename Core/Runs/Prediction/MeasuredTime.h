@@ -7,17 +7,6 @@
 
 namespace tessera {
 
-/// Keeps what a run tells of its levels.
-template <int D>
-struct LevelKeeper final : RunListener<D> {
-  std::vector<LevelSummary> levels; // of all stages
-
-  void levelFinished(const LevelSummary& summary, const TransformChain<D>&) override
-  {
-    levels.push_back(summary);
-  }
-};
-
 /// Seconds of one evaluation of the cost at a level, with its share of what the optimizer does.
 double evaluationSeconds(const LevelSummary&);
 

@@ -58,9 +58,9 @@ double evaluationSeconds(const Registry& registry, const ImagePointer<D>& image,
           + (isLattice ? "(ImageSampler \"Full\")\n(MaximumNumberOfIterations 4)\n"
                        : "(ImageSampler \"RandomCoordinate\")\n(MaximumNumberOfIterations 300)\n"))};
   Log quiet;
-  LevelKeeper<D> keeper;
-  Run<D>(registry, request, quiet).execute(keeper);
-  return tessera::evaluationSeconds(keeper.levels.front());
+  Run<D> run(registry, request, quiet);
+  run.execute();
+  return tessera::evaluationSeconds(run.summary().stages.front().levels.front());
 }
 
 template <int D>
