@@ -19,56 +19,6 @@ GridSlices<D>::GridSlices(const ImageGeometry<D>& grid, const SliceRange& slices
   end = begin + geometry.voxelCount();
 }
 
-namespace {
-
-template <int D>
-void requireResults(const ImageGeometry<D>& grid, std::size_t images, std::size_t bytesAVoxel)
-{
-  requireMemory(extentCount(grid.size) * static_cast<double>(bytesAVoxel),
-                (images > 1 ? std::to_string(images) + " result images of " : "result image of ")
-                    + extentText(grid.size) + " voxels",
-                "a smaller or coarser output grid");
-}
-
-}
-
-template <int D>
-std::vector<Image<D>> Resampler<D>::resample(Context& context, const TransformChain<D>& chain,
-                                             std::span<const ResampleSource<D>> sources,
-                                             const ImageGeometry<D>& output, const SliceRange& slices) const
-{
-  const ImageGeometry<D> grid = GridSlices<D>(output, slices).geometry;
-  requireResults<D>(grid, sources.size(), sources.size() * sizeof(float));
-  std::vector<Image<D>> results(sources.size());
-  std::vector<PixelsOut> values;
-  for (Image<D>& result : results) {
-    result = {grid, largeVector<float>(context, grid.voxelCount())};
-    values.emplace_back(result.voxels.data());
-  }
-  resampleInto(context, chain, sources, output, slices, values);
-  return results;
-}
-
-template <int D>
-std::vector<Buffer<float>> Resampler<D>::resampleOnDevice(Context& context, const TransformChain<D>& chain,
-                                                          std::span<const ResampleSource<D>> sources,
-                                                          const ImageGeometry<D>& output,
-                                                          const SliceRange& slices) const
-{
-  const ImageGeometry<D> grid = GridSlices<D>(output, slices).geometry;
-  if (!context.onCuda())
-    requireResults<D>(grid, sources.size(), sources.size() * sizeof(float));
-  std::vector<Buffer<float>> results;
-  std::vector<PixelsOut> values;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    results.emplace_back(context, grid.voxelCount());
-    values.emplace_back(results.back().span().data());
-    values.back().staysOnCuda = context.onCuda();
-  }
-  resampleInto(context, chain, sources, output, slices, values);
-  return results;
-}
-
 template <int D>
 std::vector<std::unique_ptr<std::byte[]>>
 Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain,
@@ -80,7 +30,10 @@ Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain,
   std::size_t bytesAVoxel = 0;
   for (const PixelType type : types)
     bytesAVoxel += pixelTypeSize(type);
-  requireResults<D>(grid, types.size(), bytesAVoxel);
+  requireMemory(extentCount(grid.size) * static_cast<double>(bytesAVoxel),
+                (types.size() > 1 ? std::to_string(types.size()) + " result images of " : "result image of ")
+                    + extentText(grid.size) + " voxels",
+                "a smaller or coarser output grid");
   std::vector<std::unique_ptr<std::byte[]>> results;
   std::vector<PixelsOut> pixels;
   std::vector<std::atomic<std::size_t>> counts(types.size());
@@ -92,13 +45,6 @@ Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain,
   if (clamped)
     clamped->assign(counts.begin(), counts.end());
   return results;
-}
-
-template <int D>
-Image<D> Resampler<D>::resample(Context& context, const TransformChain<D>& chain,
-                                const ResampleSource<D>& source, const ImageGeometry<D>& output) const
-{
-  return std::move(resample(context, chain, std::span(&source, 1), output).front());
 }
 
 TESSERA_INSTANTIATE_CLASS(GridSlices);

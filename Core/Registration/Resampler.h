@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Core/Compute/Memory/Buffer.h"
-#include "Core/Image/Slices/ImageSlices.h"
 #include "Core/Image/Slices/SliceWindowOnCuda.h"
 #include "Core/Image/Voxels/PixelType.h"
 #include "Core/Registration/Interpolator.h"
@@ -54,15 +53,13 @@ struct SlicesAskedFor {
   std::string whyNot; // the reason, such as "the coefficients of splines ..."
 };
 
-/// The memory for the voxels of a result, x fastest: that of the host, or of the context's CUDA device.
+/// The host's memory for the voxels of a result, x fastest.
 struct PixelsOut {
   std::byte* pixels = nullptr; // aligned for their type
   PixelType type = PixelType::float32;
-  bool staysOnCuda = false;                    // then the type is float32, and nothing is copied to the host
   std::atomic<std::size_t>* clamped = nullptr; // adds the number of clamped values, unless null
 
   PixelsOut(std::byte* to, PixelType asType) : pixels(to), type(asType) {}
-  explicit PixelsOut(float* values) : pixels(reinterpret_cast<std::byte*>(values)) {}
 
   std::byte* at(std::size_t voxel) const { return pixels + voxel * pixelTypeSize(type); }
 };
@@ -108,16 +105,6 @@ public:
                                         const ImageGeometry<D>& moving,
                                         const ImageGeometry<D>& output) const = 0;
 
-  /// The results of resampleInto() as images. Throws Error(outOfMemory).
-  std::vector<Image<D>> resample(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                                 const ImageGeometry<D>& output, const SliceRange& = {}) const;
-  Image<D> resample(Context&, const TransformChain<D>&, const ResampleSource<D>&,
-                    const ImageGeometry<D>& output) const;
-  /// The same voxels as floats in arrays on the context's device, in the order of its work. Nothing is copied
-  /// to the host. Throws Error(outOfMemory).
-  std::vector<Buffer<float>> resampleOnDevice(Context&, const TransformChain<D>&,
-                                              std::span<const ResampleSource<D>>,
-                                              const ImageGeometry<D>& output, const SliceRange& = {}) const;
   /// The results of resampleInto() as pixels, with a type for each source. `clamped`, unless null, gets the
   /// number of values of each result that its type clamps. Throws Error(outOfMemory).
   std::vector<std::unique_ptr<std::byte[]>>

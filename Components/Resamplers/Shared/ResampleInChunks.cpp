@@ -175,8 +175,7 @@ ChunksOnCuda takeChunks(Context& context, ResamplingOnCuda<D>& resampling,
   const std::size_t count = images.size() * ((slicesOfResult + slices - 1) / slices);
   for (std::size_t i = 0; i < images.size(); ++i) {
     resampling.reserve(context, images[i], slices);
-    if (!results[i].staysOnCuda)
-      chunks.reserve(results[i].type, count);
+    chunks.reserve(results[i].type, count);
   }
   return chunks;
 }
@@ -234,10 +233,6 @@ void resampleInChunks(Context& context, const TransformChain<D>& chain,
       const std::size_t count = std::min(chunkSlices, end - slice), voxels = count * sliceVoxels;
       const MovingToResample<D>& input = inputs[i].preparedFor(context, {slice, count});
       std::byte* const to = out.at((slice - first) * sliceVoxels);
-      if (out.staysOnCuda) {
-        resampling.resample(context, input, slice, count, reinterpret_cast<float*>(to));
-        continue;
-      }
       resampling.resample(context, input, slice, count, chunks.values(turn, out.type));
       const std::byte* const pixels = chunks.rounded(turn, out.type, voxels, i);
       copies.drain();
@@ -270,15 +265,6 @@ std::vector<Phase> timeResampleInChunks(Context& context, const TransformChain<D
   return {{"kernels", kernels}, {"copies to the host", all - kernels}};
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                               \
-  template void resampleInChunks<D>(Context&, const TransformChain<D>&,                                      \
-                                    std::span<const MovingToResample<D>>, const ImageGeometry<D>&,           \
-                                    const SliceRange&, std::span<const PixelsOut>);                          \
-  template std::vector<Phase> timeResampleInChunks<D>(Context&, const TransformChain<D>&,                    \
-                                                      std::span<const MovingToResample<D>>,                  \
-                                                      const ImageGeometry<D>&, std::span<const PixelsOut>)
-TESSERA_INSTANTIATE(2);
-TESSERA_INSTANTIATE(3);
-#undef TESSERA_INSTANTIATE
+TESSERA_INSTANTIATE_FUNCTIONS(resampleInChunks<D>, timeResampleInChunks<D>);
 
 }

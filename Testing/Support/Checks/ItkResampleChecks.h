@@ -2,6 +2,7 @@
 
 // Resampling beside itk::ResampleImageFilter, for tests that link ITK.
 
+#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 #include "Tools/Bench/Rivals/ItkResample.h"
 
@@ -60,8 +61,8 @@ std::vector<float> resampledByUs(const ResampleScene<D>& scene, const TransformC
 {
   Context context{{}, 2};
   const auto interpolator = preparedInterpolator<D>(context, way.name, scene.moving, way.order);
-  return resamplerOf<D>("(DefaultPixelValue " + std::to_string(outsideOfItk) + ")\n")
-      ->resample(context, chain, {interpolator.get(), nullptr}, scene.fixed->geometry)
+  const auto resampler = resamplerOf<D>("(DefaultPixelValue " + std::to_string(outsideOfItk) + ")\n");
+  return resampledImage<D>(*resampler, context, chain, {interpolator.get(), nullptr}, scene.fixed->geometry)
       .voxels;
 }
 

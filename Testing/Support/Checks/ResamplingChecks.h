@@ -7,6 +7,7 @@
 #include "Components/Interpolators/LinearInterpolator.h"
 #include "Components/Interpolators/NearestNeighborInterpolator.h"
 #include "Components/Resamplers/DefaultResampler.h"
+#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 
@@ -73,7 +74,7 @@ struct Resampling {
                                                          + "\")",
                                                      D, 1, ""));
     const ResampleSource<D> source{prepared.get(), valid};
-    return resampler.resample(context, *chain, std::span(&source, 1), output, slices)[0].voxels;
+    return resampledImages(resampler, context, *chain, std::span(&source, 1), output, slices)[0].voxels;
   }
 };
 

@@ -4,6 +4,7 @@
 #include "Core/Image/Voxels/PixelRounding.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
 #include "Testing/Support/Checks/TermChecks.h"
+#include "Testing/Support/Naive/ResampledImages.h"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +36,7 @@ inline void expectRoundedFloats(Context& context, std::size_t finer)
 
   for (const SliceRange& slices : {SliceRange{}, SliceRange{3, 5}}) {
     const Image<3> floats =
-        resampler.resample(context, *scene.chain, std::span(&source, 1), output, slices).front();
+        resampledImages(resampler, context, *scene.chain, std::span(&source, 1), output, slices).front();
     const auto pixels =
         resampler.resamplePixels(context, *scene.chain, sources, output, allPixelTypes, slices);
 

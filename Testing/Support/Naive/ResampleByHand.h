@@ -3,6 +3,7 @@
 #include "Components/Interpolators/LinearInterpolator.h"
 #include "Components/Resamplers/DefaultResampler.h"
 #include "Components/Transforms/AffineTransform.h"
+#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/ParameterText.h"
 
 #include <cmath>
@@ -72,7 +73,8 @@ Image<D> resampled(const std::string& text, const TransformChain<D>& chain, cons
   Context context{{}, threads};
   LinearInterpolator<D> interpolator(parametersOf(text, D), InterpolatorUse::resampling);
   interpolator.prepareForLevel(context, moving, 0);
-  return DefaultResampler<D>(parametersOf(text, D)).resample(context, chain, {&interpolator, valid}, output);
+  return resampledImage<D>(DefaultResampler<D>(parametersOf(text, D)), context, chain, {&interpolator, valid},
+                           output);
 }
 
 }

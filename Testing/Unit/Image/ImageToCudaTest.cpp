@@ -6,6 +6,7 @@
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
+#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/NoiseImage.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
@@ -263,8 +264,10 @@ TEST_F(ImageToCudaTest, InterpolatorsTakeImagesThatTheHostHasNot)
     const auto ofHost = preparedInterpolator<3>(brought.context, name, onHost),
                ofDevice = preparedInterpolator<3>(brought.context, name, brought.images->images[0]);
     EXPECT_TRUE(sameBits(
-        resampler->resample(brought.context, chain, {ofDevice.get(), nullptr}, scene.fixed->geometry).voxels,
-        resampler->resample(brought.context, chain, {ofHost.get(), nullptr}, scene.fixed->geometry).voxels))
+        resampledImage(*resampler, brought.context, chain, {ofDevice.get(), nullptr}, scene.fixed->geometry)
+            .voxels,
+        resampledImage(*resampler, brought.context, chain, {ofHost.get(), nullptr}, scene.fixed->geometry)
+            .voxels))
         << name;
   }
   const ImagePointer<3> image = brought.images->images[0];

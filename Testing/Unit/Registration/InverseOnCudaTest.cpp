@@ -3,6 +3,7 @@
 
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/InverseScenes.h"
 
@@ -138,9 +139,9 @@ void expectTheCpusImages()
     const auto onCpu = preparedInterpolator<D>(cpu, name, moving),
                onCuda = preparedInterpolator<D>(cuda, name, moving);
     const ResampleSource<D> sources[] = {{onCuda.get(), nullptr}, {onCuda.get(), nullptr}};
-    const Image<D> expected = resampler->resample(cpu, *inverted, {onCpu.get(), nullptr}, scene.image);
+    const Image<D> expected = resampledImage(*resampler, cpu, *inverted, {onCpu.get(), nullptr}, scene.image);
 
-    const std::vector<Image<D>> images = resampler->resample(cuda, *inverted, sources, scene.image);
+    const std::vector<Image<D>> images = resampledImages(*resampler, cuda, *inverted, sources, scene.image);
 
     const auto [lowest, highest] = std::ranges::minmax_element(moving->voxels);
     std::size_t others = 0, outside = 0;

@@ -5,6 +5,7 @@
 #include "Components/Transforms/TranslationTransform.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
+#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/BSplineChains.h"
 #include "Testing/Support/Scenes/MaskScenes.h"
@@ -328,39 +329,13 @@ TEST_F(ResamplerOnCuda, SeveralLargeImagesAreThoseOfEachAlone)
   LargeImages r(8);
   r.scene.useAffine();
 
-  const std::vector<Image<3>> results = r.resampler.resample(r.cuda, *r.scene.chain, r.sources, r.output);
+  const std::vector<Image<3>> results =
+      resampledImages(r.resampler, r.cuda, *r.scene.chain, r.sources, r.output);
 
   for (std::size_t s = 0; s < r.names.size(); ++s) {
     const Resampling<3> alone{r.scene.chain.get(), r.output,
                               imageFor<3>(r.names[s], r.scene.moving->geometry), nullptr};
     expectSameImage(results[s].voxels, alone.on({{}, 2}, r.names[s]), r.names[s], "one of three");
-  }
-}
-
-TEST_F(ResamplerOnCuda, ResultsThatStayOnTheDeviceAreThoseOfTheHost)
-{
-  LargeImages r(12); // each result is more than two long chunks
-  for (const bool withSpline : {false, true}) {
-    r.scene.chain = std::make_shared<TransformChain<3>>();
-    r.scene.useAffine();
-    if (withSpline) {
-      r.scene.useAsInitial(Combination::compose);
-      useBSpline<3>(r.scene, 3, false);
-    }
-    for (const SliceRange slices : {SliceRange{}, SliceRange{3, 5}}) {
-      const double before = bytesToHost(r.cuda);
-      const std::vector<Buffer<float>> stayed =
-          r.resampler.resampleOnDevice(r.cuda, *r.scene.chain, r.sources, r.output, slices);
-      EXPECT_EQ(bytesToHost(r.cuda), before);
-
-      const std::vector<Image<3>> onHost =
-          r.resampler.resample(r.cuda, *r.scene.chain, r.sources, r.output, slices);
-      const std::size_t voxels = onHost[0].voxels.size();
-      EXPECT_EQ(bytesToHost(r.cuda) - before, static_cast<double>(3 * voxels * sizeof(float)));
-      ASSERT_EQ(stayed.size(), onHost.size());
-      for (std::size_t s = 0; s < stayed.size(); ++s)
-        EXPECT_TRUE(stayed[s].toHost(r.cuda) == onHost[s].voxels) << r.names[s];
-    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "Core/Runs/Transforming/TransformInputs.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +37,8 @@ protected:
     const auto interpolator = preparedInterpolator<2>(host, "FinalBSplineInterpolator", scene_.moving);
     const auto resampler = allComponents().create<Resampler<2>>("DefaultResampler",
                                                                 parametersOf("", 2, 1, "Resampler0"), "test");
-    return resampler->resample(host, *chain_, {interpolator.get(), nullptr}, scene_.fixed->geometry).voxels;
+    return resampledImage(*resampler, host, *chain_, {interpolator.get(), nullptr}, scene_.fixed->geometry)
+        .voxels;
   }
 
   static KeptTransform<2> resultsOf(const TransformRequest& request, Stop stop = {})

@@ -6,6 +6,7 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Host.h"
 #include "Testing/Support/Naive/ResampleByHand.h"
+#include "Testing/Support/Naive/ResampledImages.h"
 
 #include <gtest/gtest.h>
 
@@ -81,7 +82,7 @@ TEST(DefaultResampler, TellsWhatItsPartsTook)
   const ResampleSource<3> source{&interpolator, nullptr};
   const TransformChain<3> chain = affineChain<3>(identityMatrix<3>(), {0.3, 0.2, 0.1});
   std::vector<float> values(grid.voxelCount());
-  const PixelsOut to(values.data());
+  const PixelsOut to(reinterpret_cast<std::byte*>(values.data()), PixelType::float32);
   const DefaultResampler<3> resampler(parametersOf("", 3));
 
   const std::vector<Phase> phases =
@@ -89,24 +90,7 @@ TEST(DefaultResampler, TellsWhatItsPartsTook)
 
   ASSERT_EQ(phases.size(), 2u);
   EXPECT_GT(phases[0].milliseconds, 0);
-  EXPECT_EQ(values, resampler.resample(host, chain, source, grid).voxels);
-}
-
-TEST(DefaultResampler, ResultsStayOnTheDeviceOfTheContext)
-{
-  const ImageGeometry<3> grid = obliqueGrid();
-  LinearInterpolator<3> interpolator(parametersOf("", 3), InterpolatorUse::resampling);
-  interpolator.prepareForLevel(host, imageOf<3>(grid, planeAt), 0);
-  const std::vector<ResampleSource<3>> sources(2, {&interpolator, nullptr});
-  const TransformChain<3> chain = affineChain<3>(identityMatrix<3>(), {0.3, 0.2, 0.1});
-  const DefaultResampler<3> resampler(parametersOf("", 3));
-
-  const std::vector<Buffer<float>> results = resampler.resampleOnDevice(host, chain, sources, grid, {1, 2});
-
-  ASSERT_EQ(results.size(), 2u);
-  const std::vector<Image<3>> expected = resampler.resample(host, chain, sources, grid, {1, 2});
-  for (std::size_t i = 0; i < results.size(); ++i)
-    EXPECT_EQ(results[i].toHost(host), expected[i].voxels);
+  EXPECT_EQ(values, resampledImage(resampler, host, chain, source, grid).voxels);
 }
 
 TEST(DefaultResampler, AgreesWithANaiveLoopOnAnObliqueGrid)

@@ -2,6 +2,7 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 
@@ -37,7 +38,7 @@ void expectTheWholesBits(const std::string& word, const std::string& extrapolati
       prepared->prepareForLevel(host, moving, 0);
       const ResampleSource<D> source{prepared.get(), nullptr,
                                      std::make_shared<SliceWindowOnCuda<D>>(moving, atOnce)};
-      EXPECT_EQ(resampler.resample(cuda, chain, source, output).voxels, expected)
+      EXPECT_EQ(resampledImage(resampler, cuda, chain, source, output).voxels, expected)
           << word << ", " << interpolator << ", " << extrapolation << ", " << atOnce << " slices at once";
     }
   }
@@ -63,7 +64,7 @@ TEST_F(InputSlicesOnCuda, KeepToTheMemoryThatIsThere)
   const DefaultResampler<3> resampler(parametersOf("", 3, 1, ""));
   const auto interpolator = resampleInterpolator<3>("linear");
   interpolator->prepareForLevel(cuda, scene.moving, 0);
-  const Image<3> expected = resampler.resample(cuda, chain, {interpolator.get(), nullptr}, output);
+  const Image<3> expected = resampledImage(resampler, cuda, chain, {interpolator.get(), nullptr}, output);
   interpolator->endLevel();
   interpolator->prepareForLevel(host, scene.moving, 0);
   constexpr double limitBytes = 12e6;
@@ -73,8 +74,8 @@ TEST_F(InputSlicesOnCuda, KeepToTheMemoryThatIsThere)
   ASSERT_GT(slices.atOnce, 0u) << slices.whyNot;
   EXPECT_LT(slices.atOnce, 180u);
   Context limited = makeContext({DeviceKind::cuda, 0}, 2, limitBytes);
-  const Image<3> result = resampler.resample(
-      limited, chain,
+  const Image<3> result = resampledImage(
+      resampler, limited, chain,
       {interpolator.get(), nullptr, std::make_shared<SliceWindowOnCuda<3>>(scene.moving, slices.atOnce)},
       output);
   const double taken = takePeakDeviceMemory(limited);

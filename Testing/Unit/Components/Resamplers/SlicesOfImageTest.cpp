@@ -1,6 +1,7 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
 #include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
+#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +68,8 @@ void expectTheWholesBits(const Resampling<D>& whole, const std::string& name, co
       dynamic_cast<SliceInterpolator<D>&>(*interpolator).prepareForSlices(part.slices(moving));
       const ResampleSource<D> source{interpolator.get(), whole.valid ? part.mask(moving) : nullptr};
       const std::vector<float> pixels =
-          resampler.resample(context, *whole.chain, std::span(&source, 1), whole.output, slab)[0].voxels;
+          resampledImages(resampler, context, *whole.chain, std::span(&source, 1), whole.output, slab)[0]
+              .voxels;
       EXPECT_EQ(pixels.size(), slab.count * ofSlice);
       values.insert(values.end(), pixels.begin(), pixels.end());
     }

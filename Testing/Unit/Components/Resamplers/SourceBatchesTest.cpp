@@ -1,6 +1,7 @@
 #include "Components/Resamplers/Shared/SourceBatches.h"
 
 #include "Testing/Support/Naive/ResampleByHand.h"
+#include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 
 #include <gtest/gtest.h>
@@ -133,7 +134,7 @@ TEST(SourceBatches, SeveralImagesAtOnceAreThoseOneByOne)
     }
 
     const std::vector<Image<3>> all =
-        DefaultResampler<3>(parametersOf(text, 3)).resample(context, chain, sources, grid);
+        resampledImages<3>(DefaultResampler<3>(parametersOf(text, 3)), context, chain, sources, grid);
 
     ASSERT_EQ(all.size(), images.size());
     for (std::size_t i = 0; i < images.size(); ++i)
@@ -151,11 +152,12 @@ TEST(SourceBatches, SlicesAreThoseOfTheWhole)
   interpolator.prepareForLevel(host, moving, 0);
   const DefaultResampler<3> resampler(parametersOf("(DefaultPixelValue -3)\n", 3));
   const ResampleSource<3> source{&interpolator, nullptr};
-  const Image<3> whole = resampler.resample(host, chain, source, grid);
+  const Image<3> whole = resampledImage(resampler, host, chain, source, grid);
 
   std::vector<float> pieces;
   for (std::size_t first = 0; first < grid.size[2]; first += 5) {
-    const Image<3> part = resampler.resample(host, chain, std::span(&source, 1), grid, {first, 5}).front();
+    const Image<3> part =
+        resampledImages(resampler, host, chain, std::span(&source, 1), grid, {first, 5}).front();
     EXPECT_EQ(part.geometry.size[2],
               std::min<std::size_t>(5, grid.size[2] - first)); // 23 slices: the last part has 3
     EXPECT_EQ(part.geometry.originMm, grid.pointFromIndex()({0, 0, static_cast<double>(first)}));
@@ -163,7 +165,8 @@ TEST(SourceBatches, SlicesAreThoseOfTheWhole)
   }
 
   EXPECT_EQ(pieces, whole.voxels);
-  EXPECT_TRUE(resampler.resample(host, chain, std::span(&source, 1), grid, {23, 1}).front().voxels.empty());
+  EXPECT_TRUE(
+      resampledImages(resampler, host, chain, std::span(&source, 1), grid, {23, 1}).front().voxels.empty());
 }
 
 const std::pair<const char*, int> interpolators[] = {
@@ -182,8 +185,8 @@ void expectRowsAreTheirPoints(const ImagePointer<D>& moving, const TransformChai
   for (const auto& [name, order] : interpolators) {
     const auto interpolator = preparedInterpolator<D>(host, name, moving, order);
 
-    const Image<D> byRows = resampler->resample(host, chain, {interpolator.get(), nullptr}, output);
-    const Image<D> byPoints = resampler->resample(host, chain, {interpolator.get(), valid}, output);
+    const Image<D> byRows = resampledImage(*resampler, host, chain, {interpolator.get(), nullptr}, output);
+    const Image<D> byPoints = resampledImage(*resampler, host, chain, {interpolator.get(), valid}, output);
 
     // the last bits of indices differ, by which values may be rounded to the next float; what is nearest does
     // not
@@ -245,11 +248,12 @@ TEST(SourceBatches, EveryChainHasTheSameBitsForAnyThreadsAndSlices)
       const auto interpolator = preparedInterpolator<3>(one, name, scene.moving, order);
       const ResampleSource<3> source{interpolator.get(), nullptr};
 
-      const Image<3> whole = resampler->resample(one, chain, source, scene.fixed->geometry);
+      const Image<3> whole = resampledImage(*resampler, one, chain, source, scene.fixed->geometry);
       const Image<3> slices =
-          resampler->resample(three, chain, std::span(&source, 1), scene.fixed->geometry, {4, 7}).front();
+          resampledImages(*resampler, three, chain, std::span(&source, 1), scene.fixed->geometry, {4, 7})
+              .front();
 
-      EXPECT_EQ(resampler->resample(three, chain, source, scene.fixed->geometry).voxels, whole.voxels)
+      EXPECT_EQ(resampledImage(*resampler, three, chain, source, scene.fixed->geometry).voxels, whole.voxels)
           << word << " " << name;
       const auto first = whole.voxels.begin() + 4 * 61 * 23;
       EXPECT_TRUE(std::equal(slices.voxels.begin(), slices.voxels.end(), first, first + 7 * 61 * 23))
