@@ -153,8 +153,10 @@ CohortOptions cohortOptions(const std::vector<std::string>& tokens)
   for (const std::string& name : columnOptions())
     if (name != "device" && arguments.has(name))
       options.defaults[name] = name == "inverse-too" ? std::vector<std::string>{"true"} : arguments.all(name);
+  std::error_code unknown; // whoever reads the file tells it
   for (std::string& file : options.defaults["p"])
-    file = parameterFile(file);
+    if (std::filesystem::is_fifo(file = parameterFile(file), unknown))
+      failCommandLine("-p " + file, "a pipe, which gives its text once", "a file, which each row reads");
   if (options.defaults["p"].empty())
     options.defaults.erase("p");
   options.device = arguments.text("device", "auto");
