@@ -68,7 +68,8 @@ constexpr std::array<ElastixParameterGroup, 18> groups{{
 
 constexpr std::string_view unknownToElastix =
     "AutomaticTransformInitializationSearchAngle BendingEnergyIntegration BendingEnergyUnit "
-    "ConvergenceThreshold ConvergenceWindow FoldingSampleGridSpacing GradientSummation IntensityBoundUnit "
+    "ConvergenceThreshold ConvergenceWindow CropToContent FoldingSampleGridSpacing GradientSummation "
+    "IntensityBoundUnit "
     "LeaveOutFilling LineSearch LocalIntensityNoise LocalWindowRadius LocalWindowSigma OutlierDifference "
     "OutlierShare PointErrorInMm "
     "SplineSmoothing ToleratedVolumeFactor";

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <optional>
 
 namespace tessera {
 namespace {
@@ -207,22 +208,23 @@ ListSamples<D> asList(const Samples<D>& samples)
   return asList(samples, storage);
 }
 
-template <int D>
-VoxelBox<D> boundingBox(const Mask<D>& mask)
+namespace {
+
+/// The smallest box that holds all voxels that are `in`; none if there are none.
+template <int D, class Voxel, class In>
+std::optional<VoxelBox<D>> boxOf(const Size<D>& size, const std::vector<Voxel>& voxels, const In& in)
 {
-  const Size<D>& size = mask.geometry.size;
   Size<D> lowest = size, highest{};
-  const auto isSet = [](std::uint8_t voxel) { return voxel != 0; };
-  const std::size_t rows = size[0] == 0 ? 0 : mask.voxels.size() / size[0];
+  const std::size_t rows = size[0] == 0 ? 0 : voxels.size() / size[0];
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::uint8_t *begin = mask.voxels.data() + row * size[0], *end = begin + size[0];
-    const std::uint8_t* firstSet = std::find_if(begin, end, isSet);
-    if (firstSet == end)
+    const Voxel *begin = voxels.data() + row * size[0], *end = begin + size[0];
+    const Voxel* first = std::find_if(begin, end, in);
+    if (first == end)
       continue;
-    const auto lastSet =
-        std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), isSet).base() - 1;
-    lowest[0] = std::min(lowest[0], static_cast<std::size_t>(firstSet - begin));
-    highest[0] = std::max(highest[0], static_cast<std::size_t>(lastSet - begin));
+    const auto last =
+        std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), in).base() - 1;
+    lowest[0] = std::min(lowest[0], static_cast<std::size_t>(first - begin));
+    highest[0] = std::max(highest[0], static_cast<std::size_t>(last - begin));
     std::size_t rest = row;
     for (int d = 1; d < D; ++d) {
       lowest[d] = std::min(lowest[d], rest % size[d]);
@@ -231,12 +233,31 @@ VoxelBox<D> boundingBox(const Mask<D>& mask)
     }
   }
   if (lowest == size)
-    throw Error(ExitCode::unreadableInput,
-                "mask: every voxel is 0: nothing lies inside. Allowed: a mask with voxels that are not 0.");
+    return {};
   VoxelBox<D> box{lowest, {}};
   for (int d = 0; d < D; ++d)
     box.size[d] = highest[d] - lowest[d] + 1;
   return box;
+}
+
+}
+
+template <int D>
+VoxelBox<D> boundingBox(const Mask<D>& mask)
+{
+  const auto found = boxOf<D>(mask.geometry.size, mask.voxels, [](std::uint8_t voxel) { return voxel != 0; });
+  if (!found)
+    throw Error(ExitCode::unreadableInput,
+                "mask: every voxel is 0: nothing lies inside. Allowed: a mask with voxels that are not 0.");
+  return *found;
+}
+
+template <int D>
+VoxelBox<D> contentBox(const Image<D>& image)
+{
+  const std::vector<float>& voxels = image.voxels;
+  return boxOf<D>(image.geometry.size, voxels, [&](float voxel) { return voxel != voxels.front(); })
+      .value_or(wholeBox<D>(image.geometry));
 }
 
 template <int D>
@@ -268,26 +289,34 @@ VoxelBox<D> regionOfLevel(const ImageGeometry<D>& full, const ImageGeometry<D>& 
 }
 
 template <int D>
-VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& region, const Mask<D>* mask)
+VoxelBox<D> boxInBox(const ImageGeometry<D>& geometry, const VoxelBox<D>& region,
+                     const ImageGeometry<D>& boxed, const VoxelBox<D>& box, double marginVoxels)
 {
-  VoxelBox<D> box = region;
-  if (!mask)
-    return box;
-  // a mask that is not read yet may have every voxel
-  const VoxelBox<D> inside = mask->voxels.empty() ? wholeBox<D>(mask->geometry) : boundingBox<D>(*mask);
   const Bounds<D> bounds =
-      mapped<D>(geometry.indexFromPoint(), mapped<D>(mask->geometry.pointFromIndex(), sidesOf<D>(inside)));
+      mapped<D>(geometry.indexFromPoint(), mapped<D>(boxed.pointFromIndex(), sidesOf<D>(box)));
+  VoxelBox<D> inside;
   for (int d = 0; d < D; ++d) {
-    const double first = std::max(static_cast<double>(region.first[d]), std::floor(bounds.low[d]));
-    const double last =
-        std::min(static_cast<double>(region.first[d] + region.size[d]) - 1, std::ceil(bounds.high[d]));
+    const double first =
+        std::max(static_cast<double>(region.first[d]), std::floor(bounds.low[d] - marginVoxels));
+    const double last = std::min(static_cast<double>(region.first[d] + region.size[d]) - 1,
+                                 std::ceil(bounds.high[d] + marginVoxels));
     if (!(last >= first))
       throw Error(ExitCode::unreadableInput, "no voxel of the mask lies in the image. Allowed: a mask that "
                                              "overlaps its image in physical space.");
-    box.first[d] = static_cast<std::size_t>(first);
-    box.size[d] = static_cast<std::size_t>(last - first) + 1;
+    inside.first[d] = static_cast<std::size_t>(first);
+    inside.size[d] = static_cast<std::size_t>(last - first) + 1;
   }
-  return box;
+  return inside;
+}
+
+template <int D>
+VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& region, const Mask<D>* mask)
+{
+  if (!mask)
+    return region;
+  // a mask that is not read yet may have every voxel
+  const VoxelBox<D> inside = mask->voxels.empty() ? wholeBox<D>(mask->geometry) : boundingBox<D>(*mask);
+  return boxInBox<D>(geometry, region, mask->geometry, inside, 0);
 }
 
 namespace {
@@ -327,8 +356,8 @@ VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, co
   return gridIn<D>(box, step, image, mask);
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(fillBatch<D>, allSamples<D>, writePoints<D>, boundingBox<D>, regionOfLevel<D>,
-                              gridOfStep<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(fillBatch<D>, allSamples<D>, writePoints<D>, contentBox<D>, boundingBox<D>,
+                              boxInBox<D>, regionOfLevel<D>, gridOfStep<D>);
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template ListSamples<D> asList<D>(const Samples<D>&, PointBatch<D>&);                                      \
   template ListSamples<D> asList<D>(const Samples<D>&);                                                      \

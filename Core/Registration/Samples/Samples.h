@@ -215,6 +215,17 @@ VoxelBox<D> wholeBox(const ImageGeometry<D>& geometry)
 template <int D>
 VoxelBox<D> regionOfLevel(const ImageGeometry<D>& full, const ImageGeometry<D>& level);
 
+/// The smallest box that holds every voxel whose value differs from that of the first one. Without one, and
+/// for an image without voxels, the whole image.
+template <int D>
+VoxelBox<D> contentBox(const Image<D>& image);
+
+/// The voxels of `region` that can lie in a box of voxels of the grid `boxed`, or at most `marginVoxels` of
+/// `geometry` beside it. Throws Error(unreadableInput) if there are none.
+template <int D>
+VoxelBox<D> boxInBox(const ImageGeometry<D>& geometry, const VoxelBox<D>& region,
+                     const ImageGeometry<D>& boxed, const VoxelBox<D>& box, double marginVoxels);
+
 /// The voxels of `region` that can lie inside a mask: elastix's crop to the mask's bounding box (with half a
 /// voxel of margin in physical space, rounded outwards). A null mask keeps the whole region. Throws
 /// Error(unreadableInput) if the mask is empty or does not overlap the region.

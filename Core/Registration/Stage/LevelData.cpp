@@ -13,6 +13,8 @@
 namespace tessera {
 namespace {
 
+constexpr double marginOfContentVoxels = 5; // of the level: a control point's distance in the shipped files
+
 /// The images of one side at this level, by the number of the term (or of the feature) that sees them; each
 /// pair of pyramid and image is computed once. An image that was computed on a CUDA device stays there until
 /// leaveDevice, for samplers and interpolators to use.
@@ -26,9 +28,17 @@ public:
   {
   }
 
-  const ImageGeometry<D>& fullGeometry(std::size_t term) const
+  /// The voxels of the level that samples may be taken from.
+  VoxelBox<D> region(std::size_t term, const ImageGeometry<D>& level, bool cropsToContent)
   {
-    return originals_[indexFor(originals_, term)]->geometry;
+    const std::size_t number = indexFor(originals_, term);
+    const Image<D>& full = *originals_[number];
+    const VoxelBox<D> region = regionOfLevel<D>(full.geometry, level);
+    if (!cropsToContent)
+      return region;
+    if (!content_.contains(number))
+      content_[number] = contentBox<D>(full);
+    return boxInBox<D>(level, region, full.geometry, content_[number], marginOfContentVoxels);
   }
 
   ImagePointer<D> of(std::size_t term)
@@ -56,6 +66,7 @@ private:
   const std::vector<ImagePointer<D>>& originals_;
   std::size_t level_;
   std::map<std::pair<std::size_t, std::size_t>, ImagePointer<D>> made_;
+  std::map<std::size_t, VoxelBox<D>> content_; // by the number of the original
   HeldOnCuda onCuda_;
   HeldOnCuda* originalsOnCuda_;
 };
@@ -190,6 +201,7 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     originals->clear();
   }
 
+  const bool crops = parameters.get(stageparameters::cropToContent(), level);
   std::vector<SampledImage<D>> sampled; // one a fixed image; features after the first have no mask
   for (std::size_t t = 0; t < components.terms.size(); ++t) {
     TermLevel<D>& termLevel = data.terms.emplace_back();
@@ -205,15 +217,13 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     termLevel.points = input.hasPoints ? &input.points : nullptr;
     termLevel.registry = &registry;
     termLevel.interpolator = interpolators[t];
-    sampled.push_back({termLevel.fixed,
-                       regionOfLevel<D>(fixedImages.fullGeometry(t), termLevel.fixed->geometry),
-                       termLevel.fixedMask});
+    sampled.push_back(
+        {termLevel.fixed, fixedImages.region(t, termLevel.fixed->geometry, crops), termLevel.fixedMask});
   }
   FeatureImages<D> features;
   for (std::size_t i = components.terms.size(); i < data.fixed.size(); ++i) {
     features.fixed.push_back(data.fixed[i]);
-    sampled.push_back(
-        {data.fixed[i], regionOfLevel<D>(fixedImages.fullGeometry(i), data.fixed[i]->geometry), nullptr});
+    sampled.push_back({data.fixed[i], fixedImages.region(i, data.fixed[i]->geometry, crops), nullptr});
   }
   for (std::size_t i = components.terms.size(); i < data.moving.size(); ++i)
     features.moving.push_back(interpolators[i]);
@@ -237,6 +247,7 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
         {components.terms[t].get(), sampler, termLevel.fixed, sampled[t].region, termLevel.fixedMask});
     if (!sampler || !context.onCuda())
       continue;
+    termLevel.maskMayCrop = crops && onlyCountsMemory(context);
     termLevel.expected = expectedSamples<D>(parameters, *components.optimizer, level, data.parts.back());
     for (std::size_t m = 0; m < input.fixedMasks.size() && onlyCountsMemory(context); ++m)
       if (const MaskPointer<D>& mask = input.fixedMasks[m])

@@ -117,6 +117,7 @@ const ComponentDescription& stageDescription()
     d.parameters.push_back(stageparameters::erodeMask());
     d.parameters.push_back(stageparameters::erodeFixedMask());
     d.parameters.push_back(stageparameters::erodeMovingMask());
+    d.parameters.push_back(stageparameters::cropToContent());
     d.parameters.push_back(stageparameters::showExactMetricValue());
     d.parameters.push_back(stageparameters::exactMetricSampleGridSpacing());
     d.parameters.push_back(stageparameters::exactMetricEveryXIterations());
@@ -174,6 +175,14 @@ Parameter<bool> erodeMaskOf(const std::string& side, std::size_t image)
 {
   return booleanParameter(side + std::to_string(image), true, Arity::perLevel,
                           "the same for one mask; overrides the others");
+}
+
+Parameter<bool> cropToContent()
+{
+  return booleanParameter(
+      "CropToContent", false, Arity::perLevel,
+      "take samples from the box of what the fixed image shows, and 5 voxels of the level "
+      "around it: outer slices of one value are left out; results keep the whole grid");
 }
 
 Parameter<bool> showExactMetricValue()

@@ -47,6 +47,7 @@ Parameter<bool> erodeMask();
 Parameter<bool> erodeFixedMask();
 Parameter<bool> erodeMovingMask();
 Parameter<bool> erodeMaskOf(const std::string& side, std::size_t image);
+Parameter<bool> cropToContent();
 Parameter<bool> showExactMetricValue();
 Parameter<std::int64_t> exactMetricSampleGridSpacing();
 Parameter<std::int64_t> exactMetricEveryXIterations();

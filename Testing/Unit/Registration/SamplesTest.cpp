@@ -258,6 +258,25 @@ TEST(Samples, RegionOfALevelIsBetweenTheCentresOfTheFullImagesOuterVoxels)
   EXPECT_EQ(wider.size, (Size<3>{30, 26, 21}));
 }
 
+TEST(Samples, ContentIsTheBoxOfWhatDiffersFromTheFirstVoxel)
+{
+  Image<2> image{{{6, 5}, {1, 1}, {0, 0}}, std::vector<float>(30, 7)};
+  EXPECT_EQ(contentBox<2>(image).size, image.geometry.size);
+  image.voxels[1 * 6 + 2] = 0;
+  image.voxels[3 * 6 + 3] = 9;
+  const VoxelBox<2> content = contentBox<2>(image);
+  EXPECT_EQ(content.first, (Size<2>{2, 1}));
+  EXPECT_EQ(content.size, (Size<2>{2, 3}));
+}
+
+TEST(Samples, BoxOfAnotherGridHasAMarginAndStaysInItsRegion)
+{
+  const ImageGeometry<2> full{{40, 40}, {1, 1}, {0, 0}}, half{{20, 20}, {2, 2}, {0.5, 0.5}};
+  const VoxelBox<2> box = boxInBox<2>(half, {{0, 0}, {20, 12}}, full, {{10, 20}, {4, 4}}, 3);
+  EXPECT_EQ(box.first, (Size<2>{1, 6}));
+  EXPECT_EQ(box.size, (Size<2>{10, 6}));
+}
+
 TEST(Samples, EmptyMaskIsAnError)
 {
   const auto image = countingImage<2>({{5, 4}, {1, 1}, {0, 0}});
