@@ -1,7 +1,8 @@
 // needs: GPU
+#include "Core/Image/Voxels/PixelRounding.h"
+
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Memory/Buffer.h"
-#include "Testing/Support/Files/ResultPixels.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
 
 #include <cmath>
@@ -51,13 +52,6 @@ TEST_F(ResultPixelsOnCuda, AreRoundedToTheBitsOfTheCpu)
       EXPECT_EQ(clamped.toHost(cuda).front(), toPixels(host, type, expected.data()));
       EXPECT_EQ(pixels.toHost(cuda), expected) << pixelTypeName(type) << ", " << count;
     }
-}
-
-/// In one chunk, and in several that are copied while others are computed.
-TEST_F(ResultPixelsOnCuda, AreTheRoundedFloats)
-{
-  testing::expectRoundedFloats(cuda, 1);
-  testing::expectRoundedFloats(cuda, 8);
 }
 
 }

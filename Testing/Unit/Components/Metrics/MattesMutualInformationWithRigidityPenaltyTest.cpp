@@ -1,6 +1,8 @@
+// on: CPU, GPU
 #include "Components/Metrics/MattesMutualInformationWithRigidityPenalty.h"
 
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
+#include "Testing/Support/OnGpu/DeviceUnderTest.h"
 #include "Testing/Support/Scenes/BendingScenes.h"
 
 namespace tessera {
@@ -12,23 +14,25 @@ constexpr const char* text = "(NumberOfHistogramBins 16)\n(LinearityConditionWei
                              "(RigidityPenaltyWeight 0.25)";
 
 template <class Term, int D>
-TermEvaluation evaluated(Term&& term, const TermScene<D>& scene)
+TermEvaluation evaluated(Context& context, Term&& term, const TermScene<D>& scene)
 {
-  return evaluateTerm<D>(Context{}, term, scene, scene.points(500));
+  scene.interpolator->prepareForLevel(context, scene.moving, 0);
+  return evaluateTerm<D>(context, term, scene, scene.points(700));
 }
 
 template <int D>
 void expectTheWeightedSum()
 {
+  Context context = contextUnderTest();
   TermScene<D> scene(1, unequalSize<D>());
   useBSpline<D>(scene, 3, false);
   const Parameters parameters = parametersOf(text, D, 1, "Metric0");
-  const TermEvaluation information =
-      evaluated(ImageTerm<D>(parameters, makeMetric<AdvancedMattesMutualInformation>(parameters)), scene);
-  const TermEvaluation penalty = evaluated(TransformRigidityPenalty<D>(parameters), scene);
+  const TermEvaluation information = evaluated(
+      context, ImageTerm<D>(parameters, makeMetric<AdvancedMattesMutualInformation>(parameters)), scene);
+  const TermEvaluation penalty = evaluated(context, TransformRigidityPenalty<D>(parameters), scene);
   MattesMutualInformationWithRigidityPenalty<D> both(parameters);
 
-  const TermEvaluation found = evaluated(both, scene);
+  const TermEvaluation found = evaluated(context, both, scene);
 
   ASSERT_GT(penalty.term.value, 0);
   EXPECT_EQ(found.term.value, information.term.value + 0.25 * penalty.term.value);
@@ -44,13 +48,15 @@ void expectTheWeightedSum()
   }
 }
 
-TEST(MattesMutualInformationWithRigidityPenaltyTest, IsTheWeightedSumOfBoth)
+using MattesMutualInformationWithRigidityPenaltyTest = DeviceTest;
+
+TEST_F(MattesMutualInformationWithRigidityPenaltyTest, IsTheWeightedSumOfBoth)
 {
   expectTheWeightedSum<2>();
   expectTheWeightedSum<3>();
 }
 
-TEST(MattesMutualInformationWithRigidityPenaltyTest, ReadsNoImageThatIsSwitchedOff)
+TEST_F(MattesMutualInformationWithRigidityPenaltyTest, ReadsNoImageThatIsSwitchedOff)
 {
   TermScene<2> scene(1, unequalSize<2>());
   useBSpline<2>(scene, 3, false);
@@ -59,9 +65,10 @@ TEST(MattesMutualInformationWithRigidityPenaltyTest, ReadsNoImageThatIsSwitchedO
                             "\n(UseMovingRigidityImage \"false\")\n(MovingRigidityImageName \"absent.mha\")";
   using Term = MattesMutualInformationWithRigidityPenalty<2>;
 
-  const TermEvaluation without = evaluated(Term(parametersOf(off, 2, 1, "Metric0")), scene);
+  const TermEvaluation without = evaluated(context, Term(parametersOf(off, 2, 1, "Metric0")), scene);
 
-  EXPECT_EQ(without.term.value, evaluated(Term(parametersOf(text, 2, 1, "Metric0")), scene).term.value);
+  EXPECT_EQ(without.term.value,
+            evaluated(context, Term(parametersOf(text, 2, 1, "Metric0")), scene).term.value);
 }
 
 }

@@ -1,8 +1,6 @@
 // needs: GPU
-#include "Components/Metrics/AdvancedMattesMutualInformation.h"
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
 #include "Components/Metrics/DisplacementMagnitudePenalty.h"
-#include "Components/Metrics/MattesMutualInformationWithRigidityPenalty.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Metrics/TransformFoldingPenalty.h"
 #include "Components/Metrics/TransformRigidityPenalty.h"
@@ -309,40 +307,6 @@ TEST_F(PenaltiesOnCudaTest, RigidityPenaltyShowsTheCpusColumns)
     EXPECT_GT(cpu[c].value, 0) << cpu[c].name;
     EXPECT_NEAR(found[c].value, cpu[c].value, 1e-9 * cpu[c].value) << cpu[c].name;
   }
-}
-
-/// Of terms on CUDA, where mutual information has other roundings than on the CPU.
-template <int D>
-void expectTheWeightedSumOnCuda(const Size<D>& size)
-{
-  TermScene<D> scene(1, size);
-  useBSpline<D>(scene, 3, false);
-  const TemporaryFolder folder;
-  const Parameters parameters =
-      parametersOf(penaltyParameters + "(RigidityPenaltyWeight 0.25)\n" + rigidityImageOf<D>(scene, folder),
-                   D, 1, "Metric0");
-  Context onCuda = makeContext({DeviceKind::cuda, 0}, 1);
-  scene.interpolator->prepareForLevel(onCuda, scene.moving, 0);
-  const auto evaluated = [&](CostTerm<D>&& term) {
-    return evaluateTerm<D>(onCuda, term, scene, scene.points(700));
-  };
-  const TermEvaluation information =
-      evaluated(ImageTerm<D>(parameters, makeMetric<AdvancedMattesMutualInformation>(parameters)));
-  const TermEvaluation penalty = evaluated(TransformRigidityPenalty<D>(parameters));
-
-  const TermEvaluation both = evaluated(MattesMutualInformationWithRigidityPenalty<D>(parameters));
-
-  ASSERT_GT(penalty.term.value, 0);
-  EXPECT_EQ(both.term.value, information.term.value + 0.25 * penalty.term.value);
-  EXPECT_EQ(both.term.valid, information.term.valid);
-  for (std::size_t i = 0; i < both.gradient.size(); ++i)
-    EXPECT_DOUBLE_EQ(both.gradient[i], information.gradient[i] + 0.25 * penalty.gradient[i]);
-}
-
-TEST_F(PenaltiesOnCudaTest, MutualInformationWithRigidityPenaltyIsTheSumOfBoth)
-{
-  expectTheWeightedSumOnCuda<2>({41, 36});
-  expectTheWeightedSumOnCuda<3>({27, 22, 17});
 }
 
 template <int D>
