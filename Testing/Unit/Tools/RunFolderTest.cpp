@@ -24,8 +24,8 @@ TEST(RunFolder, TheRecordTellsTheLastStage)
   const testing::TemporaryFolder temporary;
   const std::string folder = folderWith(temporary, twoStages);
 
-  EXPECT_EQ(transformFileOf(folder), folder + "/TransformParameters.1.toml");
-  EXPECT_EQ(transformFileOf(folder + "/any.txt"), folder + "/any.txt");
+  EXPECT_EQ(transformFileOf(folder, "-tp"), folder + "/TransformParameters.1.toml");
+  EXPECT_EQ(transformFileOf(folder + "/any.txt", "-tp"), folder + "/any.txt");
   EXPECT_EQ(laterStagesThan(folder + "/TransformParameters.0.txt"),
             folder + "/TransformParameters.0.txt is stage 0 of its run; later stages are left out: " + folder
                 + "/TransformParameters.1.toml");
@@ -39,7 +39,7 @@ TEST(RunFolder, AFolderWithoutAWholeRunIsRefused)
 
   for (const char* record :
        {"", "no JSON", "5", R"({"status": "done"})", R"({"status": "failed", "stages": []})"})
-    EXPECT_THROW(transformFileOf(folderWith(temporary, record)), Error) << record;
+    EXPECT_THROW(transformFileOf(folderWith(temporary, record), "-tp"), Error) << record;
 }
 
 }
