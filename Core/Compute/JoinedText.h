@@ -10,8 +10,11 @@ template <class Items, class TextOf = std::identity>
 std::string joined(const Items& items, const std::string& separator = ", ", const TextOf& textOf = {})
 {
   std::string line;
-  for (const auto& item : items)
-    (line += line.empty() ? "" : separator) += textOf(item);
+  bool isFirst = true; // an item's text may be empty
+  for (const auto& item : items) {
+    (line += isFirst ? "" : separator) += textOf(item);
+    isFirst = false;
+  }
   return line;
 }
 
