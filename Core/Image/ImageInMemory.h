@@ -13,8 +13,8 @@ namespace tessera {
 template <int D>
 struct CheckedImage {
   ImagePointer<D> image;
-  std::size_t nanVoxels = 0;   // the number of voxels that were NaN or infinite and are 0 now
-  MaskPointer<D> finiteVoxels; // null if there are no such voxels
+  std::size_t nanVoxels = 0;     // the number of voxels that were NaN or infinite and are 0 now
+  MaskPointer<D> finiteVoxels{}; // null if there are no such voxels
 };
 
 /// Throws Error(unreadableInput), in the words of readImage(), if the geometry of an image in memory makes no

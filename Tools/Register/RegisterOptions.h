@@ -12,7 +12,7 @@ struct RegisterOptions {
   RunRequest request;
   std::string commandLine;                      // whole, as a shell takes it
   bool checkOnly = false, measuresTime = false; // --check, --time
-  std::string preset;                           // that chose the stages; empty: -p did
+  std::string preset{};                         // that chose the stages; empty: -p did
 };
 
 /// Everything that help prints.

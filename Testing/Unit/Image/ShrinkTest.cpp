@@ -95,8 +95,9 @@ TEST(ShrinkTest, TellsHowFarTheContentIsShifted)
         EXPECT_NEAR(level->geometry.originMm[d] - level->voxels[0], shiftMm[d], 1e-5) << size[0] << d;
       }
       anyShift = anyShift || shiftMm[0] != 0;
-      if (size[0] % 2 == 1 && second == 1)
+      if (size[0] % 2 == 1 && second == 1) {
         EXPECT_NEAR(shiftMm[0], 0, 1e-12);
+      }
     }
   EXPECT_TRUE(anyShift);
 }

@@ -230,10 +230,11 @@ TEST(ConjugateGradientTest, AsInElastixALineSearchBeginsWithStepLengthAndLaterOn
   for (std::size_t i = 0; i + 1 < found.rows.size(); ++i) {
     const auto& [lineIteration, phase] =
         std::pair(found.rows[i].textColumns[1], found.rows[i].textColumns[2]);
-    if (phase == "Main")
+    if (phase == "Main") {
       lastStep = found.rows[i].columns[0];
-    else if (lineIteration == "start" && i > 0)
+    } else if (lineIteration == "start" && i > 0) {
       EXPECT_EQ(found.rows[i + 1].columns[0], lastStep) << i;
+    }
   }
   EXPECT_GT(lastStep, 0);
 }
