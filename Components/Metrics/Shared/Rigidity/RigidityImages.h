@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Parameters/Parameters.h"
 #include "Core/Image/Files/ReadingOptions.h"
+#include "Core/Parameters/Parameters.h"
 #include "Core/Registration/Fields/BSplineGrid.h"
 #include "Core/Registration/OptimizableTransform.h"
 

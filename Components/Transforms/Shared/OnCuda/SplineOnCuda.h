@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SplineKernel.h"
+#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
 
 #include <memory>
