@@ -35,7 +35,7 @@ class Preset(NamedTuple):
 def presets() -> dict[str, Preset]:
     """What `tessera --list-presets` prints, by name. `register` takes the names.
 
-    >>> presets()["brain"].stages
+    >>> presets()["general"].stages
     ('Rigid', 'Affine', 'FreeFormNMI')
     """
     import tomllib
