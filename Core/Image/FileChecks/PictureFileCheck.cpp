@@ -66,7 +66,9 @@ bool jpegIsWhole(const std::string& path)
     jpeg_error_mgr errors{};
     ~Reader() { jpeg_destroy_decompress(this); }
   } jpeg{};
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+  if (!file) // it has gone since it was looked at
+    return false;
   jpeg.err = jpeg_std_error(&jpeg.errors);
   jpeg.errors.error_exit = [](j_common_ptr) { throw Damaged(); };
   jpeg.errors.emit_message = [](j_common_ptr common, int) {
