@@ -15,14 +15,4 @@ std::vector<Vec<D>> randomLandmarks(std::size_t count, unsigned seed, double ext
   return points;
 }
 
-/// Those of one point after the other.
-template <int D>
-std::vector<double> coordinates(const std::vector<Vec<D>>& points)
-{
-  std::vector<double> values;
-  for (const Vec<D>& point : points)
-    values.insert(values.end(), point.begin(), point.end());
-  return values;
-}
-
 }

@@ -1,4 +1,5 @@
 #include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineSettings.h"
 
 #include "Testing/Support/Scenes/RandomLandmarks.h"
 

@@ -1,5 +1,6 @@
 #include "Components/Transforms/Shared/LandmarkSplines/Cholesky.h"
 #include "Components/Transforms/Shared/LandmarkSplines/SmoothedLandmarks.h"
+#include "Components/Transforms/Shared/LandmarkSplines/SplineSettings.h"
 #include "Components/Transforms/SplineKernelTransform.h"
 
 #include "Testing/Support/ErrorText.h"
