@@ -42,8 +42,8 @@
   template class Name<2>;                                                                                    \
   template class Name<3>
 
-// The same for the function templates that it defines: TESSERA_INSTANTIATE_FUNCTIONS(first<D>, second<D>);
-// They are compiled because something takes their addresses.
+// Ends a .cpp file with its function templates: TESSERA_INSTANTIATE_FUNCTIONS(first<D>, second<D>);
+// They are compiled, for two and three dimensions, because a function takes their addresses.
 #define TESSERA_INSTANTIATE_FUNCTIONS(...) TESSERA_INSTANTIATE_NUMBERED(__COUNTER__, __VA_ARGS__)
 #define TESSERA_INSTANTIATE_NUMBERED(number, ...)                                                            \
   template <int D>                                                                                           \

@@ -15,7 +15,7 @@ inline std::shared_ptr<const ParameterMap> mapOf(const std::string& text, const 
   return std::make_shared<ParameterMap>(parseParameterText(text, name, notes));
 }
 
-/// Those that a component labelled `label` sees.
+/// The parameters of a text that a component labelled `label` sees.
 inline Parameters parametersOf(const std::string& text, std::size_t dimension = 3, std::size_t levelCount = 1,
                                const std::string& label = "Optimizer0", Parameters::Warn warn = {})
 {

@@ -26,7 +26,7 @@ struct Bounds {
     }
   }
 
-  /// Of the corners 0 to 2^D - 1, whose bit d says that it is the higher one along axis d.
+  /// Corners have the numbers 0 to 2^D - 1: bit d is set for the higher of two corners along axis d.
   Vec<D> corner(int number) const
   {
     Vec<D> point;

@@ -14,7 +14,7 @@ std::string imageFileHead(const std::string& format, const ImageHeader&);
 /// Replaces a part of a header's text. Throws std::runtime_error if the header does not have it.
 void replaceInHead(std::string& head, const std::string& old, const std::string& replacement);
 
-// What MetaImage and NIfTI-1 call the types of pixels (pixelTypeNamed).
+// MetaImage and NIfTI-1 call the types of pixels so, in the order of allPixelTypes.
 inline constexpr const char* metaTypes[] = {"MET_CHAR",  "MET_UCHAR", "MET_SHORT",     "MET_USHORT",
                                             "MET_INT",   "MET_UINT",  "MET_LONG_LONG", "MET_ULONG_LONG",
                                             "MET_FLOAT", "MET_DOUBLE"};

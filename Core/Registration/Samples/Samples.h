@@ -26,7 +26,7 @@ auto pointersTo(Vectors& vectors, std::size_t at = 0)
   return pointers;
 }
 
-/// The same in an array that has `count` numbers an axis.
+/// Pointers to the numbers of each axis in one array, which has `count` numbers for each axis in turn.
 template <int D, class T>
 std::array<T*, D> planesOf(T* values, std::size_t count)
 {

@@ -13,7 +13,7 @@ template <int D>
 VectorImage<D> outputField(Context&, const Registry&, const TransformOutput<D>&, const TransformChain<D>&,
                            Log&);
 
-/// The same after leadOutside().
+/// This is outputField() after leadOutside().
 template <int D>
 VectorImage<D> wholeField(Context&, const Registry&, const TransformOutput<D>&, const TransformChain<D>&,
                           Log&);

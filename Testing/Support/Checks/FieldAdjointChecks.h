@@ -86,7 +86,7 @@ NaiveGradient naiveGradient(const AlignedField<D>& field, const std::vector<floa
   return gradient;
 }
 
-/// Of sums in double precision: a few hundred roundings at most.
+/// A bound on the error of sums in double precision, which are rounded a few hundred times at most.
 constexpr double doubleBound = 1e-13;
 
 /// A bound on the error of sums in single precision: three weights and as many sums between the axes are
