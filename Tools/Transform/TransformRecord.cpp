@@ -114,6 +114,12 @@ void TransformRecord::setPointsOutside(const SharesOutside& shares)
   pointsOutside_ = shares;
 }
 
+void TransformRecord::setTime(const std::vector<TimeRow>& time)
+{
+  const std::lock_guard lock(mutex_);
+  time_ = time;
+}
+
 void TransformRecord::addOutputs(const std::vector<std::string>& paths, bool areWritten)
 {
   const std::lock_guard lock(mutex_);
@@ -145,6 +151,9 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
   for (const auto& [path, before] : outputs_)
     if (const ino_t now = numberOf(path); now != 0 && now != before)
       written.push_back(path);
+  Json time = Json::object();
+  for (const TimeRow& row : time_)
+    time[row.part] = {{"ms", row.milliseconds}, {"device", row.device}};
   Json record{{"program", "tessera-transform"},
               {"status", failure.code == 0    ? "done"
                          : failure.code > 128 ? "interrupted"
@@ -163,6 +172,7 @@ std::string TransformRecord::text(const Failure& failure, const std::vector<std:
                      {"outputs", jsonOfOutputs(written)},
                      {"pointsOutside", pointsOutside_},
                      {"outside", outside},
+                     {"time", time},
                      {"warnings", warnings}});
   return record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Files/InputFiles.h"
 #include "Core/Image/Points/PointsOutside.h"
+#include "Core/Registration/Reporter.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Transform/TransformOptions.h"
 
@@ -36,6 +37,8 @@ public:
   TransformRecord& operator=(const TransformRecord&) = delete;
 
   void setDevice(const std::string& device, const std::string& reason);
+  /// Where the time of the run went.
+  void setTime(const std::vector<TimeRow>&);
   void setPointsOutside(const SharesOutside&);
   /// Files that the run will write, or has written; the record lists those that it has written.
   void addOutputs(const std::vector<std::string>& paths, bool areWritten = false);
@@ -58,6 +61,7 @@ private:
   std::string folder_, started_, device_, deviceReason_;
   std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
   std::vector<std::pair<std::string, ino_t>> outputs_; // with the number of the file that was there before
+  std::vector<TimeRow> time_;
   SharesOutside pointsOutside_;
   std::vector<std::pair<std::string, double>> outside_;
   std::stop_source stop_;

@@ -93,6 +93,7 @@ public:
   {
     record_.addOutside(task.input.path, outside);
   }
+  void timeFound(const std::vector<TimeRow>& time) override { record_.setTime(time); }
 
 private:
   const Registry& registry_;

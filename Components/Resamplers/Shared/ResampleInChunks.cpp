@@ -2,6 +2,7 @@
 
 #include "Components/Resamplers/Shared/InputSlices.h"
 #include "Components/Resamplers/Shared/ResamplingOnCuda.h"
+#include "Core/Compute/Cuda/Marks.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Compute/Memory/MemoryCount.h"
@@ -233,8 +234,11 @@ void resampleInChunks(Context& context, const TransformChain<D>& chain,
       const std::size_t count = std::min(chunkSlices, end - slice), voxels = count * sliceVoxels;
       const MovingToResample<D>& input = inputs[i].preparedFor(context, {slice, count});
       std::byte* const to = out.at((slice - first) * sliceVoxels);
+      markPart(context, nullptr);
       resampling.resample(context, input, slice, count, chunks.values(turn, out.type));
+      markPart(context, "kernels");
       const std::byte* const pixels = chunks.rounded(turn, out.type, voxels, i);
+      markPart(context, "cast");
       copies.drain();
       copies.start(to, pixels, voxels * pixelTypeSize(out.type));
       turn = (turn + 1) % ChunksOnCuda::count;

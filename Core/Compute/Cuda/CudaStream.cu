@@ -1,10 +1,12 @@
 #include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Compute/Cuda/Marks.h"
 #include "Core/Compute/Memory/DeviceShare.h"
 #include "Core/Compute/Memory/Transfers.h"
 
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -55,6 +57,7 @@ public:
     cudaSetDevice(ordinal_);
     cudaStreamSynchronize(stream_);
     cudaFreeHost(small_);
+    destroyMarks();
     cudaEventDestroy(started_);
     cudaEventDestroy(stopped_);
     cudaStreamDestroy(stream_);
@@ -160,8 +163,41 @@ public:
     checkCuda(cudaEventElapsedTime(&milliseconds, started_, stopped_), "reading the device's timer");
     return milliseconds;
   }
+  void keepMarks() { keepsMarks_ = true; }
+  void mark(const char* part)
+  {
+    if (!keepsMarks_)
+      return;
+    cudaEvent_t event = nullptr;
+    makeCurrent();
+    checkCuda(cudaEventCreate(&event), "making an event");
+    marks_.emplace_back(part ? part : "", event);
+    checkCuda(cudaEventRecord(event, stream_), "marking a part");
+  }
+  std::map<std::string, double> takeMarkedParts()
+  {
+    std::map<std::string, double> parts;
+    makeCurrent();
+    for (std::size_t i = 0; i < marks_.size(); ++i) {
+      float milliseconds = 0;
+      checkCuda(cudaEventSynchronize(marks_[i].second), "waiting for the device");
+      if (i == 0 || marks_[i].first.empty())
+        continue;
+      checkCuda(cudaEventElapsedTime(&milliseconds, marks_[i - 1].second, marks_[i].second),
+                "reading the time of a part");
+      parts[marks_[i].first] += milliseconds;
+    }
+    destroyMarks();
+    return parts;
+  }
 
 private:
+  void destroyMarks() noexcept
+  {
+    for (const auto& [part, event] : marks_)
+      cudaEventDestroy(event);
+    marks_.clear();
+  }
   void makeCurrent() { checkCuda(cudaSetDevice(ordinal_), "choosing the device"); }
   double bytesLeft(double keptFree)
   {
@@ -176,6 +212,8 @@ private:
   void* small_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t started_ = nullptr, stopped_ = nullptr;
+  bool keepsMarks_ = false;
+  std::vector<std::pair<std::string, cudaEvent_t>> marks_;
 };
 }
 
@@ -192,6 +230,24 @@ void checkCuda(cudaError_t error, const char* doing)
 cudaStream_t cudaStreamOf(const Context& context)
 {
   return static_cast<CudaStream&>(*context.stream).native();
+}
+
+void keepMarksOnCuda(const Context& context)
+{
+  if (auto* const stream = dynamic_cast<CudaStream*>(context.stream.get()))
+    stream->keepMarks();
+}
+
+void markPartOnCuda(const Context& context, const char* part)
+{
+  if (auto* const stream = dynamic_cast<CudaStream*>(context.stream.get()))
+    stream->mark(part);
+}
+
+std::map<std::string, double> takeMarkedPartsOnCuda(const Context& context)
+{
+  auto* const stream = dynamic_cast<CudaStream*>(context.stream.get());
+  return stream ? stream->takeMarkedParts() : std::map<std::string, double>();
 }
 
 std::shared_ptr<Stream> makeCudaStream(int ordinal, double mostBytes)

@@ -1,5 +1,7 @@
 #include "Core/Runs/Resampling/ImageBatch.h"
 
+#include "Core/Compute/Cuda/Marks.h"
+#include "Core/Compute/Memory/Transfers.h"
 #include "Core/Registration/Reporter.h"
 #include "Core/Runs/Resampling/BatchReader.h"
 #include "Core/Runs/Resampling/BatchSources.h"
@@ -11,6 +13,7 @@
 #include <chrono>
 #include <deque>
 #include <future>
+#include <map>
 
 namespace tessera {
 namespace {
@@ -75,6 +78,9 @@ public:
 
   BatchResult run()
   {
+    const auto begin = Clock::now();
+    if (single_)
+      keepMarks(batch_.context);
     const std::size_t count = items_.size();
     std::vector<Group<D>> groups = grouped();
     const auto policy = overlaps_ && groups.size() > 1 ? std::launch::async : std::launch::deferred;
@@ -91,7 +97,9 @@ public:
     for (std::size_t g = 0; g < atOnce.read; ++g)
       reading.push_back(startReading(g));
     for (std::size_t g = 0; g < groups.size(); ++g) {
+      const double before = transferMilliseconds(batch_.context);
       Group<D> group = reading.front().get();
+      countReading(before);
       reading.pop_front();
       if (g + atOnce.read < groups.size())
         reading.push_back(startReading(g + atOnce.read));
@@ -109,7 +117,8 @@ public:
     if (failed_ > 0)
       batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count)
                        + " images failed; the others are written.");
-    return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_, std::move(made_)};
+    return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_, std::move(made_),
+            single_ ? timeTable(secondsSince(begin)) : std::vector<TimeRow>()};
   }
 
 private:
@@ -178,11 +187,30 @@ private:
     return group;
   }
 
+  /// Counts the transfers of reading, whose milliseconds were `before` when it began.
+  void countReading(double before) const
+  {
+    const double transfers = transferMilliseconds(batch_.context) - before;
+    times_.upOfReadingMs += transfers;
+    times_.upMs += transfers;
+  }
+
+  void addSource(BatchSources<D>& sources, Item<D>& item) const
+  {
+    const double before = transferMilliseconds(batch_.context);
+    markPart(batch_.context, nullptr);
+    addMilliseconds(times_.addMs, [&] { sources.add(batch_, *item.task, item.moving); });
+    markPart(batch_.context, "prefilter");
+    times_.upMs += transferMilliseconds(batch_.context) - before;
+  }
+
   void resample(Group<D>& group) const
   {
     if (group.size() == 1) {
       Item<D>& item = group.front();
+      const double before = transferMilliseconds(batch_.context);
       reader_.read(item);
+      countReading(before);
       if (reader_.isLarge(item))
         return resampleLarge(item);
       std::size_t slices = resultSlices();
@@ -198,7 +226,7 @@ private:
     BatchSources<D> sources;
     std::size_t imagesTogether = 0;
     for (Item<D>& item : group) {
-      attempt(item, item.resampleSeconds, [&] { sources.add(batch_, *item.task, item.moving); });
+      attempt(item, item.resampleSeconds, [&] { addSource(sources, item); });
       item.moving.voxelsOnCuda.clear();
       imagesTogether += item.failure ? 0 : 1;
     }
@@ -232,11 +260,40 @@ private:
     }
   }
 
+  /// The rows of BatchResult::time, of the one image that was reported last.
+  std::vector<TimeRow> timeTable(double wholeSeconds) const
+  {
+    const bool onCuda = batch_.context.onCuda();
+    std::map<std::string, double> parts = takeMarkedParts(batch_.context);
+    const std::string device = deviceName(batch_.context.device);
+    const double resampling = 1000 * times_.resampleSeconds;
+    double prefilter = times_.addMs;
+    if (onCuda)
+      prefilter = std::max(0.0, parts["prefilter"] - (times_.upMs - times_.upOfReadingMs));
+    else
+      parts["kernels"] = resampling - prefilter;
+    std::vector<TimeRow> rows{{"reading", 1000 * times_.readSeconds - times_.upOfReadingMs, "cpu"},
+                              {"up", times_.upMs, device},
+                              {"prefilter", prefilter, device},
+                              {"kernels", parts["kernels"], device},
+                              {"cast", parts["cast"], device},
+                              {"down", 0, device},
+                              {"writing", 1000 * times_.writeSeconds, "cpu"}};
+    if (onCuda)
+      rows[5].milliseconds = std::max(0.0, resampling - (times_.upMs - times_.upOfReadingMs) - prefilter
+                                               - parts["kernels"] - parts["cast"]);
+    double sum = 0;
+    for (const TimeRow& row : rows)
+      sum += row.milliseconds;
+    rows.push_back({"other", 1000 * wholeSeconds - sum, "cpu"});
+    return rows;
+  }
+
   void resampleInSlabs(Item<D>& item) const
   {
     const std::size_t slices = resultSlicesAtOnce(item);
     BatchSources<D> sources;
-    sources.add(batch_, *item.task, item.moving);
+    addSource(sources, item);
     item.moving.voxelsOnCuda.clear();
     batch_.log.detail("  " + item.task->input.path + ": " + slabsText(resultSlices(), slices));
     ResultWriter<D> file = open(item);
@@ -258,6 +315,9 @@ private:
         batch_.log.warning(item.task->option + ": " + warning);
       if (item.failure && single_)
         std::rethrow_exception(item.failure);
+      times_.readSeconds = item.readSeconds;
+      times_.resampleSeconds = item.resampleSeconds;
+      times_.writeSeconds = item.writeSeconds;
       if (item.failure) {
         batch_.log.error(textOf(item.failure));
         ++failed_;
@@ -326,6 +386,10 @@ private:
   std::size_t failed_ = 0;
   std::vector<const ImageTask*> made_;
   double resampleSeconds_ = 0;
+  mutable struct { // of a single image, by the thread that resamples
+    double readSeconds = 0, resampleSeconds = 0, writeSeconds = 0;
+    double addMs = 0, upMs = 0, upOfReadingMs = 0; // upMs: transfers of reading and of adding sources
+  } times_;
 };
 
 }

@@ -4,6 +4,7 @@
 #include "Core/Compute/Log.h"
 #include "Core/Image/Voxels/PixelType.h"
 #include "Core/Registration/GeometryInUse.h"
+#include "Core/Registration/Reporter.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Runs/Resampling/ResultSink.h"
 
@@ -49,6 +50,11 @@ struct BatchResult {
   ExitCode code = ExitCode::done;     // someRowsFailed if at least one of several images failed
   double resampleSeconds = 0;         // all images, without reading and writing
   std::vector<const ImageTask*> made; // the images that did not fail
+  /// Of a single image, from its file to that of its result, these add up to the time of the whole: reading,
+  /// up (to the device), prefilter, kernels, cast, down, writing, other. On the CPU the cast is one of the
+  /// kernels' steps; on CUDA kernels and cast are measured by the device's clock, and "down" is what copies
+  /// take beside them.
+  std::vector<TimeRow> time = {};
 };
 
 /// Reads and resamples the images and brings them to the batch's results. With more than one thread, images

@@ -11,6 +11,7 @@
 #include "Core/Runs/Resampling/ResultOutside.h"
 #include "Core/Runs/TransformOutput/InverseRun.h"
 #include "Core/Runs/Transforming/Determinants.h"
+#include "Core/Runs/Transforming/TimeParts.h"
 #include "Core/Runs/Transforming/TransformInputs.h"
 
 #include <algorithm>
@@ -92,7 +93,9 @@ public:
 
   ExitCode execute(TransformSink<D>& sink, Stop stop)
   {
+    const auto begin = Clock::now();
     start(sink, stop);
+    time_.add({"starting the device", 1000 * computeSeconds_, deviceName(context_.device)});
     if (request_.description) {
       sink.describe(cpu_, *chain_, lattice_);
       logRootsOnGrid();
@@ -104,12 +107,15 @@ public:
     if (!request_.write.empty())
       sink.transformFound(cpu_, output());
     const ExitCode code = tasks_.empty() ? ExitCode::done : resample(sink);
-    if (hasImages(request_) || hasFields(request_))
+    if (hasImages(request_) || hasFields(request_)) {
       log_.detail("Computing took " + decimals(computeSeconds_, 3) + " s on " + deviceName(context_.device)
                   + (plan_.device.predictedSeconds
                          ? ", predicted " + decimals(*plan_.device.predictedSeconds, 3) + " s"
                          : "")
                   + ".");
+      if (tasks_.size() < 2)
+        sink.timeFound(time_.of(1000 * secondsSince(begin), log_));
+    }
     return code;
   }
 
@@ -301,11 +307,14 @@ private:
     else
       field = jacobianMatrices<D>(context_, *chain_, lattice_, method);
     computeSeconds_ += secondsSince(computing);
+    time_.add({"kernels", 1000 * secondsSince(computing), deviceName(context_.device)}); // and the copy
     logRootsOnGrid();
     field.geometry = grid();
     if (areDeterminants)
       tellDeterminants(field.voxels);
+    const auto writing = Clock::now();
     sink.fieldMade(asked, std::move(field));
+    time_.add({"writing", 1000 * secondsSince(writing), "cpu"});
     log_.info(std::string("  ")
               + (areDisplacements  ? "Transforming points"
                  : areDeterminants ? "Computing determinant of spatial Jacobian"
@@ -354,6 +363,9 @@ private:
          plan_.settings.pixelType, sink.images(), request_.maxMemory, log_},
         tasks_);
     computeSeconds_ += result.resampleSeconds;
+    for (const TimeRow& row : result.time)
+      if (row.part != "other")
+        time_.add(row);
     logRootsOnGrid();
     for (const ImageTask* const task : result.made)
       if (!mappedMm.empty())
@@ -388,6 +400,7 @@ private:
   bool isPlanned_ = false;
   std::string warningOfRoom_; // empty: none
   Context context_;           // of the device
+  TimeParts time_;
   double computeSeconds_ = 0; // to start the device, and to compute images and fields there
 };
 

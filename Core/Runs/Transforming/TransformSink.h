@@ -31,6 +31,8 @@ public:
   virtual ResultSink<D>& images() = 0;
   /// `outside`: the share of the result that lies outside of the image.
   virtual void imageMade(const ImageTask&, double /*outside*/) {}
+  /// Where the time of the whole run went, if it made no more than one image; the rows add up to it.
+  virtual void timeFound(const std::vector<TimeRow>&) {}
 };
 
 /// Keeps all in memory. Of the chain and what is told of it, it keeps the chain.
