@@ -21,6 +21,9 @@ struct TimeRow {
   std::string part;
   double milliseconds = 0;
   std::string device;
+  // Of parts of evaluations: how often they ran, and the share of the shortest and of the longest evaluation.
+  std::size_t launches = 0;
+  double leastMilliseconds = 0, mostMilliseconds = 0;
 };
 
 /// "cpu", "cuda:0"

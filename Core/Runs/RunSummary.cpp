@@ -31,10 +31,16 @@ Json json(const FileEntry& entry)
 Json json(const std::vector<TimeRow>& rows, double totalMs)
 {
   Json time = Json::object();
-  for (const TimeRow& row : rows)
-    time[row.part] = {{"ms", row.milliseconds},
-                      {"share", totalMs > 0 ? row.milliseconds / totalMs : 0},
-                      {"device", row.device}};
+  for (const TimeRow& row : rows) {
+    Json& one = time[row.part] = {{"ms", row.milliseconds},
+                                  {"share", totalMs > 0 ? row.milliseconds / totalMs : 0},
+                                  {"device", row.device}};
+    if (row.launches > 0)
+      one.update({{"launches", row.launches},
+                  {"leastMs", row.leastMilliseconds},
+                  {"meanMs", row.milliseconds / static_cast<double>(row.launches)},
+                  {"mostMs", row.mostMilliseconds}});
+  }
   return time;
 }
 

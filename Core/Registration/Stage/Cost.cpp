@@ -60,6 +60,17 @@ std::vector<double> Cost<D>::parametersOf(std::span<const double> position) cons
 }
 
 template <int D>
+void Cost<D>::Times::addEvaluations(bool withGradient, double milliseconds, std::size_t count)
+{
+  evaluations[withGradient] += milliseconds;
+  EvaluationLaunches& each = launches[withGradient];
+  const double one = milliseconds / static_cast<double>(count);
+  each.least = each.count > 0 ? std::min(each.least, one) : one;
+  each.most = std::max(each.most, one);
+  each.count += count;
+}
+
+template <int D>
 std::vector<double> Cost<D>::positionOf(std::span<const double> parameters) const
 {
   std::vector<double> position(parameters.size());
@@ -79,7 +90,7 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
   enqueueTerms(samplesOf, parameters, wantsGradient);
   waitForTerms(wantsGradient);
   const double value = collectTerms(parameters, wantsGradient);
-  times_.evaluations[wantsGradient] += all.milliseconds();
+  times_.addEvaluations(wantsGradient, all.milliseconds(), 1);
   if (!wantsGradient)
     return value;
   const std::size_t terms = level_.parts.size();
@@ -199,7 +210,7 @@ void Cost<D>::evaluateSeveral(std::size_t count, const PositionAt& positionAt, c
       enqueueTerms(samplesOf<D>, moveTo(positionAt(i)), false);
     }
     waitForTerms(false);
-    times_.evaluations[0] += clock.milliseconds();
+    times_.addEvaluations(false, clock.milliseconds(), last - first);
     for (std::size_t i = first; i < last; ++i) {
       useSlot(i - first);
       double value = 0;

@@ -25,6 +25,12 @@ struct CostPart {
   MaskPointer<D> fixedMask;
 };
 
+/// How many evaluations there were, and the milliseconds of the shortest and of the longest.
+struct EvaluationLaunches {
+  std::size_t count = 0;
+  double least = 0, most = 0;
+};
+
 /// The cost of one level: weighted terms through one transform chain, in the optimizer's scaled space.
 template <int D>
 class Cost final : public CostFunction {
@@ -99,6 +105,8 @@ public:
   /// and evaluateOnGrid: first those for values alone, then those with gradients.
   struct Times {
     std::array<double, 2> evaluations{};
+    std::array<EvaluationLaunches, 2> launches{};
+    void addEvaluations(bool withGradient, double milliseconds, std::size_t count);
     // On the CPU only; on CUDA the host waits for all terms together.
     std::vector<std::array<double, 2>> ofTerms;
     double sampling = 0, stepSizes = 0; // drawSamples; then jacobianTerms and displacementsMm

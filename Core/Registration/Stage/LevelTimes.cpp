@@ -20,6 +20,17 @@ public:
     else
       rows_.push_back({part, milliseconds, device});
   }
+  /// A part that takes this share of evaluations.
+  void addShare(const std::string& part, double milliseconds, double share, const EvaluationLaunches& of,
+                const std::string& device)
+  {
+    add(part, milliseconds, device);
+    TimeRow& row = *std::ranges::find(rows_, part, &TimeRow::part);
+    row.leastMilliseconds =
+        row.launches > 0 ? std::min(row.leastMilliseconds, share * of.least) : share * of.least;
+    row.mostMilliseconds = std::max(row.mostMilliseconds, share * of.most);
+    row.launches += of.count;
+  }
   double sum() const
   {
     double sum = 0;
@@ -42,16 +53,18 @@ void addEvaluations(const LevelTimes<D>& times, int kind, double milliseconds, s
   if (!(milliseconds > 0))
     return;
   const auto& phases = times.phases[kind];
+  const auto add = [&](const std::string& part, double ms) {
+    rows.addShare(part, ms, ms / times.cost.evaluations[kind], times.cost.launches[kind], times.device);
+  };
   double together = 0;
   for (std::size_t t = first; t < std::min(last, phases.size()); ++t)
     for (const Phase& phase : phases[t])
       together += phase.milliseconds;
   if (!(together > 0))
-    return rows.add(last == first + 1 ? times.termNames[first] : "evaluations", milliseconds, times.device);
+    return add(last == first + 1 ? times.termNames[first] : "evaluations", milliseconds);
   for (std::size_t t = first; t < std::min(last, phases.size()); ++t)
     for (const Phase& phase : phases[t])
-      rows.add(phase.name.empty() ? times.termNames[t] : phase.name,
-               milliseconds * phase.milliseconds / together, times.device);
+      add(phase.name.empty() ? times.termNames[t] : phase.name, milliseconds * phase.milliseconds / together);
 }
 
 }

@@ -72,6 +72,23 @@ TEST(LevelTimes, OnTheCpuEachTermsOwnTimeGoesToItsParts)
   EXPECT_NEAR(sumOf(rows), 100, rounding);
 }
 
+// 10 evaluations of values of 1 to 4 ms, and 20 with gradients of 2 to 6 ms.
+TEST(LevelTimes, PartsOfEvaluationsTellHowOftenTheyRanAndTheirRange)
+{
+  LevelTimes<3> times = twoTerms("cuda:0");
+  times.cost.launches = {{{10, 1, 4}, {20, 2, 6}}};
+
+  const std::vector<TimeRow> rows = timeTable(times);
+
+  const TimeRow &transform = rowOf(rows, "transform"), &pullBack = rowOf(rows, "pull-back");
+  EXPECT_EQ(transform.launches, 30u);
+  EXPECT_NEAR(transform.leastMilliseconds, 1 / 8.0, rounding);
+  EXPECT_NEAR(transform.mostMilliseconds, 6 / 8.0, rounding);
+  EXPECT_EQ(pullBack.launches, 20u);
+  EXPECT_NEAR(pullBack.leastMilliseconds, 2 / 8.0, rounding);
+  EXPECT_EQ(rowOf(rows, "optimizer").launches, 0u);
+}
+
 TEST(LevelTimes, OptimizerIsWhatItsTimeHoldsBesideEvaluationsDrawsStepSizesAndReports)
 {
   const double besideEvaluations = 90 - (2 - 0.5) - 1 - (3 - 1);
