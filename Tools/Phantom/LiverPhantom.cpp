@@ -90,13 +90,13 @@ double distanceToSegmentMm(const Vec<3>& p, const Vec<3>& a, const Vec<3>& b)
 
 }
 
-LiverPhantom::LiverPhantom(Size<3> size, double spacingMm)
+LiverPhantom::LiverPhantom(Size<3> size, Vec<3> spacingMm, std::uint32_t seed, double liftMm)
+    : seed_(seed), lift_(liftMm / usualLiftMm)
 {
   geometry_.size = size;
-  for (int d = 0; d < 3; ++d) {
-    geometry_.spacingMm[d] = spacingMm;
-    geometry_.originMm[d] = -0.5 * spacingMm * (static_cast<double>(size[d]) - 1);
-  }
+  geometry_.spacingMm = spacingMm;
+  for (int d = 0; d < 3; ++d)
+    geometry_.originMm[d] = -0.5 * spacingMm[d] * (static_cast<double>(size[d]) - 1);
   growVessels({-8, 8, -14}, {-0.8, -0.25, 0.35}, 34, 5.5, 6);
   growVessels({-8, 8, -14}, {0.45, -0.8, 0.4}, 34, 4.5, 5);
 }
@@ -110,7 +110,7 @@ void LiverPhantom::growVessels(const Vec<3>& startMm, const Vec<3>& direction, d
   for (int d = 0; d < 3; ++d)
     end[d] = startMm[d] + lengthMm * direction[d];
   vessels_.push_back({startMm, end, radiusMm});
-  const auto words = randomWords({7, 0, 0, static_cast<std::uint32_t>(generation)},
+  const auto words = randomWords({7, 0, seed_, static_cast<std::uint32_t>(generation)},
                                  static_cast<std::uint32_t>(vessels_.size()), 0);
   for (double side : {-1.0, 1.0}) {
     Vec<3> turned;
@@ -154,9 +154,9 @@ double LiverPhantom::tissueHu(const Vec<3>& pointMm) const
 Vec<3> LiverPhantom::movedMm(const Vec<3>& p) const
 {
   // Gas under the front wall: the wall rises, the liver's dome sinks and turns back, the left lobe slides.
-  const double rise = bump(p, {0, -95, -10}, {75, 30, 90});
-  const double press = bump(p, {-30, -25, 10}, {60, 40, 60});
-  const double slide = bump(p, {35, -30, 15}, {40, 35, 40});
+  const double rise = lift_ * bump(p, {0, -95, -10}, {75, 30, 90});
+  const double press = lift_ * bump(p, {-30, -25, 10}, {60, 40, 60});
+  const double slide = lift_ * bump(p, {35, -30, 15}, {40, 35, 40});
   return {p[0] + 3.0 * press - 6.0 * slide, p[1] - 11.0 * rise + 9.0 * press + 3.0 * slide,
           p[2] - 7.0 * press + 4.0 * slide};
 }
@@ -165,7 +165,7 @@ Vec<3> LiverPhantom::pointBeforeMm(const Vec<3>& pointAfterMm) const
 {
   Vec<3> before = pointAfterMm;
   for (int iteration = 0; iteration < 25;
-       ++iteration) { // a contraction: displacements change by less than 0.4 mm a mm
+       ++iteration) { // a contraction: displacements of the usual lift change by less than 0.4 mm a mm
     const Vec<3> moved = movedMm(before);
     for (int d = 0; d < 3; ++d)
       before[d] += pointAfterMm[d] - moved[d];
@@ -175,7 +175,7 @@ Vec<3> LiverPhantom::pointBeforeMm(const Vec<3>& pointAfterMm) const
 
 double LiverPhantom::noisyTissueHu(const Vec<3>& pointMm, std::size_t voxel, std::uint32_t noiseStream) const
 {
-  const auto words = randomWords({11, noiseStream, 0, 0}, static_cast<std::uint32_t>(voxel), 0);
+  const auto words = randomWords({11, noiseStream, seed_, 0}, static_cast<std::uint32_t>(voxel), 0);
   return tissueHu(pointMm) + noiseHu * standardNormals(words[0], words[1])[0];
 }
 
@@ -228,17 +228,25 @@ Image<3> LiverPhantom::labelsAfter(const Context& context) const
   return draw(context, [&](const Vec<3>& point, std::size_t) { return label(pointBeforeMm(point)); });
 }
 
+bool LiverPhantom::isInside(const Vec<3>& pointMm) const
+{
+  bool inside = true;
+  for (int d = 0; d < 3; ++d)
+    inside = inside && std::abs(pointMm[d]) <= -geometry_.originMm[d];
+  return inside;
+}
+
 std::vector<Vec<3>> LiverPhantom::liverPointsMm(std::size_t count) const
 {
   std::vector<Vec<3>> points;
   for (const Tube& tube : vessels_)
-    if (points.size() < count / 4 && liverDepthMm(tube.endMm) > 3)
+    if (points.size() < count / 4 && liverDepthMm(tube.endMm) > 3 && isInside(tube.endMm))
       points.push_back(tube.endMm);
   for (std::uint32_t trial = 0; points.size() < count; ++trial) {
-    const auto words = randomWords({13, 0, 0, 0}, trial, 0);
+    const auto words = randomWords({13, 0, seed_, 0}, trial, 0);
     const Vec<3> point{-110 + 200 * unitUniform(words[0]), -70 + 140 * unitUniform(words[1]),
                        -80 + 160 * unitUniform(words[2])};
-    if (liverDepthMm(point) > 3)
+    if (liverDepthMm(point) > 3 && isInside(point))
       points.push_back(point);
   }
   return points;

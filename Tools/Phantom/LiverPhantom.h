@@ -11,8 +11,10 @@ namespace tessera {
 /// lifts the front wall and presses the liver down and back. The deformation is known in closed form.
 class LiverPhantom {
 public:
-  /// `size` voxels at `spacingMm`, centred on the origin; x left, y back, z up (LPS).
-  LiverPhantom(Size<3> size, double spacingMm);
+  /// `size` voxels at `spacingMm`, centred on the origin; x left, y back, z up (LPS). The seed draws noise,
+  /// vessels and points; the front wall rises by `liftMm`, and all other motion is in proportion.
+  LiverPhantom(Size<3> size, Vec<3> spacingMm, std::uint32_t seed = 0, double liftMm = usualLiftMm);
+  static constexpr double usualLiftMm = 11;
 
   /// Before insufflation: the space in which the anatomy is drawn.
   Image<3> before(const Context&) const;
@@ -25,7 +27,7 @@ public:
   /// T: a point before insufflation to where it lies after (mm).
   Vec<3> movedMm(const Vec<3>& pointMm) const;
 
-  /// Points inside the liver, at vessels and at random, drawn by a fixed seed.
+  /// Points inside the liver and the image, at vessels and at random.
   std::vector<Vec<3>> liverPointsMm(std::size_t count) const;
 
 private:
@@ -44,7 +46,11 @@ private:
   template <class ValueAt>
   Image<3> draw(const Context&, ValueAt&&) const; // of valueAt(point, voxel)
 
+  bool isInside(const Vec<3>& pointMm) const; // of the image
+
   ImageGeometry<3> geometry_;
+  std::uint32_t seed_;
+  double lift_; // in proportion to the usual one
   std::vector<Tube> vessels_;
 };
 

@@ -2,6 +2,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Log.h"
+#include "Core/Compute/NumberIn.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Points/PointsFile.h"
 #include "Tools/Phantom/LiverPhantom.h"
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <sstream>
 #include <thread>
 
 namespace tessera {
@@ -28,18 +30,38 @@ std::string pointsText(const std::vector<Vec<3>>& pointsMm)
   return text;
 }
 
-/// before.nii.gz, after.nii.gz, labels of both, and 200 points of the liver in both.
-void makeLiver(const std::string& out, std::size_t voxels)
+/// Numbers that are separated by x, such as "512x228x385"; one number stands for three. Throws Error(usage).
+Vec<3> threeOf(const std::string& option, const std::string& text, double least, double largest)
+{
+  Vec<3> values{};
+  std::istringstream stream(text);
+  std::size_t count = 0;
+  for (std::string word; count < 3 && std::getline(stream, word, 'x'); ++count) {
+    const auto value = numberIn<double>(word);
+    if (!value || !(*value >= least && *value <= largest))
+      break;
+    values[count] = *value;
+  }
+  if (count == 1)
+    values[1] = values[2] = values[0];
+  if ((count != 1 && count != 3) || !stream.eof())
+    throw Error(ExitCode::usage,
+                option + ": \"" + text + "\": not one or three numbers. Allowed: numbers from "
+                    + significant(least, 6) + " to " + significant(largest, 6) + ", separated by x.");
+  return values;
+}
+
+/// before.nii.gz, after.nii.gz, labels of both, and points of the liver in both.
+void makeLiver(const std::string& out, const LiverPhantom& phantom, std::size_t points)
 {
   std::filesystem::create_directories(out);
   Context context;
   context.threads = static_cast<int>(std::thread::hardware_concurrency());
-  const LiverPhantom phantom({voxels, voxels * 3 / 4, voxels * 5 / 8}, 300.0 / static_cast<double>(voxels));
   writeImage(out + "/before.nii.gz", phantom.before(context), PixelType::int16, true);
   writeImage(out + "/after.nii.gz", phantom.after(context), PixelType::int16, true);
   writeImage(out + "/labels_before.nii.gz", phantom.labelsBefore(context), PixelType::uint8, true);
   writeImage(out + "/labels_after.nii.gz", phantom.labelsAfter(context), PixelType::uint8, true);
-  const std::vector<Vec<3>> pointsBefore = phantom.liverPointsMm(200);
+  const std::vector<Vec<3>> pointsBefore = phantom.liverPointsMm(points);
   std::vector<Vec<3>> pointsAfter;
   for (const Vec<3>& point : pointsBefore)
     pointsAfter.push_back(phantom.movedMm(point));
@@ -84,19 +106,26 @@ void readAndWritePictures(const std::string& fixedFile, const std::string& movin
 
 int run(int argc, char** argv)
 {
-  std::string out, fixed, moving, result, start, found, truth;
-  std::size_t voxels = 160;
+  std::string out, fixed, moving, result, start, found, truth, size, spacing;
+  std::uint32_t seed = 0;
+  double liftMm = LiverPhantom::usualLiftMm;
+  std::size_t voxels = 160, points = 200;
   options::options_description description("Options");
   auto add = description.add_options();
   add("help", "print this");
   add("make",
       "write the images before.nii.gz and after.nii.gz, their labels labels_*.nii.gz (1 liver, 2 tumours, "
-      "3 spine) and 200 of their points, points_*.txt, into --out");
+      "3 spine) and points of the liver in both, points_*.txt, into --out");
   add("score", "print the errors of --start and --found against --truth");
   add("pictures",
       "write edges.png, checkerboard.png and difference.png of --fixed, --moving and --result into --out");
   add("out", options::value(&out), "folder");
-  add("voxels", options::value(&voxels), "voxels along x (160)");
+  add("voxels", options::value(&voxels), "voxels along x (160); the image is 300 mm wide");
+  add("size", options::value(&size), "NXxNYxNZ: voxels along each axis, instead of --voxels");
+  add("spacing", options::value(&spacing), "MM or XxYxZ in mm, with --size (1)");
+  add("points", options::value(&points), "points of the liver (200)");
+  add("seed", options::value(&seed), "draws other noise, vessels and points (0)");
+  add("lift", options::value(&liftMm), "how far the front wall rises, in mm, 0 to 22 (11)");
   add("fixed", options::value(&fixed), "image");
   add("moving", options::value(&moving), "image");
   add("result", options::value(&result), "image");
@@ -107,8 +136,18 @@ int run(int argc, char** argv)
   options::variables_map given;
   options::store(options::parse_command_line(argc, argv, description), given);
   options::notify(given);
+  if (!(liftMm >= 0 && liftMm <= 2 * LiverPhantom::usualLiftMm)) // the inversion converges
+    throw Error(ExitCode::usage,
+                "--lift: " + significant(liftMm, 6) + ": out of range. Allowed: 0 to 22 mm.");
+  Size<3> extents{voxels, voxels * 3 / 4, voxels * 5 / 8};
+  Vec<3> spacingMm = threeOf("--spacing", spacing.empty() ? "1" : spacing, 0.01, 100);
+  if (size.empty())
+    spacingMm.fill(300.0 / static_cast<double>(voxels));
+  else
+    for (std::size_t d = 0; d < 3; ++d)
+      extents[d] = static_cast<std::size_t>(threeOf("--size", size, 8, 4096)[d]);
   if (given.count("make") && !out.empty())
-    makeLiver(out, voxels);
+    makeLiver(out, LiverPhantom(extents, spacingMm, seed, liftMm), points);
   else if (given.count("score") && !truth.empty())
     score(start, found, truth);
   else if (given.count("pictures") && !out.empty())
