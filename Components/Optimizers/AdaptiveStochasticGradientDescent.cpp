@@ -278,9 +278,10 @@ OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, 
       cost.drawSamples(k, 0);
     std::swap(gradient, previousGradient);
     report.value = evaluateWithAttempts(cost, k, settings.samplingAttempts, position.span(), gradient.span());
-    const auto [squaredNorm, alongPrevious] =
-        dots(context, gradient.span(), (k > 0 ? previousGradient : gradient).span());
-    const double gradientNorm = std::sqrt(squaredNorm);
+    const std::vector<double> found =
+        dots(context, {{gradient.span(), gradient.span()},
+                       {gradient.span(), (k > 0 ? previousGradient : gradient).span()}});
+    const double gradientNorm = std::sqrt(found[0]), alongPrevious = found[1];
     requireFinite(name, level, k, report.value, gradientNorm);
     const double stepSize = gain.at(settings.constantStep ? 0 : time);
     if (cost.isSteep())

@@ -106,39 +106,45 @@ public:
 
   OptimizerReport minimize()
   {
-    evaluate();
+    report_.value = cost_.evaluate(position_.span(), gradient_.span());
+    measure(gradient_.span(), gradient_.span()); // there is no direction yet
     if (!settings_.boundedStep && settings_.iterations == 1) {
       cost_.log("ConjugateGradient: (MaximumNumberOfIterations 1): no iteration is made, as in elastix.");
       report_.stopCondition = maximumIterationsReached;
     } else if (gradientHasVanished())
       report_.stopCondition = gradientVanished;
     while (report_.stopCondition.empty() && turnDirection()) {
-      double slope = dot(context_, gradient_.span(), direction_.span());
+      const std::vector<double> turned =
+          dots(context_, {{gradient_.span(), direction_.span()}, {direction_.span(), direction_.span()}});
+      double slope = turned[0];
+      directionNorm_ = std::sqrt(turned[1]);
       if (settings_.boundedStep && !(slope < 0)) { // not a direction of descent, so begin again
         scaleInto(context_, -1, gradient_.span(), direction_.span());
         isSteepest_ = true;
         slope = -gradientNorm_ * gradientNorm_;
+        directionNorm_ = gradientNorm_;
       }
       const double before = report_.value;
-      directionNorm_ = norm(context_, direction_.span());
       if (!search({0, before, slope}))
         break;
-      const double newNorm = norm(context_, trialGradient_.span());
-      requireFinite(name, level_, report_.iterations, line_.point.value, newNorm);
       // Where a conjugate direction leads to no lower value, or hardly to one, the steepest one may.
       beginsAgain_ = settings_.boundedStep && !isSteepest_
                      && (line_.point.step == 0 || changesLittle(before, line_.point.value));
       std::swap(position_, trial_);
       std::swap(gradient_, trialGradient_);
-      lastGradientNorm_ = std::exchange(gradientNorm_, newNorm);
+      lastGradientNorm_ = gradientNorm_;
       report_.value = line_.point.value;
+      measure(direction_.span(), trialGradient_.span());
+      if (settings_.boundedStep)
+        line_.point.slope = along_;
       row(line_, std::to_string(line_.iteration), "Main", stopText_, gradientNorm_);
       ++report_.iterations;
       if ((report_.wasStopped = cost_.isStopAsked()))
         break;
       if (cost_.newSamplesEveryIteration()) {
         cost_.drawSamples(static_cast<std::uint32_t>(report_.iterations), 0);
-        evaluate();
+        report_.value = cost_.evaluate(position_.span(), gradient_.span());
+        measure(direction_.span(), trialGradient_.span());
       }
       report_.stopCondition = settings_.boundedStep ? stopAfterBounded(before) : stopAfterWolfe(before);
     }
@@ -146,17 +152,26 @@ public:
   }
 
 private:
-  void evaluate()
+  /// The products that the level needs of a new gradient_, which must be finite, in one go.
+  void measure(std::span<const double> direction, std::span<const double> lastGradient)
   {
-    report_.value = cost_.evaluate(position_.span(), gradient_.span());
-    gradientNorm_ = norm(context_, gradient_.span());
+    const std::span<const double> gradient = gradient_.span(), position = position_.span();
+    const std::vector<double> found = dots(context_, {{gradient, gradient},
+                                                      {gradient, lastGradient},
+                                                      {direction, gradient},
+                                                      {direction, lastGradient},
+                                                      {position, position}});
+    gradientNorm_ = std::sqrt(found[0]);
+    across_ = found[1];
+    along_ = found[2];
+    lastAlong_ = found[3];
+    positionNorm_ = std::sqrt(found[4]);
     requireFinite(name, level_, report_.iterations, report_.value, gradientNorm_);
   }
 
   bool gradientHasVanished() const
   {
-    return gradientNorm_ <= settings_.gradientMagnitudeTolerance
-                                * std::max(1.0, norm(context_, std::as_const(position_).span()));
+    return gradientNorm_ <= settings_.gradientMagnitudeTolerance * std::max(1.0, positionNorm_);
   }
 
   bool changesLittle(double before, double after) const
@@ -246,7 +261,6 @@ private:
     lastTaken_ = taken * perStep;
     stopText_ = taken > 0 ? "StepTaken" : "NoImprovement";
     line_.point.value = evaluateAt(taken, trialGradient_.span());
-    line_.point.slope = dot(context_, trialGradient_.span(), direction_.span());
     return true;
   }
 
@@ -313,8 +327,8 @@ private:
     return line_.point.step;
   }
 
-  /// direction = -g' + beta direction, where g' is gradient_; the gradient before it is in trialGradient_.
-  /// Returns false if the level ends because beta has a divisor that is not positive.
+  /// direction = -g' + beta direction, where g' is gradient_. Returns false if the level ends because beta has
+  /// a divisor that is not positive.
   bool turnDirection()
   {
     if (report_.iterations == 0) {
@@ -322,10 +336,8 @@ private:
       return true;
     }
     const double gg = lastGradientNorm_ * lastGradientNorm_, newGg = gradientNorm_ * gradientNorm_;
-    const double across = dot(context_, gradient_.span(), trialGradient_.span());
-    const double along = dot(context_, direction_.span(), gradient_.span())
-                         - dot(context_, direction_.span(), trialGradient_.span());
-    const double daiYuan = newGg / along, hestenesStiefel = (newGg - across) / along;
+    const double along = along_ - lastAlong_; // direction . (gradient_ - the one before)
+    const double daiYuan = newGg / along, hestenesStiefel = (newGg - across_) / along;
     double beta = 0, divisor = along;
     switch (settings_.beta) {
     case Beta::steepestDescent:
@@ -337,7 +349,7 @@ private:
       break;
     case Beta::polakRibiere:
       divisor = gg;
-      beta = (newGg - across) / gg;
+      beta = (newGg - across_) / gg;
       beta = settings_.boundedStep ? std::max(0.0, beta) : beta;
       break;
     case Beta::daiYuan:
@@ -367,7 +379,9 @@ private:
   bool isSteepest_ = true;        // direction_ is that of the steepest descent
   bool beginsAgain_ = false;      // the next direction of a bounded search is that of the steepest descent
   std::size_t littleChanges_ = 0; // iterations running that changed the value by little
-  double gradientNorm_ = 0, lastGradientNorm_ = 0, lastStep_ = 1;
+  double gradientNorm_ = 0, lastGradientNorm_ = 0, positionNorm_ = 0, lastStep_ = 1;
+  // gradient_ . the one before, gradient_ . direction_, the gradient before . direction_
+  double across_ = 0, along_ = 0, lastAlong_ = 0;
   /// The largest change of a parameter that the last bounded search took.
   double lastTaken_ = 0, lastTried_ = 0; // a change of a parameter; a value
 };

@@ -27,7 +27,7 @@ Context forSize(const Context& context, std::size_t count)
 double dot(const Context& context, std::span<const double> a, std::span<const double> b)
 {
   if (context.onCuda())
-    return oncuda::dot(context, a, b);
+    return dots(context, {{a, b}}).front();
   std::vector<double> partial((a.size() + chunk - 1) / chunk);
   forEachRange(forSize(context, a.size()), a.size(), chunk, [&](std::size_t first, std::size_t last) {
     double sum = 0;
@@ -46,11 +46,14 @@ double norm(const Context& context, std::span<const double> a)
   return std::sqrt(dot(context, a, a));
 }
 
-std::array<double, 2> dots(const Context& context, std::span<const double> a, std::span<const double> b)
+std::vector<double> dots(const Context& context, std::initializer_list<VectorPair> pairs)
 {
   if (context.onCuda())
-    return oncuda::dots(context, a, b);
-  return {dot(context, a, a), dot(context, a, b)};
+    return oncuda::dots(context, pairs);
+  std::vector<double> found;
+  for (const auto& [a, b] : pairs)
+    found.push_back(dot(context, a, b));
+  return found;
 }
 
 double largestMagnitude(const Context& context, std::span<const double> a)

@@ -2,8 +2,9 @@
 
 #include "Core/Compute/Context.h"
 
-#include <array>
+#include <initializer_list>
 #include <span>
+#include <vector>
 
 namespace tessera {
 
@@ -12,8 +13,12 @@ namespace tessera {
 
 double dot(const Context&, std::span<const double> a, std::span<const double> b);
 double norm(const Context&, std::span<const double> a);
-/// {a . a, a . b}; on a CUDA device it waits once for both.
-std::array<double, 2> dots(const Context&, std::span<const double> a, std::span<const double> b);
+struct VectorPair {
+  std::span<const double> a, b;
+};
+/// a . b of each pair, with the bits of dot(a, b); all vectors have the same length. On a CUDA device it
+/// waits once for all pairs.
+std::vector<double> dots(const Context&, std::initializer_list<VectorPair>);
 /// max |a_i|; 0 for an empty vector.
 double largestMagnitude(const Context&, std::span<const double> a);
 /// y += factor * x

@@ -33,43 +33,38 @@ void launch(const Context& context, std::span<double> y, F f)
   checkLaunch("vector operation");
 }
 
-// A block sums 1024 elements in a round. The number of blocks depends on the number of elements alone.
+// The number of blocks for a pair depends on the number of elements alone.
 constexpr int dotThreads = 512;
 constexpr int maxDotBlocks = 256;
 // Elements for each block, until there are maxDotBlocks blocks.
 constexpr std::size_t dotBlockSize = 16 * dotThreads;
 
-__global__ void __launch_bounds__(dotThreads)
-    dotPartials(std::size_t count, const double* a, const double* b, double* partials)
+constexpr int mostPairs = 8; // of a launch
+struct Pairs {
+  const double *a[mostPairs], *b[mostPairs];
+};
+
+/// Row y of the grid sums pair y.
+__global__ void __launch_bounds__(dotThreads) dotPartials(std::size_t count, Pairs pairs, double* partials)
 {
+  const double *a = pairs.a[blockIdx.y], *b = pairs.b[blockIdx.y];
   double sum = 0;
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(dotThreads) + threadIdx.x; i < count;
        i += static_cast<std::size_t>(gridDim.x) * dotThreads)
     sum = fma(a[i], b[i], sum);
   sum = blockSum<dotThreads>(sum);
   if (threadIdx.x == 0)
-    partials[blockIdx.x] = sum;
+    partials[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
-/// The first block computes a . a and the second a . b, each in the order of a single block of dotPartials.
-__global__ void __launch_bounds__(dotThreads)
-    bothDots(std::size_t count, const double* a, const double* b, double* results)
+/// Block y sums the `count` partial sums of pair y.
+__global__ void __launch_bounds__(maxDotBlocks)
+    sumPartials(int count, const double* partials, double* results)
 {
-  const double* other = blockIdx.x == 0 ? a : b;
-  double sum = 0;
-  for (std::size_t i = threadIdx.x; i < count; i += dotThreads)
-    sum = fma(a[i], other[i], sum);
-  sum = blockSum<dotThreads>(sum);
+  const double* own = partials + blockIdx.x * count;
+  const double sum = blockSum<maxDotBlocks>(static_cast<int>(threadIdx.x) < count ? own[threadIdx.x] : 0);
   if (threadIdx.x == 0)
     results[blockIdx.x] = sum;
-}
-
-__global__ void __launch_bounds__(maxDotBlocks) sumPartials(int count, const double* partials, double* result)
-{
-  const double sum =
-      blockSum<maxDotBlocks>(static_cast<int>(threadIdx.x) < count ? partials[threadIdx.x] : 0);
-  if (threadIdx.x == 0)
-    *result = sum;
 }
 
 /// max |a_i|, by its bits: the bits of doubles that are not negative are in the order of the numbers.
@@ -102,41 +97,37 @@ __global__ void addFloats(std::size_t count, const float* x, float* y)
 
 }
 
-void dotInto(const Context& context, std::span<const double> a, std::span<const double> b, double* result)
+void dotsInto(const Context& context, std::span<const VectorPair> pairs, double* results)
 {
-  const int blocks =
-      static_cast<int>(std::clamp<std::size_t>(ceilDiv(a.size(), dotBlockSize), 1, maxDotBlocks));
+  if (pairs.size() > mostPairs) {
+    dotsInto(context, pairs.first(mostPairs), results);
+    return dotsInto(context, pairs.subspan(mostPairs), results + mostPairs);
+  }
+  Pairs onDevice;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    onDevice.a[i] = pairs[i].a.data();
+    onDevice.b[i] = pairs[i].b.data();
+  }
+  const auto rows = static_cast<unsigned>(pairs.size());
+  const std::size_t count = pairs.front().a.size();
+  const auto blocks =
+      static_cast<unsigned>(std::clamp<std::size_t>(ceilDiv(count, dotBlockSize), 1, maxDotBlocks));
   const cudaStream_t stream = cudaStreamOf(context);
   if (blocks == 1) {
-    dotPartials<<<1, dotThreads, 0, stream>>>(a.size(), a.data(), b.data(), result);
+    dotPartials<<<dim3(1, rows), dotThreads, 0, stream>>>(count, onDevice, results);
   } else {
-    Buffer<double> partials(context, static_cast<std::size_t>(blocks));
-    dotPartials<<<blocks, dotThreads, 0, stream>>>(a.size(), a.data(), b.data(), partials.span().data());
-    sumPartials<<<1, maxDotBlocks, 0, stream>>>(blocks, partials.span().data(), result);
+    Buffer<double> partials(context, blocks * rows);
+    dotPartials<<<dim3(blocks, rows), dotThreads, 0, stream>>>(count, onDevice, partials.span().data());
+    sumPartials<<<rows, maxDotBlocks, 0, stream>>>(static_cast<int>(blocks), partials.span().data(), results);
   }
-  checkLaunch("dot product");
+  checkLaunch("dot products");
 }
 
-double dot(const Context& context, std::span<const double> a, std::span<const double> b)
+std::vector<double> dots(const Context& context, std::span<const VectorPair> pairs)
 {
-  Buffer<double> result(context, 1);
-  dotInto(context, a, b, result.span().data());
-  return result.toHost(context).front();
-}
-
-std::array<double, 2> dots(const Context& context, std::span<const double> a, std::span<const double> b)
-{
-  Buffer<double> results(context, 2);
-  if (a.size() <= dotBlockSize) { // the same result as two calls of dotInto, in one launch
-    bothDots<<<2, dotThreads, 0, cudaStreamOf(context)>>>(a.size(), a.data(), b.data(),
-                                                          results.span().data());
-    checkLaunch("dot products");
-  } else {
-    dotInto(context, a, a, results.span().data());
-    dotInto(context, a, b, results.span().data() + 1);
-  }
-  const std::vector<double> found = results.toHost(context);
-  return {found[0], found[1]};
+  Buffer<double> results(context, pairs.size());
+  dotsInto(context, pairs, results.span().data());
+  return results.toHost(context);
 }
 
 double largestMagnitude(const Context& context, std::span<const double> a)

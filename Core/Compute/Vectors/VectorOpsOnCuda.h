@@ -1,21 +1,15 @@
 #pragma once
 
-#include "Core/Compute/Context.h"
 #include "Core/Compute/Cuda/CudaOnly.h"
-
-#include <array>
-#include <span>
+#include "Core/Compute/Vectors/VectorOps.h"
 
 // The functions of VectorOps.h for contexts on a CUDA device, where the spans lie.
 namespace tessera::oncuda {
 
 /// Waits for the device.
-TESSERA_CUDA_ONLY double dot(const Context&, std::span<const double> a, std::span<const double> b);
-TESSERA_CUDA_ONLY std::array<double, 2> dots(const Context&, std::span<const double> a,
-                                             std::span<const double> b);
-/// Writes a . b to the device's memory, without waiting.
-TESSERA_CUDA_ONLY void dotInto(const Context&, std::span<const double> a, std::span<const double> b,
-                               double* result);
+TESSERA_CUDA_ONLY std::vector<double> dots(const Context&, std::span<const VectorPair>);
+/// Writes a . b of each pair to the device's memory, without waiting.
+TESSERA_CUDA_ONLY void dotsInto(const Context&, std::span<const VectorPair>, double* results);
 TESSERA_CUDA_ONLY double largestMagnitude(const Context&, std::span<const double> a);
 
 /// y_i = a x_i + b y_i; y is not read if b is 0.

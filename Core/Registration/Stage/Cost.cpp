@@ -146,8 +146,10 @@ void Cost<D>::waitForTerms(bool withGradients)
   if (!context_.onCuda())
     return;
   if (withGradients && wantsNorms() && vectors_.onCuda()) {
+    std::vector<VectorPair> pairs;
     for (std::size_t t = 0; t < gradients_.size(); ++t)
-      oncuda::dotInto(vectors_, ownGradient(t, true), ownGradient(t, true), squaredNorms_.span().data() + t);
+      pairs.push_back({ownGradient(t, true), ownGradient(t, true)});
+    oncuda::dotsInto(vectors_, pairs, squaredNorms_.span().data());
     squaredNormsFound_.copyLater(squaredNorms_.span().data());
   }
   context_.stream->wait();

@@ -60,9 +60,12 @@ TEST_F(VectorOpsOnCudaTest, DotProductsRepeatAndAgreeWithTheCpu)
     EXPECT_NEAR(found, dot(Context{}, a, b), 1e-15 * static_cast<double>(count))
         << count; // a rounding an element
     EXPECT_EQ(found, dot(cuda, std::as_const(x).span(), std::as_const(y).span())) << count;
-    const std::array<double, 2> both = dots(cuda, std::as_const(x).span(), std::as_const(y).span());
-    EXPECT_EQ(both[1], found) << count;
-    EXPECT_EQ(both[0], dot(cuda, std::as_const(x).span(), std::as_const(x).span())) << count;
+    const VectorPair xx{x.span(), x.span()}, xy{x.span(), y.span()};
+    const std::vector<double> many =
+        dots(cuda, {xx, xy, xx, xy, xx, xy, xx, xy, xy}); // more than one launch takes
+    EXPECT_EQ(many[1], found) << count;
+    EXPECT_EQ(many[8], found) << count;
+    EXPECT_EQ(many[0], dot(cuda, std::as_const(x).span(), std::as_const(x).span())) << count;
     EXPECT_NEAR(norm(cuda, std::as_const(x).span()), norm(Context{}, a), 1e-12 * norm(Context{}, a)) << count;
     EXPECT_EQ(largestMagnitude(cuda, std::as_const(x).span()), largestMagnitude(Context{}, a)) << count;
   }
