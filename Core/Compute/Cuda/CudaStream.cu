@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <new>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace tessera {
@@ -55,6 +58,7 @@ public:
   ~CudaStream() override
   {
     cudaSetDevice(ordinal_);
+    freeKept();
     cudaStreamSynchronize(stream_);
     cudaFreeHost(small_);
     destroyMarks();
@@ -73,9 +77,12 @@ public:
   {
     void* memory = nullptr;
     if (share_.take(static_cast<double>(bytes))) {
+      if ((memory = takeKept(bytes)))
+        return memory;
       cudaError_t failure = cudaMallocAsync(&memory, bytes, native());
       if (failure == cudaErrorMemoryAllocation) { // pieces of memory that the pool keeps may be too small
         cudaGetLastError();
+        freeKept();
         wait();
         checkCuda(cudaMemPoolTrimTo(poolOf(ordinal_), 0), "trimming the memory pool");
         failure = cudaMallocAsync(&memory, bytes, native());
@@ -97,7 +104,7 @@ public:
     if (!memory)
       return;
     share_.giveBack(static_cast<double>(bytes));
-    if (cudaSetDevice(ordinal_) == cudaSuccess)
+    if (!keep(memory, bytes) && cudaSetDevice(ordinal_) == cudaSuccess)
       cudaFreeAsync(memory, stream_);
   }
   std::size_t freeBytes() override { return static_cast<std::size_t>(bytesLeft(0)); }
@@ -206,10 +213,36 @@ private:
                     std::min(freeOfDevice(ordinal_) - share_.reservedByOthers() - keptFree, share_.left()));
   }
 
-  static constexpr std::size_t smallBytes = 4096;
+  // Iterations take and release the same small arrays again and again: these are kept, by their sizes.
+  void* takeKept(std::size_t bytes)
+  {
+    const std::lock_guard lock(keptMutex_);
+    const auto found = kept_.find(bytes);
+    return found == kept_.end() ? nullptr : kept_.extract(found).mapped();
+  }
+  bool keep(void* memory, std::size_t bytes) noexcept
+  try {
+    const std::lock_guard lock(keptMutex_);
+    if (bytes <= mostKeptBytes)
+      kept_.emplace(bytes, memory);
+    return bytes <= mostKeptBytes;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  void freeKept()
+  {
+    const std::lock_guard lock(keptMutex_);
+    for (const auto& [bytes, memory] : kept_)
+      cudaFreeAsync(memory, stream_);
+    kept_.clear();
+  }
+
+  static constexpr std::size_t smallBytes = 4096, mostKeptBytes = std::size_t(256) << 10;
   int ordinal_;
   DeviceShare share_;
   void* small_ = nullptr;
+  std::mutex keptMutex_;
+  std::unordered_multimap<std::size_t, void*> kept_;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t started_ = nullptr, stopped_ = nullptr;
   bool keepsMarks_ = false;
