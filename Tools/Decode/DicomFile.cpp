@@ -26,7 +26,8 @@ namespace {
 using gdcm::Tag;
 using Items = gdcm::SmartPointer<gdcm::SequenceOfItems>;
 
-const Tag planePosition(0x0020, 0x9113), position(0x0020, 0x0032), pixelMeasures(0x0028, 0x9110);
+const Tag planePosition(0x0020, 0x9113), position(0x0020, 0x0032), pixelMeasures(0x0028, 0x9110),
+    spacingBetweenSlices(0x0018, 0x0088), frameOffsets(0x3004, 0x000c);
 
 /// The text of an element; empty if there is none.
 std::string textOf(const gdcm::DataSet& elements, const Tag& tag)
@@ -157,7 +158,7 @@ void placeFrames(const Header& header, std::vector<DicomSlice>& slices)
   const std::string& path = slices.front().file;
   Vec<3> firstMm = slices.front().positionMm,
          normal = crossProduct(&slices.front().axes[0], &slices.front().axes[3]);
-  std::vector<double> offsetsMm = numbersIn(textOf(header.elements(), Tag(0x3004, 0x000c)));
+  std::vector<double> offsetsMm = numbersIn(textOf(header.elements(), frameOffsets));
   if (!offsetsMm.empty() && offsetsMm.front() != 0) { // they are coordinates along z
     if (std::abs(offsetsMm.front() - firstMm[2]) > 1e-3)
       failToRead(path, "its Grid Frame Offset Vector begins with " + shortText(offsetsMm.front()),
@@ -165,7 +166,7 @@ void placeFrames(const Header& header, std::vector<DicomSlice>& slices)
     firstMm[2] = 0;
     normal = {0, 0, 1};
   }
-  const std::optional<double> spacingMm = parseReal(header.text(0, pixelMeasures, Tag(0x0018, 0x0088)));
+  const std::optional<double> spacingMm = parseReal(header.text(0, pixelMeasures, spacingBetweenSlices));
   gdcm::Attribute<0x0054, 0x0080> order; // Slice Vector: the number of each frame's slice, from 1 on
   order.SetFromDataSet(header.elements());
   const bool areEven = offsetsMm.empty();
@@ -276,6 +277,8 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
     const bool hasPosition = read(planePosition, position, slice.positionMm);
     slice.isPlaced = read(Tag(0x0020, 0x9116), Tag(0x0020, 0x0037), slice.axes) && hasPosition;
     read(pixelMeasures, Tag(0x0028, 0x0030), slice.pixelSpacingMm);
+    if (header.text(frame, pixelMeasures, spacingBetweenSlices).empty())
+      slice.thicknessMm = parseReal(header.text(frame, pixelMeasures, Tag(0x0018, 0x0050))).value_or(0);
     readRescaling(header, slice);
     slice.type = valueType(slice, stored);
     const Tag segment(0x0062, 0x000a), number(0x0062, 0x000b);
@@ -285,6 +288,14 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
   if (frames > 1 && header.ownText(0, planePosition, position).empty())
     placeFrames(header, slices);
   return slices;
+}
+
+void checkForGdcm(const std::string& path)
+{
+  const std::string offsetsMm = textOf(Header(path).elements(), frameOffsets);
+  if (!offsetsMm.empty() && numbersIn(offsetsMm).size() < 2)
+    failToRead(path, "its Grid Frame Offset Vector is \"" + offsetsMm + "\", which GDCM cannot read",
+               "at least two numbers, or a file without this element");
 }
 
 void readSlices(const std::string& file, const std::vector<SliceTarget>& slices, PixelType type,

@@ -30,12 +30,15 @@ ImageHeader headerOfSeries(ImageHeader header, const DicomSeries& series)
       std::ranges::all_of(series.slices, [&](const auto& slice) { return slice.type == first.type; });
   header.componentType = header.typeInFile = areOfOneType ? first.type : PixelType::float64;
   const bool isOneFile = std::exchange(header.size[2], series.places.back() + 1) == series.slices.size();
-  if (header.spacingMm[0] == 1 && header.spacingMm[1] == 1) { // which ITK takes where it finds none
-    if (first.pixelSpacingMm[0] > 0)
-      std::ranges::reverse_copy(first.pixelSpacingMm, header.spacingMm.begin());
-    else
-      header.notes.push_back(header.path + ": it has no Pixel Spacing, so pixels of 1 mm are assumed");
-  }
+  const bool isDefault = header.spacingMm[0] == 1 && header.spacingMm[1] == 1; // ITK's where it finds none
+  if (first.pixelSpacingMm[0] <= 0)
+    header.notes.push_back(
+        header.path + ": it has no Pixel Spacing; "
+        + (isDefault ? "pixels of 1 mm are assumed"
+                     : "the size of its pixels, " + shortText(header.spacingMm[0])
+                           + " mm, is that of another element, in X-rays the size on the detector"));
+  else if (isDefault)
+    std::ranges::reverse_copy(first.pixelSpacingMm, header.spacingMm.begin());
   if (first.isPlacedBySpacing)
     header.notes.push_back(
         header.path + ": its frames do not say where they lie; they are placed by Spacing Between Slices");
@@ -48,8 +51,11 @@ ImageHeader headerOfSeries(ImageHeader header, const DicomSeries& series)
       header.direction[d] = {row[d], column[d], normal[d]};
     }
   }
-  if (series.slices.size() == 1)
+  if (series.slices.size() == 1) {
+    if (first.thicknessMm > 0)
+      header.spacingMm[2] = first.thicknessMm;
     return header;
+  }
   const auto steps = static_cast<double>(series.places.back());
   Vec<3> offsetMm, offsetOfItkMm;
   for (int d = 0; d < 3; ++d) {

@@ -22,6 +22,7 @@ struct DicomSlice {
   Vec<3> positionMm{};            // of the first pixel
   std::array<double, 6> axes{1, 0, 0, 0, 1, 0}; // direction cosines of its rows and of its columns
   std::array<double, 2> pixelSpacingMm{}; // between rows, between columns; 0 if the file does not say it
+  double thicknessMm = 0;                 // 0 if the file does not say it, or has Spacing Between Slices
   double slope = 1, intercept = 0;        // value = slope * stored number + intercept
   PixelType type = PixelType::float32;    // of these values
   double alongMm = 0;                     // the distance from the lowest slice of a stack along the normal
@@ -32,6 +33,9 @@ struct DicomSlice {
 /// or Spacing Between Slices. Throws Error(unreadableInput), also if stored numbers have a meaning that is
 /// not applied.
 std::vector<DicomSlice> slicesOfFile(const std::string& path);
+
+/// Throws Error(unreadableInput) for a file on which GDCM ends the process.
+void checkForGdcm(const std::string& path);
 
 /// Returns the cross product of two vectors of three numbers.
 Vec<3> crossProduct(const double* a, const double* b);

@@ -54,32 +54,35 @@ itk::ImageIOBase::Pointer readerFor(const std::string& path)
   return {};
 }
 
-/// A folder with nothing but a symbolic link to the file, if a.nii and a.nii.gz lie in one folder: there the
-/// NIfTI library would read the voxels of a.nii as those of a.nii.gz.
+/// A folder with nothing but a symbolic link to the file, where a library needs another name. If a.nii and
+/// a.nii.gz lie in one folder, the NIfTI library would read the voxels of a.nii as those of a.nii.gz. ITK
+/// knows GIPL by the ending in small letters alone.
 class OwnFolder {
 public:
   explicit OwnFolder(const std::string& path) : path_(path)
   {
-    const std::string compressed = ".nii.gz";
-    if (!path.ends_with(compressed) || !fs::exists(path.substr(0, path.size() - 3)))
-      return;
-    try {
-      folder_.emplace("tessera-link-");
-      path_ = *folder_ / ("image" + compressed);
-      fs::create_symlink(fs::absolute(path), path_);
-    } catch (const std::system_error& error) {
-      failToRead(path,
-                 "the file beside it without .gz hides it from the NIfTI library, and no link to it can be "
-                 "made in a folder for "
-                 "temporary files ("
-                     + error.code().message() + ")",
-                 "one of both files in a folder, or a writable folder in TMPDIR");
-    }
+    const bool isHidden = path.ends_with(".nii.gz") && fs::exists(path.substr(0, path.size() - 3));
+    for (const std::string ending : {".nii.gz", ".gipl", ".gipl.gz"})
+      if (hasEnding(path, ending) && (isHidden || (ending != ".nii.gz" && !path.ends_with(ending))))
+        link(path, "image" + ending);
   }
 
   const std::string& path() const { return path_; }
 
 private:
+  void link(const std::string& path, const std::string& name)
+  try {
+    folder_.emplace("tessera-link-");
+    path_ = *folder_ / name;
+    fs::create_symlink(fs::absolute(path), path_);
+  } catch (const std::system_error& error) {
+    failToRead(path,
+               "it is read by the name " + name
+                   + ", and no link with that name can be made in a folder for temporary files ("
+                   + error.code().message() + ")",
+               "a writable folder in TMPDIR");
+  }
+
   std::optional<ScratchFolder> folder_;
   std::string path_;
 };
@@ -101,6 +104,9 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
   const bool isKnownNifti = parseNifti(head).isKnown, isKnownMetaImage = parseMetaImage(head).isKnown,
              isKnownNrrd = parseNrrd(head).isKnown, isKnownVtk = checkVtkFile(path);
   checkPictureFile(path);
+  constexpr std::size_t dicomPreamble = 128;
+  if (bytesOfFile(path, dicomPreamble, 4) == "DICM")
+    checkForGdcm(path);
   try {
     const itk::ImageIOBase::Pointer io = readerFor(link);
     if (!io && isNifti2(path))

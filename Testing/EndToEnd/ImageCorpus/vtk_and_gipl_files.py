@@ -96,7 +96,7 @@ def all_gipl(corpus):
     values = values_of(STRAIGHT.size)
     for type_name, (code, letter) in GIPL_TYPES.items():
         least, most = LIMITS.get(type_name, (-1000, 1000))
-        for end in ('.gipl', '.gipl.gz'):
+        for end in ('.gipl', '.gipl.gz', '.GIPL'):
             for number in (719555000, 4026526128):
                 for low, high in ((0, 100), (least, most)):
                     many = values_of(STRAIGHT.size, low, high)

@@ -266,6 +266,10 @@ TEST_F(DicomFrames, OfADoseAreScaledAndLieAtTheirOffsets)
             "its Grid Frame Offset Vector begins with 7. Allowed: 0, or the z of Image Position.");
   EXPECT_TRUE(errorOf(doseAt("0\\2.5\\7.5")).starts_with("1 slice(s) of the series are missing"));
   EXPECT_TRUE(errorOf(doseAt("")).starts_with("its 3 frames do not say where they lie"));
+  EXPECT_EQ(
+      errorOf(images(dose, {100}, 32).set(0x3004000c, "DS", "0")),
+      "its Grid Frame Offset Vector is \"0\", which GDCM cannot read. Allowed: at least two numbers, or a "
+      "file without this element.");
 }
 
 TEST_F(DicomFrames, OfNuclearMedicineAreInTheOrderOfTheirSliceVector)
@@ -331,7 +335,20 @@ TEST_F(DicomFrames, PixelSpacingIsReadFromEveryClassAndItsAbsenceIsTold)
   EXPECT_TRUE(readImageHeader(path, reading).notes.empty());
   EXPECT_EQ(read(images(capture, {1})).geometry.spacingMm, (Vec<3>{1, 1, 1}));
   EXPECT_EQ(readImageHeader(path, reading).notes,
-            std::vector{path + ": it has no Pixel Spacing, so pixels of 1 mm are assumed"});
+            std::vector{path + ": it has no Pixel Spacing; pixels of 1 mm are assumed"});
+  const std::string radiograph = "1.2.840.10008.5.1.4.1.1.1";
+  EXPECT_EQ(read(images(radiograph, {1}).set(0x00181164, "DS", "0.2\\0.2")).geometry.spacingMm[0], 0.2);
+  EXPECT_EQ(readImageHeader(path, reading).notes,
+            std::vector{path
+                        + ": it has no Pixel Spacing; the size of its pixels, 0.2 mm, is that of another "
+                          "element, in X-rays the size on the detector"});
+}
+
+TEST_F(DicomFrames, TheThicknessOfTheOnlySliceIsItsSpacing)
+{
+  DataSet set = images(capture, {1}).set(0x00280030, "DS", "2\\1.5").set(0x00180050, "DS", "5");
+  EXPECT_EQ(read(set).geometry.spacingMm[2], 5);
+  EXPECT_EQ(read(set.set(0x00180088, "DS", "1")).geometry.spacingMm[2], 1);
 }
 
 }
