@@ -158,6 +158,28 @@ void BSplineTransform<D>::setBox(Context& context, const ImageGeometry<D>& fixed
 }
 
 template <int D>
+std::vector<double> BSplineTransform<D>::takeOver(Context& context, const TransformStart<D>& start,
+                                                  std::size_t level, const Transform<D>& other,
+                                                  std::span<const double> parameters)
+{
+  const BSplineGrid<D>& from = dynamic_cast<const BSplineTransform&>(other).grid_;
+  setBox(context, start.fixed->geometry, start.initial);
+  level_ = level;
+  setGrid(gridOfLevel(level));
+  if (from.order != grid_.order || from.cyclic != grid_.cyclic)
+    parameters_.fail(bsplineparameters::splineOrder().name,
+                     "the transform to start at has another order or period",
+                     "Allowed: splines of one order, cyclic or not");
+  if (from.points.size == grid_.points.size)
+    return {parameters.begin(), parameters.end()};
+  if (from.points.direction != grid_.points.direction)
+    parameters_.fail("Transform",
+                     "the transform to start at has a grid of other size and direction than the fixed image",
+                     "Allowed: a result for the same fixed image");
+  return refineCoefficients(from, grid_, {parameters.begin(), parameters.end()});
+}
+
+template <int D>
 void BSplineTransform<D>::prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters)
 {
   level_ = level;

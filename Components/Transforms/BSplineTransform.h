@@ -32,6 +32,8 @@ public:
     setGrid(gridOfLevel(0));
     return std::vector<double>(parameterCount(), 0.0);
   }
+  std::vector<double> takeOver(Context&, const TransformStart<D>&, std::size_t level,
+                               const Transform<D>& other, std::span<const double> parameters) override;
   void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) override;
   std::vector<double> scales(Context&, const ListSamples<D>&,
                              std::span<const double> parameters) const override;

@@ -131,6 +131,17 @@ std::vector<double> EulerTransform<D>::defaultScales() const
 }
 
 template <int D>
+std::vector<double> EulerTransform<D>::takeOver(Context& context, const TransformStart<D>& start,
+                                                std::size_t level, const Transform<D>& other,
+                                                std::span<const double> parameters)
+{
+  if (dynamic_cast<const EulerTransform&>(other).computeZyx_ != computeZyx_)
+    this->settings_.fail(computeZyx.name, "the transform to start at turns in another order",
+                         "Allowed: the same order in both");
+  return LinearTransform<D>::takeOver(context, start, level, other, parameters);
+}
+
+template <int D>
 std::vector<FileEntry> EulerTransform<D>::fileEntries() const
 {
   std::vector<FileEntry> entries = LinearTransform<D>::fileEntries();

@@ -14,6 +14,8 @@ public:
   static const ComponentDescription& description();
 
   std::string name() const override { return "EulerTransform"; }
+  std::vector<double> takeOver(Context&, const TransformStart<D>&, std::size_t, const Transform<D>& other,
+                               std::span<const double> parameters) override;
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Context&, const Parameters& transformFile) override;
   ItkTransform itkTransform(std::span<const double> parameters) const override

@@ -33,6 +33,13 @@ public:
   /// Sets centre or grid for the first level and returns the first parameters. On the context of a
   /// MemoryCount images may have no voxels, points may be equal, and only the parameters' number counts.
   virtual std::vector<double> initialize(Context&, const TransformStart<D>&) = 0;
+  /// Goes on from `parameters` of a transform of the same name, which an earlier run has found, in place of
+  /// initialize(): sets the model for a level and returns the parameters there. A linear transform takes the
+  /// other one's centre. A grid is laid as always; with as many control points as the other's it takes their
+  /// parameters one by one, so that a deformation goes with the transforms before it; otherwise the
+  /// displacement is resampled. Throws Error(usage) if the two models do not go together.
+  virtual std::vector<double> takeOver(Context&, const TransformStart<D>&, std::size_t level,
+                                       const Transform<D>& other, std::span<const double> parameters);
   /// Refines the model before a level, carrying `parameters` over (grid schedules).
   virtual void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) = 0;
 

@@ -159,12 +159,13 @@ struct Stage {
   TransformChain<D> chain = {}; // with the parameters of the last finished level
   std::vector<double> startParameters = {};
   std::vector<double> scales = {};
-  HeldOnCuda originals = {}; // kept until the last level has its images
+  HeldOnCuda originals = {};   // kept until the last level has its images
+  std::vector<bool> runs = {}; // whether each level is run (RunResolution, and the deadline)
 };
 
 template <int D>
 Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::unique_ptr<TransformChain<D>> chain,
-                 std::size_t level, const Convergence& convergence)
+                 std::size_t level, const Convergence& convergence, bool& isOver)
 {
   typename Cost<D>::Level costLevel;
   costLevel.combination = stage.components.registration->combination(level, data.parts.size());
@@ -178,8 +179,8 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::unique_ptr<TransformCh
       stage.parameters.get(stageparameters::newSamplesEveryIteration(), level);
   costLevel.meanInPlaneSpacingMm = meanInPlaneSpacingMm(stage.input);
   costLevel.log = [&log = stage.log](const std::string& line) { log.info(line); };
-  costLevel.isStopAsked = [&convergence, stop = stage.context.stop] {
-    return convergence.isReached() || stop.isAsked();
+  costLevel.isStopAsked = [&convergence, &isOver, &input = stage.input, stop = stage.context.stop] {
+    return convergence.isReached() || stop.isAsked() || (isOver = input.isOver());
   };
   return Cost<D>(stage.context, std::move(costLevel));
 }
@@ -226,11 +227,16 @@ private:
 };
 
 /// The chain at the start of the stage. A transform that was refined since then has been the identity there,
-/// with zeros for parameters.
+/// with zeros for parameters, or it is the one that the stage went on from.
 template <int D>
 TransformChain<D> startChain(const Stage<D>& stage)
 {
   TransformChain<D> start = stage.chain;
+  if (stage.input.start && start.parameters.size() != stage.startParameters.size()) {
+    start.transform = stage.input.start->transform;
+    start.parameters = stage.input.start->parameters;
+    return start;
+  }
   if (start.parameters.size() == stage.startParameters.size())
     start.parameters = stage.startParameters;
   else
@@ -282,7 +288,8 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   watch.report([&] { reporter.pyramidImages(level, data.fixed, data.moving); });
   const MotionMasks<D> masksOfLevel{data.terms.front().fixedMask, data.terms.front().movingMask};
   Convergence convergence(stage.parameters, level);
-  Cost<D> cost = makeCost(stage, std::move(data), std::move(chain), level, convergence);
+  bool isOver = false;
+  Cost<D> cost = makeCost(stage, std::move(data), std::move(chain), level, convergence, isOver);
   watch.preparationEnds(cost);
   cost.drawSamples(0, 0);
 
@@ -311,13 +318,16 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   const OptimizerReport report = withRemedy(stage, masksOfLevel, cost, [&] {
     return watch.minimize(cost, [&] { return components.optimizer->minimize(cost, level, position, sink); });
   });
-  if (report.wasStopped && !convergence.isReached())
+  if (report.wasStopped && !convergence.isReached() && (!isOver || stage.context.stop.isAsked()))
     return std::nullopt;
   stage.chain.parameters = cost.parametersOf(std::as_const(position).span());
 
   summary.iterations = report.iterations;
   summary.value = report.value;
-  summary.stopCondition = report.wasStopped ? convergence.stopCondition() : report.stopCondition;
+  summary.endedInTime = report.wasStopped && isOver;
+  summary.stopCondition = summary.endedInTime ? "The time was over."
+                          : report.wasStopped ? convergence.stopCondition()
+                                              : report.stopCondition;
   summary.settings = report.settings;
   summary.surface = report.surface;
   summary.evaluations = cost.evaluations().all;
@@ -325,7 +335,8 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   memory.addTo(summary);
   watch.addTo(cost, std::as_const(position).span(), summary);
   std::string diverged, doubtful;
-  if (level + 1 == stage.parameters.levelCount()) {
+  if (std::find(stage.runs.begin() + static_cast<std::ptrdiff_t>(level) + 1, stage.runs.end(), true)
+      == stage.runs.end()) {
     const TransformChain<D> start = startChain(stage);
     const ImageGeometry<D>& fixed = stage.input.fixed.front()->geometry;
     const Motion motion = motionBetween<D>(stage.input, masksAsGiven(stage.input), start, stage.chain);
@@ -348,6 +359,27 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   return summary;
 }
 
+/// Sets the parameters of the first level that is run, and of the last one if none is.
+template <int D>
+std::size_t beginStage(Stage<D>& stage)
+{
+  OptimizableTransform<D>& transform = optimizable(*stage.components.transform);
+  const std::size_t levels = stage.parameters.levelCount();
+  const bool isOver = stage.input.isOver();
+  for (std::size_t level = 0; level < levels; ++level)
+    stage.runs.push_back(!isOver && stage.parameters.get(stageparameters::runResolution(), level));
+  const auto found = std::ranges::find(stage.runs, true);
+  const std::size_t first =
+      found == stage.runs.end() ? levels - 1 : static_cast<std::size_t>(found - stage.runs.begin());
+  const TransformStart<D> start = startOf(stage.input);
+  stage.chain.parameters =
+      stage.input.start ? transform.takeOver(stage.context, start, first, *stage.input.start->transform,
+                                             stage.input.start->parameters)
+                        : transform.initialize(stage.context, start);
+  stage.startParameters = stage.chain.parameters;
+  return first;
+}
+
 }
 
 template <int D>
@@ -360,8 +392,7 @@ StageResult<D> runStage(Context& context, const Registry& registry, PreparedStag
   stage.chain.initial = input.initial;
   stage.chain.combination = combinationOf(parameters);
   stage.chain.transform = stage.components.transform;
-  stage.chain.parameters = optimizable(*stage.components.transform).initialize(context, startOf(input));
-  stage.startParameters = stage.chain.parameters;
+  const std::size_t first = beginStage(stage);
   if (!optimizable(*stage.chain.transform).scalesFollowLevels()) {
     log.info("Transform parameters are initialized as: " + textOf(stage.chain.parameters));
     stage.scales = scalesOf(context, input, stage.chain);
@@ -369,8 +400,10 @@ StageResult<D> runStage(Context& context, const Registry& registry, PreparedStag
   }
 
   StageResult<D> result;
-  for (std::size_t level = 0; level < parameters.levelCount() && !result.wasStopped; ++level) {
-    if (std::optional<LevelSummary> summary = runLevel(stage, level))
+  for (std::size_t level = first; level < parameters.levelCount() && !result.wasStopped; ++level) {
+    if (!stage.runs[level] || (level > first && input.isOver()))
+      optimizable(*stage.components.transform).prepareForLevel(context, level, stage.chain.parameters);
+    else if (std::optional<LevelSummary> summary = runLevel(stage, level))
       result.levels.push_back(std::move(*summary));
     else
       result.wasStopped = true;

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "Core/Compute/Log.h"
+#include "Core/Image/Filters/FilteredImages.h"
 #include "Core/Registration/Reporter.h"
 #include "Core/Registry/Registry.h"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -42,6 +44,17 @@ struct StageInput {
   PointPairs<D> points;                             // -fp, -mp; empty: none
   bool hasPoints = false;
   ReadingOptions reading = {}; // of images that components read themselves
+  /// Null: none. The stage goes on from the last transform of this chain (OptimizableTransform::takeOver).
+  std::shared_ptr<const TransformChain<D>> start = {};
+  /// The stage ends after the iteration in which this time comes, and skips the levels that are left.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  /// Null: none. Images of levels that several runs share.
+  FilteredImages<D>* filtered = nullptr;
+
+  bool isOver() const
+  {
+    return deadline != decltype(deadline)::max() && std::chrono::steady_clock::now() >= deadline;
+  }
 };
 
 template <int D>

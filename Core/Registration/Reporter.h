@@ -48,6 +48,7 @@ struct LevelSummary {
   std::vector<TimeRow> time;              // adds up to `seconds`
   double deviceBytesPlanned = 0, deviceBytesTaken = 0; // on a CUDA device; planned is 0 without a plan
   std::size_t slabs = 1;
+  bool endedInTime = false; // by StageInput::deadline
 };
 
 /// Listens to a running stage: nothing that a reporter does changes what the stage does next.

@@ -12,6 +12,15 @@ ItkTransform Transform<D>::itkTransform(std::span<const double>) const
 }
 
 template <int D>
+std::vector<double> OptimizableTransform<D>::takeOver(Context&, const TransformStart<D>&, std::size_t,
+                                                      const Transform<D>&, std::span<const double>)
+{
+  throw Error(ExitCode::usage, this->name()
+                                   + ": it cannot go on from parameters of an earlier run. Allowed: a "
+                                     "B-spline, or a linear transform.");
+}
+
+template <int D>
 const OptimizableTransform<D>& optimizable(const Transform<D>& transform)
 {
   if (const auto* found = dynamic_cast<const OptimizableTransform<D>*>(&transform))
@@ -31,6 +40,7 @@ OptimizableTransform<D>& optimizable(Transform<D>& transform)
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template ItkTransform Transform<D>::itkTransform(std::span<const double>) const;                           \
+  template class OptimizableTransform<D>;                                                                    \
   template OptimizableTransform<D>& optimizable(Transform<D>&);                                              \
   template const OptimizableTransform<D>& optimizable(const Transform<D>&);
 TESSERA_INSTANTIATE(2)

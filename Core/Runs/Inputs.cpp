@@ -299,9 +299,8 @@ SharesOutside Inputs<D>::warnOfPointsOutside(bool usesDirectionCosines, Log& log
 }
 
 template <int D>
-typename Inputs<D>::Side Inputs<D>::loaded(const std::string& option, const std::vector<GivenImage>& images,
-                                           const std::vector<GivenMask>& masks, bool leavesOutFilling,
-                                           Log& log) const
+InputSide<D> Inputs<D>::loaded(const std::string& option, const std::vector<GivenImage>& images,
+                               const std::vector<GivenMask>& masks, bool leavesOutFilling, Log& log) const
 {
   const int threads = request_.threads;
   Side side;
@@ -340,9 +339,12 @@ typename Inputs<D>::Side Inputs<D>::loaded(const std::string& option, const std:
 }
 
 template <int D>
-void Inputs<D>::load(bool leavesOutFilling, Log& log)
+void Inputs<D>::load(bool leavesOutFilling, Log& log, std::optional<Side>* shared)
 {
-  fixed_ = loaded("-f", request_.fixed, request_.fixedMasks, leavesOutFilling, log);
+  fixed_ =
+      shared && *shared ? **shared : loaded("-f", request_.fixed, request_.fixedMasks, leavesOutFilling, log);
+  if (shared)
+    *shared = fixed_;
   moving_ = loaded("-m", request_.moving, request_.movingMasks, leavesOutFilling, log);
   for (const ImageHeader& header : headers_.moving)
     for (int d = 0; d < D; ++d)

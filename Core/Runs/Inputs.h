@@ -7,6 +7,8 @@
 #include "Core/Registration/Registration.h"
 #include "Core/Runs/RunRequest.h"
 
+#include <optional>
+
 namespace tessera {
 
 /// The headers of all images of a request, read before any voxel; of images in memory what a header would
@@ -26,10 +28,21 @@ InputHeaders readHeaders(const RunRequest&, Log&);
 /// The same for a caller who knows the files of all inputs (inputFilesOf).
 InputHeaders readHeaders(const RunRequest&, InputFiles, Log&);
 
+/// The images of one side at full resolution, with the geometries of their files.
+template <int D>
+struct InputSide {
+  std::vector<ImagePointer<D>> images; // as a registration takes them
+  std::vector<MaskPointer<D>> masks;   // as given: none, that of the first image, or one an image
+  std::vector<MaskPointer<D>> valid;   // the voxels of each image that are not left out; null: all
+  CheckedImage<D> firstAsRead;
+};
+
 /// The images, masks and points of a run: of the headers alone at first, with their voxels after load().
 template <int D>
 class Inputs {
 public:
+  using Side = InputSide<D>;
+
   /// Reads the points. The request must outlive this. Throws Error(unreadableInput) for files that are no
   /// points or do not form pairs.
   Inputs(const RunRequest&, InputHeaders);
@@ -41,9 +54,10 @@ public:
   SharesOutside warnOfPointsOutside(bool usesDirectionCosines, Log&) const;
 
   /// Reads the voxels of all images and masks, once, and leaves out or fills those without a value (see
-  /// prepareVoxels); a constant filling is one of them if the caller says so. Throws Error, also for an image
-  /// without contrast if the request refuses it.
-  void load(bool leavesOutFilling, Log&);
+  /// prepareVoxels); a constant filling is one of them if the caller says so. The fixed side is taken from
+  /// `shared`, unless that is null, and put there if it is empty. Throws Error, also for an image without
+  /// contrast if the request refuses it.
+  void load(bool leavesOutFilling, Log&, std::optional<Side>* shared = nullptr);
   /// Throws Error(unreadableInput) if no voxel of an image lies in its mask, both as a stage takes them.
   void checkMaskedVoxels(bool usesDirectionCosines) const;
 
@@ -59,14 +73,6 @@ public:
   ImageGeometry<D> movingInFile() const { return geometryOf<D>(headers_.moving.front()); }
 
 private:
-  /// The images of one side at full resolution, with the geometries of their files.
-  struct Side {
-    std::vector<ImagePointer<D>> images; // as a registration takes them
-    std::vector<MaskPointer<D>> masks;   // as given: none, that of the first image, or one an image
-    std::vector<MaskPointer<D>> valid;   // the voxels of each image that are not left out; null: all
-    CheckedImage<D> firstAsRead;
-  };
-
   Side loaded(const std::string& option, const std::vector<GivenImage>&, const std::vector<GivenMask>&,
               bool leavesOutFilling, Log&) const;
   void place(const Side&, bool usesDirectionCosines, std::vector<ImagePointer<D>>& images,

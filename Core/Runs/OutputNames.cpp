@@ -125,6 +125,7 @@ std::string whatIs(const RunInput& input)
          : role == "fp" || role == "mp"           ? "the points"
          : role == "point-weights"                ? "the weights"
          : role == "t0"                           ? "the initial transform"
+         : role == "start-at"                     ? "the transform to start at"
          : role[0] == 'p' && input.parameterText  ? "the parameter file"
          : role.find("Mask") != std::string::npos ? "the mask"
                                                   : "the image";
@@ -219,14 +220,17 @@ runInputsOf(const RunRequest& request,
   add("fp", request.fixedPoints, false);
   add("mp", request.movingPoints, false);
   add("point-weights", request.pointWeights, false);
-  if (request.initialTransform.isFile()) {
+  const auto addChain = [&](const std::string& role, const GivenTransform& given) {
+    if (!given.isFile())
+      return;
     InputFiles chain;
-    addTransform(chain, request.initialTransform.path, "");
-    RunInput input{"t0", request.initialTransform.path, {}};
+    addTransform(chain, given.path, "");
+    RunInput& input = inputs.emplace_back(RunInput{role, given.path, {}});
     for (const auto& [place, file] : chain.files())
       input.files.push_back(file.path);
-    inputs.push_back(std::move(input));
-  }
+  };
+  addChain("t0", request.initialTransform);
+  addChain("start-at", request.startAt);
   for (std::size_t i = 0; i < request.stages.size(); ++i) {
     const StageText& stage = request.stages[i];
     const std::string role = "p" + std::to_string(i);

@@ -6,6 +6,7 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/Resampling/MovingImage.h"
 #include "Core/Runs/RunJudgement.h"
+#include "Core/Runs/StageStarts.h"
 
 #include <algorithm>
 #include <chrono>
@@ -20,14 +21,21 @@ template <int D>
 using Chain = std::shared_ptr<const TransformChain<D>>;
 
 template <int D>
-Chain<D> initialOf(const Registry& registry, const GivenTransform& given, const Context& host, Log& log)
+Chain<D> chainOf(const Registry& registry, const std::string& option, const GivenTransform& given,
+                 const Context& host, Log& log)
 {
   if (!given.isFile())
     return given.isGiven() ? *given.held<D>() : nullptr;
-  if (!given.path.ends_with(".txt"))
-    log.warning("-t0: " + given.path + ": transformix 5.0.1 cannot read the results that start from it.");
   const auto warn = [&log](const std::string& line) { log.warning(line); };
-  return withContext("-t0", [&] { return readTransformChain<D>(host, given.path, registry, warn); });
+  return withContext(option, [&] { return readTransformChain<D>(host, given.path, registry, warn); });
+}
+
+template <int D>
+Chain<D> initialOf(const Registry& registry, const GivenTransform& given, const Context& host, Log& log)
+{
+  if (given.isFile() && !given.path.ends_with(".txt"))
+    log.warning("-t0: " + given.path + ": transformix 5.0.1 cannot read the results that start from it.");
+  return chainOf<D>(registry, "-t0", given, host, log);
 }
 
 void checkPointsAreUsed(const RunRequest& request, const NeededPoints& needed, Log& log)
@@ -128,6 +136,10 @@ public:
     if (checksLabels)
       checkLabels<D>(request);
     chain = initial_ = initialOf<D>(registry, request.initialTransform, {Device{}, request.threads}, log);
+    starts_ =
+        startsOf<D>(request.startAt,
+                    chainOf<D>(registry, "--start-at", request.startAt, {Device{}, request.threads}, log),
+                    initial_.get(), stages_);
     checkItkFiles<D>(stages_, initial_.get());
     if (request.outputFolder.empty())
       return;
@@ -140,9 +152,11 @@ public:
 
   RunPlan plan() { return planRun<D>(toPlan(*inputs_), log_); }
 
-  RunResult<D> execute(RunListener<D>& listener, Stop stop)
+  RunResult<D> execute(RunListener<D>& listener, Stop stop, WarmSide<D>* warm, Deadline deadline)
   {
     stop_ = stop;
+    warm_ = warm;
+    deadline_ = deadline;
     if (!listener.writesFiles())
       for (const CheckedStage<D>& stage : stages_)
         noteUnwritten(stage, log_);
@@ -168,7 +182,7 @@ public:
 private:
   StagesToPlan<D> toPlan(const Inputs<D>& inputs)
   {
-    return {registry_, request_, machine_, inputs, initial_, stages_};
+    return {registry_, request_, machine_, inputs, initial_, stages_, warm_ ? &warm_->contexts : nullptr};
   }
 
   /// A CUDA driver takes 0.2 s to start; images are read meanwhile. That there is no driver is known at once.
@@ -182,7 +196,7 @@ private:
     log_.info("");
     log_.info("Reading images...");
     inputs_->load(std::ranges::all_of(stages_, [](const auto& s) { return s.settings.leavesOutFilling(); }),
-                  log_);
+                  log_, warm_ ? &warm_->fixed : nullptr);
     for (const bool uses : directionsInUse<D>(stages_))
       inputs_->checkMaskedVoxels(uses);
     summary.readingSeconds = secondsSince(start);
@@ -203,7 +217,11 @@ private:
     const auto start = Clock::now();
     usesDirectionCosines_ = stage.settings.useDirectionCosines();
     const bool isLast = stage.number + 1 == stages_.size();
-    const StageInput<D> input = inputs_->ofStage(stage.number, usesDirectionCosines_, chain);
+    StageInput<D> input = inputs_->ofStage(stage.number, usesDirectionCosines_, chain);
+    input.start = starts_[stage.number];
+    input.deadline = deadline_;
+    if (warm_)
+      input.filtered = &warm_->filtered;
     const Parameters parameters = stage.prepared.parameters;
     Context context = hostOf(stage.settings);
     const CheckedImage<D> asRead = inputs_->movingAsRead(usesDirectionCosines_);
@@ -257,8 +275,9 @@ private:
         tellOfClamped("-m: " + moving.path, result.clamped, moving.componentType, result.type, log_);
         listener.resultMade(result);
       }
-      ofStage.volumeChange = volumeChangeOf(context, *found.chain, input, parameters);
-      if (isLast) {
+      if (request_.measuresResult)
+        ofStage.volumeChange = volumeChangeOf(context, *found.chain, input, parameters);
+      if (isLast && request_.measuresResult) {
         JudgedRun<D> run = judged(input, found.chain.get(), running.host);
         if (ofStage.volumeChange)
           run.medianDeterminant = ofStage.volumeChange->median;
@@ -322,7 +341,10 @@ private:
   const Machine& machine_;
   std::vector<CheckedStage<D>> stages_;
   std::unique_ptr<Inputs<D>> inputs_;
-  Chain<D> initial_; // of the request; null: none
+  Chain<D> initial_;             // of the request; null: none
+  std::vector<Chain<D>> starts_; // of each stage, its last transform; null: none
+  WarmSide<D>* warm_ = nullptr;
+  Deadline deadline_ = Deadline::max();
   Stop stop_;
   bool usesDirectionCosines_ = true; // in the stage that runs, or ran last
 };
@@ -350,9 +372,9 @@ RunPlan Run<D>::plan()
 }
 
 template <int D>
-RunResult<D> Run<D>::execute(RunListener<D>& listener, Stop stop)
+RunResult<D> Run<D>::execute(RunListener<D>& listener, Stop stop, WarmSide<D>* warm, Deadline deadline)
 {
-  return body_->execute(listener, stop);
+  return body_->execute(listener, stop, warm, deadline);
 }
 
 template <int D>

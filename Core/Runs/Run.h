@@ -5,6 +5,7 @@
 #include "Core/Runs/RunListener.h"
 #include "Core/Runs/RunPlan.h"
 
+#include <chrono>
 #include <memory>
 
 namespace tessera {
@@ -17,6 +18,17 @@ struct RunResult {
 
   /// Where a point of the fixed image lies in the moving one, both in mm.
   Vec<D> movingPointMm(const Vec<D>& fixedPointMm) const { return mappedPoint<D>(*chain, fixedPointMm); }
+};
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+/// What runs of one request share that differ in the moving image alone, one after the other: the fixed side
+/// as it was read, its pyramids, and devices with what lies on them.
+template <int D>
+struct WarmSide {
+  ContextsInUse contexts; // which outlive what lies there
+  std::optional<InputSide<D>> fixed;
+  FilteredImages<D> filtered;
 };
 
 /// A registration: checked when it is made, then planned or executed. It writes, prints and forks nothing,
@@ -36,8 +48,9 @@ public:
   RunPlan plan();
 
   /// Reads the voxels and runs all stages. To be called once. Throws Error, or Interrupted once `stop` asks
-  /// for it; summary() then tells of the stages that were finished, and chain() is what they found.
-  RunResult<D> execute(RunListener<D>&, Stop = {});
+  /// for it; summary() then tells of the stages that were finished, and chain() is what they found. Stages
+  /// end with the iteration in which the deadline comes.
+  RunResult<D> execute(RunListener<D>&, Stop = {}, WarmSide<D>* = nullptr, Deadline = Deadline::max());
   RunResult<D> execute();
 
   const InputHeaders& headers() const;

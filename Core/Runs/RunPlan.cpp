@@ -230,6 +230,20 @@ std::vector<StageTimes> timesOf(const StagesToPlan<D>& run, const Calibration& c
   return times;
 }
 
+template <int D>
+Context contextOn(const StagesToPlan<D>& run, const Device& device, int threads)
+{
+  const auto made = [&] { return makeContext(device, threads, run.request.maxDeviceMemory); };
+  if (!run.contexts || device.kind == DeviceKind::cpu)
+    return made();
+  const auto known = run.contexts->find(deviceName(device));
+  Context context = known != run.contexts->end()
+                        ? known->second
+                        : run.contexts->emplace(deviceName(device), made()).first->second;
+  context.threads = threads;
+  return context;
+}
+
 /// Calls planned(stage, input) for each stage.
 template <int D, class Planned>
 void chooseDevices(const StagesToPlan<D>& run, Planned&& planned)
@@ -257,7 +271,7 @@ void chooseDevices(const StagesToPlan<D>& run, Planned&& planned)
     if (request.text == "auto" && stage.wanted.device.kind == DeviceKind::cuda && !faster.text.empty())
       stage.wanted.reason += ": " + faster.text;
     fitStage<D>(run.registry, run.request, stage, input,
-                makeContext(stage.wanted.device, run.request.threads, run.request.maxDeviceMemory));
+                contextOn(run, stage.wanted.device, run.request.threads));
     planned(stage, input);
     if (stage.number + 1 < run.stages.size() && request.text != "cpu")
       before = chainAfter<D>(stage.prepared, input);
@@ -311,7 +325,7 @@ template <int D>
 DeviceReservation planAsRead(const StagesToPlan<D>& run, CheckedStage<D>& stage, const StageInput<D>& input,
                              Context& context)
 {
-  Context wanted = makeContext(stage.wanted.device, context.threads, run.request.maxDeviceMemory);
+  Context wanted = contextOn(run, stage.wanted.device, context.threads);
   wanted.stop = context.stop;
   DeviceReservation reservation(wanted, [&] {
     fitStage<D>(run.registry, run.request, stage, input, wanted);

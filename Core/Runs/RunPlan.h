@@ -9,6 +9,7 @@
 #include "Core/Runs/Prediction/PredictedTime.h"
 #include "Core/Runs/StageCheck.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ struct RunPlan {
   std::vector<std::string> lines; // all of it in words
 };
 
+/// The contexts of devices, which several runs share.
+using ContextsInUse = std::map<std::string, Context>;
+
 /// The stages of a run, checked, with what planning them takes.
 template <int D>
 struct StagesToPlan {
@@ -50,6 +54,7 @@ struct StagesToPlan {
   const Inputs<D>& inputs;
   std::shared_ptr<const TransformChain<D>> initial; // of the first stage; null: none
   std::vector<CheckedStage<D>>& stages;
+  ContextsInUse* contexts = nullptr; // null: the run shares none
 };
 
 /// Chooses the devices of all stages before any of them runs, and plans their levels by the headers of the

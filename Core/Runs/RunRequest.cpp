@@ -43,6 +43,7 @@ void forEachSetting(Request& request, Visit&& visit)
   visit("pictures", request.pictures);
   visit("refusesConstantImages", request.refusesConstantImages);
   visit("resultsAreShort", request.resultsAreShort);
+  visit("measuresResult", request.measuresResult);
   visit("cudaStartIsPaid", request.cudaStartIsPaid);
   visit("dicomSeries", request.reading.dicomSeries);
   visit("allowMissingSlices", request.reading.allowMissingSlices);
@@ -65,6 +66,7 @@ void forEachInput(Request& request, Visit&& visit)
   visit("movingPoints", request.movingPoints);
   visit("pointWeights", request.pointWeights);
   visit("initialTransform", request.initialTransform);
+  visit("startAt", request.startAt);
 }
 
 /// A path that transform parameter files will have to name. elastix reads a tab in a name as a blank.

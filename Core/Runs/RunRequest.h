@@ -116,6 +116,7 @@ struct RunRequest {
   GivenPoints fixedPoints, movingPoints;
   GivenText pointWeights;
   GivenTransform initialTransform;
+  GivenTransform startAt; // a result of such a run, from whose parameters each stage goes on
   ReadingOptions reading; // of all images
   std::vector<StageText> stages;
 
@@ -129,6 +130,7 @@ struct RunRequest {
   bool pictures = false;              // of slices, for a report
   bool refusesConstantImages = false; // an image without contrast is an error, not a warning
   bool resultsAreShort = false;       // without ResultImagePixelType, as in elastix
+  bool measuresResult = true;         // determinants and figures of the result are wanted
   bool cudaStartIsPaid = false;       // by the caller: "auto" takes CUDA wherever it can
 };
 

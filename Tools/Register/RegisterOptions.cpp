@@ -99,6 +99,9 @@ ProgramText registerText()
          ownOption("preset", "NAME",
                    "the stages that --list-presets tells under this name. Without -p and --preset: general"),
          {"t0", "FILE", "transform parameter file to start from"},
+         ownOption("start-at", "FILE",
+                   "transform parameter file of an earlier result of these stages: each goes on from its own "
+                   "parameters there. Unlike -t0, this adds no transform to the result"),
          {"out", "FOLDER", "where results are written; made if it is missing"},
          ownOption("inverse-too", "",
                    "write the inverse of the result, too: InverseTransformParameters.N.txt, and --fLabels on "
@@ -156,6 +159,7 @@ RegisterOptions registerOptions(const Arguments& arguments, bool asElastix)
   request.pointWeights = {arguments.text("point-weights")};
   const std::string start = arguments.text("t0");
   request.initialTransform.path = asElastix ? start : transformFileOf(start, "-t0");
+  request.startAt.path = transformFileOf(arguments.text("start-at"), "--start-at");
   request.reading = readingOptionsOf(arguments);
   request.outputFolder = arguments.text("out");
   request.device = arguments.text("device");
@@ -201,6 +205,7 @@ std::string commandLineOf(const RunRequest& request)
   for (const StageText& stage : request.stages)
     add("-p", stage.path);
   add("-t0", request.initialTransform.path);
+  add("--start-at", request.startAt.path);
   add("-out", request.outputFolder);
   add("--device", request.device);
   add("-threads", std::to_string(request.threads));

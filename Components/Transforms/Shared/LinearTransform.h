@@ -19,6 +19,12 @@ public:
   std::size_t parameterCount() const override { return parameterCount_; }
 
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
+  std::vector<double> takeOver(Context&, const TransformStart<D>&, std::size_t, const Transform<D>& other,
+                               std::span<const double> parameters) override
+  {
+    centerMm_ = dynamic_cast<const LinearTransform&>(other).centerMm_;
+    return {parameters.begin(), parameters.end()};
+  }
   void prepareForLevel(Context&, std::size_t, std::vector<double>&) override {}
   std::vector<double> scales(Context&, const ListSamples<D>&,
                              std::span<const double> parameters) const override;

@@ -15,6 +15,7 @@ struct AxisTaps {
   std::ptrdiff_t first = 0;
   std::size_t step = 1, count = 0; // count: length of the output axis
 
+  bool operator==(const AxisTaps&) const = default;
   bool isIdentity() const { return weights.size() == 1 && weights[0] == 1 && first == 0 && step == 1; }
 };
 

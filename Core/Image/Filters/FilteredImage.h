@@ -19,6 +19,8 @@ struct FilterStep {
 
   /// A step that only smooths.
   static FilterStep smoothing(const ImageGeometry<D>& geometry, const Vec<D>& sigmaVoxels, AxisOrder order);
+
+  bool operator==(const FilterStep&) const = default;
 };
 
 /// Keeps voxels on a CUDA device, see voxelsOnCuda.

@@ -22,9 +22,10 @@ template <int D>
 class LevelImages {
 public:
   LevelImages(Context& context, const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids,
-              const std::vector<ImagePointer<D>>& originals, std::size_t level, HeldOnCuda* originalsOnCuda)
+              const std::vector<ImagePointer<D>>& originals, std::size_t level, HeldOnCuda* originalsOnCuda,
+              FilteredImages<D>* shared)
       : context_(context), pyramids_(pyramids), originals_(originals), level_(level),
-        originalsOnCuda_(originalsOnCuda)
+        originalsOnCuda_(originalsOnCuda), shared_(onlyCountsMemory(context) ? nullptr : shared)
   {
   }
 
@@ -44,10 +45,13 @@ public:
   ImagePointer<D> of(std::size_t term)
   {
     const std::pair key{indexFor(pyramids_, term), indexFor(originals_, term)};
+    const ImagePointer<D>& original = originals_[key.second];
     ImagePointer<D>& image = made_[key];
-    if (!image)
-      image = pyramids_[key.first]->imageOfLevel(context_, originals_[key.second], level_, &onCuda_,
-                                                 originalsOnCuda_);
+    if (!image && shared_)
+      image = shared_->of(context_, original, pyramids_[key.first]->stepsOfLevel(original->geometry, level_),
+                          &onCuda_, originalsOnCuda_);
+    else if (!image)
+      image = pyramids_[key.first]->imageOfLevel(context_, original, level_, &onCuda_, originalsOnCuda_);
     return image;
   }
   void leaveDevice() { onCuda_.clear(); }
@@ -69,6 +73,7 @@ private:
   std::map<std::size_t, VoxelBox<D>> content_; // by the number of the original
   HeldOnCuda onCuda_;
   HeldOnCuda* originalsOnCuda_;
+  FilteredImages<D>* shared_; // null: none
 };
 
 Parameter<bool> erosionOf(ImageSide side)
@@ -184,8 +189,10 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
                           const Parameters& parameters, const StageComponents<D>& components,
                           const TransformChain<D>& chain, std::size_t level, HeldOnCuda* originals)
 {
-  LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level, originals);
-  LevelImages<D> movingImages(context, components.movingPyramids, input.moving, level, originals);
+  LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level, originals,
+                             input.filtered);
+  LevelImages<D> movingImages(context, components.movingPyramids, input.moving, level, originals,
+                              input.filtered);
 
   // Images come first, while nothing else needs memory.
   LevelData<D> data;

@@ -111,6 +111,7 @@ const ComponentDescription& stageDescription()
     for (const RoleKey& key : roleKeys)
       d.parameters.push_back(roleParameter(key));
     d.parameters.push_back(numberOfResolutions);
+    d.parameters.push_back(stageparameters::runResolution());
     d.parameters.push_back(stageparameters::randomSeed());
     d.parameters.push_back(stageparameters::howToCombineTransforms());
     d.parameters.push_back(stageparameters::newSamplesEveryIteration());
@@ -132,6 +133,14 @@ const ComponentDescription& stageDescription()
 }
 
 namespace stageparameters {
+
+Parameter<bool> runResolution()
+{
+  return booleanParameter(
+      "RunResolution", true, Arity::perLevel,
+      "whether a level is run; one that is not only lays its grid, as for a start that is "
+      "near already (--start-at)");
+}
 
 Parameter<std::int64_t> randomSeed()
 {

@@ -40,6 +40,7 @@ struct StageComponents {
 const ComponentDescription& stageDescription();
 
 namespace stageparameters {
+Parameter<bool> runResolution();
 Parameter<std::int64_t> randomSeed();
 Parameter<std::string> howToCombineTransforms();
 Parameter<bool> newSamplesEveryIteration();

@@ -170,8 +170,9 @@ StageTimes timesOfStage(const RatesInUse& rates, const Registry& registry, const
   times.levels = times.expectedLevels = preparation;
   const std::vector<std::size_t> parameters = parameterCounts<D>(stage.prepared, input);
   for (std::size_t level = 0; level < stage.prepared.parameters.levelCount(); ++level) {
-    const double iterations = valueOf(values, "MaximumNumberOfIterations", level),
-                 points = pointsOfSearch(values, level),
+    const bool runs = stage.prepared.parameters.get(stageparameters::runResolution(), level);
+    const double iterations = runs ? valueOf(values, "MaximumNumberOfIterations", level) : 0,
+                 points = runs ? pointsOfSearch(values, level) : 0,
                  drawn = valueOf(values, "NumberOfSpatialSamples", level);
     const DeviceTimes one{evaluationSeconds<D>(rates, stage, input, drawn, level, parameters[level]),
                           calibration.cudaEvaluationSeconds};
