@@ -1,0 +1,277 @@
+#include "Core/Runs/Following/FollowLook.h"
+
+#include "Core/Compute/Math/VectorLength.h"
+#include "Core/Registration/Chain/JacobianAt.h"
+#include "Core/Registration/Samples/VoxelBatches.h"
+#include "Core/Registration/Stage/KnownComponents.h"
+#include "Core/Runs/Resampling/HostInterpolator.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t wantedPoints = 50'000;
+constexpr double mostBlocksAnAxis = 6, pointsOfBlock = 50;
+constexpr std::size_t fewestPoints = 20; // of a block that has a displacement of its own
+constexpr double share = 0.9;            // of the blocks
+
+/// Sums of a block: of pairs of intensities, then of gradients and differences.
+template <int D>
+struct Block {
+  double count = 0, fixed = 0, moving = 0, movingSquared = 0, product = 0, fixedSquared = 0;
+  Vec<D> centreMm{}, right{};
+  Matrix<D> structure{};
+  Vec<D> leftMm{};
+  bool hasTexture = false;
+
+  double covariance() const { return product - fixed * moving / count; }
+  double ofFixed() const { return fixedSquared - fixed * fixed / count; }
+  double ofMoving() const { return movingSquared - moving * moving / count; }
+  /// The fixed intensity that goes with a moving one, by least squares.
+  double fixedOf(double value) const
+  {
+    const double slope = ofMoving() > 0 ? covariance() / ofMoving() : 0;
+    return fixed / count + slope * (value - moving / count);
+  }
+};
+
+template <int D>
+double traceOf(const Matrix<D>& matrix)
+{
+  double trace = 0;
+  for (int d = 0; d < D; ++d)
+    trace += matrix[d][d];
+  return trace;
+}
+
+/// The affine motion of the blocks' centres that goes with their displacements, as a root mean square.
+/// Blocks fill a box, so their coordinates are taken as uncorrelated.
+template <int D>
+double affineMm(const std::vector<Block<D>>& blocks)
+{
+  double weights = 0;
+  Vec<D> middleMm{}, meanMm{};
+  const auto forEach = [&](const auto& visit) {
+    for (const Block<D>& block : blocks)
+      if (block.hasTexture)
+        visit(block, block.count);
+  };
+  forEach([&](const Block<D>& block, double weight) {
+    weights += weight;
+    for (int d = 0; d < D; ++d) {
+      middleMm[d] += weight * block.centreMm[d];
+      meanMm[d] += weight * block.leftMm[d];
+    }
+  });
+  if (weights == 0)
+    return 0;
+  Vec<D> spread{};
+  Matrix<D> products{};
+  forEach([&](const Block<D>& block, double weight) {
+    for (int e = 0; e < D; ++e) {
+      const double fromMiddleMm = block.centreMm[e] - middleMm[e] / weights;
+      spread[e] += weight * fromMiddleMm * fromMiddleMm;
+      for (int d = 0; d < D; ++d)
+        products[d][e] += weight * fromMiddleMm * block.leftMm[d];
+    }
+  });
+  double squares = 0;
+  for (int d = 0; d < D; ++d) {
+    squares += meanMm[d] * meanMm[d] / (weights * weights);
+    for (int e = 0; e < D; ++e)
+      squares += spread[e] > 0 ? products[d][e] * products[d][e] / (spread[e] * weights) : 0;
+  }
+  return std::sqrt(squares);
+}
+
+}
+
+template <int D>
+FixedLook<D>::FixedLook(const Registry& registry, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+                        const Context& context)
+    : registry_(registry)
+{
+  const VoxelLattice<D> lattice = gridOfAbout<D>(wantedPoints, fixed, mask);
+  const PointList<D> points = allSamples<D>(lattice);
+  samples_.resize(points.positions());
+  const auto interpolator =
+      hostInterpolator<D>(registry, knowncomponents::linearInterpolator, fixed, context.threads);
+  const Vec<D>& spacingMm = fixed->geometry.spacingMm;
+  for (std::size_t first = 0; first < samples_.size(); first += batchCapacity) {
+    const std::size_t count = std::min(batchCapacity, samples_.size() - first);
+    for (std::size_t i = first; i < first + count; ++i) {
+      samples_[i].fixed = points.fixed[i];
+      for (int d = 0; d < D; ++d)
+        samples_[i].pointMm[d] = points.mm[d][i];
+    }
+    for (int d = 0; d < D; ++d) { // central differences
+      std::array<std::array<float, batchCapacity>, 2> values;
+      std::array<std::uint8_t, batchCapacity> inside;
+      for (int side = 0; side < 2; ++side) {
+        PointBatch<D> beside;
+        beside.count = count;
+        for (std::size_t i = 0; i < count; ++i) {
+          Vec<D> pointMm = samples_[first + i].pointMm;
+          for (int row = 0; row < D; ++row)
+            pointMm[row] += (side ? 1 : -1) * fixed->geometry.direction[row][d] * spacingMm[d];
+          beside.set(i, pointMm);
+        }
+        Context host{Device{}, 1};
+        std::array<std::uint8_t, batchCapacity> here;
+        interpolator->evaluate(host, beside.list(), values[side].data(), nullptr, here.data());
+        for (std::size_t i = 0; i < count; ++i)
+          inside[i] = here[i] && (side == 0 || inside[i]);
+      }
+      for (std::size_t i = 0; i < count; ++i)
+        for (int row = 0; row < D && inside[i]; ++row)
+          samples_[first + i].gradient[row] +=
+              fixed->geometry.direction[row][d] * (values[1][i] - values[0][i]) / (2 * spacingMm[d]);
+    }
+  }
+  setBlocks(fixed->geometry);
+}
+
+template <int D>
+void FixedLook<D>::setBlocks(const ImageGeometry<D>& geometry)
+{
+  const AffineMap<D> indexFromPoint = geometry.indexFromPoint();
+  const double blocksAnAxis =
+      std::clamp(std::floor(std::pow(static_cast<double>(samples_.size()) / pointsOfBlock, 1.0 / D)), 1.0,
+                 mostBlocksAnAxis);
+  for (Sample& sample : samples_) {
+    const Vec<D> index = indexFromPoint(sample.pointMm);
+    sample.block = 0;
+    for (int d = D - 1; d >= 0; --d) {
+      const double part = (index[d] + 0.5) / static_cast<double>(geometry.size[d]);
+      sample.block = sample.block * static_cast<std::size_t>(blocksAnAxis)
+                     + static_cast<std::size_t>(std::clamp(part, 0.0, 0.999) * blocksAnAxis);
+    }
+    blocks_ = std::max(blocks_, sample.block + 1);
+  }
+}
+
+template <int D>
+FitOfImages FixedLook<D>::at(const TransformChain<D>* chain, const ImagePointer<D>& moving,
+                             const MaskPointer<D>& mask, const Context& context) const
+{
+  const auto interpolator =
+      hostInterpolator<D>(registry_, knowncomponents::linearInterpolator, moving, context.threads);
+  std::vector<float> values(samples_.size());
+  std::vector<std::uint8_t> inside(samples_.size()), folds(samples_.size());
+  std::vector<double> movedMm(samples_.size());
+  forEachRange(context, samples_.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
+    PointBatch<D> points;
+    points.count = last - first;
+    for (std::size_t i = first; i < last; ++i)
+      points.set(i - first, samples_[i].pointMm);
+    Context host{Device{}, 1};
+    const PointBatch<D> mapped = mappedPoints<D>(chain, points);
+    interpolator->evaluate(host, mapped.list(), values.data() + first, nullptr, inside.data() + first);
+    if (mask)
+      keepInMask<D>(*mask, mapped.list(), inside.data() + first);
+    std::vector<double> jacobian(D * D * points.count);
+    if (chain)
+      chainSpatialDerivatives<D>(host, *chain, points.list(), jacobian.data(), nullptr);
+    for (std::size_t i = first; i < last; ++i) {
+      movedMm[i] = distanceBetween<D>(points.point(i - first), mapped.point(i - first));
+      folds[i] = chain && !(determinant(jacobianAt<D>(jacobian.data(), points.count, i - first)) > 0);
+    }
+  });
+  FitOfImages fit;
+  const auto all = static_cast<double>(std::max<std::size_t>(samples_.size(), 1));
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    fit.overlap += inside[i] / all;
+    fit.folded += folds[i] / all;
+    fit.meanDisplacementMm += movedMm[i] / all;
+    fit.largestDisplacementMm = std::max(fit.largestDisplacementMm, movedMm[i]);
+  }
+  findWhatIsLeft(values, inside, fit);
+  return fit;
+}
+
+template <int D>
+double FixedLook<D>::affineBetweenMm(const TransformChain<D>& from, const TransformChain<D>& to,
+                                     const Context& context) const
+{
+  std::vector<Vec<D>> pointsMm(samples_.size());
+  std::ranges::transform(samples_, pointsMm.begin(), &Sample::pointMm);
+  const std::vector<Vec<D>> fromMm = mappedAll<D>(context, from, pointsMm),
+                            toMm = mappedAll<D>(context, to, pointsMm);
+  std::vector<Block<D>> blocks(blocks_);
+  for (const Sample& sample : samples_)
+    blocks[sample.block].count += 1;
+  for (std::size_t i = 0; i < samples_.size(); ++i) {
+    Block<D>& block = blocks[samples_[i].block];
+    block.hasTexture = true;
+    for (int d = 0; d < D; ++d) {
+      block.centreMm[d] += samples_[i].pointMm[d] / block.count;
+      block.leftMm[d] += (toMm[i][d] - fromMm[i][d]) / block.count;
+    }
+  }
+  return affineMm<D>(blocks);
+}
+
+template <int D>
+void FixedLook<D>::findWhatIsLeft(const std::vector<float>& moving, const std::vector<std::uint8_t>& inside,
+                                  FitOfImages& fit) const
+{
+  std::vector<Block<D>> blocks(blocks_);
+  Block<D> whole;
+  double texture = 0; // of all blocks
+  const auto forEach = [&](const auto& visit) {
+    for (std::size_t i = 0; i < samples_.size(); ++i)
+      if (inside[i])
+        visit(samples_[i], moving[i], blocks[samples_[i].block]);
+  };
+  forEach([&](const Sample& sample, double value, Block<D>& block) {
+    for (Block<D>* sums : {&block, &whole}) {
+      sums->count += 1;
+      sums->fixed += sample.fixed;
+      sums->moving += value;
+      sums->fixedSquared += static_cast<double>(sample.fixed) * sample.fixed;
+      sums->movingSquared += value * value;
+      sums->product += sample.fixed * value;
+    }
+  });
+  if (whole.count > 0 && whole.ofFixed() > 0 && whole.ofMoving() > 0)
+    fit.correlation = whole.covariance() / std::sqrt(whole.ofFixed() * whole.ofMoving());
+  forEach([&](const Sample& sample, double value, Block<D>& block) {
+    const double difference = sample.fixed - block.fixedOf(value);
+    for (int d = 0; d < D; ++d) {
+      block.centreMm[d] += sample.pointMm[d] / block.count;
+      block.right[d] += sample.gradient[d] * difference;
+      for (int e = 0; e < D; ++e)
+        block.structure[d][e] += sample.gradient[d] * sample.gradient[e];
+    }
+  });
+  for (const Block<D>& block : blocks)
+    texture += traceOf<D>(block.structure) / std::max(1.0, whole.count);
+  std::vector<double> leftMm;
+  for (Block<D>& block : blocks) {
+    const double trace = traceOf<D>(block.structure);
+    block.hasTexture = block.count >= fewestPoints && trace > texture * block.count / 10;
+    if (!block.hasTexture)
+      continue;
+    for (int d = 0; d < D; ++d) // an axis without gradients gets no displacement
+      block.structure[d][d] += trace / 50;
+    block.leftMm = apply<D>(inverse(block.structure), block.right);
+    double squares = 0;
+    for (const double mm : block.leftMm)
+      squares += mm * mm;
+    leftMm.push_back(std::sqrt(squares));
+  }
+  fit.leftAffineMm = affineMm<D>(blocks);
+  if (leftMm.empty())
+    return;
+  const auto nth =
+      leftMm.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(leftMm.size() - 1));
+  std::nth_element(leftMm.begin(), nth, leftMm.end());
+  fit.leftMm = *nth;
+}
+
+TESSERA_INSTANTIATE_CLASS(FixedLook);
+
+}

@@ -1,0 +1,361 @@
+#include "Core/Runs/Following/Follower.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/GeometryInUse.h"
+#include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Core/Runs/Following/WhatWasRun.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string percent(double share)
+{
+  return decimals(100 * share, 1) + " %";
+}
+
+/// Reads a file, or takes an image in memory. Throws Error(unreadableInput).
+template <int D>
+HeldImage<D> readMoving(const GivenImage& given, const RunRequest& request)
+{
+  std::vector<std::string> notes;
+  if (given.isFile())
+    if (const int dimension = readImageHeader(given.path, request.reading).dimension; dimension != D)
+      failToRead(given.path, "an image of dimension " + std::to_string(dimension),
+                 "images of the dimension of the fixed one, " + std::to_string(D));
+  const HeldImage<D>* const held = given.held<D>();
+  HeldImage<D> image = held ? *held
+                            : HeldImage<D>(readImage<D>(given.path, request.reading, notes, request.threads),
+                                           readImageHeader(given.path, request.reading).componentType);
+  if (held) {
+    const CheckedImage<D> checked = held->checked(given.path, request.threads);
+    static_cast<CheckedImage<D>&>(image) = checked;
+  }
+  if (image.nanVoxels > 0)
+    failToRead(given.path, std::to_string(image.nanVoxels) + " voxels are not a finite number",
+               "an image of finite numbers");
+  const std::vector<float>& voxels = image.image->voxels;
+  if (std::ranges::adjacent_find(voxels, std::ranges::not_equal_to()) == voxels.end())
+    failToRead(given.path, "every voxel is " + realText(voxels.front()), "an image with contrast");
+  return image;
+}
+
+/// The fixed side is in `warm` from now on.
+template <int D>
+void replaceFiles(RunRequest& request, const InputSide<D>& fixed)
+{
+  for (std::size_t i = 0; i < request.fixed.size(); ++i)
+    request.fixed[i].inMemory = HeldImage<D>(fixed.images[i]);
+  for (std::size_t i = 0; i < request.fixedMasks.size(); ++i)
+    request.fixedMasks[i].inMemory = fixed.masks[i];
+}
+
+}
+
+template <int D>
+class Follower<D>::Body {
+public:
+  /// Who hears of an update, and when it ends.
+  struct Conditions {
+    RunListener<D>& listener;
+    Deadline deadline;
+    Stop stop;
+  };
+
+  Body(const Registry& registry, RunRequest request, Log& log, const Machine& machine)
+      : registry_(registry), request_(std::move(request)), log_(log), machine_(machine)
+  {
+    request_.measuresResult = request_.pictures = request_.inverseToo = false;
+    request_.cudaStartIsPaid = true; // by the first update, for all
+    request_.outputFolder.clear();
+    request_.fixedLabels = request_.movingLabels = {};
+    if (request_.stages.empty())
+      throw Error(ExitCode::usage, "-p: not given. Allowed: -p FILE, once for each stage.");
+    for (const StageText& stage : request_.stages) {
+      if (stage.failure)
+        std::rethrow_exception(stage.failure);
+      stages_.push_back(prepareStage<D>(registry, Parameters(stage.map, "", D, levelCountOf(stage.map))));
+    }
+    if (GivenTransform& given = request_.initialTransform; given.isFile())
+      given.inMemory = readTransformChain<D>(host(), given.path, registry,
+                                             [&log](const std::string& line) { log.warning(line); });
+    if (request_.initialTransform.isGiven())
+      initial_ = *request_.initialTransform.held<D>();
+  }
+
+  FollowUpdate<D> update(const GivenImage& moving, const Conditions& conditions)
+  {
+    if (warm_.fixed)
+      warm_.filtered.keepOnly(warm_.fixed->images);
+    FollowUpdate<D> found;
+    const auto start = Clock::now();
+    const HeldImage<D> image = readMoving<D>(moving, request_);
+    checkGeometry(moving.path, image.image->geometry);
+    RunRequest request = request_;
+    request.moving = {{moving.path, image}};
+    Log quiet;
+    Log& log = look_ ? quiet : log_;
+    loadFixed(request, log);
+    found.readingSeconds = secondsSince(start);
+    found.before = lookAt(image, last_ ? last_.get() : initial_.get(), found);
+    found.why = !last_            ? "there is no result to go on from"
+                : !doubt_.empty() ? std::exchange(doubt_, "")
+                                  : whyCold(found.before, image, found);
+    if (found.why.empty())
+      found.why = warmRun(request, image, conditions, found, log);
+    if (!found.why.empty() && (!found.result.chain || Clock::now() < conditions.deadline)) {
+      run(request, {}, conditions, found, log);
+      found.isCold = true;
+      found.fit = lookAt(image, found.result.chain.get(), found);
+      correlationOfCold_ = std::abs(found.fit.correlation);
+    } else {
+      doubt_ = found.why;
+    }
+    last_ = found.result.chain;
+    if (found.levels.front() >= 0)
+      refined_ = last_;
+    fit_ = found.fit;
+    geometry_ = image.image->geometry;
+    return found;
+  }
+
+  std::shared_ptr<const TransformChain<D>> last_, refined_; // refined_: when the first stage was run last
+  std::optional<FitOfImages> fit_;                          // of the last update
+
+private:
+  void checkGeometry(const std::string& name, const ImageGeometry<D>& geometry) const
+  {
+    if (geometry_
+        && (geometry.size != geometry_->size || geometry.spacingMm != geometry_->spacingMm
+            || geometry.direction != geometry_->direction))
+      failToRead(name, "another size, spacing or direction than the images before",
+                 "images of one geometry; their origins may differ");
+  }
+
+  void loadFixed(RunRequest& request, Log& log)
+  {
+    if (look_)
+      return;
+    Inputs<D> inputs(request, readHeaders(request, log));
+    const auto leavesOut = [](const PreparedStage<D>& stage) {
+      return StageSettings(stage.parameters).leavesOutFilling();
+    };
+    inputs.load(std::ranges::all_of(stages_, leavesOut), log, &warm_.fixed);
+    replaceFiles<D>(request_, *warm_.fixed);
+    replaceFiles<D>(request, *warm_.fixed);
+    const PreparedStage<D>& stage = stages_.back();
+    const ImagePointer<D> fixed = placed(warm_.fixed->images.front());
+    const MaskPointer<D> mask = warm_.fixed->masks.empty() ? nullptr : warm_.fixed->masks.front();
+    Context context = device();
+    look_.emplace(registry_, stage.components.fixedPyramids.front()->imageOfLevel(context, fixed, 0),
+                  usesDirections() ? mask : nullptr, host());
+  }
+
+  bool usesDirections() const { return StageSettings(stages_.back().parameters).useDirectionCosines(); }
+  ImagePointer<D> placed(const ImagePointer<D>& image) const
+  {
+    if (usesDirections())
+      return image;
+    return std::make_shared<Image<D>>(Image<D>{geometryInUse<D>(image->geometry, false), image->voxels});
+  }
+  Context host() const { return {Device{}, request_.threads}; }
+  /// That of the last run, where images of levels may lie already.
+  Context device() const { return warm_.contexts.empty() ? host() : warm_.contexts.begin()->second; }
+
+  FitOfImages lookAt(const HeldImage<D>& image, const TransformChain<D>* chain, FollowUpdate<D>& found)
+  {
+    const auto start = Clock::now();
+    Context context = device();
+    const ImagePointer<D> moving = placed(image.image);
+    const auto steps = stages_.back().components.movingPyramids.front()->stepsOfLevel(moving->geometry, 0);
+    const ImagePointer<D> coarse = warm_.filtered.of(context, moving, steps, nullptr, nullptr);
+    const FitOfImages fit = look_->at(chain, coarse, nullptr, host());
+    found.lookingSeconds += secondsSince(start);
+    return fit;
+  }
+
+  /// The mean distance of what a level of a stage can tell apart.
+  double voxelMm(const PreparedStage<D>& stage, std::size_t level) const
+  {
+    const Vec<D> factors = stage.components.fixedPyramids.front()->scheduleOfLevel(level);
+    double mm = 0;
+    for (int d = 0; d < D; ++d)
+      mm += std::max(1.0, factors[d]) * warm_.fixed->images.front()->geometry.spacingMm[d] / D;
+    return mm;
+  }
+
+  std::string whyCold(const FitOfImages& before, const HeldImage<D>& image, FollowUpdate<D>& found)
+  {
+    const double limitMm = limits_.left * voxelMm(stages_.back(), 0);
+    if (fit_ && before.overlap < limits_.keptOverlap * fit_->overlap)
+      return percent(before.overlap) + " of the fixed image map into this one, " + percent(fit_->overlap)
+             + " did in the last update";
+    const double now = std::abs(before.correlation);
+    if (fit_ && now < limits_.keptCorrelation * std::abs(fit_->correlation))
+      return "the images correlate by " + decimals(now, 3) + " at the last transform, "
+             + decimals(std::abs(fit_->correlation), 3) + " in the last update";
+    if (before.leftMm > limitMm)
+      return "about " + decimals(before.leftMm, 1) + " mm are left to move, more than "
+             + decimals(limitMm, 1);
+    if (before.folded > limits_.folded)
+      return "the last transform folds " + percent(before.folded) + " of the image";
+    const double there = std::abs(lookAt(image, initial_.get(), found).correlation);
+    if (there > now + limits_.better)
+      return "the images correlate by " + decimals(there, 3) + " where they lie, " + decimals(now, 3)
+             + " at the last transform";
+    return "";
+  }
+
+  /// Whether the patient has moved so that linear stages are to be refined.
+  bool movedLinearly(const FitOfImages& before) const
+  {
+    const double mm = voxelMm(stages_.front(), stages_.front().parameters.levelCount() - 1);
+    if (before.leftAffineMm > levels_.linear * mm && before.leftAffineMm > levels_.affine * before.leftMm)
+      return true;
+    return refined_ && look_->affineBetweenMm(*refined_, *last_, host()) > levels_.taken * mm;
+  }
+
+  /// The first level of each stage, below 0: none. The last stage always has one.
+  std::vector<int> firstLevels(const FitOfImages& before) const
+  {
+    const bool refines = movedLinearly(before);
+    bool isRefined = false; // a linear stage before this one
+    std::vector<int> first;
+    for (const PreparedStage<D>& stage : stages_) {
+      const bool isLinear = stage.components.transform->linear(), isLast = &stage == &stages_.back();
+      int level = static_cast<int>(stage.parameters.levelCount()) - 1;
+      while (level > 0 && before.leftMm > levels_.voxel * voxelMm(stage, static_cast<std::size_t>(level)))
+        --level;
+      if (isLinear && !isLast && !refines)
+        level = -1;
+      else if (!isLinear && isRefined)
+        level = std::max(0, level - 1);
+      isRefined = isRefined || (isLinear && level >= 0);
+      first.push_back(level);
+    }
+    return first;
+  }
+
+  /// Returns why its result is not one, empty if it is.
+  std::string warmRun(RunRequest request, const HeldImage<D>& image, const Conditions& conditions,
+                      FollowUpdate<D>& found, Log& log)
+  {
+    request.startAt = {"the last result", last_};
+    try {
+      run(request, firstLevels(found.before), conditions, found, log);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::registrationFailed)
+        throw;
+      return std::string("from the last result: ") + error.what();
+    }
+    found.fit = lookAt(image, found.result.chain.get(), found);
+    if (found.fit.folded > limits_.folded)
+      return "the update folded " + percent(found.fit.folded) + " of the image";
+    if (std::abs(found.fit.correlation) < limits_.reached * correlationOfCold_)
+      return "the update reached a correlation of " + decimals(std::abs(found.fit.correlation), 3)
+             + ", the last one that began anew " + decimals(correlationOfCold_, 3);
+    return "";
+  }
+
+  /// `first` is empty for all levels.
+  void run(RunRequest request, const std::vector<int>& first, const Conditions& conditions,
+           FollowUpdate<D>& found, Log& log)
+  {
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < first.size(); ++i)
+      request.stages[i].map = fromLevel(request.stages[i].map, first[i]);
+    found.levels.clear();
+    found.whatWasRun.clear();
+    try {
+      Run<D> run(registry_, request, log, machine_);
+      found.result = run.execute(conditions.listener, conditions.stop, &warm_, conditions.deadline);
+      tell(run.summary(), request, found);
+    } catch (const Error& error) {
+      if (error.code() == ExitCode::device) { // which the next update starts anew
+        warm_.filtered = {};
+        warm_.contexts.clear();
+      }
+      throw;
+    }
+    found.registeringSeconds += secondsSince(start);
+  }
+
+  void tell(const RunSummary& summary, const RunRequest& request, FollowUpdate<D>& found) const
+  {
+    found.endedInTime = false;
+    for (std::size_t i = 0; i < summary.stages.size(); ++i) {
+      const std::vector<LevelSummary>& levels = summary.stages[i].levels;
+      const auto& map = request.stages[i].map;
+      const Parameters parameters(map, "", D, levelCountOf(map));
+      std::size_t wanted = 0;
+      for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+        wanted += parameters.get(stageparameters::runResolution(), level);
+      found.endedInTime |= levels.size() < wanted || std::ranges::any_of(levels, &LevelSummary::endedInTime);
+      found.levels.push_back(levels.empty() ? -1 : static_cast<int>(levels.front().level));
+      if (!levels.empty())
+        found.metric = levels.back().value;
+      found.whatWasRun.push_back(parameterText(*asItRan(map, levels)));
+    }
+  }
+
+  const Registry& registry_;
+  RunRequest request_;
+  Log& log_;
+  const Machine& machine_;
+  FollowLimits limits_;
+  FollowLevels levels_;
+  std::vector<PreparedStage<D>> stages_; // for their pyramids and levels
+  std::shared_ptr<const TransformChain<D>> initial_;
+  WarmSide<D> warm_;
+  std::optional<FixedLook<D>> look_;
+  std::optional<ImageGeometry<D>> geometry_; // of moving images
+  double correlationOfCold_ = 0;
+  std::string doubt_; // of the last result, which no time was left to replace; empty: none
+};
+
+template <int D>
+Follower<D>::Follower(const Registry& registry, RunRequest request, Log& log, const Machine& machine)
+    : body_(std::make_unique<Body>(registry, std::move(request), log, machine))
+{
+}
+
+template <int D>
+Follower<D>::~Follower() = default;
+
+template <int D>
+FollowUpdate<D> Follower<D>::update(const GivenImage& moving, RunListener<D>& listener, Deadline deadline,
+                                    Stop stop)
+{
+  return body_->update(moving, {listener, deadline, stop});
+}
+
+template <int D>
+FollowUpdate<D> Follower<D>::update(const GivenImage& moving, Deadline deadline)
+{
+  RunListener<D> nobody;
+  return update(moving, nobody, deadline);
+}
+
+template <int D>
+const std::shared_ptr<const TransformChain<D>>& Follower<D>::last() const
+{
+  return body_->last_;
+}
+
+template <int D>
+void Follower<D>::setLast(std::shared_ptr<const TransformChain<D>> chain)
+{
+  body_->last_ = body_->refined_ = std::move(chain);
+  body_->fit_.reset();
+}
+
+TESSERA_INSTANTIATE_CLASS(Follower);
+
+}

@@ -1,0 +1,69 @@
+#pragma once
+
+#include "Core/Runs/Following/FollowLook.h"
+#include "Core/Runs/Run.h"
+
+namespace tessera {
+
+/// When an update does not go on from the last one. A look at the coarsest level decides.
+struct FollowLimits {
+  // Shares of what the last update had, at the last transform and before anything is optimized.
+  double keptOverlap = 0.8, keptCorrelation = 0.5;
+  double better = 0.05;  // by how much the images may correlate better where they lie than at that transform
+  double left = 2;       // what is left to move, in voxels of the coarsest level
+  double folded = 0.01;  // share of the points, before and after
+  double reached = 0.85; // share of the correlation of the last update that began anew, after an update
+};
+
+/// At which level stages begin. The first one is the finest of which this share of a voxel exceeds what is
+/// left to move. The linear stages are refined where what is left is an affine motion by `affine` of it, of
+/// at least `linear` voxels of the finest level, or where free stages have taken over `taken` voxels of such
+/// a motion since then; free stages after them begin a level coarser, since they have to give that back.
+struct FollowLevels {
+  double voxel = 0.3, affine = 0.5, linear = 0.3, taken = 1;
+};
+
+/// What an update found, and how.
+template <int D>
+struct FollowUpdate {
+  RunResult<D> result;
+  bool isCold = false, endedInTime = false;
+  std::string why;         // it is cold; empty: it is not
+  std::vector<int> levels; // the first one of each stage that was run; -1: none
+  double metric = 0;       // of the last stage
+  FitOfImages before, fit; // at the last transform (of a cold one: where the images lie), and at this one
+  double readingSeconds = 0, lookingSeconds = 0, registeringSeconds = 0;
+  std::vector<std::string> whatWasRun; // parameters, a text for each stage: see Follower
+};
+
+/// Registers image after image of one patient to one fixed image. It keeps the fixed side, the devices and
+/// the last parameters, from which each stage of an update goes on at the level that the images ask for. An
+/// update repeats to the bit as a Run of FollowUpdate::whatWasRun with RunRequest::startAt the result before
+/// it (none for a cold one), with a deadline, too. An optimizer without MaximumNumberOfIterations, which a
+/// deadline has cut, does not repeat so.
+template <int D>
+class Follower {
+public:
+  /// A request without moving images. Registry, log and machine must outlive it. Throws Error(usage).
+  Follower(const Registry&, RunRequest, Log&, const Machine& = shippedMachine());
+  ~Follower();
+
+  /// Throws Error(unreadableInput) for an image that is damaged or constant, has voxels that are no finite
+  /// numbers, or has another size, spacing or direction than the first one; other errors as Run, and
+  /// Interrupted. The follower then is as before. The listener hears of an update that turns out to be none
+  /// and of the one that begins anew in its place.
+  FollowUpdate<D> update(const GivenImage& moving, RunListener<D>&, Deadline = Deadline::max(), Stop = {});
+  FollowUpdate<D> update(const GivenImage& moving, Deadline = Deadline::max());
+
+  /// The result from which the next update goes on; null: none.
+  const std::shared_ptr<const TransformChain<D>>& last() const;
+  /// Goes on from this one, of an earlier follower of the same request, with the geometry of its moving
+  /// images. Null: the next update is cold.
+  void setLast(std::shared_ptr<const TransformChain<D>>);
+
+private:
+  class Body;
+  std::unique_ptr<Body> body_;
+};
+
+}
