@@ -3,7 +3,7 @@
 # and, with TESSERA_RELOCATABLE, with the shared libraries beside the programs in lib/tessera:
 #   DEB  tessera-with-libraries (the same as tessera), which needs no packages but those of glibc and libgcc
 #   TXZ  an archive, which runs wherever it is unpacked
-set(programs tessera tessera-transform tessera-landmarks tessera-compare tessera-cohort tessera-spgemm tessera-phantom tessera-bench)
+set(programs tessera tessera-transform tessera-landmarks tessera-compare tessera-follow tessera-cohort tessera-spgemm tessera-phantom tessera-bench)
 foreach(program IN LISTS programs)
   set(page ${PROJECT_BINARY_DIR}/man/${program}.1.gz)
   add_custom_command(OUTPUT ${page} DEPENDS ${program} ${CMAKE_CURRENT_LIST_DIR}/man-page ${PROJECT_SOURCE_DIR}/README.md

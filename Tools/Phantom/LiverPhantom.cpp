@@ -211,10 +211,10 @@ Image<3> LiverPhantom::before(const Context& context) const
               [&](const Vec<3>& point, std::size_t voxel) { return noisyTissueHu(point, voxel, 0); });
 }
 
-Image<3> LiverPhantom::after(const Context& context) const
+Image<3> LiverPhantom::after(const Context& context, std::uint32_t noise) const
 {
   return draw(context, [&](const Vec<3>& point, std::size_t voxel) {
-    return noisyTissueHu(pointBeforeMm(point), voxel, 1);
+    return noisyTissueHu(pointBeforeMm(point), voxel, noise);
   });
 }
 

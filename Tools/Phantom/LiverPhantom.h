@@ -18,11 +18,14 @@ public:
 
   /// Before insufflation: the space in which the anatomy is drawn.
   Image<3> before(const Context&) const;
-  /// After: after(T(x)) = before(x), by inversion of T at each voxel.
-  Image<3> after(const Context&) const;
+  /// After: after(T(x)) = before(x), by inversion of T at each voxel. Each number of `noise` draws its own.
+  Image<3> after(const Context&, std::uint32_t noise = 1) const;
   /// 1 where the liver is, 2 in its tumours, 3 in the spine, else 0; before and after.
   Image<3> labelsBefore(const Context&) const;
   Image<3> labelsAfter(const Context&) const;
+
+  /// Lifts the front wall by another distance.
+  void lift(double liftMm) { lift_ = liftMm / usualLiftMm; }
 
   /// T: a point before insufflation to where it lies after (mm).
   Vec<3> movedMm(const Vec<3>& pointMm) const;

@@ -69,6 +69,31 @@ void makeLiver(const std::string& out, const LiverPhantom& phantom, std::size_t 
   writeTextFile(out + "/points_after.txt", pointsText(pointsAfter));
 }
 
+/// before.nii.gz with points_before.txt, and images of the abdomen as it is lifted while the patient
+/// breathes, breath_000.mha and so on, with points_000.txt.
+void makeBreathing(const std::string& out, LiverPhantom phantom, double liftMm, int steps, std::size_t points)
+{
+  std::filesystem::create_directories(out);
+  Context context;
+  context.threads = static_cast<int>(std::thread::hardware_concurrency());
+  writeImage(out + "/before.nii.gz", phantom.before(context), PixelType::int16, true);
+  const std::vector<Vec<3>> pointsMm = phantom.liverPointsMm(points);
+  writeTextFile(out + "/points_before.txt", pointsText(pointsMm));
+  constexpr double breathsAStep = 0.13, depth = 0.15; // of the whole lift
+  for (int step = 0; step < steps; ++step) {
+    char number[16];
+    std::snprintf(number, sizeof number, "%03d", step);
+    const double breath = std::sin(2 * 3.14159265358979 * breathsAStep * (step + 1));
+    phantom.lift(liftMm * ((1 - depth) * (step + 1) / steps + depth * breath));
+    std::vector<Vec<3>> moved;
+    for (const Vec<3>& pointMm : pointsMm)
+      moved.push_back(phantom.movedMm(pointMm));
+    writeTextFile(out + "/points_" + number + ".txt", pointsText(moved));
+    writeImage(out + "/breath_" + number + ".mha",
+               phantom.after(context, static_cast<std::uint32_t>(step + 1)), PixelType::int16, false);
+  }
+}
+
 struct ErrorsMm {
   double mean = 0, largest = 0;
 };
@@ -108,6 +133,7 @@ int run(int argc, char** argv)
 {
   std::string out, fixed, moving, result, start, found, truth, size, spacing;
   std::uint32_t seed = 0;
+  int steps = 0;
   double liftMm = LiverPhantom::usualLiftMm;
   std::size_t voxels = 160, points = 200;
   options::options_description description("Options");
@@ -116,6 +142,9 @@ int run(int argc, char** argv)
   add("make",
       "write the images before.nii.gz and after.nii.gz, their labels labels_*.nii.gz (1 liver, 2 tumours, "
       "3 spine) and points of the liver in both, points_*.txt, into --out");
+  add("breathe", options::value(&steps),
+      "write before.nii.gz and so many images of the abdomen as it is lifted while the patient breathes, "
+      "breath_000.mha, ..., each with points, into --out");
   add("score", "print the errors of --start and --found against --truth");
   add("pictures",
       "write edges.png, checkerboard.png and difference.png of --fixed, --moving and --result into --out");
@@ -148,6 +177,8 @@ int run(int argc, char** argv)
       extents[d] = static_cast<std::size_t>(threeOf("--size", size, 8, 4096)[d]);
   if (given.count("make") && !out.empty())
     makeLiver(out, LiverPhantom(extents, spacingMm, seed, liftMm), points);
+  else if (steps > 0 && !out.empty())
+    makeBreathing(out, LiverPhantom(extents, spacingMm, seed, liftMm), liftMm, steps, points);
   else if (given.count("score") && !truth.empty())
     score(start, found, truth);
   else if (given.count("pictures") && !out.empty())

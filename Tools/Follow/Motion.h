@@ -1,0 +1,34 @@
+#pragma once
+
+#include "Core/Registration/Transform.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The rigid motion of a volume: x -> R (x - c) + t + c from the reference to the volume, c the centre of the
+/// reference, R = Rx Ry Rz; in the axes of patients, RAS (right, front, up).
+struct VolumeMotion {
+  std::array<double, 3> turnsRad{}, shiftMm{};
+};
+
+/// Nothing if the chain is not linear, or no rotation to 1 in 1000.
+std::optional<VolumeMotion> motionOf(const TransformChain<3>&, const ImageGeometry<3>& reference);
+
+/// Power et al., "Spurious but systematic correlations in functional connectivity MRI networks arise from
+/// subject motion", 2012: the sum of the changes of the shifts, and of the turns as arcs on a sphere; mm.
+double displacementOfPower(const VolumeMotion& before, const VolumeMotion& now, double radiusMm);
+
+/// Jenkinson et al., "Improved optimization for the robust and accurate linear registration and motion
+/// correction of brain images", 2002: the root mean square of the change over a ball about the centre; mm.
+double displacementOfJenkinson(const VolumeMotion& before, const VolumeMotion& now, double radiusMm);
+
+/// A table with a row for each volume: six numbers in the order of fsl (turns, shifts) or spm (shifts,
+/// turns), and the displacements from the volume before, which are 0 for the first one. Rows of volumes
+/// without a motion say n/a.
+std::string motionTable(const std::vector<std::optional<VolumeMotion>>&, const std::string& order);
+
+}
