@@ -99,6 +99,7 @@ void launch(Context& context, const AlignedField<D>& field, const float* coeffic
       large ? padded ? displacements<D, Order, true, maxThreads> : displacements<D, Order, false, maxThreads>
       : padded ? displacements<D, Order, true, usualThreads>
                : displacements<D, Order, false, usualThreads>;
+  tellLaunch(kernel, blocksOf(march), threadsOf(shape), sharedBytes<D>(shape));
   kernel<<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(march);
   checkLaunch("separable displacements");
 }

@@ -191,6 +191,7 @@ void launch(Context& context, const AlignedField<D>& field, const FieldCoefficie
   const TileBundle<D, Order> bundle(tiledFieldOf<SplineWeights<Order>>(field, coefficients, target));
   const dim3 blocks(bundle.bundlesAlongX * bundle.field.axes[1].tiles, bundle.field.axes[2].tiles);
   const std::size_t sharedBytes = bundle.tilesPerBlock * bundle.rowPitch * sizeof(float4);
+  tellLaunch(tileBundleKernel<D, Order>, blocks, threadsPerBlock, sharedBytes);
   tileBundleKernel<<<blocks, threadsPerBlock, sharedBytes, cudaStreamOf(context)>>>(bundle);
   checkLaunch("ThreadPerVoxelTiled");
 }

@@ -10,9 +10,8 @@ ProgramText benchText()
   Option transform = ownOption(
       "transform", "WORD",
       "resample: letters of T, E, S, A, B (translation, Euler, similarity, affine, B-spline), the last one "
-      "applied first; in brackets in a composite of ITK, if alone too; may be repeated (default: those of "
-      "the "
-      "literature, T A B [T] [A] [B] AB TABES)");
+      "applied first; in brackets in a composite of ITK, if alone too; z2, z1.5: finer voxels beside a copy "
+      "of them; may be repeated (default: those of the literature, T A B [T] [A] [B] AB TABES)");
   transform.repeatable = true;
   Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
   tile.repeatable = true;
@@ -45,7 +44,8 @@ ProgramText benchText()
   return {
       "tessera-bench",
       "tessera-bench --device cuda --tile 5",
-      "Measures dense B-spline fields (bsi, the default), dense costs and their parts (cost), "
+      "Measures dense B-spline fields (bsi, the default), the adjoint of such fields by each summation of "
+      "gradients (adjoint), dense costs and their parts (cost), "
       "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's "
       "filter (resample), the inverse of a B-spline after an affine transform (inverse), "
       "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK "
@@ -59,8 +59,13 @@ ProgramText benchText()
       {{"What",
         {volume, transform, tile, method,
          ownOption("all-methods", "", "every method of the device (default: Separable alone)"), block,
-         ownOption("layouts", "", "interleaved and padded fields too"), metric, bins, sigma, matrix, pixels,
-         ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
+         ownOption("layouts", "", "interleaved and padded fields too"),
+         ownOption("explain", "", "bsi: every method, with tables of what limits each"), metric, bins, sigma,
+         matrix, pixels, ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
+         ownOption("table", "",
+                   "spgemm: the 21 matrices of the literature's table, and tables of their numbers, times "
+                   "and parts"),
+         ownOption("folder", "FOLDER", "spgemm --table: files NAME.mtx.gz, instead of matrices made alike"),
          ownOption("no-itk", "", "resample and pyramid: without ITK's filters"),
          ownOption("counts", "",
                    "model: runs each kernel once, for a profiler, and writes what the model counts"),

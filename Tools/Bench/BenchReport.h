@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace tessera {
@@ -31,6 +32,30 @@ struct BenchResult {
   }
 };
 
+/// A cell of a table: nothing, a number or words.
+using BenchCell = std::variant<std::monostate, double, std::string>;
+
+inline BenchCell cellOf(std::optional<double> value)
+{
+  return value ? BenchCell(*value) : BenchCell();
+}
+
+/// A table whose columns are its own, such as one of a publication with its numbers beside ours.
+struct BenchTable {
+  struct Column {
+    std::string name;
+    const char* format = "%.4g"; // of printf, for numbers
+  };
+  std::string title;
+  std::vector<Column> columns;
+  std::vector<std::vector<BenchCell>> rows;
+};
+
+struct BenchReport {
+  std::vector<BenchResult> results;
+  std::vector<BenchTable> tables = {};
+};
+
 /// A name such as "207x256x215".
 template <class Extents>
 std::string extentsName(const Extents& extents)
@@ -44,10 +69,12 @@ std::string extentsName(const Extents& extents)
 /// The machine and, if wanted, its CUDA devices with their properties, for the head of a report.
 std::string machineText(bool withCuda);
 
-/// A table with aligned columns.
-std::string tableText(const std::string& machine, const std::vector<BenchResult>&);
+/// Tables with aligned columns: the results, if there are any, and the others below them.
+std::string tableText(const std::string& machine, const BenchReport&);
 
-/// JSON: {"machine": ..., "results": [{"case", "method", "device", "ms", "bytes", "share", ...}]}
-std::string jsonText(const std::string& machine, const std::vector<BenchResult>&);
+/// JSON: {"machine": ..., "results": [{"case", "method", "device", "ms", "bytes", "share", ...}], "tables":
+/// [{"title", "rows": [{name of a column: its cell}]}]}. Cells without a value and an empty list of tables
+/// are left out.
+std::string jsonText(const std::string& machine, const BenchReport&);
 
 }

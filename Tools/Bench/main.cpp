@@ -69,7 +69,8 @@ BsiSettings bsiSettings(const Arguments& arguments)
   if (settings.tiles.empty())
     settings.tiles = {3, 4, 5, 6, 7};
   settings.methods = arguments.all("method");
-  if (settings.methods.empty() && !arguments.has("all-methods"))
+  settings.explain = arguments.has("explain");
+  if (settings.methods.empty() && !arguments.has("all-methods") && !settings.explain)
     settings.methods = {"Separable"};
   settings.layouts = arguments.has("layouts");
   settings.repeats = repeatsOf(arguments);
@@ -108,7 +109,9 @@ SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& argu
   settings.matrices = arguments.all("matrix");
   settings.methods = arguments.all("method");
   settings.repeats = bsiSettings(arguments).repeats;
-  if (settings.matrices.empty())
+  settings.tables = arguments.has("table");
+  settings.folder = arguments.text("folder", "");
+  if (settings.matrices.empty() && !settings.tables)
     for (const BenchmarkMatrix& matrix : benchmarkMatrices())
       settings.matrices.push_back(matrix.name);
   if (settings.methods.empty())
@@ -154,30 +157,33 @@ PyramidSettings pyramidSettings(const Arguments& arguments)
 
 struct Benchmark {
   std::string name;
-  std::vector<BenchResult> (*run)(const Registry&, Context&, const Arguments&);
+  BenchReport (*run)(const Registry&, Context&, const Arguments&);
   bool onSeveralDevices = false; // with a list of devices, the context has the first one
 };
 
 const Benchmark benchmarks[] = {
     {"bsi", [](const Registry& r, Context& c, const Arguments& a) { return bsiBench(r, c, bsiSettings(a)); }},
-    {"cost",
-     [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
+    {"adjoint", [](const Registry&, Context& c,
+                   const Arguments& a) { return BenchReport{adjointBench(c, bsiSettings(a))}; }},
+    {"cost", [](const Registry& r, Context& c,
+                const Arguments& a) { return BenchReport{costBench(r, c, costSettings(a))}; }},
     {"bending",
      [](const Registry&, Context& c, const Arguments& a) {
-       return bendingBench(c, latticeSettings(a, {104, 47, 79}));
+       return BenchReport{bendingBench(c, latticeSettings(a, {104, 47, 79}))};
      }},
     {"landmarks",
      [](const Registry&, Context& c, const Arguments& a) {
        const int side = c.onCuda() ? 464 : 128;
        return landmarkBench(c, latticeSettings(a, {side, side, side}));
      }},
-    {"files", [](const Registry&, Context& c, const Arguments& a) { return fileBench(c, fileSettings(a)); }},
-    {"inverse",
-     [](const Registry& r, Context& c, const Arguments& a) { return inverseBench(r, c, bsiSettings(a)); }},
-    {"pyramid",
-     [](const Registry&, Context& c, const Arguments& a) { return pyramidBench(c, pyramidSettings(a)); }},
+    {"files", [](const Registry&, Context& c,
+                 const Arguments& a) { return BenchReport{fileBench(c, fileSettings(a))}; }},
+    {"inverse", [](const Registry& r, Context& c,
+                   const Arguments& a) { return BenchReport{inverseBench(r, c, bsiSettings(a))}; }},
+    {"pyramid", [](const Registry&, Context& c,
+                   const Arguments& a) { return BenchReport{pyramidBench(c, pyramidSettings(a))}; }},
     {"resample", [](const Registry& r, Context& c,
-                    const Arguments& a) { return resampleBench(r, c, resampleSettings(a)); }},
+                    const Arguments& a) { return BenchReport{resampleBench(r, c, resampleSettings(a))}; }},
     {"spgemm",
      [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); },
      true},
@@ -260,7 +266,10 @@ int showModel(const Arguments& arguments)
     return printText(modelCounts(context, settings));
   std::vector<std::string> assumed;
   const GpuRates rates = measureGpuRates(context, assumed);
-  return printText(machineText(true) + "\n" + modelBench(context, rates, settings));
+  const std::vector<ModelRow> rows = modelBench(context, rates, settings);
+  return printText(arguments.has("json")
+                       ? jsonText(machineText(true), {{}, {modelTableOf(rows)}})
+                       : machineText(true) + "\n" + modelTable(rows) + "\n" + modelSummary(rows));
 }
 
 /// The file that receives the measured rates. Throws Error(usage) for a name from which rates are not read,
@@ -332,7 +341,7 @@ int runCommand(const std::string& word, const Arguments& arguments)
     return showMachine();
   }
   if (word == "model") {
-    refuseOthers(arguments, word, {"volume", "method", "block", "counts", "device", "repeats"});
+    refuseOthers(arguments, word, {"volume", "method", "block", "counts", "device", "repeats", "json"});
     return showModel(arguments);
   }
   if (arguments.has("model")) {
@@ -369,9 +378,9 @@ int run(int count, char** words, RunLog& log)
   const DeviceChoice choice = benchmark.onSeveralDevices ? chooseDevices(device, "--device").front()
                                                          : chooseDevice(device, "--device", "");
   Context context = makeContext(choice.device, threadCount(arguments));
-  const std::vector<BenchResult> results = benchmark.run(registry, context, arguments);
+  const BenchReport report = benchmark.run(registry, context, arguments);
   const std::string machine = machineText(context.onCuda());
-  return printText(arguments.has("json") ? jsonText(machine, results) : tableText(machine, results));
+  return printText(arguments.has("json") ? jsonText(machine, report) : tableText(machine, report));
 }
 
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Cuda/Cuda.cuh"
+#include "Core/Compute/Cuda/LaunchShape.cuh"
 #include "Core/Compute/Cuda/LoadConstant.h"
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/FieldInterpolator.h"
@@ -223,6 +224,7 @@ void launchForEachVoxel(const Context& context, const Work& work, const char* na
   const dim3 threads(width, 256 / width);
   const unsigned blocks =
       ceilDiv<unsigned>(work.lattice.voxels[0], threads.x) * ceilDiv<unsigned>(work.lattice.rows, threads.y);
+  tellLaunch(forEachVoxelKernel<Work>, blocks, threads);
   forEachVoxelKernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(work);
   checkLaunch(name);
 }

@@ -333,6 +333,7 @@ void launchThreadPerTile(const Context& context, const TiledField& tiled, const 
                     ceilDiv(launch.field.axes[2].tiles, launch.tilesPerThread));
   const std::size_t rowBytes = warpsPerTileBlock * launch.rowsAtOnce * 32 * launch.rowPitch * sizeof(float);
   const TileKernel kernel = tileKernelFor<D, Method>(launch.field.axes[0].tile);
+  tellLaunch(kernel, blocks, 32 * warpsPerTileBlock, rowBytes);
   kernel<<<blocks, 32 * warpsPerTileBlock, rowBytes, cudaStreamOf(context)>>>(launch);
   checkLaunch(name);
 }

@@ -9,8 +9,12 @@ struct LaunchShape {
   int registers = 0;
   double sharedBytes = 0;
   int blocksAMultiprocessor = 0; // that can be active at a time
+  int localBytes = 0;            // of a thread, where registers do not suffice
 
   double warpsABlock() const { return (threads + 31) / 32; }
 };
+
+/// Where the thread's next launches of kernels of fields leave how they were launched; null: nowhere.
+inline thread_local LaunchShape* launchListener = nullptr;
 
 }

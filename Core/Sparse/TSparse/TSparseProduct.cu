@@ -126,8 +126,13 @@ CsrOnCuda<float> TSparseProduct::multiplyViews(const CsrView<float>& a, const Cs
   MemoryCount memory(options.maxMemoryBytes > 0 ? options.maxMemoryBytes : context_.stream->freeBytes());
   const Tiles tiles = makeTiles(a, b, entriesOfA, entriesOfB, same, report);
   memory.add(tiles.bytes());
-  const TaskListOnCuda list =
-      tasks_.make(tiles.a, tiles.b, b.columns, std::min(maxTasksOnCuda, memory.left() / bytesATask));
+  const auto tell = [&](const char* part) {
+    if (options.listener)
+      options.listener(part);
+  };
+  tell("tiles");
+  const TaskListOnCuda list = tasks_.make(
+      tiles.a, tiles.b, b.columns, std::min(maxTasksOnCuda, memory.left() / bytesATask), options.listener);
   if (totals_[0].notFinite)
     fail(ExitCode::usage, "some numbers are not finite, and what is no entry takes part as a zero",
          "the algorithm auto or rows");
@@ -150,11 +155,13 @@ CsrOnCuda<float> TSparseProduct::multiplyViews(const CsrView<float>& a, const Cs
   scanOnCuda(context_, list.tiles, counts.span().data(), first.span().data());
   stored_.copyLater(first.span().data() + list.tiles);
   context_.stream->wait();
+  tell("counting");
 
   Buffer<float> number(context_, stored_[0]);
   memory.add(stored_[0] * sizeof(float));
   multiplyTSparse(context_, tiles.a.view(), tiles.b.view(), list, options.tensorCores, patterns.span().data(),
                   first.span().data(), number.span().data(), some ? notZero.span().data() : nullptr);
+  tell("multiplying");
   const TilesOfC ofC{list.rowStart.span().data(), list.column.span().data(),
                      patterns.span().data(),      some ? notZero.span().data() : patterns.span().data(),
                      first.span().data(),         number.span().data()};
@@ -175,6 +182,7 @@ CsrOnCuda<float> TSparseProduct::multiplyViews(const CsrView<float>& a, const Cs
   c.column = Buffer<std::uint32_t>(context_, std::max<std::uint64_t>(c.entries, 1));
   c.value = Buffer<float>(context_, std::max<std::uint64_t>(c.entries, 1));
   fillRowsOfTiles(context_, ofC, tiles.rowExponent.span().data(), tiles.columnExponent.span().data(), c);
+  tell("compacting");
   return c;
 }
 

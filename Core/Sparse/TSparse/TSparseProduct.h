@@ -18,6 +18,7 @@ struct TSparseOptions {
   bool tensorCores = true;        // false: the same tiles and tasks without tensor cores
   bool withoutZeros = false;      // leaves out entries that are zero, and tiles with no other entry
   std::size_t maxMemoryBytes = 0; // for C and the work on it; 0: what the device has
+  PartListener listener = {};     // hears of tiles, tasks, sorting, counting, multiplying and compacting
 };
 
 /// C = A B on a CUDA device by the method tSparse, in half precision. Source: O. Zachariadis, N. Satpute, J.

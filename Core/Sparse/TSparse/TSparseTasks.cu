@@ -113,6 +113,13 @@ struct Expansion {
   const BitmapTilesOnCuda &a, &b;
   const std::uint64_t* starts; // first task of each tile of A
   int rowBits, columnBits;
+  const PartListener& listener;
+
+  void tell(const char* part) const
+  {
+    if (listener)
+      listener(part);
+  }
 };
 
 /// Expands the tasks, sorts them by the tile of C and counts the tiles of C (thesis, Algorithm 2, lines
@@ -129,6 +136,7 @@ TaskListOnCuda sortedTasks(const Context& context, const Expansion& from, std::u
       from.a.view(), from.b.view(), from.a.tiles, from.starts, from.columnBits, keys.span().data(),
       list.span().data());
   checkLaunch("tasks of tiles");
+  from.tell("tasks");
   cub::DoubleBuffer<Key> sortedKeys(keys.span().data(), otherKeys.span().data());
   cub::DoubleBuffer<TileTask> sortedList(list.span().data(), otherList.span().data());
   withMemory(context, "sorting tasks", [&](void* memory, std::size_t& bytes) {
@@ -156,6 +164,7 @@ TaskListOnCuda sortedTasks(const Context& context, const Expansion& from, std::u
       sortedKeys.Alternate(), made.tiles, from.columnBits, static_cast<std::uint32_t>(groups),
       made.column.span().data(), made.rowStart.span().data());
   checkLaunch("places of tiles of C");
+  from.tell("sorting");
   return made;
 }
 
@@ -167,7 +176,8 @@ TaskListMaker::TaskListMaker(const Context& context)
 }
 
 TaskListOnCuda TaskListMaker::make(const BitmapTilesOnCuda& a, const BitmapTilesOnCuda& b,
-                                   std::size_t columnsOfB, std::uint64_t maxTasks)
+                                   std::size_t columnsOfB, std::uint64_t maxTasks,
+                                   const PartListener& listener)
 {
   Buffer<std::uint32_t> counts(context_, std::size_t{a.tiles} + 1);
   Buffer<std::uint64_t> starts(context_, std::size_t{a.tiles} + 1);
@@ -190,7 +200,7 @@ TaskListOnCuda TaskListMaker::make(const BitmapTilesOnCuda& a, const BitmapTiles
   }
   const int rowBits = bitsFor(a.rowStart.size() - 1),
             columnBits = bitsFor(ceilDiv<std::size_t>(columnsOfB, 8));
-  const Expansion from{a, b, starts.span().data(), rowBits, columnBits};
+  const Expansion from{a, b, starts.span().data(), rowBits, columnBits, listener};
   return rowBits + columnBits <= 32 ? sortedTasks<std::uint32_t>(context_, from, tasks, tiles_)
                                     : sortedTasks<std::uint64_t>(context_, from, tasks, tiles_);
 }

@@ -6,8 +6,12 @@
 #include "Core/Sparse/TSparse/TSparseTiles.h"
 
 #include <cstdint>
+#include <functional>
 
 namespace tessera {
+
+/// Hears that all work of a part of a product is in the stream, for those who measure parts; may be empty.
+using PartListener = std::function<void(const char* part)>;
 
 /// A pair of tiles whose product has an entry, by their numbers.
 struct alignas(8) TileTask {
@@ -40,7 +44,7 @@ public:
   /// sorts them by the tile of C. Throws Error(outOfMemory) for more than `maxTasks` tasks, before it takes
   /// memory for them.
   TaskListOnCuda make(const BitmapTilesOnCuda& a, const BitmapTilesOnCuda& b, std::size_t columnsOfB,
-                      std::uint64_t maxTasks);
+                      std::uint64_t maxTasks, const PartListener& = {});
 
 private:
   Context context_;

@@ -19,7 +19,9 @@ using BlockSizesOnCuda = testing::GpuTest;
 
 TEST_F(BlockSizesOnCuda, ChangeNoBit)
 {
-  for (const std::string& kernel : modelKernels())
+  std::vector<std::string> kernels = modelKernels();
+  kernels.insert(kernels.end(), {"globallandmarks", "sharedlandmarks"});
+  for (const std::string& kernel : kernels)
     for (const std::array<int, 3>& volume : {std::array{50, 37, 41}, {150, 64, 70}}) {
       const ModelCase problem = modelCase(cuda, kernel, volume);
       const std::vector<std::uint32_t> usual = problem.result();

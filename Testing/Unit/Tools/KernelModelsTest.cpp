@@ -177,6 +177,28 @@ TEST(KernelModels, WuCountsWarpsOfOneBlock)
   EXPECT_NEAR(micro(predictByWu(device(), {"", {cost}, {400, 32, 32, 0, 32}})), 40 * 0.4, 1e-9);
 }
 
+// Equation 3: 4 numbers that a thread spills are stored and loaded, 8 accesses of 32 lanes, 30 cycles each.
+TEST(KernelModels, WuCountsSpilledRegistersAsSharedMemory)
+{
+  KernelLaunch launch{"", {{}}, {400, 32, 32, 0, 32}};
+  launch.shape.localBytes = 16;
+  KernelCost shared;
+  shared.sharedInstructions = shared.sharedWavefronts = 8 * 32;
+  EXPECT_GT(predictByWu(device(), launch).seconds, 0);
+  EXPECT_DOUBLE_EQ(predictByWu(device(), launch).seconds,
+                   predictByWu(device(), {"", {shared}, {400, 32, 32, 0, 32}}).seconds);
+}
+
+// Equations 22 and 23: 2 MB up at 20 GB/s, 1 MB down at 10 GB/s.
+TEST(KernelModels, CopiesTakeTheirBytesByTheRatesOfTheBus)
+{
+  GpuRates rates = device();
+  rates.pinnedUpload = 20e9;
+  rates.pinnedDownload = 10e9;
+  EXPECT_NEAR(1e6 * transferSeconds(rates, 2e6, 1e6), 100 + 100, 1e-9);
+  EXPECT_EQ(transferSeconds(rates, 0, 0), 0);
+}
+
 TEST(KernelModels, HongAndKimHideComputingBehindMemory)
 {
   KernelCost cost;

@@ -6,6 +6,7 @@
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Compute/Memory/PinnedRange.h"
 #include "Core/Compute/Memory/Transfers.h"
+#include "Core/Compute/NumberIn.h"
 #include "Core/Registration/Resampler.h"
 #include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/Images/ResampleCases.h"
@@ -36,7 +37,27 @@ const BenchInterpolator& benchInterpolator(const std::string& name)
               "--method: \"" + name + "\": no such interpolator here. Allowed: nearest, linear, cubic.");
 }
 
-/// An image that is resampled onto its own grid.
+/// The number behind the letter z of a word such as "z1.5"; 1 for words of other letters.
+double zoomOf(const std::string& transform)
+{
+  const auto factor = transform.starts_with('z') ? numberIn<double>(transform.substr(1)) : 1;
+  if (!factor || !(*factor >= 0.1 && *factor <= 10))
+    throw Error(ExitCode::usage, "--transform: \"" + transform + "\": no zoom. Allowed: z0.1 to z10.");
+  return *factor;
+}
+
+/// A grid of about as many mm, with smaller voxels.
+template <int D>
+ImageGeometry<D> zoomed(ImageGeometry<D> grid, double factor)
+{
+  for (std::size_t d = 0; d < D; ++d) {
+    grid.spacingMm[d] /= factor;
+    grid.size[d] = static_cast<std::size_t>(static_cast<double>(grid.size[d]) * factor);
+  }
+  return grid;
+}
+
+/// An image that is resampled onto its own grid, or onto a finer one.
 template <int D>
 class Case {
 public:
@@ -44,11 +65,15 @@ public:
        const std::string& transform, const std::string& interpolator)
       : context_(context), moving_(moving),
         compositeOfOne_(transform.starts_with('[') && transform.ends_with(']')),
-        chain_(benchChain<D>(
-            registry, compositeOfOne_ ? transform.substr(1, transform.size() - 2) : transform, moving)),
+        output_(zoomed<D>(moving->geometry, zoomOf(transform))),
+        chain_(benchChain<D>(registry,
+                             compositeOfOne_              ? transform.substr(1, transform.size() - 2)
+                             : transform.starts_with('z') ? "T" // a zoom may begin anywhere
+                                                          : transform,
+                             moving)),
         interpolatorName_(interpolator),
         name_(extentsName(moving->geometry.size) + " " + transform + " " + interpolator),
-        values_(moving->voxels.size())
+        values_(output_.voxelCount())
   {
     const std::string outside = "(DefaultPixelValue " + std::to_string(Agreement::outsideValue) + ")\n";
     interpolator_ = std::move(
@@ -92,8 +117,7 @@ private:
     prepare();
     const ResampleSource<D> source{interpolator_.get(), nullptr};
     const PixelsOut out = as(type);
-    resampler_->resampleInto(context_, *chain_, std::span(&source, 1), moving_->geometry, {},
-                             std::span(&out, 1));
+    resampler_->resampleInto(context_, *chain_, std::span(&source, 1), output_, {}, std::span(&out, 1));
     interpolator_->endLevel();
   }
 
@@ -109,8 +133,7 @@ private:
     std::vector<std::string> names;
     std::map<std::string, std::vector<double>> times;
     const auto phases = [&] {
-      return resampler_->timePhases(context_, *chain_, std::span(&source, 1), moving_->geometry,
-                                    std::span(&out, 1));
+      return resampler_->timePhases(context_, *chain_, std::span(&source, 1), output_, std::span(&out, 1));
     };
     for (const Phase& phase : phases()) // the first run gives only the names
       names.push_back(phase.name);
@@ -134,7 +157,7 @@ private:
     resampling.interpolation = interpolatorName_ == "nearest"  ? Resampling::Interpolation::nearest
                                : interpolatorName_ == "linear" ? Resampling::Interpolation::linear
                                                                : Resampling::Interpolation::bspline;
-    resampling.output = moving_->geometry;
+    resampling.output = output_;
     resampling.outside = Agreement::outsideValue;
     resampling.threads = context_.threads;
     ItkResample<D> itk(resampling);
@@ -160,6 +183,7 @@ private:
   Context& context_;
   ImagePointer<D> moving_;
   bool compositeOfOne_;
+  ImageGeometry<D> output_;
   std::shared_ptr<const TransformChain<D>> chain_;
   std::string interpolatorName_, name_;
   std::unique_ptr<Interpolator<D>> interpolator_;
@@ -179,8 +203,12 @@ void measureVolume(const Registry& registry, Context& context, BenchClock& clock
   results.push_back(
       measuredRow(context, extentsName(size), "copy of 4 bytes", copy, items, bytesAVoxel * items));
   for (const std::string& transform : settings.transforms)
-    for (const std::string& interpolator : settings.interpolators)
-      Case<D>(registry, context, moving, transform, interpolator).measure(clock, settings, copy.ms, results);
+    for (const std::string& interpolator : settings.interpolators) {
+      const double zoom = zoomOf(transform),
+                   copyMs = zoom == 1 ? copy.ms
+                                      : clock.timeCopy(zoomed<D>(moving->geometry, zoom).voxelCount() * 4).ms;
+      Case<D>(registry, context, moving, transform, interpolator).measure(clock, settings, copyMs, results);
+    }
 }
 
 }

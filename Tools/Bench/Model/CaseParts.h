@@ -105,5 +105,7 @@ inline SamplesOnCuda<3> latticeOf(const Volume& volume, const float* image)
 Work landmarksCase(Context&, const Volume&);
 Work splineFieldCase(Context&, const Volume&);
 Work sestCase(Context&, const Volume&);
+Work globalLandmarksCase(Context&, const Volume&);
+Work sharedLandmarksCase(Context&, const Volume&);
 
 }

@@ -168,16 +168,24 @@ int activeBlocks(const GpuRates& rates, const LaunchShape& shape)
   return static_cast<int>(blocks);
 }
 
+/// Accesses of a thread to local memory: each spilled number is stored once and loaded once.
+static double accessesOfSpills(const LaunchShape& shape)
+{
+  return 2.0 * shape.localBytes / sizeof(float);
+}
+
 Prediction predictByWu(const GpuRates& rates, const KernelLaunch& launch)
 {
+  constexpr double lanes = 32;
   const LaunchShape& shape = launch.shape;
   const KernelCost cost = launch.cost();
   const OfWarp warp(rates, cost);
   const double warpsABlock = shape.warpsABlock();
-  const double memory =
-      rates.latencyDram * warp.global + rates.latencyShared * warp.shared * warp.conflicts; // 1, 2, 16
-  const double active = activeBlocks(rates, shape) * warpsABlock;                           // 6 to 11
-  const double computingAtOnce = std::min(warpsABlock, rates.schedulers);                   // 4
+  const double memory = rates.latencyDram * warp.global
+                        + rates.latencyShared * warp.shared * warp.conflicts     // 1, 2, 16
+                        + rates.latencyShared * lanes * accessesOfSpills(shape); // 3
+  const double active = activeBlocks(rates, shape) * warpsABlock;                // 6 to 11
+  const double computingAtOnce = std::min(warpsABlock, rates.schedulers);        // 4
   const double readingAtOnce = std::max(1.0, std::min(rates.latencyDram / warp.departure, active));  // 5
   const double waiting = warp.departure * (readingAtOnce - 1) * cost.barriers / warpsABlock;         // 12, 13
   const double computing = warp.computing / computingAtOnce, reading = memory / readingAtOnce;       // 14, 15
@@ -219,6 +227,11 @@ Prediction predictByHongAndKim(const GpuRates& rates, const KernelLaunch& launch
     cycles = latency + computing * n;
   cycles += departure * (mwp - 1) * cost.barriers * blocks;
   return {cycles * repeats / perSecond, cwp >= mwp ? "memory" : "arithmetic"};
+}
+
+double transferSeconds(const GpuRates& rates, double bytesUp, double bytesDown)
+{
+  return timeFor(bytesUp, rates.pinnedUpload) + timeFor(bytesDown, rates.pinnedDownload);
 }
 
 std::size_t chosenBlockSize(std::span<const double> seconds, std::span<const int> threads)

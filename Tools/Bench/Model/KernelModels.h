@@ -36,6 +36,9 @@ Prediction predictByWu(const GpuRates&, const KernelLaunch&);
 /// parallelism awareness", ISCA 2009. An instruction takes one issue slot of one of the schedulers.
 Prediction predictByHongAndKim(const GpuRates&, const KernelLaunch&);
 
+/// Equations 22 and 23 of Wu et al.: copies from pinned memory to the device, and back.
+double transferSeconds(const GpuRates&, double bytesUp, double bytesDown);
+
 /// Equations 7 to 11 of Wu et al.: the blocks that a multiprocessor can have at a time. Divisions are rounded
 /// down here, which the paper leaves out, and registers are given out 256 a warp.
 int activeBlocks(const GpuRates&, const LaunchShape&);

@@ -5,6 +5,7 @@
 #include "Core/Image/Landmarks/StructureTensorsOnCuda.h"
 #include "Tools/Bench/Model/CaseParts.h"
 #include "Tools/Bench/Model/KernelCounts.h"
+#include "Tools/Bench/Model/LandmarkSum.h"
 
 #include <algorithm>
 #include <memory>
@@ -47,6 +48,49 @@ Work landmarksCase(Context& context, const Volume& volume)
               append(context, component, bits);
             return bits;
           }};
+}
+
+namespace {
+
+Work landmarkSumCase(Context& context, const Volume& volume, bool inShared)
+{
+  constexpr int landmarks = 300;
+  struct Scene {
+    Buffer<float> places, vectors;
+    Field field;
+  };
+  const auto scene =
+      std::make_shared<Scene>(Scene{noiseOf(context, 4 * landmarks, 100.0f),
+                                    noiseOf(context, 4 * landmarks, 1e-3f), Field(context, volume)});
+  const auto run = [scene, volume, inShared, &context] {
+    landmarkSumOnCuda(context, volume, landmarks, scene->places.span().data(), scene->vectors.span().data(),
+                      inShared, scene->field.values());
+  };
+  return {run,
+          [volume, inShared] {
+            return std::vector<KernelLaunch>{landmarkSumLaunch(volume, landmarks, inShared)};
+          },
+          [scene, run, &context] {
+            Bits bits;
+            for (Buffer<float>& component : scene->field.of)
+              clear(context, component);
+            run();
+            for (const Buffer<float>& component : scene->field.of)
+              append(context, component, bits);
+            return bits;
+          }};
+}
+
+}
+
+Work globalLandmarksCase(Context& context, const Volume& volume)
+{
+  return landmarkSumCase(context, volume, false);
+}
+
+Work sharedLandmarksCase(Context& context, const Volume& volume)
+{
+  return landmarkSumCase(context, volume, true);
 }
 
 namespace {

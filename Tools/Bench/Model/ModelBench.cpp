@@ -89,7 +89,7 @@ private:
 
 }
 
-std::string modelBench(Context& context, const GpuRates& rates, const ModelSettings& settings)
+std::vector<ModelRow> modelBench(Context& context, const GpuRates& rates, const ModelSettings& settings)
 {
   ColdClock clock(context, settings.repeats);
   std::vector<ModelRow> rows;
@@ -103,9 +103,34 @@ std::string modelBench(Context& context, const GpuRates& rates, const ModelSetti
       const BlockThreads usual(0);
       row.isUsual = mainOne(problem.launches()).shape.threads == launch.shape.threads;
     }
+    row.transfersMs = 1e3 * transferSeconds(rates, problem.bytesUp, problem.bytesDown);
     rows.push_back(row);
   });
-  return modelTable(rows) + "\n" + modelSummary(rows);
+  return rows;
+}
+
+BenchTable modelTableOf(const std::vector<ModelRow>& rows)
+{
+  BenchTable table{"Kernels by block size: measured and predicted ms; copies are equations 22 and 23",
+                   {{"kernel"},
+                    {"size"},
+                    {"block"},
+                    {"registers"},
+                    {"spilled bytes"},
+                    {"active warps"},
+                    {"measured"},
+                    {"this project"},
+                    {"Wu et al."},
+                    {"Hong and Kim"},
+                    {"copies"},
+                    {"bound by"}},
+                   {}};
+  for (const ModelRow& row : rows)
+    table.rows.push_back(
+        {row.kernel, row.size, 1.0 * row.shape.threads, 1.0 * row.shape.registers, 1.0 * row.shape.localBytes,
+         row.shape.blocksAMultiprocessor * row.shape.warpsABlock(), row.measuredMs, row.predictedMs[0],
+         row.predictedMs[1], row.predictedMs[2], row.transfersMs, row.boundBy});
+  return table;
 }
 
 namespace {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Tools/Bench/BenchReport.h"
 #include "Tools/Bench/Model/GpuRates.h"
 #include "Tools/Bench/Model/ModelCases.h"
+#include "Tools/Bench/Model/ModelSummary.h"
 
 #include <array>
 #include <string>
@@ -17,10 +19,12 @@ struct ModelSettings {
   std::size_t repeats = 9;
 };
 
-/// Measures kernels with several block sizes, once the caches hold other numbers, and writes a table: times
-/// beside those that the three models of KernelModels.h predict, what bounds a kernel, and the block size
-/// that the model chooses. Lines at the end sum it up. The context must be on a CUDA device.
-std::string modelBench(Context&, const GpuRates&, const ModelSettings&);
+/// Measures kernels with several block sizes, once the caches hold other numbers: times beside those that the
+/// three models of KernelModels.h predict, and what bounds a kernel. The context must be on a CUDA device.
+std::vector<ModelRow> modelBench(Context&, const GpuRates&, const ModelSettings&);
+
+/// The rows for machines.
+BenchTable modelTableOf(const std::vector<ModelRow>&);
 
 /// Runs each kernel once with each block size, for a profiler, and returns what the cost functions count for
 /// these launches, all warps together: lines of kernel, block size and counts, the first with their names.

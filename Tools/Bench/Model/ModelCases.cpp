@@ -236,19 +236,23 @@ struct Maker {
   std::vector<int> blockThreads;
   double itemsPerVoxel;
   Work (*make)(Context&, const Volume&);
+  double bytesUp, bytesDown; // of a voxel, if all arrays came from the host and went back
+  bool isAskedForByName = false;
 };
 
 const Maker makers[] = {
-    {"field", {64, 128, 192, 256, 512, 1024}, 1, fieldCase},
-    {"warp", {64, 128, 192, 256, 512, 1024}, 1, warpCase},
-    {"histogram", {64, 128, 256, 512, 768, 1024}, 1, histogramCase},
-    {"adjoint", {32, 64, 96, 128, 192, 256}, 0.125, adjointCase},
-    {"prefilter", {32, 64, 128, 256, 512, 1024}, 1, prefilterCase},
-    {"landmarks", {32, 64, 96, 128, 192, 256}, 1, landmarksCase},
-    {"splinefield", {64, 96, 128, 160, 192, 256}, 1, splineFieldCase},
-    {"sest", {96, 128, 160, 192, 256, 288}, 1.0 / 4096, sestCase},
-    {"trilinear", {32, 64, 128, 256, 512, 1024}, 1, trilinearCase},
-    {"taps", {32, 64, 128, 256, 512, 1024}, 1, tapsCase},
+    {"field", {64, 128, 192, 256, 512, 1024}, 1, fieldCase, 0.2, 12},
+    {"warp", {64, 128, 192, 256, 512, 1024}, 1, warpCase, 20, 16},
+    {"histogram", {64, 128, 256, 512, 768, 1024}, 1, histogramCase, 8, 0},
+    {"adjoint", {32, 64, 96, 128, 192, 256}, 0.125, adjointCase, 4.5, 0.05},
+    {"prefilter", {32, 64, 128, 256, 512, 1024}, 1, prefilterCase, 4, 4},
+    {"landmarks", {32, 64, 96, 128, 192, 256}, 1, landmarksCase, 12, 12},
+    {"splinefield", {64, 96, 128, 160, 192, 256}, 1, splineFieldCase, 0, 12},
+    {"sest", {96, 128, 160, 192, 256, 288}, 1.0 / 4096, sestCase, 64, 0.01},
+    {"trilinear", {32, 64, 128, 256, 512, 1024}, 1, trilinearCase, 16, 4},
+    {"taps", {32, 64, 128, 256, 512, 1024}, 1, tapsCase, 4, 4},
+    {"globallandmarks", {32, 64, 128, 256, 512, 1024}, 1, globalLandmarksCase, 0, 12, true},
+    {"sharedlandmarks", {32, 64, 128, 256, 512, 1024}, 1, sharedLandmarksCase, 0, 12, true},
 };
 
 }
@@ -257,7 +261,8 @@ std::vector<std::string> modelKernels()
 {
   std::vector<std::string> names;
   for (const Maker& maker : makers)
-    names.push_back(maker.name);
+    if (!maker.isAskedForByName)
+      names.push_back(maker.name);
   return names;
 }
 
@@ -273,7 +278,9 @@ ModelCase modelCase(Context& context, const std::string& kernel, const Volume& v
               maker.blockThreads,
               work.run,
               work.launches,
-              work.result};
+              work.result,
+              maker.bytesUp * static_cast<double>(voxelsOf(volume)),
+              maker.bytesDown * static_cast<double>(voxelsOf(volume))};
     }
     known += (known.empty() ? "" : ", ") + std::string(maker.name);
   }

@@ -154,7 +154,10 @@ std::string modelTable(const std::vector<ModelRow>& rows)
       for (const double ms : row.predictedMs)
         text += formatted(" %9.5f %+6.1f", ms, percent(ms, row.measuredMs));
       text += "  " + row.boundBy + (row.isUsual ? ", usual" : "")
-              + (i == chosen ? formatted(", chosen: +%.1f %%", 100 * group.regret(i)) : "") + "\n";
+              + (i == chosen ? formatted(", chosen: +%.1f %%", 100 * group.regret(i)) : "")
+              + (row.transfersMs > 0 ? formatted(", copies %.5f ms", row.transfersMs) : "")
+              + (row.shape.localBytes > 0 ? formatted(", %d bytes spilled", row.shape.localBytes) : "")
+              + "\n";
     }
   }
   return text;

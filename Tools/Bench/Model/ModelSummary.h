@@ -14,7 +14,8 @@ struct ModelRow {
   double measuredMs = 0;
   std::vector<double> predictedMs; // by predict, predictByWu, predictByHongAndKim
   std::string boundBy;
-  bool isUsual = false; // whether the program takes this block size
+  bool isUsual = false;   // whether the program takes this block size
+  double transfersMs = 0; // predicted, if all arrays came from the host and went back
 };
 
 /// Spearman's correlation of ranks; equal numbers share their mean rank. 0 if all numbers of a side are

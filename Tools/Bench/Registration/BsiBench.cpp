@@ -6,6 +6,7 @@
 #include "Core/Registration/FieldInterpolator.h"
 #include "Core/Registry/Registry.h"
 #include "Tools/Bench/BenchClock.h"
+#include "Tools/Bench/Registration/BsiTables.h"
 
 #include <cmath>
 #include <cstring>
@@ -103,6 +104,40 @@ Errors errorsOf(const AlignedField<3>& field, const std::vector<double>& coeffic
   return errors;
 }
 
+/// A planar field voxel by voxel, each by 64 products of weights from tables, without vectors by hand: the
+/// form beside which the methods of the CPU are measured.
+void plainLoop(Context& context, const AlignedField<3>& field, const float* coefficients, float* values)
+{
+  struct Entry {
+    int start;
+    float weights[4];
+  };
+  std::array<std::vector<Entry>, 3> tables;
+  for (int d = 0; d < 3; ++d)
+    for (int voxel = 0; voxel < field.axes[d].voxels; ++voxel) {
+      const AxisSupport support = supportOf(field.axes[d], voxel, field.order);
+      Entry& entry = tables[d].emplace_back(Entry{support.inside ? support.start : 0, {}});
+      axisWeights<3, float>(support, entry.weights);
+    }
+  const std::size_t nx = field.axes[0].points, ny = field.axes[1].points, width = tables[0].size();
+  forEachRange(context, tables[1].size() * tables[2].size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t row = first; row < last; ++row)
+      for (std::size_t x = 0; x < width; ++x)
+        for (int c = 0; c < components; ++c) {
+          const Entry &onX = tables[0][x], &onY = tables[1][row % tables[1].size()],
+                      &onZ = tables[2][row / tables[1].size()];
+          float sum = 0;
+          for (int k = 0; k < 4; ++k)
+            for (int j = 0; j < 4; ++j)
+              for (int i = 0; i < 4; ++i)
+                sum += onZ.weights[k] * onY.weights[j] * onX.weights[i]
+                       * coefficients[c * field.pointCount() + ((onZ.start + k) * ny + onY.start + j) * nx
+                                      + onX.start + i];
+          values[c * field.voxelCount() + row * width + x] = sum;
+        }
+  });
+}
+
 /// Writes `bytes` bytes and does nothing else. Shares are relative to this time.
 void fillBytes(Context& context, void* to, std::size_t bytes)
 {
@@ -148,14 +183,19 @@ public:
     methods_ = std::move(named);
   }
 
-  std::vector<BenchResult> all()
+  BenchReport all()
   {
     for (const auto& volume : settings_.volumes) {
       measureLimits(volume);
       for (const double tile : settings_.tiles)
         measureTile(volume, tile);
     }
-    return results_;
+    BenchReport report{results_, {volumesTable(measured_)}};
+    if (settings_.explain) {
+      report.tables.push_back(trafficTable(settings_.tiles));
+      report.tables.push_back(limitsTable(settings_.tiles, measured_, peakSingle()));
+    }
+    return report;
   }
 
 private:
@@ -218,17 +258,26 @@ private:
     std::ostringstream name;
     name << caseOfVolume_ << " tile " << tile;
     const Coefficients coefficients(context_, components * field.pointCount());
-    const std::size_t first = results_.size();
+    const std::size_t first = results_.size(), firstMeasured = measured_.size();
     double baselineMs = 0;
     for (const auto& method : methods_) {
       if (!method->refusal(field).empty())
         continue;
+      measured_.push_back({method->name(), tile, {}, fillMs_[components], {}});
       measureMethod(*method, name.str(), field, coefficients);
+      measured_.back().result = results_.back();
       if (method->name() == "ThreadPerVoxel")
         baselineMs = results_.back().ms;
     }
+    if (!context_.onCuda() && settings_.methods.empty()) {
+      measurePlainLoop(name.str(), field, coefficients);
+      measured_.push_back({"plain loop", tile, results_.back(), fillMs_[components], {}});
+      baselineMs = results_.back().ms;
+    }
     for (std::size_t r = first; r < results_.size() && baselineMs > 0; ++r)
       results_[r].ratio = baselineMs / results_[r].ms;
+    for (std::size_t m = firstMeasured; m < measured_.size() && baselineMs > 0; ++m)
+      measured_[m].result.ratio = baselineMs / measured_[m].result.ms;
     for (const auto& method : methods_)
       if (method->hasDerivatives() && method->refusal(field).empty())
         measureDerivatives(*method, name.str(), field, coefficients);
@@ -249,12 +298,40 @@ private:
       measure(FieldLayout::interleaved, components, " interleaved");
       measure(FieldLayout::padded, 4, " padded");
     }
+    launchListener = &measured_.back().launch;
+    method.displacements(context_, field, coefficients.view(),
+                         {field_.span().data(), FieldLayout::planar, nullptr});
+    launchListener = nullptr;
     measure(FieldLayout::planar, components, "");
+    addErrors(field, coefficients);
+  }
+
+  void measurePlainLoop(const std::string& caseName, const AlignedField<3>& field,
+                        const Coefficients& coefficients)
+  {
+    const std::vector<float> single(coefficients.exact.begin(), coefficients.exact.end());
+    const auto voxels = static_cast<double>(field.voxelCount());
+    const BenchTimes times = timesOfLongRuns(
+        settings_.repeats, [&] { plainLoop(context_, field, single.data(), field_.span().data()); });
+    add(caseName, "plain loop", times, voxels, voxels * components * sizeof(float), fillMs_[components],
+        "fill");
+    addErrors(field, coefficients);
+  }
+
+  /// The errors of the planar field that was just computed go into the last row.
+  void addErrors(const AlignedField<3>& field, const Coefficients& coefficients)
+  {
     std::vector<float> values = field_.toHost(context_);
     values.resize(components * field.voxelCount());
     const Errors errors = errorsOf(field, coefficients.exact, values);
     results_.back().meanError = errors.mean;
     results_.back().largestError = errors.largest;
+  }
+
+  double peakSingle() const
+  {
+    const CudaDevices devices = context_.onCuda() ? findCudaDevices() : CudaDevices{};
+    return devices.found.empty() ? 0 : devices.found[context_.device.ordinal].peakSingle();
   }
 
   void measureDerivatives(const FieldInterpolator<3>& method, const std::string& caseName,
@@ -267,8 +344,7 @@ private:
     const FieldTarget target{field_.span().data(), FieldLayout::planar, nullptr};
     const BenchTimes times =
         clock_.time([&] { method.jacobianDeterminants(context_, field, coefficients.view(), target); });
-    const CudaDevices devices = context_.onCuda() ? findCudaDevices() : CudaDevices{};
-    const double peak = devices.found.empty() ? 0 : devices.found[context_.device.ordinal].peakSingle();
+    const double peak = peakSingle();
     add(caseName, method.name() + " Jacobian determinant", times, voxels, voxels * sizeof(float),
         peak > 0 ? 1e3 * voxels * operationsAVoxel / peak : fillMs_[1], peak > 0 ? "fp32 peak" : "fill");
   }
@@ -278,6 +354,7 @@ private:
   BenchClock clock_;
   std::vector<Method> methods_;
   std::vector<BenchResult> results_;
+  std::vector<MeasuredField> measured_; // what the tables are made of
   Buffer<float> field_;
   std::string caseOfVolume_;
   double fillMs_[5] = {};
@@ -285,7 +362,7 @@ private:
 
 }
 
-std::vector<BenchResult> bsiBench(const Registry& registry, Context& context, const BsiSettings& settings)
+BenchReport bsiBench(const Registry& registry, Context& context, const BsiSettings& settings)
 {
   return Run(registry, context, settings).all();
 }

@@ -71,13 +71,25 @@ public:
   {
   }
 
-  std::vector<BenchResult> all()
+  BenchReport all()
   {
     for (const std::string& method : settings_.methods)
       checkSpGemmMethod(method, context_.onCuda()); // unknown names are reported before anything is measured
-    for (const std::string& name : settings_.matrices)
-      measure(name);
-    return results_;
+    if (!settings_.tables) {
+      for (const std::string& name : settings_.matrices)
+        measure(name);
+      return {results_};
+    }
+    const auto places = placesOfPublished(settings_.folder, settings_.matrices);
+    for (const auto& [name, place] : places)
+      if (!place.empty()) {
+        measure(place);
+        if (expected_) // none of the methods could compute C otherwise, which was told
+          facts_[name] = squareFacts(a_, *expected_);
+        if (!partsOfOne_.empty())
+          parts_[name] = partsOfOne_;
+      }
+    return {results_, spGemmTables(places, facts_, parts_, results_)};
   }
 
 private:
@@ -104,6 +116,7 @@ private:
     if (context_.onCuda())
       onCuda_ = broughtToCuda(context_, a_, "A");
     expected_.reset();
+    partsOfOne_.clear();
     const std::uint64_t products = productsOf(a_);
     for (const std::string& method : settings_.methods)
       if (const std::unique_ptr<SpGemmMethod<V>> ready = readyMethod(name, method))
@@ -136,6 +149,8 @@ private:
       expected_ = std::move(c);
     c = {};
     const BenchTimes times = clock_.time([&] { method.run(); });
+    if (settings_.tables && methodName == "tsparse")
+      partsOfOne_ = method.timesOfParts();
     method.drop();
     BenchResult result = measuredRow(context_, name, methodName, times, static_cast<double>(products), bytes);
     result.largestError = error;
@@ -166,11 +181,14 @@ private:
   CsrOnCuda<V> onCuda_;
   std::optional<CsrMatrix<V>> expected_;
   std::vector<BenchResult> results_;
+  PartTimes partsOfOne_; // of tsparse, for the matrix that is measured
+  std::map<std::string, SquareFacts> facts_;
+  std::map<std::string, PartTimes> parts_;
 };
 
 }
 
-std::vector<BenchResult> spGemmBench(Context& context, const SpGemmBenchSettings& settings)
+BenchReport spGemmBench(Context& context, const SpGemmBenchSettings& settings)
 {
   return settings.singlePrecision ? Run<float>(context, settings).all()
                                   : Run<double>(context, settings).all();

@@ -7,6 +7,7 @@
 #include "Core/Sparse/TSparse/TSparseProduct.h"
 #include "Tools/Bench/Rivals/CusparseProduct.h"
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -160,6 +161,22 @@ public:
   ByTSparse(const SpGemmFactor<float>& factor, bool tensorCores)
       : OnCuda(factor), product_(factor.context), options_{.tensorCores = tensorCores, .withoutZeros = true}
   {
+  }
+
+  PartTimes timesOfParts() override
+  {
+    PartTimes times;
+    factor_.context.stream->wait();
+    auto before = std::chrono::steady_clock::now();
+    options_.listener = [&](const char* part) {
+      factor_.context.stream->wait();
+      const auto now = std::chrono::steady_clock::now();
+      times.emplace_back(part, std::chrono::duration<double, std::milli>(now - before).count());
+      before = now;
+    };
+    run();
+    options_.listener = {};
+    return times;
   }
 
 private:

@@ -2,6 +2,7 @@
 
 #include "Core/Sparse/CsrOnCuda.h"
 #include "Core/Sparse/SpGemmOptions.h"
+#include "Tools/Bench/Sparse/SpGemmTables.h"
 
 #include <memory>
 #include <string>
@@ -18,6 +19,8 @@ public:
   virtual CsrMatrix<V> result() = 0;
   virtual void drop() = 0;
   virtual SpGemmReport report() const { return {}; }
+  /// Runs it once more, and tells the milliseconds of its parts; none if it has no parts.
+  virtual PartTimes timesOfParts() { return {}; }
 };
 
 /// The matrix A in host memory and, on a CUDA device, in device memory.
