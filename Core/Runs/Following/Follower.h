@@ -20,7 +20,7 @@ struct FollowLimits {
 /// at least `linear` voxels of the finest level, or where free stages have taken over `taken` voxels of such
 /// a motion since then; free stages after them begin a level coarser, since they have to give that back.
 struct FollowLevels {
-  double voxel = 0.3, affine = 0.5, linear = 0.3, taken = 1;
+  double voxel = 0.18, affine = 0.5, linear = 0.3, taken = 1;
 };
 
 /// What an update found, and how.

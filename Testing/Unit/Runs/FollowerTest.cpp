@@ -170,7 +170,7 @@ TEST_F(FollowerTest, WithADeadlineToo)
 TEST_F(FollowerTest, LargerStepsBeginAtCoarserLevels)
 {
   std::vector<int> levels;
-  for (const double stepMm : {0.4, 0.8, 4.0}) {
+  for (const double stepMm : {0.2, 0.4, 4.0}) {
     Log log;
     Follower<2> follower(allComponents(), requestOf({freeForm}), log);
     follower.update({"first", patient({})});
@@ -238,12 +238,17 @@ TEST_F(FollowerTest, ASlowDriftIsFollowedWithoutAColdStart)
   Log log;
   Follower<2> follower(allComponents(), requestOf({rigid, freeForm}), log);
   follower.update({"first", patient({})});
-  for (int i = 1; i <= 200; ++i) {
-    const Pose pose{0.05 * i, 0.0005 * i, 3 * std::sin(i / 10.0)};
+  constexpr int updates = 200;
+  double meanMm = 0;
+  for (int i = 1; i <= updates; ++i) {
+    const Pose pose{0.025 * i, 0.00025 * i, 3 * std::sin(i / 10.0)};
     const FollowUpdate<2> update = follower.update({"drift", patient(pose)});
     ASSERT_FALSE(update.isCold) << "update " << i << ": " << update.why;
-    ASSERT_LT(errorMm(update.result.chain, pose), 0.2) << "update " << i;
+    const double mm = errorMm(update.result.chain, pose);
+    ASSERT_LT(mm, 0.4) << "update " << i; // of a voxel of 1 mm, where the rigid stage takes the motion back
+    meanMm += mm / updates;
   }
+  EXPECT_LT(meanMm, 0.12);
 }
 
 TEST_F(FollowerTest, AnotherFollowerGoesOnFromTheLastResult)
