@@ -106,6 +106,17 @@ Json jsonOf(const FindOptions& options, const TrackingScene<D>& scene,
           {"points", std::move(list)}};
 }
 
+/// Says why there are fewer keypoints than --keypoints allows.
+void tellFewer(const FindOptions& options, std::size_t found, double spacingMm)
+{
+  if (options.maxKeypoints && found < *options.maxKeypoints)
+    putStandardOutput("--keypoints allows " + std::to_string(*options.maxKeypoints)
+                      + ": each keypoint is the most distinctive voxel of its cube on the working grid of "
+                      + significant(spacingMm, 3)
+                      + " mm, and the next smaller cubes leave too many, or cannot be smaller. A smaller "
+                        "--spacing finds more.\n");
+}
+
 template <int D>
 int detectIn(const FindOptions& options, Log& log)
 {
@@ -129,6 +140,7 @@ int detectIn(const FindOptions& options, Log& log)
                 "-f: no keypoint was found. Allowed: an image with structure in its mask.");
   writeTextFile(options.output, pointsText<D>(pointsMm));
   putStandardOutput(std::to_string(pointsMm.size()) + " keypoints.\n");
+  tellFewer(options, pointsMm.size(), spacingFor(options, fixed));
   return 0;
 }
 
@@ -155,6 +167,7 @@ void writeLandmarks(const FindOptions& options, std::size_t phase, const Trackin
   writeTextFile(folder + "matches.json", jsonOf(options, scene, points, kept.fixedMm.size()).dump(1) + "\n");
   putStandardOutput(std::to_string(kept.fixedMm.size()) + " landmarks of " + std::to_string(points.size())
                     + " keypoints.\n");
+  tellFewer(options, points.size(), scene.spacingMm);
 }
 
 template <int D>
