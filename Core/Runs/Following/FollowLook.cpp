@@ -183,11 +183,13 @@ FitOfImages FixedLook<D>::at(const TransformChain<D>* chain, const ImagePointer<
   FitOfImages fit;
   const auto all = static_cast<double>(std::max<std::size_t>(samples_.size(), 1));
   for (std::size_t i = 0; i < samples_.size(); ++i) {
-    fit.overlap += inside[i] / all;
-    fit.folded += folds[i] / all;
-    fit.meanDisplacementMm += movedMm[i] / all;
+    fit.overlap += inside[i];
+    fit.folded += folds[i];
+    fit.meanDisplacementMm += movedMm[i];
     fit.largestDisplacementMm = std::max(fit.largestDisplacementMm, movedMm[i]);
   }
+  for (double* sum : {&fit.overlap, &fit.folded, &fit.meanDisplacementMm})
+    *sum /= all;
   findWhatIsLeft(values, inside, fit);
   return fit;
 }
