@@ -73,6 +73,9 @@ ProgramText followText()
           "come with the program",
           true},
          {"t0", "FILE", "transform parameter file to start from, before the stages of each update"},
+         ownOption("start-at", "FILE",
+                   "a result of the same transforms, from which the first update goes on; it may come from "
+                   "stages that take longer"),
          {"out", "FOLDER", "where results are written; made if it is missing"},
          ownOption("deadline", "TIME",
                    "an update ends at its best state by then, counted from the arrival of its image: a "
@@ -133,6 +136,7 @@ FollowOptions followOptions(const Arguments& arguments)
   options.every = arguments.has("every");
   options.writesImages = arguments.has("warped");
   options.writesParameters = arguments.has("parameters");
+  options.startAt = transformFileOf(arguments.text("start-at"), "--start-at");
   options.planPoints = arguments.text("points");
   if (arguments.has("deadline"))
     options.limit = timeOf(arguments.text("deadline"));

@@ -19,6 +19,7 @@ struct FollowOptions {
   std::optional<std::size_t> keep;    // how many updates
   bool every = false;                 // no image is passed
   bool writesImages = false, writesParameters = false;
+  std::string startAt;                           // a result to go on from, where no earlier update is
   std::string planPoints;                        // of the fixed image
   std::optional<std::chrono::nanoseconds> limit; // of an update, from the arrival of its image
   std::string reference;                         // of a series: mean, first or a number

@@ -110,25 +110,21 @@ private:
   void goOn()
   {
     state_ = readState(options_.outFolder);
-    const std::string key = keyOf(options_);
-    const auto found = std::exchange(state_.transform, "");
+    const std::string key = keyOf(options_), found = std::exchange(state_.transform, "");
     state_.updates = std::max(state_.updates, numbersTaken(options_.outFolder));
-    if (key != std::exchange(state_.key, key)) {
-      if (!found.empty())
-        log_.warning(
-            "-out: " + options_.outFolder + stateName
-            + ": of another fixed image, other parameters or another version: the first update begins anew.");
+    const bool isSame = key == std::exchange(state_.key, key), isThere = std::filesystem::exists(found);
+    if (isSame && isThere)
+      state_.transform = found;
+    else if (!found.empty())
+      log_.warning("-out: " + options_.outFolder + stateName + ": "
+                   + (isSame ? "its last transform, " + found + ", is not there"
+                             : "of another fixed image, other parameters or another version")
+                   + ": the first update begins anew.");
+    const std::string start = state_.transform.empty() ? options_.startAt : state_.transform;
+    if (start.empty())
       return;
-    }
-    if (found.empty())
-      return;
-    if (!std::filesystem::exists(found)) {
-      log_.warning("-out: " + found + ": the last transform is not there: the first update begins anew.");
-      return;
-    }
-    follower_.setLast(readTransformChain<D>({Device{}, options_.request.threads}, found, registry_, {}));
-    state_.transform = found;
-    log_.note("-out: goes on from " + found + ".");
+    follower_.setLast(readTransformChain<D>({Device{}, options_.request.threads}, start, registry_, {}));
+    log_.note("goes on from " + start + ".");
   }
 
   void take(const Arrival& image)
