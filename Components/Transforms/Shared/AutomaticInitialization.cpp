@@ -23,8 +23,8 @@ const Parameter<std::string> method =
                   {"GeometricalCenter", "CenterOfGravity", "Origins", "GeometryTop", "Search"});
 
 const Parameter<double> searchAngle =
-    realParameter("AutomaticTransformInitializationSearchAngle", 60, Arity::single, "degrees",
-                  "Search turns the fixed image by up to this angle about any axis")
+    realParameter("AutomaticTransformInitializationSearchAngle", 180, Arity::single, "degrees",
+                  "Search turns the fixed image by up to this angle about any axis; 0: it only shifts")
         .atLeast(0)
         .atMost(180);
 

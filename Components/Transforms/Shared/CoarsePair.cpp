@@ -11,21 +11,32 @@
 namespace tessera {
 namespace {
 
-constexpr int binCount = 24;
+constexpr int binCount = 24, quickBinCount = 12;
 constexpr double leastOverlap = 0.5; // of the smaller image
+constexpr double latticeStep = 0.25; // of the edge of a cube of the smaller image's volume
+constexpr std::size_t mostPlaces = 2000;
+
+/// Calls take(point, voxel) for all voxels of a grid.
+template <int D, class Take>
+void forEachPoint(const ImageGeometry<D>& geometry, Take&& take)
+{
+  const AffineMap<D> pointFromIndex = geometry.pointFromIndex();
+  Vec<D> index{};
+  for (std::size_t voxel = 0; voxel < geometry.voxelCount(); ++voxel) {
+    take(pointFromIndex(index), voxel);
+    for (int d = 0; d < D && ++index[d] == static_cast<double>(geometry.size[d]) && d + 1 < D; ++d)
+      index[d] = 0;
+  }
+}
 
 /// Calls take(point, voxel) for all voxels that are numbers.
 template <int D, class Take>
 void forEachNumber(const Image<D>& image, Take&& take)
 {
-  const AffineMap<D> pointFromIndex = image.geometry.pointFromIndex();
-  Vec<D> index{};
-  for (std::size_t voxel = 0; voxel < image.voxels.size(); ++voxel) {
+  forEachPoint<D>(image.geometry, [&](const Vec<D>& pointMm, std::size_t voxel) {
     if (std::isfinite(image.voxels[voxel]))
-      take(pointFromIndex(index), voxel);
-    for (int d = 0; d < D && ++index[d] == static_cast<double>(image.geometry.size[d]) && d + 1 < D; ++d)
-      index[d] = 0;
-  }
+      take(pointMm, voxel);
+  });
 }
 
 /// 1 at voxels in the mask, and 0 at others.
@@ -125,28 +136,48 @@ double normalizedInformation(const std::array<double, binCount * binCount>& coun
 
 template <int D>
 CoarsePair<D>::CoarsePair(Context& context, const TransformStart<D>& start, std::size_t wantedPoints)
+    : pointsAreMoving_(volumeMm(start.moving->geometry) < volumeMm(start.fixed->geometry)),
+      centerMm_(start.fixed->geometry.centerMm())
 {
-  const double spacingMm =
-      std::pow(volumeMm(start.fixed->geometry) / static_cast<double>(wantedPoints), 1.0 / D);
+  const ImageGeometry<D>& smaller = pointsAreMoving_ ? start.moving->geometry : start.fixed->geometry;
+  const double spacingMm = std::pow(volumeMm(smaller) / static_cast<double>(wantedPoints), 1.0 / D);
   Image<D> fixed = blockMeans<D>(context, *start.fixed, start.fixedMask.get(), spacingMm);
-  moving_ = blockMeans<D>(context, *start.moving, start.movingMask.get(), spacingMm);
+  Image<D> moving = blockMeans<D>(context, *start.moving, start.movingMask.get(), spacingMm);
   measureInBins<D>(fixed, "fixed");
-  measureInBins<D>(moving_, "moving");
-  centerMm_ = start.fixed->geometry.centerMm();
-  forEachNumber<D>(fixed, [&](const Vec<D>& pointMm, std::size_t voxel) {
-    pointsMm_.push_back(pointMm);
-    bins_.push_back(static_cast<int>(std::lround(fixed.voxels[voxel])));
-  });
+  measureInBins<D>(moving, "moving");
   ofFixed_ = Middles(fixed);
-  ofMoving_ = Middles(moving_);
-  indexFromPoint_ = moving_.geometry.indexFromPoint();
-  const double pointMm = volumeMm(fixed.geometry) / static_cast<double>(fixed.geometry.voxelCount()),
-               voxelMm = volumeMm(moving_.geometry) / static_cast<double>(moving_.geometry.voxelCount());
-  leastPoints_ =
-      leastOverlap * std::min(static_cast<double>(pointsMm_.size()), ofMoving_.count * voxelMm / pointMm);
+  ofMoving_ = Middles(moving);
+  const Image<D>& points = pointsAreMoving_ ? moving : fixed;
+  const Vec<D> middleMm = points.geometry.centerMm();
+  forEachNumber<D>(points, [&](const Vec<D>& pointMm, std::size_t voxel) {
+    for (int d = 0; d < 3; ++d)
+      pointsMm_[d].push_back(d < D ? static_cast<float>(pointMm[d] - middleMm[d]) : 0);
+    bins_.push_back(static_cast<int>(std::lround(points.voxels[voxel])));
+  });
+  smaller_ = points.geometry;
+  other_ = std::move(pointsAreMoving_ ? fixed : moving);
+  indexFromPoint_ = other_.geometry.indexFromPoint();
+  const double pointMm = volumeMm(smaller_) / static_cast<double>(smaller_.voxelCount()),
+               voxelMm = volumeMm(other_.geometry) / static_cast<double>(other_.geometry.voxelCount());
+  const double otherCount = (pointsAreMoving_ ? ofFixed_ : ofMoving_).count;
+  leastPoints_ = leastOverlap * std::min(static_cast<double>(bins_.size()), otherCount * voxelMm / pointMm);
   for (int d = 0; d < D; ++d)
-    extentMm_ =
-        std::max(extentMm_, fixed.geometry.spacingMm[d] * static_cast<double>(fixed.geometry.size[d]));
+    extentMm_ = std::max(extentMm_, smaller.spacingMm[d] * static_cast<double>(smaller.size[d]));
+  prepareQuickScore();
+}
+
+template <int D>
+void CoarsePair<D>::prepareQuickScore()
+{
+  const auto quickBin = [](long bin) { return static_cast<int>(bin * quickBinCount / binCount); };
+  for (const int bin : bins_)
+    quickRows_.push_back(quickBin(bin) * (quickBinCount + 1));
+  for (const float bin : other_.voxels)
+    quickBins_.push_back(
+        static_cast<std::uint8_t>(std::isfinite(bin) ? quickBin(std::lround(bin)) : quickBinCount));
+  quickBins_.push_back(quickBinCount);
+  for (std::size_t n = 0; n <= bins_.size(); ++n)
+    entropyTerms_.push_back(n > 0 ? static_cast<double>(n) * std::log(static_cast<double>(n)) : 0);
 }
 
 template <int D>
@@ -162,27 +193,133 @@ std::array<Vec<D>, 2> CoarsePair<D>::translations(const Matrix<D>& rotation) con
   return {toMeet(ofFixed_.geometryMm, ofMoving_.geometryMm), toMeet(ofFixed_.gravityMm, ofMoving_.gravityMm)};
 }
 
+/// How many steps along each axis of the other image lead from its middle to a step beyond where the turned
+/// box of the smaller image leaves it.
 template <int D>
-double CoarsePair<D>::score(const Matrix<D>& rotation, const Vec<D>& translationMm) const
+Size<D> CoarsePair<D>::stepsOfLattice(const Matrix<D>& rotation, double stepMm) const
+{
+  const Matrix<D> between =
+      multiply<D>(transpose<D>(other_.geometry.direction),
+                  multiply<D>(pointsAreMoving_ ? transpose<D>(rotation) : rotation, smaller_.direction));
+  Size<D> steps;
+  for (int d = 0; d < D; ++d) {
+    double roomMm = other_.geometry.spacingMm[d] * static_cast<double>(other_.geometry.size[d]) / 2;
+    for (int j = 0; j < D; ++j)
+      roomMm -= std::abs(between[d][j]) * smaller_.spacingMm[j] * static_cast<double>(smaller_.size[j]) / 2;
+    steps[d] = static_cast<std::size_t>(std::max(0.0, roomMm) / stepMm) + 1;
+  }
+  return steps;
+}
+
+template <int D>
+std::vector<Vec<D>> CoarsePair<D>::placements(const Matrix<D>& rotation) const
+{
+  double stepMm = latticeStep * std::pow(volumeMm(smaller_), 1.0 / D);
+  ImageGeometry<D> lattice;
+  for (;; stepMm *= 1.1) {
+    lattice.size = stepsOfLattice(rotation, stepMm);
+    for (std::size_t& size : lattice.size)
+      size = 2 * size + 1;
+    if (lattice.voxelCount() <= mostPlaces)
+      break;
+  }
+  lattice.spacingMm.fill(stepMm);
+  lattice.direction = other_.geometry.direction;
+  const Vec<D> latticeCenterMm = lattice.centerMm(), translationMm = translations(rotation).front();
+  std::vector<Vec<D>> places;
+  forEachPoint<D>(lattice, [&](const Vec<D>& pointMm, std::size_t) {
+    Vec<D> shiftMm;
+    for (int d = 0; d < D; ++d)
+      shiftMm[d] = pointMm[d] - latticeCenterMm[d];
+    if (pointsAreMoving_)
+      shiftMm = apply<D>(rotation, shiftMm);
+    Vec<D>& place = places.emplace_back(translationMm);
+    for (int d = 0; d < D; ++d)
+      place[d] += pointsAreMoving_ ? -shiftMm[d] : shiftMm[d];
+  });
+  return places;
+}
+
+/// The map from pointsMm_.
+template <int D>
+MapToIndex CoarsePair<D>::toIndex(const Matrix<D>& rotation, const Vec<D>& translationMm) const
 {
   AffineMap<D> map{rotation, turned(rotation, Vec<D>{})};
   for (int d = 0; d < D; ++d)
     map.offset[d] += translationMm[d];
-  const AffineMap<D> toIndex = compose<D>(indexFromPoint_, map);
+  map = compose<D>(indexFromPoint_, pointsAreMoving_ ? inverse<D>(map) : map);
+  const Vec<D> offset = map(smaller_.centerMm());
+  MapToIndex result;
+  for (int d = 0; d < D; ++d) {
+    for (int j = 0; j < D; ++j)
+      result.matrix[d][j] = static_cast<float>(map.matrix[d][j]);
+    result.offset[d] = static_cast<float>(offset[d]);
+    result.size[d] = static_cast<int>(other_.geometry.size[d]);
+  }
+  return result;
+}
+
+template <int D>
+std::array<const float*, 3> CoarsePair<D>::pointsFrom(std::size_t first) const
+{
+  return {pointsMm_[0].data() + first, pointsMm_[1].data() + first, pointsMm_[2].data() + first};
+}
+
+template <int D>
+double CoarsePair<D>::score(const Matrix<D>& rotation, const Vec<D>& translationMm) const
+{
+  const MapToIndex map = toIndex(rotation, translationMm);
   std::array<double, binCount * binCount> counts{};
   double valid = 0;
-  for (std::size_t i = 0; i < pointsMm_.size(); ++i) {
-    double bin;
-    if (!binAt(toIndex(pointsMm_[i]), bin))
-      continue;
-    const int low = std::min(static_cast<int>(bin), binCount - 2);
-    double* const row = counts.data() + bins_[i] * binCount;
-    row[low] += 1 - (bin - low);
-    row[low + 1] += bin - low;
-    valid += 1;
+  int cells[cellTile];
+  float fractions[3][cellTile];
+  for (std::size_t first = 0; first < bins_.size(); first += cellTile) {
+    const std::size_t count = std::min(cellTile, bins_.size() - first);
+    findCells(map, pointsFrom(first), count, cells, fractions);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (cells[i] < 0)
+        continue;
+      const float bin = interpolated<D>(other_.voxels.data() + cells[i], map, fractions, i);
+      if (!std::isfinite(bin))
+        continue;
+      const int low = std::min(static_cast<int>(bin), binCount - 2);
+      double* const row = counts.data() + bins_[first + i] * binCount;
+      row[low] += 1 - (bin - low);
+      row[low + 1] += bin - low;
+      valid += 1;
+    }
   }
   return valid < leastPoints_ ? -std::numeric_limits<double>::infinity()
                               : normalizedInformation(counts, valid);
+}
+
+template <int D>
+double CoarsePair<D>::quickScore(const Matrix<D>& rotation, const Vec<D>& translationMm) const
+{
+  const MapToIndex map = toIndex(rotation, translationMm);
+  int places[cellTile], counts[quickBinCount * (quickBinCount + 1)] = {};
+  for (std::size_t first = 0; first < bins_.size(); first += cellTile) {
+    const std::size_t count = std::min(cellTile, bins_.size() - first);
+    findNearestVoxels(map, pointsFrom(first), count, static_cast<int>(quickBins_.size()) - 1, places);
+    for (std::size_t i = 0; i < count; ++i)
+      ++counts[quickRows_[first + i] + quickBins_[places[i]]];
+  }
+  int ofPoints[quickBinCount] = {}, ofOther[quickBinCount] = {}, valid = 0;
+  double joint = 0, marginal = 0;
+  for (int p = 0; p < quickBinCount; ++p)
+    for (int o = 0; o < quickBinCount; ++o) {
+      const int count = counts[p * (quickBinCount + 1) + o];
+      joint += entropyTerms_[count];
+      ofPoints[p] += count;
+      ofOther[o] += count;
+      valid += count;
+    }
+  if (valid < leastPoints_)
+    return -std::numeric_limits<double>::infinity();
+  for (int bin = 0; bin < quickBinCount; ++bin)
+    marginal += entropyTerms_[ofPoints[bin]] + entropyTerms_[ofOther[bin]];
+  const double jointEntropy = entropyTerms_[valid] - joint;
+  return jointEntropy > 0 ? (2 * entropyTerms_[valid] - marginal) / jointEntropy : 1;
 }
 
 template <int D>
@@ -210,38 +347,6 @@ Vec<D> CoarsePair<D>::turned(const Matrix<D>& rotation, Vec<D> pointMm) const
   for (int d = 0; d < D; ++d)
     pointMm[d] -= centerMm_[d];
   return AffineMap<D>{rotation, centerMm_}(pointMm);
-}
-
-/// Linear interpolation of the moving image; false outside its voxels' centres, and where one is no number.
-template <int D>
-bool CoarsePair<D>::binAt(const Vec<D>& index, double& bin) const
-{
-  std::size_t first = 0, stride = 1, strides[D];
-  double fraction[D];
-  for (int d = 0; d < D; ++d) {
-    const double last = static_cast<double>(moving_.geometry.size[d]) - 1;
-    const double border = last > 0 ? 0 : 0.5; // a single voxel is as thick as it is
-    if (!(index[d] >= -border && index[d] <= last + border))
-      return false;
-    const double at = std::max(index[d], 0.0);
-    const auto cell = static_cast<std::size_t>(std::min(at, std::max(last - 1, 0.0)));
-    fraction[d] = at - static_cast<double>(cell);
-    first += stride * cell;
-    strides[d] = last > 0 ? stride : 0;
-    stride *= moving_.geometry.size[d];
-  }
-  bin = 0;
-  for (int corner = 0; corner < 1 << D; ++corner) {
-    double weight = 1;
-    std::size_t voxel = first;
-    for (int d = 0; d < D; ++d) {
-      const bool isUpper = (corner >> d) & 1;
-      weight *= isUpper ? fraction[d] : 1 - fraction[d];
-      voxel += isUpper ? strides[d] : 0;
-    }
-    bin += weight * moving_.voxels[voxel];
-  }
-  return std::isfinite(bin);
 }
 
 TESSERA_INSTANTIATE_CLASS(CoarsePair);

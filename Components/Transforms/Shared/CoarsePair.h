@@ -1,31 +1,40 @@
 #pragma once
 
+#include "Components/Transforms/Shared/CoarseCells.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 #include <array>
+#include <cstdint>
 #include <vector>
 
 namespace tessera {
 
-/// Both images of a stage in coarse blocks, the fixed one as points, and how well rigid maps R (x - c) + t +
-/// c bring them together; c is the centre of the fixed image. Masks count.
+/// Both images of a stage in coarse blocks, the one of the smaller volume as points, and how well rigid maps
+/// R (x - c) + t + c bring them together; c is the centre of the fixed image. Masks count.
 template <int D>
 class CoarsePair {
 public:
-  /// About `wantedPoints` blocks for the fixed image, and blocks of the same size for the moving one. Throws
+  /// About `wantedPoints` blocks for the smaller image, and blocks of the same size for the other one. Throws
   /// Error(registrationFailed) if an image has only one intensity.
   CoarsePair(Context&, const TransformStart<D>&, std::size_t wantedPoints);
 
   const Vec<D>& centerMm() const { return centerMm_; }
-  /// The largest extent of the fixed image along its axes.
+  /// The largest extent of the smaller image along its axes.
   double extentMm() const { return extentMm_; }
 
   /// The translations that bring the centres of geometry, and those of gravity, together.
   std::array<Vec<D>, 2> translations(const Matrix<D>& rotation) const;
 
+  /// The translations that put the middle of the smaller image on a lattice in the other one, as far as a
+  /// step beyond where its turned box lies inside. The lattice is wider where it would have more than 2000
+  /// places.
+  std::vector<Vec<D>> placements(const Matrix<D>& rotation) const;
+
   /// The normalized mutual information (H(F) + H(M)) / H(F, M) of the points that map into the moving image
   /// and its mask; minus infinity if they are less than half of the smaller image.
   double score(const Matrix<D>& rotation, const Vec<D>& translationMm) const;
+  /// The same with the nearest blocks and fewer bins, which takes a fifth of the time.
+  double quickScore(const Matrix<D>& rotation, const Vec<D>& translationMm) const;
 
 private:
   /// The mean position of the numbers of an image, and that weighted by them.
@@ -36,16 +45,24 @@ private:
     Middles() = default;
     explicit Middles(const Image<D>&);
   };
+  void prepareQuickScore();
   Vec<D> turned(const Matrix<D>& rotation, Vec<D> pointMm) const;
-  bool binAt(const Vec<D>& index, double& bin) const;
+  Size<D> stepsOfLattice(const Matrix<D>& rotation, double stepMm) const;
+  MapToIndex toIndex(const Matrix<D>& rotation, const Vec<D>& translationMm) const;
+  std::array<const float*, 3> pointsFrom(std::size_t first) const;
 
-  std::vector<Vec<D>> pointsMm_;
-  std::vector<int> bins_; // of the fixed image at the points
-  Image<D> moving_;       // in bins; NaN outside the mask
+  bool pointsAreMoving_ = false;
+  std::vector<float> pointsMm_[3]; // from the middle of the smaller image
+  std::vector<int> bins_;          // of the smaller image at the points
+  ImageGeometry<D> smaller_;       // of its blocks
+  Image<D> other_;                 // in bins; NaN outside the mask
   AffineMap<D> indexFromPoint_;
   Vec<D> centerMm_{};
   Middles ofFixed_, ofMoving_;
   double leastPoints_ = 0, extentMm_ = 0;
+  std::vector<int> quickRows_;          // of the points in the joint histogram
+  std::vector<std::uint8_t> quickBins_; // of the other image, and last that of all that lies outside
+  std::vector<double> entropyTerms_;    // n log n
 };
 
 }

@@ -13,8 +13,13 @@ namespace tessera {
 namespace {
 
 constexpr double coarseAngle = 20 * std::numbers::pi / 180;
-constexpr double shiftShare = 0.2; // of the extent of the fixed image, along each axis
-constexpr std::size_t refinedStarts = 16, finalStarts = 4;
+constexpr double shiftShare = 0.2;  // of the extent of the smaller image, along each axis
+constexpr int turnsOfSphere = 600;  // neighbours lie some 30 degrees apart
+constexpr double hopeless = 0.8;    // of the best gain over images that have nothing in common
+constexpr double priceOfTurn = 0.1; // of that gain, for a turn of 360 degrees
+constexpr std::size_t placesOfTurn = 8, climbedStarts = 128, refinedStarts = 24, finalStarts = 4;
+template <int D>
+constexpr std::size_t quickPoints = D == 3 ? 1500 : 1000;
 template <int D>
 constexpr std::size_t coarsePoints = D == 3 ? 5000 : 2500;
 template <int D>
@@ -49,22 +54,41 @@ Matrix<D> rotationOf(const Turn& turn)
   }
 }
 
-/// All turns of a cubic grid of at most `coarseAngle` between neighbours, within a ball.
+/// Turns of at most `largestAngle`, the first of which is none. In 3D they are spread evenly over all
+/// rotations by spirals of unit quaternions (Alexa, "Super-Fibonacci spirals: fast, low-discrepancy sampling
+/// of SO(3)", CVPR 2022, algorithm 1).
 template <int D>
-std::vector<Turn> coarseTurns(double largestAngle)
+std::vector<Matrix<D>> evenTurns(double largestAngle)
 {
-  const int steps = static_cast<int>(std::ceil(largestAngle / coarseAngle - 1e-9));
-  const double step = steps > 0 ? largestAngle / steps : 0;
-  std::vector<Turn> turns;
-  const int others = D == 3 ? steps : 0;
-  for (int z = -others; z <= others; ++z)
-    for (int y = -others; y <= others; ++y)
-      for (int x = -steps; x <= steps; ++x) {
-        const Turn turn{x * step, y * step, z * step};
-        if (angleOf(turn) <= largestAngle * (1 + 1e-9))
-          turns.push_back(turn);
-      }
+  std::vector<Matrix<D>> turns{identityMatrix<D>()};
+  if constexpr (D == 2) {
+    const int steps = static_cast<int>(std::ceil(largestAngle / coarseAngle - 1e-9));
+    for (int i = 1; i <= steps; ++i)
+      for (const double sign : {-1.0, 1.0})
+        turns.push_back(rotationOf<2>({sign * i * largestAngle / steps}));
+  } else {
+    constexpr double psi = 1.533751168755204288118041;
+    for (int i = 0; i < turnsOfSphere; ++i) {
+      const double share = (i + 0.5) / turnsOfSphere, along = 2 * std::numbers::pi * (i + 0.5);
+      const double alpha = along / std::numbers::sqrt2, beta = along / psi;
+      const double real = std::sqrt(1 - share) * std::cos(beta), angle = 2 * std::acos(std::abs(real));
+      const double factor = std::copysign(angle / std::sqrt(1 - real * real), real), inner = std::sqrt(share);
+      if (angle <= largestAngle)
+        turns.push_back(rotationOf<3>({factor * inner * std::sin(alpha), factor * inner * std::cos(alpha),
+                                       factor * std::sqrt(1 - share) * std::sin(beta)}));
+    }
+  }
   return turns;
+}
+
+template <int D>
+double angleBetween(const Matrix<D>& a, const Matrix<D>& b)
+{
+  const Matrix<D> between = multiply<D>(transpose<D>(a), b);
+  double trace = 0;
+  for (int d = 0; d < D; ++d)
+    trace += between[d][d];
+  return std::acos(std::clamp(D == 2 ? trace / 2 : (trace - 1) / 2, -1.0, 1.0));
 }
 
 /// A rigid map and its score, which is higher where images fit better.
@@ -75,24 +99,8 @@ struct Candidate {
   double score = -std::numeric_limits<double>::infinity();
 };
 
-/// All turns, each with both translations and with shifts of either along each axis.
 template <int D>
-std::vector<Candidate<D>> coarseCandidates(const CoarsePair<D>& pair, double largestAngle)
-{
-  std::vector<Candidate<D>> candidates;
-  for (const Turn& turn : coarseTurns<D>(largestAngle)) {
-    const Matrix<D> rotation = rotationOf<D>(turn);
-    for (const Vec<D>& translationMm : pair.translations(rotation)) {
-      candidates.push_back({rotation, translationMm});
-      for (int d = 0; d < D; ++d)
-        for (const double sign : {-1.0, 1.0}) {
-          candidates.push_back({rotation, translationMm});
-          candidates.back().translationMm[d] += sign * shiftShare * pair.extentMm();
-        }
-    }
-  }
-  return candidates;
-}
+using Score = double (CoarsePair<D>::*)(const Matrix<D>&, const Vec<D>&) const;
 
 template <int D>
 bool isBetter(const Candidate<D>& a, const Candidate<D>& b)
@@ -110,35 +118,34 @@ std::vector<Candidate<D>> bestOf(std::vector<Candidate<D>> candidates, const Coa
   std::vector<Candidate<D>> best;
   for (const Candidate<D>& candidate : candidates) {
     const bool isNew = std::ranges::none_of(best, [&](const Candidate<D>& other) {
-      const Matrix<D> between = multiply<D>(transpose<D>(candidate.rotation), other.rotation);
-      double trace = 0, distance2 = 0;
+      double distance2 = 0;
       for (int d = 0; d < D; ++d) {
-        trace += between[d][d];
         const double apart = candidate.translationMm[d] - other.translationMm[d];
         distance2 += apart * apart;
       }
-      const double cosine = D == 2 ? trace / 2 : (trace - 1) / 2;
-      return std::acos(std::clamp(cosine, -1.0, 1.0)) < 0.7 * coarseAngle
+      return angleBetween<D>(candidate.rotation, other.rotation) < 0.7 * coarseAngle
              && std::sqrt(distance2) < 0.7 * shiftShare * pair.extentMm();
     });
-    if (isNew && best.size() < count)
+    if (isNew)
       best.push_back(candidate);
+    if (best.size() == count)
+      break;
   }
   return best;
 }
 
 /// Climbs by turns about each axis and shifts along each, with steps that are halved where none helps.
 template <int D>
-void refine(const CoarsePair<D>& pair, bool turns, double angle, double shiftMm, double leastAngle,
-            Candidate<D>& candidate)
+void refine(const CoarsePair<D>& pair, Score<D> score, bool turns, double angle, double shiftMm,
+            double leastAngle, Candidate<D>& candidate)
 {
-  candidate.score = pair.score(candidate.rotation, candidate.translationMm);
+  candidate.score = (pair.*score)(candidate.rotation, candidate.translationMm);
   while (angle > leastAngle) {
     Candidate<D> best = candidate;
     const auto consider = [&](const Matrix<D>& rotation, const Vec<D>& translationMm) {
-      const double score = pair.score(rotation, translationMm);
-      if (score > best.score)
-        best = {rotation, translationMm, score};
+      const Candidate<D> other{rotation, translationMm, (pair.*score)(rotation, translationMm)};
+      if (isBetter<D>(other, best))
+        best = other;
     };
     for (const double sign : {-1.0, 1.0}) {
       for (int axis = 0; turns && axis < (D == 3 ? 3 : 1); ++axis) {
@@ -162,14 +169,46 @@ void refine(const CoarsePair<D>& pair, bool turns, double angle, double shiftMm,
 }
 
 template <int D>
-void refineAll(const Context& context, const CoarsePair<D>& pair, bool turns, double angle, double leastAngle,
-               std::vector<Candidate<D>>& candidates)
+void refineAll(const Context& context, const CoarsePair<D>& pair, Score<D> score, bool turns, double angle,
+               double leastAngle, std::vector<Candidate<D>>& candidates)
 {
   // An arm of a third of the extent moves as far by the turn as by the shift.
   const double shiftMm = angle * pair.extentMm() / 3;
-  forEachChunk(context, candidates.size(),
-               [&](std::size_t i) { refine<D>(pair, turns, angle, shiftMm, leastAngle, candidates[i]); });
+  forEachChunk(context, candidates.size(), [&](std::size_t i) {
+    refine<D>(pair, score, turns, angle, shiftMm, leastAngle, candidates[i]);
+  });
   std::ranges::stable_sort(candidates, isBetter<D>);
+}
+
+/// The quick scores of all turns, each at its best places.
+template <int D>
+std::vector<Candidate<D>> coarseCandidates(const Context& context, const CoarsePair<D>& pair,
+                                           const std::vector<Matrix<D>>& turns)
+{
+  std::vector<std::vector<Candidate<D>>> ofTurns(turns.size());
+  forEachChunk(context, turns.size(), [&](std::size_t i) {
+    const auto consider = [&](const Vec<D>& translationMm) {
+      ofTurns[i].push_back({turns[i], translationMm, pair.quickScore(turns[i], translationMm)});
+    };
+    std::ranges::for_each(pair.placements(turns[i]), consider);
+    std::ranges::for_each(pair.translations(turns[i]), consider);
+    std::ranges::stable_sort(ofTurns[i], isBetter<D>);
+    ofTurns[i].resize(std::min(ofTurns[i].size(), placesOfTurn));
+  });
+  std::vector<Candidate<D>> all;
+  for (const std::vector<Candidate<D>>& candidates : ofTurns)
+    all.insert(all.end(), candidates.begin(), candidates.end());
+  return all;
+}
+
+/// The best one. Most headers are right, so a larger turn must gain more.
+template <int D>
+Candidate<D> likeliest(const std::vector<Candidate<D>>& candidates)
+{
+  return *std::ranges::max_element(candidates, {}, [](const Candidate<D>& candidate) {
+    const double turns = angleBetween<D>(identityMatrix<D>(), candidate.rotation) / (2 * std::numbers::pi);
+    return (candidate.score - 1) * (1 - priceOfTurn * turns);
+  });
 }
 
 }
@@ -179,25 +218,28 @@ LinearStart<D> searchedStart(Context& context, const TransformStart<D>& start, d
 {
   const bool turns = largestAngle > 0;
   Context onCpu = context.onCpu();
-  const CoarsePair<D> coarse(onCpu, start, coarsePoints<D>);
-  std::vector<Candidate<D>> candidates = coarseCandidates<D>(coarse, largestAngle);
-  forEachChunk(onCpu, candidates.size(), [&](std::size_t i) {
-    candidates[i].score = coarse.score(candidates[i].rotation, candidates[i].translationMm);
-  });
-  std::vector<Candidate<D>> best = bestOf<D>(std::move(candidates), coarse, refinedStarts);
+  const CoarsePair<D> quick(onCpu, start, quickPoints<D>), coarse(onCpu, start, coarsePoints<D>);
+  std::vector<Candidate<D>> best =
+      bestOf<D>(coarseCandidates<D>(onCpu, quick, evenTurns<D>(largestAngle)), quick, climbedStarts);
+  refineAll<D>(onCpu, quick, &CoarsePair<D>::quickScore, turns, 0.6 * coarseAngle, coarseAngle / 10, best);
+  best = bestOf<D>(std::move(best), coarse, refinedStarts);
   for (const Vec<D>& translationMm : coarse.translations(identityMatrix<D>()))
     best.push_back({identityMatrix<D>(), translationMm});
-  refineAll<D>(onCpu, coarse, turns, coarseAngle / 2, coarseAngle / 30, best);
-  best.resize(finalStarts);
+  refineAll<D>(onCpu, coarse, &CoarsePair<D>::score, turns, coarseAngle / 2, coarseAngle / 30, best);
+  best = bestOf<D>(std::move(best), coarse, finalStarts);
+  const double least = hopeless * (best.front().score - 1);
+  std::erase_if(best, [&](const Candidate<D>& candidate) { return candidate.score - 1 < least; });
   const CoarsePair<D> fine(onCpu, start, finePoints<D>);
-  refineAll<D>(onCpu, fine, turns, coarseAngle / 10, coarseAngle / 60, best);
+  refineAll<D>(onCpu, fine, &CoarsePair<D>::score, turns, coarseAngle / 10, coarseAngle / 60, best);
   if (!std::isfinite(best.front().score))
     throw Error(
         ExitCode::registrationFailed,
         "(AutomaticTransformInitializationMethod \"Search\"): no turn and shift was found by which half of "
         "the smaller image lies in the other one. Allowed: masks and images that show the same object, or "
         "the method \"GeometricalCenter\".");
-  return {coarse.centerMm(), best.front().translationMm, best.front().rotation};
+  std::vector<Candidate<D>> found{likeliest<D>(best)};
+  refineAll<D>(onCpu, fine, &CoarsePair<D>::score, turns, coarseAngle / 80, coarseAngle / 120, found);
+  return {coarse.centerMm(), found.front().translationMm, found.front().rotation};
 }
 
 TESSERA_INSTANTIATE_FUNCTIONS(searchedStart<D>);

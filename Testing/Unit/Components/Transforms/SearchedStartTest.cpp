@@ -118,6 +118,67 @@ TEST(SearchedStartTest, FindsATurnAndAShift)
   EXPECT_LT(farthest<2>(mapOf(searchedStart<2>(host, start, 180 * degree)), turned2), 2);
 }
 
+TEST(SearchedStartTest, FindsTurnsOfUpTo180Degrees)
+{
+  for (const AffineMap<3>& map : {AffineMap<3>{turnAbout({1, 0, 0}, 180 * degree), {60, 0, 0}},
+                                  AffineMap<3>{turnAbout({-2, 1, 3}, 180 * degree), {-20, 50, 30}},
+                                  AffineMap<3>{turnAbout({1, 2, -1}, 150 * degree), {0, -35, 45}},
+                                  AffineMap<3>{turnAbout({-1, 1, 1}, 110 * degree), {10, 0, -60}}})
+    EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(host, startOf(map), 180 * degree)), map), 2);
+}
+
+/// The part of an image from voxel `first` along an axis, `count` voxels thick.
+ImagePointer<3> slabOf(const Image<3>& image, int axis, std::size_t first, std::size_t count)
+{
+  auto slab = std::make_shared<Image<3>>();
+  slab->geometry = image.geometry;
+  slab->geometry.size[axis] = count;
+  Vec<3> corner{};
+  corner[axis] = static_cast<double>(first);
+  slab->geometry.originMm = image.geometry.pointFromIndex()(corner);
+  for (std::size_t voxel = 0; voxel < image.voxels.size(); ++voxel) {
+    const std::size_t index[3] = {voxel % 48, voxel / 48 % 48, voxel / (48 * 48)};
+    if (index[axis] >= first && index[axis] < first + count)
+      slab->voxels.push_back(image.voxels[voxel]);
+  }
+  return slab;
+}
+
+TEST(SearchedStartTest, FindsAThirdOfTheFieldOfView)
+{
+  const TransformStart<3> whole = startOf(turned3);
+  for (int axis = 0; axis < 3; ++axis)
+    for (const bool cropsFixed : {true, false}) {
+      TransformStart<3> start = whole;
+      (cropsFixed ? start.fixed : start.moving) =
+          slabOf(cropsFixed ? *whole.fixed : *whole.moving, axis, 16, 16);
+      EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(host, start, 180 * degree)), turned3), 3)
+          << (cropsFixed ? "fixed, axis " : "moving, axis ") << axis;
+    }
+}
+
+TEST(SearchedStartTest, TakesTheSmallerOfTwoTurnsThatFitEquallyWell)
+{
+  // The scene and its copy that is turned by 180 degrees about z.
+  const TransformStart<3> once = startOf({});
+  auto image = std::make_shared<Image<3>>(*once.fixed);
+  image->geometry.originMm.fill(-47);
+  for (std::size_t voxel = 0; voxel < image->voxels.size(); ++voxel) {
+    const Vec<3> pointMm{2.0 * static_cast<double>(voxel % 48) - 47,
+                         2.0 * static_cast<double>(voxel / 48 % 48) - 47,
+                         2.0 * static_cast<double>(voxel / (48 * 48)) - 47};
+    image->voxels[voxel] = sceneAt<3>(pointMm) + sceneAt<3>({-pointMm[0], -pointMm[1], pointMm[2]});
+  }
+  const AffineMap<3> turn{turnAbout({0, 0, 1}, 40 * degree), {}};
+  auto moving = std::make_shared<Image<3>>(*image);
+  moving->geometry.direction = turn.matrix;
+  moving->geometry.originMm = turn(image->geometry.originMm);
+
+  const LinearStart<3> found = searchedStart<3>(host, {image, moving, nullptr, nullptr}, 180 * degree);
+
+  EXPECT_LT(farthest<3>(mapOf(found), turn), 2);
+}
+
 TEST(SearchedStartTest, FindsItInImagesOfInvertedContrast)
 {
   EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(host, startOf(turned3, -1), 60 * degree)), turned3), 2);
@@ -159,8 +220,8 @@ TEST(SearchedStartTest, RepeatsItsBitsForAnyThreadCount)
 {
   const TransformStart<3> start = startOf(turned3);
   Context one{{}, 1}, three{{}, 3};
-  const LinearStart<3> first = searchedStart<3>(one, start, 60 * degree);
-  const LinearStart<3> again = searchedStart<3>(three, start, 60 * degree);
+  const LinearStart<3> first = searchedStart<3>(one, start, 180 * degree);
+  const LinearStart<3> again = searchedStart<3>(three, start, 180 * degree);
   EXPECT_EQ(again.rotation, first.rotation);
   EXPECT_EQ(again.translationMm, first.translationMm);
 }
