@@ -345,8 +345,10 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
     };
     found.dice = dice(sums.both, sums.warped);
     found.diceBefore = dice(sums.bothBefore, sums.warpedBefore);
-    found.fixedVolume = fixedVoxel * static_cast<double>(sums.fixed);
-    found.movingVolume = movingVoxel * static_cast<double>(movingVoxels[number]);
+    found.fixedVoxels = sums.fixed;
+    found.movingVoxels = movingVoxels[number];
+    found.fixedVolume = fixedVoxel * static_cast<double>(found.fixedVoxels);
+    found.movingVolume = movingVoxel * static_cast<double>(found.movingVoxels);
     found.logJacobianIntegral = fixedVoxel * sums.logJacobian;
     if (sums.fixed > sums.folded)
       found.meanLogJacobian = sums.logJacobian / static_cast<double>(sums.fixed - sums.folded);

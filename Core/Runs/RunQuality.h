@@ -32,9 +32,10 @@ struct RunQuality {
   /// the moving one, at the voxels of the fixed label that do not fold.
   struct Label {
     double dice = 0, diceBefore = 0;
-    double fixedVolume = 0, movingVolume = 0; // each on the grid of its own image
-    double logJacobianIntegral = 0;           // mm^D
-    std::optional<double> meanLogJacobian;    // none: no voxel of the fixed image has this label
+    double fixedVolume = 0, movingVolume = 0;      // each on the grid of its own image
+    std::size_t fixedVoxels = 0, movingVoxels = 0; // there
+    double logJacobianIntegral = 0;                // mm^D
+    std::optional<double> meanLogJacobian;         // none: no voxel of the fixed image has this label
     std::size_t foldedVoxels = 0;
   };
   struct Labels {

@@ -114,6 +114,8 @@ Json json(const RunQuality& quality)
       diceBefore[name] = found.diceBefore;
       labels[name] = {{"fixedVolume", found.fixedVolume},
                       {"movingVolume", found.movingVolume},
+                      {"fixedVoxels", found.fixedVoxels},
+                      {"movingVoxels", found.movingVoxels},
                       {"logJacobianIntegral", found.logJacobianIntegral},
                       {"meanLogJacobian", orNull(found.meanLogJacobian)},
                       {"foldedVoxels", found.foldedVoxels}};

@@ -40,6 +40,7 @@ constexpr Figure figures[] = {{"status", "/status"},
                               {"correlation", "/quality/correlation"},
                               {"meanDisplacementMm", "/quality/meanDisplacementMm"},
                               {"largestDisplacementMm", "/quality/largestDisplacementMm"},
+                              {"diceBefore", "/quality/dice/meanBefore"},
                               {"dice", "/quality/dice/mean"},
                               {"pointsBeforeMm", "/quality/points/beforeMm"},
                               {"pointsMeanMm", "/quality/points/meanMm"},
@@ -148,7 +149,8 @@ std::string labelLines(const std::string& id, const Json& record)
   if (!record.contains(dice))
     return lines;
   for (const auto& [label, value] : record.at(dice).items()) {
-    lines += id + "\t" + label + "\t" + value.dump();
+    lines += id + "\t" + label + "\t" + valueAt(record, "/quality/dice/labelsBefore/" + label) + "\t"
+             + value.dump();
     for (const char* figure : labelFigures)
       lines += "\t" + valueAt(record, "/quality/labels/" + label + "/" + figure);
     lines += "\n";
@@ -161,7 +163,7 @@ std::string labelLines(const std::string& id, const Json& record)
 int writeTables(const CohortOptions& options, Log& log)
 {
   const CohortResults results = cohortResultsIn(options.operand);
-  std::string text = "id", labelsHeader = "id\tlabel\tdice";
+  std::string text = "id", labelsHeader = "id\tlabel\tdiceBefore\tdice";
   for (const char* figure : labelFigures)
     labelsHeader += std::string("\t") + figure;
   labelsHeader += "\n";

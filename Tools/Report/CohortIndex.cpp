@@ -4,6 +4,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Log.h"
 #include "Core/Runs/Report/Html.h"
+#include "Core/Runs/Report/RunPage.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -85,6 +86,12 @@ bool isConspicuous(const CohortRow& row, const CohortSpread& spread, std::size_t
   return judgedInCohort(row.figures, one).verdict == Verdict::look;
 }
 
+/// Which has a column before it that tells it before the registration.
+bool isDice(std::size_t figure)
+{
+  return static_cast<Figure>(figure) == Figure::dice;
+}
+
 /// "largest displacement (mm)"
 std::string figureName(Figure figure)
 {
@@ -107,8 +114,11 @@ std::string rowHtml(const CohortRow& row, const std::string& thumbnail,
   for (std::size_t i = 0; i < row.judgement.reasons.size(); ++i)
     html += (i ? "<br>" : "") + htmlText(row.judgement.reasons[i]);
   html += "</td>";
-  for (const std::size_t f : figures)
+  for (const std::size_t f : figures) {
+    if (isDice(f))
+      html += numberCell(row.diceBefore);
     html += numberCell(row.figures[f], isConspicuous(row, spread, f));
+  }
   return html + numberCell(row.seconds) + "<td class=\"rate\" hidden></td></tr>\n";
 }
 
@@ -120,7 +130,8 @@ std::string mediansHtml(const CohortSpread& spread, const std::vector<std::size_
        {std::pair{"median", &Spread::median}, {"median absolute deviation (MAD)", &Spread::mad}}) {
     html += "<tr><th class=\"p\" colspan=\"5\">" + std::string(name) + "</th>";
     for (const std::size_t f : figures)
-      html += "<td class=\"n\">" + (spread.of[f] ? shortNumber((*spread.of[f]).*value) : "") + "</td>";
+      html += (isDice(f) ? "<td></td>" : "") + std::string("<td class=\"n\">")
+              + (spread.of[f] ? shortNumber((*spread.of[f]).*value) : "") + "</td>";
     html += "<td></td></tr>";
   }
   return html + "</tfoot>";
@@ -150,10 +161,11 @@ CohortSpread judgeCohort(std::vector<CohortRow>& rows)
       row.judgement = judgedInCohort(row.figures, spread);
       row.judgement.reasons.insert(row.judgement.reasons.end(), row.alone.reasons.begin(),
                                    row.alone.reasons.end());
+      row.judgement.notes = row.alone.notes;
       if (!row.judgement.reasons.empty())
         row.judgement.verdict = Verdict::look;
     } else {
-      row.judgement = {Verdict::failed, {row.message.empty() ? row.status : row.message}, 0};
+      row.judgement = {Verdict::failed, {row.message.empty() ? row.status : row.message}, {}, 0};
     }
   std::stable_sort(rows.begin(), rows.end(), [](const CohortRow& a, const CohortRow& b) {
     if (a.judgement.verdict != b.judgement.verdict)
@@ -196,7 +208,8 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& r
       "<th>verdict</th><th>reasons</th>";
   const std::vector<std::size_t> figures = figuresOf(rows);
   for (const std::size_t f : figures)
-    html += "<th>" + figureName(static_cast<Figure>(f)) + "</th>";
+    html +=
+        (isDice(f) ? "<th>Dice before</th>" : "") + ("<th>" + figureName(static_cast<Figure>(f)) + "</th>");
   html += "<th>seconds</th><th class=\"rate\" hidden>rating</th></tr></thead><tbody>\n";
   for (std::size_t i = 0; i < rows.size(); ++i)
     html += rowHtml(rows[i], rows[i].thumbnail.empty() ? "" : thumbnailSource(folder, rows[i], options),
@@ -225,16 +238,12 @@ std::string cohortPart(const std::vector<CohortRow>& rows, std::size_t i, const 
     html += link(before->page, "rel=\"prev\" ", "Before it " + before->id) + " (key k) ";
   if (after != rows.end())
     html += link(after->page, "rel=\"next\" ", "After it " + after->id) + " (key j)";
-  html += "</nav>";
+  html += "</nav>" + verdictHtml(row.judgement);
   if (row.status != "done")
     return html;
-  const std::string verdict = verdictText(row.judgement.verdict);
-  html += "<h2>In its cohort</h2><p><b class=\"" + verdict + "\">" + verdict + "</b></p>";
-  for (const std::string& reason : row.judgement.reasons)
-    if (std::ranges::count(row.alone.reasons, reason) == 0) // the page says those itself
-      html += "<p>" + htmlText(reason) + "</p>";
   html +=
-      "<table><thead><tr><th>figure</th><th>this row</th><th>median</th><th>median absolute deviation</th>"
+      "<details><summary>Its figures beside their medians</summary><table><thead><tr><th>figure</th><th>this "
+      "row</th><th>median</th><th>median absolute deviation</th>"
       "</tr></thead><tbody>";
   for (std::size_t f = 0; f < figureCount; ++f)
     if (row.figures[f])
@@ -242,7 +251,7 @@ std::string cohortPart(const std::vector<CohortRow>& rows, std::size_t i, const 
               + numberCell(row.figures[f], isConspicuous(row, spread, f))
               + numberCell(spread.of[f] ? std::optional(spread.of[f]->median) : std::nullopt)
               + numberCell(spread.of[f] ? std::optional(spread.of[f]->mad) : std::nullopt) + "</tr>";
-  return html + "</tbody></table>";
+  return html + "</tbody></table></details>\n";
 }
 
 }

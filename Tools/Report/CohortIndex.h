@@ -13,7 +13,8 @@ struct CohortRow {
   std::string status;  // as in run.json; all but "done" count as failed
   std::string message; // of a run that failed: the reason of its verdict
   Figures figures;     // figuresOf(run.json)
-  Judgement alone;     // judgedAlone(run.json), for a run that is done
+  std::optional<double> diceBefore;
+  Judgement alone; // judgedAlone(run.json), for a run that is done
   double seconds = 0;
   std::string page, thumbnail; // paths relative to the index's folder; empty: none
   Judgement judgement;         // by judgeCohort
@@ -40,7 +41,8 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>&, 
                       const IndexOptions& = {});
 
 /// The part of a row's page about its cohort, in HTML: links to the index and to the pages before and
-/// after it in the order of the index, its verdict beside the others, and its figures beside their medians.
+/// after it in the order of the index, its verdict by itself and beside the others, and its figures beside
+/// their medians.
 std::string cohortPart(const std::vector<CohortRow>&, std::size_t row, const CohortSpread&);
 
 }

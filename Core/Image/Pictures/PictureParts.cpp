@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace tessera {
 namespace {
@@ -26,6 +27,17 @@ Panel smoothed(const Panel& panel)
       out[x] = (above[x] + 2 * here[x] + below[x]) / 16;
   }
   return result;
+}
+
+/// The 0.5th and the 99.5th.
+GreyRange percentiles(std::vector<float>& values)
+{
+  const auto low = static_cast<std::ptrdiff_t>(values.size() / 200),
+             high = static_cast<std::ptrdiff_t>(values.size()) - 1 - low;
+  std::nth_element(values.begin(), values.begin() + low, values.end());
+  const float black = values[static_cast<std::size_t>(low)];
+  std::nth_element(values.begin(), values.begin() + high, values.end());
+  return {black, values[static_cast<std::size_t>(high)]};
 }
 
 }
@@ -59,15 +71,32 @@ std::vector<Plane> planesOf(const Matrix<D>& direction)
 
 GreyLine windowOf(std::vector<float> values)
 {
-  const auto low = static_cast<std::ptrdiff_t>(values.size() / 200),
-             high = static_cast<std::ptrdiff_t>(values.size()) - 1 - low;
-  std::nth_element(values.begin(), values.begin() + low, values.end());
-  const float black = values[static_cast<std::size_t>(low)];
-  std::nth_element(values.begin(), values.begin() + high, values.end());
-  const float white = values[static_cast<std::size_t>(high)];
-  if (!(white > black))
-    return {0, 127.5F};
-  return {255 / (white - black), -255 * black / (white - black)};
+  return percentiles(values).line();
+}
+
+GreyRange greyRangeOf(std::vector<float> values)
+{
+  const auto [least, greatest] = std::ranges::minmax(values);
+  const auto isFilling = [&](float extreme) {
+    return static_cast<std::size_t>(std::ranges::count(values, extreme)) > values.size() / 100;
+  };
+  const bool below = isFilling(least), above = isFilling(greatest);
+  std::vector<float> others;
+  std::ranges::copy_if(values, std::back_inserter(others), [&, lowest = least, highest = greatest](float v) {
+    return !((below && v == lowest) || (above && v == highest));
+  });
+  const bool haveContrast =
+      !others.empty() && std::ranges::any_of(others, [&](float v) { return v != others.front(); });
+  return percentiles(haveContrast ? others : values);
+}
+
+std::array<GreyRange, 2> greyRangesOf(const GreyRange& first, const GreyRange& second)
+{
+  const GreyRange all{std::min(first.black, second.black), std::max(first.white, second.white)};
+  const float shared = std::min(first.white, second.white) - std::max(first.black, second.black);
+  if (shared > 0 && shared >= (all.white - all.black) / 2)
+    return {all, all};
+  return {first, second};
 }
 
 std::uint8_t greyLevel(float value)

@@ -2,6 +2,7 @@
 
 #include "Core/Image/ImageGeometry.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -34,6 +35,25 @@ struct GreyLine {
 
 /// From 0 for the 0.5th to 255 for the 99.5th percentile of the values; 127.5 if these are equal.
 GreyLine windowOf(std::vector<float> values);
+
+/// The grey values of an image that a picture shows as black and as white.
+struct GreyRange {
+  float black = 0, white = 0;
+  GreyLine line() const
+  {
+    return white > black ? GreyLine{255 / (white - black), -255 * black / (white - black)}
+                         : GreyLine{0, 127.5F};
+  }
+};
+
+/// The 0.5th and the 99.5th percentile of the values. The least and the greatest value do not count where
+/// more than a hundredth of all have it, as a filling, air that is cut off or a background, unless all others
+/// are equal.
+GreyRange greyRangeOf(std::vector<float> values);
+
+/// One range for both where they share at least half of it, as those of images of one kind do; else each its
+/// own.
+std::array<GreyRange, 2> greyRangesOf(const GreyRange& first, const GreyRange& second);
 
 /// The nearest grey value from 0 to 255.
 std::uint8_t greyLevel(float value);

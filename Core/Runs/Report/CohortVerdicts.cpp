@@ -32,6 +32,42 @@ std::optional<double> numberAt(const Json& json, const char* name)
   return json[name].get<double>();
 }
 
+/// Whether a label is too small in one of the images to be judged: some voxels miss each other easily.
+bool isSmall(const Json& label, bool isArea)
+{
+  constexpr double fewestVoxels = 100, leastMm3 = 100; // 0.1 ml
+  for (const auto& [voxels, volume] :
+       {std::pair{"fixedVoxels", "fixedVolume"}, {"movingVoxels", "movingVolume"}})
+    if (label.value(voxels, fewestVoxels) < fewestVoxels
+        || (!isArea && label.value(volume, leastMm3) < leastMm3))
+      return true;
+  return false;
+}
+
+/// Those whose Dice is 0.
+template <class Doubt>
+void judgeLabels(const Json& run, const Doubt& doubt, std::vector<std::string>& notes)
+{
+  const Json &quality = run["quality"], none = Json::object();
+  const Json::json_pointer size("/inputs/fixed/0/size");
+  const bool isArea = run.contains(size) && run.at(size).size() == 2;
+  std::string apart, alone, small;
+  for (const auto& [name, dice] : quality["dice"]["labels"].items()) {
+    if (dice != 0.0)
+      continue;
+    const Json label = quality.value("labels", none).value(name, none);
+    const bool isAlone = label.value("fixedVolume", 1.0) == 0 || label.value("movingVolume", 1.0) == 0;
+    std::string& list = isAlone ? alone : isSmall(label, isArea) ? small : apart;
+    list += (list.empty() ? "" : ", ") + name;
+  }
+  if (!apart.empty())
+    doubt("labels that do not meet: " + apart);
+  if (!alone.empty())
+    notes.push_back("labels of one image alone, which are not judged: " + alone);
+  if (!small.empty())
+    notes.push_back("labels that do not meet and are too small to be judged: " + small);
+}
+
 }
 
 const FigureInfo& infoOf(Figure figure)
@@ -119,7 +155,7 @@ Judgement judgedAlone(const Json& run)
   Judgement judgement;
   const std::string status = run.value("status", "");
   if (status != "done")
-    return {Verdict::failed, {run.value("message", "").empty() ? status : run.value("message", "")}, 0};
+    return {Verdict::failed, {run.value("message", "").empty() ? status : run.value("message", "")}, {}, 0};
   const auto doubt = [&](const std::string& reason) {
     judgement.verdict = Verdict::look;
     judgement.reasons.push_back(reason);
@@ -148,14 +184,8 @@ Judgement judgedAlone(const Json& run)
       doubt("corresponding points are farther apart than before: " + shortNumber(*after) + " mm, "
             + shortNumber(*before) + " mm before");
   }
-  if (quality.contains("dice")) {
-    std::string apart;
-    for (const auto& [label, value] : quality["dice"]["labels"].items())
-      if (value == 0.0)
-        apart += (apart.empty() ? "" : ", ") + label;
-    if (!apart.empty())
-      doubt("labels that do not meet, or that only one of the images has: " + apart);
-  }
+  if (quality.contains("dice"))
+    judgeLabels(run, doubt, judgement.notes);
   return judgement;
 }
 

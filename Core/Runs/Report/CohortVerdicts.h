@@ -33,7 +33,7 @@ const char* verdictText(Verdict);
 
 struct Judgement {
   Verdict verdict = Verdict::done;
-  std::vector<std::string> reasons;
+  std::vector<std::string> reasons, notes; // notes: facts that do not count
   double badness = 0; // the largest distance to a median in MADs, on its bad side; to sort by
 };
 
@@ -55,7 +55,8 @@ const std::string mismatchQuestion = "do these two images show the same thing? "
 
 /// The verdict on a run by itself: `failed` with its message; `look` if it folds, if it is worse than its
 /// start, if less than half of the fixed image maps into the moving one, if its images seem not to show the
-/// same thing, or if a label of one image misses in the overlap.
+/// same thing, or if a label that both have does not meet. Labels of one image alone, and those with fewer
+/// than 100 voxels or, in 3D, less than 0.1 ml in one of them, are notes.
 Judgement judgedAlone(const nlohmann::ordered_json& run);
 
 }

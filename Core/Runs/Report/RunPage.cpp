@@ -1,7 +1,6 @@
 #include "Core/Runs/Report/RunPage.h"
 
 #include "Core/Compute/JoinedText.h"
-#include "Core/Runs/Report/CohortVerdicts.h"
 #include "Core/Runs/Report/Html.h"
 #include "Core/Runs/Report/RunPageViews.h"
 
@@ -73,25 +72,6 @@ std::string head(const std::vector<std::string>& names)
 
 constexpr const char* tableEnd = "</tbody></table>\n";
 
-std::string verdictHtml(const Json& run)
-{
-  const Judgement judgement = judgedAlone(run);
-  const std::string verdict = verdictText(judgement.verdict);
-  std::string html = "<p><b class=\"big " + verdict + "\">" + verdict + "</b>";
-  if (judgement.reasons.empty())
-    html +=
-        " No figure is conspicuous. Figures alone do not tell whether a registration is good: look at the "
-        "slices.";
-  html += "</p>\n";
-  if (!judgement.reasons.empty()) {
-    html += "<ul>";
-    for (const std::string& reason : judgement.reasons)
-      html += "<li>" + htmlText(reason) + "</li>";
-    html += "</ul>\n";
-  }
-  return html;
-}
-
 std::string warningsHtml(const Json& run)
 {
   const Json& warnings = at(run, "warnings");
@@ -135,9 +115,16 @@ std::string qualityHtml(const Json& run)
   }
   html += tableEnd;
   if (const Json& labels = at(dice, "labels"); labels.is_object() && !labels.empty()) {
-    html += "<details><summary>Dice of each label</summary>" + head({"label", "Dice"});
-    for (const auto& [label, value] : labels.items())
-      html += "<tr>" + cell(label, "n") + cell(figureText(value), "n") + "</tr>\n";
+    html += "<details><summary>Dice of each label</summary>"
+            + head({"label", "before", "after", "volume, fixed", "moving"});
+    for (const auto& [label, value] : labels.items()) {
+      const Json& volumes = at(at(quality, "labels"), label.c_str());
+      html += "<tr>" + cell(label, "n");
+      for (const Json* figure : {&at(at(dice, "labelsBefore"), label.c_str()), &value,
+                                 &at(volumes, "fixedVolume"), &at(volumes, "movingVolume")})
+        html += cell(figureText(*figure), "n");
+      html += "</tr>\n";
+    }
     html += std::string(tableEnd) + "</details>\n";
   }
   return html;
@@ -232,6 +219,19 @@ std::string provenanceHtml(const Json& run)
   return html + tableEnd;
 }
 
+/// What black and white are.
+std::string greyText(const std::array<GreyRange, 2>& ranges)
+{
+  const auto text = [](const GreyRange& range) {
+    return "from " + shortNumber(range.black) + " (black) to " + shortNumber(range.white) + " (white)";
+  };
+  const auto& [fixed, moving] = ranges;
+  const bool isCommon = fixed.black == moving.black && fixed.white == moving.white;
+  return "Grey values run " + text(fixed)
+         + (isCommon ? " in both images" : " in the fixed image, " + text(moving) + " in the moving one")
+         + ": from the 0.5th to the 99.5th percentile without fillings and constant backgrounds. ";
+}
+
 std::string fileName(const Json& run, const char* side)
 {
   const Json& images = at(at(run, "inputs"), side);
@@ -253,17 +253,35 @@ std::string recordHtml(const Json& run)
 
 }
 
+std::string verdictHtml(const Judgement& judgement)
+{
+  const std::string verdict = verdictText(judgement.verdict);
+  std::string html = "<p><b class=\"big " + verdict + "\">" + verdict + "</b>";
+  if (judgement.reasons.empty())
+    html +=
+        " No figure is conspicuous. Figures alone do not tell whether a registration is good: look at the "
+        "slices.";
+  html += "</p>\n";
+  const auto list = [&](const char* start, const std::vector<std::string>& items) {
+    html += items.empty() ? "" : start;
+    for (const std::string& item : items)
+      html += "<li>" + htmlText(item) + "</li>";
+    html += items.empty() ? "" : "</ul>\n";
+  };
+  list("<ul>", judgement.reasons);
+  list("<ul class=\"s\">", judgement.notes);
+  return html;
+}
+
 std::string runPage(const Json& run, const RunPictures* pictures, const std::vector<StageCurves>& curves)
 {
   const std::string fixed = fileName(run, "fixed"), moving = fileName(run, "moving");
   std::string html = pageHead(fixed.empty() ? "A registration" : moving + " registered to " + fixed,
                               std::string(viewsStyle) + runStyle, runScript, "data:");
-  html += verdictHtml(run) + cohortStart + cohortEnd + "\n";
+  html += cohortStart + verdictHtml(judgedAlone(run)) + cohortEnd + "\n";
   if (pictures) {
     html += "<h2>Slices</h2>\n" + viewsHtml(*pictures);
-    html +=
-        "<p class=\"s\">Pixels are squares in mm. Grey values run from the 0.5th to the 99.5th percentile "
-        "of each image. ";
+    html += "<p class=\"s\">Pixels are squares in mm. " + greyText(pictures->greyRanges);
     if (!pictures->slices.front().plane.empty())
       html += "Letters are sides of the patient: R right, L left, A front, P back, S head, I feet. ";
     html += "Keys: digits choose a view";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Runs/Report/CohortVerdicts.h"
 #include "Core/Runs/Report/SlicePictures.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,8 +20,11 @@ using StageCurves = std::vector<std::vector<double>>;
 /// what run.json says. Pictures may be null, as for a run that failed.
 std::string runPage(const nlohmann::ordered_json& run, const RunPictures*, const std::vector<StageCurves>&);
 
-/// Puts text in HTML into the part of a page that tells how the run compares with its cohort, in place of
-/// what was there. The page stays as it is if it has no such part.
+/// A verdict with its reasons and notes.
+std::string verdictHtml(const Judgement&);
+
+/// Puts text in HTML in place of the verdict of a page, which tells of the run alone, or of what was put
+/// there before. The page stays as it is if it has no such part.
 std::string withCohortPart(const std::string& page, const std::string& html);
 
 }

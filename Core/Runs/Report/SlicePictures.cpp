@@ -202,6 +202,7 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
   const auto& slices = sampler.slices();
   const Context host = context.onCpu();
   RunPictures pictures;
+  pictures.greyRanges = sampler.greyRanges();
   pictures.gridMm = gridMmOf<D>(run.fixed->geometry);
   pictures.slices.resize(slices.size());
   std::vector<SliceValues> values(slices.size());

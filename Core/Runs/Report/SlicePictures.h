@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Image/Image.h"
+#include "Core/Image/Pictures/PictureParts.h"
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
 
@@ -36,8 +37,9 @@ struct SlicePicture {
 };
 
 struct RunPictures {
-  std::vector<SlicePicture> slices; // in the order of the planes
-  double largestDisplacementMm = 0; // in the slices
+  std::vector<SlicePicture> slices;    // in the order of the planes
+  std::array<GreyRange, 2> greyRanges; // of the fixed and the moving image
+  double largestDisplacementMm = 0;    // in the slices
   double gridMm = 0;
   std::string thumbnail; // JPEG of 288 x 96: fixed, before, warped with the edges of the fixed
 };
@@ -49,8 +51,8 @@ const std::vector<std::array<std::uint8_t, 3>>& displacementColours();
 
 constexpr std::size_t maxPictureBytes = 1'300'000; // in base64 and with the rest a page stays below 2 MB
 
-/// Resamples both images on slices of the fixed one, with linear interpolation, each in its own window of
-/// grey values (0.5th to 99.5th percentile). All pictures together have at most maxPictureBytes: JPEG loses
+/// Resamples both images on slices of the fixed one, with linear interpolation, in the ranges of grey values
+/// of greyRangesOf(). All pictures together have at most maxPictureBytes: JPEG loses
 /// quality, then slices are left out. Runs on the CPU; the result does not depend on the number of threads.
 template <int D>
 RunPictures runPictures(const Context&, const Registry&, const ShownRun<D>&);

@@ -16,34 +16,52 @@ constexpr std::size_t slicesOfPlane = 7;
 constexpr std::size_t leastPixels[] = {384, 192}, maxPixels[] = {640, 256}; // in 2D and 3D
 constexpr std::size_t samplesOfWindow = 100'000;
 
-template <int D>
-Contents<D> contentsOf(const ImagePointer<D>& image, const MaskPointer<D>& mask)
+/// Calls body(value, place in the lattice) for each sample.
+template <int D, class Body>
+void forEachSample(const Image<D>& image, const VoxelLattice<D>& lattice, Body&& body)
 {
-  const VoxelLattice<D> lattice = gridOfAbout<D>(samplesOfWindow, image, mask);
-  std::vector<float> values;
-  const auto forEachSample = [&](auto&& body) {
-    Size<D> at{};
-    for (std::size_t i = 0; i < lattice.positions(); ++i) {
-      std::size_t voxel = 0;
-      for (int d = D - 1; d >= 0; --d)
-        voxel = voxel * image->geometry.size[d] + lattice.first[d] + at[d] * lattice.step[d];
-      body(image->voxels[voxel], at);
-      for (int d = 0; d < D && ++at[d] == lattice.count[d]; ++d)
-        at[d] = 0;
-    }
-  };
-  forEachSample([&](float value, const Size<D>&) { values.push_back(value); });
-  Contents<D> contents{windowOf(std::move(values)), {}, {}};
+  Size<D> at{};
+  for (std::size_t i = 0; i < lattice.positions(); ++i) {
+    std::size_t voxel = 0;
+    for (int d = D - 1; d >= 0; --d)
+      voxel = voxel * image.geometry.size[d] + lattice.first[d] + at[d] * lattice.step[d];
+    body(image.voxels[voxel], at);
+    for (int d = 0; d < D && ++at[d] == lattice.count[d]; ++d)
+      at[d] = 0;
+  }
+}
 
+/// Of the whole image, so that a mask of one side changes nothing.
+template <int D>
+GreyRange rangeOf(const ImagePointer<D>& image)
+{
+  std::vector<float> values;
+  forEachSample<D>(*image, gridOfAbout<D>(samplesOfWindow, image, nullptr),
+                   [&](float value, const Size<D>&) { values.push_back(value); });
+  return greyRangeOf(std::move(values));
+}
+
+template <int D>
+std::array<GreyRange, 2> rangesOf(const ShownRun<D>& run)
+{
+  return greyRangesOf(rangeOf<D>(run.fixed), rangeOf<D>(run.moving));
+}
+
+/// The slices of the fixed image's mask or, without one, of the box of what is not background.
+template <int D>
+std::vector<PictureSlice<D>> slicesOf(const ShownRun<D>& run, const GreyLine& window)
+{
+  const VoxelLattice<D> lattice = gridOfAbout<D>(samplesOfWindow, run.fixed, run.fixedMask);
   constexpr float leastGrey = 25;           // of 255
   constexpr double leastShareOfMost = 0.05; // of the samples in a slice
   std::array<std::vector<std::size_t>, D> bright;
   for (int d = 0; d < D; ++d)
     bright[d].resize(lattice.count[d]);
-  forEachSample([&](float value, const Size<D>& at) {
+  forEachSample<D>(*run.fixed, lattice, [&](float value, const Size<D>& at) {
     for (int d = 0; d < D; ++d)
-      bright[d][at[d]] += contents.window(value) > leastGrey;
+      bright[d][at[d]] += run.fixedMask || window(value) > leastGrey;
   });
+  Size<D> first, last;
   for (int d = 0; d < D; ++d) {
     const double least = leastShareOfMost * static_cast<double>(*std::ranges::max_element(bright[d]));
     const auto counts = [&](std::size_t n) { return static_cast<double>(n) >= least; };
@@ -52,10 +70,11 @@ Contents<D> contentsOf(const ImagePointer<D>& image, const MaskPointer<D>& mask)
     const auto voxelOf = [&](std::ptrdiff_t sample) {
       return lattice.first[d] + static_cast<std::size_t>(sample) * lattice.step[d];
     };
-    contents.first[d] = voxelOf(front);
-    contents.last[d] = voxelOf(static_cast<std::ptrdiff_t>(bright[d].size()) - 1 - back);
+    first[d] = voxelOf(front);
+    last[d] = voxelOf(static_cast<std::ptrdiff_t>(bright[d].size()) - 1 - back);
   }
-  return contents;
+  return pictureSlices<D>(run.fixed->geometry, run.headerDirection, first, last, slicesOfPlane,
+                          leastPixels[D - 2], maxPixels[D - 2]);
 }
 
 }
@@ -65,9 +84,7 @@ SliceSampler<D>::SliceSampler(const Registry& registry, const ShownRun<D>& run)
     : run_(run), isLinear_(isLinearChain<D>(run.result)),
       fixed_(hostInterpolator<D>(registry, knowncomponents::linearInterpolator, run.fixed)),
       moving_(hostInterpolator<D>(registry, knowncomponents::linearInterpolator, run.moving)),
-      ofFixed_(contentsOf<D>(run.fixed, run.fixedMask)), ofMoving_(contentsOf<D>(run.moving, nullptr)),
-      slices_(pictureSlices<D>(run.fixed->geometry, run.headerDirection, ofFixed_.first, ofFixed_.last,
-                               slicesOfPlane, leastPixels[D - 2], maxPixels[D - 2]))
+      greyRanges_(rangesOf<D>(run)), slices_(slicesOf<D>(run, greyRanges_[0].line()))
 {
   if (run.fixedLabels && run.movingLabels) {
     fixedLabels_ = hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, run.fixedLabels);
@@ -106,12 +123,12 @@ SliceValues SliceSampler<D>::valuesOf(const PictureSlice<D>& slice) const
       for (std::size_t i = 0; i < at.count; ++i)
         to[first + i] = inside[i] ? static_cast<int>(found[i]) : 0;
     };
-    paint(*fixed_, ofFixed_.window, points, values.fixedGrey);
+    paint(*fixed_, greyRanges_[0].line(), points, values.fixedGrey);
     std::copy_n(found.begin(), points.count,
                 values.fixed.values.begin() + static_cast<std::ptrdiff_t>(first));
-    paint(*moving_, ofMoving_.window, mappedPoints<D>(run_.before, points), values.beforeGrey);
+    paint(*moving_, greyRanges_[1].line(), mappedPoints<D>(run_.before, points), values.beforeGrey);
     const PointBatch<D> mapped = mappedPoints<D>(run_.result, points);
-    paint(*moving_, ofMoving_.window, mapped, values.warpedGrey);
+    paint(*moving_, greyRanges_[1].line(), mapped, values.warpedGrey);
     if (fixedLabels_) {
       label(*fixedLabels_, points, values.fixedLabels);
       label(*movingLabels_, mapped, values.warpedLabels);

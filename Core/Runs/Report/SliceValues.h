@@ -13,13 +13,6 @@ namespace tessera {
 
 constexpr std::size_t pixelsOfMap = 2; // maps are smooth: one value for so many pixels along each axis
 
-/// Grey values of an image, and the box of what is not background.
-template <int D>
-struct Contents {
-  GreyLine window;
-  Size<D> first{}, last{};
-};
-
 /// The values of a slice, from which its colours are computed later.
 struct SliceValues {
   Panel fixed;
@@ -38,6 +31,10 @@ public:
   SliceSampler(const Registry&, const ShownRun<D>&);
 
   const std::vector<PictureSlice<D>>& slices() const { return slices_; }
+  const std::array<GreyRange, 2>& greyRanges() const
+  {
+    return greyRanges_;
+  } // of the fixed and the moving image
   SliceValues valuesOf(const PictureSlice<D>&) const;
 
 private:
@@ -47,7 +44,7 @@ private:
   const ShownRun<D>& run_;
   bool isLinear_;
   std::unique_ptr<Interpolator<D>> fixed_, moving_, fixedLabels_, movingLabels_;
-  Contents<D> ofFixed_, ofMoving_;
+  std::array<GreyRange, 2> greyRanges_;
   std::vector<PictureSlice<D>> slices_;
 };
 

@@ -126,8 +126,62 @@ TEST(RunPageTest, ItsPartOfTheCohortIsPutInAgainAndAgain)
   EXPECT_PRED2(contains, once, "<p>first</p>");
   EXPECT_PRED2(contains, twice, "<p>second</p>");
   EXPECT_EQ(twice.find("<p>first</p>"), std::string::npos);
-  EXPECT_EQ(withCohortPart(twice, ""), page);
+  EXPECT_PRED2(contains, page, "<b class=\"big done\">done</b>");
+  EXPECT_EQ(once.find("class=\"big"), std::string::npos); // there is one verdict, that of the cohort
   EXPECT_EQ(withCohortPart("another page", "x"), "another page");
+}
+
+TEST(SlicePicturesTest, AMaskAndAFillingLeaveBothImagesOneWindow)
+{
+  const TransformChain<3> chain = translation(0);
+  auto filled = std::make_shared<Image<3>>(*ball(0));
+  for (std::size_t i = 0; i < filled->voxels.size(); ++i)
+    if (filled->voxels[i] == 0)
+      filled->voxels[i] = i % 3 == 0 ? -2048.0F : static_cast<float>(i % 17);
+  auto mask = std::make_shared<Mask<3>>(filled->geometry, std::vector<std::uint8_t>(filled->voxels.size()));
+  for (std::size_t i = 0; i < filled->voxels.size(); ++i)
+    mask->voxels[i] = filled->voxels[i] > 400;
+  const ShownRun<3> run{filled, filled, mask, identityMatrix<3>(), nullptr, &chain, nullptr, nullptr};
+  const RunPictures pictures = picturesOf<3>(run);
+  for (const GreyRange& range : pictures.greyRanges) {
+    EXPECT_GE(range.black, 0);
+    EXPECT_GT(range.white, 500);
+  }
+  for (const SlicePicture& slice : pictures.slices)
+    EXPECT_EQ(slice.fixed, slice.warped) << slice.plane << slice.position;
+  EXPECT_PRED2(contains, runPage(Json{{"status", "done"}}, &pictures, {}), "(white) in both images");
+}
+
+TEST(SlicePicturesTest, ImagesOfTwoKindsHaveTheirOwnWindows)
+{
+  const GreyRange ct{-1000, 400}, contrasted{-1000, 1100}, mr{0, 255};
+  EXPECT_EQ(greyRangesOf(ct, contrasted)[0].white, 1100);
+  EXPECT_EQ(greyRangesOf(ct, mr)[0].white, 400);
+  EXPECT_EQ(greyRangesOf(ct, mr)[1].white, 255);
+  EXPECT_EQ(greyRangeOf({0, 0, 0, 5, 5, 5}).white, 5); // two values alone stay
+  EXPECT_EQ(greyRangeOf({7, 7}).line()(7), 127.5F);
+}
+
+TEST(RunVerdictTest, SmallLabelsAndThoseOfOneImageAreToldAndNotJudged)
+{
+  const auto judged = [](const char* size, const char* label) {
+    return judgedAlone(Json::parse(std::string(R"({"status": "done", "inputs": {"fixed": [{"size": )") + size
+                                   + R"(}]}, "quality": {"dice": {"labels": {"72": 0.0}}, "labels": {"72": )"
+                                   + label + "}}}"));
+  };
+  const char *ofOne = R"({"fixedVolume": 0, "movingVolume": 500, "fixedVoxels": 0, "movingVoxels": 500})",
+             *fewVoxels =
+                 R"({"fixedVolume": 500, "movingVolume": 99, "fixedVoxels": 500, "movingVoxels": 99})",
+             *littleVolume =
+                 R"({"fixedVolume": 50, "movingVolume": 50, "fixedVoxels": 500, "movingVoxels": 500})",
+             *large = R"({"fixedVolume": 100, "movingVolume": 100, "fixedVoxels": 100, "movingVoxels": 100})";
+  for (const char* label : {ofOne, fewVoxels, littleVolume}) {
+    EXPECT_EQ(judged("[9, 9, 9]", label).verdict, Verdict::done) << label;
+    ASSERT_EQ(judged("[9, 9, 9]", label).notes.size(), 1U) << label;
+    EXPECT_PRED2(contains, judged("[9, 9, 9]", label).notes.front(), "72");
+  }
+  EXPECT_EQ(judged("[9, 9, 9]", large).reasons, std::vector<std::string>{"labels that do not meet: 72"});
+  EXPECT_EQ(judged("[9, 9]", littleVolume).verdict, Verdict::look); // an area has no ml
 }
 
 TEST(RunVerdictTest, NamesWhatIsWorseThanBefore)

@@ -64,7 +64,7 @@ TEST(CohortVerdicts, FiguresComeFromTheRecordOfARun)
 TEST(CohortVerdicts, ARowWhosePageSaysLookIsLookedAtAfterThoseFarFromTheOthers)
 {
   std::vector<CohortRow> rows = tenRows();
-  rows[4].alone = {Verdict::look, {"the transform folds"}, 0};
+  rows[4].alone = {Verdict::look, {"the transform folds"}, {"a label is small"}, 0};
   rows.push_back(rowOf("far", 0.2, 0.2, 0));
   judgeCohort(rows);
   EXPECT_EQ(rows[0].id, "far");
@@ -120,7 +120,13 @@ TEST_F(IndexFolder, TheWorstRowsComeFirst)
   failed.page = "rows/a b%/page.html";
   rows.push_back(failed);
   writeIndex(rows);
+  rows[3].figures[4] = 0.8;
+  rows[3].diceBefore = 0.25;
+  writeIndex(rows);
   const std::string html = folder.read("index.html");
+  EXPECT_PRED2(testing::contains, html, "<th>Dice before</th><th>Dice</th>");
+  EXPECT_PRED2(testing::contains, html,
+               "data-k=\"0.25\">0.25</td><td class=\"n\" data-k=\"0.80000000000000004\">0.8</td>");
   const auto at = [&](const std::string& text) { return html.find(text); };
   EXPECT_LT(at("data-id=\"broken\""), at("data-id=\"folded\""));
   EXPECT_LT(at("data-id=\"folded\""), at("data-id=\"little &lt;gain&gt;\""));
@@ -167,7 +173,8 @@ TEST(CohortPart, LeadsToTheNeighboursAndTellsMedians)
                "rel=\"next\" href=\"../" + rows[2].id + "/report.html\""); // one has no page
   EXPECT_FALSE(testing::contains(first, "rel=\"prev\""));
   EXPECT_PRED2(testing::contains, third, "rel=\"prev\" href=\"../folded/report.html\"");
-  EXPECT_PRED2(testing::contains, first, "folded share 0.3: more than 5 MAD above");
+  EXPECT_PRED2(testing::contains, first, "<b class=\"big look\">look</b>");
+  EXPECT_PRED2(testing::contains, first, "<li>folded share 0.3: more than 5 MAD above");
   EXPECT_PRED2(testing::contains, first,
                "<td>overlap</td><td class=\"n\" data-k=\"0.94999999999999996\">0.95</td>");
 }
