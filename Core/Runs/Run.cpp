@@ -328,9 +328,9 @@ private:
   void tryToShowStart()
   {
     try {
-      showStart<D>(judged(inputs_->ofStage(0, usesDirectionCosines_, nullptr), nullptr,
-                          {Device{}, request_.threads, nullptr, stop_}),
-                   summary);
+      if (request_.pictures)
+        summary.pictures = picturesOfRun<D>(judged(inputs_->ofStage(0, usesDirectionCosines_, nullptr),
+                                                   nullptr, {Device{}, request_.threads, nullptr, stop_}));
     } catch (const Error&) { // the run's own error is reported, not this one
     }
   }

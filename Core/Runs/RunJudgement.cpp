@@ -6,6 +6,7 @@
 #include "Core/Image/Voxels/LabelTable.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/GeometryInUse.h"
+#include "Core/Runs/LabelNames.h"
 #include "Core/Runs/Report/CohortVerdicts.h"
 #include "Core/Runs/Resampling/ResultOutside.h"
 
@@ -15,15 +16,40 @@
 namespace tessera {
 namespace {
 
+/// Red, green and blue of an image in the plane whose file has colours; else empty.
 template <int D>
-RunPictures picturesOf(const JudgedRun<D>& run, const ImagePointer<D>& fixedLabels,
-                       const ImagePointer<D>& movingLabels)
+std::vector<ImagePointer<D>> coloursOf(const RunRequest& request, const GivenImage& given,
+                                       const ImageGeometry<D>& geometry)
+{
+  std::vector<ImagePointer<D>> colours;
+  if (D == 3 || !given.isFile()) // a volume in colour is rare, and to look for one may read a folder of DICOM
+    return colours;
+  const ImageHeader header = readImageHeader(given.path, request.reading);
+  if ((header.meaning != PixelMeaning::rgb && header.meaning != PixelMeaning::rgba)
+      || pixelTypeSize(header.componentType) != 1)
+    return colours;
+  const VectorImage<D> image = readVectorImage<D>(given.path, request.reading, request.threads);
+  for (std::size_t c = 0; c < 3; ++c) {
+    auto colour = std::make_shared<Image<D>>();
+    colour->geometry = geometry;
+    for (std::size_t v = 0; v < geometry.voxelCount(); ++v)
+      colour->voxels.push_back(image.voxels[v * static_cast<std::size_t>(header.components) + c]);
+    colours.push_back(std::move(colour));
+  }
+  return colours;
+}
+
+template <int D>
+RunPictures picturesOf(const JudgedRun<D>& run, const LabelPair<D>& labels)
 {
   const StageInput<D>& inputs = run.inputs;
   const MaskPointer<D> mask = inputs.fixedMasks.empty() ? nullptr : inputs.fixedMasks.front();
+  const ImagePointer<D>&fixed = inputs.fixed.front(), &moving = inputs.moving.front();
   return runPictures<D>(run.host, run.registry,
-                        {inputs.fixed.front(), inputs.moving.front(), mask, run.headerDirection, run.given,
-                         run.chain, fixedLabels, movingLabels});
+                        {fixed, moving, mask, run.headerDirection, run.given, run.chain, labels.first,
+                         labels.second, labels.labels, inputs.points,
+                         coloursOf<D>(run.request, run.request.fixed.front(), fixed->geometry),
+                         coloursOf<D>(run.request, run.request.moving.front(), moving->geometry)});
 }
 
 /// Images that were nearly alike must not become less so. Of others, such as MR and CT, a correlation tells
@@ -85,6 +111,15 @@ LabelPair<D> labelsOf(const RunRequest& request, int threads)
                           request.reading, threads);
 }
 
+template <int D>
+LabelPair<D> labelsInUse(const JudgedRun<D>& run)
+{
+  LabelPair<D> labels = labelsOf<D>(run.request, run.host.threads);
+  for (const std::shared_ptr<Image<D>>& map : {labels.first, labels.second})
+    map->geometry = geometryInUse<D>(map->geometry, run.usesDirectionCosines);
+  return labels;
+}
+
 }
 
 template <int D>
@@ -101,10 +136,13 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
   RunQuality quality = runQuality<D>(run.host, run.registry, run.inputs, run.given, *run.chain);
   LabelPair<D> labels;
   if (comparesLabels(request)) {
-    labels = labelsOf<D>(request, run.host.threads);
-    for (const std::shared_ptr<Image<D>>& map : {labels.first, labels.second})
-      map->geometry = geometryInUse<D>(map->geometry, run.usesDirectionCosines);
+    labels = labelsInUse<D>(run);
     quality.labels = labelQuality<D>(run.host, run.registry, labels, run.given, *run.chain);
+    for (const GivenImage* map : {&request.movingLabels, &request.fixedLabels}) // the fixed ones win
+      if (map->isFile())
+        for (const auto& [label, name] : labelNamesBeside(map->path))
+          if (const auto found = quality.labels->byLabel.find(label); found != quality.labels->byLabel.end())
+            found->second.name = name;
   }
   if (run.medianDeterminant)
     quality.determinant = run.medianDeterminant;
@@ -124,18 +162,17 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
   if (!request.pictures)
     return;
   const auto start = std::chrono::steady_clock::now();
-  summary.pictures = picturesOf<D>(run, labels.first, labels.second);
+  summary.pictures = picturesOf<D>(run, labels);
   log.info("Pictures of " + std::to_string(summary.pictures->slices.size()) + " slices took "
            + decimals(secondsSince(start), 3) + " s.");
 }
 
 template <int D>
-void showStart(const JudgedRun<D>& run, RunSummary& summary)
+RunPictures picturesOfRun(const JudgedRun<D>& run)
 {
-  if (run.request.pictures)
-    summary.pictures = picturesOf<D>(run, nullptr, nullptr);
+  return picturesOf<D>(run, run.chain && comparesLabels(run.request) ? labelsInUse<D>(run) : LabelPair<D>{});
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(checkLabels<D>, judgeResult<D>, showStart<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(checkLabels<D>, judgeResult<D>, picturesOfRun<D>);
 
 }

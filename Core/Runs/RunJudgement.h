@@ -27,8 +27,8 @@ void checkLabels(const RunRequest&);
 template <int D>
 void judgeResult(const JudgedRun<D>&, RunSummary&, Log&);
 
-/// Sets the pictures of a run that failed, if they are asked for: they show both images at its start.
+/// The pictures of a run; without a chain they show both images at its start. Throws as checkLabels().
 template <int D>
-void showStart(const JudgedRun<D>&, RunSummary&);
+RunPictures picturesOfRun(const JudgedRun<D>&);
 
 }

@@ -31,6 +31,7 @@ struct RunQuality {
   /// Volumes are in mm^D. The logarithm of det dT/dx is that of the change of volume from the fixed image to
   /// the moving one, at the voxels of the fixed label that do not fold.
   struct Label {
+    std::string name; // of a table beside the label map; empty: none
     double dice = 0, diceBefore = 0;
     double fixedVolume = 0, movingVolume = 0;      // each on the grid of its own image
     std::size_t fixedVoxels = 0, movingVoxels = 0; // there

@@ -119,6 +119,8 @@ Json json(const RunQuality& quality)
                       {"logJacobianIntegral", found.logJacobianIntegral},
                       {"meanLogJacobian", orNull(found.meanLogJacobian)},
                       {"foldedVoxels", found.foldedVoxels}};
+      if (!found.name.empty())
+        labels[name]["name"] = found.name;
     }
     record["dice"] = {{"mean", quality.labels->meanDice},
                       {"labels", dice},

@@ -1,6 +1,6 @@
 #include "Core/Image/Pictures/ComparisonPictures.h"
 
-#include "Core/Image/Pictures/PictureParts.h"
+#include "Core/Image/Pictures/EdgeLines.h"
 
 #include <algorithm>
 #include <cmath>
@@ -113,14 +113,17 @@ Picture comparisonPicture(Comparison comparison, const Image<D>& first, const Im
   std::size_t left = 0;
   for (const auto& [a, b] : panels) {
     const std::size_t square = std::max<std::size_t>(1, std::max(a.width, a.height) / 8);
-    const std::vector<bool> edges = comparison == Comparison::edges ? edgesOf(a) : std::vector<bool>();
+    Panel shown = a;
+    for (float& value : shown.values)
+      value = greyLevel(ofFirst(value));
+    const IndexedPicture edges = comparison == Comparison::edges ? edgeLines(shown) : IndexedPicture();
     for (std::size_t y = 0; y < a.height; ++y)
       for (std::size_t x = 0; x < a.width; ++x) {
         const std::size_t i = y * a.width + x;
         const float va = ofFirst(a.values[i]), vb = ofSecond(b.values[i]);
         picture.pixels[y * picture.width + left + x] = isDifference ? grey(127.5F + 127.5F / 3 * (vb - va))
                                                        : comparison == Comparison::edges
-                                                           ? (edges[i] ? edgeColour : grey(vb))
+                                                           ? (hasLine(edges, x, y) ? edgeColour : grey(vb))
                                                        : (x / square + y / square) % 2 == 0 ? grey(va)
                                                                                             : grey(vb);
       }

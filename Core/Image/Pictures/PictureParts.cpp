@@ -7,29 +7,7 @@
 namespace tessera {
 namespace {
 
-/// Weights 1 2 1 along both axes; the values beyond the border are those at it.
-Panel smoothed(const Panel& panel)
-{
-  const std::size_t w = panel.width, h = panel.height;
-  Panel across = panel, result = panel;
-  for (std::size_t y = 0; y < h; ++y) {
-    const float* in = panel.values.data() + y * w;
-    float* out = across.values.data() + y * w;
-    for (std::size_t x = 0; x < w; ++x)
-      out[x] = in[x > 0 ? x - 1 : 0] + 2 * in[x] + in[std::min(x + 1, w - 1)];
-  }
-  for (std::size_t y = 0; y < h; ++y) {
-    const float* above = across.values.data() + (y > 0 ? y - 1 : 0) * w;
-    const float* here = across.values.data() + y * w;
-    const float* below = across.values.data() + std::min(y + 1, h - 1) * w;
-    float* out = result.values.data() + y * w;
-    for (std::size_t x = 0; x < w; ++x)
-      out[x] = (above[x] + 2 * here[x] + below[x]) / 16;
-  }
-  return result;
-}
-
-/// The 0.5th and the 99.5th.
+/// The 0.5th and the 99.5th percentile.
 GreyRange percentiles(std::vector<float>& values)
 {
   const auto low = static_cast<std::ptrdiff_t>(values.size() / 200),
@@ -102,41 +80,6 @@ std::array<GreyRange, 2> greyRangesOf(const GreyRange& first, const GreyRange& s
 std::uint8_t greyLevel(float value)
 {
   return static_cast<std::uint8_t>(std::clamp(value + 0.5F, 0.0F, 255.0F));
-}
-
-std::vector<bool> edgesOf(const Panel& given)
-{
-  const Panel panel = smoothed(smoothed(given));
-  const std::size_t w = panel.width, h = panel.height, right = w - 1, bottom = h - 1;
-  const auto at = [w](const std::vector<float>& values, std::size_t x, std::size_t y) {
-    return values[y * w + x];
-  };
-  std::vector<float> gx(w * h), gy(w * h), magnitude(w * h);
-  double sum = 0;
-  for (std::size_t y = 0; y < h; ++y)
-    for (std::size_t x = 0; x < w; ++x) {
-      const std::size_t i = y * w + x;
-      gx[i] = at(panel.values, std::min(x + 1, right), y) - at(panel.values, x > 0 ? x - 1 : 0, y);
-      gy[i] = at(panel.values, x, std::min(y + 1, bottom)) - at(panel.values, x, y > 0 ? y - 1 : 0);
-      magnitude[i] = std::sqrt(gx[i] * gx[i] + gy[i] * gy[i]);
-      sum += magnitude[i];
-    }
-  const double least = 2 * sum / static_cast<double>(w * h);
-  std::vector<bool> edges(w * h);
-  const auto neighbour = [](std::size_t place, int step, std::size_t last) {
-    return step < 0 ? (place > 0 ? place - 1 : 0) : std::min(place + static_cast<std::size_t>(step), last);
-  };
-  for (std::size_t y = 0; y < h; ++y)
-    for (std::size_t x = 0; x < w; ++x) {
-      const std::size_t i = y * w + x;
-      const float m = magnitude[i];
-      if (!(m > 0) || m < least)
-        continue;
-      const int dx = static_cast<int>(std::lround(gx[i] / m)), dy = static_cast<int>(std::lround(gy[i] / m));
-      edges[i] = m >= at(magnitude, neighbour(x, -dx, right), neighbour(y, -dy, bottom))
-                 && m > at(magnitude, neighbour(x, dx, right), neighbour(y, dy, bottom));
-    }
-  return edges;
 }
 
 TESSERA_INSTANTIATE_FUNCTIONS(planesOf<D>);

@@ -39,6 +39,7 @@ GreyLine windowOf(std::vector<float> values);
 /// The grey values of an image that a picture shows as black and as white.
 struct GreyRange {
   float black = 0, white = 0;
+  bool operator==(const GreyRange&) const = default;
   GreyLine line() const
   {
     return white > black ? GreyLine{255 / (white - black), -255 * black / (white - black)}
@@ -57,9 +58,5 @@ std::array<GreyRange, 2> greyRangesOf(const GreyRange& first, const GreyRange& s
 
 /// The nearest grey value from 0 to 255.
 std::uint8_t greyLevel(float value);
-
-/// Pixels where the gradient of the smoothed panel is largest along its own direction and at least twice as
-/// large as in the mean (Canny, "A computational approach to edge detection", 1986, without hysteresis).
-std::vector<bool> edgesOf(const Panel&);
 
 }

@@ -44,7 +44,7 @@ bool isSmall(const Json& label, bool isArea)
   return false;
 }
 
-/// Those whose Dice is 0.
+/// Doubts labels whose Dice is 0, or notes those that cannot be judged.
 template <class Doubt>
 void judgeLabels(const Json& run, const Doubt& doubt, std::vector<std::string>& notes)
 {
@@ -58,7 +58,7 @@ void judgeLabels(const Json& run, const Doubt& doubt, std::vector<std::string>& 
     const Json label = quality.value("labels", none).value(name, none);
     const bool isAlone = label.value("fixedVolume", 1.0) == 0 || label.value("movingVolume", 1.0) == 0;
     std::string& list = isAlone ? alone : isSmall(label, isArea) ? small : apart;
-    list += (list.empty() ? "" : ", ") + name;
+    list += (list.empty() ? "" : ", ") + labelText(quality, name);
   }
   if (!apart.empty())
     doubt("labels that do not meet: " + apart);
@@ -148,6 +148,12 @@ Judgement judgedInCohort(const Figures& row, const CohortSpread& cohort)
   if (!judgement.reasons.empty())
     judgement.verdict = Verdict::look;
   return judgement;
+}
+
+std::string labelText(const Json& quality, const std::string& label)
+{
+  const Json::json_pointer name("/labels/" + label + "/name");
+  return label + (quality.contains(name) ? " " + quality.at(name).get<std::string>() : "");
 }
 
 Judgement judgedAlone(const Json& run)

@@ -53,6 +53,9 @@ Judgement judgedInCohort(const Figures&, const CohortSpread&);
 constexpr std::size_t signsThatCount = 2;
 const std::string mismatchQuestion = "do these two images show the same thing? ";
 
+/// "17 Left-Hippocampus", or the number alone if `quality` of run.json has no name for this label.
+std::string labelText(const nlohmann::ordered_json& quality, const std::string& label);
+
 /// The verdict on a run by itself: `failed` with its message; `look` if it folds, if it is worse than its
 /// start, if less than half of the fixed image maps into the moving one, if its images seem not to show the
 /// same thing, or if a label that both have does not meet. Labels of one image alone, and those with fewer

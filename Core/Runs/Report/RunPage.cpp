@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -19,19 +20,25 @@ constexpr const char* cohortEnd = "<!--/cohort-->";
 constexpr std::size_t maxRecordBytes = 200'000; // a longer run.json is not repeated in the page
 
 constexpr const char* runStyle = R"(
-h2{margin:1.4em 0 .4em;font-size:1.15em}h3{font-size:1em;font-weight:600}code{overflow-wrap:anywhere}
-summary{cursor:pointer}.curves{display:flex;flex-wrap:wrap;gap:.5em 1.5em}.curves figure{margin:0;max-width:300px}
-svg.c polyline{fill:none;stroke:var(--link);stroke-width:1.5}svg.c circle{fill:var(--link)}svg.c .x{stroke:var(--line)}
-.big{font-size:1.3em}td.w{overflow-wrap:anywhere;min-width:8em}
+h1{font-size:1.5em}h1,li,p{overflow-wrap:anywhere}h2{margin:1.4em 0 .4em;font-size:1.15em}code{overflow-wrap:anywhere}
+summary{cursor:pointer}.curves{display:flex;flex-wrap:wrap;gap:.5em 2em}.curves figure{flex:1 1 320px;max-width:560px}
+.curves figcaption{text-align:left}svg.c{width:100%;height:auto}svg.c text{font-size:11px}
+svg.c polyline{fill:none;stroke:var(--link);stroke-width:1.5}svg.c .x{stroke:var(--line)}
+.sum{display:flex;flex-wrap:wrap;gap:.2em 1.6em;margin:.4em 0}.sum b{font-variant-numeric:tabular-nums}
+.big{font-size:1.3em}.w{max-width:100%;overflow-x:auto}td.w{overflow-wrap:anywhere;min-width:8em}#methods{max-width:60em;user-select:all}
+@media(max-width:600px){body{margin:.8em}td,th{padding:.3em}td.w{min-width:5em;font-size:.85em}}
 )";
 
-// Keys: digits choose what the slices show, f goes from the fixed to the warped image and back, j and k go to
-// the next and the previous page of a cohort.
-constexpr const char* runScript = R"(
-document.addEventListener('keydown',e=>{if(e.ctrlKey||e.altKey||e.metaKey)return;
+// Keys: digits choose what the slices show, f goes from the fixed to the warped image and back, arrows go
+// through the slices of a plane that fills the screen, j and k go to the next and the previous page of a
+// cohort.
+const std::string runScript = std::string(viewsScript) + R"(
+document.addEventListener('keydown',e=>{if(e.ctrlKey||e.altKey||e.metaKey||e.target.tagName==='SELECT')return;
 const views=[...document.querySelectorAll('input[name=view]')],by=i=>document.getElementById(i);
-const pick=v=>{if(v){v.checked=true;v.focus({preventScroll:true})}};
-if(e.key==='f')pick(by(by('fixed')?.checked?'warped':'fixed'));
+const pick=v=>{if(v){v.checked=true;v.focus({preventScroll:true})}},screen=document.querySelector('.screen:checked');
+if(screen&&e.key==='Escape')screen.checked=false;
+else if(screen&&/^Arrow/.test(e.key)){const n=beside(screen.nextElementSibling,/Up|Left/.test(e.key)?-1:1);if(n)n.checked=true;e.preventDefault()}
+else if(e.key==='f')pick(by(by('fixed')?.checked?'warped':'fixed'));
 else if(/^[0-9]$/.test(e.key))pick(views[(+e.key+9)%10]);
 else if(e.key==='j'||e.key==='k')document.querySelector(e.key==='j'?'a[rel=next]':'a[rel=prev]')?.click()});
 )";
@@ -64,13 +71,13 @@ std::string cell(const std::string& text, const char* kind = "")
 
 std::string head(const std::vector<std::string>& names)
 {
-  std::string html = "<table><thead><tr>";
+  std::string html = "<div class=\"w\"><table><thead><tr>";
   for (const std::string& name : names)
     html += "<th>" + name + "</th>";
   return html + "</tr></thead><tbody>\n";
 }
 
-constexpr const char* tableEnd = "</tbody></table>\n";
+constexpr const char* tableEnd = "</tbody></table></div>\n";
 
 std::string warningsHtml(const Json& run)
 {
@@ -115,14 +122,20 @@ std::string qualityHtml(const Json& run)
   }
   html += tableEnd;
   if (const Json& labels = at(dice, "labels"); labels.is_object() && !labels.empty()) {
-    html += "<details><summary>Dice of each label</summary>"
-            + head({"label", "before", "after", "volume, fixed", "moving"});
-    for (const auto& [label, value] : labels.items()) {
-      const Json& volumes = at(at(quality, "labels"), label.c_str());
-      html += "<tr>" + cell(label, "n");
-      for (const Json* figure : {&at(at(dice, "labelsBefore"), label.c_str()), &value,
-                                 &at(volumes, "fixedVolume"), &at(volumes, "movingVolume")})
-        html += cell(figureText(*figure), "n");
+    std::vector<std::pair<double, std::string>> worstFirst;
+    for (const auto& [label, value] : labels.items())
+      worstFirst.emplace_back(value.get<double>(), label);
+    std::ranges::stable_sort(worstFirst, {}, &std::pair<double, std::string>::first);
+    html += "<details><summary>Dice of each label, the worst first</summary>"
+            + head({"label", "before", "after", "volume in the fixed image",
+                    "in the moving image (mm<sup>D</sup>)"});
+    for (const auto& [value, label] : worstFirst) {
+      const Json& ofLabel = at(at(quality, "labels"), label.c_str());
+      html += "<tr>" + cell(labelText(quality, label))
+              + cell(figureText(at(at(dice, "labelsBefore"), label.c_str())), "n")
+              + cell(shortNumber(value), "n");
+      for (const char* volume : {"fixedVolume", "movingVolume"})
+        html += cell(figureText(at(ofLabel, volume)), "n");
       html += "</tr>\n";
     }
     html += std::string(tableEnd) + "</details>\n";
@@ -147,15 +160,26 @@ std::string levelsHtml(const Json& run)
   return html + tableEnd;
 }
 
-std::string curvesHtml(const std::vector<StageCurves>& stages)
+/// The values of a parameter that a stage used, with blanks between them; empty: it has none of this name.
+std::string parameterOf(const Json& stage, const char* name)
+{
+  return joined(at(at(at(stage, "parameters"), name), "values"), " ", figureText);
+}
+
+std::string curvesHtml(const Json& run, const std::vector<StageCurves>& stages)
 {
   std::string html = "<div class=\"curves\">";
-  for (std::size_t s = 0; s < stages.size(); ++s)
-    for (std::size_t l = 0; l < stages[s].size(); ++l) {
-      const std::string name = "stage " + std::to_string(s) + ", level " + std::to_string(l);
-      html += "<figure><figcaption>" + name + "</figcaption>" + curveSvg(stages[s][l], "metric of " + name)
-              + "</figure>\n";
-    }
+  for (std::size_t s = 0; s < stages.size() && s < at(run, "stages").size(); ++s) {
+    if (stages[s].empty())
+      continue;
+    const Json& stage = run["stages"][s];
+    const bool isRandom = parameterOf(stage, "NewSamplesEveryIteration") == "true";
+    const std::string name = "stage " + std::to_string(s) + ", " + textOf(stage, "transform");
+    html += "<figure><figcaption>Metric of " + htmlText(name)
+            + (stages[s].size() > 1 ? ": its levels, each in its own range" : "")
+            + (isRandom ? "; means over a fifth of the iterations" : "") + "</figcaption>"
+            + curvesSvg(stages[s], isRandom, "metric of " + name) + "</figure>\n";
+  }
   return html + "</div>\n";
 }
 
@@ -220,24 +244,106 @@ std::string provenanceHtml(const Json& run)
 }
 
 /// What black and white are.
-std::string greyText(const std::array<GreyRange, 2>& ranges)
+std::string greyText(const RunPictures& pictures)
 {
+  const auto& [fixed, moving] = pictures.greyRanges;
   const auto text = [](const GreyRange& range) {
-    return "from " + shortNumber(range.black) + " (black) to " + shortNumber(range.white) + " (white)";
+    return "from " + shortNumber(range.black) + " (black) to " + shortNumber(range.white) + " (white) in ";
   };
-  const auto& [fixed, moving] = ranges;
-  const bool isCommon = fixed.black == moving.black && fixed.white == moving.white;
   return "Grey values run " + text(fixed)
-         + (isCommon ? " in both images" : " in the fixed image, " + text(moving) + " in the moving one")
+         + (pictures.slices.front().before.empty() ? "the fixed image, the only one that could be read"
+            : fixed == moving                      ? "both images"
+                                                   : "the fixed image, " + text(moving) + "the moving one")
          + ": from the 0.5th to the 99.5th percentile without fillings and constant backgrounds. ";
 }
 
-std::string fileName(const Json& run, const char* side)
+/// The name of the first image of a side ("f0", "m0"), as it was given.
+std::string fileName(const Json& run, const char* role)
 {
-  const Json& images = at(at(run, "inputs"), side);
-  return images.is_array() && !images.empty()
-             ? std::filesystem::path(textOf(images.front(), "path")).filename().string()
-             : std::string();
+  for (const Json& file : at(run, "inputFiles"))
+    if (textOf(file, "role") == role) {
+      const std::filesystem::path path(textOf(file, "path"));
+      return (path.has_filename() ? path : path.parent_path()).filename().string();
+    }
+  return "";
+}
+
+/// "181 x 217 x 181 voxels of 1 x 1 x 1 mm"; empty: its header was not read.
+std::string gridText(const Json& run, const char* side)
+{
+  for (const Json& image : at(at(run, "inputs"), side))
+    return joined(at(image, "size"), " x ", figureText) + " voxels of "
+           + joined(at(image, "spacingMm"), " x ", figureText) + " mm";
+  return "";
+}
+
+/// The figures that a reader asks for first, each before and after.
+std::string summaryHtml(const Json& run)
+{
+  const Json &quality = at(run, "quality"), &points = at(quality, "points"), &dice = at(quality, "dice");
+  std::string html = "<div class=\"sum\">";
+  const auto add = [&](const char* name, const Json& before, const Json& after, const char* unit = "") {
+    if (after.is_number())
+      html += "<span>" + std::string(name) + " <b>"
+              + (before.is_number() ? figureText(before) + " &#8594; " : "") + figureText(after) + unit
+              + "</b></span>\n";
+  };
+  add("Dice", at(dice, "meanBefore"), at(dice, "mean"));
+  add("distance of points", at(points, "beforeMm"), at(points, "meanMm"), " mm");
+  add("overlap", at(quality, "overlapBefore"), at(quality, "overlap"));
+  add("correlation", at(quality, "correlationBefore"), at(quality, "correlation"));
+  for (const Json& stage : at(run, "stages"))
+    if (&stage == &run["stages"].back())
+      add("folded voxels", {}, at(at(stage, "spatialJacobianDeterminant"), "foldedVoxels"));
+  add("time", {}, at(run, "seconds"), " s");
+  html += "</div>\n<p class=\"s\">";
+  for (const auto& [side, name] : {std::pair{"fixed", "Fixed image: "}, {"moving", "Moving image: "}})
+    if (const std::string grid = gridText(run, side); !grid.empty())
+      html += std::string(name) + htmlText(fileName(run, *side == 'f' ? "f0" : "m0")) + ", " + grid + ". ";
+  return html + "</p>\n";
+}
+
+std::string counted(std::size_t count, const std::string& what)
+{
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// A paragraph for a paper.
+std::string methodsText(const Json& run)
+{
+  std::string text = "Images were registered with Tessera " + textOf(run, "version");
+  if (const std::string commit = textOf(run, "gitRevision"); !commit.empty())
+    text += " (" + commit.substr(0, 12) + ")";
+  text += ". The moving image (" + gridText(run, "moving") + ") was registered to the fixed image ("
+          + gridText(run, "fixed") + ")";
+  if (!at(at(run, "inputs"), "fixedMasks").empty())
+    text += ", whose samples lay in a mask,";
+  const std::size_t count = at(run, "stages").size();
+  text += " in " + counted(count, "stage") + (count == 1 ? "." : ", each from the result of the one before.");
+  std::size_t number = 0;
+  for (const Json& stage : at(run, "stages")) {
+    text += " Stage " + std::to_string(++number) + ": " + textOf(stage, "transform") + ", "
+            + joined(at(stage, "metrics"), " + ", figureText) + ", " + textOf(stage, "optimizer") + ", "
+            + counted(at(stage, "levels").size(), "resolution level");
+    for (const auto& [name, words] : {std::pair{"MaximumNumberOfIterations", "at most $ iterations"},
+                                      {"NumberOfSpatialSamples", "$ samples"},
+                                      {"FinalGridSpacingInPhysicalUnits", "a final grid of $ mm"},
+                                      {"FinalGridSpacingInVoxels", "a final grid of $ voxels"}})
+      if (const std::string value = parameterOf(stage, name); !value.empty()) {
+        std::string phrase = words;
+        text += ", " + phrase.replace(phrase.find('$'), 1, value);
+      }
+    text += " (" + std::filesystem::path(textOf(stage, "parameterFile")).filename().string() + ").";
+  }
+  const Json &dice = at(at(run, "quality"), "dice"), &points = at(at(run, "quality"), "points");
+  if (dice.is_object())
+    text += " The mean Dice coefficient of " + std::to_string(at(dice, "labels").size()) + " labels was "
+            + figureText(at(dice, "meanBefore")) + " before and " + figureText(at(dice, "mean")) + " after.";
+  if (points.is_object())
+    text += " The mean distance of " + figureText(at(points, "count")) + " pairs of landmarks was "
+            + figureText(at(points, "beforeMm")) + " mm before and " + figureText(at(points, "meanMm"))
+            + " mm after.";
+  return text;
 }
 
 /// The record as data that a program finds in the page.
@@ -275,16 +381,18 @@ std::string verdictHtml(const Judgement& judgement)
 
 std::string runPage(const Json& run, const RunPictures* pictures, const std::vector<StageCurves>& curves)
 {
-  const std::string fixed = fileName(run, "fixed"), moving = fileName(run, "moving");
+  const std::string fixed = fileName(run, "f0"), moving = fileName(run, "m0");
   std::string html = pageHead(fixed.empty() ? "A registration" : moving + " registered to " + fixed,
                               std::string(viewsStyle) + runStyle, runScript, "data:");
-  html += cohortStart + verdictHtml(judgedAlone(run)) + cohortEnd + "\n";
+  html += cohortStart + verdictHtml(judgedAlone(run)) + cohortEnd + "\n" + summaryHtml(run);
   if (pictures) {
-    html += "<h2>Slices</h2>\n" + viewsHtml(*pictures);
-    html += "<p class=\"s\">Pixels are squares in mm. " + greyText(pictures->greyRanges);
+    html += "<h2>Slices</h2>\n" + viewsHtml(*pictures, run) + "<p class=\"s\">Pixels are squares in mm. "
+            + greyText(*pictures);
     if (!pictures->slices.front().plane.empty())
       html += "Letters are sides of the patient: R right, L left, A front, P back, S head, I feet. ";
-    html += "Keys: digits choose a view";
+    html += "A click on a slice fills the screen, and again goes back; the wheel goes through the slices of "
+            "a plane. "
+            "Keys: digits choose a view";
     html += pictures->slices.front().warped.empty()
                 ? ".</p>\n"
                 : ", f goes from the fixed to the warped image and back.</p>\n";
@@ -293,8 +401,11 @@ std::string runPage(const Json& run, const RunPictures* pictures, const std::vec
   if (at(run, "quality").is_object())
     html += "<h2>Quality</h2>\n" + qualityHtml(run);
   if (!at(run, "stages").empty())
-    html += "<h2>Metric</h2>\n" + curvesHtml(curves) + levelsHtml(run) + "<h2>Parameters</h2>\n"
+    html += "<h2>Metric</h2>\n" + curvesHtml(run, curves) + levelsHtml(run) + "<h2>Parameters</h2>\n"
             + parametersHtml(run);
+  if (textOf(run, "status") == "done" && !at(run, "stages").empty())
+    html += "<h2>Methods</h2>\n<p class=\"s\">To be copied; a click marks it all.</p><p id=\"methods\">"
+            + htmlText(methodsText(run)) + "</p>\n";
   html += "<h2>Time</h2>\n" + timesHtml(run) + "<h2>Provenance</h2>\n" + provenanceHtml(run);
   return html + recordHtml(run) + "<script>" + runScript + "</script></body></html>\n";
 }

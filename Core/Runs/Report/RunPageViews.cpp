@@ -1,6 +1,9 @@
 #include "Core/Runs/Report/RunPageViews.h"
 
+#include "Core/Compute/Log.h"
 #include "Core/Runs/Report/Html.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +11,12 @@
 namespace tessera {
 namespace {
 
+using Json = nlohmann::ordered_json;
 using Picture = std::string SlicePicture::*;
 
 struct View {
   const char *id, *name, *meaning;
-  Picture needed; // there is no such view without this picture
+  Picture needed; // there is no such view without this picture, or, if null, without labels
 };
 
 constexpr View views[] = {
@@ -25,10 +29,14 @@ constexpr View views[] = {
      &SlicePicture::warped},
     {"board", "Checkerboard", "Squares of the fixed and the warped image: borders of organs must go on.",
      &SlicePicture::warped},
+    {"overlay", "Colours", "The fixed image in magenta over the warped one in green: what is equal is grey.",
+     &SlicePicture::warped},
     {"edges", "Edges", "Edges of the fixed image over the warped one.", &SlicePicture::edges},
     {"labels", "Labels",
-     "Contours of the fixed labels (blue), of the warped ones (orange), and where both agree (white).",
-     &SlicePicture::labels},
+     "Outlines of the fixed labels (blue, filled by Dice) and of the warped ones (orange).", nullptr},
+    {"fade", "Slider", "From the fixed image to the warped one.", &SlicePicture::warped},
+    {"difference", "Difference", "The absolute difference of both images: black is equal.",
+     &SlicePicture::warped},
     {"det", "Volume change",
      "Determinant of the spatial Jacobian: above 1 the moving image was made smaller, below 1 larger. Folds "
      "(0 or less) are yellow.",
@@ -53,13 +61,22 @@ constexpr Layer layers[] = {
     {"u", "png", &SlicePicture::displacement, "length of the displacement"},
     {"e", "png", &SlicePicture::edges, "edges of the fixed image"},
     {"g", "png", &SlicePicture::grid, "grid of the moving image"},
-    {"l", "png", &SlicePicture::labels, "contours of labels"},
 };
 
-bool hasPicture(const RunPictures& pictures, Picture picture)
+/// Whether a slice has something of a kind.
+template <class Kind>
+bool some(const RunPictures& pictures, Kind SlicePicture::*kind)
 {
   return std::ranges::any_of(pictures.slices,
-                             [&](const SlicePicture& slice) { return !(slice.*picture).empty(); });
+                             [&](const SlicePicture& slice) { return !(slice.*kind).empty(); });
+}
+
+bool hasView(const View& view, const RunPictures& pictures)
+{
+  const auto& [fixed, moving] = pictures.greyRanges;
+  if (view.id == std::string("difference") && !(fixed == moving))
+    return false;
+  return view.needed ? some(pictures, view.needed) : some(pictures, &SlicePicture::labels);
 }
 
 std::string colourText(const std::array<std::uint8_t, 3>& colour)
@@ -73,7 +90,7 @@ std::string colourText(const std::array<std::uint8_t, 3>& colour)
 std::string legend(const std::vector<std::array<std::uint8_t, 3>>& colours, std::size_t count,
                    const std::vector<std::string>& texts, const std::string& apart)
 {
-  std::string svg = "<svg width=\"400\" height=\"36\" role=\"img\" aria-label=\"legend\">";
+  std::string svg = "<svg width=\"345\" height=\"36\" role=\"img\" aria-label=\"legend\">";
   for (std::size_t i = 0; i < count; ++i)
     svg += "<rect x=\"" + std::to_string(20 + 4 * i) + "\" y=\"2\" width=\"5\" height=\"14\" fill=\""
            + colourText(colours[i]) + "\"/>";
@@ -103,120 +120,244 @@ std::string meaningOf(const View& view, const RunPictures& pictures)
                    {"0", shortNumber(pictures.largestDisplacementMm / 2),
                     shortNumber(pictures.largestDisplacementMm) + " mm"},
                    "");
+  if (id == "labels")
+    html += legend(diceColours(), diceColours().size(), {"Dice 0", "0.5", "1"}, "")
+            + "<label class=\"script\" hidden>Show <select id=\"label\"></select></label>";
+  if (id == "fade")
+    html += "<input class=\"script\" hidden type=\"range\" id=\"mix\" min=\"0\" max=\"1\" step=\"0.01\" "
+            "value=\"0.5\" aria-label=\"from the fixed to the warped image\">";
   return html + "</div>";
 }
 
-std::string tileHtml(const SlicePicture& slice)
+std::string placeText(const SlicePicture& slice)
+{
+  return slice.plane.empty() ? "" : ", " + slice.plane + " " + slice.position;
+}
+
+/// Vector graphics over the pictures of a slice.
+std::string svgOver(const SlicePicture& slice, const char* name, const std::string& content)
+{
+  return "<svg class=\"" + std::string(name) + "\" viewBox=\"0 0 " + std::to_string(2 * slice.width) + " "
+         + std::to_string(2 * slice.height) + "\">" + content + "</svg>";
+}
+
+std::string labelsSvg(const SlicePicture& slice, const Json& run)
+{
+  const bool isJudged = run.contains("quality") && run["quality"].is_object();
+  const Json quality = isJudged ? run["quality"] : Json::object();
+  std::string paths;
+  for (const SlicePicture::Label& label : slice.labels) {
+    const std::string number = std::to_string(label.label), of = "\" data-l=\"" + number + "\" d=\"";
+    const Json::json_pointer place("/dice/labels/" + number);
+    const double dice = quality.contains(place) ? quality.at(place).get<double>() : 0;
+    const auto colour = static_cast<std::size_t>(dice * static_cast<double>(diceColours().size() - 1));
+    if (!label.fixed.empty())
+      paths += "<path class=\"lf" + of + label.fixed + "\" fill=\"" + colourText(diceColours()[colour])
+               + "\"><title>" + htmlText(labelText(quality, number)) + ", Dice " + shortNumber(dice)
+               + "</title></path>";
+    if (!label.warped.empty())
+      paths += "<path class=\"lw" + of + label.warped + "\"/>";
+  }
+  return svgOver(slice, "l", paths);
+}
+
+/// The mask, and for each landmark where it should be (a ring), a line to where it is, and where it was.
+std::string marksSvg(const SlicePicture& slice)
+{
+  const double unit =
+      static_cast<double>(std::max(slice.width, slice.height)) / 100; // 1/200 of the larger side
+  std::string marks = slice.mask.empty() ? "" : "<path class=\"mask\" d=\"" + slice.mask + "\"/>";
+  const auto mark = [&](const char* shape, const SlicePicture::Landmark::Place& at, double radius) {
+    marks += shape + shortNumber(at[0]) + "\" cy=\"" + shortNumber(at[1]) + "\" r=\"" + shortNumber(radius)
+             + "\"/>";
+  };
+  for (const auto& [fixed, before, warped] : slice.landmarks) {
+    mark("<circle class=\"was\" cx=\"", before, 1.2 * unit);
+    marks += "<path class=\"is\" d=\"M" + shortNumber(fixed[0]) + " " + shortNumber(fixed[1]) + "L"
+             + shortNumber(warped[0]) + " " + shortNumber(warped[1]) + "\"/>";
+    mark("<circle class=\"is\" cx=\"", warped, unit);
+    mark("<circle class=\"target\" cx=\"", fixed, 2 * unit);
+  }
+  return marks.empty() ? marks : svgOver(slice, "m", marks);
+}
+
+std::string figureHtml(const SlicePicture& slice, const std::string& screen, const Json& run)
 {
   const std::string size =
       "\" width=\"" + std::to_string(slice.width) + "\" height=\"" + std::to_string(slice.height) + "\"";
-  const std::string place = slice.plane.empty() ? "" : ", " + slice.plane + " " + slice.position;
-  std::string html = "<figure><div class=\"t\">";
+  std::string html = "<figure><label class=\"t\" for=\"" + screen + "\">";
   for (const Layer& layer : layers)
     if (const std::string& bytes = slice.*layer.picture; !bytes.empty())
-      html += "<img class=\"" + std::string(layer.name) + size + " alt=\"" + layer.shows + place
+      html += "<img class=\"" + std::string(layer.name) + size + " alt=\"" + layer.shows + placeText(slice)
               + "\" src=\"data:image/" + layer.type + ";base64," + base64(bytes) + "\">";
+  if (!slice.labels.empty())
+    html += labelsSvg(slice, run);
+  html += marksSvg(slice);
   for (std::size_t i = 0; i < slice.letters.size(); ++i)
     if (!slice.letters[i].empty())
       html += "<span class=\"o o" + std::to_string(i) + "\">" + slice.letters[i] + "</span>";
-  return html + "</div>" + (slice.position.empty() ? "" : "<figcaption>" + slice.position + "</figcaption>")
+  return html + "</label>"
+         + (slice.position.empty() ? ""
+                                   : "<figcaption>" + slice.plane + ", " + slice.position + "</figcaption>")
          + "</figure>";
 }
 
+/// The slices of a plane, of which an input for each chooses one. A box makes it fill the screen.
+std::string planeHtml(const std::vector<const SlicePicture*>& slices, const Json& run)
+{
+  const std::string plane = slices.front()->plane, name = plane.empty() ? "image" : plane;
+  std::string html = "<div class=\"plane\"><input type=\"checkbox\" class=\"screen\" id=\"" + name
+                     + "\" aria-label=\"" + name + " fills the screen\"><div class=\"stack\">\n";
+  for (std::size_t i = 0; i < slices.size(); ++i)
+    html += "<input type=\"radio\" name=\"slice-" + name + (slices.size() > 1 ? "\"" : "\" hidden")
+            + (i == slices.size() / 2 ? " checked" : "") + " aria-label=\"" + name + placeText(*slices[i])
+            + "\">" + figureHtml(*slices[i], name, run) + "\n";
+  return html + "</div></div>\n";
 }
 
-// An input of the choice comes before the tiles, so that its rules need no script. The first layer gives a
-// tile its size; the others lie over it.
+}
+
+// An input of the choice comes before the slices, so that its rules need no script. The first layer gives a
+// slice its size; the others lie over it.
 const char* const viewsStyle = R"(
-.views input{position:absolute;opacity:0}.views>label{display:inline-block;padding:.25em .7em;margin:0 .2em .3em 0;
+.views>input{position:absolute;opacity:0}.views>label{display:inline-block;padding:.25em .7em;margin:0 .2em .3em 0;
 border:1px solid var(--line);border-radius:1em;cursor:pointer}
-.views input:checked+label{background:var(--link);border-color:var(--link);color:Canvas}
-.views input:focus-visible+label{outline:3px solid var(--link);outline-offset:2px}
-.k{display:none;min-height:3.2em}.k p{margin:.3em 0}
+.views>input:checked+label{background:var(--link);border-color:var(--link);color:Canvas}
+.views>input:focus-visible+label{outline:3px solid var(--link);outline-offset:2px}
+.k{display:none;min-height:3.2em}.k p{margin:.3em 0}.k input{width:min(100%,30em)}.k select{max-width:100%}
 #flicker:checked~.k.flicker,#start:checked~.k.start,#fixed:checked~.k.fixed,#warped:checked~.k.warped,
-#board:checked~.k.board,#edges:checked~.k.edges,#labels:checked~.k.labels,#det:checked~.k.det,#grid:checked~.k.grid,
-#length:checked~.k.length{display:block}
-.tiles{display:flex;flex-wrap:wrap;gap:.4em;margin-bottom:.8em}figure{margin:0}figcaption{color:var(--soft);font-size:.85em}
-.tiles h3{flex-basis:100%;margin:.2em 0}.t{position:relative;display:inline-block;background:#000;line-height:0}
-.t img{position:absolute;inset:0;visibility:hidden;max-width:none}.t img.f{position:static}
-#large:checked~.tiles figure{zoom:2}
-#flicker:checked~.tiles :is(.f,.w),#start:checked~.tiles :is(.f,.b),#fixed:checked~.tiles .f,#warped:checked~.tiles .w,
-#board:checked~.tiles :is(.f,.w),#edges:checked~.tiles :is(.w,.e),#labels:checked~.tiles :is(.f,.l),
-#det:checked~.tiles :is(.d,.e),#grid:checked~.tiles :is(.w,.g),#length:checked~.tiles :is(.u,.e){visibility:visible}
-#flicker:checked~.tiles .w,#start:checked~.tiles .b{animation:flicker 1.6s step-end infinite}
+#board:checked~.k.board,#overlay:checked~.k.overlay,#edges:checked~.k.edges,#labels:checked~.k.labels,#fade:checked~.k.fade,
+#difference:checked~.k.difference,#det:checked~.k.det,#grid:checked~.k.grid,#length:checked~.k.length{display:block}
+.planes{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,300px),1fr));gap:.5em;align-items:start}
+.plane{position:relative;min-width:0}.screen{position:absolute;opacity:0}.screen:focus-visible+.stack{outline:3px solid var(--link)}
+.stack{display:flex;flex-wrap:wrap;justify-content:center;background:Canvas}.stack>input{order:1;margin:0 .1em .2em}
+figure{margin:0}figcaption{color:var(--soft);font-size:.85em;text-align:center}
+.stack figure{display:none;order:2;flex-basis:100%;min-width:0}.stack input:checked+figure{display:block}
+.t{position:relative;display:block;background:#000;isolation:isolate;cursor:zoom-in;overflow:hidden;line-height:0}
+.t img,.t svg{position:absolute;inset:0;width:100%;height:100%;object-fit:contain;visibility:hidden}
+.t img.f{position:static;height:auto;max-height:85vh}
+.screen:checked+.stack{position:fixed;inset:0;z-index:9;align-content:center}
+.screen:checked+.stack .t{cursor:zoom-out}.screen:checked+.stack .t img.f{height:calc(100vh - 3.4em);max-height:none}
+#flicker:checked~.planes :is(.f,.w),#start:checked~.planes :is(.f,.b),#fixed:checked~.planes .f,#warped:checked~.planes .w,
+#board:checked~.planes :is(.f,.w),#overlay:checked~.planes :is(.f,.w),#edges:checked~.planes :is(.w,.e),
+#labels:checked~.planes :is(.f,.l),#fade:checked~.planes :is(.f,.w),#difference:checked~.planes :is(.f,.w),
+#det:checked~.planes :is(.d,.e),#grid:checked~.planes :is(.w,.g),#length:checked~.planes :is(.u,.e),
+#marks:checked~.planes .m{visibility:visible}
+#flicker:checked~.planes .w,#start:checked~.planes .b{animation:flicker 1.6s step-end infinite}
 @keyframes flicker{0%{opacity:0}50%{opacity:1}}
-#board:checked~.tiles .w{-webkit-mask:repeating-conic-gradient(#000 0 25%,transparent 0 50%) 0 0/48px 48px;
-mask:repeating-conic-gradient(#000 0 25%,transparent 0 50%) 0 0/48px 48px}
-#det:checked~.tiles .e,#length:checked~.tiles .e{filter:brightness(0);opacity:.55}
+#board:checked~.planes .w{-webkit-mask:repeating-conic-gradient(#000 0 25%,transparent 0 50%) 0 0/64px 64px;
+mask:repeating-conic-gradient(#000 0 25%,transparent 0 50%) 0 0/64px 64px}
+#overlay:checked~.planes .f{filter:url(#magenta)}#overlay:checked~.planes .w{filter:url(#green);mix-blend-mode:screen}
+#fade:checked~.planes .w{opacity:var(--mix,.5)}#difference:checked~.planes .w{mix-blend-mode:difference}
+#det:checked~.planes .e,#length:checked~.planes .e{filter:brightness(0);opacity:.55}
+.t path,.t circle{vector-effect:non-scaling-stroke}.t path:not(.lf),.t circle{fill:none}.t .lf{fill-opacity:.35;stroke:#00c8ff;stroke-width:1.2px}
+.t .lw{stroke:#ff7800;stroke-width:1.2px;pointer-events:none}.t .hidden{display:none}
+.t .mask{stroke:#ffe600;stroke-width:1px}.t .target{stroke:#fff;stroke-width:1.5px}.t .was{fill:#ff4d4d}
+.t circle.is{fill:#4dff88}.t path.is{stroke:#4dff88;stroke-width:1.5px}
 .t .o{position:absolute;color:#fff;font:600 12px/1 system-ui,sans-serif;text-shadow:0 0 2px #000,0 0 2px #000}
 .o0{left:3px;top:calc(50% - 6px)}.o1{right:3px;top:calc(50% - 6px)}.o2{top:3px;left:calc(50% - 4px)}.o3{bottom:3px;left:calc(50% - 4px)}
 .legend,svg text{font:12px system-ui,sans-serif;fill:currentColor}
-@media(prefers-reduced-motion:reduce){.tiles img{animation:none!important}}
-@media print{.tiles img{animation:none!important}.views>label,.views input{display:none}figure{break-inside:avoid}}
+@media(prefers-reduced-motion:reduce){.planes img{animation:none!important}}
+@media print{.planes img{animation:none!important}.views>label,.stack>input{display:none}.stack figure{display:block;flex-basis:30%;break-inside:avoid}
+.planes{display:block}}
 )";
 
-std::string viewsHtml(const RunPictures& pictures)
+// The wheel over a plane goes through its slices; a label that is chosen is shown alone, where it is largest.
+const char* const viewsScript = R"(
+document.querySelectorAll('.script').forEach(e=>e.hidden=false);
+const beside=(s,by)=>{const r=[...s.querySelectorAll('input[type=radio]')];return r[r.findIndex(i=>i.checked)+by]};
+document.querySelectorAll('.stack').forEach(s=>{let sum=0;s.addEventListener('wheel',e=>{const next=beside(s,e.deltaY>0?1:-1);
+if(e.ctrlKey||!next)return;e.preventDefault();sum+=e.deltaY;if(Math.abs(sum)>=40){next.checked=true;sum=0}},{passive:false})});
+const mix=document.getElementById('mix'),label=document.getElementById('label');
+if(mix)mix.oninput=()=>document.querySelector('.planes').style.setProperty('--mix',mix.value);
+if(label){const paths=[...document.querySelectorAll('path[data-l]')],names=new Map();
+paths.forEach(p=>{if(p.textContent)names.set(p.dataset.l,p.textContent)});
+label.add(new Option('all labels',''));const dice=t=>+(t.split(', Dice ')[1]??2);
+[...names].sort((a,b)=>dice(a[1])-dice(b[1])).forEach(([l,t])=>label.add(new Option(t,l)));
+label.onchange=()=>{paths.forEach(p=>p.classList.toggle('hidden',label.value!==''&&p.dataset.l!==label.value));
+if(label.value!=='')document.querySelectorAll('.stack').forEach(s=>{let best=0;for(const f of s.querySelectorAll('figure')){
+const p=f.querySelector('.lf:not(.hidden)'),n=p?p.getAttribute('d').length:0;if(n>best){best=n;f.previousElementSibling.checked=true}}})}}
+)";
+
+std::string viewsHtml(const RunPictures& pictures, const Json& run)
 {
-  std::string html = "<div class=\"views\">", meanings;
+  std::string html = R"(<div class="views"><svg class="filters" width="0" height="0" aria-hidden="true">
+<filter id="magenta" color-interpolation-filters="sRGB"><feColorMatrix values="1 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 1 0"/></filter>
+<filter id="green" color-interpolation-filters="sRGB"><feColorMatrix values="0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0 1 0"/></filter></svg>
+)";
+  std::string meanings;
   for (const View& view : views)
-    if (hasPicture(pictures, view.needed)) {
+    if (hasView(view, pictures)) {
       const std::string id = view.id;
       html += "<input type=\"radio\" name=\"view\" id=\"" + id + "\"" + (meanings.empty() ? " checked" : "")
               + "><label for=\"" + id + "\">" + view.name + "</label>\n";
       meanings += meaningOf(view, pictures) + "\n";
     }
-  html += "<input type=\"checkbox\" id=\"large\"><label for=\"large\">Large</label>\n" + meanings;
-  std::string plane = "none";
+  const bool hasLandmarks = some(pictures, &SlicePicture::landmarks);
+  if (hasLandmarks || some(pictures, &SlicePicture::mask))
+    html += "<input type=\"checkbox\" id=\"marks\" checked><label for=\"marks\">Mask, landmarks</label>\n";
+  html += meanings + "<div class=\"planes\">\n";
+  std::vector<const SlicePicture*> plane;
   for (const SlicePicture& slice : pictures.slices) {
-    if (slice.plane != plane) {
-      html += plane == "none" ? "" : "</div>\n";
-      plane = slice.plane;
-      html += "<div class=\"tiles\">";
-      if (!plane.empty())
-        html += "<h3>" + plane + "</h3>\n";
+    if (!plane.empty() && plane.back()->plane != slice.plane) {
+      html += planeHtml(plane, run);
+      plane.clear();
     }
-    html += tileHtml(slice) + "\n";
+    plane.push_back(&slice);
   }
-  return html + "</div></div>\n";
+  html += planeHtml(plane, run) + "</div></div>\n";
+  if (hasLandmarks)
+    html +=
+        "<p class=\"s\">Landmarks: a ring where the point of the fixed image is; that of the moving image is "
+        "red before and green after the registration.</p>\n";
+  return html;
 }
 
-std::string curveSvg(const std::vector<double>& values, const std::string& description)
+namespace {
+
+/// At most 200 values along a curve, each the mean of those at most `radius` away.
+std::vector<double> alongCurve(const std::vector<double>& values, std::size_t radius)
 {
-  constexpr std::size_t maxPoints = 400;
-  constexpr double left = 4, right = 296, top = 16, bottom = 104;
-  double least = 0, largest = 0;
-  bool isFirst = true;
-  for (const double value : values)
-    if (std::isfinite(value)) {
-      least = isFirst ? value : std::min(least, value);
-      largest = isFirst ? value : std::max(largest, value);
-      isFirst = false;
-    }
-  std::string svg =
-      "<svg class=\"c\" width=\"300\" height=\"122\" viewBox=\"0 0 300 122\" role=\"img\" aria-label=\""
-      + htmlText(description) + "\"><path class=\"x\" d=\"M4 104H296\"/>";
-  const std::size_t step = values.size() / maxPoints + 1, last = values.empty() ? 0 : values.size() - 1;
-  std::string points, end;
-  for (std::size_t i = 0; i < values.size(); i = i < last && i + step > last ? last : i + step) {
-    if (!std::isfinite(values[i]))
-      continue;
-    const double x =
-        left + (right - left) * static_cast<double>(i) / static_cast<double>(std::max<std::size_t>(last, 1));
-    const double y = largest > least ? bottom - (bottom - top) * (values[i] - least) / (largest - least)
-                                     : (top + bottom) / 2;
-    char text[40];
-    std::snprintf(text, sizeof text, "%.1f,%.1f ", x, y);
-    points += text;
-    std::snprintf(text, sizeof text, "cx=\"%.1f\" cy=\"%.1f\"", x, y);
-    end = text;
+  std::vector<double> means;
+  const std::size_t count = std::min<std::size_t>(values.size(), 200);
+  for (std::size_t p = 0; p < count; ++p) {
+    const std::size_t i = count > 1 ? p * (values.size() - 1) / (count - 1) : 0;
+    const std::size_t first = i - std::min(i, radius), last = std::min(i + radius + 1, values.size());
+    double sum = 0;
+    for (std::size_t k = first; k < last; ++k)
+      sum += values[k];
+    if (std::isfinite(sum))
+      means.push_back(sum / static_cast<double>(last - first));
   }
-  svg += "<polyline points=\"" + points + "\"/>";
-  if (!end.empty())
-    svg += "<circle r=\"2.5\" " + end + "/>";
-  svg += "<text x=\"4\" y=\"11\">" + shortNumber(largest) + "</text><text x=\"4\" y=\"118\">"
-         + shortNumber(least) + "</text><text x=\"296\" y=\"118\" text-anchor=\"end\">"
-         + std::to_string(values.size()) + " iterations</text></svg>";
-  return svg;
+  return means;
+}
+
+}
+
+std::string curvesSvg(const StageCurves& levels, bool isRandom, const std::string& description)
+{
+  constexpr int width = 420, top = 16, bottom = 124;
+  const int wide = width / static_cast<int>(levels.size()) - 8;
+  std::string svg =
+      "<svg class=\"c\" viewBox=\"0 0 420 142\" role=\"img\" aria-label=\"" + htmlText(description) + "\">";
+  int left = 0;
+  for (const std::vector<double>& values : levels) {
+    const std::vector<double> shown = alongCurve(values, isRandom ? values.size() / 10 : 0);
+    const auto [least, largest] = shown.empty() ? std::ranges::minmax({0.0}) : std::ranges::minmax(shown);
+    const std::string from = std::to_string(left), to = std::to_string(left + wide);
+    svg += "<path class=\"x\" d=\"M" + from + " 124H" + to + "\"/><polyline points=\"";
+    for (std::size_t p = 0; p < shown.size(); ++p) {
+      const double share = largest > least ? (shown[p] - least) / (largest - least) : 0.5;
+      const double along =
+          static_cast<double>(p) / static_cast<double>(std::max<std::size_t>(shown.size() - 1, 1));
+      svg += decimals(left + along * wide, 1) + "," + decimals(bottom - share * (bottom - top), 1) + " ";
+    }
+    svg += "\"/><text x=\"" + from + "\" y=\"11\">" + shortNumber(largest) + "</text><text x=\"" + from
+           + "\" y=\"138\">" + shortNumber(least) + "</text><text x=\"" + to
+           + "\" y=\"138\" text-anchor=\"end\">" + std::to_string(values.size()) + "</text>";
+    left += wide + 8;
+  }
+  return svg + "</svg>";
 }
 
 }

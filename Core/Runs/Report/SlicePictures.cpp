@@ -1,12 +1,14 @@
 #include "Core/Runs/Report/SlicePictures.h"
 
 #include "Core/Compute/Threads/Parallel.h"
-#include "Core/Image/Pictures/PictureBytes.h"
-#include "Core/Image/Pictures/PictureParts.h"
+#include "Core/Image/Pictures/Contours.h"
+#include "Core/Image/Pictures/EdgeLines.h"
+#include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Runs/Report/SliceValues.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace tessera {
 namespace {
@@ -59,7 +61,7 @@ IndexedPicture blank(std::size_t width, std::size_t height)
 
 std::string gridPicture(const SliceValues& values, double gridMm)
 {
-  IndexedPicture picture = blank(values.fixed.width, values.fixed.height);
+  IndexedPicture picture = blank(values.width, values.height);
   for (const std::vector<float>& mm : values.movingMm)
     markBorders(picture, 1, [&](std::size_t a, std::size_t b) {
       return std::floor(mm[a] / gridMm) != std::floor(mm[b] / gridMm);
@@ -67,28 +69,71 @@ std::string gridPicture(const SliceValues& values, double gridMm)
   return pngBytes(picture, {{0, 0, 0}, {0, 230, 118}}, true);
 }
 
-std::string labelPicture(const SliceValues& values)
+/// Contours of both maps; those of a label that one of them lacks here are empty.
+std::vector<SlicePicture::Label> labelContours(const SliceValues& values,
+                                               const std::vector<std::int64_t>& names)
 {
-  IndexedPicture picture = blank(values.fixed.width, values.fixed.height);
-  std::uint8_t mark = 1;
-  for (const std::vector<int>* labels : {&values.fixedLabels, &values.warpedLabels}) {
-    markBorders(picture, mark, [&](std::size_t a, std::size_t b) { return (*labels)[a] != (*labels)[b]; });
-    mark = 2;
+  const auto fixed = contours(values.fixedLabels, values.width),
+             warped = contours(values.warpedLabels, values.width);
+  std::map<int, SlicePicture::Label> byNumber;
+  for (const auto& [number, path] : fixed)
+    byNumber[number].fixed = path;
+  for (const auto& [number, path] : warped)
+    byNumber[number].warped = path;
+  std::vector<SlicePicture::Label> labels;
+  for (auto& [number, label] : byNumber) {
+    label.label = names.empty() ? number : names[static_cast<std::size_t>(number)];
+    labels.push_back(std::move(label));
   }
-  return pngBytes(picture, {{0, 0, 0}, {0, 200, 255}, {255, 120, 0}, {255, 255, 255}}, true);
+  return labels;
 }
 
-IndexedPicture edgePicture(const Panel& fixed)
+IndexedPicture edgePicture(const std::vector<std::uint8_t>& pixels, std::size_t width, std::size_t height)
 {
-  IndexedPicture picture = blank(fixed.width, fixed.height);
-  std::ranges::copy(edgesOf(fixed), picture.pixels.begin());
-  return picture;
+  Panel grey{width, height, {}};
+  const std::size_t channels = pixels.size() / (width * height);
+  for (std::size_t i = 0; i < pixels.size(); i += channels)
+    grey.values.push_back(luminanceOf(&pixels[i], channels));
+  return edgeLines(grey);
+}
+
+/// Puts each landmark into the nearest slice of each plane.
+template <int D>
+void addLandmarks(const ShownRun<D>& run, const std::vector<PictureSlice<D>>& slices,
+                  std::vector<SlicePicture>& pictures)
+{
+  for (std::size_t i = 0; i < std::min(run.points.fixedMm.size(), run.points.movingMm.size()); ++i) {
+    const Vec<D>& pointMm = run.points.fixedMm[i];
+    const auto placeIn = [&](const AffineMap<D>& indexFromPoint, const TransformChain<D>* chain,
+                             bool isTarget) {
+      const Vec<D> mappedMm = chain ? mappedPoint<D>(*chain, pointMm) : pointMm;
+      Vec<D> shownMm = pointMm;
+      for (int d = 0; d < D && !isTarget; ++d)
+        shownMm[d] += run.points.movingMm[i][d] - mappedMm[d];
+      const Vec<D> pixel = indexFromPoint(shownMm);
+      return SlicePicture::Landmark::Place{2 * pixel[0] + 1, 2 * pixel[1] + 1};
+    };
+    std::map<std::string, std::pair<double, std::size_t>> nearest; // by the plane
+    for (std::size_t s = 0; s < slices.size(); ++s) {
+      const double away = D == 3 ? std::abs(slices[s].lattice.indexFromPoint()(pointMm)[D - 1]) : 0;
+      const auto [found, isNew] = nearest.try_emplace(slices[s].plane, away, s);
+      if (!isNew)
+        found->second = std::min(found->second, {away, s});
+    }
+    for (const auto& [plane, found] : nearest) {
+      const AffineMap<D> indexFromPoint = slices[found.second].lattice.indexFromPoint();
+      const TransformChain<D>* const result = run.result ? run.result : run.before;
+      pictures[found.second].landmarks.push_back({placeIn(indexFromPoint, nullptr, true),
+                                                  placeIn(indexFromPoint, run.before, false),
+                                                  placeIn(indexFromPoint, result, false)});
+    }
+  }
 }
 
 std::string determinantPicture(const SliceValues& values)
 {
-  IndexedPicture picture = blank((values.fixed.width + pixelsOfMap - 1) / pixelsOfMap,
-                                 (values.fixed.height + pixelsOfMap - 1) / pixelsOfMap);
+  IndexedPicture picture =
+      blank((values.width + pixelsOfMap - 1) / pixelsOfMap, (values.height + pixelsOfMap - 1) / pixelsOfMap);
   for (std::size_t i = 0; i < picture.pixels.size(); ++i) {
     const float value = values.determinants[i];
     picture.pixels[i] = static_cast<std::uint8_t>(
@@ -99,8 +144,8 @@ std::string determinantPicture(const SliceValues& values)
 
 std::string displacementPicture(const SliceValues& values, double largestMm)
 {
-  IndexedPicture picture = blank((values.fixed.width + pixelsOfMap - 1) / pixelsOfMap,
-                                 (values.fixed.height + pixelsOfMap - 1) / pixelsOfMap);
+  IndexedPicture picture =
+      blank((values.width + pixelsOfMap - 1) / pixelsOfMap, (values.height + pixelsOfMap - 1) / pixelsOfMap);
   for (std::size_t i = 0; i < picture.pixels.size(); ++i)
     picture.pixels[i] =
         static_cast<std::uint8_t>(colourOf(largestMm > 0 ? values.displacementMm[i] / largestMm : 0));
@@ -111,9 +156,15 @@ std::size_t bytesOf(const RunPictures& pictures)
 {
   std::size_t bytes = 0;
   for (const SlicePicture& slice : pictures.slices)
-    for (const std::string* picture : {&slice.fixed, &slice.before, &slice.warped, &slice.edges,
-                                       &slice.labels, &slice.grid, &slice.determinants, &slice.displacement})
+    for (const std::string* picture : {&slice.fixed, &slice.before, &slice.warped, &slice.edges, &slice.grid,
+                                       &slice.determinants, &slice.displacement})
       bytes += picture->size();
+  for (const SlicePicture& slice : pictures.slices) { // text, which needs no base64
+    std::size_t text = slice.mask.size() + 300 * slice.landmarks.size();
+    for (const SlicePicture::Label& label : slice.labels)
+      text += label.fixed.size() + label.warped.size() + 150;
+    bytes += text * 3 / 4;
+  }
   return bytes;
 }
 
@@ -129,50 +180,58 @@ double gridMmOf(const ImageGeometry<D>& geometry)
   return power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
 }
 
-/// Fixed, before and (if there is a result) warped side by side, each as large as a square of thumbnailPixels
-/// allows.
+/// The pixels of a thumbnail along an axis of a picture of this size, which begin and end at these pixels;
+/// none beside the picture.
+std::pair<std::size_t, std::size_t> pixelsAt(std::size_t place, std::size_t size, std::size_t side)
+{
+  const auto at = [&](std::size_t p) {
+    return (static_cast<double>(p) / thumbnailPixels - 0.5) * static_cast<double>(side)
+           + static_cast<double>(size) / 2;
+  };
+  const double first = std::floor(at(place)), last = std::max(std::ceil(at(place + 1)), first + 1);
+  return {static_cast<std::size_t>(std::max(first, 0.0)),
+          static_cast<std::size_t>(std::clamp(last, 0.0, static_cast<double>(size)))};
+}
+
+/// Red, green and blue of a picture as large as a square of thumbnailPixels allows: means of its pixels.
+std::vector<std::uint8_t> inSquare(const std::vector<std::uint8_t>& pixels, std::size_t w, std::size_t h)
+{
+  const std::size_t side = std::max(w, h), channels = pixels.size() / (w * h);
+  std::vector<std::uint8_t> rgb;
+  for (std::size_t i = 0; i < thumbnailPixels * thumbnailPixels; ++i) {
+    const auto [left, right] = pixelsAt(i % thumbnailPixels, w, side);
+    const auto [top, bottom] = pixelsAt(i / thumbnailPixels, h, side);
+    for (std::size_t c = 0; c < 3; ++c) {
+      double sum = 0, count = 0;
+      for (std::size_t v = top; v < bottom; ++v)
+        for (std::size_t u = left; u < right; ++u, ++count)
+          sum += pixels[(v * w + u) * channels + c % channels];
+      rgb.push_back(greyLevel(static_cast<float>(sum / std::max(count, 1.0))));
+    }
+  }
+  return rgb;
+}
+
+/// Fixed, before and (if there is a result) warped with the edges of the fixed side by side.
 std::string thumbnailOf(const SliceValues& values, bool hasResult)
 {
-  const std::size_t w = values.fixed.width, h = values.fixed.height, side = std::max(w, h);
-  const IndexedPicture edges = edgePicture(values.fixed);
-  std::vector<std::uint8_t> rgb(3 * 3 * thumbnailPixels * thumbnailPixels);
-  std::size_t panel = 0;
-  for (const auto* grey : {&values.fixedGrey, &values.beforeGrey, &values.warpedGrey}) {
+  constexpr std::size_t n = thumbnailPixels;
+  std::vector<std::uint8_t> rgb(3 * n * 3 * n);
+  IndexedPicture edges;
+  for (const std::size_t panel : {0, 1, 2}) {
     if (panel == 2 && !hasResult)
       break;
-    for (std::size_t y = 0; y < thumbnailPixels; ++y)
-      for (std::size_t x = 0; x < thumbnailPixels; ++x) {
-        // The mean of the pixels that lie in this one, or the one that it lies in.
-        const auto range = [&](std::size_t place, std::size_t size) {
-          const auto at = [&](std::size_t p) {
-            return (static_cast<double>(p) / thumbnailPixels - 0.5) * static_cast<double>(side)
-                   + static_cast<double>(size) / 2;
-          };
-          const auto first = static_cast<std::ptrdiff_t>(std::floor(at(place))),
-                     last = static_cast<std::ptrdiff_t>(std::ceil(at(place + 1)));
-          return std::pair(first, std::max(last, first + 1));
-        };
-        const auto [left, right] = range(x, w);
-        const auto [top, bottom] = range(y, h);
-        double sum = 0, count = 0;
-        bool isEdge = false;
-        for (std::ptrdiff_t v = std::max<std::ptrdiff_t>(top, 0); v < std::min<std::ptrdiff_t>(bottom, h);
-             ++v)
-          for (std::ptrdiff_t u = std::max<std::ptrdiff_t>(left, 0); u < std::min<std::ptrdiff_t>(right, w);
-               ++u) {
-            sum += (*grey)[static_cast<std::size_t>(v) * w + static_cast<std::size_t>(u)];
-            isEdge = isEdge || edges.pixels[static_cast<std::size_t>(v) * w + static_cast<std::size_t>(u)];
-            count += 1;
-          }
-        std::uint8_t* pixel = &rgb[3 * (y * 3 * thumbnailPixels + panel * thumbnailPixels + x)];
-        const bool isGap = panel > 0 && x < 2;
-        const std::uint8_t level = count > 0 && !isGap ? greyLevel(static_cast<float>(sum / count)) : 0;
-        for (std::size_t c = 0; c < 3; ++c)
-          pixel[c] = panel == 2 && isEdge && !isGap ? edgeColour[c] : level;
-      }
-    ++panel;
+    const auto& pixels = panel == 0 ? values.fixed : panel == 1 ? values.before : values.warped;
+    const std::vector<std::uint8_t> square = inSquare(pixels, values.width, values.height);
+    if (panel == 0)
+      edges = edgePicture(square, n, n);
+    for (std::size_t i = 0; i < square.size(); ++i) {
+      const std::size_t c = i % 3, x = i / 3 % n, y = i / 3 / n;
+      const bool isGap = panel > 0 && x < 2, isEdge = panel == 2 && hasLine(edges, x, y);
+      rgb[3 * (y * 3 * n + panel * n + x) + c] = isGap ? 0 : isEdge ? edgeColour[c] : square[i];
+    }
   }
-  return jpegBytes(rgb, 3 * thumbnailPixels, thumbnailPixels, 85);
+  return jpegBytes(rgb, 3 * n, n, 85);
 }
 
 }
@@ -195,6 +254,13 @@ const std::vector<Colour>& displacementColours()
   return colours;
 }
 
+const std::vector<Colour>& diceColours()
+{
+  static const std::vector<Colour> colours = colourScale(
+      {{215, 25, 28}, {253, 174, 97}, {255, 255, 191}, {116, 173, 209}, {49, 84, 180}}, mapColours);
+  return colours;
+}
+
 template <int D>
 RunPictures runPictures(const Context& context, const Registry& registry, const ShownRun<D>& run)
 {
@@ -213,17 +279,20 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
     picture.plane = slices[i].plane;
     picture.position = slices[i].position;
     picture.letters = slices[i].letters;
-    picture.width = v.fixed.width;
-    picture.height = v.fixed.height;
+    picture.width = v.width;
+    picture.height = v.height;
+    if (!v.mask.empty())
+      picture.mask = contours(v.mask, v.width)[1];
     if (!run.result)
       return;
-    picture.edges = pngBytes(edgePicture(v.fixed), {{0, 0, 0}, edgeColour}, true);
+    picture.edges = pngBytes(edgePicture(v.fixed, v.width, v.height), {{0, 0, 0}, edgeColour}, true);
     picture.grid = gridPicture(v, pictures.gridMm);
     if (!v.fixedLabels.empty())
-      picture.labels = labelPicture(v);
+      picture.labels = labelContours(v, run.labels);
     if (!v.determinants.empty())
       picture.determinants = determinantPicture(v);
   });
+  addLandmarks<D>(run, slices, pictures.slices);
   for (const SliceValues& v : values)
     for (const float mm : v.displacementMm)
       pictures.largestDisplacementMm = std::max(pictures.largestDisplacementMm, static_cast<double>(mm));
@@ -233,13 +302,13 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
   for (const int quality : {85, 70, 50, 30}) {
     forEachChunk(host, slices.size(), [&](std::size_t i) {
       const SliceValues& v = values[i];
-      const auto encoded = [&](const std::vector<std::uint8_t>& grey) {
-        return jpegBytes(grey, v.fixed.width, v.fixed.height, quality);
+      const auto encoded = [&](const std::vector<std::uint8_t>& pixels) {
+        return jpegBytes(pixels, v.width, v.height, quality);
       };
-      pictures.slices[i].fixed = encoded(v.fixedGrey);
-      pictures.slices[i].before = encoded(v.beforeGrey);
+      pictures.slices[i].fixed = encoded(v.fixed);
+      pictures.slices[i].before = encoded(v.before);
       if (run.result)
-        pictures.slices[i].warped = encoded(v.warpedGrey);
+        pictures.slices[i].warped = encoded(v.warped);
     });
     if (bytesOf(pictures) <= maxPictureBytes)
       break;

@@ -2,6 +2,7 @@
 
 #include "Core/Image/Image.h"
 #include "Core/Image/Pictures/PictureParts.h"
+#include "Core/Registration/Samples/Samples.h"
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
 
@@ -20,20 +21,37 @@ struct ShownRun {
   const TransformChain<D>* before = nullptr; // of -t0; null: the images as they lie
   const TransformChain<D>* result = nullptr; // null: it failed, and only its start is shown
   ImagePointer<D> fixedLabels, movingLabels; // null: none
+  std::vector<std::int64_t> labels = {};     // for which their numbers from 0 stand; empty: for themselves
+  PointPairs<D> points = {};                 // landmarks of both images; empty: none
+  /// Red, green and blue of images in colour, from 0 to 255; empty: grey.
+  std::vector<ImagePointer<D>> fixedColours = {}, movingColours = {};
 };
 
-/// The pictures of a slice as files: JPEG for grey values, PNG for the others. Those with a transparent
-/// ground lie over grey ones. Empty: there is no such picture.
+/// The pictures of a slice as files: JPEG for images, PNG for the others. Those with a transparent ground lie
+/// over images. Empty: there is no such picture. Paths and places are in units of half a pixel from the left
+/// upper corner.
 struct SlicePicture {
+  struct Label {
+    std::int64_t label = 0;
+    std::string fixed, warped; // paths of SVG
+  };
+  /// Where a point of the fixed image lies, and where the images before and after the registration show the
+  /// point of the moving image that belongs to it, but for the transform's own derivative.
+  struct Landmark {
+    using Place = std::array<double, 2>;
+    Place fixed{}, before{}, warped{};
+  };
   std::string plane, position; // see PictureSlice
   std::array<std::string, 4> letters;
   std::size_t width = 0, height = 0; // in pixels
   std::string fixed, before, warped;
   std::string edges;        // of the fixed image; transparent
-  std::string labels;       // contours of the fixed labels, of the warped ones, and of both; transparent
   std::string grid;         // where the coordinates in the moving image are multiples of gridMm; transparent
   std::string determinants; // of the spatial Jacobian; see determinantColours()
   std::string displacement; // its length; see displacementColours()
+  std::string mask;         // outline of the fixed mask, a path of SVG
+  std::vector<Label> labels;
+  std::vector<Landmark> landmarks; // that are nearer to this slice than to the others of its plane
 };
 
 struct RunPictures {
@@ -41,15 +59,16 @@ struct RunPictures {
   std::array<GreyRange, 2> greyRanges; // of the fixed and the moving image
   double largestDisplacementMm = 0;    // in the slices
   double gridMm = 0;
-  std::string thumbnail; // JPEG of 288 x 96: fixed, before, warped with the edges of the fixed
+  std::string thumbnail; // empty: none; JPEG of 288 x 96: fixed, before, warped with the edges of the fixed
 };
 
 /// Colours of a map. Determinants: from 1/4 or less to 4 or more in equal steps of the logarithm, and the
 /// last colour for folds (0 or less). Displacements: from 0 to largestDisplacementMm.
 const std::vector<std::array<std::uint8_t, 3>>& determinantColours();
 const std::vector<std::array<std::uint8_t, 3>>& displacementColours();
+const std::vector<std::array<std::uint8_t, 3>>& diceColours(); // from 0 to 1
 
-constexpr std::size_t maxPictureBytes = 1'300'000; // in base64 and with the rest a page stays below 2 MB
+constexpr std::size_t maxPictureBytes = 1'900'000; // in base64 and with the rest a page stays below 3 MB
 
 /// Resamples both images on slices of the fixed one, with linear interpolation, in the ranges of grey values
 /// of greyRangesOf(). All pictures together have at most maxPictureBytes: JPEG loses

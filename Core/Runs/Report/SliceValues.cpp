@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t slicesOfPlane = 7;
-constexpr std::size_t leastPixels[] = {384, 192}, maxPixels[] = {640, 256}; // in 2D and 3D
+constexpr std::size_t leastPixels[] = {512, 192}, maxPixels[] = {1024, 256}; // in 2D and 3D
 constexpr std::size_t samplesOfWindow = 100'000;
 
 /// Calls body(value, place in the lattice) for each sample.
@@ -31,7 +31,7 @@ void forEachSample(const Image<D>& image, const VoxelLattice<D>& lattice, Body&&
   }
 }
 
-/// Of the whole image, so that a mask of one side changes nothing.
+/// The range of the whole image: a mask of one side changes nothing.
 template <int D>
 GreyRange rangeOf(const ImagePointer<D>& image)
 {
@@ -44,10 +44,12 @@ GreyRange rangeOf(const ImagePointer<D>& image)
 template <int D>
 std::array<GreyRange, 2> rangesOf(const ShownRun<D>& run)
 {
-  return greyRangesOf(rangeOf<D>(run.fixed), rangeOf<D>(run.moving));
+  constexpr GreyRange ofColours{0, 255};
+  return greyRangesOf(run.fixedColours.empty() ? rangeOf<D>(run.fixed) : ofColours,
+                      run.movingColours.empty() ? rangeOf<D>(run.moving) : ofColours);
 }
 
-/// The slices of the fixed image's mask or, without one, of the box of what is not background.
+/// The slices of the box of what is not background, in the box of the mask if there is one.
 template <int D>
 std::vector<PictureSlice<D>> slicesOf(const ShownRun<D>& run, const GreyLine& window)
 {
@@ -59,7 +61,7 @@ std::vector<PictureSlice<D>> slicesOf(const ShownRun<D>& run, const GreyLine& wi
     bright[d].resize(lattice.count[d]);
   forEachSample<D>(*run.fixed, lattice, [&](float value, const Size<D>& at) {
     for (int d = 0; d < D; ++d)
-      bright[d][at[d]] += run.fixedMask || window(value) > leastGrey;
+      bright[d][at[d]] += window(value) > leastGrey;
   });
   Size<D> first, last;
   for (int d = 0; d < D; ++d) {
@@ -81,11 +83,16 @@ std::vector<PictureSlice<D>> slicesOf(const ShownRun<D>& run, const GreyLine& wi
 
 template <int D>
 SliceSampler<D>::SliceSampler(const Registry& registry, const ShownRun<D>& run)
-    : run_(run), isLinear_(isLinearChain<D>(run.result)),
-      fixed_(hostInterpolator<D>(registry, knowncomponents::linearInterpolator, run.fixed)),
-      moving_(hostInterpolator<D>(registry, knowncomponents::linearInterpolator, run.moving)),
-      greyRanges_(rangesOf<D>(run)), slices_(slicesOf<D>(run, greyRanges_[0].line()))
+    : run_(run), isLinear_(isLinearChain<D>(run.result)), greyRanges_(rangesOf<D>(run)),
+      slices_(slicesOf<D>(run, greyRanges_[0].line()))
 {
+  const auto prepare = [&](const ImagePointer<D>& grey, const std::vector<ImagePointer<D>>& colours,
+                           auto& images) {
+    for (const ImagePointer<D>& image : colours.empty() ? std::vector{grey} : colours)
+      images.push_back(hostInterpolator<D>(registry, knowncomponents::linearInterpolator, image));
+  };
+  prepare(run.fixed, run.fixedColours, fixed_);
+  prepare(run.moving, run.movingColours, moving_);
   if (run.fixedLabels && run.movingLabels) {
     fixedLabels_ = hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, run.fixedLabels);
     movingLabels_ = hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, run.movingLabels);
@@ -99,36 +106,44 @@ SliceValues SliceSampler<D>::valuesOf(const PictureSlice<D>& slice) const
   const ImageGeometry<D>& lattice = slice.lattice;
   const std::size_t count = lattice.voxelCount(), width = lattice.size[0];
   SliceValues values;
-  values.fixed = {width, lattice.size[1], std::vector<float>(count)};
-  for (auto* grey : {&values.fixedGrey, &values.beforeGrey, &values.warpedGrey})
-    grey->resize(count);
+  values.width = width;
+  values.height = lattice.size[1];
+  values.fixed.resize(count * fixed_.size());
+  for (auto* moving : {&values.before, &values.warped})
+    moving->resize(count * moving_.size());
   for (auto& mm : values.movingMm)
     mm.resize(count);
   if (fixedLabels_)
     for (auto* labels : {&values.fixedLabels, &values.warpedLabels})
       labels->resize(count);
+  if (run_.fixedMask)
+    values.mask.resize(count);
   values.displacementMm.reserve(count / (pixelsOfMap * pixelsOfMap));
 
   std::array<float, batchCapacity> found;
   std::array<std::uint8_t, batchCapacity> inside;
   forEachVoxelBatch<D>(host, lattice, [&](std::size_t first, const PointBatch<D>& points) {
-    const auto paint = [&](const Interpolator<D>& image, const GreyLine& window, const PointBatch<D>& at,
-                           std::vector<std::uint8_t>& grey) {
-      image.evaluate(host, at.list(), found.data(), nullptr, inside.data());
-      for (std::size_t i = 0; i < at.count; ++i)
-        grey[first + i] = inside[i] ? greyLevel(window(found[i])) : 0;
+    const auto paint = [&](const auto& images, const GreyLine& window, const PointBatch<D>& at,
+                           std::vector<std::uint8_t>& pixels) {
+      for (std::size_t c = 0; c < images.size(); ++c) {
+        images[c]->evaluate(host, at.list(), found.data(), nullptr, inside.data());
+        for (std::size_t i = 0; i < at.count; ++i)
+          pixels[(first + i) * images.size() + c] = inside[i] ? greyLevel(window(found[i])) : 0;
+      }
     };
     const auto label = [&](const Interpolator<D>& image, const PointBatch<D>& at, std::vector<int>& to) {
       image.evaluate(host, at.list(), found.data(), nullptr, inside.data());
       for (std::size_t i = 0; i < at.count; ++i)
         to[first + i] = inside[i] ? static_cast<int>(found[i]) : 0;
     };
-    paint(*fixed_, greyRanges_[0].line(), points, values.fixedGrey);
-    std::copy_n(found.begin(), points.count,
-                values.fixed.values.begin() + static_cast<std::ptrdiff_t>(first));
-    paint(*moving_, greyRanges_[1].line(), mappedPoints<D>(run_.before, points), values.beforeGrey);
+    paint(fixed_, greyRanges_[0].line(), points, values.fixed);
+    paint(moving_, greyRanges_[1].line(), mappedPoints<D>(run_.before, points), values.before);
     const PointBatch<D> mapped = mappedPoints<D>(run_.result, points);
-    paint(*moving_, greyRanges_[1].line(), mapped, values.warpedGrey);
+    if (run_.result)
+      paint(moving_, greyRanges_[1].line(), mapped, values.warped);
+    if (run_.fixedMask)
+      for (std::size_t i = 0; i < points.count; ++i)
+        values.mask[first + i] = run_.fixedMask->contains(points.list().point(i));
     if (fixedLabels_) {
       label(*fixedLabels_, points, values.fixedLabels);
       label(*movingLabels_, mapped, values.warpedLabels);

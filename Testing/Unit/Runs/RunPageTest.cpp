@@ -61,7 +61,7 @@ TEST(SlicePicturesTest, TheRightTransformMakesTheFixedImage)
     EXPECT_EQ(slice.fixed, slice.warped) << slice.plane << slice.position;
     EXPECT_NE(slice.fixed, slice.before) << slice.plane << slice.position;
     EXPECT_EQ(slice.determinants, "");
-    EXPECT_EQ(slice.labels, "");
+    EXPECT_TRUE(slice.labels.empty());
     EXPECT_FALSE(slice.grid.empty() || slice.edges.empty() || slice.displacement.empty());
   }
   run.fixedLabels = run.fixed;
@@ -71,7 +71,9 @@ TEST(SlicePicturesTest, TheRightTransformMakesTheFixedImage)
   for (std::size_t i = 0; i < 21; ++i) {
     EXPECT_EQ(labelled.slices[i].fixed, pictures.slices[i].fixed); // whatever the number of threads
     EXPECT_EQ(labelled.slices[i].before, pictures.slices[i].warped);
-    EXPECT_NE(labelled.slices[i].labels, "");
+    ASSERT_FALSE(labelled.slices[i].labels.empty());
+    for (const SlicePicture::Label& label : labelled.slices[i].labels)
+      EXPECT_EQ(label.fixed, label.warped) << label.label;
   }
 }
 
@@ -102,7 +104,7 @@ TEST(SlicePicturesTest, NoiseStaysBelowTheLimitOfAPage)
   const RunPictures pictures =
       picturesOf<3>({image, image, nullptr, identityMatrix<3>(), nullptr, &chain, image, image});
   const std::string page = runPage(Json{{"status", "done"}}, &pictures, {});
-  EXPECT_LT(page.size(), 2'000'000U);
+  EXPECT_LT(page.size(), 3'000'000U);
   EXPECT_GE(pictures.slices.size(), 9U);
 }
 
@@ -116,6 +118,39 @@ TEST(RunPageTest, TellsWhatWentWrong)
   EXPECT_EQ(page.find("</script><b>"), std::string::npos); // in the data either
   EXPECT_EQ(page.find("http"), page.find("http-equiv"));
   EXPECT_EQ(page.find("http", page.find("http") + 1), std::string::npos);
+}
+
+TEST(RunPageTest, TellsTheNamesOfAFailedRunAndItsSummaryAndMethods)
+{
+  const char* text = R"({"status": "failed", "message": "cut off", "inputFiles": [
+    {"role": "f0", "path": "a/fixed.nii"}, {"role": "m0", "path": "b/moving/"}], "inputs": {"fixed": [], "moving": []}})";
+  Json run = Json::parse(text);
+  EXPECT_PRED2(contains, runPage(run, nullptr, {}), "<h1>moving registered to fixed.nii</h1>");
+  EXPECT_FALSE(contains(runPage(run, nullptr, {}), "id=\"methods\""));
+  run.update(Json::parse(R"({"status": "done", "version": "1.2", "seconds": 3,
+    "inputs": {"fixed": [{"size": [5, 6], "spacingMm": [0.5, 1]}], "moving": [{"size": [7, 8], "spacingMm": [1, 1]}],
+               "fixedMasks": []},
+    "quality": {"dice": {"mean": 0.8, "meanBefore": 0.25, "labels": {"4": 0.9, "17": 0.7},
+                         "labelsBefore": {"4": 0.3, "17": 0.2}}, "labels": {"17": {"name": "Left-Hippocampus"}}},
+    "stages": [{"transform": "EulerTransform", "metrics": ["NMI"], "optimizer": "ASGD", "parameterFile": "x/R.txt",
+                "levels": [{}, {}], "parameters": {"NumberOfSpatialSamples": {"values": ["2048"]},
+                                                   "NewSamplesEveryIteration": {"values": ["true"]}}}]})"));
+  std::vector<double> noisy;
+  for (int i = 0; i < 100; ++i)
+    noisy.push_back(i % 2);
+  const std::string page = runPage(run, nullptr, {{noisy, noisy}});
+  EXPECT_PRED2(contains, page, "Dice <b>0.25 &#8594; 0.8</b>");
+  EXPECT_PRED2(contains, page, "5 x 6 voxels of 0.5 x 1 mm");
+  EXPECT_PRED2(contains, page,
+               "Stage 1: EulerTransform, NMI, ASGD, 2 resolution levels, 2048 samples (R.txt).");
+  EXPECT_PRED2(contains, page, "The mean Dice coefficient of 2 labels was 0.25 before and 0.8 after.");
+  EXPECT_LT(page.find("<td>17 Left-Hippocampus</td>"), page.find("<td>4</td>")); // the worst first
+  EXPECT_PRED2(contains, page, "means over a fifth of the iterations");
+  std::size_t figures = 0;
+  for (std::size_t at = page.find("<svg class=\"c\""); at != std::string::npos;
+       at = page.find("<svg class=\"c\"", at + 1))
+    ++figures;
+  EXPECT_EQ(figures, 1U); // of the stage with both its levels
 }
 
 TEST(RunPageTest, ItsPartOfTheCohortIsPutInAgainAndAgain)
@@ -147,9 +182,51 @@ TEST(SlicePicturesTest, AMaskAndAFillingLeaveBothImagesOneWindow)
     EXPECT_GE(range.black, 0);
     EXPECT_GT(range.white, 500);
   }
-  for (const SlicePicture& slice : pictures.slices)
+  for (const SlicePicture& slice : pictures.slices) {
     EXPECT_EQ(slice.fixed, slice.warped) << slice.plane << slice.position;
+    EXPECT_NE(slice.mask, "");
+  }
   EXPECT_PRED2(contains, runPage(Json{{"status", "done"}}, &pictures, {}), "(white) in both images");
+}
+
+TEST(SlicePicturesTest, LandmarksAreDrawnWhereTheImagesShowThem)
+{
+  const TransformChain<3> chain = translation(3);
+  ShownRun<3> run{ball(0), ball(4), nullptr, identityMatrix<3>(), nullptr, &chain, nullptr, nullptr};
+  run.points = {{{18, 17, 15}}, {{22, 17, 15}}}; // 4 mm to the right; the transform finds 3
+  std::size_t drawn = 0;
+  for (const SlicePicture& slice : picturesOf<3>(run).slices)
+    for (const SlicePicture::Landmark& landmark : slice.landmarks) {
+      ++drawn;
+      if (slice.plane != "axial")
+        continue;
+      const double half = 2.0 * static_cast<double>(slice.width) / 40; // units of a picture in a mm
+      EXPECT_NEAR(landmark.fixed[0], 18.5 * half, 1e-9);
+      EXPECT_NEAR(landmark.before[0], 22.5 * half, 1e-9);
+      EXPECT_NEAR(landmark.warped[0], 19.5 * half, 1e-9);
+    }
+  EXPECT_EQ(drawn, 3U); // once in each plane
+}
+
+TEST(SlicePicturesTest, ColoursStay)
+{
+  auto grey = std::make_shared<Image<2>>();
+  grey->geometry.size = {40, 30};
+  grey->geometry.spacingMm = {1, 1};
+  grey->voxels.assign(1200, 100);
+  std::vector<ImagePointer<2>> colours(3, grey);
+  auto red = std::make_shared<Image<2>>(*grey);
+  red->voxels.assign(1200, 230);
+  colours[0] = red;
+  ShownRun<2> run{grey, grey, nullptr, identityMatrix<2>(), nullptr, nullptr, nullptr, nullptr};
+  const std::string ofGrey = picturesOf<2>(run).slices.front().fixed;
+  run.fixedColours = colours;
+  const std::string coloured = picturesOf<2>(run).slices.front().fixed;
+  const auto components = [](const std::string& jpeg) { // of its frame header
+    return static_cast<int>(jpeg[jpeg.find("\xff\xc0") + 9]);
+  };
+  EXPECT_EQ(components(ofGrey), 1);
+  EXPECT_EQ(components(coloured), 3);
 }
 
 TEST(SlicePicturesTest, ImagesOfTwoKindsHaveTheirOwnWindows)

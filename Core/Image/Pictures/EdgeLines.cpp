@@ -1,0 +1,157 @@
+#include "Core/Image/Pictures/EdgeLines.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+/// Weights 1 2 1 along both axes; the values beyond the border are those at it.
+Panel smoothed(const Panel& panel)
+{
+  const std::size_t w = panel.width, h = panel.height;
+  Panel across = panel, result = panel;
+  for (std::size_t y = 0; y < h; ++y) {
+    const float* in = panel.values.data() + y * w;
+    float* out = across.values.data() + y * w;
+    for (std::size_t x = 0; x < w; ++x)
+      out[x] = in[x > 0 ? x - 1 : 0] + 2 * in[x] + in[std::min(x + 1, w - 1)];
+  }
+  for (std::size_t y = 0; y < h; ++y) {
+    const float* above = across.values.data() + (y > 0 ? y - 1 : 0) * w;
+    const float* here = across.values.data() + y * w;
+    const float* below = across.values.data() + std::min(y + 1, h - 1) * w;
+    float* out = result.values.data() + y * w;
+    for (std::size_t x = 0; x < w; ++x)
+      out[x] = (above[x] + 2 * here[x] + below[x]) / 16;
+  }
+  return result;
+}
+
+/// Replaces values by the means of those at most 15 steps away, in rows that begin `rowStep` apart.
+void average(std::vector<float>& values, std::size_t rows, std::size_t rowStep, std::size_t count,
+             std::size_t step)
+{
+  constexpr std::size_t radius = 15;
+  std::vector<double> sums(count + 1);
+  for (std::size_t row = 0; row < rows; ++row) {
+    float* const of = values.data() + row * rowStep;
+    for (std::size_t i = 0; i < count; ++i)
+      sums[i + 1] = sums[i] + of[i * step];
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t first = i > radius ? i - radius : 0, last = std::min(i + radius + 1, count);
+      of[i * step] = static_cast<float>((sums[last] - sums[first]) / static_cast<double>(last - first));
+    }
+  }
+}
+
+/// A gradient must exceed this anywhere: four times that of the flattest fifth of what is neither black nor
+/// white.
+float noiseOf(const Panel& panel, const std::vector<float>& magnitude)
+{
+  constexpr float least = 1.2F, most = 8;
+  std::vector<float> found;
+  for (std::size_t i = 0; i < magnitude.size(); ++i)
+    if (panel.values[i] > 20 && panel.values[i] < 235)
+      found.push_back(magnitude[i]);
+  if (found.empty())
+    return least;
+  const auto fifth = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 5);
+  std::nth_element(found.begin(), fifth, found.end());
+  return std::clamp(4 * *fifth, least, most);
+}
+
+/// A pixel of an edge with the place of its line.
+struct EdgePixel {
+  std::size_t pixel;
+  float x, y, alongX, alongY; // in pixels from the left upper corner; a unit vector along the line
+};
+
+std::vector<EdgePixel> maxima(const Panel& panel)
+{
+  constexpr float dark = 15;
+  const std::size_t w = panel.width, h = panel.height;
+  std::vector<float> magnitude(w * h); // of the gradient; 0 at the border
+  const auto across = [&](std::size_t i, std::size_t step) {
+    return panel.values[i + step] - panel.values[i - step];
+  };
+  for (std::size_t y = 1; y + 1 < h; ++y)
+    for (std::size_t i = y * w + 1; i + 1 < (y + 1) * w; ++i)
+      magnitude[i] = std::hypot(across(i, 1), across(i, w));
+  std::vector<float> mean = magnitude;
+  average(mean, h, w, w, 1);
+  average(mean, w, 1, h, w);
+  const float noise = noiseOf(panel, magnitude);
+  std::vector<EdgePixel> edges;
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    const float m = magnitude[i];
+    if (m < noise || m < mean[i] || panel.values[i] < dark)
+      continue;
+    const float gx = across(i, 1) / m, gy = across(i, w) / m, dx = std::round(gx), dy = std::round(gy);
+    const auto step =
+        static_cast<std::ptrdiff_t>(dy) * static_cast<std::ptrdiff_t>(w) + static_cast<std::ptrdiff_t>(dx);
+    const float before = magnitude[i - static_cast<std::size_t>(step)],
+                after = magnitude[i + static_cast<std::size_t>(step)];
+    if (m < before || m <= after)
+      continue;
+    const float shift = 0.5F * (before - after) / (before - 2 * m + after);
+    edges.push_back({i, static_cast<float>(i % w) + 0.5F + shift * dx,
+                     static_cast<float>(i / w) + 0.5F + shift * dy, -gy, gx});
+  }
+  return edges;
+}
+
+/// Keeps the edges that touch each other in lines that are long enough.
+std::vector<EdgePixel> longLines(const std::vector<EdgePixel>& edges, std::size_t width, std::size_t count)
+{
+  constexpr std::size_t none = static_cast<std::size_t>(-1);
+  const std::size_t leastLength = std::clamp<std::size_t>(width / 8, 4, 16);
+  std::vector<std::size_t> edgeAt(count, none), line;
+  for (std::size_t e = 0; e < edges.size(); ++e)
+    edgeAt[edges[e].pixel] = e;
+  std::vector<EdgePixel> kept;
+  for (const EdgePixel& start : edges) {
+    line.clear();
+    const auto take = [&](std::size_t pixel) {
+      if (edgeAt[pixel] != none)
+        line.push_back(edgeAt[pixel]);
+      edgeAt[pixel] = none;
+    };
+    take(start.pixel);
+    for (std::size_t at = 0; at < line.size(); ++at)
+      for (const std::size_t row : {-width, std::size_t(0), width})
+        for (const std::size_t column : {none, std::size_t(0), std::size_t(1)})
+          take(edges[line[at]].pixel + row + column); // no edge is at the border
+    for (const std::size_t e : line)
+      if (line.size() >= leastLength)
+        kept.push_back(edges[e]);
+  }
+  return kept;
+}
+
+}
+
+IndexedPicture edgeLines(const Panel& grey)
+{
+  Panel panel = grey;
+  for (std::size_t pass = 0; pass < std::max<std::size_t>(2, 1 + std::max(grey.width, grey.height) / 110);
+       ++pass)
+    panel = smoothed(panel);
+  IndexedPicture picture{2 * grey.width, 2 * grey.height,
+                         std::vector<std::uint8_t>(4 * grey.width * grey.height)};
+  for (const EdgePixel& edge : longLines(maxima(panel), grey.width, grey.values.size()))
+    for (const float along : {-0.5F, -0.25F, 0.0F, 0.25F, 0.5F}) {
+      const auto x = static_cast<std::size_t>(2 * (edge.x + along * edge.alongX)),
+                 y = static_cast<std::size_t>(2 * (edge.y + along * edge.alongY));
+      picture.pixels[y * picture.width + x] = 1; // an edge is not at the border, so neither is its line
+    }
+  return picture;
+}
+
+bool hasLine(const IndexedPicture& lines, std::size_t x, std::size_t y)
+{
+  const std::uint8_t* const above = &lines.pixels[2 * y * lines.width + 2 * x];
+  return above[0] || above[1] || above[lines.width] || above[lines.width + 1];
+}
+
+}

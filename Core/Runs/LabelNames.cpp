@@ -1,0 +1,63 @@
+#include "Core/Runs/LabelNames.h"
+
+#include "Core/Compute/NumberIn.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <sstream>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+/// Words stand between tabs if there are tabs, else between blanks, where quotes hold them together.
+std::vector<std::string> wordsOf(const std::string& line)
+{
+  std::vector<std::string> words;
+  std::istringstream text(line);
+  const bool hasTabs = line.find('\t') != std::string::npos;
+  for (std::string word; hasTabs ? std::getline(text, word, '\t') : text >> std::quoted(word);)
+    words.push_back(word);
+  return words;
+}
+
+}
+
+std::map<std::int64_t, std::string> labelNamesIn(std::istream& table)
+{
+  std::map<std::int64_t, std::string> names;
+  std::size_t index = 0, name = 1; // columns
+  for (std::string line; std::getline(table, line);) {
+    line.resize(line.size() - line.ends_with('\r'));
+    const std::vector<std::string> words = wordsOf(line);
+    const auto column = [&](const char* title) {
+      return static_cast<std::size_t>(std::ranges::find(words, title) - words.begin());
+    };
+    if (std::max(column("index"), column("name")) < words.size()) {
+      index = column("index");
+      name = column("name");
+    } else if (std::max(index, name) < words.size()) {
+      const std::string& found = numberIn<double>(words[name]) ? words.back() : words[name];
+      if (const auto label = numberIn<std::int64_t>(words[index]); label && !numberIn<double>(found))
+        names[*label] = found;
+    }
+  }
+  return names;
+}
+
+std::map<std::int64_t, std::string> labelNamesBeside(const std::string& labelMap)
+{
+  const std::filesystem::path map(labelMap);
+  const std::string file = map.filename().string(), stem = file.substr(0, file.find('.'));
+  for (const std::string& table :
+       {stem + ".tsv", stem + ".txt", stem + ".label", std::string("FreeSurferColorLUT.txt")}) {
+    std::ifstream text(map.parent_path() / table);
+    if (auto names = labelNamesIn(text); !names.empty())
+      return names;
+  }
+  return {};
+}
+
+}
