@@ -23,10 +23,13 @@ std::string relativePath(const CohortFolder& folder, const std::string& rowFolde
   return std::filesystem::exists(rowFolder + name) ? rowFolder.substr(folder.path().size()) + name : "";
 }
 
-CohortRow indexRow(const CohortFolder& folder, const std::string& id)
+CohortRow indexRow(const CohortFolder& folder, const Manifest& manifest, const ManifestRow& given)
 {
+  const std::string& id = given.id;
   CohortRow row;
   row.id = id;
+  for (std::size_t i = 0; i < given.covariates.size(); ++i)
+    row.covariates.emplace_back(manifest.covariates[i], given.covariates[i]);
   row.status = "waiting";
   row.message = "it has not run yet";
   const std::string rowFolder = folder.rowFolder(id);
@@ -67,7 +70,7 @@ int writeReport(const CohortOptions& options, Log& log)
   const CohortResults results = cohortResultsIn(options.operand);
   std::vector<CohortRow> rows;
   for (const ManifestRow& row : results.manifest.rows)
-    rows.push_back(indexRow(results.folder, row.id));
+    rows.push_back(indexRow(results.folder, results.manifest, row));
   const CohortSpread spread = judgeCohort(rows);
   std::size_t failed = 0, conspicuous = 0;
   for (const CohortRow& row : rows) {
@@ -75,7 +78,7 @@ int writeReport(const CohortOptions& options, Log& log)
     conspicuous += row.judgement.verdict == Verdict::look;
   }
   writeCohortIndex(results.folder.path(), rows, spread,
-                   {"Registrations of " + results.manifest.path, options.singleFile});
+                   {"Registrations in " + options.operand, options.singleFile});
   for (std::size_t i = 0; i < rows.size(); ++i)
     tellOfCohort(results.folder, rows, i, spread);
   log.info("Wrote " + results.folder.file("index.html") + ": of " + std::to_string(rows.size()) + " rows "

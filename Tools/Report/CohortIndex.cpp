@@ -16,9 +16,12 @@ namespace {
 
 constexpr const char* style = R"(
 th button{font:inherit;background:none;border:0;padding:0;color:inherit;cursor:pointer;text-decoration:underline dotted}
-td.r{min-width:15em}td.o{outline:2px solid var(--look);outline-offset:-2px}
-img{display:block;width:288px;height:96px;background:#000}
-@media print{th{position:static}.rate{display:none}tr{break-inside:avoid}}
+td.r{min-width:11em;font-size:.9em}td.o{outline:2px solid var(--look);outline-offset:-2px}td,th{padding:.3em .4em}
+th{font-size:.85em;max-width:8em}td.id{max-width:13em;font-size:.9em}
+td.id a,td.id b{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font-weight:400}
+img{display:block;width:min(240px,19vw);height:auto;background:#000}.rate select,.rate input{display:block;max-width:8em}
+p.rate input{display:inline}@media(max-width:700px){body{margin:.5em}.all{overflow-x:auto}img{width:150px}}
+@media print{th{position:static}.rate,.filter{display:none}tr{break-inside:avoid}}
 )";
 
 // Sorts by the data of a cell (data-k: a number; or its text), rates, and keeps ratings in the browser until
@@ -40,7 +43,7 @@ try{ratings=JSON.parse(localStorage.getItem(place))||{}}catch{}
 const save=document.getElementById('save'),open=document.getElementById('open');
 const text=()=>'id\trating\tnote\n'+Object.keys(ratings).sort().map(i=>i+'\t'+ratings[i].join('\t')+'\n').join('');
 const keep=()=>{save.href='data:text/tab-separated-values;charset=utf-8,'+encodeURIComponent(text());
-save.textContent='Save '+Object.keys(ratings).length+' ratings as ratings.tsv';
+const n=Object.keys(ratings).length;save.textContent='Save '+n+' rating'+(n===1?'':'s')+' as ratings.tsv';
 try{localStorage.setItem(place,JSON.stringify(ratings))}catch{}};
 const show=r=>{const[s,n]=r.querySelectorAll('select,input');[s.value,n.value]=ratings[r.dataset.id]||['','']};
 for(const r of body.rows){const id=r.dataset.id,c=r.querySelector('.rate'),s=document.createElement('select'),n=document.createElement('input');
@@ -50,9 +53,14 @@ s.onchange=n.onchange=()=>{n.value=n.value.replace(/[\t\r\n]/g,' ');if(s.value||
 c.append(s,n);show(r)}
 open.onchange=async()=>{for(const l of(await open.files[0].text()).split(/\r?\n/).slice(1)){const[i,w,n]=l.split('\t');
 if(i&&words.includes(w))ratings[i]=[w,n||'']}for(const r of body.rows)show(r);keep()};
-document.querySelectorAll('.rate').forEach(c=>c.hidden=false);keep();
+document.querySelectorAll('.rate,.filter').forEach(c=>c.hidden=false);keep();
+const only=document.getElementById('only'),find=document.getElementById('find');
+only.onchange=find.oninput=()=>{const words=find.value.toLowerCase();let n=0;for(const r of body.rows){
+const v=only.value,fits=v===''||(v==='unrated'?!(ratings[r.dataset.id]||[''])[0]:r.dataset.v===v);
+r.hidden=!fits||!r.textContent.toLowerCase().includes(words);n+=!r.hidden}
+document.getElementById('count').textContent=n+' of '+body.rows.length+' rows'};only.onchange();
 document.onkeydown=e=>{if(e.ctrlKey||e.altKey||e.metaKey||/INPUT|SELECT/.test(e.target.tagName)||!'jkgfb'.includes(e.key))return;
-const r=[...body.rows],here=document.activeElement.closest('tbody tr'),rated=words.find(w=>w&&w[0]===e.key);
+const r=[...body.rows].filter(r=>!r.hidden),here=document.activeElement.closest('tbody tr'),rated=words.find(w=>w&&w[0]===e.key);
 if(rated){if(here){const s=here.querySelector('select');s.value=rated;s.onchange()}return}
 const to=r[r.indexOf(here)+(e.key==='j'?1:-1)],f=to&&to.querySelector('a,select');
 if(f){f.focus();to.scrollIntoView({block:'nearest'})}};
@@ -86,7 +94,7 @@ bool isConspicuous(const CohortRow& row, const CohortSpread& spread, std::size_t
   return judgedInCohort(row.figures, one).verdict == Verdict::look;
 }
 
-/// Which has a column before it that tells it before the registration.
+/// Dice has its value before the registration in a column of its own.
 bool isDice(std::size_t figure)
 {
   return static_cast<Figure>(figure) == Figure::dice;
@@ -103,16 +111,19 @@ std::string rowHtml(const CohortRow& row, const std::string& thumbnail,
                     const std::vector<std::size_t>& figures, const CohortSpread& spread, std::size_t place)
 {
   const std::string verdict = verdictText(row.judgement.verdict), id = htmlText(row.id);
-  std::string html = "<tr data-id=\"" + id + "\"><td class=\"n\" data-k=\"" + std::to_string(place) + "\">"
-                     + std::to_string(place) + "</td><td>";
-  html += row.page.empty() ? id : "<a href=\"" + htmlPath(row.page) + "\">" + id + "</a>";
+  std::string html = "<tr data-id=\"" + id + "\" data-v=\"" + verdict + "\"><td class=\"n\" data-k=\""
+                     + std::to_string(place) + "\">" + std::to_string(place)
+                     + "</td><td class=\"id\" title=\"" + id + "\">";
+  html += row.page.empty() ? "<b>" + id + "</b>" : "<a href=\"" + htmlPath(row.page) + "\">" + id + "</a>";
+  for (const auto& [name, value] : row.covariates)
+    html += "<span class=\"s\">" + htmlText(name) + " " + htmlText(value) + "</span><br>";
   html += "</td><td>";
   if (!thumbnail.empty())
     html += "<img loading=\"lazy\" width=\"288\" height=\"96\" alt=\"slices of " + id + "\" src=\""
             + thumbnail + "\">";
-  html += "</td><td class=\"v " + verdict + "\">" + verdict + "</td><td class=\"r\">";
-  for (std::size_t i = 0; i < row.judgement.reasons.size(); ++i)
-    html += (i ? "<br>" : "") + htmlText(row.judgement.reasons[i]);
+  html += "</td><td class=\"r\"><span class=\"v " + verdict + "\">" + verdict + "</span>";
+  for (const std::string& reason : row.judgement.reasons)
+    html += "<br>" + htmlText(reason);
   html += "</td>";
   for (const std::size_t f : figures) {
     if (isDice(f))
@@ -128,7 +139,7 @@ std::string mediansHtml(const CohortSpread& spread, const std::vector<std::size_
   std::string html = "<tfoot>";
   for (const auto& [name, value] :
        {std::pair{"median", &Spread::median}, {"median absolute deviation (MAD)", &Spread::mad}}) {
-    html += "<tr><th class=\"p\" colspan=\"5\">" + std::string(name) + "</th>";
+    html += "<tr><th class=\"p\" colspan=\"4\">" + std::string(name) + "</th>";
     for (const std::size_t f : figures)
       html += (isDice(f) ? "<td></td>" : "") + std::string("<td class=\"n\">")
               + (spread.of[f] ? shortNumber((*spread.of[f]).*value) : "") + "</td>";
@@ -204,8 +215,14 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& r
       "<p class=\"rate\" hidden><a id=\"save\" href=\"#\" download=\"ratings.tsv\"></a> <label>Open "
       "ratings.tsv <input id=\"open\" type=\"file\" accept=\".tsv\"></label> <span class=\"s\">Keys: j and k "
       "go to the next and the previous row, g, f and b rate it as good, fair and bad.</span></p>\n"
-      "<table><thead><tr><th>place</th><th>id</th><th class=\"p\">fixed, before, warped</th>"
-      "<th>verdict</th><th>reasons</th>";
+      "<p class=\"filter\" hidden><label>Show <select id=\"only\"><option value=\"\">all</option>"
+      "<option>failed</option><option>look</option><option>done</option><option>unrated</option></select></"
+      "label> "
+      "<label>with <input id=\"find\" type=\"search\" placeholder=\"id, reason, covariate\"></label> <span "
+      "id=\"count\" class=\"s\"></span></p>\n"
+      "<div class=\"all\"><table><thead><tr><th>place</th><th>id</th><th class=\"p\">fixed, before, "
+      "warped</th>"
+      "<th>verdict</th>";
   const std::vector<std::size_t> figures = figuresOf(rows);
   for (const std::size_t f : figures)
     html +=
@@ -214,7 +231,7 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& r
   for (std::size_t i = 0; i < rows.size(); ++i)
     html += rowHtml(rows[i], rows[i].thumbnail.empty() ? "" : thumbnailSource(folder, rows[i], options),
                     figures, spread, i + 1);
-  html += "</tbody>" + mediansHtml(spread, figures) + "</table>\n<script>" + std::string(script)
+  html += "</tbody>" + mediansHtml(spread, figures) + "</table></div>\n<script>" + std::string(script)
           + "</script></body></html>\n";
   writeTextFile(folder + "/index.html", html);
 }

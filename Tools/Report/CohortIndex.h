@@ -14,6 +14,7 @@ struct CohortRow {
   std::string message; // of a run that failed: the reason of its verdict
   Figures figures;     // figuresOf(run.json)
   std::optional<double> diceBefore;
+  std::vector<std::pair<std::string, std::string>> covariates; // name and value
   Judgement alone; // judgedAlone(run.json), for a run that is done
   double seconds = 0;
   std::string page, thumbnail; // paths relative to the index's folder; empty: none
@@ -33,9 +34,9 @@ struct IndexOptions {
 };
 
 /// Writes `<folder>/index.html` of rows in the order of judgeCohort, which sets `spread`. The order of the
-/// file is the order that is shown without scripts; a script of the page sorts by any column and saves
-/// ratings as ratings.tsv. Thumbnails (288x96) are files beside it, loaded when they come into view. Throws
-/// Error(usage) for more rows in a single file than maxRowsOfSingleFile, Error(unreadableInput) for a
+/// file is the order that is shown without scripts; a script of the page sorts by any column, filters, and
+/// saves ratings as ratings.tsv. Thumbnails (288x96) are files beside it, loaded when they come into view.
+/// Throws Error(usage) for more rows in a single file than maxRowsOfSingleFile, Error(unreadableInput) for a
 /// thumbnail that cannot be put into it, Error(unwritableOutput).
 void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>&, const CohortSpread& spread,
                       const IndexOptions& = {});
