@@ -123,6 +123,9 @@ ProgramText registerText()
          ownOption("report", "",
                    "write report.html into the output folder, too: a page with slices before and after, maps "
                    "of the deformation, curves of the metric and the figures of run.json"),
+         ownOption("report-of", "FOLDER",
+                   "write the page of a result that is there already, from its run.json, its transform and "
+                   "the files that it registered; nothing is registered"),
          ownOption("strict", "", "a parameter that no component reads is an error"),
          ownOption("list-presets", "", "print the presets: images, stages, what to expect"),
          ownOption("list-components", "", "print every component that a parameter file can name"),

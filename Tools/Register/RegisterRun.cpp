@@ -10,6 +10,7 @@
 #include "Tools/Common/RunFolder.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Common/StoredMachine.h"
+#include "Tools/Register/PageOfResult.h"
 #include "Tools/Register/RunRecorder.h"
 #include "Tools/Register/RunTerminal.h"
 #include "Tools/Register/RunWriter.h"
@@ -188,7 +189,11 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
       log.summary(line);
   } catch (...) {
     try {
-      recorder.write(failureOf(std::current_exception(), caughtSignal()), log.warnings());
+      const Failure failure = failureOf(std::current_exception(), caughtSignal());
+      const bool hasMemory = failure.code <= 128 && failure.code != static_cast<int>(ExitCode::outOfMemory);
+      if (hasPage && !recorder.summary.pictures && hasMemory)
+        recorder.summary.pictures = picturesOfStart(registry, options.request);
+      recorder.write(failure, log.warnings());
     } catch (const Error&) { // the run's own error is reported, not this one
     }
     throw;

@@ -87,11 +87,12 @@ void RunRecorder::write(const Failure& failure, const std::vector<std::string>& 
       }};
   if (hasPage)
     facts.files.push_back(folder_ + pageName);
-  if (pictures)
+  const bool hasThumbnail = pictures && !pictures->thumbnail.empty();
+  if (hasThumbnail)
     facts.files.push_back(folder_ + thumbnailName);
   const nlohmann::ordered_json record = recordOf(options_.request, headers, summary, facts, provenance());
   if (hasPage) {
-    if (pictures)
+    if (hasThumbnail)
       writeTextFile(folder_ + thumbnailName, pictures->thumbnail, Sync::no);
     writeTextFile(folder_ + pageName, runPage(record, pictures, summary.curves()), Sync::no);
   }

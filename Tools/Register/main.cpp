@@ -6,6 +6,7 @@
 #include "Tools/Common/ShippedParameters.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/ComponentPages.h"
+#include "Tools/Register/PageOfResult.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/RegisterRun.h"
 #include "Tools/Register/RunRecorder.h"
@@ -66,6 +67,12 @@ int run(int count, char** words, RunLog& log)
     return printText(componentPage(registry, arguments.text("describe")));
   if (arguments.has("reference-pages"))
     return writePages(registry, arguments.text("reference-pages"));
+
+  if (arguments.has("report-of")) {
+    setVerbosity(arguments, log);
+    writePageOfResult(registry, arguments.text("report-of"), threadCount(arguments), log);
+    return 0;
+  }
 
   const RegisterOptions options = orRecorded(commandLine, tokens, [&] {
     setVerbosity(arguments, log);

@@ -1,0 +1,158 @@
+#include "Tools/Register/PageOfResult.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Core/Runs/OutputNames.h"
+#include "Core/Runs/RunJudgement.h"
+#include "Tools/Common/RunFolder.h"
+
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The record as it was written. Throws Error(unreadableInput).
+Json recordIn(const std::string& folder)
+{
+  std::ifstream file(folder + runName);
+  const Json record = Json::parse(file, nullptr, false);
+  if (!record.is_object() || !record.contains("inputFiles"))
+    failToRead("--report-of: " + folder + runName, "no record of a run",
+               "the folder of a run with its run.json");
+  return record;
+}
+
+/// What the page shows of the files that the run read, which must still be those of the record.
+RunRequest requestOfRecord(const Json& record)
+{
+  std::map<std::string, Json> files;
+  for (const Json& file : record["inputFiles"])
+    files[file["role"]] = file;
+  const auto path = [&](const char* role) { return files.contains(role) ? files[role]["path"] : Json(""); };
+  RunRequest request;
+  request.fixed = {{path("f0")}};
+  request.moving = {{path("m0")}};
+  for (const auto& [role, masks] :
+       {std::pair{"fMask0", &request.fixedMasks}, {"mMask0", &request.movingMasks}})
+    if (files.contains(role))
+      *masks = {{path(role)}};
+  request.fixedLabels.path = path("fLabels");
+  request.movingLabels.path = path("mLabels");
+  request.fixedPoints.path = path("fp");
+  request.movingPoints.path = path("mp");
+  request.initialTransform.path = path("t0");
+  const std::string command = record.value("command", "");
+  request.reading.allowMissingSlices = command.find("--allow-missing-slices") != std::string::npos;
+  if (command.find("--pixel-spacing") != std::string::npos)
+    record["inputs"]["fixed"].at(0)["spacingMm"].get_to(request.reading.pixelSpacingMm);
+  for (const RunInput& input : runInputsOf(request))
+    if (digestOf(input).sha256 != files[input.role]["sha256"])
+      failToRead("--report-of: " + input.path, "missing, or other bytes than the run has read",
+                 "the files of the run; relative paths begin where it was started");
+  return request;
+}
+
+/// Both images and, if there is a transform file, the result.
+template <int D>
+RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request, const InputHeaders& headers,
+                            bool usesDirectionCosines, const std::string& transform, Log& log)
+{
+  const Context host{Device{}, request.threads};
+  const auto chainOf = [&](const std::string& path) {
+    return path.empty() ? nullptr : readTransformChain<D>(host, path, registry, [](const std::string&) {});
+  };
+  const auto given = chainOf(request.initialTransform.path), result = chainOf(transform);
+  Inputs<D> inputs(request, headers);
+  inputs.load(false, log);
+  return picturesOfRun<D>({registry, request, inputs.ofStage(0, usesDirectionCosines, nullptr),
+                           usesDirectionCosines, inputs.fixedInFile().direction, given.get(), result.get(),
+                           host});
+}
+
+RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request, bool usesDirectionCosines,
+                            const std::string& transform, Log& log)
+{
+  const InputHeaders headers = readHeaders(request, log);
+  return headers.dimension() == 2
+             ? picturesOfFiles<2>(registry, request, headers, usesDirectionCosines, transform, log)
+             : picturesOfFiles<3>(registry, request, headers, usesDirectionCosines, transform, log);
+}
+
+/// The metric at each iteration of a level, from the table that the run wrote; empty: there is none.
+std::vector<double> curveIn(const std::string& table)
+{
+  std::ifstream file(table);
+  std::string line;
+  std::getline(file, line); // names of columns: "1:ItNr", "2:Metric", ...
+  std::vector<double> values;
+  for (double number = 0, metric = 0; std::getline(file, line);)
+    if (std::istringstream(line) >> number >> metric)
+      values.push_back(metric);
+  return values;
+}
+
+}
+
+void writePageOfResult(const Registry& registry, const std::string& path, int threads, Log& log)
+try {
+  const std::string folder = path.ends_with('/') ? path : path + "/";
+  const Json record = recordIn(folder);
+  RunRequest request = requestOfRecord(record);
+  request.threads = threads;
+  const Json::json_pointer direction("/stages/0/parameters/UseDirectionCosines/values/0");
+  const bool usesDirections = !record.contains(direction) || record.at(direction) == "true",
+             isDone = record.value("status", "") == "done";
+  const RunPictures pictures = picturesOfFiles(registry, request, usesDirections,
+                                               isDone ? transformFileOf(folder, "--report-of") : "", log);
+  std::vector<StageCurves> curves;
+  for (const Json& stage : record["stages"]) {
+    const std::string table = folder + "IterationInfo." + std::to_string(curves.size());
+    curves.emplace_back();
+    for (std::size_t level = 0; level < stage["levels"].size(); ++level)
+      curves.back().push_back(curveIn(table + levelSuffix(level) + ".txt"));
+  }
+  writeTextFile(folder + thumbnailName, pictures.thumbnail, Sync::no);
+  writeTextFile(folder + pageName, runPage(record, &pictures, curves));
+  log.info("Wrote " + folder + pageName + ".");
+} catch (const nlohmann::json::exception&) {
+  failToRead("--report-of: " + path + "/" + runName, "a damaged record",
+             "run.json as the run has written it");
+}
+
+std::optional<RunPictures> picturesOfStart(const Registry& registry, const RunRequest& given)
+{
+  constexpr std::size_t mostVoxels = std::size_t(1) << 26;
+  const GivenImage &fixed = given.fixed.front(), &moving = given.moving.front();
+  for (const bool both : {true, false})
+    try {
+      RunRequest request;
+      request.fixed = {fixed};
+      request.moving = {both ? moving : fixed};
+      request.initialTransform = both ? given.initialTransform : GivenTransform{};
+      request.reading = given.reading;
+      request.threads = given.threads;
+      for (const GivenImage& image : {request.fixed.front(), request.moving.front()})
+        if (readImageHeader(image.path, request.reading).voxelCount() > mostVoxels)
+          return {};
+      Log silent;
+      RunPictures pictures = picturesOfFiles(registry, request, true, "", silent);
+      for (SlicePicture& slice : pictures.slices)
+        if (!both)
+          slice.before.clear();
+      if (!both)
+        pictures.thumbnail.clear();
+      return pictures;
+    } catch (const std::exception&) { // the run's own error is reported, not this one
+    }
+  return {};
+}
+
+}
