@@ -88,6 +88,13 @@ void addImageMetric(Registry& registry)
   });
 }
 
+/// Adds a component of series, whose last axis is time: of images of two dimensions over time.
+template <template <int> class Component>
+void addForSeries(Registry& registry)
+{
+  addForDimension<3, Component<3>>(registry);
+}
+
 /// Adds a component to the registry, for images of two and of three dimensions; the role follows from the
 /// interface that the class implements. Names come from the component's description().
 template <template <int> class Component>

@@ -23,6 +23,7 @@
 #include "Components/Interpolators/LabelMajorityInterpolator.h"
 #include "Components/Interpolators/LinearInterpolator.h"
 #include "Components/Interpolators/NearestNeighborInterpolator.h"
+#include "Components/Interpolators/ReducedDimensionBSplineInterpolator.h"
 #include "Components/Metrics/AdvancedKappaStatistic.h"
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
 #include "Components/Metrics/AdvancedMeanSquares.h"
@@ -33,13 +34,17 @@
 #include "Components/Metrics/LocalNormalizedCorrelation.h"
 #include "Components/Metrics/MattesMutualInformationWithRigidityPenalty.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
+#include "Components/Metrics/PCAMetric.h"
+#include "Components/Metrics/PCAMetric2.h"
 #include "Components/Metrics/RobustNormalizedCorrelation.h"
 #include "Components/Metrics/SelfSimilarity.h"
 #include "Components/Metrics/SoftDice.h"
+#include "Components/Metrics/SumOfPairwiseCorrelationCoefficientsMetric.h"
 #include "Components/Metrics/SumSquaredTissueVolumeDifference.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Metrics/TransformFoldingPenalty.h"
 #include "Components/Metrics/TransformRigidityPenalty.h"
+#include "Components/Metrics/VarianceOverLastDimensionMetric.h"
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
 #include "Components/Optimizers/ConjugateGradient.h"
 #include "Components/Optimizers/FullSearch.h"
@@ -51,11 +56,14 @@
 #include "Components/Registrations/MultiResolutionRegistrationWithFeatures.h"
 #include "Components/Resamplers/DefaultResampler.h"
 #include "Components/Transforms/AffineTransform.h"
+#include "Components/Transforms/BSplineStackTransform.h"
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/DeformationFieldTransform.h"
+#include "Components/Transforms/EulerStackTransform.h"
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/SplineKernelTransform.h"
+#include "Components/Transforms/TranslationStackTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
 #include "Components/Transforms/WeightedCombinationTransform.h"
 
@@ -83,6 +91,7 @@ void registerComponents(Registry& registry)
   addComponent<LinearInterpolator>(registry);
   addComponent<NearestNeighborInterpolator>(registry);
   addComponent<LabelMajorityInterpolator>(registry);
+  addForSeries<ReducedDimensionBSplineInterpolator>(registry);
 
   addComponent<AdvancedMattesMutualInformation>(registry);
   addComponent<NormalizedMutualInformation>(registry);
@@ -101,12 +110,19 @@ void registerComponents(Registry& registry)
   addComponent<MattesMutualInformationWithRigidityPenalty>(registry);
   addComponent<KNNGraphAlphaMutualInformation>(registry);
   addComponent<CorrespondingPointsEuclideanDistanceMetric>(registry);
+  addForSeries<PCAMetric>(registry);
+  addForSeries<PCAMetric2>(registry);
+  addForSeries<SumOfPairwiseCorrelationCoefficientsMetric>(registry);
+  addForSeries<VarianceOverLastDimensionMetric>(registry);
 
   addComponent<TranslationTransform>(registry);
   addComponent<EulerTransform>(registry);
   addComponent<SimilarityTransform>(registry);
   addComponent<AffineTransform>(registry);
   addComponent<BSplineTransform>(registry);
+  addForSeries<BSplineStackTransform>(registry);
+  addForSeries<EulerStackTransform>(registry);
+  addForSeries<TranslationStackTransform>(registry);
   addComponent<SplineKernelTransform>(registry);
   addComponent<DeformationFieldTransform>(registry);
   addComponent<WeightedCombinationTransform>(registry);

@@ -254,6 +254,12 @@ std::vector<double> BSplineTransform<D>::restore(const Context&, const Parameter
 }
 
 template <int D>
+void BSplineTransform<D>::restoreGrid(const Parameters& transformFile)
+{
+  setGrid(readGrid<D>(transformFile));
+}
+
+template <int D>
 ItkTransform BSplineTransform<D>::itkTransform(std::span<const double> parameters) const
 {
   if (grid_.cyclic)

@@ -84,6 +84,8 @@ public:
 
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Context&, const Parameters& transformFile) override;
+  /// Sets the grid from a transform parameter file.
+  void restoreGrid(const Parameters& transformFile);
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
   const BSplineGrid<D>& grid() const override { return grid_; }

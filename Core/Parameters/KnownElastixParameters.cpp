@@ -11,16 +11,14 @@ constexpr std::string_view obsolete = "obsolete in elastix";
 
 constexpr std::array<ElastixParameterGroup, 18> groups{{
     {"Transform", otherComponents,
-     "AutomaticScalesEstimationStackTransform TransformAddress WriteDiffusionFiles "
+     "TransformAddress WriteDiffusionFiles "
      "MultiBSplineTransformWithNormalLabels"},
     {"Transform", "Tessera solves for the spline in its own way", "TPSMatrixInversionMethod"},
     {"Transform", obsolete, "FinalGridSpacing UpsampleGridOption"},
 
     {"Metric", otherComponents,
      "SegmentedImageName "
-     "PenaltyGridSpacingInVoxels SampleLastDimensionRandomly NumSamplesLastDimension "
-     "NumAdditionalSamplesFixed "
-     "ReducedDimensionIndex UseZeroAverageDisplacementConstraint NumEigenValues TemplateImage Combination "
+     "PenaltyGridSpacingInVoxels TemplateImage Combination "
      "Sigma "
      "OptimizeNormalizationFactor NormalizedShapeModel ShapeModelCalculation ShrinkageIntensity BaseVariance "
      "CentroidXVariance "
@@ -53,8 +51,7 @@ constexpr std::array<ElastixParameterGroup, 18> groups{{
 
     {"ImageSampler", "-threads sets the threads", "UseMultiThreadingForSamplers"},
     {"Interpolator", otherComponents, "PreParameters FocalPoint Threshold"},
-    {"ResampleInterpolator", otherComponents,
-     "PreParameters FocalPoint Threshold FinalReducedDimensionBSplineInterpolationOrder"},
+    {"ResampleInterpolator", otherComponents, "PreParameters FocalPoint Threshold"},
 
     {"FixedImagePyramid", otherComponents, "OpenCLFixedGenericImagePyramidUseOpenCL"},
     {"MovingImagePyramid", otherComponents, "OpenCLMovingGenericImagePyramidUseOpenCL"},

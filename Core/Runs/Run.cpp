@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Registration/Stage/KnownComponents.h"
+#include "Core/Registration/TermOfSeries.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/Resampling/MovingImage.h"
 #include "Core/Runs/RunJudgement.h"
@@ -255,6 +256,9 @@ private:
     StageSummary ofStage = describe(registry_, stage.text, parameters);
     ofStage.device = summary.device;
     ofStage.deviceReason = summary.deviceReason;
+    const bool isSeries = std::ranges::any_of(stage.prepared.components.terms, [](const auto& term) {
+      return dynamic_cast<const TermOfSeries<D>*>(term.get()) != nullptr;
+    });
     StageResult<D> found;
     try {
       found = tessera::runStage<D>(context, registry_, std::move(stage.prepared), input, listener, log_);
@@ -281,6 +285,7 @@ private:
         JudgedRun<D> run = judged(input, found.chain.get(), running.host);
         if (ofStage.volumeChange)
           run.medianDeterminant = ofStage.volumeChange->median;
+        run.isSeries = isSeries;
         judgeResult<D>(run, summary, log_);
       }
     } catch (const Interrupted&) { // the levels of the stage are told, and the run ends below

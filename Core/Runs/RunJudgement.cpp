@@ -155,7 +155,8 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
   log.info(outside.text());
   if (!outside.warning.empty())
     log.warning(outside.warning);
-  warnOfLessCorrelation(quality, log);
+  if (!run.isSeries)
+    warnOfLessCorrelation(quality, log);
   warnOfPoints(quality, log);
   warnOfMismatch(quality, log);
   summary.quality = std::move(quality);

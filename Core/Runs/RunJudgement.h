@@ -16,6 +16,8 @@ struct JudgedRun {
   const TransformChain<D>* chain; // null: the run failed
   Context host;
   std::optional<double> medianDeterminant = {}; // of the chain's spatial Jacobian; none: the chain is linear
+  bool isSeries =
+      false; // the last stage compared times of one image, and not the fixed image with the moving one
 };
 
 /// Reads the label maps that are to be compared after the run. Throws Error(unreadableInput) if a voxel of

@@ -11,6 +11,7 @@
 #include "Core/Registration/Fields/FieldMethods.h"
 #include "Core/Registration/GeometryInUse.h"
 #include "Core/Registration/Stage/KnownComponents.h"
+#include "Core/Registration/TermOfSeries.h"
 #include "Core/Runs/OutputNames.h"
 
 #include <algorithm>
@@ -57,6 +58,19 @@ void checkImageCount(const Parameters& parameters, const std::string& option, st
                        + " used, as elastix does.");
   throw Error(ExitCode::usage,
               images + things + ". Allowed: one image for all " + things + ", or one for each.");
+}
+
+/// Metrics of series refuse images that are none.
+template <int D>
+void checkImages(const StageComponents<D>& components, const Parameters& parameters,
+                 const InputHeaders& headers)
+{
+  const auto imageOf = [&](const std::vector<ImageHeader>& images, std::size_t term) {
+    return geometryInUse<D>(geometryOf<D>(images[term < images.size() ? term : 0]), parameters);
+  };
+  for (std::size_t t = 0; t < components.terms.size(); ++t)
+    if (auto* const term = dynamic_cast<TermOfSeries<D>*>(components.terms[t].get()))
+      term->checkImages(imageOf(headers.fixed, t), imageOf(headers.moving, t));
 }
 
 /// `option` is -fMask or -mMask.
@@ -215,6 +229,7 @@ CheckedStage<D> checkStage(const Registry& registry, const RunRequest& request, 
 
   CheckedStage<D> stage{text, number, settings, prepareStage<D>(registry, parameters)};
   checkImageCounts(stage.prepared.components, parameters, request, log);
+  checkImages<D>(stage.prepared.components, parameters, headers);
   checkShifts<D>(stage.prepared.components, headers, text, parameters, log);
   if (const FieldForm<D>* field = stage.prepared.components.transform->field())
     requireFieldInterpolator(registry, field->fieldInterpolator(), parameters.where("FieldInterpolator"));

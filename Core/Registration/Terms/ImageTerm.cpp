@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/MemoryCount.h"
+#include "Core/Registration/Terms/GradientMatrix.h"
 #include "Core/Registration/Terms/IntensityRange.h"
 
 #include <algorithm>
@@ -39,8 +40,13 @@ GradientSummation readGradientSummation(const Parameters& parameters, std::size_
   return static_cast<GradientSummation>(found - std::begin(names));
 }
 
-/// The matrix R diag(scales) R^T that gradients are multiplied by, R the moving image's direction or the
-/// identity; nothing if no scales are given.
+}
+
+std::vector<ParameterInfo> gradientMatrixParameters()
+{
+  return {movingImageDerivativeScales, scaleGradientWithRespectToMovingImageOrientation};
+}
+
 template <int D>
 std::optional<Matrix<D>> gradientMatrix(const Parameters& parameters, const ImageGeometry<D>& moving)
 {
@@ -56,8 +62,6 @@ std::optional<Matrix<D>> gradientMatrix(const Parameters& parameters, const Imag
   if (!parameters.get(scaleGradientWithRespectToMovingImageOrientation))
     return scaling;
   return multiply<D>(moving.direction, multiply<D>(scaling, transpose<D>(moving.direction)));
-}
-
 }
 
 template <int D>
@@ -157,6 +161,7 @@ std::vector<ParameterInfo> imageTermParameters()
                       useMultiThreadingForMetrics, gradientSummation}});
 }
 
+TESSERA_INSTANTIATE_FUNCTIONS(gradientMatrix<D>);
 TESSERA_INSTANTIATE_CLASS(ImageTerm);
 
 }

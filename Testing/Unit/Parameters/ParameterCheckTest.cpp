@@ -104,13 +104,13 @@ TEST(ParameterCheck, NamesTheNearestForTheMisspellingsOfRealFiles)
 TEST(ParameterCheck, CollectsWhatIsNotNeededInOneNote)
 {
   const CheckReport report = check(
-      "(SP_A 20)\n(NumEigenValues 5)\n(Metric0Combination 1)\n(Optimizer0SP_A 3)\n(FinalGridSpacing 8)\n"
+      "(SP_A 20)\n(ShrinkageIntensity 5)\n(Metric0Combination 1)\n(Optimizer0SP_A 3)\n(FinalGridSpacing 8)\n"
       "(ImpactModelsPath0 \"x\")\n(Interpolator1PreParameters 1)\n");
 
   EXPECT_EQ(report.warnings, Lines{});
   EXPECT_EQ(report.notes, Lines{"Rigid.txt: parameters of elastix that are not needed here: SP_A, "
                                 "Optimizer0SP_A (of components that are "
-                                "not chosen); NumEigenValues, Metric0Combination, ImpactModelsPath0, "
+                                "not chosen); ShrinkageIntensity, Metric0Combination, ImpactModelsPath0, "
                                 "Interpolator1PreParameters (of components "
                                 "that Tessera does not have); FinalGridSpacing (obsolete in elastix)."});
 }
@@ -180,13 +180,13 @@ TEST(NearestName, CountsAWholeWordAsTwoLettersAndIgnoresTheFar)
 
 TEST(KnownElastix, FindsNamesLabelsAndDigits)
 {
-  EXPECT_NE(findElastixParameter("NumEigenValues"), nullptr);
-  EXPECT_NE(findElastixParameter("Metric11NumEigenValues"), nullptr);
+  EXPECT_NE(findElastixParameter("ShrinkageIntensity"), nullptr);
+  EXPECT_NE(findElastixParameter("Metric11ShrinkageIntensity"), nullptr);
   EXPECT_NE(findElastixParameter("Metric11RelativeWeight"), nullptr);
   EXPECT_NE(findElastixParameter("ImpactDimension3"), nullptr);
   EXPECT_EQ(findElastixParameter("ImpactDimension"), nullptr);
-  EXPECT_EQ(findElastixParameter("MetricNumEigenValues"), nullptr);
-  EXPECT_EQ(findElastixParameter("Optimizer0NumEigenValues"), nullptr);
+  EXPECT_EQ(findElastixParameter("MetricShrinkageIntensity"), nullptr);
+  EXPECT_EQ(findElastixParameter("Optimizer0ShrinkageIntensity"), nullptr);
   EXPECT_EQ(findElastixParameter(""), nullptr);
   EXPECT_EQ(afterLabel("Metric12Weight", "Metric"), "Weight");
   EXPECT_EQ(afterLabel("MetricWeight", "Metric"), "");

@@ -47,6 +47,12 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
         "Metric1Weight": "1.0",
     },
     "spline": {"Transform": "SplineKernelTransform"},
+    "groupwise": {
+        "Transform": "BSplineStackTransform",
+        "Metric": "VarianceOverLastDimensionMetric",
+        "Interpolator": "ReducedDimensionBSplineInterpolator",
+        "ResampleInterpolator": "FinalReducedDimensionBSplineInterpolator",
+    },
 }
 
 
@@ -103,17 +109,13 @@ class ParameterObject:
 
     @staticmethod
     def GetDefaultParameterMap(name: str, resolutions: int = 4, final_grid_spacing: float = 10.0) -> ParameterMap:
-        """The map that ITKElastix has by this name: translation, rigid, affine, bspline or spline.
-        ``final_grid_spacing``: of the grid of "bspline", mm. Raises UsageError."""
-        if name == "groupwise":
-            raise UsageError(
-                'name: "groupwise": it needs VarianceOverLastDimensionMetric, BSplineStackTransform and '
-                f"ReducedDimensionBSplineInterpolator, which are not there. Allowed: {', '.join(_DEFAULTS)}."
-            )
+        """The map that ITKElastix has by this name: translation, rigid, affine, bspline, spline or groupwise, which
+        is for 2D images over time in one 3D array.
+        ``final_grid_spacing``: of the grids of "bspline" and "groupwise", mm. Raises UsageError."""
         if name not in _DEFAULTS:
             raise UsageError(f'name: "{name}": no default map. Allowed: {", ".join(_DEFAULTS)}.')
         made = ParameterMap({**_COMMON, **_DEFAULTS[name], "NumberOfResolutions": resolutions})
-        if name == "bspline":
+        if name in ("bspline", "groupwise"):
             factors = [2.0 ** ((resolutions - 1 - level) / 2) for level in range(resolutions)]
             made["GridSpacingSchedule"] = [repr(factor).removesuffix(".0") for factor in factors]
             made["FinalGridSpacingInPhysicalUnits"] = f"{final_grid_spacing:f}"

@@ -1,0 +1,18 @@
+#include "Components/Transforms/TranslationStackTransform.h"
+
+namespace tessera {
+
+template <int D>
+const ComponentDescription& TranslationStackTransform<D>::description()
+{
+  static const ComponentDescription description{
+      "Transform", "TranslationStackTransform",
+      "a TranslationTransform in space for each time of a series (the last axis is time)",
+      LinearStackTransform<D, TranslationTransform>::rowsOfSlices()};
+  return description;
+}
+
+// Series are images of two dimensions over time.
+template class TranslationStackTransform<3>;
+
+}

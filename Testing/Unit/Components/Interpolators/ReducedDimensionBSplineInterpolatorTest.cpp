@@ -1,0 +1,92 @@
+#include "Components/Interpolators/ReducedDimensionBSplineInterpolator.h"
+
+#include "Components/Interpolators/BSplineInterpolator.h"
+#include "Testing/Support/Checks/InterpolatorChecks.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Scenes/SeriesScenes.h"
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+Image<2> sliceOf(const Image<3>& series, std::size_t t)
+{
+  const ImageGeometry<3>& g = series.geometry;
+  Image<2> slice{{{g.size[0], g.size[1]},
+                  {g.spacingMm[0], g.spacingMm[1]},
+                  {g.originMm[0], g.originMm[1]},
+                  {{{0.8, -0.6}, {0.6, 0.8}}}},
+                 {}};
+  const auto first = series.voxels.begin() + static_cast<std::ptrdiff_t>(t * slice.geometry.voxelCount());
+  slice.voxels.assign(first, first + static_cast<std::ptrdiff_t>(slice.geometry.voxelCount()));
+  return slice;
+}
+
+/// Every point has the bits of BSplineInterpolator in its slice.
+void expectAnswersOfSlices(InterpolatorUse use, int order)
+{
+  const bool matching = use == InterpolatorUse::matching;
+  const std::string value = "BSplineInterpolationOrder " + std::to_string(order) + ")";
+  ReducedDimensionBSplineInterpolator<3> interpolator(
+      parametersOf(matching ? "(" + value : "(FinalReducedDimension" + value), use);
+  BSplineInterpolator<2> ofSlice(parametersOf(matching ? "(" + value : "(Final" + value), use);
+  const Image<3> series = noiseImage<3>(seriesGeometry({13, 11, 4}), 3);
+  const auto found = interpolate<3>(interpolator, series, scatteredIndices<3>(series.geometry.size, 900, 7));
+  for (std::size_t t = 0; t < 4; ++t) {
+    std::vector<Vec<2>> indices;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < found.index.size(); ++i)
+      if (std::floor(found.index[i][2] + 0.5) == static_cast<double>(t)) {
+        indices.push_back({found.index[i][0], found.index[i][1]});
+        places.push_back(i);
+      }
+    const auto expected = interpolate<2>(ofSlice, sliceOf(series, t), indices);
+    ASSERT_GT(places.size(), 50u);
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      const std::size_t i = places[k];
+      ASSERT_EQ(found.inside[i], expected.inside[k]);
+      ASSERT_EQ(found.valuesAlone[i], expected.valuesAlone[k]);
+      for (int d = 0; d < 2 && order > 0; ++d)
+        ASSERT_EQ(found.gradients[d][i], expected.gradients[d][k]);
+      ASSERT_EQ(found.gradients[2][i], 0);
+    }
+  }
+  for (std::size_t i = 0; i < found.index.size(); ++i)
+    if (found.index[i][2] < -0.5 || found.index[i][2] >= 3.5) {
+      ASSERT_EQ(found.inside[i], 0);
+      ASSERT_EQ(found.valuesAlone[i], 0);
+    }
+}
+
+TEST(ReducedDimensionBSplineInterpolatorTest, AnswersAsTheSplineOfTheNearestSlice)
+{
+  for (const int order : {0, 1, 2, 3, 5})
+    for (const InterpolatorUse use : {InterpolatorUse::matching, InterpolatorUse::resampling}) {
+      SCOPED_TRACE(order);
+      expectAnswersOfSlices(use, order);
+    }
+}
+
+TEST(ReducedDimensionBSplineInterpolatorTest, RefusesOrdersWithoutGradientAndImagesThatAreNoSeries)
+{
+  using Interpolator = ReducedDimensionBSplineInterpolator<3>;
+  EXPECT_PRED2(contains, errorText([] {
+                 Interpolator(parametersOf("(BSplineInterpolationOrder 1 0)", 3, 2)).requireGradients();
+               }),
+               "at order 0");
+  EXPECT_PRED2(contains, errorText([] { Interpolator(parametersOf("(BSplineInterpolationOrder 6)")); }), "6");
+  Interpolator interpolator(parametersOf("(A 1)"));
+  const auto prepare = [&](const ImageGeometry<3>& geometry) {
+    return errorText(
+        [&] {
+          interpolator.prepareForLevel(host, std::make_shared<Image<3>>(noiseImage<3>(geometry, 1)), 0);
+        },
+        ExitCode::unreadableInput);
+  };
+  EXPECT_PRED2(contains, prepare(seriesGeometry({5, 5, 1})), "has 1 slice");
+  EXPECT_PRED2(contains, prepare(obliqueGeometry<3>({5, 5, 4})), "mix its last axis");
+}
+
+}
+}

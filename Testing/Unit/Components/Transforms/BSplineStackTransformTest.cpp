@@ -1,0 +1,163 @@
+#include "Components/Transforms/BSplineStackTransform.h"
+
+#include "Core/Parameters/ParameterText.h"
+#include "Testing/Support/Checks/TransformChecks.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Scenes/SeriesScenes.h"
+
+namespace tessera {
+namespace {
+
+using namespace checks;
+using namespace testing;
+
+const Parameters gridOf12Mm =
+    parametersOf("(FinalGridSpacingInPhysicalUnits 12)\n(GridSpacingSchedule 2 1)", 3, 2, "Transform0");
+
+/// A stack for a series of 4 times with random coefficients, at the first of two levels.
+struct Example {
+  std::shared_ptr<const Image<3>> series =
+      std::make_shared<const Image<3>>(drawSeries(seriesGeometry({26, 22, 4})));
+  BSplineStackTransform<3> transform{gridOf12Mm};
+  std::vector<double> parameters;
+
+  Example()
+  {
+    const std::size_t count =
+        transform.initialize(host, {series, series, nullptr, nullptr, nullptr, nullptr}).size();
+    parameters = randomVector(count, 4);
+  }
+  /// The transform of one time, alone.
+  BSplineTransform<2> ofSlice() const
+  {
+    BSplineTransform<2> slice(gridOf12Mm);
+    const auto image = std::make_shared<Image<2>>();
+    const ImageGeometry<3>& g = series->geometry;
+    image->geometry = {{g.size[0], g.size[1]},
+                       {g.spacingMm[0], g.spacingMm[1]},
+                       {g.originMm[0], g.originMm[1]},
+                       {{{0.8, -0.6}, {0.6, 0.8}}}};
+    slice.initialize(host, {image, image, nullptr, nullptr, nullptr, nullptr});
+    return slice;
+  }
+  /// Inside the series and around it, at all times in any order.
+  Points<3> points(std::size_t count) const { return randomPoints<3>(count, 9, {-5, -30, -5}, {60, 25, 15}); }
+};
+
+TEST(BSplineStackTransformTest, MapsEachPointByTheTransformOfTheNearestTime)
+{
+  const Example example;
+  const BSplineTransform<2> slice = example.ofSlice();
+  ASSERT_EQ(example.parameters.size(), 4 * slice.parameterCount());
+  const Points<3> points = example.points(500);
+
+  const Points<3> found = mapped<3>(example.transform, example.parameters, points);
+
+  double moved = 0;
+  for (std::size_t i = 0; i < points.count(); ++i) {
+    const double time = std::clamp(std::round((points.mm[2][i] - 1.25) / 2.5), 0.0, 3.0);
+    const std::span<const double> part =
+        std::span(example.parameters)
+            .subspan(static_cast<std::size_t>(time) * slice.parameterCount(), slice.parameterCount());
+    Points<2> one(1), out(1);
+    for (int d = 0; d < 2; ++d)
+      one.mm[d][0] = points.mm[d][i];
+    slice.map(host, one.list(), part, out.out());
+    for (int d = 0; d < 2; ++d) {
+      ASSERT_EQ(found.mm[d][i], out.mm[d][0]);
+      moved += std::abs(found.mm[d][i] - points.mm[d][i]);
+    }
+    ASSERT_EQ(found.mm[2][i], points.mm[2][i]);
+  }
+  EXPECT_GT(moved, 50);
+}
+
+TEST(BSplineStackTransformTest, DerivativesAgreeWithFiniteDifferencesAndAdjoints)
+{
+  const Example example;
+  const Points<3> points = example.points(60);
+
+  expectPullBackIsAdjointOfPushForward<3>(example.transform, example.parameters, points);
+  // The map is linear in its parameters, so that only roundings differ.
+  expectPushForwardMatchesFiniteDifferences<3>(example.transform, example.parameters, points, 1, 1e-12);
+  const Points<3> inner = randomPoints<3>(40, 9, {25, -12, 0.4}, {32, -2, 2.1}); // of one time
+  expectSpatialDerivativesMatchFiniteDifferences<3>(example.transform, example.parameters, inner, 1e-4, 1e-7,
+                                                    1e-6);
+  expectPullBackOfSpatialDerivativesMatchesFiniteDifferences<3>(example.transform, example.parameters, points,
+                                                                1, 1e-11);
+  expectJacobianTermsMatchNaive<3>(example.transform, example.parameters,
+                                   std::vector<double>(example.parameters.size(), 1.7), points);
+}
+
+TEST(BSplineStackTransformTest, TheNextLevelRefinesTheTransformOfEachTime)
+{
+  Example example;
+  BSplineTransform<2> slice = example.ofSlice();
+  const std::vector<double> before = example.parameters;
+  const std::size_t each = slice.parameterCount();
+
+  example.transform.prepareForLevel(host, 1, example.parameters);
+
+  for (std::size_t time = 0; time < 4; ++time) {
+    BSplineTransform<2> one = slice;
+    std::vector<double> part(before.begin() + static_cast<std::ptrdiff_t>(time * each),
+                             before.begin() + static_cast<std::ptrdiff_t>((time + 1) * each));
+    one.prepareForLevel(host, 1, part);
+    ASSERT_GT(part.size(), each);
+    ASSERT_EQ(example.parameters.size(), 4 * part.size());
+    EXPECT_TRUE(std::equal(part.begin(), part.end(),
+                           example.parameters.begin() + static_cast<std::ptrdiff_t>(time * part.size())));
+  }
+}
+
+TEST(BSplineStackTransformTest, ItsFileGivesItBack)
+{
+  const Example example;
+  std::string text = "(TransformParameters";
+  for (const double value : example.parameters)
+    text += " " + realText(value);
+  text += ")\n";
+  for (const FileEntry& entry : example.transform.fileEntries()) {
+    text += "(" + entry.name;
+    for (const double number : entry.numbers)
+      text += " " + realText(number);
+    text += ")\n";
+  }
+  BSplineStackTransform<3> again(parametersOf("(A 1)"));
+
+  const std::vector<double> parameters = again.restore(host, parametersOf(text));
+
+  EXPECT_EQ(parameters, example.parameters);
+  const Points<3> points = example.points(100);
+  EXPECT_EQ(mapped<3>(again, parameters, points).mm, mapped<3>(example.transform, parameters, points).mm);
+  EXPECT_PRED2(contains, errorText([&] {
+                 again.restore(host, parametersOf(replaced(text, "NumberOfSubTransforms 4",
+                                                           "NumberOfSubTransforms 5")));
+               }),
+               "5 sub-transforms");
+  EXPECT_PRED2(contains, errorText([&] {
+                 again.restore(host, parametersOf(replaced(text, "StackOrigin", "StackOrigine")));
+               }),
+               "not given");
+}
+
+TEST(BSplineStackTransformTest, RefusesWhatHasNoAxisOfTime)
+{
+  EXPECT_PRED2(contains,
+               errorText([] { BSplineStackTransform<3>(parametersOf("(UseCyclicTransform \"true\")")); }),
+               "no axis of time");
+  BSplineStackTransform<3> transform(gridOf12Mm);
+  const auto start = [&](const ImageGeometry<3>& geometry) {
+    const auto image = std::make_shared<const Image<3>>(Image<3>{geometry, {}});
+    return errorText(
+        [&] {
+          transform.initialize(host, {image, image, nullptr, nullptr, nullptr, nullptr});
+        },
+        ExitCode::unreadableInput);
+  };
+  EXPECT_PRED2(contains, start(obliqueGeometry<3>({9, 8, 4})), "mix its last axis");
+  EXPECT_PRED2(contains, start(seriesGeometry({9, 8, 1})), "two slices or more");
+}
+
+}
+}
