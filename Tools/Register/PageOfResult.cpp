@@ -54,7 +54,7 @@ RunRequest requestOfRecord(const Json& record)
   if (command.find("--pixel-spacing") != std::string::npos)
     record["inputs"]["fixed"].at(0)["spacingMm"].get_to(request.reading.pixelSpacingMm);
   for (const RunInput& input : runInputsOf(request))
-    if (digestOf(input).sha256 != files[input.role]["sha256"])
+    if (digestOf(input).sha256 != files[input.role].value("sha256", ""))
       failToRead("--report-of: " + input.path, "missing, or other bytes than the run has read",
                  "the files of the run; relative paths begin where it was started");
   return request;
