@@ -349,9 +349,9 @@ def doses_and_segments(corpus):
                 fields['GridFrameOffsetVector'] = text(grid.spacing[2] * k for k in range(len(planes)))
             path = corpus.write(corpus.name('dicom dose') + '.dcm',
                                 dicom_file(fields, [struct.pack(f'<{len(p)}H', *p) for p in planes], 2))
-            # GDCM ends the program where one frame has an offset, which only several need
+            # GDCM ends its process where one frame has an offset, which only several need
             corpus.expect(path, grid, [0.5 * v for v in wanted], 'DICOM dose of ' + name,
-                          refused='crashed' if grid is one_frame and has_offsets else None)
+                          refused='GDCM' if grid is one_frame and has_offsets else None)
     bits_of = values_of([8, 4, 4], 0, 1)
     grid = Grid([8, 4, 4], STRAIGHT.spacing, STRAIGHT.origin)
     for kind in ('BINARY', 'FRACTIONAL'):
