@@ -327,8 +327,8 @@ private:
     return line_.point.step;
   }
 
-  /// direction = -g' + beta direction, where g' is gradient_. Returns false if the level ends because beta has
-  /// a divisor that is not positive.
+  /// direction = -g' + beta direction, where g' is gradient_. Returns false if the level ends because beta
+  /// has a divisor that is not positive.
   bool turnDirection()
   {
     if (report_.iterations == 0) {
