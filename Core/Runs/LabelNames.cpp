@@ -1,5 +1,6 @@
 #include "Core/Runs/LabelNames.h"
 
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/NumberIn.h"
 
 #include <algorithm>
@@ -23,6 +24,17 @@ std::vector<std::string> wordsOf(const std::string& line)
   return words;
 }
 
+/// The words between the number of a label and three or more numbers at the end, such as those of a colour.
+std::string nameAmong(const std::vector<std::string>& words)
+{
+  std::size_t end = words.size();
+  while (end > 2 && numberIn<double>(words[end - 1]))
+    --end;
+  if (words.size() - end < 3)
+    end = words.size();
+  return joined(std::vector(words.begin() + 1, words.begin() + static_cast<std::ptrdiff_t>(end)), " ");
+}
+
 }
 
 std::map<std::int64_t, std::string> labelNamesIn(std::istream& table)
@@ -39,7 +51,9 @@ std::map<std::int64_t, std::string> labelNamesIn(std::istream& table)
       index = column("index");
       name = column("name");
     } else if (std::max(index, name) < words.size()) {
-      const std::string& found = numberIn<double>(words[name]) ? words.back() : words[name];
+      const std::string found = numberIn<double>(words[name])                       ? words.back()
+                                : name == 1 && line.find('\t') == std::string::npos ? nameAmong(words)
+                                                                                    : words[name];
       if (const auto label = numberIn<std::int64_t>(words[index]); label && !numberIn<double>(found))
         names[*label] = found;
     }

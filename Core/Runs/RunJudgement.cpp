@@ -134,6 +134,8 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
 {
   const RunRequest& request = run.request;
   RunQuality quality = runQuality<D>(run.host, run.registry, run.inputs, run.given, *run.chain);
+  if (run.isSeries) // correlates with itself before
+    quality.correlation = quality.correlationBefore = std::nullopt;
   LabelPair<D> labels;
   if (comparesLabels(request)) {
     labels = labelsInUse<D>(run);
@@ -155,8 +157,7 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
   log.info(outside.text());
   if (!outside.warning.empty())
     log.warning(outside.warning);
-  if (!run.isSeries)
-    warnOfLessCorrelation(quality, log);
+  warnOfLessCorrelation(quality, log);
   warnOfPoints(quality, log);
   warnOfMismatch(quality, log);
   summary.quality = std::move(quality);

@@ -176,10 +176,16 @@ class Registrations(InAFolder):
         self.assertEqual(method.GetNumberOfFixedImages(), 2)
         self.assertEqual(method.GetOutput().shape, (32, 40))
 
-    def test_groups_are_refused(self):
+    def test_groups_of_images(self):
         """Example06, UnitTest5"""
-        with self.assertRaisesRegex(tessera.UsageError, "groupwise"):
-            itk.ParameterObject.GetDefaultParameterMap("groupwise", 4)
+        parameters = itk.ParameterObject.New()
+        parameters.AddParameterMap(itk.ParameterObject.GetDefaultParameterMap("groupwise", 2))
+        parameters.SetParameter(0, "MaximumNumberOfIterations", "50")
+        series = itk.image_from_array(np.stack([blobs((32, 40), shift) for shift in (-1, 0, 1)]).astype(np.float32))
+        result, found = registered(series, series, parameters)
+        self.assertEqual(found.GetParameterMap(0)["Transform"], ("BSplineStackTransform",))
+        variance = lambda images: np.asarray(images)[:, 6:-6, 6:-6].var(axis=0).mean()
+        self.assertLess(variance(result), 0.5 * variance(series))
 
     def test_voxel_types(self):
         """Example20"""

@@ -2,15 +2,22 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/NumberIn.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/OutputNames.h"
 #include "Core/Runs/RunJudgement.h"
+#include "Core/Runs/RunRecord.h"
+#include "Tools/Common/CommandLine.h"
+#include "Tools/Common/Process.h"
 #include "Tools/Common/RunFolder.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -34,8 +41,8 @@ Json recordIn(const std::string& folder)
 RunRequest requestOfRecord(const Json& record)
 {
   std::map<std::string, Json> files;
-  for (const Json& file : record["inputFiles"])
-    files[file["role"]] = file;
+  for (const Json& file : record.at("inputFiles"))
+    files[file.at("role")] = file;
   const auto path = [&](const char* role) { return files.contains(role) ? files[role]["path"] : Json(""); };
   RunRequest request;
   request.fixed = {{path("f0")}};
@@ -51,8 +58,12 @@ RunRequest requestOfRecord(const Json& record)
   request.initialTransform.path = path("t0");
   const std::string command = record.value("command", "");
   request.reading.allowMissingSlices = command.find("--allow-missing-slices") != std::string::npos;
-  if (command.find("--pixel-spacing") != std::string::npos)
-    record["inputs"]["fixed"].at(0)["spacingMm"].get_to(request.reading.pixelSpacingMm);
+  if (const std::string option = "-pixel-spacing"; command.find(option) != std::string::npos) {
+    std::string spacing; // behind a blank or "="
+    std::istringstream(command.substr(command.find(option) + option.size() + 1)) >> spacing;
+    request.reading.pixelSpacingMm =
+        readingOptionsOf(Arguments({{"pixel-spacing", {spacing}}})).pixelSpacingMm;
+  }
   for (const RunInput& input : runInputsOf(request))
     if (digestOf(input).sha256 != files[input.role].value("sha256", ""))
       failToRead("--report-of: " + input.path, "missing, or other bytes than the run has read",
@@ -86,16 +97,37 @@ RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request,
              : picturesOfFiles<3>(registry, request, headers, usesDirectionCosines, transform, log);
 }
 
+/// The transform of the last stage. Throws Error(unreadableInput) if it is not the one that the run wrote.
+std::string resultOf(const Json& record, const std::string& folder)
+{
+  const std::filesystem::path file = transformFileOf(folder, "--report-of");
+  for (const Json& output : record.at("outputs"))
+    if (std::filesystem::path(output.at("path").get<std::string>()).filename() == file.filename()
+        && output.value("sha256", "") != digestOfFile(file.string()))
+      failToRead("--report-of: " + file.string(), "not the transform that the run has written",
+                 "the files of the run, unchanged");
+  return file.string();
+}
+
+std::vector<std::string> wordsOf(const std::string& line)
+{
+  std::istringstream text(line);
+  return {std::istream_iterator<std::string>(text), {}};
+}
+
 /// The metric at each iteration of a level, from the table that the run wrote; empty: there is none.
 std::vector<double> curveIn(const std::string& table)
 {
   std::ifstream file(table);
   std::string line;
-  std::getline(file, line); // names of columns: "1:ItNr", "2:Metric", ...
+  std::getline(file, line);
+  const std::vector<std::string> names = wordsOf(line); // "1:ItNr", with some optimizers others, "2:Metric"
+  const auto column = static_cast<std::size_t>(std::ranges::find(names, "2:Metric") - names.begin());
   std::vector<double> values;
-  for (double number = 0, metric = 0; std::getline(file, line);)
-    if (std::istringstream(line) >> number >> metric)
-      values.push_back(metric);
+  while (std::getline(file, line))
+    if (const std::vector<std::string> cells = wordsOf(line); column < cells.size())
+      if (const auto metric = numberIn<double>(cells[column]))
+        values.push_back(*metric);
   return values;
 }
 
@@ -110,13 +142,13 @@ try {
   const Json::json_pointer direction("/stages/0/parameters/UseDirectionCosines/values/0");
   const bool usesDirections = !record.contains(direction) || record.at(direction) == "true",
              isDone = record.value("status", "") == "done";
-  const RunPictures pictures = picturesOfFiles(registry, request, usesDirections,
-                                               isDone ? transformFileOf(folder, "--report-of") : "", log);
+  const RunPictures pictures =
+      picturesOfFiles(registry, request, usesDirections, isDone ? resultOf(record, folder) : "", log);
   std::vector<StageCurves> curves;
-  for (const Json& stage : record["stages"]) {
+  for (const Json& stage : record.at("stages")) {
     const std::string table = folder + "IterationInfo." + std::to_string(curves.size());
     curves.emplace_back();
-    for (std::size_t level = 0; level < stage["levels"].size(); ++level)
+    for (std::size_t level = 0; level < stage.at("levels").size(); ++level)
       curves.back().push_back(curveIn(table + levelSuffix(level) + ".txt"));
   }
   writeTextFile(folder + thumbnailName, pictures.thumbnail, Sync::no);

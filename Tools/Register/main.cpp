@@ -69,6 +69,12 @@ int run(int count, char** words, RunLog& log)
     return writePages(registry, arguments.text("reference-pages"));
 
   if (arguments.has("report-of")) {
+    for (const char* other :
+         {"f", "m", "p", "preset", "out", "check", "report", "fLabels", "mLabels", "fp", "mp"})
+      if (arguments.has(other))
+        failCommandLine("--report-of and " + std::string(other),
+                        "nothing is registered, so it would have no effect",
+                        "--report-of FOLDER, with -threads, -loglevel, -q or -v");
     setVerbosity(arguments, log);
     writePageOfResult(registry, arguments.text("report-of"), threadCount(arguments), log);
     return 0;

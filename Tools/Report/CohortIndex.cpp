@@ -16,10 +16,10 @@ namespace {
 
 constexpr const char* style = R"(
 th button{font:inherit;background:none;border:0;padding:0;color:inherit;cursor:pointer;text-decoration:underline dotted}
-td.r{min-width:11em;font-size:.9em}td.o{outline:2px solid var(--look);outline-offset:-2px}td,th{padding:.3em .4em}
-th{font-size:.85em;max-width:8em}td.id{max-width:13em;font-size:.9em}
+td.r{min-width:9em;font-size:.9em}td.o{outline:2px solid var(--look);outline-offset:-2px}td,th{padding:.3em}td.n{font-size:.9em}
+th{font-size:.85em;max-width:8em}td.id{max-width:11em;font-size:.9em}
 td.id a,td.id b{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font-weight:400}
-img{display:block;width:min(240px,19vw);height:auto;background:#000}.rate select,.rate input{display:block;max-width:8em}
+img{display:block;width:min(240px,15vw);height:auto;background:#000}.rate select,.rate input{display:block;max-width:8em}
 p.rate input{display:inline}@media(max-width:700px){body{margin:.5em}.all{overflow-x:auto}img{width:150px}}
 @media print{th{position:static}.rate,.filter{display:none}tr{break-inside:avoid}}
 )";
@@ -176,7 +176,8 @@ CohortSpread judgeCohort(std::vector<CohortRow>& rows)
       if (!row.judgement.reasons.empty())
         row.judgement.verdict = Verdict::look;
     } else {
-      row.judgement = {Verdict::failed, {row.message.empty() ? row.status : row.message}, {}, 0};
+      const Verdict verdict = row.status == "waiting" ? Verdict::waiting : Verdict::failed;
+      row.judgement = {verdict, {row.message.empty() ? row.status : row.message}, {}, 0};
     }
   std::stable_sort(rows.begin(), rows.end(), [](const CohortRow& a, const CohortRow& b) {
     if (a.judgement.verdict != b.judgement.verdict)
@@ -196,13 +197,13 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& r
                                      + " rows: a page with so many pictures opens slowly. Allowed: at most "
                                      + std::to_string(maxRowsOfSingleFile)
                                      + " rows; without --single-file any number.");
-  std::array<std::size_t, 3> counts{};
+  std::array<std::size_t, 4> counts{};
   for (const CohortRow& row : rows)
     ++counts[static_cast<std::size_t>(row.judgement.verdict)];
 
   std::string html = pageHead(options.title, style, script, "'self' file: data:");
   html += "<p>" + std::to_string(rows.size()) + " registrations: ";
-  for (const Verdict verdict : {Verdict::failed, Verdict::look, Verdict::done})
+  for (const Verdict verdict : {Verdict::failed, Verdict::look, Verdict::waiting, Verdict::done})
     html += "<b class=\"" + std::string(verdictText(verdict)) + "\">"
             + std::to_string(counts[static_cast<std::size_t>(verdict)]) + " " + verdictText(verdict) + "</b>"
             + (verdict == Verdict::done ? "." : ", ");
@@ -216,7 +217,8 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& r
       "ratings.tsv <input id=\"open\" type=\"file\" accept=\".tsv\"></label> <span class=\"s\">Keys: j and k "
       "go to the next and the previous row, g, f and b rate it as good, fair and bad.</span></p>\n"
       "<p class=\"filter\" hidden><label>Show <select id=\"only\"><option value=\"\">all</option>"
-      "<option>failed</option><option>look</option><option>done</option><option>unrated</option></select></"
+      "<option>failed</option><option>look</option><option>done</option><option>waiting</"
+      "option><option>unrated</option></select></"
       "label> "
       "<label>with <input id=\"find\" type=\"search\" placeholder=\"id, reason, covariate\"></label> <span "
       "id=\"count\" class=\"s\"></span></p>\n"

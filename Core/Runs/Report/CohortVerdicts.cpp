@@ -106,7 +106,8 @@ Figures figuresOf(const Json& run)
 
 const char* verdictText(Verdict verdict)
 {
-  return verdict == Verdict::failed ? "failed" : verdict == Verdict::look ? "look" : "done";
+  constexpr const char* texts[] = {"failed", "look", "done", "waiting"};
+  return texts[static_cast<std::size_t>(verdict)];
 }
 
 CohortSpread spreadOf(const std::vector<Figures>& rows)
@@ -166,6 +167,8 @@ Judgement judgedAlone(const Json& run)
     judgement.verdict = Verdict::look;
     judgement.reasons.push_back(reason);
   };
+  if (const std::size_t count = run.value("warnings", Json::array()).size(); count > 0)
+    judgement.notes.push_back("warnings of the run, below: " + std::to_string(count));
   const Json quality =
       run.contains("quality") && run["quality"].is_object() ? run["quality"] : Json::object();
   const Figures figures = figuresOf(run);
@@ -190,8 +193,14 @@ Judgement judgedAlone(const Json& run)
       doubt("corresponding points are farther apart than before: " + shortNumber(*after) + " mm, "
             + shortNumber(*before) + " mm before");
   }
-  if (quality.contains("dice"))
+  if (quality.contains("dice")) {
+    constexpr double clearly = 0.01;
+    const auto before = numberAt(quality["dice"], "meanBefore"), after = numberAt(quality["dice"], "mean");
+    if (before && after && *after < *before - clearly)
+      doubt("labels overlap less than before: a mean Dice of " + shortNumber(*after) + ", "
+            + shortNumber(*before) + " before");
     judgeLabels(run, doubt, judgement.notes);
+  }
   return judgement;
 }
 

@@ -28,7 +28,7 @@ const FigureInfo& infoOf(Figure);
 /// is that of the last stage that tells it.
 Figures figuresOf(const nlohmann::ordered_json& run);
 
-enum class Verdict { failed, look, done };
+enum class Verdict { failed, look, done, waiting }; // waiting: a row of a cohort that has not run yet
 const char* verdictText(Verdict);
 
 struct Judgement {

@@ -122,13 +122,15 @@ std::string qualityHtml(const Json& run)
   }
   html += tableEnd;
   if (const Json& labels = at(dice, "labels"); labels.is_object() && !labels.empty()) {
+    const Json::json_pointer size("/inputs/fixed/0/size");
+    const bool isArea = run.contains(size) && run.at(size).size() == 2;
     std::vector<std::pair<double, std::string>> worstFirst;
     for (const auto& [label, value] : labels.items())
       worstFirst.emplace_back(value.get<double>(), label);
     std::ranges::stable_sort(worstFirst, {}, &std::pair<double, std::string>::first);
     html += "<details><summary>Dice of each label, the worst first</summary>"
             + head({"label", "before", "after", "volume in the fixed image",
-                    "in the moving image (mm<sup>D</sup>)"});
+                    std::string("in the moving image (mm") + (isArea ? "&#178;)" : "&#179;)")});
     for (const auto& [value, label] : worstFirst) {
       const Json& ofLabel = at(at(quality, "labels"), label.c_str());
       html += "<tr>" + cell(labelText(quality, label))
@@ -170,7 +172,7 @@ std::string curvesHtml(const Json& run, const std::vector<StageCurves>& stages)
 {
   std::string html = "<div class=\"curves\">";
   for (std::size_t s = 0; s < stages.size() && s < at(run, "stages").size(); ++s) {
-    if (stages[s].empty())
+    if (std::ranges::all_of(stages[s], &std::vector<double>::empty)) // WriteIterationInfo was false
       continue;
     const Json& stage = run["stages"][s];
     const bool isRandom = parameterOf(stage, "NewSamplesEveryIteration") == "true";
@@ -246,6 +248,8 @@ std::string provenanceHtml(const Json& run)
 /// What black and white are.
 std::string greyText(const RunPictures& pictures)
 {
+  if (pictures.areColours)
+    return "Colours are those of the files. ";
   const auto& [fixed, moving] = pictures.greyRanges;
   const auto text = [](const GreyRange& range) {
     return "from " + shortNumber(range.black) + " (black) to " + shortNumber(range.white) + " (white) in ";
@@ -308,6 +312,15 @@ std::string counted(std::size_t count, const std::string& what)
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
+/// ", a final grid of 5.0 voxels", in the unit that the stage took: mm unless the file says voxels.
+std::string gridPhrase(const Json& stage)
+{
+  const bool inVoxels = at(at(at(stage, "parameters"), "FinalGridSpacingInVoxels"), "given") == true;
+  const std::string value =
+      parameterOf(stage, inVoxels ? "FinalGridSpacingInVoxels" : "FinalGridSpacingInPhysicalUnits");
+  return value.empty() ? "" : ", a final grid of " + value + (inVoxels ? " voxels" : " mm");
+}
+
 /// A paragraph for a paper.
 std::string methodsText(const Json& run)
 {
@@ -316,8 +329,13 @@ std::string methodsText(const Json& run)
     text += " (" + commit.substr(0, 12) + ")";
   text += ". The moving image (" + gridText(run, "moving") + ") was registered to the fixed image ("
           + gridText(run, "fixed") + ")";
-  if (!at(at(run, "inputs"), "fixedMasks").empty())
-    text += ", whose samples lay in a mask,";
+  for (const auto& [input, words] : {std::pair{"fixedMasks", ", with a mask of the fixed image"},
+                                     {"movingMasks", ", with a mask of the moving image"},
+                                     {"initialTransform", ", after a given transform"},
+                                     {"startAt", ", from the parameters of an earlier result"}})
+    if (const Json& given = at(at(run, "inputs"), input); !given.empty() && given != "")
+      text += words;
+  text += text.ends_with(')') ? "" : ",";
   const std::size_t count = at(run, "stages").size();
   text += " in " + counted(count, "stage") + (count == 1 ? "." : ", each from the result of the one before.");
   std::size_t number = 0;
@@ -326,14 +344,13 @@ std::string methodsText(const Json& run)
             + joined(at(stage, "metrics"), " + ", figureText) + ", " + textOf(stage, "optimizer") + ", "
             + counted(at(stage, "levels").size(), "resolution level");
     for (const auto& [name, words] : {std::pair{"MaximumNumberOfIterations", "at most $ iterations"},
-                                      {"NumberOfSpatialSamples", "$ samples"},
-                                      {"FinalGridSpacingInPhysicalUnits", "a final grid of $ mm"},
-                                      {"FinalGridSpacingInVoxels", "a final grid of $ voxels"}})
+                                      {"NumberOfSpatialSamples", "$ samples"}})
       if (const std::string value = parameterOf(stage, name); !value.empty()) {
         std::string phrase = words;
         text += ", " + phrase.replace(phrase.find('$'), 1, value);
       }
-    text += " (" + std::filesystem::path(textOf(stage, "parameterFile")).filename().string() + ").";
+    text += gridPhrase(stage) + " ("
+            + std::filesystem::path(textOf(stage, "parameterFile")).filename().string() + ").";
   }
   const Json &dice = at(at(run, "quality"), "dice"), &points = at(at(run, "quality"), "points");
   if (dice.is_object())
@@ -390,9 +407,10 @@ std::string runPage(const Json& run, const RunPictures* pictures, const std::vec
             + greyText(*pictures);
     if (!pictures->slices.front().plane.empty())
       html += "Letters are sides of the patient: R right, L left, A front, P back, S head, I feet. ";
-    html += "A click on a slice fills the screen, and again goes back; the wheel goes through the slices of "
-            "a plane. "
-            "Keys: digits choose a view";
+    html += "A click on a slice fills the screen, and again goes back";
+    html +=
+        pictures->slices.front().plane.empty() ? ". " : "; the wheel goes through the slices of a plane. ";
+    html += "Keys: digits choose a view";
     html += pictures->slices.front().warped.empty()
                 ? ".</p>\n"
                 : ", f goes from the fixed to the warped image and back.</p>\n";

@@ -1,6 +1,7 @@
 #include "Core/Runs/Report/RunPageViews.h"
 
 #include "Core/Compute/Log.h"
+#include "Core/Image/Pictures/Contours.h"
 #include "Core/Runs/Report/Html.h"
 
 #include <nlohmann/json.hpp>
@@ -111,6 +112,10 @@ std::string meaningOf(const View& view, const RunPictures& pictures)
     html += "Where the coordinates in the moving image are multiples of " + shortNumber(pictures.gridMm)
             + " mm, over the warped image.";
   html += view.meaning;
+  if (id == "labels" && std::ranges::any_of(pictures.slices, [](const SlicePicture& slice) {
+        return slice.labels.size() >= maxContours;
+      }))
+    html += " Of each slice the first " + std::to_string(maxContours) + " labels are drawn.";
   html += "</p>";
   if (id == "det")
     html += legend(determinantColours(), determinantColours().size() - 1, {"&#188;", "&#189;", "1", "2", "4"},
@@ -307,9 +312,9 @@ std::string viewsHtml(const RunPictures& pictures, const Json& run)
   }
   html += planeHtml(plane, run) + "</div></div>\n";
   if (hasLandmarks)
-    html +=
-        "<p class=\"s\">Landmarks: a ring where the point of the fixed image is; that of the moving image is "
-        "red before and green after the registration.</p>\n";
+    html += "<p class=\"s\">Landmarks: a ring where the point of the fixed image is, in the nearest of these "
+            "slices "
+            "of each plane; that of the moving image is red before and green after the registration.</p>\n";
   return html;
 }
 

@@ -269,6 +269,7 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
   const Context host = context.onCpu();
   RunPictures pictures;
   pictures.greyRanges = sampler.greyRanges();
+  pictures.areColours = !run.fixedColours.empty() && !run.movingColours.empty();
   pictures.gridMm = gridMmOf<D>(run.fixed->geometry);
   pictures.slices.resize(slices.size());
   std::vector<SliceValues> values(slices.size());

@@ -57,6 +57,7 @@ struct SlicePicture {
 struct RunPictures {
   std::vector<SlicePicture> slices;    // in the order of the planes
   std::array<GreyRange, 2> greyRanges; // of the fixed and the moving image
+  bool areColours = false;             // of both images, shown as in their files
   double largestDisplacementMm = 0;    // in the slices
   double gridMm = 0;
   std::string thumbnail; // empty: none; JPEG of 288 x 96: fixed, before, warped with the edges of the fixed

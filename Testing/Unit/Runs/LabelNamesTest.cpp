@@ -28,7 +28,9 @@ TEST(LabelNames, TablesOfThreeProgramsAreRead)
             (Names{{0, "Clear Label"}, {12, "Left lung"}}));
   EXPECT_EQ(namesIn("name\tcolor\tindex\nGray Matter\t#ff0000\t1\nWhite Matter\t#00ff00\t3\n"),
             (Names{{1, "Gray Matter"}, {3, "White Matter"}})); // BIDS
-  EXPECT_EQ(namesIn("point\n3\n1 2 3\n4 5 6\n"), Names{});     // landmarks have no names
+  EXPECT_EQ(namesIn("1 Left lung\n2 Left kidney 255 0 0\n3 Area 4\n"),
+            (Names{{1, "Left lung"}, {2, "Left kidney"}, {3, "Area 4"}}));
+  EXPECT_EQ(namesIn("point\n3\n1 2 3\n4 5 6\n"), Names{}); // landmarks have no names
 }
 
 TEST(LabelNames, TheTableOfTheMapItselfComesFirst)

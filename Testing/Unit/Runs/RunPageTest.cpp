@@ -134,6 +134,8 @@ TEST(RunPageTest, TellsTheNamesOfAFailedRunAndItsSummaryAndMethods)
                          "labelsBefore": {"4": 0.3, "17": 0.2}}, "labels": {"17": {"name": "Left-Hippocampus"}}},
     "stages": [{"transform": "EulerTransform", "metrics": ["NMI"], "optimizer": "ASGD", "parameterFile": "x/R.txt",
                 "levels": [{}, {}], "parameters": {"NumberOfSpatialSamples": {"values": ["2048"]},
+                  "FinalGridSpacingInPhysicalUnits": {"values": ["8"], "given": false},
+                  "FinalGridSpacingInVoxels": {"values": ["5"], "given": true},
                                                    "NewSamplesEveryIteration": {"values": ["true"]}}}]})"));
   std::vector<double> noisy;
   for (int i = 0; i < 100; ++i)
@@ -142,7 +144,8 @@ TEST(RunPageTest, TellsTheNamesOfAFailedRunAndItsSummaryAndMethods)
   EXPECT_PRED2(contains, page, "Dice <b>0.25 &#8594; 0.8</b>");
   EXPECT_PRED2(contains, page, "5 x 6 voxels of 0.5 x 1 mm");
   EXPECT_PRED2(contains, page,
-               "Stage 1: EulerTransform, NMI, ASGD, 2 resolution levels, 2048 samples (R.txt).");
+               "Stage 1: EulerTransform, NMI, ASGD, 2 resolution levels, 2048 samples, a final grid of 5 "
+               "voxels (R.txt).");
   EXPECT_PRED2(contains, page, "The mean Dice coefficient of 2 labels was 0.25 before and 0.8 after.");
   EXPECT_LT(page.find("<td>17 Left-Hippocampus</td>"), page.find("<td>4</td>")); // the worst first
   EXPECT_PRED2(contains, page, "means over a fifth of the iterations");
@@ -274,6 +277,8 @@ TEST(RunVerdictTest, NamesWhatIsWorseThanBefore)
                     R"([{"spatialJacobianDeterminant": {"foldedVoxels": 5, "voxels": 1000}}])")
                 .size(),
             5U);
+  EXPECT_EQ(reasons(R"({"dice": {"meanBefore": 0.83, "mean": 0.80, "labels": {}}})", "[]").size(), 1U);
+  EXPECT_EQ(reasons(R"({"dice": {"meanBefore": 0.83, "mean": 0.825, "labels": {}}})", "[]").size(), 0U);
   EXPECT_EQ(judgedAlone(Json::parse(R"({"status": "interrupted", "message": ""})")).verdict, Verdict::failed);
 }
 
