@@ -22,7 +22,9 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr int lookMs = 20;
-constexpr std::chrono::milliseconds unchanged{100}, beforeNextTry{300}, damaged{10'000};
+// Slices come one by one, and a part of a series can be read as well as the whole.
+constexpr std::chrono::milliseconds unchanged{100}, unchangedFolder{2'000}, beforeNextTry{300},
+    damaged{10'000};
 
 bool mayBeImage(const fs::directory_entry& entry)
 {
@@ -127,7 +129,9 @@ void FolderWatch::takeEvents(int milliseconds)
 bool FolderWatch::isComplete(const std::string& path, Seen& seen) const
 {
   const auto now = Clock::now();
-  if (!seen.isClosed && (now - seen.since < unchanged || now - seen.triedAt < beforeNextTry))
+  std::error_code ignored;
+  const auto quiet = fs::is_directory(path, ignored) ? unchangedFolder : unchanged;
+  if (!seen.isClosed && (now - seen.since < quiet || now - seen.triedAt < beforeNextTry))
     return false;
   const bool wholly = !std::exchange(seen.isClosed, false) || seen.content.files > 1;
   seen.triedAt = now;
@@ -142,7 +146,7 @@ void FolderWatch::look(Arrivals& arrivals)
   std::vector<std::pair<std::int64_t, std::string>> complete;
   for (const auto& [name, content] : there) {
     Seen& seen = seen_[name];
-    if (content != seen.content)
+    if (content != seen.content || seen.since == Clock::time_point{})
       seen = {content, Clock::now(), {}, false, seen.isClosed};
     if (!seen.isTold && isComplete(folder_ + "/" + name, seen)) {
       seen.isTold = true;

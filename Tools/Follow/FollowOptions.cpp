@@ -40,6 +40,30 @@ void requireOneSource(const FollowOptions& options)
                     "--names -, which reads the names of images from standard input");
 }
 
+/// Options of updates have no effect on series, and the other way round.
+void requireUsed(const Arguments& arguments, const FollowOptions& options)
+{
+  const bool isSeries = !options.series.empty();
+  const std::vector<std::string> others =
+      isSeries ? std::vector<std::string>{"start-at", "labels", "points",     "deadline", "every",
+                                          "existing", "warped", "parameters", "keep"}
+               : std::vector<std::string>{"reference", "order"};
+  for (const std::string& name : others)
+    if (arguments.has(name))
+      failCommandLine("--" + name, isSeries ? "not used with --series" : "not used without --series",
+                      "the options that --help names for it");
+  if (arguments.has("existing") && options.watched.empty())
+    failCommandLine("--existing", "not used without --watch", "--watch FOLDER --existing WHICH");
+}
+
+/// --series is the series that is registered.
+std::vector<Option> readingOptionsHere()
+{
+  std::vector<Option> options = readingOptionsOfImages();
+  std::erase_if(options, [](const Option& option) { return option.name == "series"; });
+  return options;
+}
+
 }
 
 ProgramText followText()
@@ -98,7 +122,7 @@ ProgramText followText()
          ownOption("order", "WHICH",
                    "the six numbers in motion.tsv: fsl (default), turns in rad before shifts in mm, or "
                    "spm, shifts before turns")}},
-       {"Reading images", readingOptionsOfImages()},
+       {"Reading images", readingOptionsHere()},
        commonOptions()},
       exitCodesText()};
 }
@@ -110,6 +134,7 @@ FollowOptions followOptions(const Arguments& arguments)
   options.watched = arguments.text("watch");
   options.series = arguments.text("series");
   requireOneSource(options);
+  requireUsed(arguments, options);
   options.reference = arguments.text("reference", "mean");
   RunRequest& request = options.request;
   if (options.series.empty() || options.reference == "fixed")
@@ -121,6 +146,7 @@ FollowOptions followOptions(const Arguments& arguments)
   request.initialTransform.path = transformFileOf(arguments.text("t0"), "-t0");
   request.fixedLabels.path = arguments.text("labels");
   request.reading = readingOptionsOf(arguments);
+  request.reading.dicomSeries.clear();
   request.device = arguments.text("device");
   if (arguments.has("max-device-memory"))
     request.maxDeviceMemory = memorySize("--max-device-memory", arguments.text("max-device-memory"));

@@ -24,7 +24,6 @@ struct FollowOptions {
   std::optional<std::chrono::nanoseconds> limit; // of an update, from the arrival of its image
   std::string reference;                         // of a series: mean, first or a number
   std::string order;                             // of motion.tsv: fsl or spm
-  double radiusMm = 50;                          // of framewise displacement
 };
 
 ProgramText followText();

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Image/Points/PointsFile.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/Following/WhatWasRun.h"
 #include "Core/Runs/OutputNames.h"
@@ -31,6 +32,7 @@ constexpr const char* stateName = "follow.json";
 struct State {
   std::string key, transform; // of all that decides results; the last one, empty: none
   std::size_t updates = 0;    // how many numbers are taken
+  std::size_t first = 0;      // the first one of ours: folders with smaller ones were there before
 };
 
 std::string keyOf(const FollowOptions& options)
@@ -44,9 +46,13 @@ std::string keyOf(const FollowOptions& options)
 State readState(const std::string& folder)
 {
   const Json json = Json::parse(readTextFile(folder + stateName).text, nullptr, false);
-  if (!json.is_object())
+  try {
+    if (json.at("updates").is_number_unsigned() && json.at("first").is_number_unsigned())
+      return {json.at("key"), json.at("transform"), json.at("updates"), json.at("first")};
     return {};
-  return {json.value("key", ""), json.value("transform", ""), json.value("updates", std::size_t(0))};
+  } catch (const Json::exception&) { // none, or a damaged one
+    return {};
+  }
 }
 
 /// The largest number of a folder that is there, and one: a state may be older than the folders.
@@ -72,7 +78,7 @@ template <int D>
 class FollowRun {
 public:
   FollowRun(const Registry& registry, const FollowOptions& options, RunLog& log)
-      : registry_(registry), options_(options), log_(log),
+      : registry_(registry), options_(options), log_(log), planPointsMm_(planPointsOf(options)),
         follower_(registry, requestOf(options), log, machine_)
   {
     goOn();
@@ -102,16 +108,30 @@ private:
   static RunRequest requestOf(const FollowOptions& options)
   {
     RunRequest request = options.request;
-    if (options.writesImages)
-      request.stages.back().map = withValues(request.stages.back().map, "WriteResultImage", {"true"});
+    for (StageText& stage : request.stages) {
+      const bool writes = options.writesImages && &stage == &request.stages.back();
+      stage.map = withValues(stage.map, "WriteResultImage", {writes ? "true" : "false"});
+    }
     return request;
+  }
+
+  static std::vector<Vec<D>> planPointsOf(const FollowOptions& options)
+  {
+    if (options.planPoints.empty())
+      return {};
+    const RunRequest& request = options.request;
+    return pointsInMm<D>(readPoints<D>(options.planPoints),
+                         geometryOf<D>(readImageHeader(request.fixed.front().path, request.reading)));
   }
 
   void goOn()
   {
     state_ = readState(options_.outFolder);
     const std::string key = keyOf(options_), found = std::exchange(state_.transform, "");
-    state_.updates = std::max(state_.updates, numbersTaken(options_.outFolder));
+    const std::size_t taken = numbersTaken(options_.outFolder);
+    if (state_.updates == 0)
+      state_.first = taken;
+    state_.updates = std::max(state_.updates, taken);
     const bool isSame = key == std::exchange(state_.key, key), isThere = std::filesystem::exists(found);
     if (isSame && isThere)
       state_.transform = found;
@@ -160,13 +180,16 @@ private:
         follower_.update({image.path}, folder ? static_cast<RunListener<D>&>(*folder) : nobody, deadline);
     state_.updates = number + 1;
     if (folder) {
-      folder->writeRest(found);
+      folder->writeRest(found, planPointsMm_);
       state_.transform = std::filesystem::absolute(folder->lastTransform());
-      writeTextFile(
-          options_.outFolder + stateName,
-          Json{{"key", state_.key}, {"transform", state_.transform}, {"updates", state_.updates}}.dump(2)
-              + "\n",
-          Sync::no);
+      writeTextFile(options_.outFolder + stateName,
+                    Json{{"key", state_.key},
+                         {"transform", state_.transform},
+                         {"updates", state_.updates},
+                         {"first", state_.first}}
+                            .dump(2)
+                        + "\n",
+                    Sync::no);
       removeOld(number);
       line["folder"] = folder->path();
     }
@@ -199,7 +222,7 @@ private:
   {
     const std::size_t kept = options_.write == "last" ? 1 : options_.keep.value_or(number + 1);
     std::error_code ignored;
-    for (std::size_t old = number + 1 - std::min(number + 1, kept); old-- > 0;)
+    for (std::size_t old = number + 1 - std::min(number + 1, kept); old-- > state_.first;)
       if (std::filesystem::remove_all(options_.outFolder + sixDigits(old), ignored) == 0)
         return; // what is older has gone before
   }
@@ -208,6 +231,7 @@ private:
   const FollowOptions& options_;
   RunLog& log_;
   const StoredMachine machine_;
+  const std::vector<Vec<D>> planPointsMm_;
   Follower<D> follower_;
   State state_;
   UpdateLines lines_;

@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 namespace tessera {
@@ -207,8 +208,13 @@ private:
     std::vector<std::optional<VolumeMotion>> motions;
     for (const VolumeResult& result : results)
       motions.push_back(result.chain ? motionOf(*result.chain, reference) : std::nullopt);
-    if (std::ranges::any_of(motions, [](const auto& motion) { return motion.has_value(); }))
-      writeTextFile(options_.outFolder + "motion.tsv", motionTable(motions, options_.order));
+    const std::string path = options_.outFolder + "motion.tsv";
+    if (std::ranges::any_of(motions, [](const auto& motion) { return motion.has_value(); })) {
+      writeTextFile(path, motionTable(motions, options_.order));
+    } else {
+      std::filesystem::remove(path); // of an earlier run
+      log_.warning("--series: motion.tsv is not written, because no volume has a rigid transform.");
+    }
     for (std::size_t i = 0; i < results.size() && options_.write == "all"; ++i)
       writeTransforms(i, results[i], reference);
   }

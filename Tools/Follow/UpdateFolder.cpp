@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/JoinedText.h"
-#include "Core/Image/Points/PointsFile.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Chain/MappedPoint.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
@@ -64,15 +63,14 @@ void UpdateFolder<D>::stageFinished(const StageSummary&)
 }
 
 template <int D>
-void UpdateFolder<D>::writeRest(const FollowUpdate<D>& update) const
+void UpdateFolder<D>::writeRest(const FollowUpdate<D>& update, const std::vector<Vec<D>>& pointsMm) const
 {
   for (std::size_t i = 0; i < update.whatWasRun.size() && options_.writesParameters; ++i)
     writeTextFile(folder_ + "parameters." + std::to_string(i) + ".txt", update.whatWasRun[i], Sync::no);
   if (options_.planPoints.empty())
     return;
-  const std::vector<Vec<D>> points = readPoints<D>(options_.planPoints).values;
-  std::string text = "point\n" + std::to_string(points.size()) + "\n";
-  for (const Vec<D>& point : points)
+  std::string text = "point\n" + std::to_string(pointsMm.size()) + "\n";
+  for (const Vec<D>& point : pointsMm)
     text += joined(mappedPoint<D>(*update.result.chain, point), " ", [](double mm) { return realText(mm); })
             + "\n";
   writeTextFile(folder_ + "points.txt", text, Sync::no);

@@ -25,8 +25,8 @@ public:
   void resultMade(ResultImage<D>&) override;
   void stageFinished(const StageSummary&) override;
 
-  /// What was run, and points.
-  void writeRest(const FollowUpdate<D>&) const;
+  /// What was run, and where these points of the fixed image are.
+  void writeRest(const FollowUpdate<D>&, const std::vector<Vec<D>>& pointsMm) const;
   const std::string& path() const { return folder_; } // with a slash at its end
   const std::string& lastTransform() const { return transform_.path; }
 

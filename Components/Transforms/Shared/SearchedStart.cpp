@@ -16,7 +16,7 @@ constexpr double coarseAngle = 20 * std::numbers::pi / 180;
 constexpr double shiftShare = 0.2;  // of the extent of the smaller image, along each axis
 constexpr int turnsOfSphere = 600;  // neighbours lie some 30 degrees apart
 constexpr double hopeless = 0.8;    // of the best gain over images that have nothing in common
-constexpr double priceOfTurn = 0.1; // of that gain, for a turn of 360 degrees
+constexpr double priceOfTurn = 0.3; // of that gain, for a turn of 360 degrees
 constexpr std::size_t placesOfTurn = 8, climbedStarts = 128, refinedStarts = 24, finalStarts = 4;
 template <int D>
 constexpr std::size_t quickPoints = D == 3 ? 1500 : 1000;
