@@ -65,7 +65,7 @@ set(CPACK_DEBIAN_BENCH_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtessera-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "zlib1g-dev")
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "tessera, libinsighttoolkit5-dev, libfftw3-dev, libssl-dev, nlohmann-json3-dev")   # for COMPONENTS Runs
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "tessera, libinsighttoolkit5-dev, libfftw3-dev, libisal-dev, libssl-dev, nlohmann-json3-dev")   # for COMPONENTS Runs
 set(CPACK_COMPONENT_PROGRAMS_DESCRIPTION "Registers medical images as elastix parameter files say,
 resamples images and points, and multiplies sparse matrices,
 on CPUs and on NVIDIA GPUs.")
