@@ -21,7 +21,7 @@ struct TimeRow {
   std::string part;
   double milliseconds = 0;
   std::string device;
-  // Of parts of evaluations: how often they ran, and the share of the shortest and of the longest evaluation.
+  // A part of evaluations has how often it ran, and its share of the shortest and of the longest one.
   std::size_t launches = 0;
   double leastMilliseconds = 0, mostMilliseconds = 0;
 };

@@ -41,7 +41,7 @@ void forEachJacobianEntry(Visit&& visit)
       visit(row * D + column, row * (D - 1) + column);
 }
 
-/// The same of a Hessian, of which the upper triangle is stored.
+/// Visits the entries of a Hessian, of which the upper triangle is stored.
 template <int D, class Visit>
 void forEachHessianEntry(Visit&& visit)
 {

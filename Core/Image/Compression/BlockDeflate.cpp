@@ -39,7 +39,7 @@ std::uint32_t joinedChecksum(std::uint32_t first, std::uint32_t second, std::siz
 
 namespace {
 
-/// By ISA-L's level 2, whose bits are the same on every processor with SSE 4.2.
+/// Compresses by ISA-L's level 2, whose bits are the same on every processor with SSE 4.2.
 std::vector<unsigned char> deflatedFast(std::span<const std::byte> block, bool isLast)
 {
   constexpr std::uint32_t workBytes = ISAL_DEF_LVL2_DEFAULT;

@@ -22,7 +22,7 @@ struct FitOfImages {
 template <int D>
 class FixedLook {
 public:
-  /// Of the coarsest level of the fixed image. Null: no mask.
+  /// `fixed` is the coarsest level of the fixed image; a null mask is none.
   FixedLook(const Registry&, const ImagePointer<D>& fixed, const MaskPointer<D>&, const Context&);
 
   /// Null stands for no transform, and for no mask.

@@ -166,7 +166,7 @@ private:
     return std::make_shared<Image<D>>(Image<D>{geometryInUse<D>(image->geometry, false), image->voxels});
   }
   Context host() const { return {Device{}, request_.threads}; }
-  /// That of the last run, where images of levels may lie already.
+  /// Returns the context of the last run, where images of levels may lie already.
   Context device() const { return warm_.contexts.empty() ? host() : warm_.contexts.begin()->second; }
 
   FitOfImages lookAt(const HeldImage<D>& image, const TransformChain<D>* chain, FollowUpdate<D>& found)

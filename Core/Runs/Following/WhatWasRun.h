@@ -16,7 +16,7 @@ std::shared_ptr<const ParameterMap> fromLevel(const std::shared_ptr<const Parame
 std::shared_ptr<const ParameterMap> asItRan(const std::shared_ptr<const ParameterMap>&,
                                             const std::vector<LevelSummary>&);
 
-/// As a parameter file.
+/// Returns the map as the text of a parameter file.
 std::string parameterText(const ParameterMap&);
 
 }

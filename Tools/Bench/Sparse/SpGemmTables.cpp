@@ -44,7 +44,7 @@ const PublishedMatrix publishedMatrices[] = {
     {"web-NotreDame", "web-NotreDame_like", true, 325729, 1497134, 16801350, 64593748, 693759, 3216627, 8,
      24.2, 25.8}};
 
-/// For each row of tiles: the columns of its tiles, rising, and the entries in each.
+/// Each row of tiles has the columns of its tiles, rising, and the entries in each.
 struct CountedTiles {
   std::vector<std::vector<std::uint32_t>> column;
   std::vector<std::uint32_t> entries; // of every tile

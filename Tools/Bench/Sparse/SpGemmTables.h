@@ -24,7 +24,7 @@ struct SquareFacts {
   double median = 0, mean = 0, deviation = 0; // of the entries in a tile of C
 };
 
-/// Of A and C = A A, whose columns rise in each row.
+/// Returns the facts of A and C = A A, whose columns rise in each row.
 SquareFacts squareFacts(const MatrixPattern& a, const MatrixPattern& c);
 
 /// The milliseconds of the parts of tSparse for a matrix, in their order.

@@ -28,7 +28,7 @@ double varianceOf(const std::vector<double>& row)
   return n == 0 ? std::nan("") : squares / n - sum / n * (sum / n);
 }
 
-/// The same of the image as it is, in the mean over its places.
+/// Returns the variance of the image as it is, in the mean over its places.
 double varianceOfImage(const Image<3>& series)
 {
   const std::size_t places = series.geometry.size[0] * series.geometry.size[1];
@@ -160,7 +160,7 @@ TEST(VarianceOverLastDimensionMetricTest, DrawsDifferentTimesAnewForEachEvaluati
   EXPECT_EQ(valueOf(again, 3), first);
   EXPECT_EQ(valueOf(again, 1), second);
   EXPECT_NE(first, second);
-  // Of n different ones of G times the variance has the mean (1 - 1/n) G / (G - 1) of that of all: 5/8.
+  // The variance of n of G times has the mean (1 - 1/n) G / (G - 1) of that of all times: 5/8.
   double mean = 0;
   for (int k = 0; k < 40; ++k)
     mean += valueOf(two, 1) / 40;
