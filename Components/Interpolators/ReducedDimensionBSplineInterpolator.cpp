@@ -23,7 +23,7 @@ const Parameter<std::int64_t>& orderInSlices(InterpolatorUse use)
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 
-/// What a slice answers.
+/// Values, gradients and insides of the samples of a slice.
 template <int D>
 struct Answers {
   std::vector<float> values;

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/NumberIn.h"
+#include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Runs/OutputNames.h"
@@ -17,7 +18,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <sstream>
 
@@ -107,12 +107,6 @@ std::string resultOf(const Json& record, const std::string& folder)
       failToRead("--report-of: " + file.string(), "not the transform that the run has written",
                  "the files of the run, unchanged");
   return file.string();
-}
-
-std::vector<std::string> wordsOf(const std::string& line)
-{
-  std::istringstream text(line);
-  return {std::istream_iterator<std::string>(text), {}};
 }
 
 /// The metric at each iteration of a level, from the table that the run wrote; empty: there is none.

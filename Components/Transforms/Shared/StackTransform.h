@@ -13,7 +13,7 @@ protected:
   ~StackOfTransforms() = default;
 };
 
-/// What all stacks share: a transform of slices for each time of a series, whose last axis is time. A point
+/// The base of all stacks: a transform of slices for each time of a series, whose last axis is time. A point
 /// is mapped by the sub-transform of the nearest time, which is the first or last one beyond the series, and
 /// stays at its time. `Sub` is the transform of slices; all times share its model (grid, centre) and have
 /// parameters of their own.

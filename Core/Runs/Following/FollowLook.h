@@ -11,8 +11,8 @@ struct FitOfImages {
   double correlation = 0; // of the intensities there; 0 without contrast
   double folded = 0;      // share of the points where the determinant of the spatial Jacobian is not above 0
   double meanDisplacementMm = 0, largestDisplacementMm = 0;
-  /// What is left to move, as the intensities show it: the displacement that nine of ten blocks of the image
-  /// do not exceed, and that of an affine motion of all of them, as root mean squares.
+  /// The motion that is left, as the intensities show it: the displacement that nine of ten blocks of the
+  /// image do not exceed, and that of an affine motion of all of them, as root mean squares.
   double leftMm = 0, leftAffineMm = 0;
 };
 

@@ -25,19 +25,19 @@ std::string percent(double share)
 template <int D>
 HeldImage<D> readMoving(const GivenImage& given, const RunRequest& request)
 {
-  std::vector<std::string> notes;
-  if (given.isFile())
-    if (const int dimension = readImageHeader(given.path, request.reading).dimension; dimension != D)
-      failToRead(given.path, "an image of dimension " + std::to_string(dimension),
-                 "images of the dimension of the fixed one, " + std::to_string(D));
   const HeldImage<D>* const held = given.held<D>();
-  HeldImage<D> image = held ? *held
-                            : HeldImage<D>(readImage<D>(given.path, request.reading, notes, request.threads),
-                                           readImageHeader(given.path, request.reading).componentType);
-  if (held) {
-    const CheckedImage<D> checked = held->checked(given.path, request.threads);
-    static_cast<CheckedImage<D>&>(image) = checked;
-  }
+  const auto read = [&] {
+    const ImageHeader header = readImageHeader(given.path, request.reading);
+    if (header.dimension != D)
+      failToRead(given.path, "an image of dimension " + std::to_string(header.dimension),
+                 "images of the dimension of the fixed one, " + std::to_string(D));
+    std::vector<std::string> notes;
+    return HeldImage<D>(readImage<D>(given.path, request.reading, notes, request.threads),
+                        header.componentType);
+  };
+  HeldImage<D> image = held ? *held : read();
+  if (held)
+    static_cast<CheckedImage<D>&>(image) = held->checked(given.path, request.threads);
   if (image.nanVoxels > 0)
     failToRead(given.path, std::to_string(image.nanVoxels) + " voxels are not a finite number",
                "an image of finite numbers");

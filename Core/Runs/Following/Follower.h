@@ -23,7 +23,7 @@ struct FollowLevels {
   double voxel = 0.18, affine = 0.5, linear = 0.3, taken = 1;
 };
 
-/// What an update found, and how.
+/// The result of an update, and how it was found.
 template <int D>
 struct FollowUpdate {
   RunResult<D> result;

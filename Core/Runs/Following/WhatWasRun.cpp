@@ -1,19 +1,12 @@
 #include "Core/Runs/Following/WhatWasRun.h"
 
+#include "Core/Compute/NumberIn.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace tessera {
 namespace {
-
-bool isNumber(const std::string& text)
-{
-  double value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failure == std::errc() && end == text.data() + text.size();
-}
 
 std::shared_ptr<const ParameterMap> withLevels(const std::shared_ptr<const ParameterMap>& text,
                                                const std::vector<bool>& runs)
@@ -76,7 +69,7 @@ std::string parameterText(const ParameterMap& map)
       continue;
     text += "(" + entry.name;
     for (const std::string& value : entry.values)
-      text += isNumber(value) ? " " + value : " \"" + value + "\"";
+      text += numberIn<double>(value) ? " " + value : " \"" + value + "\"";
     text += ")\n";
   }
   return text;

@@ -245,7 +245,7 @@ std::string provenanceHtml(const Json& run)
   return html + tableEnd;
 }
 
-/// What black and white are.
+/// Tells which intensities are black and white.
 std::string greyText(const RunPictures& pictures)
 {
   if (pictures.areColours)

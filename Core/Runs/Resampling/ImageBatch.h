@@ -50,10 +50,10 @@ struct BatchResult {
   ExitCode code = ExitCode::done;     // someRowsFailed if at least one of several images failed
   double resampleSeconds = 0;         // all images, without reading and writing
   std::vector<const ImageTask*> made; // the images that did not fail
-  /// Of a single image, from its file to that of its result, these add up to the time of the whole: reading,
-  /// up (to the device), prefilter, kernels, cast, down, writing, other. On the CPU the cast is one of the
-  /// kernels' steps; on CUDA kernels and cast are measured by the device's clock, and "down" is what copies
-  /// take beside them.
+  /// The parts of a single image, from its file to that of its result, add up to the time of the whole:
+  /// reading, up (to the device), prefilter, kernels, cast, down, writing, other. On the CPU the cast is one
+  /// of the kernels' steps; on CUDA kernels and cast are measured by the device's clock, and "down" is what
+  /// copies take beside them.
   std::vector<TimeRow> time = {};
 };
 

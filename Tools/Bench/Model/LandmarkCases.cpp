@@ -11,6 +11,22 @@
 #include <memory>
 
 namespace tessera::modelcases {
+namespace {
+
+/// The bits that `run` adds to an empty field.
+template <class Run>
+Bits bitsOf(Context& context, Field& field, const Run& run)
+{
+  Bits bits;
+  for (Buffer<float>& component : field.of)
+    clear(context, component);
+  run();
+  for (const Buffer<float>& component : field.of)
+    append(context, component, bits);
+  return bits;
+}
+
+}
 
 Work landmarksCase(Context& context, const Volume& volume)
 {
@@ -39,15 +55,7 @@ Work landmarksCase(Context& context, const Volume& volume)
     addDisplacementsOnCuda<3>(context, scene->samples, scene->chain, scene->field.values());
   };
   return {run, [volume] { return std::vector<KernelLaunch>{landmarkCounts(voxelsOf(volume), landmarks)}; },
-          [scene, run, &context] {
-            Bits bits;
-            for (Buffer<float>& component : scene->field.of)
-              clear(context, component);
-            run();
-            for (const Buffer<float>& component : scene->field.of)
-              append(context, component, bits);
-            return bits;
-          }};
+          [scene, run, &context] { return bitsOf(context, scene->field, run); }};
 }
 
 namespace {
@@ -70,15 +78,7 @@ Work landmarkSumCase(Context& context, const Volume& volume, bool inShared)
           [volume, inShared] {
             return std::vector<KernelLaunch>{landmarkSumLaunch(volume, landmarks, inShared)};
           },
-          [scene, run, &context] {
-            Bits bits;
-            for (Buffer<float>& component : scene->field.of)
-              clear(context, component);
-            run();
-            for (const Buffer<float>& component : scene->field.of)
-              append(context, component, bits);
-            return bits;
-          }};
+          [scene, run, &context] { return bitsOf(context, scene->field, run); }};
 }
 
 }

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// What metrics share that see the correlation of all pairs of times (Huizinga et al., "PCA-based groupwise
+/// The base of metrics that see the correlation of all pairs of times (Huizinga et al., "PCA-based groupwise
 /// image registration for quantitative MRI", 2016). Each row of A has the intensities of a place at all
 /// times; places count that have all of them. K is the matrix of the correlation coefficients of A's columns.
 template <int D>

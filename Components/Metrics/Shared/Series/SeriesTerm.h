@@ -29,7 +29,7 @@ struct PlacesOverTime {
   std::size_t at(std::size_t time, std::size_t place) const { return time * places + place; }
 };
 
-/// What metrics of a series share. They compare no pair of images: a sampler gives places, whose last
+/// The base of metrics of a series. They compare no pair of images: a sampler gives places, whose last
 /// coordinate is dropped, and the moving image is seen there at all times, or at some. On the CPU alone.
 template <int D>
 class SeriesTerm : public CostTerm<D>, public TermOfSeries<D> {

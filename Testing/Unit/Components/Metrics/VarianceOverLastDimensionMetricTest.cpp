@@ -42,17 +42,26 @@ double varianceOfImage(const Image<3>& series)
   return sum;
 }
 
+struct VarianceSum {
+  double sum = 0;
+  std::size_t valid = 0; // places that have a variance
+};
+VarianceSum varianceSum(const SeriesScene& scene, const PointList<3>& places)
+{
+  VarianceSum found;
+  for (const std::vector<double>& row : valuesOverTime(scene, places))
+    if (const double variance = varianceOf(row); !std::isnan(variance)) {
+      found.sum += variance;
+      ++found.valid;
+    }
+  return found;
+}
+
 TEST(VarianceOverLastDimensionMetricTest, IsTheMeanVarianceOverTime)
 {
   SeriesScene scene;
   const PointList<3> places = scene.points(700, -0.08); // some leave the image at some times, some at all
-  double sum = 0;
-  std::size_t valid = 0;
-  for (const std::vector<double>& row : valuesOverTime(scene, places))
-    if (const double variance = varianceOf(row); !std::isnan(variance)) {
-      sum += variance;
-      ++valid;
-    }
+  const auto [sum, valid] = varianceSum(scene, places);
   ASSERT_LT(valid, 700u);
   auto metric = metricOfSeries<Variance>(scene);
 
@@ -70,13 +79,7 @@ TEST(VarianceOverLastDimensionMetricTest, TimesOutsideOfTheMovingMaskDoNotCount)
   scene.level.movingMask = std::make_shared<Mask<3>>(
       drawMask<3>(scene.series->geometry, [&](const Vec<3>& p) { return p[0] > 20 && p[2] < 7; }));
   const PointList<3> places = scene.points(500);
-  double sum = 0;
-  std::size_t valid = 0;
-  for (const std::vector<double>& row : valuesOverTime(scene, places))
-    if (const double variance = varianceOf(row); !std::isnan(variance)) {
-      sum += variance;
-      ++valid;
-    }
+  const auto [sum, valid] = varianceSum(scene, places);
   auto metric = metricOfSeries<Variance>(scene, "(RequiredRatioOfValidSamples 0.01)");
 
   const TermValue found = metric.evaluate(host, places, scene.chain->parameters, {});
