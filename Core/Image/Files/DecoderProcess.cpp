@@ -49,7 +49,7 @@ fs::path fileOfThisCode()
     if (std::sscanf(line.c_str(), "%lx-%lx", &first, &end) == 2 && first <= here && here < end)
       return line.substr(std::min(line.find('/'), line.size()));
   }
-  return {};
+  failBySystem(errno); // a stream tells nothing of memory that it did not get
 }
 
 const std::string& decoderFile()
