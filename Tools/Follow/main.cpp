@@ -46,7 +46,7 @@ int run(std::vector<std::string> tokens, RunLog& log)
   Registry registry;
   registerComponents(registry);
   return options.series.empty() ? followImages(registry, options, log)
-                                : registerSeries(registry, options, log);
+                                : runSeries(registry, options, log);
 }
 
 }

@@ -1,4 +1,4 @@
-#include "Tools/Follow/Motion.h"
+#include "Core/Runs/Following/VolumeMotion.h"
 
 #include "Core/Compute/Log.h"
 #include "Core/Registration/Chain/MappedPoint.h"
@@ -57,6 +57,14 @@ std::optional<VolumeMotion> motionOf(const TransformChain<3>& chain, const Image
   if (!(wrong < 1e-3))
     return {};
   return motion;
+}
+
+std::vector<std::optional<VolumeMotion>> motionsOf(const SeriesResult& series)
+{
+  std::vector<std::optional<VolumeMotion>> motions;
+  for (const VolumeResult& volume : series.volumes)
+    motions.push_back(volume.chain ? motionOf(*volume.chain, series.reference) : std::nullopt);
+  return motions;
 }
 
 double displacementOfPower(const VolumeMotion& before, const VolumeMotion& now, double radiusMm)

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/Transform.h"
+#include "Core/Runs/Following/Series.h"
 
 #include <array>
 #include <optional>
@@ -17,6 +17,9 @@ struct VolumeMotion {
 
 /// Nothing if the chain is not linear, or no rotation to 1 in 1000.
 std::optional<VolumeMotion> motionOf(const TransformChain<3>&, const ImageGeometry<3>& reference);
+
+/// Of all volumes that have a result.
+std::vector<std::optional<VolumeMotion>> motionsOf(const SeriesResult&);
 
 /// Power et al., "Spurious but systematic correlations in functional connectivity MRI networks arise from
 /// subject motion", 2012: the sum of the changes of the shifts, and of the turns as arcs on a sphere; mm.

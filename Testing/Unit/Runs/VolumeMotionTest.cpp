@@ -1,5 +1,5 @@
-// needs: Follow
-#include "Tools/Follow/Motion.h"
+// needs: Runs
+#include "Core/Runs/Following/VolumeMotion.h"
 
 #include "Testing/Support/AllComponents.h"
 #include "Testing/Support/ParameterText.h"
@@ -30,7 +30,7 @@ TransformChain<3> euler(const std::vector<double>& parameters, const std::string
 
 const ImageGeometry<3> reference = centredGeometry<3>({65, 65, 37}, {3, 3, 3.6});
 
-TEST(Motion, AShiftOfThePatientToTheLeftIsNegativeInTheAxesOfPatients)
+TEST(VolumeMotion, AShiftOfThePatientToTheLeftIsNegativeInTheAxesOfPatients)
 {
   const auto motion = motionOf(euler({0, 0, 0, 2, -1, 0.5}, "5 5 5"), reference);
   ASSERT_TRUE(motion);
@@ -41,7 +41,7 @@ TEST(Motion, AShiftOfThePatientToTheLeftIsNegativeInTheAxesOfPatients)
     EXPECT_NEAR(turn, 0, 1e-9);
 }
 
-TEST(Motion, ATurnAboutAnotherCentreShiftsTheCentreOfTheReference)
+TEST(VolumeMotion, ATurnAboutAnotherCentreShiftsTheCentreOfTheReference)
 {
   const auto motion = motionOf(euler({0, 0, 0.1, 0, 0, 0}, "10 0 0"), reference);
   ASSERT_TRUE(motion);
@@ -51,7 +51,7 @@ TEST(Motion, ATurnAboutAnotherCentreShiftsTheCentreOfTheReference)
   EXPECT_NEAR(motion->shiftMm[1], 10 * std::sin(0.1), 1e-6);
 }
 
-TEST(Motion, DisplacementsAreThoseOfThePapers)
+TEST(VolumeMotion, DisplacementsAreThoseOfThePapers)
 {
   VolumeMotion before, now;
   before.shiftMm = {1, 0, 0};
@@ -63,7 +63,7 @@ TEST(Motion, DisplacementsAreThoseOfThePapers)
               std::sqrt(1280 * 4 * (1 - std::cos(0.01)) + 0.25 + 0.0625), 1e-9);
 }
 
-TEST(Motion, TheTableHasTheOrderOfTheProgramThatReadsIt)
+TEST(VolumeMotion, TheTableHasTheOrderOfTheProgramThatReadsIt)
 {
   VolumeMotion moved;
   moved.shiftMm = {1, 2, 3};
