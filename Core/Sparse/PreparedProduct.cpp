@@ -174,6 +174,23 @@ void PreparedProduct<V>::choose()
     report_.choice = "rows: " + why;
     return;
   }
+  if (!tiledByPattern_)
+    if (const std::string why = chooseByPattern(asked); !why.empty()) {
+      report_.choice = "rows: " + why;
+      return;
+    }
+  tiled_ = *tiledByPattern_;
+  report_.tileGroups = static_cast<std::uint64_t>(std::count(tiled_.begin(), tiled_.end(), 1));
+  report_.choice = asked ? "tiles, as asked"
+                         : std::to_string(report_.tileGroups) + " of " + std::to_string(report_.groups)
+                               + " groups of 8 rows by tiles, the others by rows";
+}
+
+/// The choice that does not depend on the values. Returns why no group may be multiplied by tiles, empty if
+/// tiles are possible.
+template <class V>
+std::string PreparedProduct<V>::chooseByPattern(bool asked)
+{
   tilesOfA_ = listTiles(context_, a_);
   if (!a_.isSame(b_))
     tilesOfB_ = listTiles(context_, b_);
@@ -186,22 +203,18 @@ void PreparedProduct<V>::choose()
     if (asked)
       throw Error(ExitCode::usage,
                   "A B: algorithm tiles: " + why + ". Allowed: auto or rows, or a larger memory limit.");
-    report_.choice = "rows: " + why;
-    return;
+    return why;
   }
   if (asked)
-    tiled_.assign(groups(), 1);
+    tiledByPattern_.emplace(groups(), 1);
   else
-    tiled_ = chooseTileGroups(analysis_, countTilePairs(context_, tilesOfA_, tilesOfB()));
+    tiledByPattern_ = chooseTileGroups(analysis_, countTilePairs(context_, tilesOfA_, tilesOfB()));
   constexpr std::uint64_t sparse = 4; // rows make no product that a mask leaves out, tiles make all
   for (std::size_t group = 0; !asked && group < groups(); ++group)
-    tiled_[group] &= maskEntries(group) >= analysis_.groupBound[group] / sparse;
-  report_.tileGroups = static_cast<std::uint64_t>(std::count(tiled_.begin(), tiled_.end(), 1));
-  if (report_.tileGroups == 0) // the lists of a scattered matrix take a third of its memory
-    tilesOfA_ = tilesOfB_ = {};
-  report_.choice = asked ? "tiles, as asked"
-                         : std::to_string(report_.tileGroups) + " of " + std::to_string(report_.groups)
-                               + " groups of 8 rows by tiles, the others by rows";
+    (*tiledByPattern_)[group] &= maskEntries(group) >= analysis_.groupBound[group] / sparse;
+  if (std::ranges::count(*tiledByPattern_, 1) == 0)
+    tilesOfA_ = tilesOfB_ = {}; // the lists of a scattered matrix take a third of its memory
+  return "";
 }
 
 template <class V>

@@ -47,6 +47,7 @@ private:
   void checkOptions() const;
   void choose();
   std::string whyNoTiles() const;
+  std::string chooseByPattern(bool asked);
   const TileLists& tilesOfB() const { return a_.isSame(b_) ? tilesOfA_ : tilesOfB_; }
   void makeTiles();
   TileValues tileValues() const
@@ -84,7 +85,8 @@ private:
   CsrMatrix<V> a_, b_;
   std::optional<RowEpilogue<V>> epilogue_;
   ProductAnalysis analysis_;
-  TileLists tilesOfA_, tilesOfB_;   // tilesOfB_ is empty if B has the pattern of A
+  TileLists tilesOfA_, tilesOfB_;                           // tilesOfB_ is empty if B has the pattern of A
+  std::optional<std::vector<std::uint8_t>> tiledByPattern_; // kept when the values are replaced
   std::vector<std::uint8_t> tiled_; // for each group of 8 rows: 1 if it is multiplied by tiles, 0 by rows
   TileMatrix<V> tiles_;             // the tiles of B
   bool tilesAreThoseOfA_ = false;

@@ -56,13 +56,13 @@ template <class V>
 std::vector<std::uint64_t> preparedOrder(const Context& context, const CsrMatrix<V>& matrix, bool transpose,
                                          const std::string& name)
 {
+  if (!transpose && checkMatrix(context, matrix, name))
+    return {};
   CsrMatrix<std::int64_t> numbered;
   static_cast<MatrixPattern&>(numbered) = matrix;
   numbered.value = Array<std::int64_t>(matrix.value.size());
   std::iota(numbered.value.begin(), numbered.value.end(), 0);
   const CsrMatrix<std::int64_t> prepared = preparedOperand(context, numbered, transpose, name);
-  if (prepared.isSame(numbered))
-    return {};
   return {prepared.value.begin(), prepared.value.end()};
 }
 
@@ -196,7 +196,7 @@ SpGemmReport describeProduct(const Context& context, const CsrMatrix<V>& a, cons
 
 template <class V>
 SpGemmPlan<V>::SpGemmPlan(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
-                          const SpGemmOptions<V>& options)
+                          const SpGemmOptions<V>& options, CsrMatrix<V>* first)
 {
   if (options.accumulate || options.dropTolerance || options.half)
     throw Error(
@@ -213,13 +213,21 @@ SpGemmPlan<V>::SpGemmPlan(const Context& context, const CsrMatrix<V>& a, const C
     entriesOfA_ = preparedA.value.size();
     entriesOfB_ = preparedB.value.size();
     onCuda_ = std::make_unique<PreparedPlanOnCuda<V>>(context, preparedA, preparedB, options);
-    c_ = onCuda_->multiply(preparedA.value, preparedB.value);
+    takeFirst(onCuda_->multiply(preparedA.value, preparedB.value), first);
     return;
   }
   product_ = std::make_unique<PreparedProduct<V>>(context, a, b, options);
   entriesOfA_ = product_->entriesOfA();
   entriesOfB_ = product_->entriesOfB();
-  c_ = product_->multiply(0, product_->groups());
+  takeFirst(product_->multiply(0, product_->groups()), first);
+}
+
+template <class V>
+void SpGemmPlan<V>::takeFirst(CsrMatrix<V> c, CsrMatrix<V>* first)
+{
+  c_ = c;
+  if (first)
+    *first = std::move(c);
 }
 
 template <class V>

@@ -47,8 +47,9 @@ class PreparedPlanOnCuda;
 template <class V>
 class SpGemmPlan {
 public:
+  /// `first` receives C for the values of A and B; it shares the plan's pattern.
   SpGemmPlan(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
-             const SpGemmOptions<V>& options = {});
+             const SpGemmOptions<V>& options = {}, CsrMatrix<V>* first = nullptr);
   ~SpGemmPlan();
   SpGemmPlan(SpGemmPlan&&) noexcept;
   SpGemmPlan& operator=(SpGemmPlan&&) noexcept;
@@ -59,6 +60,8 @@ public:
   CsrMatrix<V> execute(const Array<V>& a, const Array<V>& b);
 
 private:
+  void takeFirst(CsrMatrix<V>, CsrMatrix<V>* first);
+
   std::unique_ptr<PreparedProduct<V>> product_;   // used on the CPU
   std::unique_ptr<PreparedPlanOnCuda<V>> onCuda_; // used on a CUDA device
   std::size_t entriesOfA_ = 0, entriesOfB_ = 0;

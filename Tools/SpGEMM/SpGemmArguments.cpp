@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::array<const char*, 5> semirings{"plus-times", "or-and", "min-plus", "max-min", "plus-pair"};
 constexpr std::array<const char*, 4> algorithms{"auto", "tiles", "rows", "tsparse"};
+constexpr std::array<const char*, 3> reorders{"auto", "rcm", "none"};
 constexpr std::array<const char*, 4> precisions{"f16", "f32", "f64", "int64"};
 
 /// The position of an option's value in the list of names; `absent` if the option was not given. Throws for
@@ -69,14 +70,15 @@ const Option* optionOf(const std::string& token)
 }
 
 /// Removes the operands (neither options nor values of options) from the tokens and returns them.
-/// --drop-zeros without a number means 0.
-std::vector<std::string> takeOperands(std::vector<std::string>& tokens)
+/// --drop-zeros without a number means 0. Those behind --values go to `values`.
+std::vector<std::string> takeOperands(std::vector<std::string>& tokens, std::vector<std::string>& values)
 {
   std::vector<std::string> operands, options;
+  bool areValues = false;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string& token = tokens[i];
     if (token == "-" || token[0] != '-' || token.find_first_not_of('-') == std::string::npos) {
-      operands.push_back(token);
+      (areValues ? values : operands).push_back(token);
       continue;
     }
     const Option* const option = optionOf(token);
@@ -87,11 +89,35 @@ std::vector<std::string> takeOperands(std::vector<std::string>& tokens)
       continue;
     }
     options.push_back(token);
+    areValues = areValues || (option && option->name == "values");
     if (wantsValue && i + 1 < tokens.size())
       options.push_back(tokens[++i]);
   }
   tokens = std::move(options);
   return operands;
+}
+
+/// Checks the options beside --galerkin, which makes two products in one.
+void checkGalerkin(const Arguments& arguments, const SpGemmArguments& asked)
+{
+  if (arguments.has("values") && (!asked.galerkin || asked.values.empty()))
+    failCommandLine("--values", asked.galerkin ? "no matrix behind it" : "without --galerkin",
+                    "--galerkin A P --values A1 A2 ... -o FOLDER");
+  if (!asked.galerkin)
+    return;
+  if (asked.operands.size() != 2 && asked.operands.size() != 3)
+    failCommandLine("--galerkin", std::to_string(asked.operands.size()) + " matrices", "A P, or R A P");
+  for (const char* option :
+       {"aat", "ata", "transpose-a", "transpose-b", "power", "triple", "mask", "complement", "scale",
+        "accumulate", "drop-zeros", "reorder", "check", "sum", "info"})
+    if (arguments.has(option))
+      failCommandLine("--galerkin and --" + std::string(option), "they do not go together",
+                      "--galerkin alone, or --triple R A P");
+  if (asked.precision == Precision::f16)
+    failCommandLine("--galerkin", "half precision", "--precision f64, f32 or int64");
+  if (!asked.values.empty() && (asked.output.empty() || asked.output == "-" || asked.repeats > 1))
+    failCommandLine("--values", asked.repeats > 1 ? "beside --repeat" : "no folder for its products",
+                    "--galerkin A P --values A1 A2 ... -o FOLDER");
 }
 
 void checkOperands(const SpGemmArguments& asked)
@@ -100,7 +126,7 @@ void checkOperands(const SpGemmArguments& asked)
   const bool takesOneMatrix = asked.timesTransposed || asked.transposedTimes || asked.power > 0;
   if (asked.triple && count != 3)
     failCommandLine("--triple", std::to_string(count) + " matrices", "three: R A P");
-  if (!asked.triple && (count == 0 || count > 2))
+  if (!asked.triple && !asked.galerkin && (count == 0 || count > 2))
     failCommandLine("operands", std::to_string(count) + " matrices", "A, or A and B");
   if (takesOneMatrix && count != 1)
     failCommandLine("--aat, --ata, --power", std::to_string(count) + " matrices", "one");
@@ -129,7 +155,7 @@ void checkOutput(const SpGemmArguments& asked)
     failCommandLine(
         "-o", "not given",
         "-o FILE, or -o - for standard output; --info, --check, --sum, --repeat and --json do without");
-  if (!asked.output.empty())
+  if (!asked.output.empty() && asked.values.empty())
     formatOfMatrix(asked.output);
   if (asked.output == "-" && asked.json)
     failCommandLine("-o - and --json", "both write to standard output", "one of them");
@@ -147,13 +173,20 @@ void checkInputsStay(const SpGemmArguments& asked)
 {
   if (asked.output.empty() || asked.output == "-")
     return;
-  std::vector<std::string> inputs = asked.operands;
+  std::vector<std::string> inputs = asked.operands, outputs;
   inputs.insert(inputs.end(), {asked.mask, asked.accumulate});
-  const std::optional<FilePlace> output = filePlace(asked.output);
-  for (const std::string& input : inputs)
-    if (output && !input.empty() && input != "-" && filePlace(input) == output)
-      failCommandLine("-o " + asked.output, "C would be written over the matrix " + input,
-                      "the name of another file");
+  inputs.insert(inputs.end(), asked.values.begin(), asked.values.end());
+  if (asked.values.empty())
+    outputs = {asked.output};
+  for (std::size_t i = 0; !asked.values.empty() && i <= asked.values.size(); ++i)
+    outputs.push_back(galerkinFile(asked, i));
+  for (const std::string& output : outputs) {
+    const std::optional<FilePlace> place = filePlace(output);
+    for (const std::string& input : inputs)
+      if (place && !input.empty() && input != "-" && filePlace(input) == place)
+        failCommandLine("-o " + output, "C would be written over the matrix " + input,
+                        "the name of another file");
+  }
 }
 
 }
@@ -182,6 +215,12 @@ ProgramText spGemmText()
          own("triple", "",
              "R A P: three matrices, multiplied from the left; mask, scale, D and tolerance apply to the "
              "last product"),
+         own("galerkin", "",
+             "P^T A P of the matrices A and P, or R A P: the order of the two products that makes fewer "
+             "products, with a plan that is kept"),
+         own("values", "",
+             "with --galerkin: the matrices behind this word have the pattern of A; -o names a folder, which "
+             "gets Ac.0.npz of A, Ac.1.npz of the first one, ..."),
          own("semiring", "NAME", "plus-times (default), or-and, min-plus, max-min or plus-pair"),
          own("mask", "FILE", "keep the entries of the product where this matrix has entries"),
          own("complement", "", "keep the entries where the mask has none"),
@@ -200,6 +239,11 @@ ProgramText spGemmText()
          own("device", "NAME",
              "auto (default), cpu, cuda, cuda:N, or cuda:N,M,...: several devices share the rows of C"),
          own("algorithm", "NAME", "auto, tiles, rows or tsparse"),
+         own("reorder", "NAME",
+             "auto, rcm or none: number the rows of A anew (reverse Cuthill-McKee) for A A, --aat and --ata, "
+             "so "
+             "that tiles are fuller; auto does so where it pays, on the CPU and with --repeat 20 or more; C "
+             "comes back in the numbers of A"),
          own("max-memory", "SIZE",
              "how much memory C and the work for it may take: a number with kB, MB or GB (powers of 1000), "
              "such as 500MB or 2.5GB; a larger C is made in ranges of rows, and written so to .mtx and -"),
@@ -214,11 +258,16 @@ ProgramText spGemmText()
       "Benchmark matrices: " + names + "\n\n" + exitCodesText()};
 }
 
+std::string galerkinFile(const SpGemmArguments& asked, std::size_t number)
+{
+  return asked.values.empty() ? asked.output : asked.output + "/Ac." + std::to_string(number) + ".npz";
+}
+
 SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments& arguments)
 {
   std::vector<std::string> tokens = given;
   SpGemmArguments asked;
-  asked.operands = takeOperands(tokens);
+  asked.operands = takeOperands(tokens, asked.values);
   arguments = parseCommandLine(spGemmText().groups, tokens);
   asked.output = arguments.text("o");
   if (arguments.has("help") || arguments.has("version"))
@@ -235,9 +284,11 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
   asked.transposeA = arguments.has("transpose-a");
   asked.transposeB = arguments.has("transpose-b");
   asked.triple = arguments.has("triple");
+  asked.galerkin = arguments.has("galerkin");
   asked.power = arguments.has("power") ? wholeNumber(arguments, "power", 2, 1000) : 0;
   asked.semiring = static_cast<Semiring>(chosen(arguments, "semiring", semirings, 0));
   asked.algorithm = static_cast<SpGemmAlgorithm>(chosen(arguments, "algorithm", algorithms, 0));
+  asked.reorder = static_cast<Reorder>(chosen(arguments, "reorder", reorders, 0));
   if (arguments.has("precision"))
     asked.precision = static_cast<Precision>(chosen(arguments, "precision", precisions, 0));
   else if (asked.algorithm == SpGemmAlgorithm::tsparse)
@@ -257,6 +308,7 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
   asked.sum = arguments.has("sum");
   asked.json = arguments.has("json");
   asked.repeats = arguments.has("repeat") ? wholeNumber(arguments, "repeat", 1, 100000) : 1;
+  checkGalerkin(arguments, asked);
   checkOperands(asked);
   checkOutput(asked);
   checkInputsStay(asked);

@@ -11,17 +11,20 @@
 namespace tessera {
 
 enum class Precision { f16, f32, f64, int64 };
+enum class Reorder { automatic, rcm, none };
 
 /// The command line of `tessera-spgemm`.
 struct SpGemmArguments {
-  std::vector<std::string> operands; // files: A; A and B; or R, A and P
+  std::vector<std::string> operands; // files: A; A and B; R, A and P; or A and P
+  std::vector<std::string> values;   // files with further values of A, for a Galerkin product
   std::string generate;              // name of the benchmark matrix to write; empty if there is none
   std::string output, mask, accumulate;
   bool transposeA = false, transposeB = false, timesTransposed = false, transposedTimes = false,
-       triple = false;
+       triple = false, galerkin = false;
   int power = 0; // 0 if it was not given
   Semiring semiring = Semiring::plusTimes;
   SpGemmAlgorithm algorithm = SpGemmAlgorithm::automatic;
+  Reorder reorder = Reorder::automatic;
   bool complement = false;
   std::optional<Precision> precision;
   std::optional<double> scale, dropTolerance;
@@ -34,6 +37,9 @@ struct SpGemmArguments {
 
 /// The texts of --help.
 ProgramText spGemmText();
+
+/// The file of a Galerkin product: of A for number 0, then of SpGemmArguments::values. Empty: none is wanted.
+std::string galerkinFile(const SpGemmArguments&, std::size_t number);
 
 /// Reads operands and options; `arguments` receives the options, for those that all programs share. Throws
 /// Error(usage).

@@ -1,0 +1,365 @@
+#include "Tools/SpGEMM/ProductRun.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/NumberIn.h"
+#include "Core/Sparse/Analysis/Reordering.h"
+#include "Core/Sparse/Files/MatrixFormats.h"
+#include "Core/Sparse/Files/MatrixOutput.h"
+#include "Core/Sparse/SpGemm.h"
+#include "Core/Sparse/SpGemmOnDevices.h"
+#include "Tools/Common/Process.h"
+#include "Tools/SpGEMM/OperandFile.h"
+#include "Tools/SpGEMM/PlainProduct.h"
+#include "Tools/SpGEMM/ProductDevice.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The pattern of a matrix from a file, for use as a mask. The columns of each row rise in matrices from
+/// files.
+MatrixPattern patternOf(const AnyCsrMatrix& matrix)
+{
+  return std::visit([](const auto& typed) { return static_cast<const MatrixPattern&>(typed); }, matrix);
+}
+
+template <class V>
+class ProductRun {
+public:
+  ProductRun(const SpGemmArguments& asked, int threads, bool half, std::vector<MatrixFile> files, RunLog& log)
+      : asked_(asked), context_{{}, threads}, log_(log)
+  {
+    for (MatrixFile& file : files) {
+      factors_.push_back(converted<V>(context_, file.matrix));
+      file = {};
+    }
+    options_.semiring = asked.semiring;
+    options_.algorithm = asked.algorithm;
+    options_.half = half;
+    options_.maxMemoryBytes = asked.maxMemoryBytes;
+    options_.transposeA = asked.transposeA || asked.transposedTimes;
+    options_.transposeB = asked.transposeB || asked.timesTransposed;
+    takeDevices();
+  }
+
+  int run()
+  {
+    multiplyFirst();
+    last_ = options_;
+    addLastOptions();
+    reorder();
+    if (asked_.info)
+      return printInfo();
+    if (!asked_.output.empty() && asked_.maxMemoryBytes > 0 && asked_.repeats == 1 && !asked_.check
+        && !asked_.sum && devices_.size() == 1 && formatOfMatrix(asked_.output) == MatrixFormat::matrixMarket)
+      return writeInRanges();
+    CsrMatrix<V> c;
+    for (int repeat = 0; repeat < asked_.repeats; ++repeat) {
+      c = {};
+      const auto start = Clock::now();
+      c = orderedProduct();
+      milliseconds_.push_back(1e3 * secondsSince(start));
+    }
+    entries_ = c.entries();
+    log_.info("C: " + sizeText(c) + ", " + std::to_string(report_.products) + " products, " + timeText()
+              + ".");
+    log_.info("Method: " + report_.choice + ".");
+    if (asked_.check)
+      check(c);
+    if (asked_.sum)
+      addUp(c);
+    if (!asked_.output.empty())
+      write(c);
+    return printJson();
+  }
+
+private:
+  void takeDevices()
+  {
+    ProductRequest request{asked_.device, asked_.algorithm, asked_.repeats, context_.threads};
+    if (asked_.triple || asked_.power > 2)
+      request.products += asked_.triple ? 1 : asked_.power - 2;
+    const bool goesByTime = request.device == "auto";
+    for (const DeviceChoice& choice :
+         chooseProductDevices(request, turned(left(), goesByTime && options_.transposeA),
+                              turned(right(), goesByTime && options_.transposeB))) {
+      log_.info("Device: " + choice.reason + ", " + threadsText(request.threads) + ".");
+      devices_.push_back(makeContext(choice.device, request.threads));
+    }
+    context_ = devices_.front();
+  }
+
+  CsrMatrix<V> turned(const CsrMatrix<V>& matrix, bool transpose) const
+  {
+    return transpose ? transposed(context_, matrix) : matrix;
+  }
+
+  const CsrMatrix<V>& left() const { return factors_[0]; }
+  const CsrMatrix<V>& right() const { return factors_.size() > 1 ? factors_[1] : factors_[0]; }
+
+  CsrMatrix<V> product(const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
+                       SpGemmReport* report = nullptr) const
+  {
+    return devices_.size() > 1 ? multiplyOnDevices(devices_, a, b, options, report)
+                               : multiply(context_, a, b, options, report);
+  }
+
+  /// Numbers the rows of a matrix anew whose product with itself or its transpose is wanted, if that fills
+  /// the tiles. "auto" does so on the CPU, and elsewhere for products that are made often.
+  void reorder()
+  {
+    constexpr int often = 20;
+    const bool isAuto = asked_.reorder == Reorder::automatic, isOften = asked_.repeats >= often;
+    if (asked_.reorder == Reorder::none || (isAuto && context_.onCuda() && !isOften))
+      return;
+    const bool byRows = asked_.algorithm == SpGemmAlgorithm::rows || asked_.semiring == Semiring::minPlus
+                        || asked_.semiring == Semiring::maxMin;
+    const bool canBe = factors_.size() == 1 && left().rows == left().columns && devices_.size() == 1
+                       && asked_.power < 3 && !asked_.triple && !last_.mask && !last_.accumulate
+                       && asked_.maxMemoryBytes == 0 && !byRows;
+    if (!canBe && !isAuto)
+      failCommandLine("--reorder rcm", "the product cannot be made so",
+                      "a square matrix A alone, also with --aat and --ata, by tiles, on one device, without "
+                      "--mask, --accumulate and --max-memory");
+    if (!canBe)
+      return;
+    const auto start = Clock::now();
+    checkMatrix(context_, left(), asked_.operands.front());
+    reordering_ = reorderForTiles(context_, left(), !isAuto, reordered_);
+    log_.info("Order: " + reordering_.choice + ", found in " + decimals(secondsSince(start), 3) + " s.");
+  }
+
+  CsrMatrix<V> orderedProduct()
+  {
+    const auto& numbering = reordering_.numbering;
+    if (!numbering)
+      return product(left(), right(), last_, &report_);
+    return renumbered(context_, product(reordered_, reordered_, last_, &report_), numbering->newOfOld,
+                      numbering->oldOfNew);
+  }
+
+  /// Computes the products before the last one: R A for R A P, and the lower powers.
+  void multiplyFirst()
+  {
+    if (asked_.triple) {
+      factors_[0] = product(factors_[0], factors_[1], options_);
+      factors_.erase(factors_.begin() + 1);
+      log_.info("R A: " + sizeText(factors_[0]) + ".");
+    }
+    if (asked_.power < 3)
+      return;
+    factors_.push_back(factors_[0]);
+    for (int power = 2; power < asked_.power; ++power) {
+      factors_[0] = product(factors_[0], factors_[1], options_);
+      log_.info("Power " + std::to_string(power) + ": " + sizeText(factors_[0]) + ".");
+    }
+  }
+
+  void addLastOptions()
+  {
+    if (!asked_.mask.empty())
+      last_.mask = patternOf(readOperand(context_, asked_.mask, log_).matrix);
+    last_.complementMask = asked_.complement;
+    if (!asked_.accumulate.empty())
+      last_.accumulate = converted<V>(context_, readOperand(context_, asked_.accumulate, log_).matrix);
+    if (asked_.scale)
+      last_.scale = scale();
+    last_.dropTolerance = asked_.dropTolerance;
+  }
+
+  V scale() const
+  {
+    if constexpr (std::is_floating_point_v<V>)
+      return static_cast<V>(*asked_.scale);
+    if (const auto whole = numberIn<V>(asked_.scaleText))
+      return *whole;
+    constexpr double exact = 0x1p53; // 1e3 and 2.0 are whole numbers as well
+    if (!(std::abs(*asked_.scale) <= exact) || *asked_.scale != std::nearbyint(*asked_.scale))
+      throw Error(
+          ExitCode::usage,
+          "--scale " + asked_.scaleText
+              + ": not a whole number of 64 bits, but the matrices hold integers. Allowed: whole numbers, or "
+                "--precision f64.");
+    return static_cast<V>(*asked_.scale);
+  }
+
+  int printInfo()
+  {
+    const bool isReordered = reordering_.numbering.has_value();
+    report_ = describeProduct(context_, isReordered ? reordered_ : left(), isReordered ? reordered_ : right(),
+                              last_);
+    if (asked_.json)
+      return printJson();
+    log_.info("A: " + sizeText(left()) + ", density " + density(left()) + ".");
+    log_.info("B: " + sizeText(right()) + ", density " + density(right()) + ".");
+    log_.info("Products: " + std::to_string(report_.products) + ".");
+    if (report_.entriesPerTileA > 0)
+      log_.info("Entries a tile of 8 x 8: " + decimals(report_.entriesPerTileA, 1) + " in A, "
+                + decimals(report_.entriesPerTileB, 1) + " in B.");
+    log_.info("Method: " + report_.choice + ".");
+    log_.info("C has at most " + std::to_string(report_.entriesBound) + " entries ("
+              + std::to_string((report_.entriesBound * (sizeof(V) + sizeof(std::uint32_t))) >> 20)
+              + " MiB), made in " + std::to_string(report_.ranges)
+              + (report_.ranges == 1 ? " range of rows." : " ranges of rows."));
+    if (asked_.mask.empty())
+      log_.info(predictedTimeText(turned(left(), options_.transposeA), turned(right(), options_.transposeB),
+                                  context_.threads));
+    return 0;
+  }
+
+  static std::string density(const CsrMatrix<V>& matrix)
+  {
+    const double cells = static_cast<double>(matrix.rows) * static_cast<double>(matrix.columns);
+    return cells > 0 ? significant(static_cast<double>(matrix.entries()) / cells, 3) : "0";
+  }
+
+  /// Writes C in ranges of rows, so that it need not fit into memory. The file begins with the number of
+  /// entries, so C is computed twice: first to count them.
+  int writeInRanges()
+  {
+    const auto start = Clock::now();
+    const SpGemmReport expected = describeProduct(context_, left(), right(), last_);
+    const std::size_t rows = options_.transposeA ? left().columns : left().rows;
+    const std::size_t columns = options_.transposeB ? right().rows : right().columns;
+    if (expected.ranges > 1)
+      multiplyInRanges<V>(context_, left(), right(), last_,
+                          [&](std::size_t, CsrMatrix<V>&& range) { entries_ += range.entries(); });
+    MatrixOutput output(context_, asked_.output);
+    const ByteSink sink = [&](std::string_view bytes) { output.put(bytes); };
+    std::size_t ranges = 0;
+    multiplyInRanges<V>(
+        context_, left(), right(), last_,
+        [&](std::size_t firstRow, CsrMatrix<V>&& range) {
+          if (expected.ranges == 1)
+            entries_ = range.entries();
+          if (ranges++ == 0)
+            sink(matrixMarketHead(CsrMatrix<V>(), false, rows, columns, entries_));
+          writeMatrixMarketRows(context_, std::move(range), false, firstRow, sink);
+        },
+        &report_);
+    output.finish();
+    milliseconds_.push_back(1e3 * secondsSince(start));
+    log_.info("C: " + std::to_string(rows) + " x " + std::to_string(columns) + ", " + std::to_string(entries_)
+              + " entries, " + std::to_string(report_.products) + " products, in "
+              + std::to_string(report_.ranges) + " ranges of rows, written to " + asked_.output + ", "
+              + timeText() + ".");
+    return printJson();
+  }
+
+  void check(const CsrMatrix<V>& c)
+  {
+    comparison_ = compareWithPlain(context_, left(), right(), last_, c);
+    // Each product and each sum is rounded once, and the longest sum has a product for each column of A.
+    const double unit = std::is_same_v<V, float> ? 0x1p-24 : 0x1p-53;
+    const double allowed = options_.half           ? 2e-3
+                           : std::is_integral_v<V> ? 0
+                                                   : unit * (4 + static_cast<double>(right().rows));
+    if (comparison_->misplaced > 0 || !(comparison_->largestError <= allowed))
+      throw Error(ExitCode::registrationFailed,
+                  "--check: " + std::to_string(comparison_->misplaced) + " entries are misplaced, and the "
+                      + "largest relative error is " + significant(comparison_->largestError, 3)
+                      + ". Allowed: none, and " + significant(allowed, 3) + ".");
+    log_.info("Check: equal to a plain product in " + std::string(std::is_integral_v<V> ? "int64" : "double")
+              + " but for a relative error of " + significant(comparison_->largestError, 3) + ".");
+  }
+
+  void write(const CsrMatrix<V>& c)
+  {
+    const auto start = Clock::now();
+    writeMatrix(context_, asked_.output, c);
+    log_.info("Written to " + asked_.output + " in " + decimals(secondsSince(start), 3) + " s.");
+  }
+
+  std::string timeText() const
+  {
+    std::vector<double> sorted = milliseconds_;
+    std::sort(sorted.begin(), sorted.end());
+    const std::string median = decimals(sorted[sorted.size() / 2], 3) + " ms";
+    return sorted.size() == 1 ? median
+                              : "median " + median + ", least " + decimals(sorted.front(), 3) + " ms of "
+                                    + std::to_string(sorted.size());
+  }
+
+  /// In the order of the entries. Throws Error(usage) beyond the range of 64-bit integers.
+  void addUp(const CsrMatrix<V>& c)
+  {
+    PlusTimes<std::conditional_t<std::is_same_v<V, float>, double, V>> ring;
+    auto sum = ring.zero;
+    for (const V value : c.value)
+      sum = ring.add(sum, value);
+    if (ring.overflowed)
+      throw Error(ExitCode::usage,
+                  "--sum: it is beyond 64 bits. Allowed: smaller integers, or precision f64.");
+    log_.info("Sum of the entries: " + (sum_ = sum).dump() + ".");
+  }
+
+  int printJson() const
+  {
+    if (!asked_.json)
+      return 0;
+    const auto matrix = [](const CsrMatrix<V>& m) {
+      return nlohmann::json{{"rows", m.rows}, {"columns", m.columns}, {"entries", m.entries()}};
+    };
+    nlohmann::json json{{"a", matrix(left())},
+                        {"b", matrix(right())},
+                        {"products", report_.products},
+                        {"entriesBound", report_.entriesBound},
+                        {"entriesPerTileA", report_.entriesPerTileA},
+                        {"entriesPerTileB", report_.entriesPerTileB},
+                        {"groups", report_.groups},
+                        {"tileGroups", report_.tileGroups},
+                        {"ranges", report_.ranges},
+                        {"method", report_.choice},
+                        {"threads", context_.threads}};
+    if (!milliseconds_.empty()) {
+      json["entries"] = entries_;
+      json["milliseconds"] = milliseconds_;
+    }
+    if (!reordering_.choice.empty())
+      json["reordering"] = {{"isTaken", reordering_.numbering.has_value()},
+                            {"nodes", reordering_.nodes},
+                            {"productsPerPairBefore", reordering_.perPairBefore},
+                            {"productsPerPairAfter", reordering_.perPairAfter}};
+    if (comparison_)
+      json["largestError"] = comparison_->largestError;
+    if (asked_.sum)
+      json["sum"] = sum_;
+    return printText(json.dump(2) + "\n");
+  }
+
+  const SpGemmArguments& asked_;
+  std::vector<Context> devices_; // several devices share the rows of C
+  Context context_;
+  RunLog& log_;
+  std::vector<CsrMatrix<V>> factors_;
+  SpGemmOptions<V> options_, last_; // options of every product, and of the last product
+  Reordering reordering_;
+  CsrMatrix<V> reordered_; // the factor by these numbers
+  SpGemmReport report_;
+  std::uint64_t entries_ = 0;
+  std::vector<double> milliseconds_;
+  std::optional<PlainComparison> comparison_;
+  nlohmann::json sum_;
+};
+
+}
+
+template <class V>
+int runProduct(const SpGemmArguments& asked, int threads, bool half, std::vector<MatrixFile> files,
+               RunLog& log)
+{
+  return ProductRun<V>(asked, threads, half, std::move(files), log).run();
+}
+
+template int runProduct<double>(const SpGemmArguments&, int, bool, std::vector<MatrixFile>, RunLog&);
+template int runProduct<float>(const SpGemmArguments&, int, bool, std::vector<MatrixFile>, RunLog&);
+template int runProduct<std::int64_t>(const SpGemmArguments&, int, bool, std::vector<MatrixFile>, RunLog&);
+
+}
