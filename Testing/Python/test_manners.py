@@ -39,7 +39,7 @@ class Manners(InAFolder):
 import os, sys, threading, numpy
 def state():
     status = open("/proc/self/status").read()
-    return ([row for row in status.splitlines() if row.startswith(("Threads", "Sig"))], dict(os.environ),
+    return ([row for row in status.splitlines() if row.startswith(("Threads", "SigB", "SigC", "SigI"))], dict(os.environ),
             os.getcwd(), sorted(os.listdir("/proc/self/fd")), threading.active_count())
 before = state()
 import tessera
@@ -71,6 +71,8 @@ transform.apply(moving); transform.apply(moving, labels=True); transform.apply_p
 transform.inverse().apply(fixed); transform.displacement(); transform.jacobian(); transform.maps
 pickle.loads(pickle.dumps(transform)); found._repr_html_(); found.quality; found.levels; found.image
 tessera.check(fixed, moving, "Rigid"); list(tessera.register_many([(fixed, moving)] * 3, QUICK, lanes=2))
+tessera.Follower(fixed, QUICK, resample=True).update(moving); volume = blobs((12, 12, 12))
+tessera.register_series([volume] * 3, "SeriesRigid")
 tessera.compare(fixed, moving); tessera.compare_labels(fixed, moving); tessera.components(); tessera.describe("Full")
 import tessera.elastix as elx
 maps = elx.ParameterObject.New(elx.ParameterObject.GetDefaultParameterMap("rigid", 1))

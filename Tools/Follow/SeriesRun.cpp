@@ -33,10 +33,10 @@ public:
   int run()
   {
     std::vector<std::string> notes;
+    const RunRequest& request = options_.request;
+    const auto volumes = readVolumes(options_.series, request.reading, notes, request.threads);
     const SeriesRequest asked{
-        options_.request,
-        readVolumes(options_.series, options_.request.reading, notes, options_.request.threads),
-        header_.componentType, options_.reference};
+        request, {volumes.begin(), volumes.end()}, header_.componentType, options_.reference};
     for (const std::string& note : notes)
       log_.note("--series: " + note);
     header_ = withFirstAxes(header_, 4);

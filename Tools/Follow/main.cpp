@@ -45,8 +45,7 @@ int run(std::vector<std::string> tokens, RunLog& log)
   watchSignals();
   Registry registry;
   registerComponents(registry);
-  return options.series.empty() ? followImages(registry, options, log)
-                                : runSeries(registry, options, log);
+  return options.series.empty() ? followImages(registry, options, log) : runSeries(registry, options, log);
 }
 
 }

@@ -106,6 +106,14 @@ const Registry& components()
   return *registry;
 }
 
+template <int D>
+Chain chainOfStage(ChainPointer<D> chain, const std::shared_ptr<const ParameterMap>& map)
+{
+  const StageSettings settings(Parameters(map, "", D, 1));
+  return Chain(std::move(chain), sectionsOf<D>(map), settings.useDirectionCosines());
+}
+template Chain chainOfStage<3>(ChainPointer<3>, const std::shared_ptr<const ParameterMap>&);
+
 std::shared_ptr<const ParameterMap> mapOf(const Entries& entries, const std::string& name)
 {
   auto map = std::make_shared<ParameterMap>(name);

@@ -23,6 +23,11 @@ using Entries = std::vector<std::pair<std::string, std::vector<std::string>>>;
 /// A map of these entries, which messages call `name`. Throws Error(usage) for a name that is there twice.
 std::shared_ptr<const ParameterMap> mapOf(const Entries&, const std::string& name);
 
+class Chain;
+/// The chain that a stage of these parameters has found.
+template <int D>
+Chain chainOfStage(ChainPointer<D>, const std::shared_ptr<const ParameterMap>&);
+
 /// The class, the fixed parameters and the parameters of a transform as ITK has it.
 using ItkNumbers = std::tuple<std::string, std::vector<double>, std::vector<double>>;
 

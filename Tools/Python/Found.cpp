@@ -48,6 +48,8 @@ KeptStage<D>::KeptStage(const RunningStage<D>& stage)
 template <int D>
 void FoundIn<D>::stageStarted(RunningStage<D>& stage)
 {
+  if (stage.number == 0) // a follower begins anew where an update was none
+    stages_.clear();
   stages_.emplace_back(stage);
   progress_ = {stage.number, stage.count, 0, stage.parameters.levelCount(), 0, 0};
   log_->progressed(progress_);

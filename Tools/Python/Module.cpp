@@ -51,7 +51,9 @@ NB_MODULE(_core, module)
   python::bindWork(module);
   python::bindArrays(module);
   python::bindChain(module);
+  python::bindAsked(module);
   python::bindRegistering(module);
+  python::bindFollowing(module);
   python::bindTransforming(module);
   python::bindDescribing(module);
   python::bindFiles(module);

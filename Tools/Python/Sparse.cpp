@@ -94,9 +94,9 @@ Work* multiplied(const Csr<V>& a, const Csr<V>& b, const std::optional<Csr<V>>& 
 
 void bindSparse(nb::module_& module)
 {
-  module.def("multiply", multiplied<double>);
-  module.def("multiply", multiplied<float>);
-  module.def("multiply", multiplied<std::int64_t>);
+  module.def("multiply_float64", multiplied<double>);
+  module.def("multiply_float32", multiplied<float>);
+  module.def("multiply_int64", multiplied<std::int64_t>);
 }
 
 }

@@ -151,11 +151,11 @@ void bindTransforming(nb::module_& module)
           "add_labels", [](TransformAsked& asked, const Source& source) { asked.labels.push_back(&source); },
           nb::keep_alive<1, 2>())
       .def("set_points",
+           [](TransformAsked& asked, const std::string& path) { asked.request.points = {path}; })
+      .def("set_points",
            [](TransformAsked& asked, const PointArray& points) {
              asked.request.points = givenPoints("points", points);
            })
-      .def("set_points",
-           [](TransformAsked& asked, const std::string& path) { asked.request.points = {path}; })
       .def("set_changes", [](TransformAsked& asked, const Entries& changes) { asked.changes = changes; })
       .def("ask_for_field", setFlag(&TransformRequest::field))
       .def("ask_for_determinants", setFlag(&TransformRequest::determinants))

@@ -40,6 +40,8 @@ public:
 
   /// Whether anybody wants lines about iterations.
   bool tellsIterations() const;
+  /// A line of another log.
+  void take(LogLevel level, const std::string& line, LineKind kind) { write(level, line, kind); }
   void iteration(const std::string& line);
   void progressed(const Progress&);
 

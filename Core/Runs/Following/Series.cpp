@@ -27,7 +27,7 @@ public:
   {
     RunRequest request = asked_.run;
     if (asked_.reference != "fixed")
-      request.fixed = {{"the reference", HeldImage<3>(asked_.volumes.at(firstReference()))}};
+      request.fixed = {{"the reference", asked_.volumes.at(firstReference())}};
     tellAboutParameters(request, log);
     if (asked_.reference == "mean") {
       request.fixed = {{"the mean", HeldImage<3>(meanOf(pass(forMean(request), PixelType::float32)))}};
@@ -60,7 +60,7 @@ private:
   /// The followers tell nothing: the reference itself, for one, moves nowhere.
   void tellAboutParameters(RunRequest request, Log& log) const
   {
-    request.moving = {{"volume 0", HeldImage<3>(asked_.volumes.front())}};
+    request.moving = {{"volume 0", asked_.volumes.front()}};
     const Run<3> checked(registry_, request, log);
   }
 
@@ -118,7 +118,7 @@ private:
       VolumeResult& result = results[i];
       const auto start = std::chrono::steady_clock::now();
       try {
-        const GivenImage volume{"volume " + std::to_string(i), HeldImage<3>(asked_.volumes[i])};
+        const GivenImage volume{"volume " + std::to_string(i), asked_.volumes[i]};
         FollowUpdate<3> update = follower.update(volume, nobody, Deadline::max(), stop_);
         result.chain = update.result.chain;
         const auto bytes = update.result.image.bytes();
@@ -140,7 +140,7 @@ private:
   /// edge.
   ImagePointer<3> meanOf(const std::vector<VolumeResult>& results) const
   {
-    auto mean = std::make_shared<Image<3>>(*asked_.volumes[firstReference()]);
+    auto mean = std::make_shared<Image<3>>(*asked_.volumes[firstReference()].image);
     for (std::size_t v = 0; v < mean->voxels.size(); ++v) {
       double sum = 0, count = 0;
       for (const VolumeResult& result : results) {

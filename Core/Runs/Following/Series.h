@@ -12,7 +12,7 @@ namespace tessera {
 /// The volumes of an image in four dimensions, and what they are registered to.
 struct SeriesRequest {
   RunRequest run; // without moving images; its fixed image is the reference "fixed", and else not given
-  std::vector<ImagePointer<3>> volumes;
+  std::vector<HeldImage<3>> volumes;
   PixelType type = PixelType::float32; // of the volumes in their file, which the results get; not float64
   std::string reference = "mean";      // mean, first, fixed, or the number of a volume from 0
   /// Hears how many volumes of a pass are done. Several threads may call it.

@@ -21,6 +21,7 @@ from ._errors import (
     UsageError,
 )
 from ._files import read, write
+from ._following import Follower, Series, Update, register_series
 from ._images import Grid, Image
 from ._many import register_many
 from ._parameters import Preset, parameter_files, presets
@@ -34,6 +35,7 @@ __all__ = [
     "Component",
     "DeviceError",
     "Error",
+    "Follower",
     "Grid",
     "Image",
     "ImageScores",
@@ -50,7 +52,9 @@ __all__ = [
     "Quality",
     "Registration",
     "RegistrationFailed",
+    "Series",
     "Transform",
+    "Update",
     "UsageError",
     "__version__",
     "check",
@@ -63,6 +67,7 @@ __all__ = [
     "read",
     "register",
     "register_many",
+    "register_series",
     "score",
     "sparse",
     "write",

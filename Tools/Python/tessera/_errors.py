@@ -32,6 +32,7 @@ _ARGUMENTS = {
     "-tp": "transform",
     "--write": "path",
     "-out": "folder",
+    "--reference": "reference",
 }
 _OPTION = re.compile(r"(?<![^\s(\"])(%s)(?![^\s:,.)\"])" % "|".join(map(re.escape, _ARGUMENTS)))
 

@@ -166,7 +166,7 @@ def _of_simple_itk(thing: Any) -> Image:
 
 
 def _of_nibabel(thing: Any) -> Image:
-    axes = min(thing.ndim, 3)
+    axes = min(thing.ndim, 3)  # a fourth one is time
     lps = np.diag([-1.0, -1.0, 1.0]) @ np.asarray(thing.affine, dtype=float)[:3]
     spacing = np.linalg.norm(lps[:axes, :axes], axis=0)
     direction = lps[:axes, :axes] / spacing
@@ -175,7 +175,11 @@ def _of_nibabel(thing: Any) -> Image:
             "nibabel image: its axes are not perpendicular (sheared). Allowed: images whose affine turns, "
             "mirrors and scales, such as nibabel.processing.resample_to_output makes."
         )
-    return Image(np.asanyarray(thing.dataobj).T, spacing, lps[:axes, 3], direction)
+    array, origin = np.asanyarray(thing.dataobj).T, lps[:axes, 3]
+    if array.ndim == 4:
+        direction = np.block([[direction, np.zeros((3, 1))], [np.zeros((1, 3)), np.eye(1)]])
+        spacing, origin = [*spacing, thing.header.get_zooms()[3] or 1.0], [*origin, 0.0]
+    return Image(array, spacing, origin, direction)
 
 
 def _of_ants(thing: Any) -> Image:
@@ -280,7 +284,7 @@ def to_itk(array: np.ndarray[Any, Any], grid: Grid) -> Any:
 def _to_simple_itk(image: Image, example: Any = None) -> Any:
     import SimpleITK
 
-    made = SimpleITK.GetImageFromArray(image.array)
+    made = SimpleITK.GetImageFromArray(image.array, isVector=False)
     made.SetSpacing(image.spacing)
     made.SetOrigin(image.origin)
     made.SetDirection(image.grid._numbers()[3])
@@ -290,11 +294,14 @@ def _to_simple_itk(image: Image, example: Any = None) -> Any:
 def _to_nibabel(image: Image, example: Any) -> Any:
     import nibabel
 
-    affine, axes = np.eye(4), image.grid.dimension
-    affine[:axes, :axes] = np.asarray(image.direction) * image.spacing
-    affine[:axes, 3] = image.origin
+    affine, axes = np.eye(4), min(image.grid.dimension, 3)
+    affine[:axes, :axes] = (np.asarray(image.direction) * image.spacing)[:axes, :axes]
+    affine[:axes, 3] = image.origin[:axes]
     kind = type(example) if isinstance(example, nibabel.Nifti1Pair) else nibabel.Nifti1Image
-    return kind(image.array.T, np.diag([-1.0, -1.0, 1.0, 1.0]) @ affine)
+    made: Any = kind(image.array.T, np.diag([-1.0, -1.0, 1.0, 1.0]) @ affine)
+    if image.grid.dimension == 4:
+        made.header.set_zooms((*made.header.get_zooms()[:3], image.spacing[3]))
+    return made
 
 
 def _to_ants(image: Image, example: Any) -> Any:

@@ -63,7 +63,7 @@ class Registration:
         ]
         self.warnings = warnings
         self._found = found
-        self._fixed = _example_of(fixed)
+        self._fixed = example_of(fixed)
         self._record: dict[str, Any] = {}
         self._image: Any = None
 
@@ -169,7 +169,7 @@ def _escaped(html: str) -> str:
     return html.replace("&", "&amp;").replace('"', "&quot;")
 
 
-def _example_of(image: Any) -> Any:
+def example_of(image: Any) -> Any:
     """What tells the kind of an image, without its voxels where they may be many."""
     return image[:0] if isinstance(image, np.ndarray) else image
 

@@ -71,7 +71,7 @@ def multiply(
             _csr(matrix, None, argument)
     kind = _kind(a, b)
     masked = None if mask is None else _csr(mask.astype(bool), kind, "mask")
-    work = _core.multiply(
+    work = getattr(_core, f"multiply_{np.dtype(kind)}")(
         _csr(a, kind, "a"),
         _csr(b, kind, "b"),
         masked,

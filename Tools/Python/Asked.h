@@ -1,0 +1,18 @@
+#pragma once
+
+#include "Tools/Python/Arrays.h"
+
+namespace tessera::python {
+
+using Sources = std::vector<const Source*>;
+
+/// What Python asks for. Sources are those of objects that the caller keeps until the work has ended.
+struct Asked {
+  Sources fixed, moving, fixedMasks, movingMasks, fixedLabels, movingLabels; // labels: none or one
+  RunRequest request;                                                        // all else
+};
+
+/// The request with copies of all arrays.
+RunRequest requestOf(const Asked&, Log&);
+
+}
