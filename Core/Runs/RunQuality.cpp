@@ -137,6 +137,29 @@ std::optional<RunQuality::Distances> distances(const PointPairs<D>& pairs, const
   return found;
 }
 
+/// Whether an image has few values in patches: three of four voxels without its commonest value equal the
+/// next one along the first axis. Of images of tissue at most one of seven do.
+template <int D>
+bool isInPatches(const Image<D>& image)
+{
+  constexpr std::size_t wantedVoxels = 100'000, mostValues = 256;
+  const std::size_t width = image.geometry.size[0], voxels = image.voxels.size(),
+                    step = width * std::max<std::size_t>(1, voxels / wantedVoxels);
+  std::map<float, std::size_t> counts;
+  for (std::size_t row = 0; row < voxels; row += step)
+    for (std::size_t x = 0; x < width; ++x)
+      ++counts[image.voxels[row + x]];
+  const float commonest =
+      std::ranges::max_element(counts, {}, &std::pair<const float, std::size_t>::second)->first;
+  std::size_t others = 0, equal = 0;
+  for (std::size_t row = 0; row < voxels; row += step)
+    for (std::size_t i = row; i + 1 < row + width; ++i) {
+      others += image.voxels[i] != commonest;
+      equal += image.voxels[i] != commonest && image.voxels[i] == image.voxels[i + 1];
+    }
+  return counts.size() <= mostValues && others > 0 && 4 * equal >= 3 * others;
+}
+
 /// Counts and sums of a label over the voxels of the fixed image.
 struct LabelSums {
   std::size_t fixed = 0, warped = 0, both = 0, folded = 0, warpedBefore = 0, bothBefore = 0;
@@ -200,12 +223,20 @@ std::vector<std::string> RunQuality::lines() const
 
 std::vector<std::string> RunQuality::mismatchSigns() const
 {
-  constexpr double keptOverlap = 2.0 / 3, leastDeterminant = 0.5, largestDeterminant = 2;
+  constexpr double leastOverlapBefore = 0.01, keptOverlap = 2.0 / 3, leastDeterminant = 0.5,
+                   largestDeterminant = 2;
   // Shares of the mutual information. Real pairs of one object have at most 0.84, 0.96 and 0.8.
   constexpr double leftAnyhow = 0.85, leftBy10Degrees = 0.96, leftShifted = 0.82;
   std::vector<std::string> signs;
-  if (overlapBefore == 0)
-    signs.push_back("nothing of the fixed image (and mask) lay in the moving image before");
+  if (fixedIsInPatches != movingIsInPatches) { // certain by itself, so it counts as two
+    const bool isMoving = movingIsInPatches;
+    signs.push_back(std::string("the ") + (isMoving ? "moving" : "fixed")
+                    + " image lies in patches of few values, as masks and label maps do");
+    signs.push_back(std::string("the ") + (isMoving ? "fixed" : "moving") + " image does not");
+  }
+  if (overlapBefore < leastOverlapBefore)
+    signs.push_back((overlapBefore > 0 ? "only " + decimals(100 * overlapBefore, 1) + " %" : "nothing")
+                    + " of the fixed image (and mask) lay in the moving image before");
   if (overlap < keptOverlap * overlapBefore)
     signs.push_back("the overlap has fallen from " + decimals(100 * overlapBefore, 1) + " % to "
                     + decimals(100 * overlap, 1) + " %");
@@ -261,6 +292,8 @@ RunQuality runQuality(const Context& context, const Registry& registry, const St
   }
   RunQuality quality;
   quality.points = distances<D>(inputs.points, before, result);
+  quality.fixedIsInPatches = isInPatches<D>(*inputs.fixed.front());
+  quality.movingIsInPatches = isInPatches<D>(*inputs.moving.front());
   if (all.points == 0)
     return quality;
   quality.overlapBefore = all.before.count / all.points;

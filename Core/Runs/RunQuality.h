@@ -18,6 +18,7 @@ struct RunQuality {
   double outside = 0; // share of the voxels of the fixed image, masked or not, outside the moving one
   /// After the linear transforms, if the chain begins with them.
   std::optional<MutualInformation> mutualInformation;
+  bool fixedIsInPatches = false, movingIsInPatches = false; // of few values, as masks and label maps are
   /// The determinant of the spatial Jacobian if the transform is linear, else the median of all. Empty if
   /// there are no derivatives.
   std::optional<double> determinant;

@@ -36,6 +36,10 @@ TEST(RunQualityTest, EachSignIsToldWithItsFigures)
   };
   EXPECT_EQ(signs([](RunQuality& q) { q.overlapBefore = 0; }),
             "nothing of the fixed image (and mask) lay in the moving image before");
+  EXPECT_EQ(signs([](RunQuality& q) { q.overlapBefore = 0.004; }),
+            "only 0.4 % of the fixed image (and mask) lay in the moving image before");
+  EXPECT_EQ(signs([](RunQuality& q) { q.fixedIsInPatches = q.movingIsInPatches = true; }), "0");
+  EXPECT_EQ(signs([](RunQuality& q) { q.movingIsInPatches = true; }), "2"); // which suffice
   EXPECT_EQ(signs([](RunQuality& q) { q.overlap = 0.59; }), "the overlap has fallen from 90.0 % to 59.0 %");
   EXPECT_EQ(signs([](RunQuality& q) { q.overlap = 0.61; }), "0");
   EXPECT_EQ(signs([](RunQuality& q) { q.determinant = 0.056; }),
