@@ -164,13 +164,8 @@ public:
     readWhileDevicesStart();
     listener.inputsRead();
     RunResult<D> result;
-    try {
-      for (CheckedStage<D>& stage : stages_)
-        result.image = runStage(std::move(stage), listener);
-    } catch (const Error&) {
-      tryToShowStart();
-      throw;
-    }
+    for (CheckedStage<D>& stage : stages_)
+      result.image = runStage(std::move(stage), listener);
     result.chain = chain;
     return result;
   }
@@ -327,16 +322,6 @@ private:
     } catch (const Error& error) {
       log_.note(std::string("no determinants of the spatial Jacobian: ") + error.what());
       return {};
-    }
-  }
-
-  void tryToShowStart()
-  {
-    try {
-      if (request_.pictures)
-        summary.pictures = picturesOfRun<D>(judged(inputs_->ofStage(0, usesDirectionCosines_, nullptr),
-                                                   nullptr, {Device{}, request_.threads, nullptr, stop_}));
-    } catch (const Error&) { // the run's own error is reported, not this one
     }
   }
 

@@ -43,13 +43,16 @@ template <int D>
 RunPictures picturesOf(const JudgedRun<D>& run, const LabelPair<D>& labels)
 {
   const StageInput<D>& inputs = run.inputs;
-  const MaskPointer<D> mask = inputs.fixedMasks.empty() ? nullptr : inputs.fixedMasks.front();
+  const auto maskOf = [](const std::vector<MaskPointer<D>>& masks) {
+    return masks.empty() ? nullptr : masks.front();
+  };
   const ImagePointer<D>&fixed = inputs.fixed.front(), &moving = inputs.moving.front();
   return runPictures<D>(run.host, run.registry,
-                        {fixed, moving, mask, run.headerDirection, run.given, run.chain, labels.first,
-                         labels.second, labels.labels, inputs.points,
+                        {fixed, moving, maskOf(inputs.fixedMasks), run.headerDirection, run.given, run.chain,
+                         labels.first, labels.second, labels.labels, inputs.points,
                          coloursOf<D>(run.request, run.request.fixed.front(), fixed->geometry),
-                         coloursOf<D>(run.request, run.request.moving.front(), moving->geometry)});
+                         coloursOf<D>(run.request, run.request.moving.front(), moving->geometry),
+                         maskOf(inputs.movingMasks)});
 }
 
 /// Images that were nearly alike must not become less so. Of others, such as MR and CT, a correlation tells

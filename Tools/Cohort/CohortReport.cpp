@@ -39,8 +39,6 @@ CohortRow indexRow(const CohortFolder& folder, const Manifest& manifest, const M
     row.seconds = record->seconds;
     readJson(rowFolder, *record, [&](const nlohmann::ordered_json& run) {
       row.figures = figuresOf(run);
-      if (const nlohmann::ordered_json::json_pointer before("/quality/dice/meanBefore"); run.contains(before))
-        row.diceBefore = run.at(before).get<double>();
       if (record->isDone())
         row.alone = judgedAlone(run);
     });

@@ -43,20 +43,20 @@ RunRequest requestOfRecord(const Json& record)
   std::map<std::string, Json> files;
   for (const Json& file : record.at("inputFiles"))
     files[file.at("role")] = file;
-  const auto path = [&](const char* role) { return files.contains(role) ? files[role]["path"] : Json(""); };
+  const auto path = [&](const char* role) { return textAt(files[role], "/path"); };
   RunRequest request;
   request.fixed = {{path("f0")}};
   request.moving = {{path("m0")}};
   for (const auto& [role, masks] :
        {std::pair{"fMask0", &request.fixedMasks}, {"mMask0", &request.movingMasks}})
-    if (files.contains(role))
+    if (!path(role).empty())
       *masks = {{path(role)}};
   request.fixedLabels.path = path("fLabels");
   request.movingLabels.path = path("mLabels");
   request.fixedPoints.path = path("fp");
   request.movingPoints.path = path("mp");
   request.initialTransform.path = path("t0");
-  const std::string command = record.value("command", "");
+  const std::string command = textAt(record, "/command");
   request.reading.allowMissingSlices = command.find("--allow-missing-slices") != std::string::npos;
   if (const std::string option = "-pixel-spacing"; command.find(option) != std::string::npos) {
     std::string spacing; // behind a blank or "="
@@ -65,7 +65,7 @@ RunRequest requestOfRecord(const Json& record)
         readingOptionsOf(Arguments({{"pixel-spacing", {spacing}}})).pixelSpacingMm;
   }
   for (const RunInput& input : runInputsOf(request))
-    if (digestOf(input).sha256 != files[input.role].value("sha256", ""))
+    if (digestOf(input).sha256 != textAt(files[input.role], "/sha256"))
       failToRead("--report-of: " + input.path, "missing, or other bytes than the run has read",
                  "the files of the run; relative paths begin where it was started");
   return request;
@@ -103,7 +103,7 @@ std::string resultOf(const Json& record, const std::string& folder)
   const std::filesystem::path file = transformFileOf(folder, "--report-of");
   for (const Json& output : record.at("outputs"))
     if (std::filesystem::path(output.at("path").get<std::string>()).filename() == file.filename()
-        && output.value("sha256", "") != digestOfFile(file.string()))
+        && textAt(output, "/sha256") != digestOfFile(file.string()))
       failToRead("--report-of: " + file.string(), "not the transform that the run has written",
                  "the files of the run, unchanged");
   return file.string();
@@ -133,11 +133,10 @@ try {
   const Json record = recordIn(folder);
   RunRequest request = requestOfRecord(record);
   request.threads = threads;
-  const Json::json_pointer direction("/stages/0/parameters/UseDirectionCosines/values/0");
-  const bool usesDirections = !record.contains(direction) || record.at(direction) == "true",
-             isDone = record.value("status", "") == "done";
-  const RunPictures pictures =
-      picturesOfFiles(registry, request, usesDirections, isDone ? resultOf(record, folder) : "", log);
+  const bool usesDirections =
+      recordAt(record, "/stages/0/parameters/UseDirectionCosines/values/0") != "false";
+  const RunPictures pictures = picturesOfFiles(
+      registry, request, usesDirections, record.at("status") == "done" ? resultOf(record, folder) : "", log);
   std::vector<StageCurves> curves;
   for (const Json& stage : record.at("stages")) {
     const std::string table = folder + "IterationInfo." + std::to_string(curves.size());
@@ -153,31 +152,41 @@ try {
              "run.json as the run has written it");
 }
 
-std::optional<RunPictures> picturesOfStart(const Registry& registry, const RunRequest& given)
+std::optional<RunPictures> picturesOfEnd(const Registry& registry, const RunRequest& given,
+                                         const std::string& transform)
 {
   constexpr std::size_t mostVoxels = std::size_t(1) << 26;
-  const GivenImage &fixed = given.fixed.front(), &moving = given.moving.front();
-  for (const bool both : {true, false})
+  RunRequest request = given;
+  request.fixedLabels = request.movingLabels = {};
+  std::string result = transform == given.initialTransform.path ? "" : transform;
+  const ParameterEntry* const directions = given.stages.front().map->find("UseDirectionCosines");
+  const bool usesDirections = !directions || directions->values.front() != "false";
+  for (const int attempt : {0, 1, 2, 3}) { // with less and less of what the run was given
+    if (attempt == 1)
+      result.clear();
+    if (attempt >= 2) {
+      request.fixed = {given.fixed.front()};
+      request.moving = {attempt == 2 ? given.moving.front() : given.fixed.front()};
+      request.fixedMasks = request.movingMasks = {};
+      request.fixedPoints = request.movingPoints = {};
+      request.initialTransform = attempt == 2 ? given.initialTransform : GivenTransform{};
+    }
     try {
-      RunRequest request;
-      request.fixed = {fixed};
-      request.moving = {both ? moving : fixed};
-      request.initialTransform = both ? given.initialTransform : GivenTransform{};
-      request.reading = given.reading;
-      request.threads = given.threads;
       for (const GivenImage& image : {request.fixed.front(), request.moving.front()})
         if (readImageHeader(image.path, request.reading).voxelCount() > mostVoxels)
           return {};
       Log silent;
-      RunPictures pictures = picturesOfFiles(registry, request, true, "", silent);
-      for (SlicePicture& slice : pictures.slices)
-        if (!both)
-          slice.before.clear();
-      if (!both)
+      RunPictures pictures = picturesOfFiles(registry, request, usesDirections, result, silent);
+      pictures.keptTransform = result;
+      if (attempt == 3) {
         pictures.thumbnail.clear();
+        for (SlicePicture& slice : pictures.slices)
+          slice.before.clear();
+      }
       return pictures;
     } catch (const std::exception&) { // the run's own error is reported, not this one
     }
+  }
   return {};
 }
 

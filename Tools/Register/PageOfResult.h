@@ -14,8 +14,9 @@ namespace tessera {
 /// Error(unreadableInput) if one of these is missing or has changed since.
 void writePageOfResult(const Registry&, const std::string& folder, int threads, Log&);
 
-/// The pictures of a run that failed before it had any: both images at its start, or the fixed one alone if
-/// the moving one cannot be read. Empty if it cannot be read either, or if they have more than 2^26 voxels.
-std::optional<RunPictures> picturesOfStart(const Registry&, const RunRequest&);
+/// The pictures of a run that did not end: of the transform file that it has kept, or, without one, of both
+/// images at its start, or of the fixed one alone if the moving one cannot be read. Empty if it cannot be
+/// read either, or if they have more than 2^26 voxels.
+std::optional<RunPictures> picturesOfEnd(const Registry&, const RunRequest&, const std::string& transform);
 
 }

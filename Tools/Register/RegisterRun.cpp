@@ -111,6 +111,7 @@ void execute(const Registry& registry, const RegisterOptions& options, const std
     run.execute(writer, stopAsked());
   } catch (...) {
     recorder.summary = run.takeSummary();
+    recorder.lastTransform = writer.lastTransform();
     throw;
   }
   recorder.summary = run.takeSummary();
@@ -190,9 +191,9 @@ void runRegistration(const Registry& registry, const RegisterOptions& options, c
   } catch (...) {
     try {
       const Failure failure = failureOf(std::current_exception(), caughtSignal());
-      const bool hasMemory = failure.code <= 128 && failure.code != static_cast<int>(ExitCode::outOfMemory);
+      const bool hasMemory = failure.code != static_cast<int>(ExitCode::outOfMemory);
       if (hasPage && !recorder.summary.pictures && hasMemory)
-        recorder.summary.pictures = picturesOfStart(registry, options.request);
+        recorder.summary.pictures = picturesOfEnd(registry, options.request, recorder.lastTransform);
       recorder.write(failure, log.warnings());
     } catch (const Error&) { // the run's own error is reported, not this one
     }

@@ -23,8 +23,9 @@ public:
   RunRecorder(const RegisterOptions&, std::string folder, std::vector<RunInput> inputs,
               FileDigest = digestOfFile);
 
-  InputHeaders headers; // as far as they were read
-  RunSummary summary;   // of the run, as far as it came
+  InputHeaders headers;      // as far as they were read
+  RunSummary summary;        // of the run, as far as it came
+  std::string lastTransform; // the file that a run that did not end has kept
 
   /// Reads the input files on a thread of its own.
   void startDigests();

@@ -168,11 +168,12 @@ void RunWriter<D>::levelFinished(const LevelSummary& summary, const TransformCha
 template <int D>
 void RunWriter<D>::stageWasStopped()
 {
-  const std::string text =
-      !finished_ ? "Interrupted before the first level was finished: nothing is kept of this stage."
-                 : "Interrupted: level " + std::to_string(finished_->level) + " is kept as "
-                       + outputs_->writeTransform(levelSuffix(finished_->level), finished_->chain,
-                                                  &finished_->model);
+  std::string text = "Interrupted before the first level was finished: nothing is kept of this stage.";
+  if (finished_) {
+    initial_.path =
+        outputs_->writeTransform(levelSuffix(finished_->level), finished_->chain, &finished_->model);
+    text = "Interrupted: level " + std::to_string(finished_->level) + " is kept as " + initial_.path;
+  }
   log_.info(text);
   log_.summary(text);
 }

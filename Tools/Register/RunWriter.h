@@ -41,6 +41,9 @@ public:
   void resultJudged(StageSummary&) override;
   void stageFinished(const StageSummary&) override;
 
+  /// The file of the last transform that is kept: at first that of -t0, or empty.
+  const std::string& lastTransform() const { return initial_.path; }
+
 private:
   std::string progressText(std::size_t level, const IterationRecord* = nullptr) const;
   void addFiles(StageSummary&, const std::function<std::vector<std::string>()>& write);

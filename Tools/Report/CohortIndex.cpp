@@ -82,54 +82,37 @@ std::string thumbnailSource(const std::string& folder, const CohortRow& row, con
 
 std::string numberCell(const std::optional<double>& value, bool isOutside = false)
 {
-  const std::string shown = value ? shortNumber(*value) : "", sortedBy = value ? significant(*value, 17) : "";
-  return std::string("<td class=\"n") + (isOutside ? " o" : "") + "\" data-k=\"" + sortedBy + "\">" + shown
-         + "</td>";
-}
-
-bool isConspicuous(const CohortRow& row, const CohortSpread& spread, std::size_t figure)
-{
-  CohortSpread one;
-  one.of[figure] = spread.of[figure];
-  return judgedInCohort(row.figures, one).verdict == Verdict::look;
-}
-
-/// Dice has its value before the registration in a column of its own.
-bool isDice(std::size_t figure)
-{
-  return static_cast<Figure>(figure) == Figure::dice;
+  return filledIn(
+      "<td class=\"n$\" data-k=\"$\">$</td>",
+      {isOutside ? " o" : "", value ? significant(*value, 17) : "", value ? shortNumber(*value) : ""});
 }
 
 /// "largest displacement (mm)"
-std::string figureName(Figure figure)
+std::string figureName(std::size_t figure)
 {
-  const FigureInfo& info = infoOf(figure);
+  const FigureInfo& info = figureInfos[figure];
   return std::string(info.name) + (*info.unit ? " (" + std::string(info.unit) + ")" : "");
 }
 
 std::string rowHtml(const CohortRow& row, const std::string& thumbnail,
-                    const std::vector<std::size_t>& figures, const CohortSpread& spread, std::size_t place)
+                    const std::vector<std::size_t>& figures, std::size_t place)
 {
   const std::string verdict = verdictText(row.judgement.verdict), id = htmlText(row.id);
-  std::string html = "<tr data-id=\"" + id + "\" data-v=\"" + verdict + "\"><td class=\"n\" data-k=\""
-                     + std::to_string(place) + "\">" + std::to_string(place)
-                     + "</td><td class=\"id\" title=\"" + id + "\">";
-  html += row.page.empty() ? "<b>" + id + "</b>" : "<a href=\"" + htmlPath(row.page) + "\">" + id + "</a>";
+  std::string html = filledIn(R"(<tr data-id="$" data-v="$">$<td class="id" title="$">)",
+                              {id, verdict, numberCell(static_cast<double>(place)), id});
+  html += row.page.empty() ? "<b>" + id + "</b>" : filledIn(R"(<a href="$">$</a>)", {htmlPath(row.page), id});
   for (const auto& [name, value] : row.covariates)
-    html += "<span class=\"s\">" + htmlText(name) + " " + htmlText(value) + "</span><br>";
+    html += filledIn(R"(<span class="s">$ $</span><br>)", {htmlText(name), htmlText(value)});
   html += "</td><td>";
   if (!thumbnail.empty())
-    html += "<img loading=\"lazy\" width=\"288\" height=\"96\" alt=\"slices of " + id + "\" src=\""
-            + thumbnail + "\">";
-  html += "</td><td class=\"r\"><span class=\"v " + verdict + "\">" + verdict + "</span>";
+    html += filledIn(R"(<img loading="lazy" width="288" height="96" alt="slices of $" src="$">)",
+                     {id, thumbnail});
+  html += filledIn(R"(</td><td class="r"><span class="v $">$</span>)", {verdict, verdict});
   for (const std::string& reason : row.judgement.reasons)
     html += "<br>" + htmlText(reason);
   html += "</td>";
-  for (const std::size_t f : figures) {
-    if (isDice(f))
-      html += numberCell(row.diceBefore);
-    html += numberCell(row.figures[f], isConspicuous(row, spread, f));
-  }
+  for (const std::size_t f : figures)
+    html += numberCell(row.figures[f], row.judgement.conspicuous.contains(f));
   return html + numberCell(row.seconds) + "<td class=\"rate\" hidden></td></tr>\n";
 }
 
@@ -139,10 +122,9 @@ std::string mediansHtml(const CohortSpread& spread, const std::vector<std::size_
   std::string html = "<tfoot>";
   for (const auto& [name, value] :
        {std::pair{"median", &Spread::median}, {"median absolute deviation (MAD)", &Spread::mad}}) {
-    html += "<tr><th class=\"p\" colspan=\"4\">" + std::string(name) + "</th>";
+    html += filledIn(R"(<tr><th class="p" colspan="4">$</th>)", {name});
     for (const std::size_t f : figures)
-      html += (isDice(f) ? "<td></td>" : "") + std::string("<td class=\"n\">")
-              + (spread.of[f] ? shortNumber((*spread.of[f]).*value) : "") + "</td>";
+      html += filledIn(R"(<td class="n">$</td>)", {spread.of[f] ? shortNumber((*spread.of[f]).*value) : ""});
     html += "<td></td></tr>";
   }
   return html + "</tfoot>";
@@ -197,45 +179,40 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& r
                                      + " rows: a page with so many pictures opens slowly. Allowed: at most "
                                      + std::to_string(maxRowsOfSingleFile)
                                      + " rows; without --single-file any number.");
-  std::array<std::size_t, 4> counts{};
-  for (const CohortRow& row : rows)
-    ++counts[static_cast<std::size_t>(row.judgement.verdict)];
-
-  std::string html = pageHead(options.title, style, script, "'self' file: data:");
-  html += "<p>" + std::to_string(rows.size()) + " registrations: ";
-  for (const Verdict verdict : {Verdict::failed, Verdict::look, Verdict::waiting, Verdict::done})
-    html += "<b class=\"" + std::string(verdictText(verdict)) + "\">"
-            + std::to_string(counts[static_cast<std::size_t>(verdict)]) + " " + verdictText(verdict) + "</b>"
-            + (verdict == Verdict::done ? "." : ", ");
-  html +=
-      " The worst come first. <span class=\"s\">A registration is to be looked at if a figure is more "
-      "than 5 median absolute deviations (MAD) on the bad side of the median of all that are done, or for "
-      "what "
-      "its page says; such "
-      "figures have a frame.</span></p>\n"
-      "<p class=\"rate\" hidden><a id=\"save\" href=\"#\" download=\"ratings.tsv\"></a> <label>Open "
-      "ratings.tsv <input id=\"open\" type=\"file\" accept=\".tsv\"></label> <span class=\"s\">Keys: j and k "
-      "go to the next and the previous row, g, f and b rate it as good, fair and bad.</span></p>\n"
-      "<p class=\"filter\" hidden><label>Show <select id=\"only\"><option value=\"\">all</option>"
-      "<option>failed</option><option>look</option><option>done</option><option>waiting</"
-      "option><option>unrated</option></select></"
-      "label> "
-      "<label>with <input id=\"find\" type=\"search\" placeholder=\"id, reason, covariate\"></label> <span "
-      "id=\"count\" class=\"s\"></span></p>\n"
-      "<div class=\"all\"><table><thead><tr><th>place</th><th>id</th><th class=\"p\">fixed, before, "
-      "warped</th>"
-      "<th>verdict</th>";
+  const auto counted = [&](Verdict verdict) {
+    const auto count =
+        std::ranges::count(rows, verdict, [](const CohortRow& row) { return row.judgement.verdict; });
+    return filledIn("<b class=\"$\">$ $</b>",
+                    {verdictText(verdict), std::to_string(count), verdictText(verdict)});
+  };
   const std::vector<std::size_t> figures = figuresOf(rows);
+  std::string heads, body;
   for (const std::size_t f : figures)
-    html +=
-        (isDice(f) ? "<th>Dice before</th>" : "") + ("<th>" + figureName(static_cast<Figure>(f)) + "</th>");
-  html += "<th>seconds</th><th class=\"rate\" hidden>rating</th></tr></thead><tbody>\n";
+    heads += "<th>" + figureName(f) + "</th>";
   for (std::size_t i = 0; i < rows.size(); ++i)
-    html += rowHtml(rows[i], rows[i].thumbnail.empty() ? "" : thumbnailSource(folder, rows[i], options),
-                    figures, spread, i + 1);
-  html += "</tbody>" + mediansHtml(spread, figures) + "</table></div>\n<script>" + std::string(script)
-          + "</script></body></html>\n";
-  writeTextFile(folder + "/index.html", html);
+    body += rowHtml(rows[i], rows[i].thumbnail.empty() ? "" : thumbnailSource(folder, rows[i], options),
+                    figures, i + 1);
+  writeTextFile(
+      folder + "/index.html",
+      pageHead(options.title, style, script, "'self' file: data:")
+          + filledIn(
+              R"(<p>$ registrations: $, $, $, $. The worst come first. <span class="s">A registration is to be looked at if
+a figure is more than 5 median absolute deviations (MAD) on the bad side of the median of all that are done, or for what its
+page says; such figures have a frame.</span></p>
+<p class="rate" hidden><a id="save" href="#" download="ratings.tsv"></a> <label>Open ratings.tsv
+<input id="open" type="file" accept=".tsv"></label> <span class="s">Keys: j and k go to the next and the previous row, g, f and b
+rate it as good, fair and bad.</span></p>
+<p class="filter" hidden><label>Show <select id="only"><option value="">all</option><option>failed</option><option>look</option>
+<option>done</option><option>waiting</option><option>unrated</option></select></label>
+<label>with <input id="find" type="search" placeholder="id, reason, covariate"></label> <span id="count" class="s"></span></p>
+<div class="all"><table><thead><tr><th>place</th><th>id</th><th class="p">fixed, before, warped</th><th>verdict</th>$
+<th>seconds</th><th class="rate" hidden>rating</th></tr></thead><tbody>
+$</tbody>$</table></div>
+<script>$</script></body></html>
+)",
+              {std::to_string(rows.size()), counted(Verdict::failed), counted(Verdict::look),
+               counted(Verdict::waiting), counted(Verdict::done), heads, body, mediansHtml(spread, figures),
+               script}));
 }
 
 std::string cohortPart(const std::vector<CohortRow>& rows, std::size_t i, const CohortSpread& spread)
@@ -243,16 +220,17 @@ std::string cohortPart(const std::vector<CohortRow>& rows, std::size_t i, const 
   const CohortRow& row = rows[i];
   const auto link = [&](const std::string& target, const char* attributes, const std::string& text) {
     const std::filesystem::path folder = std::filesystem::path(row.page).parent_path();
-    return "<a " + std::string(attributes) + "href=\""
-           + htmlPath(std::filesystem::path(target).lexically_relative(folder).string()) + "\">"
-           + htmlText(text) + "</a>";
+    return filledIn(R"(<a $href="$">$</a>)",
+                    {attributes, htmlPath(std::filesystem::path(target).lexically_relative(folder).string()),
+                     htmlText(text)});
   };
   const auto hasPage = [](const CohortRow& other) { return !other.page.empty(); };
   const auto at = rows.begin() + static_cast<std::ptrdiff_t>(i);
   const auto before = std::find_if(std::make_reverse_iterator(at), rows.rend(), hasPage);
   const auto after = std::find_if(at + 1, rows.end(), hasPage);
-  std::string html = "<nav>" + link("index.html", "", "All " + std::to_string(rows.size()) + " rows") + ": "
-                     + htmlText(row.id) + " is number " + std::to_string(i + 1) + " from the worst. ";
+  std::string html = filledIn("<nav>$: $ is number $ from the worst. ",
+                              {link("index.html", "", "All " + std::to_string(rows.size()) + " rows"),
+                               htmlText(row.id), std::to_string(i + 1)});
   if (before != rows.rend())
     html += link(before->page, "rel=\"prev\" ", "Before it " + before->id) + " (key k) ";
   if (after != rows.end())
@@ -260,17 +238,15 @@ std::string cohortPart(const std::vector<CohortRow>& rows, std::size_t i, const 
   html += "</nav>" + verdictHtml(row.judgement);
   if (row.status != "done")
     return html;
-  html +=
-      "<details><summary>Its figures beside their medians</summary><table><thead><tr><th>figure</th><th>this "
-      "row</th><th>median</th><th>median absolute deviation</th>"
-      "</tr></thead><tbody>";
+  std::string figures;
   for (std::size_t f = 0; f < figureCount; ++f)
-    if (row.figures[f])
-      html += "<tr><td>" + figureName(static_cast<Figure>(f)) + "</td>"
-              + numberCell(row.figures[f], isConspicuous(row, spread, f))
-              + numberCell(spread.of[f] ? std::optional(spread.of[f]->median) : std::nullopt)
-              + numberCell(spread.of[f] ? std::optional(spread.of[f]->mad) : std::nullopt) + "</tr>";
-  return html + "</tbody></table></details>\n";
+    if (const auto& of = spread.of[f]; row.figures[f])
+      figures += filledIn("<tr><td>$</td>$$$</tr>",
+                          {figureName(f), numberCell(row.figures[f], row.judgement.conspicuous.contains(f)),
+                           numberCell(of ? std::optional(of->median) : std::nullopt),
+                           numberCell(of ? std::optional(of->mad) : std::nullopt)});
+  return html + "<details><summary>Its figures beside their medians</summary>"
+         + tableHtml({"figure", "this row", "median", "median absolute deviation"}, figures) + "</details>\n";
 }
 
 }

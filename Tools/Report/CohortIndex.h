@@ -13,7 +13,6 @@ struct CohortRow {
   std::string status;  // as in run.json; all but "done" count as failed
   std::string message; // of a run that failed: the reason of its verdict
   Figures figures;     // figuresOf(run.json)
-  std::optional<double> diceBefore;
   std::vector<std::pair<std::string, std::string>> covariates; // name and value
   Judgement alone; // judgedAlone(run.json), for a run that is done
   double seconds = 0;

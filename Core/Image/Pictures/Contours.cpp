@@ -50,7 +50,7 @@ std::map<int, std::string> contours(const std::vector<int>& labels, std::size_t 
   const std::size_t height = labels.size() / width, cornersInRow = width + 1;
   std::map<int, std::vector<std::size_t>> pixels;
   for (std::size_t i = 0; i < labels.size(); ++i)
-    if (labels[i] != 0 && (pixels.size() < maxContours || pixels.contains(labels[i])))
+    if (labels[i] != 0)
       pixels[labels[i]].push_back(i);
   std::vector<std::uint8_t> steps(cornersInRow * (height + 1));
   std::map<int, std::string> paths;

@@ -7,11 +7,8 @@
 
 namespace tessera {
 
-constexpr std::size_t maxContours = 150; // labels of a slice
-
 /// The outlines of the labels of a picture (x fastest; 0 has none) as paths of SVG in units of half a pixel,
-/// through the middles of the sides between pixels. A label in several parts, or with holes, has one path. Of
-/// more than maxContours labels the first ones have paths.
+/// through the middles of the sides between pixels. A label in several parts, or with holes, has one path.
 std::map<int, std::string> contours(const std::vector<int>& labels, std::size_t width);
 
 }

@@ -5,23 +5,27 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace tessera {
 
-/// The figures of quality by which the registrations of a cohort are compared.
-enum class Figure { overlap, correlationGain, foldedShare, largestDisplacementMm, dice, pointsMm };
-constexpr std::size_t figureCount = 6;
-using Figures = std::array<std::optional<double>, figureCount>;
+/// The value at a JSON pointer of a run.json, such as "/quality/dice/mean"; null if there is none.
+const nlohmann::ordered_json& recordAt(const nlohmann::ordered_json&, const std::string& pointer);
+std::string textAt(const nlohmann::ordered_json&, const std::string& pointer); // "" if there is no text
 
+/// A figure of quality by which the registrations of a cohort are compared.
 struct FigureInfo {
-  const char *name, *unit;             // unit: "" or "mm"
-  bool isWorseBelow, isWorseAbove;     // on which side of the median a row is conspicuous
-  double leastSpread;                  // in place of a smaller MAD
-  double leastSpreadShareOfMedian = 0; // the same, as a share of the median
+  const char *name, *unit;         // unit: "" or "mm"
+  bool isWorseBelow, isWorseAbove; // on which side of the median a row is conspicuous
+  double leastSpread;              // in place of a smaller MAD
+  double leastSpreadShareOfMedian; // the same, as a share of the median
+  std::optional<double> (*in)(const nlohmann::ordered_json& run);
 };
-const FigureInfo& infoOf(Figure);
+constexpr std::size_t figureCount = 7;
+extern const std::array<FigureInfo, figureCount> figureInfos;
+using Figures = std::array<std::optional<double>, figureCount>; // in the order of figureInfos
 
 /// The figures in a run.json; those that it does not have are empty. The gain is |correlation| after less
 /// |correlation| before, so that it is good if it is large also for images of two kinds. The folded share
@@ -35,6 +39,7 @@ struct Judgement {
   Verdict verdict = Verdict::done;
   std::vector<std::string> reasons, notes; // notes: facts that do not count
   double badness = 0; // the largest distance to a median in MADs, on its bad side; to sort by
+  std::set<std::size_t> conspicuous = {}; // figures far from their medians
 };
 
 /// Median and median absolute deviation of each figure, where at least 5 rows have it.
@@ -53,8 +58,8 @@ Judgement judgedInCohort(const Figures&, const CohortSpread&);
 constexpr std::size_t signsThatCount = 2;
 const std::string mismatchQuestion = "do these two images show the same thing? ";
 
-/// "17 Left-Hippocampus", or the number alone if `quality` of run.json has no name for this label.
-std::string labelText(const nlohmann::ordered_json& quality, const std::string& label);
+/// "17 Left-Hippocampus", or the number alone if run.json has no name for this label.
+std::string labelText(const nlohmann::ordered_json& run, const std::string& label);
 
 /// The verdict on a run by itself: `failed` with its message; `look` if it folds, if it is worse than its
 /// start, if less than half of the fixed image maps into the moving one, if its images seem not to show the

@@ -1,9 +1,11 @@
 #include "Core/Runs/Report/Html.h"
 
 #include "Core/Compute/ControlCharacters.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Log.h"
 #include "Core/Image/Files/Sha256.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -28,28 +30,35 @@ td.n{text-align:right;font-variant-numeric:tabular-nums}
 
 std::string htmlText(std::string_view text)
 {
+  constexpr std::pair<char, const char*> entities[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}};
   std::string escaped;
-  escaped.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i)
-    switch (text[i]) {
-    case '&':
-      escaped += "&amp;";
-      break;
-    case '<':
-      escaped += "&lt;";
-      break;
-    case '>':
-      escaped += "&gt;";
-      break;
-    case '"':
-      escaped += "&quot;";
-      break;
-    default:
-      const std::size_t control = text[i] == '\n' ? 0 : controlLength(text, i);
-      escaped += control > 0 ? '?' : text[i];
-      i += control > 0 ? control - 1 : 0;
-    }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t control = text[i] == '\n' ? 0 : controlLength(text, i);
+    const auto entity = std::ranges::find(entities, text[i], &std::pair<char, const char*>::first);
+    escaped += control > 0 ? "?" : entity != std::end(entities) ? entity->second : std::string(1, text[i]);
+    i += control > 0 ? control - 1 : 0;
+  }
   return escaped;
+}
+
+std::string filledIn(std::string_view pattern, std::initializer_list<std::string_view> values)
+{
+  std::string text;
+  const auto* value = values.begin();
+  for (const char c : pattern)
+    if (c == '$')
+      text += *value++;
+    else
+      text += c;
+  return text;
+}
+
+std::string tableHtml(const std::vector<std::string>& heads, const std::string& rows)
+{
+  const auto head = [](const std::string& name) { return "<th>" + name + "</th>"; };
+  return filledIn("<div class=\"wide\"><table><thead><tr>$</tr></thead><tbody>\n$</tbody></table></div>\n",
+                  {joined(heads, "", head), rows});
 }
 
 std::string base64(std::string_view bytes)
@@ -103,12 +112,12 @@ std::string pageHead(const std::string& title, const std::string& style, const s
                      const std::string& imageSources)
 {
   const std::string shown = htmlText(title), all = commonStyle + style;
-  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta http-equiv=\""
-         "Content-Security-Policy\" content=\"default-src 'none'; img-src "
-         + imageSources + "; style-src " + policyHash(all) + "; script-src " + policyHash(script)
-         + "\"><meta name=\"viewport\" content=\"width=device-width\"><link rel=\"icon\" "
-           "href=\"data:,\"><title>"
-         + shown + "</title><style>" + all + "</style></head><body><h1>" + shown + "</h1>\n";
+  return filledIn(R"(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none';
+img-src $; style-src $; script-src $"><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
+<title>$</title><style>$</style></head><body><h1>$</h1>
+)",
+                  {imageSources, policyHash(all), policyHash(script), shown, all, shown});
 }
 
 }

@@ -1,12 +1,20 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tessera {
 
 /// The text with the characters that HTML gives a meaning replaced, for elements and quoted attributes.
 std::string htmlText(std::string_view);
+
+/// The pattern with each $ replaced by the next value.
+std::string filledIn(std::string_view pattern, std::initializer_list<std::string_view> values);
+
+/// A table that scrolls sideways in itself; `rows` are elements.
+std::string tableHtml(const std::vector<std::string>& heads, const std::string& rows);
 
 std::string base64(std::string_view bytes);
 

@@ -1,13 +1,14 @@
 #include "Core/Runs/Report/RunPage.h"
 
 #include "Core/Compute/JoinedText.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Runs/Report/Html.h"
 #include "Core/Runs/Report/RunPageViews.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <filesystem>
 
 namespace tessera {
@@ -17,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* cohortStart = "<!--cohort-->";
 constexpr const char* cohortEnd = "<!--/cohort-->";
+constexpr std::size_t mostLabelRows = 500;
 constexpr std::size_t maxRecordBytes = 200'000; // a longer run.json is not repeated in the page
 
 constexpr const char* runStyle = R"(
@@ -25,8 +27,8 @@ summary{cursor:pointer}.curves{display:flex;flex-wrap:wrap;gap:.5em 2em}.curves 
 .curves figcaption{text-align:left}svg.c{width:100%;height:auto}svg.c text{font-size:11px}
 svg.c polyline{fill:none;stroke:var(--link);stroke-width:1.5}svg.c .x{stroke:var(--line)}
 .sum{display:flex;flex-wrap:wrap;gap:.2em 1.6em;margin:.4em 0}.sum b{font-variant-numeric:tabular-nums}
-.big{font-size:1.3em}.w{max-width:100%;overflow-x:auto}td.w{overflow-wrap:anywhere;min-width:8em}#methods{max-width:60em;user-select:all}
-@media(max-width:600px){body{margin:.8em}td,th{padding:.3em}td.w{min-width:5em;font-size:.85em}}
+.big{font-size:1.3em}.wide{max-width:100%;overflow-x:auto}td.long{overflow-wrap:anywhere;min-width:8em}#methods{max-width:60em;user-select:all}
+@media(max-width:600px){body{margin:.8em}td,th{padding:.3em}td.long{min-width:5em;font-size:.85em}}
 )";
 
 // Keys: digits choose what the slices show, f goes from the fixed to the warped image and back, arrows go
@@ -43,267 +45,241 @@ else if(/^[0-9]$/.test(e.key))pick(views[(+e.key+9)%10]);
 else if(e.key==='j'||e.key==='k')document.querySelector(e.key==='j'?'a[rel=next]':'a[rel=prev]')?.click()});
 )";
 
-std::string textOf(const Json& json, const char* name)
-{
-  return json.contains(name) && json[name].is_string() ? json[name].get<std::string>() : "";
-}
-
 std::string figureText(const Json& value)
 {
   if (value.is_number_integer() || value.is_number_unsigned())
     return value.dump();
   return value.is_number()   ? shortNumber(value.get<double>())
          : value.is_string() ? value.get<std::string>()
-                             : "-";
+                             : "";
 }
 
-/// A field of an object; null if it is missing.
-const Json& at(const Json& json, const char* name)
+/// A row of a table: figures to the right, long texts broken anywhere.
+std::string row(const std::vector<Json>& cells)
 {
-  static const Json null;
-  return json.is_object() && json.contains(name) ? json[name] : null;
+  constexpr std::size_t longText = 30;
+  std::string html;
+  for (const Json& cell : cells) {
+    const std::string text = figureText(cell);
+    const char* const kind = cell.is_number()          ? " class=\"n\""
+                             : text.size() >= longText ? " class=\"long\""
+                                                       : "";
+    html += filledIn("<td$>$</td>", {kind, htmlText(text)});
+  }
+  return "<tr>" + html + "</tr>\n";
 }
 
-std::string cell(const std::string& text, const char* kind = "")
+std::string detailsHtml(const std::string& summary, const std::string& html)
 {
-  return "<td" + (*kind ? " class=\"" + std::string(kind) + "\"" : "") + ">" + htmlText(text) + "</td>";
+  return filledIn("<details><summary>$</summary>$</details>\n", {summary, html});
 }
 
-std::string head(const std::vector<std::string>& names)
+std::string listHtml(const char* start, const std::vector<std::string>& items)
 {
-  std::string html = "<div class=\"w\"><table><thead><tr>";
-  for (const std::string& name : names)
-    html += "<th>" + name + "</th>";
-  return html + "</tr></thead><tbody>\n";
+  const auto item = [](const std::string& text) { return "<li>" + htmlText(text) + "</li>"; };
+  return items.empty() ? "" : start + joined(items, "", item) + "</ul>\n";
 }
 
-constexpr const char* tableEnd = "</tbody></table></div>\n";
-
-std::string warningsHtml(const Json& run)
+std::string labelsHtml(const Json& run)
 {
-  const Json& warnings = at(run, "warnings");
-  if (warnings.empty())
+  const Json& dice = recordAt(run, "/quality/dice/labels");
+  std::vector<std::pair<double, std::string>> worstFirst;
+  for (const auto& [label, value] : dice.items())
+    worstFirst.emplace_back(value.get<double>(), label);
+  if (worstFirst.empty())
     return "";
-  std::string html = "<h2>Warnings</h2>\n<ul>";
-  for (const Json& warning : warnings)
-    html += "<li>" + htmlText(figureText(warning)) + "</li>";
-  return html + "</ul>\n";
+  std::ranges::stable_sort(worstFirst, {}, &std::pair<double, std::string>::first);
+  const std::size_t shown = std::min(worstFirst.size(), mostLabelRows);
+  std::string rows;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::string& label = worstFirst[i].second;
+    rows += row({labelText(run, label), recordAt(run, "/quality/dice/labelsBefore/" + label),
+                 worstFirst[i].first, recordAt(run, "/quality/labels/" + label + "/fixedVolume"),
+                 recordAt(run, "/quality/labels/" + label + "/movingVolume")});
+  }
+  const char* const unit = recordAt(run, "/inputs/fixed/0/size").size() == 2 ? "&#178;" : "&#179;";
+  return detailsHtml("Dice of each label, the worst first"
+                         + (shown < dice.size()
+                                ? filledIn(": $ of $; run.json has all",
+                                           {std::to_string(shown), std::to_string(dice.size())})
+                                : ""),
+                     tableHtml({"label", "before", "after", "volume in the fixed image",
+                                filledIn("in the moving image (mm$)", {unit})},
+                               rows));
 }
 
-std::string qualityHtml(const Json& run)
+/// What a page tells of a record: a name, and JSON pointers of a value and of the one before the
+/// registration. "*" stands for each stage.
+struct Fact {
+  std::string name, pointer, before = {};
+  const char* unit = "";
+};
+
+/// The facts that the record has, one for each stage where they are of stages.
+std::vector<Fact> factsIn(const Json& run, const std::vector<Fact>& facts)
 {
-  const Json& quality = at(run, "quality");
-  std::string html = head({"figure", "before", "after"});
-  const auto row = [&](const char* name, const Json& before, const Json& after) {
-    if (!after.is_null())
-      html += "<tr>" + cell(name) + cell(before.is_null() ? "" : figureText(before), "n")
-              + cell(figureText(after), "n") + "</tr>\n";
-  };
-  row("overlap: share of the fixed image (and mask) that maps into the moving image",
-      at(quality, "overlapBefore"), at(quality, "overlap"));
-  row("share of the voxels of the result that lie outside the moving image", {}, at(quality, "outside"));
-  row("correlation of the intensities there", at(quality, "correlationBefore"), at(quality, "correlation"));
-  row("determinant of the spatial Jacobian, everywhere or in the median", {}, at(quality, "determinant"));
-  row("mean displacement (mm)", {}, at(quality, "meanDisplacementMm"));
-  row("largest displacement (mm)", {}, at(quality, "largestDisplacementMm"));
-  const Json &points = at(quality, "points"), &dice = at(quality, "dice");
-  row("mean distance of corresponding points (mm)", at(points, "beforeMm"), at(points, "meanMm"));
-  row("largest distance of corresponding points (mm)", {}, at(points, "largestMm"));
-  row("mean Dice of the labels", at(dice, "meanBefore"), at(dice, "mean"));
-  std::size_t number = 0;
-  for (const Json& stage : at(run, "stages")) {
-    const Json& change = at(stage, "spatialJacobianDeterminant");
-    const std::string of = "stage " + std::to_string(number++) + ": ";
-    row((of + "least determinant of the spatial Jacobian").c_str(), {}, at(change, "least"));
-    row((of + "median determinant").c_str(), {}, at(change, "median"));
-    row((of + "largest determinant").c_str(), {}, at(change, "largest"));
-    row((of + "folded voxels of " + figureText(at(change, "voxels"))).c_str(), {},
-        at(change, "foldedVoxels"));
-  }
-  html += tableEnd;
-  if (const Json& labels = at(dice, "labels"); labels.is_object() && !labels.empty()) {
-    const Json::json_pointer size("/inputs/fixed/0/size");
-    const bool isArea = run.contains(size) && run.at(size).size() == 2;
-    std::vector<std::pair<double, std::string>> worstFirst;
-    for (const auto& [label, value] : labels.items())
-      worstFirst.emplace_back(value.get<double>(), label);
-    std::ranges::stable_sort(worstFirst, {}, &std::pair<double, std::string>::first);
-    html += "<details><summary>Dice of each label, the worst first</summary>"
-            + head({"label", "before", "after", "volume in the fixed image",
-                    std::string("in the moving image (mm") + (isArea ? "&#178;)" : "&#179;)")});
-    for (const auto& [value, label] : worstFirst) {
-      const Json& ofLabel = at(at(quality, "labels"), label.c_str());
-      html += "<tr>" + cell(labelText(quality, label))
-              + cell(figureText(at(at(dice, "labelsBefore"), label.c_str())), "n")
-              + cell(shortNumber(value), "n");
-      for (const char* volume : {"fixedVolume", "movingVolume"})
-        html += cell(figureText(at(ofLabel, volume)), "n");
-      html += "</tr>\n";
-    }
-    html += std::string(tableEnd) + "</details>\n";
-  }
-  return html;
+  std::vector<Fact> found;
+  for (const Fact& fact : facts)
+    if (const std::size_t star = fact.pointer.find('*'); star != std::string::npos) {
+      for (std::size_t stage = 0; stage < recordAt(run, "/stages").size(); ++stage) {
+        const std::string number = std::to_string(stage);
+        found.push_back({"stage " + number + ": " + fact.name, fact.pointer});
+        found.back().pointer.replace(star, 1, number);
+      }
+    } else
+      found.push_back(fact);
+  std::erase_if(found, [&](const Fact& fact) { return recordAt(run, fact.pointer).is_null(); });
+  return found;
 }
+
+std::string factsHtml(const Json& run, const std::vector<std::string>& heads, const std::vector<Fact>& facts)
+{
+  std::string rows;
+  for (const Fact& fact : factsIn(run, facts)) {
+    std::vector<Json> cells{fact.name, recordAt(run, fact.pointer)};
+    if (heads.size() > 2)
+      cells.insert(cells.begin() + 1, recordAt(run, fact.before));
+    rows += row(cells);
+  }
+  return tableHtml(heads, rows);
+}
+
+const std::vector<Fact> qualityFacts{
+    {"overlap: share of the fixed image (and mask) that maps into the moving image", "/quality/overlap",
+     "/quality/overlapBefore"},
+    {"share of the voxels of the result that lie outside the moving image", "/quality/outside"},
+    {"correlation of the intensities there", "/quality/correlation", "/quality/correlationBefore"},
+    {"determinant of the spatial Jacobian, everywhere or in the median", "/quality/determinant"},
+    {"mean displacement (mm)", "/quality/meanDisplacementMm"},
+    {"largest displacement (mm)", "/quality/largestDisplacementMm"},
+    {"mean distance of corresponding points (mm)", "/quality/points/meanMm", "/quality/points/beforeMm"},
+    {"largest distance of corresponding points (mm)", "/quality/points/largestMm"},
+    {"mean Dice of the labels", "/quality/dice/mean", "/quality/dice/meanBefore"},
+    {"least determinant of the spatial Jacobian", "/stages/*/spatialJacobianDeterminant/least"},
+    {"median determinant", "/stages/*/spatialJacobianDeterminant/median"},
+    {"largest determinant", "/stages/*/spatialJacobianDeterminant/largest"},
+    {"voxels of these determinants", "/stages/*/spatialJacobianDeterminant/voxels"},
+    {"folded voxels of these", "/stages/*/spatialJacobianDeterminant/foldedVoxels"}};
+
+const std::vector<Fact> timeFacts{{"reading the images", "/readingSeconds"},
+                                  {"all of it", "/stages/*/seconds"},
+                                  {"of these for writing and measuring results", "/stages/*/writingSeconds"},
+                                  {"all", "/seconds"}};
+
+const std::vector<Fact> originFacts{{"command", "/command"},       {"version of Tessera", "/version"},
+                                    {"commit", "/gitRevision"},    {"devices of this build", "/builtFor"},
+                                    {"computer", "/host"},         {"device", "/stages/*/device"},
+                                    {"started", "/started"},       {"finished", "/finished"},
+                                    {"key of the results", "/key"}};
 
 std::string levelsHtml(const Json& run)
 {
-  std::string html = head({"stage", "level", "iterations", "metric at the start", "metric at the end",
-                           "seconds", "why it ended"});
-  std::size_t number = 0;
-  for (const Json& stage : at(run, "stages")) {
-    for (const Json& level : at(stage, "levels"))
-      html += "<tr>" + cell(std::to_string(number) + " " + textOf(stage, "transform"))
-              + cell(figureText(at(level, "level")), "n") + cell(figureText(at(level, "iterations")), "n")
-              + cell(figureText(at(level, "metricAtStart")), "n") + cell(figureText(at(level, "metric")), "n")
-              + cell(figureText(at(level, "seconds")), "n") + cell(textOf(level, "stopCondition"))
-              + "</tr>\n";
-    ++number;
-  }
-  return html + tableEnd;
+  std::string rows;
+  for (const auto& [number, stage] : recordAt(run, "/stages").items())
+    for (const Json& level : recordAt(stage, "/levels"))
+      rows += row({number + " " + textAt(stage, "/transform"), recordAt(level, "/level"),
+                   recordAt(level, "/iterations"), recordAt(level, "/metricAtStart"),
+                   recordAt(level, "/metric"), recordAt(level, "/seconds"), textAt(level, "/stopCondition")});
+  return tableHtml(
+      {"stage", "level", "iterations", "metric at the start", "metric at the end", "seconds", "why it ended"},
+      rows);
 }
 
 /// The values of a parameter that a stage used, with blanks between them; empty: it has none of this name.
-std::string parameterOf(const Json& stage, const char* name)
+std::string parameterOf(const Json& stage, const std::string& name)
 {
-  return joined(at(at(at(stage, "parameters"), name), "values"), " ", figureText);
+  return joined(recordAt(stage, "/parameters/" + name + "/values"), " ", figureText);
 }
 
 std::string curvesHtml(const Json& run, const std::vector<StageCurves>& stages)
 {
-  std::string html = "<div class=\"curves\">";
-  for (std::size_t s = 0; s < stages.size() && s < at(run, "stages").size(); ++s) {
+  std::string html;
+  for (std::size_t s = 0; s < stages.size() && s < recordAt(run, "/stages").size(); ++s) {
     if (std::ranges::all_of(stages[s], &std::vector<double>::empty)) // WriteIterationInfo was false
       continue;
     const Json& stage = run["stages"][s];
     const bool isRandom = parameterOf(stage, "NewSamplesEveryIteration") == "true";
-    const std::string name = "stage " + std::to_string(s) + ", " + textOf(stage, "transform");
-    html += "<figure><figcaption>Metric of " + htmlText(name)
-            + (stages[s].size() > 1 ? ": its levels, each in its own range" : "")
-            + (isRandom ? "; means over a fifth of the iterations" : "") + "</figcaption>"
-            + curvesSvg(stages[s], isRandom, "metric of " + name) + "</figure>\n";
+    const std::string name = "stage " + std::to_string(s) + ", " + textAt(stage, "/transform");
+    html += filledIn("<figure><figcaption>Metric of $$$</figcaption>$</figure>\n",
+                     {htmlText(name), stages[s].size() > 1 ? ": its levels, each in its own range" : "",
+                      isRandom ? "; means over a fifth of the iterations" : "",
+                      curvesSvg(stages[s], isRandom, "metric of " + name)});
   }
-  return html + "</div>\n";
+  return "<div class=\"curves\">" + html + "</div>\n";
 }
 
 std::string parametersHtml(const Json& run)
 {
   std::string html;
-  std::size_t number = 0;
-  for (const Json& stage : at(run, "stages")) {
-    html += "<details><summary>stage " + std::to_string(number++) + ": "
-            + htmlText(textOf(stage, "parameterFile")) + "</summary>" + head({"parameter", "value", "from"});
-    for (const auto& [name, parameter] : at(stage, "parameters").items())
-      html += "<tr>" + cell(name) + cell(joined(at(parameter, "values"), " ", figureText), "w")
-              + cell(at(parameter, "given") == true ? "file" : "default") + "</tr>\n";
-    html += std::string(tableEnd) + "</details>\n";
+  for (const auto& [number, stage] : recordAt(run, "/stages").items()) {
+    std::string rows;
+    for (const auto& [name, parameter] : recordAt(stage, "/parameters").items())
+      rows += row({name, parameterOf(stage, name), parameter["given"] == true ? "file" : "default"});
+    html += detailsHtml("stage " + number + ": " + htmlText(textAt(stage, "/parameterFile")),
+                        tableHtml({"parameter", "value", "from"}, rows));
   }
   return html;
-}
-
-std::string timesHtml(const Json& run)
-{
-  std::string html = head({"part", "seconds"});
-  const auto row = [&](const std::string& part, const Json& seconds) {
-    if (seconds.is_number())
-      html += "<tr>" + cell(part) + cell(shortNumber(seconds.get<double>()), "n") + "</tr>\n";
-  };
-  row("reading the images", at(run, "readingSeconds"));
-  std::size_t number = 0;
-  for (const Json& stage : at(run, "stages")) {
-    const std::string of = "stage " + std::to_string(number++);
-    row(of + " on " + textOf(stage, "device"), at(stage, "seconds"));
-    row(of + ": of these for writing and measuring results", at(stage, "writingSeconds"));
-  }
-  row("all", at(run, "seconds"));
-  return html + tableEnd;
 }
 
 std::string provenanceHtml(const Json& run)
 {
   const auto files = [&](const char* name) {
-    std::string table = head({"", "file", "bytes", "SHA-256"});
-    for (const Json& file : at(run, name))
-      table += "<tr>" + cell(textOf(file, "role")) + cell(textOf(file, "path"), "w")
-               + cell(figureText(at(file, "bytes")), "n") + cell(textOf(file, "sha256"), "w") + "</tr>\n";
-    return table + tableEnd;
+    std::string rows;
+    for (const Json& file : recordAt(run, name))
+      rows += row(
+          {textAt(file, "/role"), textAt(file, "/path"), recordAt(file, "/bytes"), textAt(file, "/sha256")});
+    return tableHtml({"", "file", "bytes", "SHA-256"}, rows);
   };
-  std::string html = files("inputFiles");
-  if (!at(run, "outputs").empty())
-    html += "<details><summary>files of results</summary>" + files("outputs") + "</details>\n";
-  html += head({"fact", ""});
-  for (const auto& [name, shown] : {std::pair{"command", "command"},
-                                    {"version", "version of Tessera"},
-                                    {"gitRevision", "commit"},
-                                    {"builtFor", "devices of this build"},
-                                    {"host", "computer"},
-                                    {"device", "device"},
-                                    {"started", "started"},
-                                    {"finished", "finished"},
-                                    {"key", "key of the results"}})
-    if (const std::string value = textOf(run, name); !value.empty())
-      html += "<tr>" + cell(shown) + cell(value, "w") + "</tr>\n";
-  return html + tableEnd;
-}
-
-/// Tells which intensities are black and white.
-std::string greyText(const RunPictures& pictures)
-{
-  if (pictures.areColours)
-    return "Colours are those of the files. ";
-  const auto& [fixed, moving] = pictures.greyRanges;
-  const auto text = [](const GreyRange& range) {
-    return "from " + shortNumber(range.black) + " (black) to " + shortNumber(range.white) + " (white) in ";
-  };
-  return "Grey values run " + text(fixed)
-         + (pictures.slices.front().before.empty() ? "the fixed image, the only one that could be read"
-            : fixed == moving                      ? "both images"
-                                                   : "the fixed image, " + text(moving) + "the moving one")
-         + ": from the 0.5th to the 99.5th percentile without fillings and constant backgrounds. ";
+  std::string html = files("/inputFiles");
+  if (!recordAt(run, "/outputs").empty())
+    html += detailsHtml("files of results", files("/outputs"));
+  return html + factsHtml(run, {"fact", ""}, originFacts);
 }
 
 /// The name of the first image of a side ("f0", "m0"), as it was given.
 std::string fileName(const Json& run, const char* role)
 {
-  for (const Json& file : at(run, "inputFiles"))
-    if (textOf(file, "role") == role) {
-      const std::filesystem::path path(textOf(file, "path"));
+  for (const Json& file : recordAt(run, "/inputFiles"))
+    if (textAt(file, "/role") == role) {
+      const std::filesystem::path path(textAt(file, "/path"));
       return (path.has_filename() ? path : path.parent_path()).filename().string();
     }
   return "";
 }
 
 /// "181 x 217 x 181 voxels of 1 x 1 x 1 mm"; empty: its header was not read.
-std::string gridText(const Json& run, const char* side)
+std::string gridText(const Json& run, const std::string& side)
 {
-  for (const Json& image : at(at(run, "inputs"), side))
-    return joined(at(image, "size"), " x ", figureText) + " voxels of "
-           + joined(at(image, "spacingMm"), " x ", figureText) + " mm";
-  return "";
+  const Json& image = recordAt(run, "/inputs/" + side + "/0");
+  return image.is_null()
+             ? ""
+             : filledIn("$ voxels of $ mm", {joined(recordAt(image, "/size"), " x ", figureText),
+                                             joined(recordAt(image, "/spacingMm"), " x ", figureText)});
 }
 
 /// The figures that a reader asks for first, each before and after.
 std::string summaryHtml(const Json& run)
 {
-  const Json &quality = at(run, "quality"), &points = at(quality, "points"), &dice = at(quality, "dice");
+  const std::size_t stages = recordAt(run, "/stages").size();
   std::string html = "<div class=\"sum\">";
-  const auto add = [&](const char* name, const Json& before, const Json& after, const char* unit = "") {
-    if (after.is_number())
-      html += "<span>" + std::string(name) + " <b>"
-              + (before.is_number() ? figureText(before) + " &#8594; " : "") + figureText(after) + unit
-              + "</b></span>\n";
-  };
-  add("Dice", at(dice, "meanBefore"), at(dice, "mean"));
-  add("distance of points", at(points, "beforeMm"), at(points, "meanMm"), " mm");
-  add("overlap", at(quality, "overlapBefore"), at(quality, "overlap"));
-  add("correlation", at(quality, "correlationBefore"), at(quality, "correlation"));
-  for (const Json& stage : at(run, "stages"))
-    if (&stage == &run["stages"].back())
-      add("folded voxels", {}, at(at(stage, "spatialJacobianDeterminant"), "foldedVoxels"));
-  add("time", {}, at(run, "seconds"), " s");
+  for (const auto& [name, pointer, before, unit] :
+       factsIn(run, {{"Dice", "/quality/dice/mean", "/quality/dice/meanBefore"},
+                     {"distance of points", "/quality/points/meanMm", "/quality/points/beforeMm", " mm"},
+                     {"overlap", "/quality/overlap", "/quality/overlapBefore"},
+                     {"correlation", "/quality/correlation", "/quality/correlationBefore"},
+                     {"folded voxels", "/stages/" + std::to_string(std::max<std::size_t>(stages, 1) - 1)
+                                           + "/spatialJacobianDeterminant/foldedVoxels"},
+                     {"time", "/seconds", "", " s"}})) {
+    const Json& start = recordAt(run, before);
+    html += filledIn("<span>$ <b>$$$</b></span>\n",
+                     {name, start.is_number() ? figureText(start) + " &#8594; " : "",
+                      figureText(recordAt(run, pointer)), unit});
+  }
   html += "</div>\n<p class=\"s\">";
-  for (const auto& [side, name] : {std::pair{"fixed", "Fixed image: "}, {"moving", "Moving image: "}})
+  for (const auto& [side, name, role] :
+       {std::array{"fixed", "Fixed image", "f0"}, {"moving", "Moving image", "m0"}})
     if (const std::string grid = gridText(run, side); !grid.empty())
-      html += std::string(name) + htmlText(fileName(run, *side == 'f' ? "f0" : "m0")) + ", " + grid + ". ";
+      html += filledIn("$: $, $. ", {name, htmlText(fileName(run, role)), grid});
   return html + "</p>\n";
 }
 
@@ -315,51 +291,62 @@ std::string counted(std::size_t count, const std::string& what)
 /// ", a final grid of 5.0 voxels", in the unit that the stage took: mm unless the file says voxels.
 std::string gridPhrase(const Json& stage)
 {
-  const bool inVoxels = at(at(at(stage, "parameters"), "FinalGridSpacingInVoxels"), "given") == true;
+  const bool inVoxels = recordAt(stage, "/parameters/FinalGridSpacingInVoxels/given") == true;
   const std::string value =
       parameterOf(stage, inVoxels ? "FinalGridSpacingInVoxels" : "FinalGridSpacingInPhysicalUnits");
   return value.empty() ? "" : ", a final grid of " + value + (inVoxels ? " voxels" : " mm");
 }
 
+/// Whether the landmarks make the transform, or steer it.
+bool usesLandmarks(const Json& run)
+{
+  return std::ranges::any_of(recordAt(run, "/stages"), [](const Json& stage) {
+    const Json& metrics = recordAt(stage, "/metrics");
+    return textAt(stage, "/transform") == knowncomponents::landmarkTransform
+           || std::ranges::find(metrics, knowncomponents::pointMetric) != metrics.end();
+  });
+}
+
 /// A paragraph for a paper.
 std::string methodsText(const Json& run)
 {
-  std::string text = "Images were registered with Tessera " + textOf(run, "version");
-  if (const std::string commit = textOf(run, "gitRevision"); !commit.empty())
-    text += " (" + commit.substr(0, 12) + ")";
-  text += ". The moving image (" + gridText(run, "moving") + ") was registered to the fixed image ("
-          + gridText(run, "fixed") + ")";
-  for (const auto& [input, words] : {std::pair{"fixedMasks", ", with a mask of the fixed image"},
-                                     {"movingMasks", ", with a mask of the moving image"},
-                                     {"initialTransform", ", after a given transform"},
-                                     {"startAt", ", from the parameters of an earlier result"}})
-    if (const Json& given = at(at(run, "inputs"), input); !given.empty() && given != "")
+  const std::string commit = textAt(run, "/gitRevision");
+  std::string text =
+      filledIn("Images were registered with Tessera $$. The moving image ($) was registered to the "
+               "fixed image ($)",
+               {textAt(run, "/version"), commit.empty() ? "" : " (" + commit.substr(0, 12) + ")",
+                gridText(run, "moving"), gridText(run, "fixed")});
+  for (const auto& [input, words] : {std::pair{"/inputs/fixedMasks", ", with a mask of the fixed image"},
+                                     {"/inputs/movingMasks", ", with a mask of the moving image"},
+                                     {"/inputs/initialTransform", ", after a given transform"},
+                                     {"/inputs/startAt", ", from the parameters of an earlier result"}})
+    if (const Json& given = recordAt(run, input); !given.empty() && given != "")
       text += words;
-  text += text.ends_with(')') ? "" : ",";
-  const std::size_t count = at(run, "stages").size();
-  text += " in " + counted(count, "stage") + (count == 1 ? "." : ", each from the result of the one before.");
+  const std::size_t count = recordAt(run, "/stages").size();
+  text += (text.ends_with(')') ? " in " : ", in ") + counted(count, "stage")
+          + (count == 1 ? "." : ", each from the result of the one before.");
   std::size_t number = 0;
-  for (const Json& stage : at(run, "stages")) {
-    text += " Stage " + std::to_string(++number) + ": " + textOf(stage, "transform") + ", "
-            + joined(at(stage, "metrics"), " + ", figureText) + ", " + textOf(stage, "optimizer") + ", "
-            + counted(at(stage, "levels").size(), "resolution level");
-    for (const auto& [name, words] : {std::pair{"MaximumNumberOfIterations", "at most $ iterations"},
-                                      {"NumberOfSpatialSamples", "$ samples"}})
-      if (const std::string value = parameterOf(stage, name); !value.empty()) {
-        std::string phrase = words;
-        text += ", " + phrase.replace(phrase.find('$'), 1, value);
-      }
-    text += gridPhrase(stage) + " ("
-            + std::filesystem::path(textOf(stage, "parameterFile")).filename().string() + ").";
+  for (const Json& stage : recordAt(run, "/stages")) {
+    text += filledIn(" Stage $: $, $, $, $",
+                     {std::to_string(++number), textAt(stage, "/transform"),
+                      joined(recordAt(stage, "/metrics"), " + ", figureText), textAt(stage, "/optimizer"),
+                      counted(recordAt(stage, "/levels").size(), "resolution level")});
+    for (const auto& [name, words] : {std::pair{"MaximumNumberOfIterations", ", at most $ iterations"},
+                                      {"NumberOfSpatialSamples", ", $ samples"}})
+      if (const std::string value = parameterOf(stage, name); !value.empty())
+        text += filledIn(words, {value});
+    text += filledIn("$ ($).", {gridPhrase(stage),
+                                std::filesystem::path(textAt(stage, "/parameterFile")).filename().string()});
   }
-  const Json &dice = at(at(run, "quality"), "dice"), &points = at(at(run, "quality"), "points");
-  if (dice.is_object())
-    text += " The mean Dice coefficient of " + std::to_string(at(dice, "labels").size()) + " labels was "
-            + figureText(at(dice, "meanBefore")) + " before and " + figureText(at(dice, "mean")) + " after.";
-  if (points.is_object())
-    text += " The mean distance of " + figureText(at(points, "count")) + " pairs of landmarks was "
-            + figureText(at(points, "beforeMm")) + " mm before and " + figureText(at(points, "meanMm"))
-            + " mm after.";
+  if (const Json& dice = recordAt(run, "/quality/dice"); dice.is_object())
+    text += filledIn(" The mean Dice coefficient of $ labels was $ before and $ after.",
+                     {std::to_string(recordAt(dice, "/labels").size()),
+                      figureText(recordAt(dice, "/meanBefore")), figureText(recordAt(dice, "/mean"))});
+  if (const Json& points = recordAt(run, "/quality/points"); points.is_object())
+    text += filledIn(" The mean distance of $ pairs of landmarks$ was $ mm before and $ mm after.",
+                     {figureText(recordAt(points, "/count")),
+                      usesLandmarks(run) ? ", from which the result was made and which do not test it," : "",
+                      figureText(recordAt(points, "/beforeMm")), figureText(recordAt(points, "/meanMm"))});
   return text;
 }
 
@@ -379,52 +366,38 @@ std::string recordHtml(const Json& run)
 std::string verdictHtml(const Judgement& judgement)
 {
   const std::string verdict = verdictText(judgement.verdict);
-  std::string html = "<p><b class=\"big " + verdict + "\">" + verdict + "</b>";
-  if (judgement.reasons.empty())
-    html +=
-        " No figure is conspicuous. Figures alone do not tell whether a registration is good: look at the "
-        "slices.";
-  html += "</p>\n";
-  const auto list = [&](const char* start, const std::vector<std::string>& items) {
-    html += items.empty() ? "" : start;
-    for (const std::string& item : items)
-      html += "<li>" + htmlText(item) + "</li>";
-    html += items.empty() ? "" : "</ul>\n";
-  };
-  list("<ul>", judgement.reasons);
-  list("<ul class=\"s\">", judgement.notes);
-  return html;
+  return filledIn("<p><b class=\"big $\">$</b>$</p>\n",
+                  {verdict, verdict,
+                   judgement.reasons.empty()
+                       ? " No figure is conspicuous. Figures alone do not tell whether a "
+                         "registration is good: look at the slices."
+                       : ""})
+         + listHtml("<ul>", judgement.reasons) + listHtml("<ul class=\"s\">", judgement.notes);
 }
 
 std::string runPage(const Json& run, const RunPictures* pictures, const std::vector<StageCurves>& curves)
 {
   const std::string fixed = fileName(run, "f0"), moving = fileName(run, "m0");
+  const bool hasStages = !recordAt(run, "/stages").empty();
   std::string html = pageHead(fixed.empty() ? "A registration" : moving + " registered to " + fixed,
                               std::string(viewsStyle) + runStyle, runScript, "data:");
   html += cohortStart + verdictHtml(judgedAlone(run)) + cohortEnd + "\n" + summaryHtml(run);
-  if (pictures) {
-    html += "<h2>Slices</h2>\n" + viewsHtml(*pictures, run) + "<p class=\"s\">Pixels are squares in mm. "
-            + greyText(*pictures);
-    if (!pictures->slices.front().plane.empty())
-      html += "Letters are sides of the patient: R right, L left, A front, P back, S head, I feet. ";
-    html += "A click on a slice fills the screen, and again goes back";
+  if (pictures)
+    html += "<h2>Slices</h2>\n" + viewsHtml(*pictures, run);
+  if (const Json& warnings = recordAt(run, "/warnings"); !warnings.empty())
+    html += "<h2>Warnings</h2>\n" + listHtml("<ul>", warnings.get<std::vector<std::string>>());
+  if (recordAt(run, "/quality").is_object())
     html +=
-        pictures->slices.front().plane.empty() ? ". " : "; the wheel goes through the slices of a plane. ";
-    html += "Keys: digits choose a view";
-    html += pictures->slices.front().warped.empty()
-                ? ".</p>\n"
-                : ", f goes from the fixed to the warped image and back.</p>\n";
-  }
-  html += warningsHtml(run);
-  if (at(run, "quality").is_object())
-    html += "<h2>Quality</h2>\n" + qualityHtml(run);
-  if (!at(run, "stages").empty())
+        "<h2>Quality</h2>\n" + factsHtml(run, {"figure", "before", "after"}, qualityFacts) + labelsHtml(run);
+  if (hasStages)
     html += "<h2>Metric</h2>\n" + curvesHtml(run, curves) + levelsHtml(run) + "<h2>Parameters</h2>\n"
             + parametersHtml(run);
-  if (textOf(run, "status") == "done" && !at(run, "stages").empty())
-    html += "<h2>Methods</h2>\n<p class=\"s\">To be copied; a click marks it all.</p><p id=\"methods\">"
-            + htmlText(methodsText(run)) + "</p>\n";
-  html += "<h2>Time</h2>\n" + timesHtml(run) + "<h2>Provenance</h2>\n" + provenanceHtml(run);
+  if (hasStages && textAt(run, "/status") == "done")
+    html += filledIn(
+        "<h2>Methods</h2>\n<p class=\"s\">To be copied; a click marks it all.</p><p id=\"methods\">$</p>\n",
+        {htmlText(methodsText(run))});
+  html += "<h2>Time</h2>\n" + factsHtml(run, {"part", "seconds"}, timeFacts) + "<h2>Provenance</h2>\n"
+          + provenanceHtml(run);
   return html + recordHtml(run) + "<script>" + runScript + "</script></body></html>\n";
 }
 

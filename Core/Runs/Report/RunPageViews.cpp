@@ -1,7 +1,6 @@
 #include "Core/Runs/Report/RunPageViews.h"
 
 #include "Core/Compute/Log.h"
-#include "Core/Image/Pictures/Contours.h"
 #include "Core/Runs/Report/Html.h"
 
 #include <nlohmann/json.hpp>
@@ -13,11 +12,48 @@ namespace tessera {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Picture = std::string SlicePicture::*;
+
+std::string colourText(const Colour& colour)
+{
+  char text[8];
+  std::snprintf(text, sizeof text, "#%02x%02x%02x", colour[0], colour[1], colour[2]);
+  return text;
+}
+
+/// A bar of the first 64 colours with texts below it; a last colour apart, if it has a text.
+std::string legend(const std::vector<Colour>& colours, const std::vector<std::string>& texts,
+                   const std::string& apart = "")
+{
+  const std::size_t count = colours.size() - (apart.empty() ? 0 : 1);
+  std::string svg = R"(<svg width="345" height="36" role="img" aria-label="legend">)";
+  for (std::size_t i = 0; i < count; ++i)
+    svg += filledIn(R"(<rect x="$" y="2" width="5" height="14" fill="$"/>)",
+                    {std::to_string(20 + 4 * i), colourText(colours[i])});
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    svg += filledIn(R"(<text x="$" y="31" text-anchor="middle">$</text>)",
+                    {std::to_string(20 + i * 4 * count / (texts.size() - 1)), texts[i]});
+  if (!apart.empty())
+    svg += filledIn(R"(<rect x="310" y="2" width="24" height="14" fill="$"/>)"
+                    R"(<text x="322" y="31" text-anchor="middle">$</text>)",
+                    {colourText(colours.back()), apart});
+  return svg + "</svg>";
+}
+
+std::string labelsLegend(const RunPictures& pictures)
+{
+  std::string html;
+  if (pictures.labelsLeftOut > 0)
+    html = "<p>The page has no room for the outlines of " + std::to_string(pictures.labelsLeftOut)
+           + " labels, the shortest ones.</p>";
+  return html + legend(diceColours, {"Dice 0", "0.5", "1"})
+         + R"(<label class="script" hidden>Show <select id="label"></select></label>)";
+}
 
 struct View {
   const char *id, *name, *meaning;
-  Picture needed; // there is no such view without this picture, or, if null, without labels
+  std::string SlicePicture::*
+      needed; // there is no such view without this picture, or, if null, without labels
+  std::string (*more)(const RunPictures&) = nullptr; // behind the meaning
 };
 
 constexpr View views[] = {
@@ -34,34 +70,34 @@ constexpr View views[] = {
      &SlicePicture::warped},
     {"edges", "Edges", "Edges of the fixed image over the warped one.", &SlicePicture::edges},
     {"labels", "Labels",
-     "Outlines of the fixed labels (blue, filled by Dice) and of the warped ones (orange).", nullptr},
-    {"fade", "Slider", "From the fixed image to the warped one.", &SlicePicture::warped},
+     "Outlines of the fixed labels (blue, filled by Dice) and of the warped ones (orange).", nullptr,
+     labelsLegend},
+    {"fade", "Slider", "From the fixed image to the warped one.", &SlicePicture::warped,
+     [](const RunPictures&) {
+       return std::string(R"(<input class="script" hidden type="range" id="mix" min="0" max="1" step="0.01")"
+                          R"( value="0.5" aria-label="from the fixed to the warped image">)");
+     }},
     {"difference", "Difference", "The absolute difference of both images: black is equal.",
      &SlicePicture::warped},
     {"det", "Volume change",
      "Determinant of the spatial Jacobian: above 1 the moving image was made smaller, below 1 larger. Folds "
-     "(0 or less) are yellow.",
-     &SlicePicture::determinants},
-    {"grid", "Grid", "", &SlicePicture::grid},
+     "(0 or "
+     "less) are yellow.",
+     &SlicePicture::determinants,
+     [](const RunPictures&) {
+       return legend(determinantColours, {"&#188;", "&#189;", "1", "2", "4"}, "fold");
+     }},
+    {"grid", "Grid", "Where the coordinates in the moving image are round numbers, over the warped image.",
+     &SlicePicture::grid,
+     [](const RunPictures& pictures) {
+       return "<p>Lines are " + shortNumber(pictures.gridMm) + " mm apart in the moving image.</p>";
+     }},
     {"length", "Displacement", "How far the points of the fixed image are moved.",
-     &SlicePicture::displacement},
-};
-
-struct Layer {
-  const char* name; // class of CSS
-  const char* type;
-  Picture picture;
-  const char* shows;
-};
-
-constexpr Layer layers[] = {
-    {"f", "jpeg", &SlicePicture::fixed, "fixed image"},
-    {"b", "jpeg", &SlicePicture::before, "moving image before the registration"},
-    {"w", "jpeg", &SlicePicture::warped, "warped moving image"},
-    {"d", "png", &SlicePicture::determinants, "determinant of the spatial Jacobian"},
-    {"u", "png", &SlicePicture::displacement, "length of the displacement"},
-    {"e", "png", &SlicePicture::edges, "edges of the fixed image"},
-    {"g", "png", &SlicePicture::grid, "grid of the moving image"},
+     &SlicePicture::displacement,
+     [](const RunPictures& pictures) {
+       const double mm = pictures.largestDisplacementMm;
+       return legend(displacementColours, {"0", shortNumber(mm / 2), shortNumber(mm) + " mm"});
+     }},
 };
 
 /// Whether a slice has something of a kind.
@@ -80,60 +116,6 @@ bool hasView(const View& view, const RunPictures& pictures)
   return view.needed ? some(pictures, view.needed) : some(pictures, &SlicePicture::labels);
 }
 
-std::string colourText(const std::array<std::uint8_t, 3>& colour)
-{
-  char text[8];
-  std::snprintf(text, sizeof text, "#%02x%02x%02x", colour[0], colour[1], colour[2]);
-  return text;
-}
-
-/// A bar of colours with texts below it; a last colour apart, if it has a text.
-std::string legend(const std::vector<std::array<std::uint8_t, 3>>& colours, std::size_t count,
-                   const std::vector<std::string>& texts, const std::string& apart)
-{
-  std::string svg = "<svg width=\"345\" height=\"36\" role=\"img\" aria-label=\"legend\">";
-  for (std::size_t i = 0; i < count; ++i)
-    svg += "<rect x=\"" + std::to_string(20 + 4 * i) + "\" y=\"2\" width=\"5\" height=\"14\" fill=\""
-           + colourText(colours[i]) + "\"/>";
-  for (std::size_t i = 0; i < texts.size(); ++i)
-    svg += "<text x=\"" + std::to_string(20 + i * 4 * count / (texts.size() - 1))
-           + "\" y=\"31\" text-anchor=\"middle\">" + texts[i] + "</text>";
-  if (!apart.empty())
-    svg += "<rect x=\"310\" y=\"2\" width=\"24\" height=\"14\" fill=\"" + colourText(colours.back())
-           + "\"/><text x=\"322\" y=\"31\" text-anchor=\"middle\">" + apart + "</text>";
-  return svg + "</svg>";
-}
-
-std::string meaningOf(const View& view, const RunPictures& pictures)
-{
-  const std::string id = view.id;
-  std::string html = "<div class=\"k " + id + "\"><p>";
-  if (id == "grid")
-    html += "Where the coordinates in the moving image are multiples of " + shortNumber(pictures.gridMm)
-            + " mm, over the warped image.";
-  html += view.meaning;
-  if (id == "labels" && std::ranges::any_of(pictures.slices, [](const SlicePicture& slice) {
-        return slice.labels.size() >= maxContours;
-      }))
-    html += " Of each slice the first " + std::to_string(maxContours) + " labels are drawn.";
-  html += "</p>";
-  if (id == "det")
-    html += legend(determinantColours(), determinantColours().size() - 1, {"&#188;", "&#189;", "1", "2", "4"},
-                   "fold");
-  if (id == "length")
-    html += legend(displacementColours(), displacementColours().size(),
-                   {"0", shortNumber(pictures.largestDisplacementMm / 2),
-                    shortNumber(pictures.largestDisplacementMm) + " mm"},
-                   "");
-  if (id == "labels")
-    html += legend(diceColours(), diceColours().size(), {"Dice 0", "0.5", "1"}, "")
-            + "<label class=\"script\" hidden>Show <select id=\"label\"></select></label>";
-  if (id == "fade")
-    html += "<input class=\"script\" hidden type=\"range\" id=\"mix\" min=\"0\" max=\"1\" step=\"0.01\" "
-            "value=\"0.5\" aria-label=\"from the fixed to the warped image\">";
-  return html + "</div>";
-}
-
 std::string placeText(const SlicePicture& slice)
 {
   return slice.plane.empty() ? "" : ", " + slice.plane + " " + slice.position;
@@ -142,82 +124,124 @@ std::string placeText(const SlicePicture& slice)
 /// Vector graphics over the pictures of a slice.
 std::string svgOver(const SlicePicture& slice, const char* name, const std::string& content)
 {
-  return "<svg class=\"" + std::string(name) + "\" viewBox=\"0 0 " + std::to_string(2 * slice.width) + " "
-         + std::to_string(2 * slice.height) + "\">" + content + "</svg>";
+  return content.empty()
+             ? ""
+             : filledIn(R"(<svg class="$" viewBox="0 0 $ $">$</svg>)",
+                        {name, std::to_string(2 * slice.width), std::to_string(2 * slice.height), content});
 }
 
 std::string labelsSvg(const SlicePicture& slice, const Json& run)
 {
-  const bool isJudged = run.contains("quality") && run["quality"].is_object();
-  const Json quality = isJudged ? run["quality"] : Json::object();
   std::string paths;
   for (const SlicePicture::Label& label : slice.labels) {
-    const std::string number = std::to_string(label.label), of = "\" data-l=\"" + number + "\" d=\"";
-    const Json::json_pointer place("/dice/labels/" + number);
-    const double dice = quality.contains(place) ? quality.at(place).get<double>() : 0;
-    const auto colour = static_cast<std::size_t>(dice * static_cast<double>(diceColours().size() - 1));
+    const std::string number = std::to_string(label.label);
+    const Json& known = recordAt(run, "/quality/dice/labels/" + number);
+    const double dice = known.is_number() ? known.get<double>() : 0;
+    const auto colour = static_cast<std::size_t>(dice * static_cast<double>(diceColours.size() - 1));
     if (!label.fixed.empty())
-      paths += "<path class=\"lf" + of + label.fixed + "\" fill=\"" + colourText(diceColours()[colour])
-               + "\"><title>" + htmlText(labelText(quality, number)) + ", Dice " + shortNumber(dice)
-               + "</title></path>";
+      paths += filledIn(R"(<path class="lf" data-l="$" d="$" fill="$"><title>$, Dice $</title></path>)",
+                        {number, label.fixed, colourText(diceColours[colour]),
+                         htmlText(labelText(run, number)), shortNumber(dice)});
     if (!label.warped.empty())
-      paths += "<path class=\"lw" + of + label.warped + "\"/>";
+      paths += filledIn(R"(<path class="lw" data-l="$" d="$"/>)", {number, label.warped});
   }
   return svgOver(slice, "l", paths);
 }
 
-/// The mask, and for each landmark where it should be (a ring), a line to where it is, and where it was.
+/// The masks, and for each landmark where it should be (a ring), a line to where it is, and where it was.
 std::string marksSvg(const SlicePicture& slice)
 {
   const double unit =
       static_cast<double>(std::max(slice.width, slice.height)) / 100; // 1/200 of the larger side
-  std::string marks = slice.mask.empty() ? "" : "<path class=\"mask\" d=\"" + slice.mask + "\"/>";
-  const auto mark = [&](const char* shape, const SlicePicture::Landmark::Place& at, double radius) {
-    marks += shape + shortNumber(at[0]) + "\" cy=\"" + shortNumber(at[1]) + "\" r=\"" + shortNumber(radius)
-             + "\"/>";
+  std::string marks;
+  for (const auto& [kind, path] : {std::pair{"mask", &slice.fixedMask},
+                                   {"mask moving past", &slice.maskBefore},
+                                   {"mask moving now", &slice.warpedMask}})
+    if (!path->empty())
+      marks += filledIn(R"(<path class="$" d="$"/>)", {kind, *path});
+  const auto mark = [&](const char* kind, const SlicePicture::Landmark::Place& at, double radius) {
+    marks += filledIn(R"(<circle class="$" cx="$" cy="$" r="$"/>)",
+                      {kind, shortNumber(at[0]), shortNumber(at[1]), shortNumber(radius * unit)});
   };
   for (const auto& [fixed, before, warped] : slice.landmarks) {
-    mark("<circle class=\"was\" cx=\"", before, 1.2 * unit);
-    marks += "<path class=\"is\" d=\"M" + shortNumber(fixed[0]) + " " + shortNumber(fixed[1]) + "L"
-             + shortNumber(warped[0]) + " " + shortNumber(warped[1]) + "\"/>";
-    mark("<circle class=\"is\" cx=\"", warped, unit);
-    mark("<circle class=\"target\" cx=\"", fixed, 2 * unit);
+    mark("was", before, 1.2);
+    marks += filledIn(R"(<path class="is" d="M$ $L$ $"/>)", {shortNumber(fixed[0]), shortNumber(fixed[1]),
+                                                             shortNumber(warped[0]), shortNumber(warped[1])});
+    mark("is", warped, 1);
+    mark("target", fixed, 2);
   }
-  return marks.empty() ? marks : svgOver(slice, "m", marks);
+  return svgOver(slice, "m", marks);
 }
 
 std::string figureHtml(const SlicePicture& slice, const std::string& screen, const Json& run)
 {
-  const std::string size =
-      "\" width=\"" + std::to_string(slice.width) + "\" height=\"" + std::to_string(slice.height) + "\"";
-  std::string html = "<figure><label class=\"t\" for=\"" + screen + "\">";
-  for (const Layer& layer : layers)
-    if (const std::string& bytes = slice.*layer.picture; !bytes.empty())
-      html += "<img class=\"" + std::string(layer.name) + size + " alt=\"" + layer.shows + placeText(slice)
-              + "\" src=\"data:image/" + layer.type + ";base64," + base64(bytes) + "\">";
-  if (!slice.labels.empty())
-    html += labelsSvg(slice, run);
-  html += marksSvg(slice);
+  std::string html = filledIn(R"(<figure><label class="t" for="$">)", {screen});
+  for (const auto& [name, type, picture, shows] : pictureLayers)
+    if (const std::string& bytes = slice.*picture; !bytes.empty())
+      html += filledIn(R"(<img class="$" width="$" height="$" alt="$$" src="data:image/$;base64,$">)",
+                       {name, std::to_string(slice.width), std::to_string(slice.height), shows,
+                        placeText(slice), type, base64(bytes)});
+  html += labelsSvg(slice, run) + marksSvg(slice);
   for (std::size_t i = 0; i < slice.letters.size(); ++i)
     if (!slice.letters[i].empty())
-      html += "<span class=\"o o" + std::to_string(i) + "\">" + slice.letters[i] + "</span>";
-  return html + "</label>"
-         + (slice.position.empty() ? ""
-                                   : "<figcaption>" + slice.plane + ", " + slice.position + "</figcaption>")
-         + "</figure>";
+      html += filledIn(R"(<span class="o o$">$</span>)", {std::to_string(i), slice.letters[i]});
+  const std::string place = slice.position.empty() ? "" : slice.plane + ", " + slice.position;
+  return html + "</label>" + (place.empty() ? "" : "<figcaption>" + place + "</figcaption>") + "</figure>";
 }
 
 /// The slices of a plane, of which an input for each chooses one. A box makes it fill the screen.
-std::string planeHtml(const std::vector<const SlicePicture*>& slices, const Json& run)
+std::string planeHtml(std::vector<SlicePicture>::const_iterator first,
+                      std::vector<SlicePicture>::const_iterator last, const Json& run)
 {
-  const std::string plane = slices.front()->plane, name = plane.empty() ? "image" : plane;
-  std::string html = "<div class=\"plane\"><input type=\"checkbox\" class=\"screen\" id=\"" + name
-                     + "\" aria-label=\"" + name + " fills the screen\"><div class=\"stack\">\n";
-  for (std::size_t i = 0; i < slices.size(); ++i)
-    html += "<input type=\"radio\" name=\"slice-" + name + (slices.size() > 1 ? "\"" : "\" hidden")
-            + (i == slices.size() / 2 ? " checked" : "") + " aria-label=\"" + name + placeText(*slices[i])
-            + "\">" + figureHtml(*slices[i], name, run) + "\n";
+  const std::string name = first->plane.empty() ? "image" : first->plane;
+  std::string html = filledIn(R"(<div class="plane"><input type="checkbox" class="screen" id="$")"
+                              R"( aria-label="$ fills the screen"><div class="stack">)",
+                              {name, name});
+  for (auto slice = first; slice != last; ++slice)
+    html += filledIn(R"(<input type="radio" name="slice-$"$$ aria-label="$$">)",
+                     {name, last - first > 1 ? "" : " hidden",
+                      slice - first == (last - first) / 2 ? " checked" : "", name, placeText(*slice)})
+            + figureHtml(*slice, name, run) + "\n";
   return html + "</div></div>\n";
+}
+
+/// Tells which intensities are black and white, and what marks, letters, clicks and keys mean.
+std::string captionHtml(const RunPictures& pictures)
+{
+  const SlicePicture& slice = pictures.slices.front();
+  const auto& [fixed, moving] = pictures.greyRanges;
+  const auto text = [](const GreyRange& range) {
+    return filledIn("from $ (black) to $ (white) in ", {shortNumber(range.black), shortNumber(range.white)});
+  };
+  std::string html = "<p class=\"s\">";
+  if (!pictures.keptTransform.empty())
+    html += "The run did not end. The warped image is that of the last transform that was kept, "
+            + htmlText(pictures.keptTransform) + ". ";
+  html += "Pixels are squares in mm. ";
+  if (pictures.areColours)
+    html += "Colours are those of the files. ";
+  else
+    html += "Grey values run " + text(fixed)
+            + (slice.before.empty() ? "the fixed image, the only one that could be read"
+               : fixed == moving    ? "both images"
+                                    : "the fixed image, " + text(moving) + "the moving one")
+            + ": from the 0.5th to the 99.5th percentile without fillings and constant backgrounds. ";
+  const bool isVolume = !slice.plane.empty();
+  for (const auto& [isShown, words] :
+       {std::pair{some(pictures, &SlicePicture::fixedMask), "The outline of the fixed mask is yellow. "},
+        {some(pictures, &SlicePicture::maskBefore), "The outline of the moving mask is orange. "},
+        {pictures.leavesMasksOut, "Outlines of masks are left out where they are too long for the page. "},
+        {some(pictures, &SlicePicture::landmarks),
+         "Landmarks: a ring where the point of the fixed image is, in the nearest of these slices of each "
+         "plane; "
+         "that of the moving image is red before and green after the registration. "},
+        {isVolume, "Letters are sides of the patient: R right, L left, A front, P back, S head, I feet. "},
+        {true, "A click on a slice fills the screen, and again goes back"},
+        {isVolume, "; the wheel goes through the slices of a plane"},
+        {true, ". Keys: digits choose a view"},
+        {!slice.warped.empty(), ", f goes from the fixed to the warped image and back"}})
+    html += isShown ? words : "";
+  return html + ".</p>\n";
 }
 
 }
@@ -257,7 +281,7 @@ mask:repeating-conic-gradient(#000 0 25%,transparent 0 50%) 0 0/64px 64px}
 #det:checked~.planes .e,#length:checked~.planes .e{filter:brightness(0);opacity:.55}
 .t path,.t circle{vector-effect:non-scaling-stroke}.t path:not(.lf),.t circle{fill:none}.t .lf{fill-opacity:.35;stroke:#00c8ff;stroke-width:1.2px}
 .t .lw{stroke:#ff7800;stroke-width:1.2px;pointer-events:none}.t .hidden{display:none}
-.t .mask{stroke:#ffe600;stroke-width:1px}.t .target{stroke:#fff;stroke-width:1.5px}.t .was{fill:#ff4d4d}
+.t .mask{stroke:#ffe600;stroke-width:1px}.t .moving{stroke:#ff7800}.t .past,#start:checked~.planes .now{display:none}#start:checked~.planes .past{display:inline}.t .target{stroke:#fff;stroke-width:1.5px}.t .was{fill:#ff4d4d}
 .t circle.is{fill:#4dff88}.t path.is{stroke:#4dff88;stroke-width:1.5px}
 .t .o{position:absolute;color:#fff;font:600 12px/1 system-ui,sans-serif;text-shadow:0 0 2px #000,0 0 2px #000}
 .o0{left:3px;top:calc(50% - 6px)}.o1{right:3px;top:calc(50% - 6px)}.o2{top:3px;left:calc(50% - 4px)}.o3{bottom:3px;left:calc(50% - 4px)}
@@ -293,29 +317,21 @@ std::string viewsHtml(const RunPictures& pictures, const Json& run)
   std::string meanings;
   for (const View& view : views)
     if (hasView(view, pictures)) {
-      const std::string id = view.id;
-      html += "<input type=\"radio\" name=\"view\" id=\"" + id + "\"" + (meanings.empty() ? " checked" : "")
-              + "><label for=\"" + id + "\">" + view.name + "</label>\n";
-      meanings += meaningOf(view, pictures) + "\n";
+      html += filledIn("<input type=\"radio\" name=\"view\" id=\"$\"$><label for=\"$\">$</label>\n",
+                       {view.id, meanings.empty() ? " checked" : "", view.id, view.name});
+      meanings += filledIn("<div class=\"k $\"><p>$</p>$</div>\n",
+                           {view.id, view.meaning, view.more ? view.more(pictures) : ""});
     }
-  const bool hasLandmarks = some(pictures, &SlicePicture::landmarks);
-  if (hasLandmarks || some(pictures, &SlicePicture::mask))
-    html += "<input type=\"checkbox\" id=\"marks\" checked><label for=\"marks\">Mask, landmarks</label>\n";
+  if (std::ranges::any_of(pictures.slices, [](const auto& slice) { return !marksSvg(slice).empty(); }))
+    html += "<input type=\"checkbox\" id=\"marks\" checked><label for=\"marks\">Masks, landmarks</label>\n";
   html += meanings + "<div class=\"planes\">\n";
-  std::vector<const SlicePicture*> plane;
-  for (const SlicePicture& slice : pictures.slices) {
-    if (!plane.empty() && plane.back()->plane != slice.plane) {
-      html += planeHtml(plane, run);
-      plane.clear();
-    }
-    plane.push_back(&slice);
+  for (auto first = pictures.slices.begin(); first != pictures.slices.end();) {
+    const auto last = std::find_if(first, pictures.slices.end(),
+                                   [&](const SlicePicture& slice) { return slice.plane != first->plane; });
+    html += planeHtml(first, last, run);
+    first = last;
   }
-  html += planeHtml(plane, run) + "</div></div>\n";
-  if (hasLandmarks)
-    html += "<p class=\"s\">Landmarks: a ring where the point of the fixed image is, in the nearest of these "
-            "slices "
-            "of each plane; that of the moving image is red before and green after the registration.</p>\n";
-  return html;
+  return html + "</div></div>\n" + captionHtml(pictures);
 }
 
 namespace {

@@ -19,12 +19,11 @@ constexpr std::size_t thumbnailPixels = 96;
 const Colour edgeColour{255, 150, 0};
 
 /// Colours between those given, in equal steps.
-std::vector<Colour> colourScale(const std::vector<Colour>& given, std::size_t count)
+std::vector<Colour> colourScale(const std::vector<Colour>& given)
 {
   std::vector<Colour> scale;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double place =
-        static_cast<double>(i) * static_cast<double>(given.size() - 1) / static_cast<double>(count - 1);
+  for (std::size_t i = 0; i < mapColours; ++i) {
+    const double place = static_cast<double>(i) * static_cast<double>(given.size() - 1) / (mapColours - 1);
     const std::size_t below = std::min(static_cast<std::size_t>(place), given.size() - 2);
     Colour colour;
     for (std::size_t c = 0; c < 3; ++c) {
@@ -130,42 +129,65 @@ void addLandmarks(const ShownRun<D>& run, const std::vector<PictureSlice<D>>& sl
   }
 }
 
-std::string determinantPicture(const SliceValues& values)
+/// A map of every second pixel.
+template <class ColourOf>
+std::string mapPicture(const SliceValues& slice, const std::vector<float>& values,
+                       const std::vector<Colour>& colours, const ColourOf& colourOf)
 {
   IndexedPicture picture =
-      blank((values.width + pixelsOfMap - 1) / pixelsOfMap, (values.height + pixelsOfMap - 1) / pixelsOfMap);
-  for (std::size_t i = 0; i < picture.pixels.size(); ++i) {
-    const float value = values.determinants[i];
-    picture.pixels[i] = static_cast<std::uint8_t>(
-        value > 0 ? colourOf(0.5 + 0.5 * std::log(value) / largestLogDeterminant) : mapColours);
-  }
-  return pngBytes(picture, determinantColours(), false);
+      blank((slice.width + pixelsOfMap - 1) / pixelsOfMap, (slice.height + pixelsOfMap - 1) / pixelsOfMap);
+  std::ranges::transform(values, picture.pixels.begin(),
+                         [&](float value) { return static_cast<std::uint8_t>(colourOf(value)); });
+  return pngBytes(picture, colours, false);
 }
 
-std::string displacementPicture(const SliceValues& values, double largestMm)
+std::size_t bytesOf(const SlicePicture::Label& label)
 {
-  IndexedPicture picture =
-      blank((values.width + pixelsOfMap - 1) / pixelsOfMap, (values.height + pixelsOfMap - 1) / pixelsOfMap);
-  for (std::size_t i = 0; i < picture.pixels.size(); ++i)
-    picture.pixels[i] =
-        static_cast<std::uint8_t>(colourOf(largestMm > 0 ? values.displacementMm[i] / largestMm : 0));
-  return pngBytes(picture, displacementColours(), false);
+  return label.fixed.size() + label.warped.size() + 150;
 }
 
 std::size_t bytesOf(const RunPictures& pictures)
 {
-  std::size_t bytes = 0;
-  for (const SlicePicture& slice : pictures.slices)
-    for (const std::string* picture : {&slice.fixed, &slice.before, &slice.warped, &slice.edges, &slice.grid,
-                                       &slice.determinants, &slice.displacement})
-      bytes += picture->size();
-  for (const SlicePicture& slice : pictures.slices) { // text, which needs no base64
-    std::size_t text = slice.mask.size() + 300 * slice.landmarks.size();
+  std::size_t bytes = 0, text = 0; // which needs no base64
+  for (const SlicePicture& slice : pictures.slices) {
+    for (const PictureLayer& layer : pictureLayers)
+      bytes += (slice.*layer.picture).size();
+    text += slice.fixedMask.size() + slice.maskBefore.size() + slice.warpedMask.size()
+            + 300 * slice.landmarks.size();
     for (const SlicePicture::Label& label : slice.labels)
-      text += label.fixed.size() + label.warped.size() + 150;
-    bytes += text * 3 / 4;
+      text += bytesOf(label);
   }
-  return bytes;
+  return bytes + text * 3 / 4;
+}
+
+/// Leaves out outlines of labels that find no room beside those of longer ones, in all slices, and masks that
+/// find none.
+void boundOutlines(RunPictures& pictures)
+{
+  std::map<std::int64_t, std::size_t> bytes;
+  for (const SlicePicture& slice : pictures.slices)
+    for (const SlicePicture::Label& label : slice.labels)
+      bytes[label.label] += bytesOf(label);
+  std::vector<std::pair<std::size_t, std::int64_t>> longestFirst;
+  for (const auto& [label, size] : bytes)
+    longestFirst.emplace_back(size, label);
+  std::ranges::sort(longestFirst, std::greater());
+  std::size_t room = maxOutlineBytes;
+  for (const auto& [size, label] : longestFirst)
+    if (size <= room)
+      room -= size;
+    else
+      bytes.erase(label);
+  pictures.labelsLeftOut = longestFirst.size() - bytes.size();
+  std::size_t ofMasks = 0;
+  for (SlicePicture& slice : pictures.slices) {
+    std::erase_if(slice.labels, [&](const auto& label) { return !bytes.contains(label.label); });
+    for (std::string* mask : {&slice.fixedMask, &slice.maskBefore, &slice.warpedMask})
+      if ((ofMasks += mask->size()) > maxOutlineBytes) {
+        mask->clear();
+        pictures.leavesMasksOut = true;
+      }
+  }
 }
 
 /// 1, 2 or 5 times a power of 10: about a twentieth of the largest side.
@@ -236,30 +258,25 @@ std::string thumbnailOf(const SliceValues& values, bool hasResult)
 
 }
 
-const std::vector<Colour>& determinantColours()
-{
-  static const std::vector<Colour> colours = [] {
-    std::vector<Colour> scale =
-        colourScale({{5, 48, 97}, {67, 147, 195}, {247, 247, 247}, {214, 96, 77}, {103, 0, 31}}, mapColours);
-    scale.push_back({255, 230, 0});
-    return scale;
-  }();
-  return colours;
-}
+const std::array<PictureLayer, 7> pictureLayers{
+    {{"f", "jpeg", &SlicePicture::fixed, "fixed image"},
+     {"b", "jpeg", &SlicePicture::before, "moving image before the registration"},
+     {"w", "jpeg", &SlicePicture::warped, "warped moving image"},
+     {"d", "png", &SlicePicture::determinants, "determinant of the spatial Jacobian"},
+     {"u", "png", &SlicePicture::displacement, "length of the displacement"},
+     {"e", "png", &SlicePicture::edges, "edges of the fixed image"},
+     {"g", "png", &SlicePicture::grid, "grid of the moving image"}}};
 
-const std::vector<Colour>& displacementColours()
-{
-  static const std::vector<Colour> colours =
-      colourScale({{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}}, mapColours);
-  return colours;
-}
-
-const std::vector<Colour>& diceColours()
-{
-  static const std::vector<Colour> colours = colourScale(
-      {{215, 25, 28}, {253, 174, 97}, {255, 255, 191}, {116, 173, 209}, {49, 84, 180}}, mapColours);
-  return colours;
-}
+const std::vector<Colour> determinantColours = [] {
+  std::vector<Colour> scale =
+      colourScale({{5, 48, 97}, {67, 147, 195}, {247, 247, 247}, {214, 96, 77}, {103, 0, 31}});
+  scale.push_back({255, 230, 0});
+  return scale;
+}();
+const std::vector<Colour> displacementColours =
+    colourScale({{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}});
+const std::vector<Colour> diceColours =
+    colourScale({{215, 25, 28}, {253, 174, 97}, {255, 255, 191}, {116, 173, 209}, {49, 84, 180}});
 
 template <int D>
 RunPictures runPictures(const Context& context, const Registry& registry, const ShownRun<D>& run)
@@ -282,8 +299,9 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
     picture.letters = slices[i].letters;
     picture.width = v.width;
     picture.height = v.height;
-    if (!v.mask.empty())
-      picture.mask = contours(v.mask, v.width)[1];
+    picture.fixedMask = contours(v.fixedMask, v.width)[1];
+    picture.maskBefore = contours(v.maskBefore, v.width)[1];
+    picture.warpedMask = contours(v.warpedMask, v.width)[1];
     if (!run.result)
       return;
     picture.edges = pngBytes(edgePicture(v.fixed, v.width, v.height), {{0, 0, 0}, edgeColour}, true);
@@ -291,14 +309,19 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
     if (!v.fixedLabels.empty())
       picture.labels = labelContours(v, run.labels);
     if (!v.determinants.empty())
-      picture.determinants = determinantPicture(v);
+      picture.determinants = mapPicture(v, v.determinants, determinantColours, [](float value) {
+        return value > 0 ? colourOf(0.5 + 0.5 * std::log(value) / largestLogDeterminant) : mapColours;
+      });
   });
   addLandmarks<D>(run, slices, pictures.slices);
+  boundOutlines(pictures);
   for (const SliceValues& v : values)
     for (const float mm : v.displacementMm)
       pictures.largestDisplacementMm = std::max(pictures.largestDisplacementMm, static_cast<double>(mm));
   forEachChunk(host, run.result ? slices.size() : 0, [&](std::size_t i) {
-    pictures.slices[i].displacement = displacementPicture(values[i], pictures.largestDisplacementMm);
+    const double mostMm = std::max(pictures.largestDisplacementMm, 1e-30);
+    pictures.slices[i].displacement = mapPicture(values[i], values[i].displacementMm, displacementColours,
+                                                 [mostMm](float mm) { return colourOf(mm / mostMm); });
   });
   for (const int quality : {85, 70, 50, 30}) {
     forEachChunk(host, slices.size(), [&](std::size_t i) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Image/Image.h"
+#include "Core/Image/Pictures/PictureBytes.h"
 #include "Core/Image/Pictures/PictureParts.h"
 #include "Core/Registration/Samples/Samples.h"
 #include "Core/Registration/Transform.h"
@@ -25,6 +26,7 @@ struct ShownRun {
   PointPairs<D> points = {};                 // landmarks of both images; empty: none
   /// Red, green and blue of images in colour, from 0 to 255; empty: grey.
   std::vector<ImagePointer<D>> fixedColours = {}, movingColours = {};
+  MaskPointer<D> movingMask = nullptr; // null: none
 };
 
 /// The pictures of a slice as files: JPEG for images, PNG for the others. Those with a transparent ground lie
@@ -49,7 +51,8 @@ struct SlicePicture {
   std::string grid;         // where the coordinates in the moving image are multiples of gridMm; transparent
   std::string determinants; // of the spatial Jacobian; see determinantColours()
   std::string displacement; // its length; see displacementColours()
-  std::string mask;         // outline of the fixed mask, a path of SVG
+  /// Outlines as paths of SVG: of the fixed mask, and of the moving one before and after the registration.
+  std::string fixedMask, maskBefore, warpedMask;
   std::vector<Label> labels;
   std::vector<Landmark> landmarks; // that are nearer to this slice than to the others of its plane
 };
@@ -60,20 +63,32 @@ struct RunPictures {
   bool areColours = false;             // of both images, shown as in their files
   double largestDisplacementMm = 0;    // in the slices
   double gridMm = 0;
+  std::size_t labelsLeftOut = 0; // whose outlines found no room
+  bool leavesMasksOut = false;
+  std::string
+      keptTransform;     // the file of a run that did not end, from which the warped image is; empty: it did
   std::string thumbnail; // empty: none; JPEG of 288 x 96: fixed, before, warped with the edges of the fixed
 };
 
+/// A picture of a slice, and the class by which a page knows it.
+struct PictureLayer {
+  const char *name, *type;
+  std::string SlicePicture::*picture;
+  const char* shows;
+};
+extern const std::array<PictureLayer, 7> pictureLayers;
+
 /// Colours of a map. Determinants: from 1/4 or less to 4 or more in equal steps of the logarithm, and the
-/// last colour for folds (0 or less). Displacements: from 0 to largestDisplacementMm.
-const std::vector<std::array<std::uint8_t, 3>>& determinantColours();
-const std::vector<std::array<std::uint8_t, 3>>& displacementColours();
-const std::vector<std::array<std::uint8_t, 3>>& diceColours(); // from 0 to 1
+/// last colour for folds (0 or less). Displacements: from 0 to largestDisplacementMm. Dice: from 0 to 1.
+extern const std::vector<Colour> determinantColours, displacementColours, diceColours;
 
 constexpr std::size_t maxPictureBytes = 1'900'000; // in base64 and with the rest a page stays below 3 MB
+constexpr std::size_t maxOutlineBytes = 1'000'000; // of all labels, and of all masks
 
 /// Resamples both images on slices of the fixed one, with linear interpolation, in the ranges of grey values
 /// of greyRangesOf(). All pictures together have at most maxPictureBytes: JPEG loses
-/// quality, then slices are left out. Runs on the CPU; the result does not depend on the number of threads.
+/// quality, then slices are left out; outlines take at most maxOutlineBytes, the longest ones that fit. Runs
+/// on the CPU; the result does not depend on the number of threads.
 template <int D>
 RunPictures runPictures(const Context&, const Registry&, const ShownRun<D>&);
 

@@ -116,8 +116,6 @@ SliceValues SliceSampler<D>::valuesOf(const PictureSlice<D>& slice) const
   if (fixedLabels_)
     for (auto* labels : {&values.fixedLabels, &values.warpedLabels})
       labels->resize(count);
-  if (run_.fixedMask)
-    values.mask.resize(count);
   values.displacementMm.reserve(count / (pixelsOfMap * pixelsOfMap));
 
   std::array<float, batchCapacity> found;
@@ -136,14 +134,20 @@ SliceValues SliceSampler<D>::valuesOf(const PictureSlice<D>& slice) const
       for (std::size_t i = 0; i < at.count; ++i)
         to[first + i] = inside[i] ? static_cast<int>(found[i]) : 0;
     };
+    const auto mark = [&](const MaskPointer<D>& mask, const PointBatch<D>& at, std::vector<int>& to) {
+      for (std::size_t i = 0; mask && i < at.count; ++i)
+        to.push_back(mask->contains(at.list().point(i)));
+    };
+    const PointBatch<D> start = mappedPoints<D>(run_.before, points),
+                        mapped = mappedPoints<D>(run_.result, points);
     paint(fixed_, greyRanges_[0].line(), points, values.fixed);
-    paint(moving_, greyRanges_[1].line(), mappedPoints<D>(run_.before, points), values.before);
-    const PointBatch<D> mapped = mappedPoints<D>(run_.result, points);
-    if (run_.result)
+    paint(moving_, greyRanges_[1].line(), start, values.before);
+    mark(run_.fixedMask, points, values.fixedMask);
+    mark(run_.movingMask, start, values.maskBefore);
+    if (run_.result) {
       paint(moving_, greyRanges_[1].line(), mapped, values.warped);
-    if (run_.fixedMask)
-      for (std::size_t i = 0; i < points.count; ++i)
-        values.mask[first + i] = run_.fixedMask->contains(points.list().point(i));
+      mark(run_.movingMask, mapped, values.warpedMask);
+    }
     if (fixedLabels_) {
       label(*fixedLabels_, points, values.fixedLabels);
       label(*movingLabels_, mapped, values.warpedLabels);

@@ -21,11 +21,11 @@ inline float luminanceOf(const std::uint8_t* pixel, std::size_t channels)
 /// The values of a slice, from which its colours are computed later.
 struct SliceValues {
   std::size_t width = 0, height = 0;
-  std::vector<std::uint8_t> fixed, before, warped;  // grey values, or red, green and blue in turn
-  std::array<std::vector<float>, 2> movingMm;       // along the picture's axes
-  std::vector<float> displacementMm;                // at every second pixel
-  std::vector<int> fixedLabels, warpedLabels, mask; // empty: none
-  std::vector<float> determinants;                  // at every second pixel; empty: none
+  std::vector<std::uint8_t> fixed, before, warped; // grey values, or red, green and blue in turn
+  std::array<std::vector<float>, 2> movingMm;      // along the picture's axes
+  std::vector<float> displacementMm;               // at every second pixel
+  std::vector<int> fixedLabels, warpedLabels, fixedMask, maskBefore, warpedMask; // empty: none
+  std::vector<float> determinants; // at every second pixel; empty: none
 };
 
 /// Evaluates the images, labels and transforms of a registration at the pixels of slices, on the CPU.
@@ -36,10 +36,8 @@ public:
   SliceSampler(const Registry&, const ShownRun<D>&);
 
   const std::vector<PictureSlice<D>>& slices() const { return slices_; }
-  const std::array<GreyRange, 2>& greyRanges() const
-  {
-    return greyRanges_;
-  } // of the fixed and the moving image
+  /// Of the fixed and the moving image.
+  const std::array<GreyRange, 2>& greyRanges() const { return greyRanges_; }
   SliceValues valuesOf(const PictureSlice<D>&) const;
 
 private:

@@ -38,14 +38,16 @@ ImagePointer<3> ball(double moved)
   return std::make_shared<Image<3>>(std::move(image));
 }
 
-TransformChain<3> translation(double mm)
+template <int D = 3>
+TransformChain<D> translation(double mm)
 {
   Registry registry;
   registerComponents(registry);
-  const Parameters none(std::make_shared<ParameterMap>(), "", 3, 1);
-  TransformChain<3> chain;
-  chain.transform = registry.create<Transform<3>>("TranslationTransform", none, "test");
-  chain.parameters = {mm, 0, 0};
+  const Parameters none(std::make_shared<ParameterMap>(), "", D, 1);
+  TransformChain<D> chain;
+  chain.transform = registry.create<Transform<D>>("TranslationTransform", none, "test");
+  chain.parameters.assign(D, 0.0);
+  chain.parameters[0] = mm;
   return chain;
 }
 
@@ -67,10 +69,21 @@ TEST(SlicePicturesTest, TheRightTransformMakesTheFixedImage)
   run.fixedLabels = run.fixed;
   run.movingLabels = run.moving;
   run.before = &chain;
+  const auto maskOf = [](const Image<3>& image) {
+    std::vector<std::uint8_t> inside;
+    for (const float value : image.voxels)
+      inside.push_back(value > 0);
+    return std::make_shared<Mask<3>>(image.geometry, inside);
+  };
+  run.fixedMask = maskOf(*run.fixed);
+  run.movingMask = maskOf(*run.moving);
   const RunPictures labelled = picturesOf<3>(run, 3);
   for (std::size_t i = 0; i < 21; ++i) {
     EXPECT_EQ(labelled.slices[i].fixed, pictures.slices[i].fixed); // whatever the number of threads
     EXPECT_EQ(labelled.slices[i].before, pictures.slices[i].warped);
+    EXPECT_NE(labelled.slices[i].fixedMask, "");
+    EXPECT_EQ(labelled.slices[i].warpedMask, labelled.slices[i].fixedMask);
+    EXPECT_EQ(labelled.slices[i].maskBefore, labelled.slices[i].fixedMask); // with -t0
     ASSERT_FALSE(labelled.slices[i].labels.empty());
     for (const SlicePicture::Label& label : labelled.slices[i].labels)
       EXPECT_EQ(label.fixed, label.warped) << label.label;
@@ -106,6 +119,33 @@ TEST(SlicePicturesTest, NoiseStaysBelowTheLimitOfAPage)
   const std::string page = runPage(Json{{"status", "done"}}, &pictures, {});
   EXPECT_LT(page.size(), 3'000'000U);
   EXPECT_GE(pictures.slices.size(), 9U);
+}
+
+TEST(SlicePicturesTest, ManyRaggedLabelsAndARaggedMaskStayBelowTheLimitOfAPage)
+{
+  Image<2> labels;
+  labels.geometry.size = {512, 512};
+  labels.geometry.spacingMm = {1, 1};
+  Json dice = Json::object();
+  std::uint32_t state = 1;
+  for (std::size_t i = 0; i < labels.geometry.voxelCount(); ++i) {
+    labels.voxels.push_back(static_cast<float>(1 + ((state = state * 1664525U + 1013904223U) >> 16) % 9000));
+    dice[std::to_string(static_cast<int>(labels.voxels.back()))] = 0.0;
+  }
+  const auto image = std::make_shared<Image<2>>(labels);
+  std::vector<std::uint8_t> board;
+  for (std::size_t i = 0; i < labels.voxels.size(); ++i)
+    board.push_back((i + i / 512) % 2);
+  const TransformChain<2> chain = translation<2>(0);
+  const RunPictures pictures = picturesOf<2>({image, image, std::make_shared<Mask<2>>(labels.geometry, board),
+                                              identityMatrix<2>(), nullptr, &chain, image, image});
+  const std::string page =
+      runPage(Json{{"status", "done"}, {"quality", {{"dice", {{"labels", dice}}}}}}, &pictures, {});
+  EXPECT_LT(page.size(), 3'000'000U);
+  EXPECT_GT(pictures.slices.front().labels.size(), 100U);
+  for (const char* text : {"Outlines of masks are left out", "The page has no room for the outlines of ",
+                           "and 8980 more", ": 500 of 9000; run.json has all"})
+    EXPECT_TRUE(contains(page, text)) << text;
 }
 
 TEST(RunPageTest, TellsWhatWentWrong)
@@ -147,6 +187,11 @@ TEST(RunPageTest, TellsTheNamesOfAFailedRunAndItsSummaryAndMethods)
                "Stage 1: EulerTransform, NMI, ASGD, 2 resolution levels, 2048 samples, a final grid of 5 "
                "voxels (R.txt).");
   EXPECT_PRED2(contains, page, "The mean Dice coefficient of 2 labels was 0.25 before and 0.8 after.");
+  run["quality"]["points"] = {{"count", 9}, {"beforeMm", 4}, {"meanMm", 1}};
+  EXPECT_PRED2(contains, runPage(run, nullptr, {}), "9 pairs of landmarks was 4 mm before and 1 mm after.");
+  run["stages"][0]["transform"] = "SplineKernelTransform";
+  EXPECT_PRED2(contains, runPage(run, nullptr, {}),
+               "9 pairs of landmarks, from which the result was made and which do not test it, was 4 mm");
   EXPECT_LT(page.find("<td>17 Left-Hippocampus</td>"), page.find("<td>4</td>")); // the worst first
   EXPECT_PRED2(contains, page, "means over a fifth of the iterations");
   std::size_t figures = 0;
@@ -187,7 +232,7 @@ TEST(SlicePicturesTest, AMaskAndAFillingLeaveBothImagesOneWindow)
   }
   for (const SlicePicture& slice : pictures.slices) {
     EXPECT_EQ(slice.fixed, slice.warped) << slice.plane << slice.position;
-    EXPECT_NE(slice.mask, "");
+    EXPECT_NE(slice.fixedMask, "");
   }
   EXPECT_PRED2(contains, runPage(Json{{"status", "done"}}, &pictures, {}), "(white) in both images");
 }

@@ -50,11 +50,11 @@ protected:
 TEST(CohortVerdicts, FiguresComeFromTheRecordOfARun)
 {
   const Json run = Json::parse(R"({"quality": {"overlap": 0.9, "correlationBefore": -0.2, "correlation": -0.7,
-    "largestDisplacementMm": 12, "points": {"meanMm": 1.5}, "dice": {"mean": 0.8}},
+    "largestDisplacementMm": 12, "points": {"meanMm": 1.5}, "dice": {"mean": 0.8, "meanBefore": 0.3}},
     "stages": [{"spatialJacobianDeterminant": {"foldedVoxels": 7, "voxels": 10}},
                {"spatialJacobianDeterminant": {"foldedVoxels": 1, "voxels": 4}}, {}]})");
   const Figures figures = figuresOf(run);
-  const double expected[figureCount] = {0.9, 0.5, 0.25, 12, 0.8, 1.5};
+  const double expected[figureCount] = {0.9, 0.5, 0.25, 12, 0.3, 0.8, 1.5};
   for (std::size_t f = 0; f < figureCount; ++f)
     EXPECT_DOUBLE_EQ(figures[f].value(), expected[f]) << f;
   for (const auto& figure : figuresOf(Json::parse(R"({"quality": null, "stages": []})")))
@@ -120,8 +120,8 @@ TEST_F(IndexFolder, TheWorstRowsComeFirst)
   failed.page = "rows/a b%/page.html";
   rows.push_back(failed);
   writeIndex(rows);
-  rows[3].figures[4] = 0.8;
-  rows[3].diceBefore = 0.25;
+  rows[3].figures[4] = 0.25;
+  rows[3].figures[5] = 0.8;
   writeIndex(rows);
   const std::string html = folder.read("index.html");
   EXPECT_PRED2(testing::contains, html, "<th>Dice before</th><th>Dice</th>");
