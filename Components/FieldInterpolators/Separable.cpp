@@ -3,8 +3,7 @@
 #include "Components/FieldInterpolators/Shared/SeparableOnCpu.h"
 #include "Components/FieldInterpolators/Shared/SeparableOnCuda.h"
 #include "Core/Compute/Error.h"
-
-#include <sstream>
+#include "Core/Compute/Log.h"
 
 namespace tessera {
 
@@ -22,12 +21,9 @@ std::string Separable<D>::refusal(const AlignedField<D>& field) const
 {
   constexpr double rounding = 1e-9;
   for (int d = 0; d < D; ++d)
-    if (field.axes[d].step > 1 + rounding) {
-      std::ostringstream text;
-      text << "a grid spacing of " << 1 / field.axes[d].step << " voxels along "
-           << "xyz"[d] << ", less than one";
-      return text.str();
-    }
+    if (field.axes[d].step > 1 + rounding)
+      return "a grid spacing of " + significant(1 / field.axes[d].step, 6) + " voxels along " + "xyz"[d]
+             + ", less than one";
   return {};
 }
 

@@ -203,6 +203,7 @@ std::string tomlText(const std::vector<TomlEntry>& entries)
       table.insert_or_assign(entry.name, std::move(values));
   }
   std::ostringstream text;
+  text.exceptions(std::ios::badbit); // without memory the text would be cut
   text << toml::default_formatter{table} << "\n";
   return text.str();
 }

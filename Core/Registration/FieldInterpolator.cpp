@@ -1,9 +1,9 @@
 #include "Core/Registration/FieldInterpolator.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Log.h"
 
 #include <cmath>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -47,12 +47,9 @@ template <int D>
 std::string refusalWithoutWholeTiles(const AlignedField<D>& field)
 {
   for (int d = 0; d < D; ++d)
-    if (wholeTile(field.axes[d]) == 0) {
-      std::ostringstream text;
-      text << "a grid spacing of " << 1 / field.axes[d].step << " voxels along "
-           << "xyz"[d] << ", not a whole number from 1 to " << largestTile;
-      return text.str();
-    }
+    if (wholeTile(field.axes[d]) == 0)
+      return "a grid spacing of " + significant(1 / field.axes[d].step, 6) + " voxels along " + "xyz"[d]
+             + ", not a whole number from 1 to " + std::to_string(largestTile);
   return {};
 }
 

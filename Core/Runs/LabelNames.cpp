@@ -1,26 +1,23 @@
 #include "Core/Runs/LabelNames.h"
 
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/JoinedText.h"
 #include "Core/Compute/NumberIn.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iomanip>
-#include <sstream>
 #include <vector>
 
 namespace tessera {
 namespace {
 
 /// Words stand between tabs if there are tabs, else between blanks, where quotes hold them together.
-std::vector<std::string> wordsOf(const std::string& line)
+std::vector<std::string> wordsOfRow(const std::string& line)
 {
-  std::vector<std::string> words;
-  std::istringstream text(line);
-  const bool hasTabs = line.find('\t') != std::string::npos;
-  for (std::string word; hasTabs ? std::getline(text, word, '\t') : text >> std::quoted(word);)
-    words.push_back(word);
+  if (line.find('\t') != std::string::npos)
+    return piecesOf(line, '\t');
+  std::vector<std::string> words = cellsOf(line, ' ');
+  std::erase(words, "");
   return words;
 }
 
@@ -37,13 +34,13 @@ std::string nameAmong(const std::vector<std::string>& words)
 
 }
 
-std::map<std::int64_t, std::string> labelNamesIn(std::istream& table)
+std::map<std::int64_t, std::string> labelNamesIn(std::string_view table)
 {
   std::map<std::int64_t, std::string> names;
   std::size_t index = 0, name = 1; // columns
-  for (std::string line; std::getline(table, line);) {
+  for (std::string line : linesOf(table)) {
     line.resize(line.size() - line.ends_with('\r'));
-    const std::vector<std::string> words = wordsOf(line);
+    const std::vector<std::string> words = wordsOfRow(line);
     const auto column = [&](const char* title) {
       return static_cast<std::size_t>(std::ranges::find(words, title) - words.begin());
     };
@@ -66,11 +63,9 @@ std::map<std::int64_t, std::string> labelNamesBeside(const std::string& labelMap
   const std::filesystem::path map(labelMap);
   const std::string file = map.filename().string(), stem = file.substr(0, file.find('.'));
   for (const std::string& table :
-       {stem + ".tsv", stem + ".txt", stem + ".label", std::string("FreeSurferColorLUT.txt")}) {
-    std::ifstream text(map.parent_path() / table);
-    if (auto names = labelNamesIn(text); !names.empty())
+       {stem + ".tsv", stem + ".txt", stem + ".label", std::string("FreeSurferColorLUT.txt")})
+    if (auto names = labelNamesIn(readTextFile(map.parent_path() / table).text); !names.empty())
       return names;
-  }
   return {};
 }
 

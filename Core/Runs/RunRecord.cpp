@@ -1,6 +1,7 @@
 #include "Core/Runs/RunRecord.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/Threads/Interruption.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/Sha256.h"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 
 #include <sys/stat.h>
 
@@ -45,9 +45,8 @@ std::string meaningOf(const std::string& line)
 
 std::string digestOfParameters(const std::string& text)
 {
-  std::istringstream lines(text);
   Sha256 sha;
-  for (std::string line; std::getline(lines, line);)
+  for (const std::string& line : linesOf(text))
     if (const std::string meaning = meaningOf(line); !meaning.empty()) {
       sha.add(meaning);
       sha.add("\n");

@@ -3,9 +3,10 @@
    with its relatives. FAULT_AT is the number of the call from 1 on. FAULT_HOW says what happens there:
    "error", the default: the call fails with FAULT_ERRNO (default EIO); "on": it and all later ones fail;
    "end": read finds the end of the file; "short": from this call on, each read or write takes half of the
-   bytes that it could; "kill": the process is killed before the call. Calls are counted from the start of
-   main in the process and in those that it forks. FAULT_COUNT names a file into which the number of calls is
-   written at the end. FAULT_OPENS names a file to which each path that is opened is added. */
+   bytes that it could; "kill": the process is killed before the call; "term": it is asked to end after the
+   call, which a rename alone can. Calls are counted from the start of main in the process and in those that
+   it forks. FAULT_COUNT names a file into which the number of calls is written at the end. FAULT_OPENS names
+   a file to which each path that is opened is added. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -181,8 +182,10 @@ ssize_t pwrite(int file, const void* bytes, size_t count,
                off_t at){REAL(ssize_t, pwrite, (int, const void*, size_t, off_t))
                              TRANSFER("write", count, real(file, bytes, count, at))}
 
-ssize_t writev(int file, const struct iovec* parts, int count){
-    REAL(ssize_t, writev, (int, const struct iovec*, int)) TRANSFER("write", count, real(file, parts, count))}
+ssize_t writev(int file, const struct iovec* parts, int count)
+{
+  REAL(ssize_t, writev, (int, const struct iovec*, int)) TRANSFER("write", count, real(file, parts, count))
+}
 
 /* Calls that return 0, or an error as `wrong`. */
 #define FAULT(call, kind, wrong, parameters, arguments)                                                      \
@@ -192,12 +195,26 @@ ssize_t writev(int file, const struct iovec* parts, int count){
     return fails(kind) ? (wrong) : real arguments;                                                           \
   }
 
-FAULT(rename, "rename", -1, (const char* from, const char* to), (from, to))
-    FAULT(linkat, "link", -1, (int from, const char* old, int to, const char* new, int flags),
-          (from, old, to, new, flags)) FAULT(unlink, "unlink", -1, (const char* path), (path))
-        FAULT(posix_fallocate, "allocate", failure, (int file, off_t from, off_t count), (file, from, count))
-            FAULT(fsync, "fsync", -1, (int file), (file))
-                FAULT(mkdir, "mkdir", -1, (const char* path, mode_t mode), (path, mode))
+int rename(const char* from, const char* to)
+{
+  REAL(int, rename, (const char*, const char*))
+  const int hit = isHit("rename");
+  if (hit && (is("error") || is("on"))) {
+    errno = failure;
+    return -1;
+  }
+  const int result = real(from, to);
+  if (hit && is("term"))
+    kill(getpid(), SIGTERM);
+  return result;
+}
+
+FAULT(linkat, "link", -1, (int from, const char* old, int to, const char* new, int flags),
+      (from, old, to, new, flags))
+FAULT(unlink, "unlink", -1, (const char* path), (path))
+    FAULT(posix_fallocate, "allocate", failure, (int file, off_t from, off_t count), (file, from, count))
+        FAULT(fsync, "fsync", -1, (int file), (file))
+            FAULT(mkdir, "mkdir", -1, (const char* path, mode_t mode), (path, mode))
 
     /* A full disk does not keep anybody from opening a file to read it. */
     static int needsRoom(int writes)

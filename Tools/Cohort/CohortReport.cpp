@@ -1,6 +1,7 @@
 #include "Tools/Cohort/CohortReport.h"
 
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Runs/Report/RunPage.h"
 #include "Tools/Cohort/CohortFolder.h"
 #include "Tools/Cohort/RowClaim.h"
@@ -9,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 namespace tessera {
@@ -55,9 +55,9 @@ void tellOfCohort(const CohortFolder& folder, const std::vector<CohortRow>& rows
   if (rows[i].page.empty() || RowClaim(folder.rowFolder(rows[i].id), claimAge).isTaken())
     return;
   const std::string path = folder.file(rows[i].page);
-  std::ifstream file(path, std::ios::binary);
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
-  if (const std::string told = withCohortPart(page, cohortPart(rows, i, spread)); file && told != page)
+  const TextFile page = readTextFile(path);
+  if (const std::string told = withCohortPart(page.text, cohortPart(rows, i, spread));
+      page.failure.empty() && told != page.text)
     writeTextFile(path, told);
 }
 

@@ -1,12 +1,12 @@
 #include "Tools/Cohort/DigestCache.h"
 
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/NumberIn.h"
 
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,16 +70,17 @@ std::vector<KnownDigest> DigestCache::takeNew()
 void DigestCache::read(const std::string& folder)
 {
   std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
-    std::istringstream file(readStateFile(entry.path(), std::size_t{1} << 30).text);
-    for (std::string line; std::getline(file, line);) {
-      std::istringstream words(line);
-      KnownDigest known;
-      if (words >> known.sha256 >> known.bytes >> known.changedNs >> known.inode && words.get() == '\t'
-          && std::getline(words, known.path) && known.sha256.size() == 64)
-        add(std::move(known));
+  for (const auto& entry : std::filesystem::directory_iterator(folder, missing))
+    for (const std::string& line : linesOf(readStateFile(entry.path(), std::size_t{1} << 30).text)) {
+      const std::size_t tab = line.find('\t');
+      const std::vector<std::string> words = wordsOf(line.substr(0, tab));
+      if (tab == line.npos || words.size() != 4 || words[0].size() != 64)
+        continue;
+      const auto bytes = numberIn<std::uint64_t>(words[1]), inode = numberIn<std::uint64_t>(words[3]);
+      const auto changedNs = numberIn<std::int64_t>(words[2]);
+      if (bytes && changedNs && inode)
+        add({line.substr(tab + 1), *bytes, *inode, *changedNs, words[0]});
     }
-  }
 }
 
 void DigestCache::append(const std::string& folder, const std::vector<KnownDigest>& digests)
@@ -89,11 +90,15 @@ void DigestCache::append(const std::string& folder, const std::vector<KnownDiges
   std::filesystem::create_directories(folder);
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  std::ofstream file(folder + "/" + host + "-" + std::to_string(getpid()) + ".txt", std::ios::app);
+  std::string lines;
   for (const KnownDigest& known : digests)
     if (known.path.find('\n') == std::string::npos)
-      file << known.sha256 << ' ' << known.bytes << ' ' << known.changedNs << ' ' << known.inode << '\t'
-           << known.path << '\n';
+      lines += known.sha256 + ' ' + std::to_string(known.bytes) + ' ' + std::to_string(known.changedNs) + ' '
+               + std::to_string(known.inode) + '\t' + known.path + '\n';
+  const std::string path = folder + "/" + host + "-" + std::to_string(getpid()) + ".txt";
+  const int file = open(path.c_str(), O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, 0666);
+  static_cast<void>(!write(file, lines.data(), lines.size())); // a digest that is not kept is made again
+  close(file);
 }
 
 }

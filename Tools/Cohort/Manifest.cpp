@@ -10,7 +10,6 @@
 #include <cctype>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -86,13 +85,14 @@ public:
 
   Manifest read()
   {
-    TextFile table = readStateFile(manifest_.path, std::size_t{4} << 30);
+    const TextFile table = readStateFile(manifest_.path, std::size_t{4} << 30);
     if (!table.failure.empty())
       throw Error(ExitCode::unreadableInput, manifest_.path + ": the table cannot be read (" + table.failure
                                                  + "). Allowed: a file with a line a row and values "
                                                    "separated by tabs.");
-    std::istringstream file(std::move(table.text));
-    for (std::string line; std::getline(file, line) && errors_.size() < maxErrors;) {
+    for (std::string line : linesOf(table.text)) {
+      if (errors_.size() >= maxErrors)
+        break;
       ++line_;
       if (line_ == 1 && line.starts_with("\xef\xbb\xbf")) // a byte order mark
         line.erase(0, 3);

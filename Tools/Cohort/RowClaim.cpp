@@ -2,14 +2,13 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/NumberIn.h"
 
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -30,22 +29,16 @@ std::string nodeName()
 
 std::string bootOfSystem()
 {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  file >> id;
-  return id.empty() ? "unknown" : id;
+  const std::vector<std::string> words = wordsOf(readTextFile("/proc/sys/kernel/random/boot_id").text);
+  return words.empty() ? "unknown" : words.front();
 }
 
 /// When a process started, in ticks since the boot: a number of a process may be used again.
 std::string startOf(pid_t process)
 {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  std::istringstream fields(text.substr(std::min(text.size(), text.rfind(')') + 1)));
-  std::string field;
-  for (int i = 0; i < 20; ++i) // the 22nd field; two are before the bracket
-    fields >> field;
-  return field.empty() ? "gone" : field;
+  const std::string text = readTextFile("/proc/" + std::to_string(process) + "/stat").text;
+  const std::vector<std::string> fields = wordsOf(text.substr(std::min(text.size(), text.rfind(')') + 1)));
+  return fields.size() < 20 ? "gone" : fields[19]; // the 22nd field; two end with the bracket
 }
 
 /// The namespace in which numbers of processes mean what they mean here: containers of one host may have
@@ -64,10 +57,9 @@ struct Owner {
 
 Owner ownerIn(const std::string& path)
 {
-  std::istringstream file(readStateFile(path, 4096).text);
-  Owner owner;
-  file >> owner.node >> owner.boot >> owner.process >> owner.start >> owner.processes;
-  return owner;
+  std::vector<std::string> words = wordsOf(readStateFile(path, 4096).text);
+  words.resize(5);
+  return {words[0], words[1], words[3], words[4], numberIn<pid_t>(words[2]).value_or(0)};
 }
 
 double secondsOf(const timespec& time)

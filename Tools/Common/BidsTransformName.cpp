@@ -1,6 +1,7 @@
 #include "Tools/Common/BidsTransformName.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Tools/Common/CommandLine.h"
 
 #include <nlohmann/json.hpp>
@@ -9,7 +10,6 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -45,8 +45,7 @@ std::optional<BidsTransformName> bidsTransformName(const std::string& path)
   if (name.substr(stem.size()) != ending)
     fail(path, "\"" + name.substr(stem.size()) + "\" is not its ending");
   std::map<std::string, std::pair<std::size_t, std::string>> entities; // by key: place and label
-  std::istringstream parts(stem.substr(1, stem.size() - 1 - suffix.size()));
-  for (std::string part; std::getline(parts, part, '_');) {
+  for (const std::string& part : piecesOf(stem.substr(1, stem.size() - 1 - suffix.size()), '_')) {
     const std::size_t dash = part.find('-');
     const std::string key = part.substr(0, dash),
                       label = dash == std::string::npos ? "" : part.substr(dash + 1);

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Files/ScratchFolder.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/Threads/ChunkLoop.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Common/Signals.h"
@@ -21,11 +22,9 @@
 #include <exception>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <optional>
 #include <sched.h>
-#include <sstream>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <system_error>
@@ -187,8 +186,7 @@ ReadingOptions readingOptionsOf(const Arguments& arguments)
 {
   ReadingOptions options{arguments.all("series"), arguments.has("allow-missing-slices"), {}};
   const std::string text = arguments.text("pixel-spacing");
-  std::stringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) {
+  for (const std::string& word : piecesOf(text, ',')) {
     const std::optional<double> spacing = parseReal(word);
     if (!spacing || !(*spacing >= 1e-9 && *spacing <= 1e9))
       throw Error(ExitCode::usage, "command line: --pixel-spacing " + text + ": \"" + word
@@ -257,8 +255,7 @@ void logStart(RunLog& log, const std::string& program, const std::string& logNam
 
 std::string processorName()
 {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
+  for (const std::string& line : linesOf(readTextFile("/proc/cpuinfo").text))
     if (line.starts_with("model name"))
       return line.substr(line.find(':') + 2);
   return "unknown processor";

@@ -1,5 +1,6 @@
 #include "Tools/Common/Provenance.h"
 
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Runs/RunRecord.h"
 #include "Tools/Common/CommandLine.h"
 
@@ -7,7 +8,6 @@
 
 #include <array>
 #include <cstdlib>
-#include <sstream>
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -40,8 +40,7 @@ Json provenance()
                                                                       {"Compiler", "compiler"},
                                                                       {"ITK version", "itk"},
                                                                       {"Devices", "builtFor"}}};
-  std::istringstream lines(builtFrom());
-  for (std::string line; std::getline(lines, line);)
+  for (const std::string& line : linesOf(builtFrom()))
     for (const auto& [shown, name] : facts)
       if (line.starts_with(shown + std::string(": ")))
         record[name] = line.substr(std::string(shown).size() + 2);

@@ -1,13 +1,13 @@
 #include "Tools/Common/RunFolder.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/JoinedText.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <ranges>
 
 namespace tessera {
@@ -18,8 +18,7 @@ namespace fs = std::filesystem;
 /// run.json; null if it is missing or no record.
 nlohmann::json recordIn(const fs::path& folder)
 {
-  std::ifstream file(folder / "run.json");
-  nlohmann::json record = nlohmann::json::parse(file, nullptr, false);
+  nlohmann::json record = nlohmann::json::parse(readTextFile(folder / "run.json").text, nullptr, false);
   return record.is_object() ? record : nlohmann::json();
 }
 

@@ -1,12 +1,12 @@
 #include "Tools/Common/ShippedParameters.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/JoinedText.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Parameters/TomlFile.h"
 
 #include <algorithm>
-#include <fstream>
 
 namespace tessera {
 namespace {
@@ -65,8 +65,8 @@ std::string parameterFile(const std::string& given, const fs::path& folder)
 std::vector<Preset> shippedPresets()
 {
   const std::string path = shippedFolder() / "presets.toml";
-  std::ifstream file(path);
-  if (!file)
+  const TextFile file = readTextFile(path);
+  if (!file.failure.empty())
     failUsage(path, "the file cannot be read", "Allowed: an installation with its parameter files");
   std::vector<Preset> presets;
   std::string name, lines, before; // before: empty lines, so that messages count lines as the file does
@@ -76,7 +76,7 @@ std::vector<Preset> shippedPresets()
     before += std::string(static_cast<std::size_t>(std::ranges::count(lines, '\n')), '\n');
     lines.clear();
   };
-  for (std::string line; std::getline(file, line);)
+  for (const std::string& line : linesOf(file.text))
     if (line.starts_with('[') && line.ends_with(']')) {
       keep();
       name = line.substr(1, line.size() - 2);

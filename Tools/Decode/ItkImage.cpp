@@ -22,10 +22,11 @@
 #include <itkVTKImageIO.h>
 
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <system_error>
 #include <utility>
+
+#include <unistd.h>
 
 namespace tessera {
 namespace {
@@ -94,7 +95,7 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
   std::error_code ignored;
   if (!fs::exists(path, ignored))
     failToRead(path, "no such file", readable);
-  if (!std::ifstream(path))
+  if (access(path.c_str(), R_OK) != 0)
     failToRead(path, "the file cannot be opened", readable);
   if (hasEnding(path, ".mgz") || hasEnding(path, ".mgh"))
     failToRead(path, "FreeSurfer's format MGH is not read",

@@ -13,7 +13,7 @@
 
 #include <cmath>
 #include <optional>
-#include <sstream>
+#include <span>
 #include <vector>
 
 namespace tessera {
@@ -100,10 +100,10 @@ void checkEntry(const std::string& path, const Entry& entry)
 }
 
 std::vector<double> numbersOf(const std::string& path, const std::string& className,
-                              std::istringstream& words)
+                              std::span<const std::string> words)
 {
   std::vector<double> numbers;
-  for (std::string word; words >> word;) {
+  for (const std::string& word : words) {
     const std::optional<double> number = parseReal(word);
     if (!number)
       failToRead(path, className + " has \"" + word.substr(0, 40) + "\" where a number should stand",
@@ -180,25 +180,25 @@ void checkItkText(const std::string& path)
     failToRead(path, file.failure, allowedText);
   Entry entry;
   bool endsWhole = true;
-  std::istringstream lines(file.text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string word;
-    if (!(words >> word))
+  const std::vector<std::string> lines = linesOf(file.text);
+  for (const std::string& line : lines) {
+    const std::vector<std::string> words = wordsOf(line);
+    if (words.empty())
       continue;
     endsWhole = false;
-    if (word == "Transform:") {
+    if (const std::string& word = words.front(); word == "Transform:") {
       checkWholeEntry(path, entry);
       entry = {};
-      if (!(words >> entry.className))
+      if (words.size() < 2)
         failToRead(path, noClass, classesText);
+      entry.className = words[1];
     } else if (word == "Parameters:" || word == "FixedParameters:") {
-      std::vector<double> numbers = numbersOf(path, entry.className, words);
+      std::vector<double> numbers = numbersOf(path, entry.className, std::span(words).subspan(1));
       if (word == "Parameters:")
         entry.parameterCount = numbers.size();
       else
         entry.fixed = std::move(numbers);
-      endsWhole = !lines.eof(); // the line has its end
+      endsWhole = &line != &lines.back() || file.text.ends_with('\n'); // the line has its end
     }
   }
   checkWholeEntry(path, entry);

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -59,12 +58,11 @@ void checkHeader(const std::string& where, const std::vector<std::string>& colum
 std::vector<ScoreCase> readTable(const std::string& path, const ScoreCase& defaults)
 {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::istringstream lines(readPlainText(path));
   std::vector<std::string> columns;
   std::vector<ScoreCase> cases;
   std::set<std::string> ids;
   std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : linesOf(readPlainText(path))) {
     const std::string where = path + ":" + std::to_string(++number);
     const std::vector<std::string> cells = cellsOf(line, '\t');
     if (line.starts_with('#') || (cells.size() == 1 && cells.front().empty()))

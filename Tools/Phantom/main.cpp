@@ -1,5 +1,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Log.h"
 #include "Core/Compute/NumberIn.h"
@@ -14,7 +15,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
-#include <sstream>
 #include <thread>
 
 namespace tessera {
@@ -33,18 +33,16 @@ std::string pointsText(const std::vector<Vec<3>>& pointsMm)
 /// Numbers that are separated by x, such as "512x228x385"; one number stands for three. Throws Error(usage).
 Vec<3> threeOf(const std::string& option, const std::string& text, double least, double largest)
 {
+  std::vector<std::string> words = cellsOf(text, 'x');
+  if (words.size() == 1)
+    words.resize(3, words.front());
   Vec<3> values{};
-  std::istringstream stream(text);
-  std::size_t count = 0;
-  for (std::string word; count < 3 && std::getline(stream, word, 'x'); ++count) {
-    const auto value = numberIn<double>(word);
-    if (!value || !(*value >= least && *value <= largest))
-      break;
-    values[count] = *value;
+  bool isRight = words.size() == 3;
+  for (std::size_t d = 0; isRight && d < 3; ++d) {
+    values[d] = numberIn<double>(words[d]).value_or(NAN);
+    isRight = values[d] >= least && values[d] <= largest;
   }
-  if (count == 1)
-    values[1] = values[2] = values[0];
-  if ((count != 1 && count != 3) || !stream.eof())
+  if (!isRight)
     throw Error(ExitCode::usage,
                 option + ": \"" + text + "\": not one or three numbers. Allowed: numbers from "
                     + significant(least, 6) + " to " + significant(largest, 6) + ", separated by x.");

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/NumberIn.h"
 #include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
@@ -17,9 +18,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -29,8 +28,7 @@ using Json = nlohmann::ordered_json;
 /// The record as it was written. Throws Error(unreadableInput).
 Json recordIn(const std::string& folder)
 {
-  std::ifstream file(folder + runName);
-  const Json record = Json::parse(file, nullptr, false);
+  const Json record = Json::parse(readTextFile(folder + runName).text, nullptr, false);
   if (!record.is_object() || !record.contains("inputFiles"))
     failToRead("--report-of: " + folder + runName, "no record of a run",
                "the folder of a run with its run.json");
@@ -59,10 +57,9 @@ RunRequest requestOfRecord(const Json& record)
   const std::string command = textAt(record, "/command");
   request.reading.allowMissingSlices = command.find("--allow-missing-slices") != std::string::npos;
   if (const std::string option = "-pixel-spacing"; command.find(option) != std::string::npos) {
-    std::string spacing; // behind a blank or "="
-    std::istringstream(command.substr(command.find(option) + option.size() + 1)) >> spacing;
+    const auto words = wordsOf(command.substr(command.find(option) + option.size() + 1)); // of a blank or "="
     request.reading.pixelSpacingMm =
-        readingOptionsOf(Arguments({{"pixel-spacing", {spacing}}})).pixelSpacingMm;
+        readingOptionsOf(Arguments({{"pixel-spacing", {words.at(0)}}})).pixelSpacingMm;
   }
   for (const RunInput& input : runInputsOf(request))
     if (digestOf(input).sha256 != textAt(files[input.role], "/sha256"))
@@ -112,13 +109,11 @@ std::string resultOf(const Json& record, const std::string& folder)
 /// The metric at each iteration of a level, from the table that the run wrote; empty: there is none.
 std::vector<double> curveIn(const std::string& table)
 {
-  std::ifstream file(table);
-  std::string line;
-  std::getline(file, line);
-  const std::vector<std::string> names = wordsOf(line); // "1:ItNr", with some optimizers others, "2:Metric"
+  const std::vector<std::string> lines = linesOf(readTextFile(table).text);
+  const std::vector<std::string> names = wordsOf(lines.empty() ? "" : lines.front());
   const auto column = static_cast<std::size_t>(std::ranges::find(names, "2:Metric") - names.begin());
   std::vector<double> values;
-  while (std::getline(file, line))
+  for (const std::string& line : lines)
     if (const std::vector<std::string> cells = wordsOf(line); column < cells.size())
       if (const auto metric = numberIn<double>(cells[column]))
         values.push_back(*metric);

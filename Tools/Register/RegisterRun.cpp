@@ -39,7 +39,8 @@ void removeOldLevels(const std::string& folder, std::size_t stages, const InputF
                         start = "TransformParameters." + std::to_string(stage) + ".R";
       const std::size_t end =
           name.starts_with(start) ? name.find_first_not_of("0123456789", start.size()) : std::string::npos;
-      if (end != std::string::npos && name.substr(end) == ".txt" && !inputs.at(entry.path()))
+      const std::string extension = end == std::string::npos ? "" : name.substr(end);
+      if ((extension == ".txt" || extension == ".toml") && !inputs.at(entry.path()))
         std::remove(entry.path().c_str());
     }
 }

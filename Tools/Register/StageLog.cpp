@@ -1,10 +1,8 @@
 #include "Tools/Register/StageLog.h"
 
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/JoinedText.h"
 #include "Tools/Register/RunWriter.h"
-
-#include <fstream>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -38,8 +36,7 @@ void logParameterText(const StageText& text, Log& log)
 {
   log.detail("");
   log.detail("=============== start of ParameterFile: " + text.path + " ===============");
-  std::istringstream lines(text.text);
-  for (std::string line; std::getline(lines, line);)
+  for (const std::string& line : linesOf(text.text))
     log.detail(line);
   log.detail("=============== end of ParameterFile: " + text.path + " ===============");
   log.detail("");
@@ -64,8 +61,7 @@ void logTransformFile(const std::string& path, Log& log)
   constexpr std::size_t longest = 2000;
   log.detail("");
   log.detail("=============== start of TransformParameterFile ===============");
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)
+  for (const std::string& line : linesOf(readTextFile(path).text))
     if (!line.starts_with(' ')) // numbers of a long list in TOML
       log.detail(line.size() <= longest ? line : line.substr(0, line.find(' ')) + " ...)   // see " + path);
   log.detail("=============== end of TransformParameterFile ===============");

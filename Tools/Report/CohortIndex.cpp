@@ -2,13 +2,13 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/Log.h"
 #include "Core/Runs/Report/Html.h"
 #include "Core/Runs/Report/RunPage.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 namespace tessera {
@@ -71,9 +71,8 @@ std::string thumbnailSource(const std::string& folder, const CohortRow& row, con
   if (!options.singleFile)
     return htmlPath(row.thumbnail);
   const std::string path = folder + "/" + row.thumbnail;
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  if (!file || bytes.empty())
+  const std::string bytes = readTextFile(path).text;
+  if (bytes.empty())
     throw Error(ExitCode::unreadableInput, path + ": the thumbnail of row " + row.id
                                                + " cannot be read. Allowed: a JPEG file that is there, "
                                                  "or a row without a thumbnail.");

@@ -9,7 +9,6 @@
 #include "Tools/Common/RunFolder.h"
 
 #include <cmath>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -26,20 +25,11 @@ bool wantsAll(const Arguments& arguments, const std::string& name)
   return true;
 }
 
-std::vector<std::string> partsOf(const std::string& list)
-{
-  std::vector<std::string> parts;
-  std::istringstream stream(list);
-  for (std::string part; std::getline(stream, part, ',');)
-    parts.push_back(part);
-  return parts;
-}
-
 /// The options that say more about the transforms of -tp and the grids.
 void setInputs(const Arguments& arguments, TransformRequest& request)
 {
   const std::size_t count = request.transforms.size();
-  for (const std::string& part : partsOf(arguments.text("inverse-of"))) {
+  for (const std::string& part : piecesOf(arguments.text("inverse-of"), ',')) {
     const auto number = parseInteger(part);
     if (!number || *number < 1 || static_cast<std::size_t>(*number) > count)
       failCommandLine("--inverse-of " + arguments.text("inverse-of"),
@@ -54,7 +44,7 @@ void setInputs(const Arguments& arguments, TransformRequest& request)
   if (request.matrixFormat == "fsl" && count > 1)
     failCommandLine("--tp-format fsl", "given with several -tp",
                     "one -tp, which --write can make an ITK transform of");
-  for (const std::string& part : partsOf(arguments.text("spacing"))) {
+  for (const std::string& part : piecesOf(arguments.text("spacing"), ',')) {
     const auto spacing = parseReal(part);
     if (!spacing || !(*spacing > 0) || !std::isfinite(*spacing))
       failCommandLine("--spacing " + arguments.text("spacing"), "\"" + part + "\" is no spacing",
@@ -70,7 +60,7 @@ void setInputs(const Arguments& arguments, TransformRequest& request)
 std::vector<std::size_t> voxelOf(const std::string& text)
 {
   std::vector<std::size_t> voxel;
-  for (const std::string& part : partsOf(text)) {
+  for (const std::string& part : piecesOf(text, ',')) {
     const auto number = parseInteger(part);
     if (!number || *number < 0)
       return {};
@@ -114,14 +104,13 @@ std::vector<std::string> pathsOfList(const std::string& option, const std::strin
                                      + ". Allowed: a text file with the path of an image on each line; lines "
                                        "that begin with # are comments.");
   };
-  TextFile read = readTextFile(list);
+  const TextFile read = readTextFile(list);
   if (!read.failure.empty())
     fail("the list cannot be read: " + read.failure);
-  std::istringstream file(std::move(read.text));
   std::vector<std::string> paths;
   bool isFirst = true;
-  for (std::string line; std::getline(file, line); isFirst = false) {
-    if (isFirst && line.starts_with(byteOrderMark))
+  for (std::string line : linesOf(read.text)) {
+    if (std::exchange(isFirst, false) && line.starts_with(byteOrderMark))
       line.erase(0, byteOrderMark.size());
     if (line.find('\0') != std::string::npos)
       fail("it is no text");

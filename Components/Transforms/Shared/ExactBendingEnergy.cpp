@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 #include <utility>
 
 namespace tessera {
@@ -221,12 +220,10 @@ void ExactBendingEnergy<D>::setBands(const BSplineGrid<D>& grid, const Vec<D>& l
 {
   for (int d = 0; d < D; ++d) {
     const int points = static_cast<int>(grid.points.size[d]);
-    if (points <= grid.order || high[d] < low[d]) {
-      std::ostringstream text;
-      text << "nothing of the image along the grid's axis " << d << " lies in the valid region of its "
-           << points << " control points";
-      refuse(text.str(), "a grid over the image");
-    }
+    if (points <= grid.order || high[d] < low[d])
+      refuse("nothing of the image along the grid's axis " + std::to_string(d)
+                 + " lies in the valid region of its " + std::to_string(points) + " control points",
+             "a grid over the image");
     bands_[d] = BendingBands::over(low[d], high[d], points, grid.order, grid.points.spacingMm[d]);
   }
   pointCount_ = grid.pointCount();

@@ -1,11 +1,11 @@
 #include "Components/Transforms/Shared/TransformFileReading.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/Files/InputFile.h"
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 namespace tessera {
@@ -23,18 +23,17 @@ const Parameter<bool> usesBinaryFormat =
 std::vector<double> readDoubles(const std::string& path, std::size_t expected, const std::string& where,
                                 const std::string& because)
 {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const InputFile file(path);
   std::error_code ignored;
-  const bool isFile = file && std::filesystem::is_regular_file(path, ignored);
-  const auto bytes = isFile ? static_cast<std::size_t>(file.tellg()) : 0;
+  const bool isFile = std::filesystem::is_regular_file(path, ignored);
+  const std::uint64_t bytes = isFile ? file.size() : 0;
   if (!isFile || bytes != expected * sizeof(double))
     throw Error(ExitCode::unreadableInput, where + ": " + path + " has " + std::to_string(bytes)
                                                + " bytes, not 8 times " + std::to_string(expected)
                                                + " parameters (" + because
                                                + "). Allowed: a file of that many little-endian doubles.");
   std::vector<double> values(expected);
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(bytes));
+  file.read(0, values.data(), bytes);
   if (std::ranges::any_of(values, [](double value) { return !std::isfinite(value); }))
     throw Error(ExitCode::unreadableInput,
                 where + ": " + path + " holds numbers that are not finite. Allowed: finite numbers.");

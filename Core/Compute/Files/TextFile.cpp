@@ -32,10 +32,9 @@ void checkMachine(int failure, const std::string& path)
     throw std::system_error(failure, std::generic_category(), path);
 }
 
-/// Appends the rest of an open file.
-std::string appendRest(int file, const std::string& path, std::string& text)
+/// Appends the rest of an open file, `pieceBytes` at a time.
+std::string appendRest(int file, const std::string& path, std::size_t pieceBytes, std::string& text)
 {
-  constexpr std::size_t pieceBytes = 1 << 20;
   while (true) {
     const std::size_t before = text.size();
     if (text.capacity() < before + pieceBytes) {
@@ -78,7 +77,8 @@ TextFile readFile(const std::string& path, bool isRegular, std::size_t largestBy
   else if (S_ISREG(status.st_mode) && static_cast<std::size_t>(status.st_size) > largestBytes)
     result.failure = "the file has more than " + std::to_string(largestBytes >> 20) + " MiB";
   else
-    result.failure = appendRest(file, path, result.text);
+    result.failure =
+        appendRest(file, path, std::clamp<std::size_t>(status.st_size + 1, 1 << 12, 1 << 20), result.text);
   return result;
 }
 
@@ -100,6 +100,28 @@ std::string pathOnThisSystem(const std::string& path)
   std::ranges::replace(withSlashes, '\\', '/');
   const bool isOther = withSlashes != path && access(path.c_str(), F_OK) != 0;
   return isOther && access(withSlashes.c_str(), F_OK) == 0 ? withSlashes : path;
+}
+
+std::vector<std::string> piecesOf(std::string_view text, char separator)
+{
+  std::vector<std::string> pieces;
+  for (std::size_t start = 0, end = 0; start < text.size(); start = end + 1) {
+    end = std::min(text.find(separator, start), text.size());
+    pieces.emplace_back(text.substr(start, end - start));
+  }
+  return pieces;
+}
+
+std::vector<std::string> wordsOf(std::string_view text)
+{
+  constexpr std::string_view blanks = " \t\n\v\f\r";
+  std::vector<std::string> words;
+  for (std::size_t start = 0; (start = text.find_first_not_of(blanks, start)) != text.npos;) {
+    const std::size_t end = std::min(text.find_first_of(blanks, start), text.size());
+    words.emplace_back(text.substr(start, end - start));
+    start = end;
+  }
+  return words;
 }
 
 std::vector<std::string> cellsOf(std::string_view line, char separator)

@@ -32,6 +32,17 @@ std::string pathOnThisSystem(const std::string& path);
 /// are one (RFC 4180). A line may end with CR.
 std::vector<std::string> cellsOf(std::string_view line, char separator);
 
+/// The parts of a text between separators. Behind a separator that ends the text there is none.
+std::vector<std::string> piecesOf(std::string_view text, char separator);
+
+inline std::vector<std::string> linesOf(std::string_view text)
+{
+  return piecesOf(text, '\n');
+}
+
+/// The parts of a text between blanks and line breaks.
+std::vector<std::string> wordsOf(std::string_view text);
+
 /// Whether a cell holds a value: BIDS writes n/a where there is none, R writes NA.
 inline bool isGivenCell(const std::string& cell)
 {

@@ -1,14 +1,14 @@
 #include "Core/Compute/Memory/Memory.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/JoinedText.h"
+#include "Core/Compute/NumberIn.h"
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 #include <optional>
-#include <sstream>
 
 #include <malloc.h>
 #include <sys/resource.h>
@@ -23,22 +23,17 @@ constexpr double worthAsking = 16 << 20; // a run does not fail for want of less
 /// The number behind a name at the beginning of a line.
 std::optional<double> numberAfter(const std::string& path, const std::string& name)
 {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string first;
-    double value = 0;
-    if (words >> first >> value && first == name)
-      return value;
-  }
+  for (const std::string& line : linesOf(readTextFile(path).text))
+    if (const auto words = wordsOf(line); words.size() > 1 && words[0] == name)
+      return numberIn<double>(words[1]);
   return std::nullopt;
 }
 
-/// The number in a file; nothing if the file has "max" or does not exist.
-std::optional<double> numberIn(const std::string& path)
+/// The first word of a file as a number; nothing if the file has "max" or does not exist.
+std::optional<double> firstNumber(const std::string& path)
 {
-  double value = 0;
-  return std::ifstream(path) >> value ? std::optional(value) : std::nullopt;
+  const std::vector<std::string> words = wordsOf(readTextFile(path).text);
+  return words.empty() ? std::nullopt : numberIn<double>(words.front());
 }
 
 double leftOfSystem(const std::string& root)
@@ -55,8 +50,8 @@ struct GroupFiles {
 
 double leftOfGroup(const std::string& folder, const GroupFiles& files)
 {
-  const std::optional<double> limit = numberIn(folder + "/" + files.limit),
-                              usage = numberIn(folder + "/" + files.usage);
+  const std::optional<double> limit = firstNumber(folder + "/" + files.limit),
+                              usage = firstNumber(folder + "/" + files.usage);
   if (!limit || !usage)
     return unlimited;
   return *limit - *usage + numberAfter(folder + "/memory.stat", files.reclaimable).value_or(0);
@@ -79,8 +74,8 @@ double leftOfGroups(const std::string& mount, std::string group, const GroupFile
 double leftOfControlGroups(const std::string& root)
 {
   double left = unlimited;
-  std::ifstream file(root + "/proc/self/cgroup"); // each line is id:controllers:/path
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : linesOf(readTextFile(root + "/proc/self/cgroup").text)) {
+    // id:controllers:/path
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos)
       continue;
@@ -100,7 +95,7 @@ double leftOfControlGroups(const std::string& root)
 double leftOfAddressSpace(const std::string& root)
 {
   rlimit limit{};
-  const std::optional<double> pages = numberIn(root + "/proc/self/statm");
+  const std::optional<double> pages = firstNumber(root + "/proc/self/statm");
   if (!pages || getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
     return unlimited;
   return static_cast<double>(limit.rlim_cur) - *pages * static_cast<double>(sysconf(_SC_PAGE_SIZE));

@@ -51,9 +51,9 @@ void dropLastAxes(ImageHeader&);
 /// The largest number of data files that a header may name.
 constexpr std::uint64_t maxDataFiles = 1 << 16;
 
-/// `count` bytes of a file from `position` on, which counts from the end if it is negative. Fewer if the file
-/// is shorter, none if it is no regular file.
-std::string bytesOfFile(const std::string& path, std::streamoff position, std::size_t count);
+/// `count` bytes of a file from `position` on. Fewer if the file is shorter, none if it is no regular file.
+/// Throws Error(unreadableInput) if it cannot be read.
+std::string bytesOfFile(const std::string& path, std::uint64_t position, std::size_t count);
 
 /// Whether a file name ends so, in small or capital letters, as libraries compare endings.
 bool hasEnding(const std::string& path, const std::string& lowerCaseEnding);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <vector>
 
@@ -38,16 +37,11 @@ bool inflatesTo(const InputFile& file, std::uint64_t start, std::uint64_t byteCo
 
 }
 
-std::string bytesOfFile(const std::string& path, std::streamoff position, std::size_t count)
+std::string bytesOfFile(const std::string& path, std::uint64_t position, std::size_t count)
 {
   if (std::error_code ignored; !std::filesystem::is_regular_file(path, ignored))
     return ""; // opening a pipe would wait for its writer
-  std::ifstream stream(path, std::ios::binary);
-  stream.seekg(position, position < 0 ? std::ios::end : std::ios::beg);
-  std::string bytes(count, '\0');
-  stream.read(bytes.data(), static_cast<std::streamsize>(count));
-  bytes.resize(static_cast<std::size_t>(stream.gcount()));
-  return bytes;
+  return InputFile(path).text(position, count);
 }
 
 PixelType typeOfValues(const VoxelPlace& place)

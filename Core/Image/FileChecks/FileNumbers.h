@@ -1,12 +1,11 @@
 #pragma once
 
+#include "Core/Image/Files/InputFile.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace tessera {
@@ -14,15 +13,9 @@ namespace tessera {
 /// Reads numbers at any position of a file; beyond its end they are 0.
 class FileNumbers {
 public:
-  explicit FileNumbers(const std::string& path)
-  {
-    stream_.rdbuf()->pubsetbuf(nullptr, 0); // instead of its buffer, which a seek empties, window_ is kept
-    stream_.open(path, std::ios::binary);
-    std::error_code failure;
-    const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
-    bytes_ = failure ? 0 : bytes;
-  }
+  explicit FileNumbers(const std::string& path) : file_(path), bytes_(file_.size()) {}
 
+  const InputFile& file() const { return file_; }
   std::uint64_t fileBytes() const { return bytes_; }
 
   std::uint64_t at(std::uint64_t position, std::size_t byteCount, bool largestFirst)
@@ -32,8 +25,7 @@ public:
     if (position < start_ || position + byteCount > start_ + window_.size()) {
       start_ = position;
       window_.assign(std::min<std::uint64_t>(longestWindow, bytes_ - position), 0);
-      stream_.seekg(static_cast<std::streamoff>(position));
-      stream_.read(reinterpret_cast<char*>(window_.data()), static_cast<std::streamsize>(window_.size()));
+      file_.read(position, window_.data(), window_.size());
     }
     const unsigned char* const bytes = &window_[position - start_];
     std::uint64_t value = 0;
@@ -45,8 +37,8 @@ public:
 private:
   static constexpr std::uint64_t longestWindow = 4096;
 
-  std::ifstream stream_;
-  std::uint64_t bytes_ = 0, start_ = 0;
+  InputFile file_;
+  std::uint64_t bytes_, start_ = 0;
   std::vector<unsigned char> window_; // the bytes of the file from start_ on
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/NumberIn.h"
 #include "Core/Image/Voxels/PixelType.h"
 
@@ -7,23 +8,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tessera {
 
 // Words and numbers of image files that are text.
-
-inline std::vector<std::string> wordsOf(std::string_view text)
-{
-  std::istringstream stream{std::string(text)};
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;)
-    words.push_back(word);
-  return words;
-}
 
 /// Returns what stands behind `before` up to one of the letters of `ends`; empty if `before` is not there.
 inline std::string textBehind(std::string_view text, const std::string& before, const char* ends)

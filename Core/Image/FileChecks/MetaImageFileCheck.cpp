@@ -1,14 +1,15 @@
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileChecks/MetaImageHeader.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/NumberedName.h"
+#include "Core/Image/Files/TextWords.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <vector>
 
@@ -136,24 +137,24 @@ void checkStorage(const std::string& path, const MetaHeader& header)
 /// each file.
 std::vector<std::string> listedFiles(const std::string& path, const MetaHeader& header)
 {
-  std::ifstream stream(path, std::ios::binary);
-  stream.seekg(static_cast<std::streamoff>(header.bytes));
+  const std::string text = readWholeFile(path);
   std::vector<std::string> files;
   bool isBehindBlank = false;
-  for (std::string line; std::getline(stream, line);)
+  for (const std::string& line :
+       linesOf(std::string_view(text).substr(std::min<std::size_t>(header.bytes, text.size()))))
     if (const std::string_view name = trimmed(line); name.empty()) {
       isBehindBlank = true;
     } else {
       if (isBehindBlank) // on which its library crashes
         failToRead(path, "an empty line stands before the data file " + std::string(name),
                    "a name on each line");
-      if (stream.eof())
-        failToRead(path,
-                   "the line of the data file " + std::string(name)
-                       + " does not end, so that its library would not read that file",
-                   "a line break behind the last name, too");
       files.emplace_back(name);
     }
+  if (!files.empty() && !isBehindBlank && !text.ends_with('\n'))
+    failToRead(path,
+               "the line of the data file " + files.back()
+                   + " does not end, so that its library would not read that file",
+               "a line break behind the last name, too");
   return files;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/NumberIn.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/ImageHead.h"
@@ -10,7 +12,6 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -103,9 +104,8 @@ inline std::uint64_t voxelBytes(const MetaHeader& header)
   const std::string channels = header.value("ElementNumberOfChannels");
   if (!channels.empty())
     bytes = bytesTimes(bytes, std::strtoull(channels.c_str(), nullptr, 10));
-  std::istringstream sizes(header.value("DimSize"));
-  for (std::uint64_t size = 0; sizes >> size;)
-    bytes = bytesTimes(bytes, size);
+  for (const std::string& size : wordsOf(header.value("DimSize")))
+    bytes = bytesTimes(bytes, numberIn<std::uint64_t>(size).value_or(1));
   return bytes;
 }
 

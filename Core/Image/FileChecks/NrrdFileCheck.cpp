@@ -1,9 +1,11 @@
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/LowerCase.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/NumberedName.h"
+#include "Core/Image/Files/TextWords.h"
 #include "Core/Image/Voxels/VoxelPlace.h"
 
 #include <algorithm>
@@ -13,11 +15,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -125,10 +125,9 @@ bool namesList(const std::string& dataFile)
 /// The files on the lines that follow "data file: LIST".
 std::vector<std::string> listedFiles(const FileHead& file)
 {
-  std::ifstream stream(file.path, std::ios::binary);
   std::vector<std::string> files;
   bool isBehind = false;
-  for (std::string line; std::getline(stream, line);) {
+  for (std::string line : linesOf(readWholeFile(file.path))) {
     line = withoutBlanksBehind(std::move(line));
     if (isBehind && !line.empty())
       files.push_back(line);
@@ -229,8 +228,7 @@ std::vector<double> vectorOf(const std::string& text)
   if (text.size() < 2 || text.front() != '(' || text.back() != ')')
     return {};
   std::vector<double> numbers;
-  std::istringstream words(text.substr(1, text.size() - 2));
-  for (std::string word; std::getline(words, word, ',');)
+  for (const std::string& word : piecesOf(text.substr(1, text.size() - 2), ','))
     if (const std::optional<double> number = finiteNumber(word))
       numbers.push_back(*number);
     else

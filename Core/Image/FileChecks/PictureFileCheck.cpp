@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,18 +33,15 @@ std::uint64_t pngPixelBytes(FileNumbers& file)
 bool pngIsWhole(FileNumbers& file, const std::string& path)
 {
   constexpr std::uint64_t headBytes = 8, checksumBytes = 4, colourAt = 25;
-  std::ifstream stream(path, std::ios::binary);
-  std::vector<unsigned char> chunk;
+  std::string chunk;
   std::uint64_t compressed = 0;
   for (std::uint64_t position = 8; position + headBytes + checksumBytes <= file.fileBytes();) {
     const std::uint64_t length = file.at(position, 4, true), end = position + headBytes + length;
     if (end + checksumBytes > file.fileBytes()
         || (position == 8) != (file.at(position + 4, 4, true) == 0x49484452)) // IHDR
       return false;
-    chunk.resize(4 + length);
-    stream.seekg(static_cast<std::streamoff>(position + 4));
-    stream.read(reinterpret_cast<char*>(chunk.data()), static_cast<std::streamsize>(chunk.size()));
-    if (crc32_z(0, chunk.data(), chunk.size()) != file.at(end, 4, true))
+    chunk = file.file().text(position + 4, 4 + length);
+    if (crc32_z(0, reinterpret_cast<const Bytef*>(chunk.data()), chunk.size()) != file.at(end, 4, true))
       return false;
     const std::uint64_t name = file.at(position + 4, 4, true);
     if (name == 0x74524e53 && file.at(colourAt, 1, true) == 0) // tRNS, of which ITK makes other numbers

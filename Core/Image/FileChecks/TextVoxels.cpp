@@ -1,3 +1,4 @@
+#include "Core/Compute/NumberIn.h"
 #include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
 
@@ -31,6 +32,7 @@ bool holds(const std::string& word, bool takesDecimals)
 std::uint64_t countTextNumbers(const std::string& image, const TextVoxels& voxels)
 {
   std::ifstream stream(voxels.path, std::ios::binary);
+  stream.exceptions(std::ios::badbit); // without memory the text would seem to end
   stream.seekg(static_cast<std::streamoff>(voxels.from));
   std::uint64_t count = 0;
   withPixelType(voxels.type, [&]<class T>(std::type_identity<T>) {

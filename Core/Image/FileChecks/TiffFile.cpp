@@ -7,7 +7,7 @@
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
-#include <fstream>
+#include <filesystem>
 #include <span>
 
 #include <zlib.h>
@@ -135,10 +135,7 @@ bool isLike(const TiffPicture& a, const TiffPicture& b)
 template <class T>
 class PixelReader {
 public:
-  PixelReader(const std::string& path, TiffFile& file)
-      : path_(path), file_(file), stream_(path, std::ios::binary)
-  {
-  }
+  PixelReader(const std::string& path, TiffFile& file) : path_(path), file_(file), input_(path) {}
 
   void read(const TiffPicture& picture, T* pixels)
   {
@@ -180,17 +177,15 @@ private:
     require(isDeflated ? needed <= bytesTimes(stored, maxInflation) : needed <= stored);
     values_.resize(width * height);
     const std::span bytes(reinterpret_cast<unsigned char*>(values_.data()), needed);
-    stream_.seekg(static_cast<std::streamoff>(file_.value(picture.offsets, block)));
+    const std::uint64_t offset = file_.value(picture.offsets, block);
     if (isDeflated) {
       stored_.resize(stored);
-      stream_.read(reinterpret_cast<char*>(stored_.data()), static_cast<std::streamsize>(stored));
+      require(input_.read(offset, stored_.data(), stored) == stored);
       uLongf inflated = bytes.size();
       const int outcome = uncompress(bytes.data(), &inflated, stored_.data(), stored_.size());
-      require(stream_.good() && outcome == Z_OK && inflated == needed);
-    } else {
-      stream_.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(needed));
-      require(stream_.good());
-    }
+      require(outcome == Z_OK && inflated == needed);
+    } else
+      require(input_.read(offset, bytes.data(), needed) == needed);
     if (file_.largestFirst())
       for (std::size_t i = 0; i < bytes.size(); i += sizeof(T))
         std::reverse(bytes.begin() + i, bytes.begin() + i + sizeof(T));
@@ -204,7 +199,7 @@ private:
 
   const std::string& path_;
   TiffFile& file_;
-  std::ifstream stream_;
+  InputFile input_;
   std::vector<T> values_;
   std::vector<unsigned char> stored_;
 };
@@ -290,8 +285,8 @@ TiffText textOf(TiffFile& file, const std::string& path)
 {
   const TiffPicture first = file.pictures().empty() ? TiffPicture{} : file.pictures().front();
   constexpr std::uint64_t longest = 1 << 20;
-  std::string text = bytesOfFile(path, static_cast<std::streamoff>(first.description.position),
-                                 std::min(first.description.count, longest));
+  std::string text =
+      bytesOfFile(path, first.description.position, std::min(first.description.count, longest));
   const bool isOme = text.find("<OME") != std::string::npos, isImageJ = text.starts_with("ImageJ=");
   TiffText result;
   result.writer = isOme ? "OME" : isImageJ ? "ImageJ" : "";

@@ -1,13 +1,13 @@
 #include "Core/Image/Files/DecoderProcess.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <system_error>
 #include <thread>
@@ -43,13 +43,12 @@ constexpr int socketOfDecoder = 0, memoryOfDecoder = 3, firstFree = 4; // its on
 fs::path fileOfThisCode()
 {
   const auto here = reinterpret_cast<std::uintptr_t>(&fileOfThisCode);
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
+  for (const std::string& line : linesOf(readTextFile("/proc/self/maps").text)) {
     std::uintptr_t first = 0, end = 0;
     if (std::sscanf(line.c_str(), "%lx-%lx", &first, &end) == 2 && first <= here && here < end)
       return line.substr(std::min(line.find('/'), line.size()));
   }
-  failBySystem(errno); // a stream tells nothing of memory that it did not get
+  return {};
 }
 
 const std::string& decoderFile()

@@ -26,7 +26,7 @@ std::vector<std::string> slicesIn(const std::string& folder)
 
 bool mayBeDicom(const std::string& path)
 {
-  constexpr std::streamoff preamble = 128;
+  constexpr std::uint64_t preamble = 128;
   if (bytesOfFile(path, 0, 4) == std::string("\x00\x05\x16\x07", 4))
     return false; // AppleDouble: macOS puts ._NAME beside NAME on disks of other systems
   return hasEnding(path, ".dcm") || bytesOfFile(path, preamble, 4) == "DICM";

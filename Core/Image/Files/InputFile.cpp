@@ -36,7 +36,7 @@ std::size_t InputFile::read(std::uint64_t position, void* bytes, std::size_t cou
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
-      failToRead(name_, "the voxels cannot be read (" + std::string(std::strerror(errno)) + ")", wholeFile);
+      failToRead(name_, "the file cannot be read (" + std::string(std::strerror(errno)) + ")", wholeFile);
     if (got == 0)
       break;
     done += static_cast<std::size_t>(got);

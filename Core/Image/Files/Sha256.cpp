@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Threads/Interruption.h"
+#include "Core/Image/Files/InputFile.h"
 
 // OpenSSL 3 prefers EVP_Digest..., which crashes if the system refuses memory while it prepares itself.
 // These functions take no memory.
@@ -9,7 +10,6 @@
 #include <openssl/sha.h>
 
 #include <array>
-#include <fstream>
 #include <vector>
 
 namespace tessera {
@@ -32,16 +32,15 @@ void Sha256::add(std::string_view bytes)
 
 void Sha256::addFile(const std::string& path, const std::stop_token& stop)
 {
-  std::ifstream file(path, std::ios::binary);
+  const InputFile file(path);
   std::vector<char> piece(std::size_t(1) << 20);
-  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())) || file.gcount() > 0) {
+  std::uint64_t position = 0;
+  while (const std::size_t got = file.read(position, piece.data(), piece.size())) {
     if (stop.stop_requested())
       throw Interrupted{};
-    add({piece.data(), static_cast<std::size_t>(file.gcount())});
+    add({piece.data(), got});
+    position += got;
   }
-  if (!file.eof() || file.bad())
-    throw Error(ExitCode::unreadableInput,
-                path + ": the file cannot be read. Allowed: a file that this user may read.");
 }
 
 std::string Sha256::hexadecimal()

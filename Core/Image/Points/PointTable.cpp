@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -39,10 +38,9 @@ std::vector<std::string> columnsOf(const std::string& line)
 /// Lines of a .csv, or of a .fcsv, which has its system and columns behind #.
 Table tableOfLines(const std::string& path, bool isOfSlicer)
 {
-  std::istringstream lines(readPlainText(path));
   Table table;
   std::size_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : linesOf(readPlainText(path))) {
     ++number;
     const std::size_t value = line.find('=') + 1; // 0: there is none
     if (isOfSlicer && line.starts_with("# CoordinateSystem"))

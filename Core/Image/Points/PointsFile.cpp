@@ -1,5 +1,6 @@
 #include "Core/Image/Points/PointsFile.h"
 
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/Math/SmallMatrix.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/FileChecks/HeaderText.h"
@@ -16,7 +17,6 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -236,10 +236,14 @@ InputPoints<D> mappedPoints(TextWords& words)
 {
   InputPoints<D> points;
   while (!words.rest().empty()) {
-    std::istringstream numbers(textBehind(words.restOfLine(), "OutputPoint = [", "]"));
-    for (double& coordinate : points.values.emplace_back())
-      if (!(numbers >> coordinate))
+    const auto numbers = wordsOf(textBehind(words.restOfLine(), "OutputPoint = [", "]"));
+    Vec<D>& point = points.values.emplace_back();
+    for (std::size_t d = 0; d < D; ++d) {
+      const auto number = d < numbers.size() ? finiteNumber(numbers[d]) : std::nullopt;
+      if (!number)
         words.fail("no \"OutputPoint = [ " + std::to_string(D) + " numbers ]\" in the line before");
+      point[d] = *number;
+    }
   }
   return points;
 }

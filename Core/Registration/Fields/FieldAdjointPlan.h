@@ -1,11 +1,11 @@
 #pragma once
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Log.h"
 #include "Core/Registration/FieldInterpolator.h"
 #include "Core/Registration/Fields/FieldAdjointTiles.h"
 
 #include <algorithm>
-#include <sstream>
 
 // How the adjoint of a field is cut into blocks. It depends on the field and on the memory that a block may
 // share, and on nothing else.
@@ -23,12 +23,10 @@ template <int D>
 void refuseDenseGrid(const AlignedField<D>& field)
 {
   for (int d = 0; d < D; ++d)
-    if (field.axes[d].step > 1 + 1e-9) {
-      std::ostringstream text;
-      text << "adjoint of a field on CUDA: a grid spacing of " << 1 / field.axes[d].step << " voxels along "
-           << "xyz"[d] << ": it is less than one. Allowed: 1 or more.";
-      throw Error(ExitCode::usage, text.str());
-    }
+    if (field.axes[d].step > 1 + 1e-9)
+      throw Error(ExitCode::usage, "adjoint of a field on CUDA: a grid spacing of "
+                                       + significant(1 / field.axes[d].step, 6) + " voxels along " + "xyz"[d]
+                                       + ": it is less than one. Allowed: 1 or more.");
 }
 
 inline int ceilQuotient(int a, int b)

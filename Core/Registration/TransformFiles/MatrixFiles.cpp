@@ -1,5 +1,6 @@
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
 
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/TextWords.h"
 #include "Core/Parameters/ParameterText.h"
@@ -7,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 namespace tessera {
@@ -60,8 +60,7 @@ std::string textOf(const std::string& path, const std::string& allowed)
 std::optional<std::vector<double>> numbersOf(const std::string& text)
 {
   std::vector<double> numbers;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
+  for (const std::string& word : wordsOf(text)) {
     const std::optional<double> number = parseReal(word);
     if (!number || !std::isfinite(*number))
       return std::nullopt;
@@ -122,7 +121,7 @@ public:
     const std::string text = textOf(path, allowedLta);
     if (!text.ends_with('\n')) // the last number may lack digits
       failToRead(path, "its last line has no end; it may be cut off", allowedLta);
-    lines_.str(text);
+    lines_ = linesOf(text);
     next();
   }
 
@@ -186,7 +185,8 @@ public:
 private:
   void next()
   {
-    while (std::getline(lines_, line_)) {
+    while (next_ < lines_.size()) {
+      line_ = lines_[next_++];
       line_ = line_.substr(0, line_.find('#'));
       line_.erase(line_.find_last_not_of(" \t\r") + 1);
       line_.erase(0, line_.find_first_not_of(" \t"));
@@ -206,7 +206,8 @@ private:
   }
 
   std::string path_;
-  std::istringstream lines_;
+  std::vector<std::string> lines_;
+  std::size_t next_ = 0;
   std::string line_;
 };
 

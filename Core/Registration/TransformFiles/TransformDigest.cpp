@@ -1,12 +1,12 @@
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/Sha256.h"
+#include "Core/Image/Files/TextWords.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Registration/TransformFiles/TransformFilePath.h"
-
-#include <fstream>
 
 namespace tessera {
 namespace {
@@ -75,16 +75,12 @@ std::string transformDigest(const std::string& path)
     sha.addFile(path);
     return sha.hexadecimal();
   }
-  std::ifstream file(path, std::ios::binary);
-  for (std::string line; std::getline(file, line);) {
+  for (const std::string& line : linesOf(readWholeFile(path))) {
     addLine(line, path.ends_with(".toml"), sha);
     const std::string entry(nameOf(trimmed(line)));
     if (const std::string digest = digestEntryOf(entry); !digest.empty() && digest != initialTransformDigest)
       addNamedFiles(entry, path, sha);
   }
-  if (!file.eof() || file.bad())
-    throw Error(ExitCode::unreadableInput,
-                path + ": the file cannot be read. Allowed: a file that this user may read.");
   return sha.hexadecimal();
 }
 

@@ -17,7 +17,6 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -89,8 +88,7 @@ void refuseParameterFile(const ParameterMap& map, const std::string& allowed)
 /// Whether a line of the file begins as the one that names the transform.
 bool namesTransform(const std::string& path)
 {
-  std::istringstream lines(readTextFile(path).text);
-  for (std::string line; std::getline(lines, line);)
+  for (const std::string& line : linesOf(readTextFile(path).text))
     if (const std::string_view text = trimmed(line);
         text.starts_with("(Transform") || text.starts_with("Transform"))
       return true;

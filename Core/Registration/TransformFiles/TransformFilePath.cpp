@@ -3,13 +3,13 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/JoinedText.h"
+#include "Core/Image/Files/InputFile.h"
 #include "Core/Parameters/TomlFile.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <vector>
 
@@ -53,9 +53,8 @@ private:
 std::string linesWithPaths(const std::string& path)
 {
   constexpr std::size_t longest = std::size_t(1) << 16;
-  std::ifstream file(path, std::ios::binary);
   std::string text;
-  for (std::string line; std::getline(file, line);)
+  for (const std::string& line : linesOf(readTextFile(path).text))
     if (line.size() < longest
         && std::ranges::any_of(std::array{"FileName", "TransformParameters", "SubTransforms", "SHA256"},
                                [&](const char* part) { return line.find(part) != line.npos; }))
@@ -65,12 +64,15 @@ std::string linesWithPaths(const std::string& path)
 
 bool haveSameBytes(const std::string& a, const std::string& b)
 {
-  std::error_code ignored;
-  if (fs::file_size(a, ignored) != fs::file_size(b, ignored))
-    return false;
-  std::ifstream first(a, std::ios::binary), second(b, std::ios::binary);
-  using Bytes = std::istreambuf_iterator<char>;
-  return std::equal(Bytes(first), Bytes(), Bytes(second), Bytes());
+  std::error_code failure;
+  if (const auto bytes = fs::file_size(a, failure); failure || bytes != fs::file_size(b, failure))
+    return a == b; // folders have no size
+  const InputFile first(a), second(b);
+  constexpr std::size_t pieceBytes = std::size_t(1) << 20;
+  for (std::uint64_t position = 0;; position += pieceBytes)
+    if (const std::string piece = first.text(position, pieceBytes);
+        piece != second.text(position, pieceBytes) || piece.empty())
+      return piece.empty();
 }
 
 [[noreturn]] void failMissing(const Parameters& transformFile, const std::string& key,

@@ -1,4 +1,5 @@
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Log.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Registration/Fields/FieldAdjoint.h"
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -72,8 +72,7 @@ std::vector<BenchResult> adjointBench(Context& context, const BsiSettings& setti
       const auto planes = [&](const float* values) {
         return std::array<const float*, 3>{values, values + voxels, values + 2 * voxels};
       };
-      std::ostringstream name;
-      name << extentsName(volume) << " tile " << tile;
+      const std::string name = extentsName(volume) + " tile " + significant(tile, 6);
       std::vector<double> exact(3 * field.pointCount());
       Context cpu = context.onCpu();
       pullBackAlignedField<3>(cpu, field, planes(host.data()), nullptr, GradientSummation::doublePrecision,
@@ -87,8 +86,7 @@ std::vector<BenchResult> adjointBench(Context& context, const BsiSettings& setti
           pullBackAlignedField<3>(context, field, planes(covectors.span().data()), nullptr, summation,
                                   gradient.span().data(), GradientBefore::goes);
         });
-        BenchResult result =
-            measuredRow(context, name.str(), method, times, static_cast<double>(voxels), bytes);
+        BenchResult result = measuredRow(context, name, method, times, static_cast<double>(voxels), bytes);
         result.besideLimit(copy.ms / 2, "copy, one way");
         doubleMs = summation == GradientSummation::doublePrecision ? times.ms : doubleMs;
         result.ratio = doubleMs / times.ms;

@@ -1,6 +1,7 @@
 #include "Tools/Bench/Benches.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Log.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Registration/FieldInterpolator.h"
@@ -11,7 +12,6 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <sstream>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -255,8 +255,7 @@ private:
   void measureTile(const std::array<int, 3>& volume, double tile)
   {
     const AlignedField<3> field = fieldOf(volume, tile);
-    std::ostringstream name;
-    name << caseOfVolume_ << " tile " << tile;
+    const std::string name = caseOfVolume_ + " tile " + significant(tile, 6);
     const Coefficients coefficients(context_, components * field.pointCount());
     const std::size_t first = results_.size(), firstMeasured = measured_.size();
     double baselineMs = 0;
@@ -264,13 +263,13 @@ private:
       if (!method->refusal(field).empty())
         continue;
       measured_.push_back({method->name(), tile, {}, fillMs_[components], {}});
-      measureMethod(*method, name.str(), field, coefficients);
+      measureMethod(*method, name, field, coefficients);
       measured_.back().result = results_.back();
       if (method->name() == "ThreadPerVoxel")
         baselineMs = results_.back().ms;
     }
     if (!context_.onCuda() && settings_.methods.empty()) {
-      measurePlainLoop(name.str(), field, coefficients);
+      measurePlainLoop(name, field, coefficients);
       measured_.push_back({"plain loop", tile, results_.back(), fillMs_[components], {}});
       baselineMs = results_.back().ms;
     }
@@ -280,7 +279,7 @@ private:
       measured_[m].result.ratio = baselineMs / measured_[m].result.ms;
     for (const auto& method : methods_)
       if (method->hasDerivatives() && method->refusal(field).empty())
-        measureDerivatives(*method, name.str(), field, coefficients);
+        measureDerivatives(*method, name, field, coefficients);
   }
 
   void measureMethod(const FieldInterpolator<3>& method, const std::string& caseName,

@@ -1,5 +1,6 @@
 #include "Tools/Bench/Benches.h"
 
+#include "Core/Compute/Log.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Registration/Chain/ChainPasses.h"
@@ -8,7 +9,6 @@
 #include "Tools/Bench/Images/ResampleCases.h"
 
 #include <cmath>
-#include <sstream>
 
 namespace tessera {
 namespace {
@@ -50,10 +50,9 @@ public:
         const ImagePointer<3>& moving, const std::string& metric, double tile, const CostSettings& settings)
       : context_(context), samples_(VoxelLattice<3>{fixed, nullptr, {}, {1, 1, 1}, fixed->geometry.size})
   {
-    std::ostringstream spacing;
-    spacing << "(FinalGridSpacingInVoxels " << tile << ")\n";
+    const std::string spacing = "(FinalGridSpacingInVoxels " + significant(tile, 6) + ")\n";
     std::shared_ptr<Transform<3>> transform = registry.create<Transform<3>>(
-        "BSplineTransform", benchParameters(spacing.str(), "Transform0", 3), "benchmark");
+        "BSplineTransform", benchParameters(spacing, "Transform0", 3), "benchmark");
     chain_.parameters =
         optimizable(*transform).initialize(context, {fixed, moving, nullptr, nullptr, nullptr});
     optimizable(*transform).prepareForLevel(context, 0, chain_.parameters);
@@ -63,11 +62,10 @@ public:
     interpolator_ = registry.create<Interpolator<3>>("LinearInterpolator",
                                                      benchParameters("", "Interpolator0", 3), "benchmark");
     interpolator_->prepareForLevel(context, moving, 0);
-    std::ostringstream ofMetric;
-    ofMetric << "(NumberOfHistogramBins " << settings.bins << ")\n";
+    std::string ofMetric = "(NumberOfHistogramBins " + std::to_string(settings.bins) + ")\n";
     if (settings.sigma > 0)
-      ofMetric << "(LocalWindowSigma " << settings.sigma << ")\n";
-    term_ = registry.create<CostTerm<3>>(metric, benchParameters(ofMetric.str(), "Metric0", 3), "benchmark");
+      ofMetric += "(LocalWindowSigma " + significant(settings.sigma, 6) + ")\n";
+    term_ = registry.create<CostTerm<3>>(metric, benchParameters(ofMetric, "Metric0", 3), "benchmark");
     TermLevel<3> level;
     level.fixed = fixed;
     level.moving = moving;
@@ -122,14 +120,13 @@ std::vector<BenchResult> costBench(const Registry& registry, Context& context, c
       for (const double tile : settings.tiles)
         for (const std::string& metric : settings.metrics) {
           Scene scene(registry, context, fixed, moving, metric, tile, settings);
-          std::ostringstream ofTile;
-          ofTile << caseName << " tile " << tile;
+          const std::string ofTile = caseName + " tile " + significant(tile, 6);
           for (const bool withGradient : {false, true})
-            add(ofTile.str(), metric + (withGradient ? " value and gradient" : " value"), clock.time([&] {
+            add(ofTile, metric + (withGradient ? " value and gradient" : " value"), clock.time([&] {
               scene.evaluate(withGradient);
             })).besideLimit(copy.ms, "copy of both images");
           for (const Phase& phase : scene.phases())
-            add(ofTile.str(), metric + " " + phase.name, {phase.milliseconds, phase.milliseconds});
+            add(ofTile, metric + " " + phase.name, {phase.milliseconds, phase.milliseconds});
         }
     }
   }
