@@ -251,7 +251,7 @@ private:
     StageSummary ofStage = describe(registry_, stage.text, parameters);
     ofStage.device = summary.device;
     ofStage.deviceReason = summary.deviceReason;
-    const bool isSeries = std::ranges::any_of(stage.prepared.components.terms, [](const auto& term) {
+    ofStage.isSeries = std::ranges::any_of(stage.prepared.components.terms, [](const auto& term) {
       return dynamic_cast<const TermOfSeries<D>*>(term.get()) != nullptr;
     });
     StageResult<D> found;
@@ -280,7 +280,7 @@ private:
         JudgedRun<D> run = judged(input, found.chain.get(), running.host);
         if (ofStage.volumeChange)
           run.medianDeterminant = ofStage.volumeChange->median;
-        run.isSeries = isSeries;
+        run.isSeries = ofStage.isSeries;
         judgeResult<D>(run, summary, log_);
       }
     } catch (const Interrupted&) { // the levels of the stage are told, and the run ends below

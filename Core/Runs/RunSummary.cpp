@@ -169,6 +169,8 @@ Json json(const StageSummary& stage)
                {"files", stage.files}};
   if (stage.volumeChange)
     summary["spatialJacobianDeterminant"] = json(*stage.volumeChange);
+  if (stage.isSeries)
+    summary["series"] = true;
   return summary;
 }
 

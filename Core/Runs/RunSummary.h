@@ -25,6 +25,7 @@ struct StageSummary {
   std::vector<LevelSummary> levels;
   double finalMetric = 0, seconds = 0, writingSeconds = 0;
   std::optional<VolumeChange> volumeChange; // none: the transform is linear
+  bool isSeries = false;                    // it compared times of one image, along its last axis
   std::vector<std::string> files;           // that the listener has written
 };
 

@@ -257,6 +257,21 @@ std::string gridText(const Json& run, const std::string& side)
                                              joined(recordAt(image, "/spacingMm"), " x ", figureText)});
 }
 
+/// Whether the result is of the times of one image, along its last axis.
+bool isOfSeries(const Json& run)
+{
+  const Json& stages = recordAt(run, "/stages");
+  return !stages.empty() && recordAt(stages.back(), "/series") == true;
+}
+
+constexpr const char* aboutSeries = "<p>One image whose last axis is time was registered: each of its times "
+                                    "to what all of them have in common. "
+                                    "Here the fixed image is the series as it was given, and the warped one "
+                                    "the series afterwards. A slice across "
+                                    "the last axis shows one time. One along it shows lines of pixels "
+                                    "through time: where nothing moves any more "
+                                    "they are straight.</p>\n";
+
 /// The figures that a reader asks for first, each before and after.
 std::string summaryHtml(const Json& run)
 {
@@ -278,9 +293,9 @@ std::string summaryHtml(const Json& run)
   html += "</div>\n<p class=\"s\">";
   for (const auto& [side, name, role] :
        {std::array{"fixed", "Fixed image", "f0"}, {"moving", "Moving image", "m0"}})
-    if (const std::string grid = gridText(run, side); !grid.empty())
+    if (const std::string grid = gridText(run, side); !grid.empty() && !(isOfSeries(run) && *role == 'm'))
       html += filledIn("$: $, $. ", {name, htmlText(fileName(run, role)), grid});
-  return html + "</p>\n";
+  return html + "</p>\n" + (isOfSeries(run) ? aboutSeries : "");
 }
 
 std::string counted(std::size_t count, const std::string& what)
@@ -312,18 +327,22 @@ std::string methodsText(const Json& run)
 {
   const std::string commit = textAt(run, "/gitRevision");
   std::string text =
-      filledIn("Images were registered with Tessera $$. The moving image ($) was registered to the "
-               "fixed image ($)",
-               {textAt(run, "/version"), commit.empty() ? "" : " (" + commit.substr(0, 12) + ")",
-                gridText(run, "moving"), gridText(run, "fixed")});
+      filledIn("Images were registered with Tessera $$. ",
+               {textAt(run, "/version"), commit.empty() ? "" : " (" + commit.substr(0, 12) + ")"});
+  text += filledIn(
+      isOfSeries(run)
+          ? "The times of one image ($), along its last axis, were registered to what they have in common"
+          : "The moving image ($) was registered to the fixed image ($)",
+      {gridText(run, "moving"), gridText(run, "fixed")});
+  std::string given;
   for (const auto& [input, words] : {std::pair{"/inputs/fixedMasks", ", with a mask of the fixed image"},
                                      {"/inputs/movingMasks", ", with a mask of the moving image"},
                                      {"/inputs/initialTransform", ", after a given transform"},
                                      {"/inputs/startAt", ", from the parameters of an earlier result"}})
-    if (const Json& given = recordAt(run, input); !given.empty() && given != "")
-      text += words;
+    if (const Json& value = recordAt(run, input); !value.empty() && value != "")
+      given += words;
   const std::size_t count = recordAt(run, "/stages").size();
-  text += (text.ends_with(')') ? " in " : ", in ") + counted(count, "stage")
+  text += given + (given.empty() ? " in " : ", in ") + counted(count, "stage")
           + (count == 1 ? "." : ", each from the result of the one before.");
   std::size_t number = 0;
   for (const Json& stage : recordAt(run, "/stages")) {
@@ -379,7 +398,9 @@ std::string runPage(const Json& run, const RunPictures* pictures, const std::vec
 {
   const std::string fixed = fileName(run, "f0"), moving = fileName(run, "m0");
   const bool hasStages = !recordAt(run, "/stages").empty();
-  std::string html = pageHead(fixed.empty() ? "A registration" : moving + " registered to " + fixed,
+  std::string html = pageHead(fixed.empty()     ? "A registration"
+                              : isOfSeries(run) ? "The times of " + moving + " registered to each other"
+                                                : moving + " registered to " + fixed,
                               std::string(viewsStyle) + runStyle, runScript, "data:");
   html += cohortStart + verdictHtml(judgedAlone(run)) + cohortEnd + "\n" + summaryHtml(run);
   if (pictures)

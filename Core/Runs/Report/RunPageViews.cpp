@@ -113,6 +113,10 @@ bool hasView(const View& view, const RunPictures& pictures)
   const auto& [fixed, moving] = pictures.greyRanges;
   if (view.id == std::string("difference") && !(fixed == moving))
     return false;
+  if (view.id == std::string("start") && std::ranges::all_of(pictures.slices, [](const SlicePicture& slice) {
+        return slice.fixed == slice.before; // as those of a series
+      }))
+    return false;
   return view.needed ? some(pictures, view.needed) : some(pictures, &SlicePicture::labels);
 }
 

@@ -103,28 +103,25 @@ void addLandmarks(const ShownRun<D>& run, const std::vector<PictureSlice<D>>& sl
 {
   for (std::size_t i = 0; i < std::min(run.points.fixedMm.size(), run.points.movingMm.size()); ++i) {
     const Vec<D>& pointMm = run.points.fixedMm[i];
-    const auto placeIn = [&](const AffineMap<D>& indexFromPoint, const TransformChain<D>* chain,
-                             bool isTarget) {
+    const auto shownBy = [&](const TransformChain<D>* chain) {
       const Vec<D> mappedMm = chain ? mappedPoint<D>(*chain, pointMm) : pointMm;
       Vec<D> shownMm = pointMm;
-      for (int d = 0; d < D && !isTarget; ++d)
+      for (int d = 0; d < D; ++d)
         shownMm[d] += run.points.movingMm[i][d] - mappedMm[d];
-      const Vec<D> pixel = indexFromPoint(shownMm);
-      return SlicePicture::Landmark::Place{2 * pixel[0] + 1, 2 * pixel[1] + 1};
+      return shownMm;
     };
     std::map<std::string, std::pair<double, std::size_t>> nearest; // by the plane
     for (std::size_t s = 0; s < slices.size(); ++s) {
       const double away = D == 3 ? std::abs(slices[s].lattice.indexFromPoint()(pointMm)[D - 1]) : 0;
-      const auto [found, isNew] = nearest.try_emplace(slices[s].plane, away, s);
-      if (!isNew)
-        found->second = std::min(found->second, {away, s});
+      auto& found = nearest.try_emplace(slices[s].plane, away, s).first->second;
+      found = std::min(found, {away, s});
     }
     for (const auto& [plane, found] : nearest) {
-      const AffineMap<D> indexFromPoint = slices[found.second].lattice.indexFromPoint();
-      const TransformChain<D>* const result = run.result ? run.result : run.before;
-      pictures[found.second].landmarks.push_back({placeIn(indexFromPoint, nullptr, true),
-                                                  placeIn(indexFromPoint, run.before, false),
-                                                  placeIn(indexFromPoint, result, false)});
+      const auto placeOf = [index = slices[found.second].lattice.indexFromPoint()](const Vec<D>& mm) {
+        return SlicePicture::Landmark::Place{2 * index(mm)[0] + 1, 2 * index(mm)[1] + 1};
+      };
+      pictures[found.second].landmarks.push_back({placeOf(pointMm), placeOf(shownBy(run.before)),
+                                                  placeOf(shownBy(run.result ? run.result : run.before))});
     }
   }
 }
@@ -202,35 +199,28 @@ double gridMmOf(const ImageGeometry<D>& geometry)
   return power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
 }
 
-/// The pixels of a thumbnail along an axis of a picture of this size, which begin and end at these pixels;
-/// none beside the picture.
-std::pair<std::size_t, std::size_t> pixelsAt(std::size_t place, std::size_t size, std::size_t side)
-{
-  const auto at = [&](std::size_t p) {
-    return (static_cast<double>(p) / thumbnailPixels - 0.5) * static_cast<double>(side)
-           + static_cast<double>(size) / 2;
-  };
-  const double first = std::floor(at(place)), last = std::max(std::ceil(at(place + 1)), first + 1);
-  return {static_cast<std::size_t>(std::max(first, 0.0)),
-          static_cast<std::size_t>(std::clamp(last, 0.0, static_cast<double>(size)))};
-}
-
-/// Red, green and blue of a picture as large as a square of thumbnailPixels allows: means of its pixels.
+/// Red, green and blue of a picture as large as a square of thumbnailPixels allows: means of its pixels, each
+/// of which stands for more than one if they are few.
 std::vector<std::uint8_t> inSquare(const std::vector<std::uint8_t>& pixels, std::size_t w, std::size_t h)
 {
-  const std::size_t side = std::max(w, h), channels = pixels.size() / (w * h);
-  std::vector<std::uint8_t> rgb;
-  for (std::size_t i = 0; i < thumbnailPixels * thumbnailPixels; ++i) {
-    const auto [left, right] = pixelsAt(i % thumbnailPixels, w, side);
-    const auto [top, bottom] = pixelsAt(i / thumbnailPixels, h, side);
-    for (std::size_t c = 0; c < 3; ++c) {
-      double sum = 0, count = 0;
-      for (std::size_t v = top; v < bottom; ++v)
-        for (std::size_t u = left; u < right; ++u, ++count)
-          sum += pixels[(v * w + u) * channels + c % channels];
-      rgb.push_back(greyLevel(static_cast<float>(sum / std::max(count, 1.0))));
+  constexpr std::size_t n = thumbnailPixels;
+  const std::size_t channels = pixels.size() / (w * h), side = std::max(w, h), times = (n + side - 1) / side;
+  const auto cellOf = [&](std::size_t at, std::size_t size) {
+    return (2 * at + times * (side - size)) * n / (2 * times * side);
+  };
+  std::vector<double> sums(4 * n * n); // of three colours, and their count
+  for (std::size_t y = 0; y < times * h; ++y)
+    for (std::size_t x = 0; x < times * w; ++x) {
+      double* const cell = &sums[4 * (cellOf(y, h) * n + cellOf(x, w))];
+      const std::uint8_t* const pixel = &pixels[(y / times * w + x / times) * channels];
+      for (std::size_t c = 0; c < 3; ++c)
+        cell[c] += pixel[c % channels];
+      ++cell[3];
     }
-  }
+  std::vector<std::uint8_t> rgb;
+  for (std::size_t i = 0; i < 3 * n * n; ++i)
+    rgb.push_back(
+        greyLevel(static_cast<float>(sums[i / 3 * 4 + i % 3] / std::max(sums[i / 3 * 4 + 3], 1.0))));
   return rgb;
 }
 
@@ -281,17 +271,19 @@ const std::vector<Colour> diceColours =
 template <int D>
 RunPictures runPictures(const Context& context, const Registry& registry, const ShownRun<D>& run)
 {
-  const SliceSampler<D> sampler(registry, run);
-  const auto& slices = sampler.slices();
   const Context host = context.onCpu();
+  const SampledSlices<D> sampled = sampledSlices<D>(host, registry, run);
+  const auto& slices = sampled.slices;
+  const std::vector<SliceValues>& values = sampled.values;
   RunPictures pictures;
-  pictures.greyRanges = sampler.greyRanges();
+  pictures.greyRanges = sampled.greyRanges;
   pictures.areColours = !run.fixedColours.empty() && !run.movingColours.empty();
   pictures.gridMm = gridMmOf<D>(run.fixed->geometry);
   pictures.slices.resize(slices.size());
-  std::vector<SliceValues> values(slices.size());
+  for (const SliceValues& v : values)
+    for (const float mm : v.displacementMm)
+      pictures.largestDisplacementMm = std::max(pictures.largestDisplacementMm, static_cast<double>(mm));
   forEachChunk(host, slices.size(), [&](std::size_t i) {
-    values[i] = sampler.valuesOf(slices[i]);
     const SliceValues& v = values[i];
     SlicePicture& picture = pictures.slices[i];
     picture.plane = slices[i].plane;
@@ -308,6 +300,9 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
     picture.grid = gridPicture(v, pictures.gridMm);
     if (!v.fixedLabels.empty())
       picture.labels = labelContours(v, run.labels);
+    const double mostMm = std::max(pictures.largestDisplacementMm, 1e-30);
+    picture.displacement = mapPicture(v, v.displacementMm, displacementColours,
+                                      [mostMm](float mm) { return colourOf(mm / mostMm); });
     if (!v.determinants.empty())
       picture.determinants = mapPicture(v, v.determinants, determinantColours, [](float value) {
         return value > 0 ? colourOf(0.5 + 0.5 * std::log(value) / largestLogDeterminant) : mapColours;
@@ -315,14 +310,6 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
   });
   addLandmarks<D>(run, slices, pictures.slices);
   boundOutlines(pictures);
-  for (const SliceValues& v : values)
-    for (const float mm : v.displacementMm)
-      pictures.largestDisplacementMm = std::max(pictures.largestDisplacementMm, static_cast<double>(mm));
-  forEachChunk(host, run.result ? slices.size() : 0, [&](std::size_t i) {
-    const double mostMm = std::max(pictures.largestDisplacementMm, 1e-30);
-    pictures.slices[i].displacement = mapPicture(values[i], values[i].displacementMm, displacementColours,
-                                                 [mostMm](float mm) { return colourOf(mm / mostMm); });
-  });
   for (const int quality : {85, 70, 50, 30}) {
     forEachChunk(host, slices.size(), [&](std::size_t i) {
       const SliceValues& v = values[i];
@@ -341,12 +328,9 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
   pictures.thumbnail = thumbnailOf(
       values[static_cast<std::size_t>(std::ranges::count(slices, plane, &PictureSlice<D>::plane)) / 2],
       run.result != nullptr);
-  while (bytesOf(pictures) > maxPictureBytes && pictures.slices.size() > 1) {
-    std::vector<SlicePicture> kept;
-    for (std::size_t i = 0; i < pictures.slices.size(); i += 2)
-      kept.push_back(std::move(pictures.slices[i]));
-    pictures.slices = std::move(kept);
-  }
+  while (bytesOf(pictures) > maxPictureBytes && pictures.slices.size() > 1)
+    for (std::size_t i = 1; i < pictures.slices.size(); ++i)
+      pictures.slices.erase(pictures.slices.begin() + static_cast<std::ptrdiff_t>(i));
   return pictures;
 }
 

@@ -79,28 +79,44 @@ std::vector<PictureSlice<D>> slicesOf(const ShownRun<D>& run, const GreyLine& wi
                           leastPixels[D - 2], maxPixels[D - 2]);
 }
 
-}
-
+/// The images of a run: one grey one a side, or three for colours; labels may be null.
 template <int D>
-SliceSampler<D>::SliceSampler(const Registry& registry, const ShownRun<D>& run)
-    : run_(run), isLinear_(isLinearChain<D>(run.result)), greyRanges_(rangesOf<D>(run)),
-      slices_(slicesOf<D>(run, greyRanges_[0].line()))
-{
-  const auto prepare = [&](const ImagePointer<D>& grey, const std::vector<ImagePointer<D>>& colours,
-                           auto& images) {
-    for (const ImagePointer<D>& image : colours.empty() ? std::vector{grey} : colours)
-      images.push_back(hostInterpolator<D>(registry, knowncomponents::linearInterpolator, image));
-  };
-  prepare(run.fixed, run.fixedColours, fixed_);
-  prepare(run.moving, run.movingColours, moving_);
-  if (run.fixedLabels && run.movingLabels) {
-    fixedLabels_ = hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, run.fixedLabels);
-    movingLabels_ = hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, run.movingLabels);
+struct SampledImages {
+  std::vector<std::unique_ptr<Interpolator<D>>> fixed, moving;
+  std::unique_ptr<Interpolator<D>> fixedLabels, movingLabels;
+
+  SampledImages(const Registry& registry, const ShownRun<D>& run)
+  {
+    const auto prepare = [&](const ImagePointer<D>& grey, const std::vector<ImagePointer<D>>& colours,
+                             auto& images) {
+      for (const ImagePointer<D>& image : colours.empty() ? std::vector{grey} : colours)
+        images.push_back(hostInterpolator<D>(registry, knowncomponents::linearInterpolator, image));
+    };
+    prepare(run.fixed, run.fixedColours, fixed);
+    prepare(run.moving, run.movingColours, moving);
+    if (run.fixedLabels && run.movingLabels) {
+      fixedLabels = hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, run.fixedLabels);
+      movingLabels = hostInterpolator<D>(registry, knowncomponents::nearestInterpolator, run.movingLabels);
+    }
   }
+};
+
+/// Empty for a linear transform, and for one without derivatives.
+template <int D>
+std::vector<float> determinantsOf(Context& host, const TransformChain<D>* chain,
+                                  const ImageGeometry<D>& lattice)
+try {
+  return isLinearChain<D>(chain) ? std::vector<float>()
+                                 : jacobianDeterminants<D>(host, *chain, lattice).voxels;
+} catch (const Error& error) {
+  if (error.code() != ExitCode::usage)
+    throw;
+  return {};
 }
 
 template <int D>
-SliceValues SliceSampler<D>::valuesOf(const PictureSlice<D>& slice) const
+SliceValues valuesOf(const ShownRun<D>& run, const SampledImages<D>& images,
+                     const std::array<GreyRange, 2>& greyRanges, const PictureSlice<D>& slice)
 {
   Context host{Device{}, 1};
   const ImageGeometry<D>& lattice = slice.lattice;
@@ -108,50 +124,46 @@ SliceValues SliceSampler<D>::valuesOf(const PictureSlice<D>& slice) const
   SliceValues values;
   values.width = width;
   values.height = lattice.size[1];
-  values.fixed.resize(count * fixed_.size());
+  values.fixed.resize(count * images.fixed.size());
   for (auto* moving : {&values.before, &values.warped})
-    moving->resize(count * moving_.size());
+    moving->resize(count * images.moving.size());
   for (auto& mm : values.movingMm)
     mm.resize(count);
-  if (fixedLabels_)
-    for (auto* labels : {&values.fixedLabels, &values.warpedLabels})
-      labels->resize(count);
   values.displacementMm.reserve(count / (pixelsOfMap * pixelsOfMap));
 
   std::array<float, batchCapacity> found;
   std::array<std::uint8_t, batchCapacity> inside;
   forEachVoxelBatch<D>(host, lattice, [&](std::size_t first, const PointBatch<D>& points) {
-    const auto paint = [&](const auto& images, const GreyLine& window, const PointBatch<D>& at,
+    const auto paint = [&](const auto& channels, const GreyLine& window, const PointBatch<D>& at,
                            std::vector<std::uint8_t>& pixels) {
-      for (std::size_t c = 0; c < images.size(); ++c) {
-        images[c]->evaluate(host, at.list(), found.data(), nullptr, inside.data());
+      for (std::size_t c = 0; c < channels.size(); ++c) {
+        channels[c]->evaluate(host, at.list(), found.data(), nullptr, inside.data());
         for (std::size_t i = 0; i < at.count; ++i)
-          pixels[(first + i) * images.size() + c] = inside[i] ? greyLevel(window(found[i])) : 0;
+          pixels[(first + i) * channels.size() + c] = inside[i] ? greyLevel(window(found[i])) : 0;
       }
     };
-    const auto label = [&](const Interpolator<D>& image, const PointBatch<D>& at, std::vector<int>& to) {
-      image.evaluate(host, at.list(), found.data(), nullptr, inside.data());
-      for (std::size_t i = 0; i < at.count; ++i)
-        to[first + i] = inside[i] ? static_cast<int>(found[i]) : 0;
+    const auto label = [&](const auto& image, const PointBatch<D>& at, std::vector<int>& to) {
+      if (image)
+        image->evaluate(host, at.list(), found.data(), nullptr, inside.data());
+      for (std::size_t i = 0; image && i < at.count; ++i)
+        to.push_back(inside[i] ? static_cast<int>(found[i]) : 0);
     };
     const auto mark = [&](const MaskPointer<D>& mask, const PointBatch<D>& at, std::vector<int>& to) {
       for (std::size_t i = 0; mask && i < at.count; ++i)
         to.push_back(mask->contains(at.list().point(i)));
     };
-    const PointBatch<D> start = mappedPoints<D>(run_.before, points),
-                        mapped = mappedPoints<D>(run_.result, points);
-    paint(fixed_, greyRanges_[0].line(), points, values.fixed);
-    paint(moving_, greyRanges_[1].line(), start, values.before);
-    mark(run_.fixedMask, points, values.fixedMask);
-    mark(run_.movingMask, start, values.maskBefore);
-    if (run_.result) {
-      paint(moving_, greyRanges_[1].line(), mapped, values.warped);
-      mark(run_.movingMask, mapped, values.warpedMask);
+    const PointBatch<D> start = mappedPoints<D>(run.before, points),
+                        mapped = mappedPoints<D>(run.result, points);
+    paint(images.fixed, greyRanges[0].line(), points, values.fixed);
+    paint(images.moving, greyRanges[1].line(), start, values.before);
+    mark(run.fixedMask, points, values.fixedMask);
+    mark(run.movingMask, start, values.maskBefore);
+    if (run.result) {
+      paint(images.moving, greyRanges[1].line(), mapped, values.warped);
+      mark(run.movingMask, mapped, values.warpedMask);
     }
-    if (fixedLabels_) {
-      label(*fixedLabels_, points, values.fixedLabels);
-      label(*movingLabels_, mapped, values.warpedLabels);
-    }
+    label(images.fixedLabels, points, values.fixedLabels);
+    label(images.movingLabels, mapped, values.warpedLabels);
     for (std::size_t i = 0; i < points.count; ++i) {
       double alongMm[2] = {}, squaredMm = 0;
       for (int d = 0; d < D; ++d) {
@@ -166,23 +178,26 @@ SliceValues SliceSampler<D>::valuesOf(const PictureSlice<D>& slice) const
         values.displacementMm.push_back(static_cast<float>(std::sqrt(squaredMm)));
     }
   });
-  if (run_.result && !isLinear_)
-    values.determinants = determinantsOf(host, everyNthPixel<D>(lattice, pixelsOfMap));
+  values.determinants = determinantsOf<D>(host, run.result, everyNthPixel<D>(lattice, pixelsOfMap));
   return values;
 }
 
-template <int D>
-std::vector<float> SliceSampler<D>::determinantsOf(Context& host, const ImageGeometry<D>& lattice) const
-{
-  try {
-    return jacobianDeterminants<D>(host, *run_.result, lattice).voxels;
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::usage)
-      throw;
-    return {};
-  }
 }
 
-TESSERA_INSTANTIATE_CLASS(SliceSampler);
+template <int D>
+SampledSlices<D> sampledSlices(const Context& context, const Registry& registry, const ShownRun<D>& run)
+{
+  const SampledImages<D> images(registry, run);
+  SampledSlices<D> sampled;
+  sampled.greyRanges = rangesOf<D>(run);
+  sampled.slices = slicesOf<D>(run, sampled.greyRanges[0].line());
+  sampled.values.resize(sampled.slices.size());
+  forEachChunk(context, sampled.slices.size(), [&](std::size_t i) {
+    sampled.values[i] = valuesOf<D>(run, images, sampled.greyRanges, sampled.slices[i]);
+  });
+  return sampled;
+}
+
+TESSERA_INSTANTIATE_FUNCTIONS(sampledSlices<D>);
 
 }

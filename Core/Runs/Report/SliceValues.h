@@ -1,11 +1,9 @@
 #pragma once
 
 #include "Core/Image/Pictures/PictureSlices.h"
-#include "Core/Registration/Interpolator.h"
 #include "Core/Runs/Report/SlicePictures.h"
 
 #include <array>
-#include <memory>
 #include <vector>
 
 namespace tessera {
@@ -28,28 +26,15 @@ struct SliceValues {
   std::vector<float> determinants; // at every second pixel; empty: none
 };
 
-/// Evaluates the images, labels and transforms of a registration at the pixels of slices, on the CPU.
 template <int D>
-class SliceSampler {
-public:
-  /// The run must outlive this.
-  SliceSampler(const Registry&, const ShownRun<D>&);
-
-  const std::vector<PictureSlice<D>>& slices() const { return slices_; }
-  /// Of the fixed and the moving image.
-  const std::array<GreyRange, 2>& greyRanges() const { return greyRanges_; }
-  SliceValues valuesOf(const PictureSlice<D>&) const;
-
-private:
-  /// Empty for a transform without derivatives.
-  std::vector<float> determinantsOf(Context& host, const ImageGeometry<D>& lattice) const;
-
-  const ShownRun<D>& run_;
-  bool isLinear_;
-  std::vector<std::unique_ptr<Interpolator<D>>> fixed_, moving_; // one, or three for colours
-  std::unique_ptr<Interpolator<D>> fixedLabels_, movingLabels_;
-  std::array<GreyRange, 2> greyRanges_;
-  std::vector<PictureSlice<D>> slices_;
+struct SampledSlices {
+  std::vector<PictureSlice<D>> slices;
+  std::vector<SliceValues> values;     // of each slice
+  std::array<GreyRange, 2> greyRanges; // of the fixed and the moving image
 };
+
+/// The images, labels, masks and transforms of a registration at the pixels of slices, on the CPU.
+template <int D>
+SampledSlices<D> sampledSlices(const Context&, const Registry&, const ShownRun<D>&);
 
 }
