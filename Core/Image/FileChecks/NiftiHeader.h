@@ -96,6 +96,13 @@ public:
     return unit == 1 ? 1e3 : unit == 3 ? 1e-3 : 1;
   }
 
+  /// By xyzt_units: milliseconds and microseconds are allowed, too.
+  double secondsOfUnit() const
+  {
+    const int unit = isNifti() ? bytes_[123] & 56 : 0;
+    return unit == 16 ? 1e-3 : unit == 24 ? 1e-6 : 1;
+  }
+
   NiftiForms forms() const
   {
     NiftiForms forms{{floatAt(76), spacing(0), spacing(1), spacing(2), spacing(3)},
@@ -225,7 +232,7 @@ public:
     const NiftiForms places = forms();
     for (int axis = 0; axis < image.dimension; ++axis) {
       image.size.push_back(lengthOf(axis));
-      image.spacingMm.push_back(static_cast<double>(places.pixdim[axis + 1]) * (axis < 3 ? mmOfUnit() : 1));
+      image.spacingMm.push_back(static_cast<double>(places.pixdim[axis + 1]) * (axis < 3 ? mmOfUnit() : secondsOfUnit()));
     }
     if (image.dimension < 2 || !orientFromNifti(places, std::min(axesOfItk, 3), image))
       return std::nullopt;

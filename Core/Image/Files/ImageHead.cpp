@@ -125,7 +125,7 @@ std::string niftiHead(const ImageHeader& header)
     put(76 + 4 * i, i == 0 ? forms.pixdim[i] : std::abs(forms.pixdim[i]));
   put(108, 352.0F);
   put(112, 1.0F);    // scl_slope
-  put(123, char(2)); // mm
+  put(123, char(header.dimension > 3 ? 2 | 8 : 2)); // mm, seconds
   put(252, static_cast<std::int16_t>(forms.qformCode));
   put(254, static_cast<std::int16_t>(forms.sformCode));
   put(256, forms.quatern);
