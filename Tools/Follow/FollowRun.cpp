@@ -214,7 +214,8 @@ private:
              {"folded", found.fit.folded},
              {"leftMm", found.before.leftMm},
              {"displacementMm",
-              {{"mean", found.fit.meanDisplacementMm}, {"largest", found.fit.largestDisplacementMm}}}});
+              {{"mean", found.fit.meanDisplacementMm}, {"largest", found.fit.largestDisplacementMm}}},
+             {"warnings", found.warnings}});
   }
 
   /// The state names the newest folder already.

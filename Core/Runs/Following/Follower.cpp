@@ -100,8 +100,8 @@ public:
     checkGeometry(moving.path, image.image->geometry);
     RunRequest request = request_;
     request.moving = {{moving.path, image}};
-    Log quiet;
-    Log& log = look_ ? quiet : log_;
+    Log ofUpdate;
+    Log& log = look_ ? ofUpdate : log_;
     loadFixed(request, log);
     found.readingSeconds = secondsSince(start);
     found.before = lookAt(image, last_ ? last_.get() : initial_.get(), found);
@@ -118,6 +118,9 @@ public:
     } else {
       doubt_ = found.why;
     }
+    found.warnings = log.warnings();
+    if (found.isCold)
+      doubtLostOverlap(image, found);
     last_ = found.result.chain;
     if (found.levels.front() >= 0)
       refined_ = last_;
@@ -213,6 +216,25 @@ private:
     return "";
   }
 
+  /// What an update lost of the overlap that was there before it, empty if it is little.
+  std::string lostOverlap(const FitOfImages& before, const FitOfImages& after) const
+  {
+    return after.overlap >= limits_.keptOverlap * before.overlap
+               ? ""
+               : "after the update " + percent(after.overlap) + " of the fixed image map into this one, "
+                     + percent(before.overlap) + " before it";
+  }
+
+  /// A cold update that lost overlap is warned of, and the next one begins anew.
+  void doubtLostOverlap(const HeldImage<D>& image, FollowUpdate<D>& found)
+  {
+    const std::string lost = lostOverlap(lookAt(image, initial_.get(), found), found.fit);
+    if (lost.empty())
+      return;
+    found.warnings.push_back(lost + ". Do the two images show the same part of the patient?");
+    doubt_ = "the last result is doubtful: " + lost;
+  }
+
   /// Whether the patient has moved so that linear stages are to be refined.
   bool movedLinearly(const FitOfImages& before) const
   {
@@ -258,6 +280,8 @@ private:
     found.fit = lookAt(image, found.result.chain.get(), found);
     if (found.fit.folded > limits_.folded)
       return "the update folded " + percent(found.fit.folded) + " of the image";
+    if (const std::string lost = lostOverlap(found.before, found.fit); !lost.empty())
+      return lost;
     if (std::abs(found.fit.correlation) < limits_.reached * correlationOfCold_)
       return "the update reached a correlation of " + decimals(std::abs(found.fit.correlation), 3)
              + ", the last one that began anew " + decimals(correlationOfCold_, 3);
@@ -317,7 +341,7 @@ private:
   std::optional<FixedLook<D>> look_;
   std::optional<ImageGeometry<D>> geometry_; // of moving images
   double correlationOfCold_ = 0;
-  std::string doubt_; // of the last result, which no time was left to replace; empty: none
+  std::string doubt_; // of the last result, which could not be replaced by a better one; empty: none
 };
 
 template <int D>

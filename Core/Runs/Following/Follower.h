@@ -7,7 +7,8 @@ namespace tessera {
 
 /// When an update does not go on from the last one. A look at the coarsest level decides.
 struct FollowLimits {
-  // Shares of what the last update had, at the last transform and before anything is optimized.
+  // Shares of what the last update had, at the last transform and before anything is optimized; the overlap
+  // also after an update, of that before it.
   double keptOverlap = 0.8, keptCorrelation = 0.5;
   double better = 0.05;  // by how much the images may correlate better where they lie than at that transform
   double left = 2;       // what is left to move, in voxels of the coarsest level
@@ -33,6 +34,7 @@ struct FollowUpdate {
   double metric = 0;       // of the last stage
   FitOfImages before, fit; // at the last transform (of a cold one: where the images lie), and at this one
   double readingSeconds = 0, lookingSeconds = 0, registeringSeconds = 0;
+  std::vector<std::string> warnings;   // of the runs; those of the first update are in the log, too
   std::vector<std::string> whatWasRun; // parameters, a text for each stage: see Follower
 };
 
