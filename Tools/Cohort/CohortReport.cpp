@@ -30,17 +30,13 @@ CohortRow indexRow(const CohortFolder& folder, const Manifest& manifest, const M
   row.id = id;
   for (std::size_t i = 0; i < given.covariates.size(); ++i)
     row.covariates.emplace_back(manifest.covariates[i], given.covariates[i]);
-  row.status = "waiting";
-  row.message = "it has not run yet";
+  row.alone = {Verdict::waiting, {"it has not run yet"}, {}};
   const std::string rowFolder = folder.rowFolder(id);
   if (const std::optional<RowRecord> record = readRowRecord(rowFolder)) {
-    row.status = record->status;
-    row.message = record->message;
     row.seconds = record->seconds;
     readJson(rowFolder, *record, [&](const nlohmann::ordered_json& run) {
       row.figures = figuresOf(run);
-      if (record->isDone())
-        row.alone = judgedAlone(run);
+      row.alone = judgedAlone(run);
     });
     row.page = relativePath(folder, rowFolder, pageName);
     row.thumbnail = relativePath(folder, rowFolder, thumbnailName);

@@ -129,6 +129,11 @@ std::string mediansHtml(const CohortSpread& spread, const std::vector<std::size_
   return html + "</tfoot>";
 }
 
+bool isDone(const CohortRow& row)
+{
+  return row.alone.verdict == Verdict::look || row.alone.verdict == Verdict::done;
+}
+
 /// Those that some row has.
 std::vector<std::size_t> figuresOf(const std::vector<CohortRow>& rows)
 {
@@ -145,21 +150,19 @@ CohortSpread judgeCohort(std::vector<CohortRow>& rows)
 {
   std::vector<Figures> done;
   for (const CohortRow& row : rows)
-    if (row.status == "done")
+    if (isDone(row))
       done.push_back(row.figures);
   const CohortSpread spread = spreadOf(done);
-  for (CohortRow& row : rows)
-    if (row.status == "done") {
-      row.judgement = judgedInCohort(row.figures, spread);
-      row.judgement.reasons.insert(row.judgement.reasons.end(), row.alone.reasons.begin(),
-                                   row.alone.reasons.end());
-      row.judgement.notes = row.alone.notes;
-      if (!row.judgement.reasons.empty())
-        row.judgement.verdict = Verdict::look;
-    } else {
-      const Verdict verdict = row.status == "waiting" ? Verdict::waiting : Verdict::failed;
-      row.judgement = {verdict, {row.message.empty() ? row.status : row.message}, {}, 0};
-    }
+  for (CohortRow& row : rows) {
+    row.judgement = row.alone;
+    if (!isDone(row))
+      continue;
+    const Judgement beside = judgedInCohort(row.figures, spread);
+    row.judgement.reasons.insert(row.judgement.reasons.begin(), beside.reasons.begin(), beside.reasons.end());
+    row.judgement.verdict = std::min(row.alone.verdict, beside.verdict);
+    row.judgement.badness = beside.badness;
+    row.judgement.conspicuous = beside.conspicuous;
+  }
   std::stable_sort(rows.begin(), rows.end(), [](const CohortRow& a, const CohortRow& b) {
     if (a.judgement.verdict != b.judgement.verdict)
       return a.judgement.verdict < b.judgement.verdict;
@@ -235,7 +238,7 @@ std::string cohortPart(const std::vector<CohortRow>& rows, std::size_t i, const 
   if (after != rows.end())
     html += link(after->page, "rel=\"next\" ", "After it " + after->id) + " (key j)";
   html += "</nav>" + verdictHtml(row.judgement);
-  if (row.status != "done")
+  if (!isDone(row))
     return html;
   std::string figures;
   for (std::size_t f = 0; f < figureCount; ++f)

@@ -10,18 +10,16 @@ namespace tessera {
 /// One registration in the index of a cohort.
 struct CohortRow {
   std::string id;
-  std::string status;  // as in run.json; all but "done" count as failed
-  std::string message; // of a run that failed: the reason of its verdict
   Figures figures;     // figuresOf(run.json)
   std::vector<std::pair<std::string, std::string>> covariates; // name and value
-  Judgement alone; // judgedAlone(run.json), for a run that is done
+  Judgement alone;             // judgedAlone(run.json)
   double seconds = 0;
   std::string page, thumbnail; // paths relative to the index's folder; empty: none
   Judgement judgement;         // by judgeCohort
 };
 
-/// Sets the verdict of each row: `failed`, or by judgedInCohort beside all rows that are done, and `look`
-/// also where it says so alone. Sorts them: failed ones first, then those to look at, each by how far they
+/// Sets the verdict of each row: that of the row alone, and `look` also by judgedInCohort beside all rows that
+/// are done. Sorts them: failed ones first, then those to look at, each by how far they
 /// are from the cohort. Returns what they were compared with.
 CohortSpread judgeCohort(std::vector<CohortRow>&);
 

@@ -19,10 +19,11 @@ constexpr std::size_t fewestRows = 5;
 constexpr double leastOverlap = 0.5, leastSpreadOfGain = 0.002;
 constexpr std::size_t mostLabelsTold = 20;
 
+/// Throws a JSON exception if it is neither a number nor null.
 std::optional<double> numberAt(const Json& json, const std::string& pointer)
 {
   const Json& number = recordAt(json, pointer);
-  return number.is_number() ? std::optional(number.get<double>()) : std::nullopt;
+  return number.is_null() ? std::nullopt : std::optional(number.get<double>());
 }
 
 std::optional<double> correlationGain(const Json& run)

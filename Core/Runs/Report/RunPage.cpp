@@ -28,7 +28,7 @@ summary{cursor:pointer}.curves{display:flex;flex-wrap:wrap;gap:.5em 2em}.curves 
 svg.c polyline{fill:none;stroke:var(--link);stroke-width:1.5}svg.c .x{stroke:var(--line)}
 .sum{display:flex;flex-wrap:wrap;gap:.2em 1.6em;margin:.4em 0}.sum b{font-variant-numeric:tabular-nums}
 .big{font-size:1.3em}.wide{max-width:100%;overflow-x:auto}td.long{overflow-wrap:anywhere;min-width:8em}#methods{max-width:60em;user-select:all}
-@media(max-width:600px){body{margin:.8em}td,th{padding:.3em}td.long{min-width:5em;font-size:.85em}}
+@media(max-width:600px){body{margin:.8em}td,th{padding:.3em;font-size:.9em}td.long{min-width:5em}}
 )";
 
 // Keys: digits choose what the slices show, f goes from the fixed to the warped image and back, arrows go
@@ -108,39 +108,30 @@ std::string labelsHtml(const Json& run)
                                rows));
 }
 
-/// What a page tells of a record: a name, and JSON pointers of a value and of the one before the
-/// registration. "*" stands for each stage.
+/// What a page tells: a name, and JSON pointers of a value and of the one before the registration.
 struct Fact {
-  std::string name, pointer, before = {};
+  const char* name;
+  std::string pointer, before = {};
   const char* unit = "";
 };
 
-/// The facts that the record has, one for each stage where they are of stages.
-std::vector<Fact> factsIn(const Json& run, const std::vector<Fact>& facts)
-{
-  std::vector<Fact> found;
-  for (const Fact& fact : facts)
-    if (const std::size_t star = fact.pointer.find('*'); star != std::string::npos) {
-      for (std::size_t stage = 0; stage < recordAt(run, "/stages").size(); ++stage) {
-        const std::string number = std::to_string(stage);
-        found.push_back({"stage " + number + ": " + fact.name, fact.pointer});
-        found.back().pointer.replace(star, 1, number);
-      }
-    } else
-      found.push_back(fact);
-  std::erase_if(found, [&](const Fact& fact) { return recordAt(run, fact.pointer).is_null(); });
-  return found;
-}
-
-std::string factsHtml(const Json& run, const std::vector<std::string>& heads, const std::vector<Fact>& facts)
+/// A table of those facts of a run and of its stages that the record has.
+std::string factsHtml(const Json& run, const std::vector<std::string>& heads, const std::vector<Fact>& facts,
+                      const std::vector<Fact>& factsOfStages)
 {
   std::string rows;
-  for (const Fact& fact : factsIn(run, facts)) {
-    std::vector<Json> cells{fact.name, recordAt(run, fact.pointer)};
-    if (heads.size() > 2)
-      cells.insert(cells.begin() + 1, recordAt(run, fact.before));
-    rows += row(cells);
-  }
+  const auto add = [&](const Json& json, const std::vector<Fact>& ofIt, const std::string& of) {
+    for (const Fact& fact : ofIt)
+      if (const Json& value = recordAt(json, fact.pointer); value.is_null())
+        continue;
+      else if (heads.size() == 2)
+        rows += row({of + fact.name, value});
+      else
+        rows += row({of + fact.name, recordAt(json, fact.before), value});
+  };
+  add(run, facts, "");
+  for (const auto& [number, stage] : recordAt(run, "/stages").items())
+    add(stage, factsOfStages, "stage " + number + ": ");
   return tableHtml(heads, rows);
 }
 
@@ -154,23 +145,20 @@ const std::vector<Fact> qualityFacts{
     {"largest displacement (mm)", "/quality/largestDisplacementMm"},
     {"mean distance of corresponding points (mm)", "/quality/points/meanMm", "/quality/points/beforeMm"},
     {"largest distance of corresponding points (mm)", "/quality/points/largestMm"},
-    {"mean Dice of the labels", "/quality/dice/mean", "/quality/dice/meanBefore"},
-    {"least determinant of the spatial Jacobian", "/stages/*/spatialJacobianDeterminant/least"},
-    {"median determinant", "/stages/*/spatialJacobianDeterminant/median"},
-    {"largest determinant", "/stages/*/spatialJacobianDeterminant/largest"},
-    {"voxels of these determinants", "/stages/*/spatialJacobianDeterminant/voxels"},
-    {"folded voxels of these", "/stages/*/spatialJacobianDeterminant/foldedVoxels"}};
-
-const std::vector<Fact> timeFacts{{"reading the images", "/readingSeconds"},
-                                  {"all of it", "/stages/*/seconds"},
-                                  {"of these for writing and measuring results", "/stages/*/writingSeconds"},
-                                  {"all", "/seconds"}};
-
-const std::vector<Fact> originFacts{{"command", "/command"},       {"version of Tessera", "/version"},
-                                    {"commit", "/gitRevision"},    {"devices of this build", "/builtFor"},
-                                    {"computer", "/host"},         {"device", "/stages/*/device"},
-                                    {"started", "/started"},       {"finished", "/finished"},
-                                    {"key of the results", "/key"}};
+    {"mean Dice of the labels", "/quality/dice/mean", "/quality/dice/meanBefore"}};
+const std::vector<Fact> volumeFacts{
+    {"least determinant of the spatial Jacobian", "/spatialJacobianDeterminant/least"},
+    {"median determinant", "/spatialJacobianDeterminant/median"},
+    {"largest determinant", "/spatialJacobianDeterminant/largest"},
+    {"voxels of these determinants", "/spatialJacobianDeterminant/voxels"},
+    {"folded voxels of these", "/spatialJacobianDeterminant/foldedVoxels"}};
+const std::vector<Fact> timeFacts{{"the whole run", "/seconds"}, {"reading the images", "/readingSeconds"}};
+const std::vector<Fact> timeFactsOfStages{{"all of it", "/seconds"},
+                                          {"of these for writing and measuring results", "/writingSeconds"}};
+const std::vector<Fact> originFacts{{"command", "/command"},    {"version of Tessera", "/version"},
+                                    {"commit", "/gitRevision"}, {"devices of this build", "/builtFor"},
+                                    {"computer", "/host"},      {"started", "/started"},
+                                    {"finished", "/finished"},  {"key of the results", "/key"}};
 
 std::string levelsHtml(const Json& run)
 {
@@ -233,7 +221,7 @@ std::string provenanceHtml(const Json& run)
   std::string html = files("/inputFiles");
   if (!recordAt(run, "/outputs").empty())
     html += detailsHtml("files of results", files("/outputs"));
-  return html + factsHtml(run, {"fact", ""}, originFacts);
+  return html + factsHtml(run, {"fact", ""}, originFacts, {{"device", "/device"}});
 }
 
 /// The name of the first image of a side ("f0", "m0"), as it was given.
@@ -277,19 +265,18 @@ std::string summaryHtml(const Json& run)
 {
   const std::size_t stages = recordAt(run, "/stages").size();
   std::string html = "<div class=\"sum\">";
-  for (const auto& [name, pointer, before, unit] :
-       factsIn(run, {{"Dice", "/quality/dice/mean", "/quality/dice/meanBefore"},
-                     {"distance of points", "/quality/points/meanMm", "/quality/points/beforeMm", " mm"},
-                     {"overlap", "/quality/overlap", "/quality/overlapBefore"},
-                     {"correlation", "/quality/correlation", "/quality/correlationBefore"},
-                     {"folded voxels", "/stages/" + std::to_string(std::max<std::size_t>(stages, 1) - 1)
-                                           + "/spatialJacobianDeterminant/foldedVoxels"},
-                     {"time", "/seconds", "", " s"}})) {
-    const Json& start = recordAt(run, before);
-    html += filledIn("<span>$ <b>$$$</b></span>\n",
-                     {name, start.is_number() ? figureText(start) + " &#8594; " : "",
-                      figureText(recordAt(run, pointer)), unit});
-  }
+  const std::string last = "/stages/" + std::to_string(std::max<std::size_t>(stages, 1) - 1);
+  const Fact facts[] = {{"Dice", "/quality/dice/mean", "/quality/dice/meanBefore"},
+                        {"distance of points", "/quality/points/meanMm", "/quality/points/beforeMm", " mm"},
+                        {"overlap", "/quality/overlap", "/quality/overlapBefore"},
+                        {"correlation", "/quality/correlation", "/quality/correlationBefore"},
+                        {"folded voxels", last + "/spatialJacobianDeterminant/foldedVoxels"},
+                        {"time", "/seconds", "", " s"}};
+  for (const auto& [name, pointer, before, unit] : facts)
+    if (const Json& start = recordAt(run, before), &end = recordAt(run, pointer); end.is_number())
+      html +=
+          filledIn("<span>$ <b>$$$</b></span>\n",
+                   {name, start.is_number() ? figureText(start) + " &#8594; " : "", figureText(end), unit});
   html += "</div>\n<p class=\"s\">";
   for (const auto& [side, name, role] :
        {std::array{"fixed", "Fixed image", "f0"}, {"moving", "Moving image", "m0"}})
@@ -408,8 +395,8 @@ std::string runPage(const Json& run, const RunPictures* pictures, const std::vec
   if (const Json& warnings = recordAt(run, "/warnings"); !warnings.empty())
     html += "<h2>Warnings</h2>\n" + listHtml("<ul>", warnings.get<std::vector<std::string>>());
   if (recordAt(run, "/quality").is_object())
-    html +=
-        "<h2>Quality</h2>\n" + factsHtml(run, {"figure", "before", "after"}, qualityFacts) + labelsHtml(run);
+    html += "<h2>Quality</h2>\n" + factsHtml(run, {"figure", "before", "after"}, qualityFacts, volumeFacts)
+            + labelsHtml(run);
   if (hasStages)
     html += "<h2>Metric</h2>\n" + curvesHtml(run, curves) + levelsHtml(run) + "<h2>Parameters</h2>\n"
             + parametersHtml(run);
@@ -417,8 +404,8 @@ std::string runPage(const Json& run, const RunPictures* pictures, const std::vec
     html += filledIn(
         "<h2>Methods</h2>\n<p class=\"s\">To be copied; a click marks it all.</p><p id=\"methods\">$</p>\n",
         {htmlText(methodsText(run))});
-  html += "<h2>Time</h2>\n" + factsHtml(run, {"part", "seconds"}, timeFacts) + "<h2>Provenance</h2>\n"
-          + provenanceHtml(run);
+  html += "<h2>Time</h2>\n" + factsHtml(run, {"part", "seconds"}, timeFacts, timeFactsOfStages)
+          + "<h2>Provenance</h2>\n" + provenanceHtml(run);
   return html + recordHtml(run) + "<script>" + runScript + "</script></body></html>\n";
 }
 

@@ -253,14 +253,12 @@ std::string captionHtml(const RunPictures& pictures)
 // An input of the choice comes before the slices, so that its rules need no script. The first layer gives a
 // slice its size; the others lie over it.
 const char* const viewsStyle = R"(
-.views>input{position:absolute;opacity:0}.views>label{display:inline-block;padding:.25em .7em;margin:0 .2em .3em 0;
+.views{display:flex;flex-wrap:wrap}.filters,.views>input{position:absolute;opacity:0}.views>label{padding:.25em .7em;margin:0 .45em .3em 0;
 border:1px solid var(--line);border-radius:1em;cursor:pointer}
 .views>input:checked+label{background:var(--link);border-color:var(--link);color:Canvas}
 .views>input:focus-visible+label{outline:3px solid var(--link);outline-offset:2px}
+.views>div{order:1;flex:0 0 100%;min-width:0}.views>input:checked+label+.k{display:block}
 .k{display:none;min-height:3.2em}.k p{margin:.3em 0}.k input{width:min(100%,30em)}.k select{max-width:100%}
-#flicker:checked~.k.flicker,#start:checked~.k.start,#fixed:checked~.k.fixed,#warped:checked~.k.warped,
-#board:checked~.k.board,#overlay:checked~.k.overlay,#edges:checked~.k.edges,#labels:checked~.k.labels,#fade:checked~.k.fade,
-#difference:checked~.k.difference,#det:checked~.k.det,#grid:checked~.k.grid,#length:checked~.k.length{display:block}
 .planes{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,300px),1fr));gap:.5em;align-items:start}
 .plane{position:relative;min-width:0}.screen{position:absolute;opacity:0}.screen:focus-visible+.stack{outline:3px solid var(--link)}
 .stack{display:flex;flex-wrap:wrap;justify-content:center;background:Canvas}.stack>input{order:1;margin:0 .1em .2em}
@@ -318,17 +316,17 @@ std::string viewsHtml(const RunPictures& pictures, const Json& run)
 <filter id="magenta" color-interpolation-filters="sRGB"><feColorMatrix values="1 0 0 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 1 0"/></filter>
 <filter id="green" color-interpolation-filters="sRGB"><feColorMatrix values="0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0 1 0"/></filter></svg>
 )";
-  std::string meanings;
   for (const View& view : views)
     if (hasView(view, pictures)) {
-      html += filledIn("<input type=\"radio\" name=\"view\" id=\"$\"$><label for=\"$\">$</label>\n",
-                       {view.id, meanings.empty() ? " checked" : "", view.id, view.name});
-      meanings += filledIn("<div class=\"k $\"><p>$</p>$</div>\n",
-                           {view.id, view.meaning, view.more ? view.more(pictures) : ""});
+      const char* const checked = html.find("type=\"radio\"") == std::string::npos ? " checked" : "";
+      html += filledIn("<input type=\"radio\" name=\"view\" id=\"$\"$><label for=\"$\">$</label>"
+                       "<div class=\"k $\"><p>$</p>$</div>\n",
+                       {view.id, checked, view.id, view.name, view.id, view.meaning,
+                        view.more ? view.more(pictures) : ""});
     }
   if (std::ranges::any_of(pictures.slices, [](const auto& slice) { return !marksSvg(slice).empty(); }))
     html += "<input type=\"checkbox\" id=\"marks\" checked><label for=\"marks\">Masks, landmarks</label>\n";
-  html += meanings + "<div class=\"planes\">\n";
+  html += "<div class=\"planes\">\n";
   for (auto first = pictures.slices.begin(); first != pictures.slices.end();) {
     const auto last = std::find_if(first, pictures.slices.end(),
                                    [&](const SlicePicture& slice) { return slice.plane != first->plane; });

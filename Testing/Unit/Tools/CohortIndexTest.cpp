@@ -19,7 +19,6 @@ CohortRow rowOf(const std::string& id, double overlap, double gain, double folde
 {
   CohortRow row;
   row.id = id;
-  row.status = "done";
   row.figures[0] = overlap;
   row.figures[1] = gain;
   row.figures[2] = folded;
@@ -115,8 +114,7 @@ TEST_F(IndexFolder, TheWorstRowsComeFirst)
   rows.push_back(rowOf("little <gain>", 0.95, -0.1, 0));
   CohortRow failed;
   failed.id = "broken";
-  failed.status = "failed";
-  failed.message = "-m: x.nii: cut off";
+  failed.alone = {Verdict::failed, {"-m: x.nii: cut off"}, {}};
   failed.page = "rows/a b%/page.html";
   rows.push_back(failed);
   writeIndex(rows);
