@@ -47,7 +47,7 @@ void requireUsed(const Arguments& arguments, const FollowOptions& options)
   const std::vector<std::string> others =
       isSeries ? std::vector<std::string>{"start-at", "labels", "points",     "deadline", "every",
                                           "existing", "warped", "parameters", "keep"}
-               : std::vector<std::string>{"reference", "order"};
+               : std::vector<std::string>{"reference", "order", "report"};
   for (const std::string& name : others)
     if (arguments.has(name))
       failCommandLine("--" + name, isSeries ? "not used with --series" : "not used without --series",
@@ -121,7 +121,9 @@ ProgramText followText()
                    "volume from 0, or fixed, which is -f"),
          ownOption("order", "WHICH",
                    "the six numbers in motion.tsv: fsl (default), turns in rad before shifts in mm, or "
-                   "spm, shifts before turns")}},
+                   "spm, shifts before turns"),
+         ownOption("report", "",
+                   "write series.html, too: the motion, and the intensities over time before and after")}},
        {"Reading images", readingOptionsHere()},
        commonOptions()},
       exitCodesText()};
@@ -160,6 +162,7 @@ FollowOptions followOptions(const Arguments& arguments)
   options.write = choiceOf(arguments, "write", "last, all, none");
   options.order = choiceOf(arguments, "order", "fsl, spm");
   options.every = arguments.has("every");
+  options.hasPage = arguments.has("report");
   options.writesImages = arguments.has("warped");
   options.writesParameters = arguments.has("parameters");
   options.startAt = transformFileOf(arguments.text("start-at"), "--start-at");

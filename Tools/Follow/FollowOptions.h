@@ -24,6 +24,7 @@ struct FollowOptions {
   std::optional<std::chrono::nanoseconds> limit; // of an update, from the arrival of its image
   std::string reference;                         // of a series: mean, first or a number
   std::string order;                             // of motion.tsv: fsl or spm
+  bool hasPage = false;                          // of a series: series.html
 };
 
 ProgramText followText();

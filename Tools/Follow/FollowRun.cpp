@@ -203,19 +203,18 @@ private:
 
   static void tell(const FollowUpdate<D>& found, Json& line)
   {
-    line.update(
-        Json{{"start", found.isCold ? "cold" : "warm"},
-             {"why", found.why},
-             {"firstLevels", found.levels},
-             {"endedInTime", found.endedInTime},
-             {"metric", found.metric},
-             {"overlap", found.fit.overlap},
-             {"correlation", found.fit.correlation},
-             {"folded", found.fit.folded},
-             {"leftMm", found.before.leftMm},
-             {"displacementMm",
-              {{"mean", found.fit.meanDisplacementMm}, {"largest", found.fit.largestDisplacementMm}}},
-             {"warnings", found.warnings}});
+    line.update(Json{{"start", found.isCold ? "cold" : "warm"},
+                     {"why", found.why},
+                     {"firstLevels", found.levels},
+                     {"endedInTime", found.endedInTime},
+                     {"metric", found.metric},
+                     {"overlap", found.fit.overlap},
+                     {"correlation", found.fit.correlation},
+                     {"folded", found.fit.folded},
+                     {"leftMm", found.before.leftMm},
+                     {"displacementMm",
+                      {{"mean", found.fit.meanDisplacementMm}, {"largest", found.fit.largestDisplacementMm}}},
+                     {"warnings", found.warnings}});
   }
 
   /// The state names the newest folder already.

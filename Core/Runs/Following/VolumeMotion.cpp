@@ -9,8 +9,6 @@
 namespace tessera {
 namespace {
 
-constexpr double powerRadiusMm = 50, jenkinsonRadiusMm = 80; // as in the papers' programs
-
 Matrix<3> rotationOf(const std::array<double, 3>& turns)
 {
   Matrix<3> all = identityMatrix<3>();
@@ -108,8 +106,8 @@ std::string motionTable(const std::vector<std::optional<VolumeMotion>>& motions,
     const bool hasBefore = i > 0 && motions[i - 1];
     const auto since = [&](double mm) { return i == 0 ? "0" : hasBefore ? decimals(mm, 6) : "n/a"; };
     const VolumeMotion& before = hasBefore ? *motions[i - 1] : *motions[i];
-    text += since(displacementOfPower(before, *motions[i], powerRadiusMm)) + "\t"
-            + since(displacementOfJenkinson(before, *motions[i], jenkinsonRadiusMm)) + "\n";
+    text += since(displacementOfPower(before, *motions[i])) + "\t"
+            + since(displacementOfJenkinson(before, *motions[i])) + "\n";
   }
   return text;
 }

@@ -23,11 +23,11 @@ std::vector<std::optional<VolumeMotion>> motionsOf(const SeriesResult&);
 
 /// Power et al., "Spurious but systematic correlations in functional connectivity MRI networks arise from
 /// subject motion", 2012: the sum of the changes of the shifts, and of the turns as arcs on a sphere; mm.
-double displacementOfPower(const VolumeMotion& before, const VolumeMotion& now, double radiusMm);
+double displacementOfPower(const VolumeMotion& before, const VolumeMotion& now, double radiusMm = 50);
 
 /// Jenkinson et al., "Improved optimization for the robust and accurate linear registration and motion
 /// correction of brain images", 2002: the root mean square of the change over a ball about the centre; mm.
-double displacementOfJenkinson(const VolumeMotion& before, const VolumeMotion& now, double radiusMm);
+double displacementOfJenkinson(const VolumeMotion& before, const VolumeMotion& now, double radiusMm = 80);
 
 /// A table with a row for each volume: six numbers in the order of fsl (turns, shifts) or spm (shifts,
 /// turns), and the displacements from the volume before, which are 0 for the first one. Rows of volumes

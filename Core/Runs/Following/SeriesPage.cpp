@@ -1,0 +1,249 @@
+#include "Core/Runs/Following/SeriesPage.h"
+
+#include "Core/Compute/Log.h"
+#include "Core/Image/Pictures/PictureBytes.h"
+#include "Core/Image/Pictures/PictureParts.h"
+#include "Core/Runs/Report/Html.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace tessera {
+namespace {
+
+constexpr const char* seriesStyle = R"(
+figure{margin:1em 0}figcaption{color:var(--soft);max-width:60em}
+:root{--one:#0072b2;--two:#d55e00;--three:#009e73}
+@media(prefers-color-scheme:dark){:root{--one:#56b4e9;--two:#e69f00;--three:#4cc9a4}}
+.one{stroke:var(--one);color:var(--one)}.two{stroke:var(--two);color:var(--two)}.three{stroke:var(--three);color:var(--three)}
+svg{width:100%;height:auto}polyline{fill:none;stroke-width:1.2}.x{stroke:var(--line)}text{font-size:11px;fill:var(--soft);stroke:none}
+.carpet{width:100%;height:12em;image-rendering:pixelated;display:block}
+.pair{display:flex;flex-wrap:wrap;gap:1em}.pair figure{flex:1 1 22em;min-width:0}.slices{width:100%;height:auto;image-rendering:pixelated}
+)";
+
+struct Curve {
+  std::string name;
+  std::vector<double> values; // NaN: none
+};
+
+/// Curves over the volumes in one range, with a legend. At most three.
+std::string curvesOverTime(const std::string& title, const std::string& unit,
+                           const std::vector<Curve>& curves)
+{
+  constexpr double width = 900, top = 8, bottom = 132;
+  const std::array<const char*, 3> colours{"one", "two", "three"};
+  double least = 0, most = 0;
+  for (const Curve& curve : curves)
+    for (const double value : curve.values)
+      if (std::isfinite(value)) {
+        least = std::min(least, value);
+        most = std::max(most, value);
+      }
+  const double range = most > least ? most - least : 1;
+  const auto down = [&](double value) { return bottom - (value - least) / range * (bottom - top); };
+  std::string lines, legend;
+  for (std::size_t c = 0; c < curves.size(); ++c) {
+    const std::vector<double>& values = curves[c].values;
+    const double step = (width - 60) / static_cast<double>(std::max<std::size_t>(values.size() - 1, 1));
+    const std::string open = std::string("<polyline class=\"") + colours[c] + "\" points=\"";
+    lines += open;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (std::isfinite(values[i]))
+        lines += decimals(60 + static_cast<double>(i) * step, 1) + "," + decimals(down(values[i]), 1) + " ";
+      else
+        lines += "\"/>" + open;
+    lines += "\"/>";
+    legend += filledIn(" <b class=\"$\">$</b>", {colours[c], curves[c].name});
+  }
+  const std::string last = std::to_string(curves.front().values.size() - 1);
+  return filledIn(
+      "<figure><figcaption>$ ($):$</figcaption><svg viewBox=\"0 0 900 150\" role=\"img\" "
+      "aria-label=\"$\"><path class=\"x\" d=\"M60 $H900\"/>$<text x=\"0\" y=\"18\">$</text><text "
+      "x=\"0\" y=\"132\">$</text><text x=\"60\" y=\"147\">0</text><text x=\"900\" y=\"147\" "
+      "text-anchor=\"end\">volume $</text></svg></figure>\n",
+      {title, unit, legend, title, decimals(down(0), 1), lines, shortNumber(most), shortNumber(least), last});
+}
+
+std::string pictureHtml(const std::string& kind, const std::string& bytes, const std::string& styleClass,
+                        const std::string& caption)
+{
+  return filledIn(
+      "<figure><figcaption>$</figcaption><img class=\"$\" alt=\"$\" src=\"data:image/$;base64,$\">"
+      "</figure>\n",
+      {caption, styleClass, caption, kind, base64(bytes)});
+}
+
+/// The middle slices in the three planes side by side, in square pixels.
+std::string middleSlices(const ImageGeometry<3>& geometry, const std::vector<float>& values,
+                         const GreyLine& grey)
+{
+  const std::vector<Plane> planes = planesOf<3>(geometry.direction);
+  const double pixelMm = *std::ranges::min_element(geometry.spacingMm);
+  const auto pixels = [&](int axis) {
+    return static_cast<std::size_t>(
+        std::lround(static_cast<double>(geometry.size[axis]) * geometry.spacingMm[axis] / pixelMm));
+  };
+  std::size_t width = 0, height = 0;
+  for (const Plane& plane : planes) {
+    width += pixels(plane.right);
+    height = std::max(height, pixels(plane.down));
+  }
+  std::vector<std::uint8_t> picture(width * height);
+  std::size_t left = 0;
+  for (const Plane& plane : planes) {
+    const auto index = [&](int axis, bool falls, std::size_t pixel) {
+      const std::size_t along =
+          std::min(geometry.size[axis] - 1, static_cast<std::size_t>((static_cast<double>(pixel) + 0.5)
+                                                                     * pixelMm / geometry.spacingMm[axis]));
+      return falls ? geometry.size[axis] - 1 - along : along;
+    };
+    Size<3> voxel{};
+    voxel[plane.through] = geometry.size[plane.through] / 2;
+    for (std::size_t y = 0; y < pixels(plane.down); ++y)
+      for (std::size_t x = 0; x < pixels(plane.right); ++x) {
+        voxel[plane.right] = index(plane.right, plane.fallsRight, x);
+        voxel[plane.down] = index(plane.down, plane.fallsDown, y);
+        picture[y * width + left + x] =
+            greyLevel(grey(values[voxel[0] + geometry.size[0] * (voxel[1] + geometry.size[1] * voxel[2])]));
+      }
+    left += pixels(plane.right);
+  }
+  constexpr int quality = 85;
+  return jpegBytes(picture, width, height, quality);
+}
+
+/// Lines of the carpet: voxels at equal distances in the order of the image. Values: the difference from the
+/// voxel's mean as a percentage of the mean of all; NaN without a result.
+std::vector<std::vector<float>> carpetOf(std::size_t volumes, const SeriesChange& change,
+                                         const VolumeValues& valuesOf)
+{
+  constexpr std::size_t most = 240;
+  const std::size_t lines = std::min(most, change.inside.size());
+  std::vector<std::vector<float>> carpet(lines, std::vector<float>(volumes, NAN));
+  double level = 0;
+  for (const std::size_t v : change.inside)
+    level += change.mean[v];
+  level = std::abs(level) / static_cast<double>(std::max<std::size_t>(change.inside.size(), 1));
+  for (std::size_t i = 0; i < volumes; ++i) {
+    const std::span<const float> values = valuesOf(i);
+    for (std::size_t line = 0; line < lines && !values.empty(); ++line) {
+      const std::size_t v = change.inside[line * change.inside.size() / lines];
+      carpet[line][i] = static_cast<float>(100 * (values[v] - change.mean[v]) / level);
+    }
+  }
+  return carpet;
+}
+
+std::string carpetPicture(const std::vector<std::vector<float>>& carpet, float windowPercent)
+{
+  IndexedPicture picture{carpet.front().size(), carpet.size(), {}};
+  std::vector<Colour> greys;
+  for (int grey = 0; grey < 256; ++grey)
+    greys.push_back(
+        {static_cast<std::uint8_t>(grey), static_cast<std::uint8_t>(grey), static_cast<std::uint8_t>(grey)});
+  for (const std::vector<float>& line : carpet)
+    for (const float value : line)
+      picture.pixels.push_back(std::isfinite(value) ? greyLevel(127.5F + 127.5F * value / windowPercent) : 0);
+  return pngBytes(picture, greys, false);
+}
+
+/// What nine of ten differences from the mean do not exceed.
+float windowOf(const std::vector<std::vector<float>>& carpet)
+{
+  std::vector<float> sizes;
+  for (const std::vector<float>& line : carpet)
+    for (const float value : line)
+      if (std::isfinite(value))
+        sizes.push_back(std::abs(value));
+  if (sizes.empty())
+    return 1;
+  const auto high = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() * 9 / 10);
+  std::ranges::nth_element(sizes, high);
+  return std::max(*high, 1e-6F);
+}
+
+std::string motionHtml(const ShownSeries& shown)
+{
+  const std::vector<std::optional<VolumeMotion>> motions = motionsOf(shown.found);
+  if (std::ranges::none_of(motions, [](const auto& motion) { return motion.has_value(); }))
+    return "<p>No volume has a rigid transform, so there are no turns and shifts to show.</p>\n";
+  std::vector<Curve> turns{{"x", {}}, {"y", {}}, {"z", {}}},
+      shifts = turns, moved{{"Power 2012", {}}, {"Jenkinson 2002", {}}};
+  for (std::size_t i = 0; i < motions.size(); ++i) {
+    for (std::size_t d = 0; d < 3; ++d) {
+      turns[d].values.push_back(motions[i] ? motions[i]->turnsRad[d] * 180 / std::numbers::pi : NAN);
+      shifts[d].values.push_back(motions[i] ? motions[i]->shiftMm[d] : NAN);
+    }
+    const bool hasBoth = i > 0 && motions[i] && motions[i - 1];
+    moved[0].values.push_back(hasBoth ? displacementOfPower(*motions[i - 1], *motions[i]) : NAN);
+    moved[1].values.push_back(hasBoth ? displacementOfJenkinson(*motions[i - 1], *motions[i]) : NAN);
+  }
+  return curvesOverTime("Turns", "degrees", turns) + curvesOverTime("Shifts", "mm", shifts)
+         + curvesOverTime("Displacement since the volume before", "mm", moved);
+}
+
+/// The mean of the values that are numbers.
+double meanOf(const std::vector<double>& values)
+{
+  double sum = 0, count = 0;
+  for (const double value : values)
+    if (std::isfinite(value)) {
+      sum += value;
+      ++count;
+    }
+  return count > 0 ? sum / count : NAN;
+}
+
+}
+
+std::string seriesPage(const ShownSeries& shown)
+{
+  const std::size_t volumes = shown.volumes.size();
+  const auto failed = std::ranges::count_if(shown.found.volumes, [](const auto& one) { return !one.chain; });
+  std::string html = pageHead("Series: " + shown.name, seriesStyle, "", "data:");
+  html +=
+      filledIn("<p>$ volumes, registered to $. Volumes without a result: $. Change since the volume before "
+               "(DVARS), in the mean: $ % before, <b>$ %</b> after.</p>\n",
+               {std::to_string(volumes),
+                shown.reference == "mean"    ? "their mean"
+                : shown.reference == "first" ? "the first one"
+                : shown.reference == "fixed" ? "another image"
+                                             : "volume " + shown.reference,
+                std::to_string(failed), shortNumber(meanOf(shown.before.dvarsPercent)),
+                shortNumber(meanOf(shown.after.dvarsPercent))});
+  html +=
+      "<h2>Motion</h2>\n<p class=\"s\">From the reference to the volume, about the centre of the reference, "
+      "in the axes of patients (x right, y front, z up).</p>\n"
+      + motionHtml(shown) + "<h2>Intensities over time</h2>\n"
+      + curvesOverTime("Root mean square of the change since the volume before (DVARS)", "% of the mean",
+                       {{"before", shown.before.dvarsPercent}, {"after", shown.after.dvarsPercent}});
+  const VolumeValues valuesBefore = [&](std::size_t i) {
+    return std::span<const float>(shown.volumes[i].image->voxels);
+  };
+  const auto carpetBefore = carpetOf(volumes, shown.before, valuesBefore),
+             carpetAfter = carpetOf(volumes, shown.after, shown.valuesAfter);
+  const float window = windowOf(carpetBefore);
+  const std::string about =
+      " registration: voxels from top to bottom, volumes from left to right. Black to white: "
+      "-"
+      + shortNumber(window) + " to " + shortNumber(window) + " % of the mean from the voxel's own mean";
+  if (!carpetBefore.empty() && !carpetAfter.empty())
+    html += pictureHtml("png", carpetPicture(carpetBefore, window), "carpet", "Before the" + about)
+            + pictureHtml("png", carpetPicture(carpetAfter, window), "carpet", "After the" + about);
+  html += "<h2>Mean and standard deviation over time</h2>\n";
+  const ImageGeometry<3>& given = shown.volumes.front().image->geometry;
+  for (const bool isMean : {true, false}) {
+    const std::vector<float>&before = isMean ? shown.before.mean : shown.before.deviation,
+          &after = isMean ? shown.after.mean : shown.after.deviation;
+    const GreyLine grey = greyRangeOf(before).line();
+    const std::string what = isMean ? "Mean" : "Standard deviation";
+    html += "<div class=\"pair\">"
+            + pictureHtml("jpeg", middleSlices(given, before, grey), "slices", what + " before")
+            + pictureHtml("jpeg", middleSlices(shown.found.reference, after, grey), "slices", what + " after")
+            + "</div>\n";
+  }
+  return html + "</body></html>\n";
+}
+
+}
