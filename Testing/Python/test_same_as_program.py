@@ -104,6 +104,17 @@ class SameAsProgram(InAFolder):
             (1, ["Translation.txt", Path("BSpline.txt")]),
         )
 
+    def test_the_inverse(self):
+        for name in "Rigid", "FreeFormNMI":
+            path = SOURCE / "Parameters" / f"{name}.txt"
+            self.run_both(["-p", path, "--inverse-too"], {"inverse": True}, (1, name))
+        found = tessera.register(self.fixed, self.moving, "FreeFormNMI", inverse=True)
+        there = found.inverse.apply_points(self.points)
+        np.testing.assert_allclose(found.transform.apply_points(there), self.points, atol=0.05)
+        self.assertEqual((found.inverse.fixed_grid, found.inverse.moving_grid), (self.moving.grid, self.fixed.grid))
+        with self.assertRaisesRegex(tessera.UsageError, "without moving_labels"):
+            tessera.register(self.fixed, self.moving, "Rigid", inverse=True, fixed_labels=self.mask)
+
     def test_an_initial_transform_of_memory_is_saved_with_the_rest(self):
         first = tessera.register(self.fixed, self.moving, "Translation", threads=2)
         found = tessera.register(self.fixed, self.moving, "Affine", threads=2, initial=first.transform)

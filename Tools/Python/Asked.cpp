@@ -95,6 +95,7 @@ void bindAsked(nb::module_& module)
       .def("set_most_device_memory",
            [](Asked& asked, double bytes) { asked.request.maxDeviceMemory = bytes; })
       .def("set_strict", [](Asked& asked, bool strict) { asked.request.strict = strict; })
+      .def("set_inverse", [](Asked& asked, bool inverse) { asked.request.inverseToo = inverse; })
       .def("set_pictures", [](Asked& asked, bool pictures) { asked.request.pictures = pictures; });
 }
 

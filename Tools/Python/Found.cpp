@@ -9,6 +9,7 @@
 #include "Core/Runs/Report/RunPage.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Provenance.h"
+#include "Tools/Register/InverseResults.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -103,6 +104,15 @@ void FoundIn<D>::resultMade(ResultImage<D>& image)
 }
 
 template <int D>
+void FoundIn<D>::findInverse(Stop stop)
+{
+  KeptStage<D>& last = stages_.back();
+  Context cpu = last.host;
+  cpu.stop = stop;
+  last.inverse = inverseOfResult<D>(components(), cpu, last.chain, last.moving, *log_);
+}
+
+template <int D>
 void FoundIn<D>::finish(RunRequest request, InputHeaders headers, RunSummary summary, RecordFacts facts)
 {
   request_ = std::move(request);
@@ -132,6 +142,16 @@ nb::list FoundIn<D>::chains() const
                                    numbersOf<D>(stage.fixedInFile), numbersOf<D>(stage.movingInFile)));
   }
   return chains;
+}
+
+template <int D>
+nb::object FoundIn<D>::inverse() const
+{
+  if (stages_.empty() || !stages_.back().inverse)
+    return nb::none();
+  const KeptStage<D>& last = stages_.back();
+  return nb::make_tuple(Chain(last.inverse, last.sections, last.settings.useDirectionCosines()),
+                        numbersOf<D>(last.movingInFile), numbersOf<D>(last.fixedInFile));
 }
 
 template <int D>
@@ -207,6 +227,11 @@ void FoundIn<D>::save(const std::string& path, Log& log) const
     outputs.writeTransforms(*kept.chain);
     if (kept.image.pixels)
       outputs.writeResult("", kept.image);
+    if (kept.inverse) {
+      RunRequest withoutLabels = request_;
+      withoutLabels.fixedLabels = {};
+      writeInverseResults<D>(components(), withoutLabels, stage, folder, kept.chain, log, kept.inverse);
+    }
     initial = outputs.transformFile();
   }
 }

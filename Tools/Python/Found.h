@@ -31,6 +31,7 @@ struct KeptStage {
   };
   std::vector<Level> levels; // all, if their transforms are to be written; else the last one
   ChainPointer<D> chain;     // null: the stage was not finished
+  ChainPointer<D> inverse;   // null: it is not asked for
   ResultImage<D> image;
 
   explicit KeptStage(const RunningStage<D>&);
@@ -44,6 +45,9 @@ public:
   virtual int dimension() const = 0;
   /// (chain, grid of the fixed image, grid of the moving image) of each stage, or of its last finished level.
   virtual nb::list chains() const = 0;
+  /// The same of the inverse of the last stage, from the moving image to the fixed one. None: it was not
+  /// asked for.
+  virtual nb::object inverse() const = 0;
   /// (array, grid) of the last stage; None: there is none. The array cannot be written to.
   virtual nb::object image() const = 0;
   virtual std::string record() const = 0;
@@ -60,6 +64,8 @@ class FoundIn final : public Found, public RunListener<D> {
 public:
   explicit FoundIn(WorkLog& log) : log_(&log) {}
 
+  /// Of the last stage, after it.
+  void findInverse(Stop);
   /// To be called at the end of the run, whether or not it was stopped. The arrays of the request go.
   void finish(RunRequest, InputHeaders, RunSummary, RecordFacts);
 
@@ -73,6 +79,7 @@ public:
 
   int dimension() const override { return D; }
   nb::list chains() const override;
+  nb::object inverse() const override;
   nb::object image() const override;
   std::string record() const override;
   std::string page() const override;

@@ -40,6 +40,8 @@ Work::Make registered(Work& work, RunRequest request, InputHeaders headers)
   };
   try {
     run.execute(*found, work.stop());
+    if (request.inverseToo)
+      found->findInverse(work.stop());
   } catch (const Interrupted&) {
     finish(failureOf(std::current_exception()));
     work.keepPartial(make);
@@ -98,6 +100,7 @@ void bindRegistering(nb::module_& module)
   nb::class_<Found>(module, "Found")
       .def_prop_ro("dimension", &Found::dimension)
       .def("chains", &Found::chains, nb::sig("def chains(self) -> list[typing.Any]"))
+      .def("inverse", &Found::inverse, nb::sig("def inverse(self) -> typing.Any"))
       .def("image", &Found::image, nb::sig("def image(self) -> typing.Any"))
       .def("record", [](const Found& found) { return textOf(found.record()); })
       .def("page", [](const Found& found) { return textOf(found.page()); })

@@ -46,22 +46,32 @@ std::string carryLabels(Context& cpu, const Registry& registry, const RunRequest
 }
 
 template <int D>
+std::shared_ptr<const TransformChain<D>>
+inverseOfResult(const Registry& registry, Context cpu, const std::shared_ptr<const TransformChain<D>>& chain,
+                const ImageGeometry<D>& moving, Log& log)
+{
+  auto inverse = inverseOnGrid<D>(&cpu, chain, registry, moving, toleranceInFilesMm);
+  if (!isSearched<D>(*inverse))
+    return inverse;
+  VectorImage<D> field = displacementField<D>(cpu, *inverse, moving);
+  logRoots<D>(*inverse, moving.voxelCount(), "voxels", log);
+  leadOutside(field);
+  return chainFromField<D>(std::move(field), registry, "--inverse-too");
+}
+
+template <int D>
 std::vector<std::string> writeInverseResults(const Registry& registry, const RunRequest& request,
                                              const RunningStage<D>& stage, const std::string& folder,
-                                             const std::shared_ptr<const TransformChain<D>>& chain, Log& log)
+                                             const std::shared_ptr<const TransformChain<D>>& chain, Log& log,
+                                             std::shared_ptr<const TransformChain<D>> inverse)
 {
   return withContext("--inverse-too", [&] {
     const auto start = std::chrono::steady_clock::now();
     Context cpu = stage.host;
     log.info("");
     log.info("Writing the inverse ...");
-    auto inverse = inverseOnGrid<D>(&cpu, chain, registry, stage.moving, toleranceInFilesMm);
-    if (isSearched<D>(*inverse)) { // once, for the file and the labels
-      VectorImage<D> field = displacementField<D>(cpu, *inverse, stage.moving);
-      logRoots<D>(*inverse, stage.moving.voxelCount(), "voxels", log);
-      leadOutside(field);
-      inverse = chainFromField<D>(std::move(field), registry, "--inverse-too");
-    }
+    if (!inverse) // once, for the file and the labels
+      inverse = inverseOfResult<D>(registry, cpu, chain, stage.moving, log);
     TransformOutput<D> output{folder + stemOfInverse(request) + ".txt",
                               TransformFormat::elastix,
                               inverse,
@@ -82,6 +92,6 @@ std::vector<std::string> writeInverseResults(const Registry& registry, const Run
   });
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(writeInverseResults<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(inverseOfResult<D>, writeInverseResults<D>);
 
 }

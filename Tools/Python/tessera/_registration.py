@@ -49,10 +49,13 @@ class Level(NamedTuple):
 class Registration:
     """What `register` has found."""
 
-    __slots__ = ("transforms", "warnings", "_found", "_fixed", "_record", "_image")
+    __slots__ = ("transforms", "inverse", "warnings", "_found", "_fixed", "_record", "_image")
 
     transforms: list[Transform]
     """The transforms after each stage, each with those of the stages before."""
+    inverse: Transform | None
+    """From the moving image to the fixed one, if `register` was asked for it: one field of displacements on the grid of
+    the moving image, or a matrix."""
     warnings: list[str]
     """What the log has as WARNING."""
 
@@ -61,6 +64,8 @@ class Registration:
             Transform._of(((chain, False),), Grid(*fixed_grid), Grid(*moving_grid))
             for chain, fixed_grid, moving_grid in found.chains()
         ]
+        inverse = found.inverse()
+        self.inverse = inverse and Transform._of(((inverse[0], False),), Grid(*inverse[1]), Grid(*inverse[2]))
         self.warnings = warnings
         self._found = found
         self._fixed = example_of(fixed)
@@ -190,6 +195,7 @@ def asked_of(
     device: str | None = None,
     threads: int | None = None,
     max_device_memory: float | None = None,
+    inverse: bool = False,
     strict: bool = False,
     report: bool = False,
 ) -> _core.Asked:
@@ -233,6 +239,9 @@ def asked_of(
         asked.set_most_device_memory(float(max_device_memory))
     asked.set_strict(strict)
     asked.set_pictures(report)
+    if inverse and fixed_labels is not None and moving_labels is None:
+        raise UsageError("fixed_labels: given without moving_labels. Allowed: both, or `Registration.inverse` to apply.")
+    asked.set_inverse(inverse)
     return asked
 
 
@@ -263,6 +272,7 @@ def register(
     device: str | None = None,
     threads: int | None = None,
     max_device_memory: float | None = None,
+    inverse: bool = False,
     strict: bool = False,
     report: bool = False,
     progress: Callable[[_core.Progress], object] | None = None,
@@ -276,7 +286,8 @@ def register(
     n x D x D covariances of the errors of the pairs in mm^2, or a file. Labels: compared after the run, for
     `Registration.quality`. ``initial``: a `Transform`, its file, or a matrix of 4 x 4. ``device``: "cpu", "cuda",
     "cuda:1" or "auto"; else as the parameters say. ``threads``: else SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or all
-    processors; the result does not depend on it. ``max_device_memory``: bytes. ``strict``: a parameter that nothing
+    processors; the result does not depend on it. ``max_device_memory``: bytes. ``inverse``: finds
+    `Registration.inverse`, once for all uses of it. ``strict``: a parameter that nothing
     reads is an error. ``report``: makes the pictures that notebooks show. ``progress`` is called in this thread, at
     most 20 times a second.
 
@@ -307,6 +318,7 @@ def register(
         device=device,
         threads=threads,
         max_device_memory=max_device_memory,
+        inverse=inverse,
         strict=strict,
         report=report,
     )
