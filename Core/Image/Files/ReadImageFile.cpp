@@ -224,12 +224,25 @@ std::vector<ImagePointer<3>> readVolumes(const std::string& path, const ReadingO
                    + " component(s) a voxel",
                "4 axes, of which the last one counts volumes or components");
   const ImageGeometry<3> geometry = geometryOf<3>(withFirstAxes(header, 3));
-  const std::vector<float> values = readComponents(*source, threads, notes);
-  std::vector<ImagePointer<3>> volumes;
-  for (auto first = values.begin(); first != values.end(); first += geometry.voxelCount())
-    volumes.push_back(std::make_shared<Image<3>>(
-        Image<3>{geometry, std::vector<float>(first, first + geometry.voxelCount())}));
-  return volumes;
+  const std::size_t voxels = geometry.voxelCount();
+  requireImageMemory(header, sizeof(float), bytesInFile(*source));
+  std::vector<std::shared_ptr<Image<3>>> read(header.voxelCount() / voxels);
+  for (auto& volume : read)
+    volume = std::make_shared<Image<3>>(Image<3>{geometry, largeVector<float>(Context{{}, threads}, voxels)});
+  std::atomic<std::size_t> rounded{0};
+  forEachPiece(*source, threads, notes, [&]<class T>(std::size_t first, std::span<const T> piece) {
+    for (std::size_t i = 0; i < piece.size();) { // a piece may reach over several volumes
+      const std::size_t volume = (first + i) / voxels, voxel = (first + i) % voxels,
+                        count = std::min(piece.size() - i, voxels - voxel);
+      std::transform(piece.begin() + i, piece.begin() + i + count, read[volume]->voxels.begin() + voxel,
+                     [](T value) { return static_cast<float>(value); });
+      i += count;
+    }
+    rounded += countRounded(piece);
+  });
+  if (rounded > 0)
+    notes.push_back(roundedNote(header.path, rounded));
+  return {read.begin(), read.end()};
 }
 
 TESSERA_INSTANTIATE_FUNCTIONS(setAsideNonFinite<D>, readImage<D>, readMask<D>, readVectorImage<D>);
