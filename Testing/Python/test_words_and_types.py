@@ -29,6 +29,7 @@ class WordsAndTypes(InAFolder):
                 "--config-file",
                 SOURCE / "pyproject.toml",
                 PACKAGE,
+                SOURCE / "dox/Examples",
             ],
             capture_output=True,
             text=True,
