@@ -66,6 +66,11 @@ class Bridges(unittest.TestCase):
         self.there_and_back(tessera.Transform.to_sitk)
         with self.assertRaisesRegex(tessera.UsageError, "inverse"):
             self.transforms["chain"].inverse().to_sitk()
+        fixed, moving = tessera.Image(blobs(SHAPE), **PLACE), tessera.Image(blobs(SHAPE, 1), **PLACE)
+        start = self.transforms["AffineTransform"]
+        stays = {**QUICK, "MaximumNumberOfIterations": 1, "MaximumStepLength": 1e-9}
+        found = tessera.register(fixed, moving, stays, initial=start.to_sitk()).transform
+        np.testing.assert_allclose(found.matrix, start.matrix, atol=1e-6)
 
     def test_itk(self):
         try:

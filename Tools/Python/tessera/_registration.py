@@ -227,8 +227,10 @@ def asked_of(
     if isinstance(initial, (str, os.PathLike)):
         asked.set_initial(os.fsdecode(initial))
     elif initial is not None:
-        transform = initial if isinstance(initial, Transform) else Transform.from_matrix(initial)
-        asked.set_initial(transform._single())
+        if not isinstance(initial, Transform):
+            is_of_itk = type(initial).__module__.partition(".")[0] in ("itk", "SimpleITK")
+            initial = (Transform.from_itk if is_of_itk else Transform.from_matrix)(initial)
+        asked.set_initial(initial._single())
     add_stages(asked, parameters)
     asked.set_threads(*thread_count(threads))
     if device is not None:
@@ -284,12 +286,11 @@ def register(
     (`presets`) or of a shipped file (`parameter_files`), a path, a text, a dict, or a list of these.
     Masks: voxels other than 0 count. Points: n x D, x, y, z in mm (LPS), or a file. ``point_weights``: n numbers above 0,
     n x D x D covariances of the errors of the pairs in mm^2, or a file. Labels: compared after the run, for
-    `Registration.quality`. ``initial``: a `Transform`, its file, or a matrix of 4 x 4. ``device``: "cpu", "cuda",
-    "cuda:1" or "auto"; else as the parameters say. ``threads``: else SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or all
-    processors; the result does not depend on it. ``max_device_memory``: bytes. ``inverse``: finds
-    `Registration.inverse`, once for all uses of it. ``strict``: a parameter that nothing
-    reads is an error. ``report``: makes the pictures that notebooks show. ``progress`` is called in this thread, at
-    most 20 times a second.
+    `Registration.quality`. ``initial``: a `Transform`, its file, a matrix of 4 x 4, or a transform of itk or SimpleITK.
+    ``device``: "cpu", "cuda", "cuda:1" or "auto"; else as the parameters say. ``threads``: else SLURM_CPUS_PER_TASK,
+    OMP_NUM_THREADS, or all processors; the result does not depend on it. ``max_device_memory``: bytes. ``inverse``:
+    finds `Registration.inverse`, once for all uses of it. ``strict``: a parameter that nothing reads is an error.
+    ``report``: makes the pictures that notebooks show. ``progress`` is called in this thread, at most 20 times a second.
 
     Nothing is written or printed; the log goes to ``logging.getLogger("tessera")``. Ctrl-C raises KeyboardInterrupt
     whose ``partial`` has the finished levels.
