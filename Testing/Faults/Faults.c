@@ -4,9 +4,9 @@
    "error", the default: the call fails with FAULT_ERRNO (default EIO); "on": it and all later ones fail;
    "end": read finds the end of the file; "short": from this call on, each read or write takes half of the
    bytes that it could; "kill": the process is killed before the call; "term": it is asked to end after the
-   call, which a rename alone can. Calls are counted from the start of main in the process and in those that
-   it forks. FAULT_COUNT names a file into which the number of calls is written at the end. FAULT_OPENS names
-   a file to which each path that is opened is added. */
+   call, and has time to do so, where the call is rename. Calls are counted from the start of main in the
+   process and in those that it forks. FAULT_COUNT names a file into which the number of calls is written at
+   the end. FAULT_OPENS names a file to which each path that is opened is added. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -204,20 +204,22 @@ int rename(const char* from, const char* to)
     return -1;
   }
   const int result = real(from, to);
-  if (hit && is("term"))
+  if (hit && is("term")) {
     kill(getpid(), SIGTERM);
+    usleep(200000); // a thread that ends the program has the time to do so
+  }
   return result;
 }
 
 FAULT(linkat, "link", -1, (int from, const char* old, int to, const char* new, int flags),
       (from, old, to, new, flags))
 FAULT(unlink, "unlink", -1, (const char* path), (path))
-    FAULT(posix_fallocate, "allocate", failure, (int file, off_t from, off_t count), (file, from, count))
-        FAULT(fsync, "fsync", -1, (int file), (file))
-            FAULT(mkdir, "mkdir", -1, (const char* path, mode_t mode), (path, mode))
+FAULT(posix_fallocate, "allocate", failure, (int file, off_t from, off_t count), (file, from, count))
+FAULT(fsync, "fsync", -1, (int file), (file))
+FAULT(mkdir, "mkdir", -1, (const char* path, mode_t mode), (path, mode))
 
-    /* A full disk does not keep anybody from opening a file to read it. */
-    static int needsRoom(int writes)
+/* A full disk does not keep anybody from opening a file to read it. */
+static int needsRoom(int writes)
 {
   return writes || failure != ENOSPC;
 }

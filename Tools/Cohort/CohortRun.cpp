@@ -32,10 +32,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t alikeBeforeStop = 20;
 
-/// The system or its user ends a process by one of these, for want of memory above all.
+/// The system or its user ends a process by one of these signals, for want of memory above all.
 bool isFromOutside(int state)
 {
-  return WIFSIGNALED(state) && (WTERMSIG(state) == SIGKILL || WTERMSIG(state) == SIGTERM);
+  return WIFSIGNALED(state) ? WTERMSIG(state) == SIGKILL || WTERMSIG(state) == SIGTERM
+                            : WEXITSTATUS(state) == static_cast<int>(ExitCode::outOfMemory);
 }
 
 RowAnswer answerOfDeath(std::size_t index, int state)
@@ -45,14 +46,12 @@ RowAnswer answerOfDeath(std::size_t index, int state)
   const std::string twice =
       "the process of this row ended twice with " + how + ", and the second time it was alone. ";
   if (isFromOutside(state))
-    return {
-        index,
-        static_cast<int>(ExitCode::outOfMemory),
-        twice
-            + "The system ends processes so when memory is short. Allowed: more memory, and the same command "
-              "again.",
-        {},
-        false};
+    return {index,
+            static_cast<int>(ExitCode::outOfMemory),
+            twice
+                + "A process ends so when memory is short. Allowed: more memory, and the same command again.",
+            {},
+            false};
   return {index,
           static_cast<int>(ExitCode::registrationFailed),
           twice + "This is a defect of the program; please report it.",

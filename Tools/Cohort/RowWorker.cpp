@@ -59,6 +59,9 @@ RowWorker::RowWorker(const std::string& gpu, int lanes) : lanes_(lanes)
     prctl(PR_SET_PDEATHSIG, SIGKILL); // a cohort that is killed leaves nobody behind
     if (getppid() != parent)
       _exit(0);
+    sigset_t none; // this program takes signals by a thread of its own
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
     dup2(ends[1], STDIN_FILENO);
     if (gpu != "all")
       setenv("CUDA_VISIBLE_DEVICES", gpu.c_str(), 1);

@@ -4,6 +4,7 @@
 #include "Tools/Cohort/CohortTables.h"
 #include "Tools/Cohort/RowWorker.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/Signals.h"
 
 using namespace tessera;
 
@@ -13,6 +14,7 @@ int run(const std::string& program, const std::vector<std::string>& tokens, RunL
 {
   if (tokens.size() == 2 && tokens[0] == "serve-rows") // how `run` starts its workers
     return serveRows(std::stoi(tokens[1]));
+  const EndOnSignals ending(log);
   const bool isOption = !tokens.empty() && tokens[0].starts_with('-');
   if (tokens.empty() || isOption) {
     const Arguments arguments = parseCommandLine(cohortText().groups, tokens);
