@@ -137,8 +137,8 @@ std::string svgOver(const SlicePicture& slice, const char* name, const std::stri
 std::string labelsSvg(const SlicePicture& slice, const Json& run)
 {
   std::string paths;
-  for (const SlicePicture::Label& label : slice.labels) {
-    const std::string number = std::to_string(label.label);
+  for (const auto& [found, label] : slice.labels) {
+    const std::string number = std::to_string(found);
     const Json& known = recordAt(run, "/quality/dice/labels/" + number);
     const double dice = known.is_number() ? known.get<double>() : 0;
     const auto colour = static_cast<std::size_t>(dice * static_cast<double>(diceColours.size() - 1));

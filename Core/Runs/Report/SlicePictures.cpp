@@ -40,50 +40,36 @@ std::size_t colourOf(double share)
   return static_cast<std::size_t>(std::clamp(share, 0.0, 1.0) * (mapColours - 1) + 0.5);
 }
 
-/// Pixels that differ from the one to the right or below.
-template <class Differ>
-void markBorders(IndexedPicture& picture, std::uint8_t mark, Differ&& differ)
-{
-  for (std::size_t y = 0; y < picture.height; ++y)
-    for (std::size_t x = 0; x < picture.width; ++x) {
-      const std::size_t i = y * picture.width + x;
-      if ((x + 1 < picture.width && differ(i, i + 1))
-          || (y + 1 < picture.height && differ(i, i + picture.width)))
-        picture.pixels[i] |= mark;
-    }
-}
-
 IndexedPicture blank(std::size_t width, std::size_t height)
 {
   return {width, height, std::vector<std::uint8_t>(width * height)};
 }
 
+/// Marks pixels in another box of the grid than the one to the right or below.
 std::string gridPicture(const SliceValues& values, double gridMm)
 {
   IndexedPicture picture = blank(values.width, values.height);
   for (const std::vector<float>& mm : values.movingMm)
-    markBorders(picture, 1, [&](std::size_t a, std::size_t b) {
-      return std::floor(mm[a] / gridMm) != std::floor(mm[b] / gridMm);
-    });
+    for (std::size_t i = 0; i < mm.size(); ++i) {
+      const auto differs = [&](std::size_t other) {
+        return std::floor(mm[i] / gridMm) != std::floor(mm[other] / gridMm);
+      };
+      if ((i % picture.width + 1 < picture.width && differs(i + 1))
+          || (i + picture.width < mm.size() && differs(i + picture.width)))
+        picture.pixels[i] = 1;
+    }
   return pngBytes(picture, {{0, 0, 0}, {0, 230, 118}}, true);
 }
 
 /// Contours of both maps; those of a label that one of them lacks here are empty.
-std::vector<SlicePicture::Label> labelContours(const SliceValues& values,
-                                               const std::vector<std::int64_t>& names)
+std::map<std::int64_t, SlicePicture::Label> labelContours(const SliceValues& values,
+                                                          const std::vector<std::int64_t>& names)
 {
-  const auto fixed = contours(values.fixedLabels, values.width),
-             warped = contours(values.warpedLabels, values.width);
-  std::map<int, SlicePicture::Label> byNumber;
-  for (const auto& [number, path] : fixed)
-    byNumber[number].fixed = path;
-  for (const auto& [number, path] : warped)
-    byNumber[number].warped = path;
-  std::vector<SlicePicture::Label> labels;
-  for (auto& [number, label] : byNumber) {
-    label.label = names.empty() ? number : names[static_cast<std::size_t>(number)];
-    labels.push_back(std::move(label));
-  }
+  std::map<std::int64_t, SlicePicture::Label> labels;
+  for (const auto& [map, to] : {std::pair{&values.fixedLabels, &SlicePicture::Label::fixed},
+                                {&values.warpedLabels, &SlicePicture::Label::warped}})
+    for (const auto& [number, path] : contours(*map, values.width))
+      labels[names.empty() ? number : names[static_cast<std::size_t>(number)]].*to = path;
   return labels;
 }
 
@@ -151,7 +137,7 @@ std::size_t bytesOf(const RunPictures& pictures)
       bytes += (slice.*layer.picture).size();
     text += slice.fixedMask.size() + slice.maskBefore.size() + slice.warpedMask.size()
             + 300 * slice.landmarks.size();
-    for (const SlicePicture::Label& label : slice.labels)
+    for (const auto& [number, label] : slice.labels)
       text += bytesOf(label);
   }
   return bytes + text * 3 / 4;
@@ -163,8 +149,8 @@ void boundOutlines(RunPictures& pictures)
 {
   std::map<std::int64_t, std::size_t> bytes;
   for (const SlicePicture& slice : pictures.slices)
-    for (const SlicePicture::Label& label : slice.labels)
-      bytes[label.label] += bytesOf(label);
+    for (const auto& [number, label] : slice.labels)
+      bytes[number] += bytesOf(label);
   std::vector<std::pair<std::size_t, std::int64_t>> longestFirst;
   for (const auto& [label, size] : bytes)
     longestFirst.emplace_back(size, label);
@@ -178,7 +164,7 @@ void boundOutlines(RunPictures& pictures)
   pictures.labelsLeftOut = longestFirst.size() - bytes.size();
   std::size_t ofMasks = 0;
   for (SlicePicture& slice : pictures.slices) {
-    std::erase_if(slice.labels, [&](const auto& label) { return !bytes.contains(label.label); });
+    std::erase_if(slice.labels, [&](const auto& label) { return !bytes.contains(label.first); });
     for (std::string* mask : {&slice.fixedMask, &slice.maskBefore, &slice.warpedMask})
       if ((ofMasks += mask->size()) > maxOutlineBytes) {
         mask->clear();
@@ -298,8 +284,7 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
       return;
     picture.edges = pngBytes(edgePicture(v.fixed, v.width, v.height), {{0, 0, 0}, edgeColour}, true);
     picture.grid = gridPicture(v, pictures.gridMm);
-    if (!v.fixedLabels.empty())
-      picture.labels = labelContours(v, run.labels);
+    picture.labels = labelContours(v, run.labels);
     const double mostMm = std::max(pictures.largestDisplacementMm, 1e-30);
     picture.displacement = mapPicture(v, v.displacementMm, displacementColours,
                                       [mostMm](float mm) { return colourOf(mm / mostMm); });

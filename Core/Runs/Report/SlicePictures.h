@@ -8,6 +8,7 @@
 #include "Core/Registry/Registry.h"
 
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,6 @@ struct ShownRun {
 /// upper corner.
 struct SlicePicture {
   struct Label {
-    std::int64_t label = 0;
     std::string fixed, warped; // paths of SVG
   };
   /// Where a point of the fixed image lies, and where the images before and after the registration show the
@@ -53,7 +53,7 @@ struct SlicePicture {
   std::string displacement; // its length; see displacementColours()
   /// Outlines as paths of SVG: of the fixed mask, and of the moving one before and after the registration.
   std::string fixedMask, maskBefore, warpedMask;
-  std::vector<Label> labels;
+  std::map<std::int64_t, Label> labels;
   std::vector<Landmark> landmarks; // that are nearer to this slice than to the others of its plane
 };
 

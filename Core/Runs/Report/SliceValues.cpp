@@ -33,20 +33,14 @@ void forEachSample(const Image<D>& image, const VoxelLattice<D>& lattice, Body&&
 
 /// The range of the whole image: a mask of one side changes nothing.
 template <int D>
-GreyRange rangeOf(const ImagePointer<D>& image)
+GreyRange rangeOf(const ImagePointer<D>& image, const std::vector<ImagePointer<D>>& colours)
 {
+  if (!colours.empty())
+    return {0, 255};
   std::vector<float> values;
   forEachSample<D>(*image, gridOfAbout<D>(samplesOfWindow, image, nullptr),
                    [&](float value, const Size<D>&) { values.push_back(value); });
   return greyRangeOf(std::move(values));
-}
-
-template <int D>
-std::array<GreyRange, 2> rangesOf(const ShownRun<D>& run)
-{
-  constexpr GreyRange ofColours{0, 255};
-  return greyRangesOf(run.fixedColours.empty() ? rangeOf<D>(run.fixed) : ofColours,
-                      run.movingColours.empty() ? rangeOf<D>(run.moving) : ofColours);
 }
 
 /// The slices of the box of what is not background, in the box of the mask if there is one.
@@ -66,14 +60,13 @@ std::vector<PictureSlice<D>> slicesOf(const ShownRun<D>& run, const GreyLine& wi
   Size<D> first, last;
   for (int d = 0; d < D; ++d) {
     const double least = leastShareOfMost * static_cast<double>(*std::ranges::max_element(bright[d]));
-    const auto counts = [&](std::size_t n) { return static_cast<double>(n) >= least; };
-    const auto front = std::ranges::find_if(bright[d], counts) - bright[d].begin();
-    const auto back = std::find_if(bright[d].rbegin(), bright[d].rend(), counts) - bright[d].rbegin();
-    const auto voxelOf = [&](std::ptrdiff_t sample) {
-      return lattice.first[d] + static_cast<std::size_t>(sample) * lattice.step[d];
-    };
-    first[d] = voxelOf(front);
-    last[d] = voxelOf(static_cast<std::ptrdiff_t>(bright[d].size()) - 1 - back);
+    bool isFirst = true;
+    for (std::size_t n = 0; n < lattice.count[d]; ++n)
+      if (static_cast<double>(bright[d][n]) >= least) {
+        last[d] = lattice.first[d] + n * lattice.step[d];
+        first[d] = isFirst ? last[d] : first[d];
+        isFirst = false;
+      }
   }
   return pictureSlices<D>(run.fixed->geometry, run.headerDirection, first, last, slicesOfPlane,
                           leastPixels[D - 2], maxPixels[D - 2]);
@@ -189,7 +182,8 @@ SampledSlices<D> sampledSlices(const Context& context, const Registry& registry,
 {
   const SampledImages<D> images(registry, run);
   SampledSlices<D> sampled;
-  sampled.greyRanges = rangesOf<D>(run);
+  sampled.greyRanges =
+      greyRangesOf(rangeOf<D>(run.fixed, run.fixedColours), rangeOf<D>(run.moving, run.movingColours));
   sampled.slices = slicesOf<D>(run, sampled.greyRanges[0].line());
   sampled.values.resize(sampled.slices.size());
   forEachChunk(context, sampled.slices.size(), [&](std::size_t i) {

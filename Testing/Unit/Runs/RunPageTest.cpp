@@ -85,8 +85,8 @@ TEST(SlicePicturesTest, TheRightTransformMakesTheFixedImage)
     EXPECT_EQ(labelled.slices[i].warpedMask, labelled.slices[i].fixedMask);
     EXPECT_EQ(labelled.slices[i].maskBefore, labelled.slices[i].fixedMask); // with -t0
     ASSERT_FALSE(labelled.slices[i].labels.empty());
-    for (const SlicePicture::Label& label : labelled.slices[i].labels)
-      EXPECT_EQ(label.fixed, label.warped) << label.label;
+    for (const auto& [number, label] : labelled.slices[i].labels)
+      EXPECT_EQ(label.fixed, label.warped) << number;
   }
 }
 
