@@ -146,9 +146,11 @@ bool isInPatches(const Image<D>& image)
   const std::size_t width = image.geometry.size[0], voxels = image.voxels.size(),
                     step = width * std::max<std::size_t>(1, voxels / wantedVoxels);
   std::map<float, std::size_t> counts;
-  for (std::size_t row = 0; row < voxels; row += step)
+  for (std::size_t row = 0; row < voxels && counts.size() <= mostValues; row += step)
     for (std::size_t x = 0; x < width; ++x)
       ++counts[image.voxels[row + x]];
+  if (counts.size() > mostValues)
+    return false;
   const float commonest =
       std::ranges::max_element(counts, {}, &std::pair<const float, std::size_t>::second)->first;
   std::size_t others = 0, equal = 0;
@@ -157,7 +159,7 @@ bool isInPatches(const Image<D>& image)
       others += image.voxels[i] != commonest;
       equal += image.voxels[i] != commonest && image.voxels[i] == image.voxels[i + 1];
     }
-  return counts.size() <= mostValues && others > 0 && 4 * equal >= 3 * others;
+  return others > 0 && 4 * equal >= 3 * others;
 }
 
 /// Counts and sums of a label over the voxels of the fixed image.

@@ -49,15 +49,14 @@ IndexedPicture blank(std::size_t width, std::size_t height)
 std::string gridPicture(const SliceValues& values, double gridMm)
 {
   IndexedPicture picture = blank(values.width, values.height);
-  for (const std::vector<float>& mm : values.movingMm)
-    for (std::size_t i = 0; i < mm.size(); ++i) {
-      const auto differs = [&](std::size_t other) {
-        return std::floor(mm[i] / gridMm) != std::floor(mm[other] / gridMm);
-      };
-      if ((i % picture.width + 1 < picture.width && differs(i + 1))
-          || (i + picture.width < mm.size() && differs(i + picture.width)))
+  std::vector<double> boxes(picture.pixels.size());
+  for (const std::vector<float>& places : values.movingMm) {
+    std::ranges::transform(places, boxes.begin(), [&](float mm) { return std::floor(mm / gridMm); });
+    for (std::size_t i = 0; i < places.size(); ++i)
+      if ((i % picture.width + 1 < picture.width && boxes[i] != boxes[i + 1])
+          || (i + picture.width < places.size() && boxes[i] != boxes[i + picture.width]))
         picture.pixels[i] = 1;
-    }
+  }
   return pngBytes(picture, {{0, 0, 0}, {0, 230, 118}}, true);
 }
 
