@@ -47,6 +47,13 @@ class Following(InAFolder):
         )
         self.assertEqual((again.is_cold, again.first_levels), (False, update.first_levels))
         self.assertIsNone(again.image)
+        last, follower.last = follower.last, None
+        self.assertTrue(follower.update(images[2]).is_cold)
+        follower.last = last
+        self.assertFalse(follower.update(images[2]).is_cold)
+        with self.assertRaisesRegex(tessera.UsageError, "dimension"):
+            follower.last = tessera.Transform.from_matrix(np.eye(3))
+        self.assertFalse(follower.update(images[2]).is_cold)
 
     def test_a_file_and_an_image_without_contrast(self):
         write_mha("1.mha", _volume(1))

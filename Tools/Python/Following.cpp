@@ -23,22 +23,24 @@ namespace {
 /// Hands the lines of a follower to the work that runs. Warnings stay here.
 class LogOfWork final : public Log {
 public:
-  WorkLog* work = nullptr;
+  WorkLog* work;
+
+  explicit LogOfWork(WorkLog& first) : work(&first) {}
 
 private:
   void write(LogLevel level, const std::string& line, LineKind kind) override
   {
-    if (work)
-      work->take(level, line, kind);
+    work->take(level, line, kind);
   }
 };
 
 /// A follower in either dimension.
 class Followed {
 public:
+  explicit Followed(WorkLog& log) : log_(log) {}
   virtual ~Followed() = default;
   virtual Work::Make update(Work&, const Source& moving, Deadline) = 0;
-  virtual void setLast(const Chain&) = 0;
+  virtual void setLast(const Chain*) = 0; // null: the next update begins anew
   std::vector<std::string> warnings() const { return log_.warnings(); }
 
 protected:
@@ -48,8 +50,8 @@ protected:
 template <int D>
 class FollowedIn final : public Followed {
 public:
-  explicit FollowedIn(const RunRequest& request)
-      : threads_(request.threads), follower_(components(), request, log_)
+  FollowedIn(const RunRequest& request, WorkLog& log)
+      : Followed(log), threads_(request.threads), follower_(components(), request, log_)
   {
   }
 
@@ -73,7 +75,10 @@ public:
     };
   }
 
-  void setLast(const Chain& chain) override { follower_.setLast(*chain.given("start_at").held<D>()); }
+  void setLast(const Chain* chain) override
+  {
+    follower_.setLast(chain ? *chain->given("the last transform").held<D>() : nullptr);
+  }
 
 private:
   const int threads_;
@@ -81,9 +86,9 @@ private:
 };
 
 template <int D>
-std::shared_ptr<Followed> followed(const RunRequest& request)
+std::shared_ptr<Followed> followed(const RunRequest& request, WorkLog& log)
 {
-  return std::make_shared<FollowedIn<D>>(request);
+  return std::make_shared<FollowedIn<D>>(request, log);
 }
 
 /// `resample`: each update has its image.
@@ -101,7 +106,9 @@ Work* follow(const nb::object& object, bool resample, int leastLevel)
     RunRequest toItself = request;
     toItself.moving = toItself.fixed;
     const bool isFlat = readHeaders(toItself, work.log).dimension() == 2;
-    return [made = isFlat ? followed<2>(request) : followed<3>(request)] { return nb::cast(made); };
+    return [made = isFlat ? followed<2>(request, work.log) : followed<3>(request, work.log)] {
+      return nb::cast(made);
+    };
   });
 }
 
@@ -201,7 +208,7 @@ Work* followSeries(const nb::object& object, const std::string& reference, int l
 void bindFollowing(nb::module_& module)
 {
   nb::class_<Followed>(module, "Followed")
-      .def("set_last", &Followed::setLast)
+      .def("set_last", &Followed::setLast, nb::arg().none())
       .def("warnings",
            [](const Followed& followed) {
              std::vector<nb::str> warnings;

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -49,6 +50,7 @@ class Update(NamedTuple):
     left: float
     """What was left to move before this update."""
     mean_displacement: float
+    """Of the points of the image, by the transform."""
     largest_displacement: float
     reading_seconds: float
     looking_seconds: float
@@ -73,10 +75,7 @@ class Follower:
     [1, 2, 3]
     """
 
-    __slots__ = ("last", "_followed", "_example", "_busy")
-
-    last: Transform | None
-    """The transform from which the next update goes on; None: it begins anew."""
+    __slots__ = ("_followed", "_example", "_busy", "_last")
 
     def __init__(
         self,
@@ -106,10 +105,29 @@ class Follower:
         self._followed: _core.Followed = finish(_core.follow(asked, resample, least_level()))
         self._example = example_of(fixed)
         self._busy = threading.Lock()
-        self.last = None
+        self._last: Transform | None = None
         if start_at is not None:
             self.last = start_at if isinstance(start_at, Transform) else Transform.load(start_at)
-            self._followed.set_last(self.last._single())
+
+    @property
+    def last(self) -> Transform | None:
+        """The transform from which the next update goes on; None: it begins anew. It may be set."""
+        return self._last
+
+    @last.setter
+    def last(self, transform: Transform | None) -> None:
+        with self._alone():
+            self._followed.set_last(None if transform is None else transform._single())
+            self._last = transform
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if not self._busy.acquire(blocking=False):
+            raise UsageError("Follower: an update goes on in another thread. Allowed: one at a time.")
+        try:
+            yield
+        finally:
+            self._busy.release()
 
     @property
     def warnings(self) -> list[str]:
@@ -134,21 +152,17 @@ class Follower:
         `register`.
         """
         seconds = math.inf if deadline is None else float(deadline)
-        if not seconds > 0:
-            raise UsageError(f"deadline: {deadline!r}: no time. Allowed: seconds above 0.")
+        if not (0 < seconds < 1e6 or deadline is None):
+            raise UsageError(f"deadline: {deadline!r}: no time. Allowed: seconds above 0, below 1000000.")
         source = source_of(moving, "moving")
-        if not self._busy.acquire(blocking=False):
-            raise UsageError("update: another update of this follower goes on. Allowed: one at a time.")
-        try:
+        with self._alone():
             work = self._followed.update(source, seconds, least_level())
             found, *rest, parameters = finish(work, progress, cancel)
-        finally:
-            self._busy.release()
-        chain, fixed_grid, moving_grid = found.chains()[-1]
-        self.last = Transform._of(((chain, False),), Grid(*fixed_grid), Grid(*moving_grid))
+            chain, fixed_grid, moving_grid = found.chains()[-1]
+            transform = self._last = Transform._of(((chain, False),), Grid(*fixed_grid), Grid(*moving_grid))
         image = None if (view := found.image()) is None else like(self._example, np.array(view[0]), Grid(*view[1]))
         rest[3] = tuple(rest[3])
-        return Update._make([self.last, image, *rest, tuple(parameters)])
+        return Update._make([transform, image, *rest, tuple(parameters)])
 
 
 class Series:
