@@ -3,6 +3,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Runs/OutputNames.h"
 #include "Core/Runs/Prediction/HostNeed.h"
+#include "Core/Runs/Report/CohortVerdicts.h"
 #include "Tools/Cohort/CohortFolder.h"
 #include "Tools/Cohort/CohortRows.h"
 #include "Tools/Cohort/CohortRun.h"
@@ -57,12 +58,6 @@ constexpr const char* labelFigures[] = {"fixedVolume", "movingVolume", "logJacob
 std::string valueOf(const Json& json)
 {
   return json.is_null() ? "n/a" : json.is_string() ? asField(json.get<std::string>()) : json.dump();
-}
-
-std::string valueAt(const Json& record, const std::string& pointer)
-{
-  const Json::json_pointer place(pointer);
-  return record.contains(place) ? valueOf(record.at(place)) : "n/a";
 }
 
 }
@@ -132,12 +127,12 @@ std::string textOfRecord(const Json& record)
 {
   std::string text;
   for (const Figure& figure : figures)
-    text += "\t" + valueAt(record, figure.pointer);
+    text += "\t" + valueOf(recordAt(record, figure.pointer));
   const std::size_t stages = record.value("stages", Json::array()).size();
   for (const Figure& figure : volumeFigures)
     text += "\t"
-            + valueAt(record, "/stages/" + std::to_string(stages == 0 ? 0 : stages - 1)
-                                  + "/spatialJacobianDeterminant/" + figure.pointer);
+            + valueOf(recordAt(record, "/stages/" + std::to_string(stages == 0 ? 0 : stages - 1)
+                                           + "/spatialJacobianDeterminant/" + figure.pointer));
   return text;
 }
 
@@ -145,14 +140,11 @@ std::string textOfRecord(const Json& record)
 std::string labelLines(const std::string& id, const Json& record)
 {
   std::string lines;
-  const Json::json_pointer dice("/quality/dice/labels");
-  if (!record.contains(dice))
-    return lines;
-  for (const auto& [label, value] : record.at(dice).items()) {
-    lines += id + "\t" + label + "\t" + valueAt(record, "/quality/dice/labelsBefore/" + label) + "\t"
-             + value.dump();
+  for (const auto& [label, value] : recordAt(record, "/quality/dice/labels").items()) {
+    lines += id + "\t" + label + "\t" + valueOf(recordAt(record, "/quality/dice/labelsBefore/" + label))
+             + "\t" + value.dump();
     for (const char* figure : labelFigures)
-      lines += "\t" + valueAt(record, "/quality/labels/" + label + "/" + figure);
+      lines += "\t" + valueOf(recordAt(record, "/quality/labels/" + label + "/" + figure));
     lines += "\n";
   }
   return lines;

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <functional>
 
 namespace tessera {
 namespace {
@@ -142,34 +142,33 @@ std::size_t bytesOf(const RunPictures& pictures)
   return bytes + text * 3 / 4;
 }
 
-/// Leaves out outlines of labels that find no room beside those of longer ones, in all slices, and masks that
-/// find none.
+/// Leaves out outlines that find no room: of masks, and of labels, in all slices, the shortest first.
 void boundOutlines(RunPictures& pictures)
 {
+  std::size_t room = maxOutlineBytes;
   std::map<std::int64_t, std::size_t> bytes;
-  for (const SlicePicture& slice : pictures.slices)
+  for (SlicePicture& slice : pictures.slices) {
+    for (std::string* mask : {&slice.fixedMask, &slice.maskBefore, &slice.warpedMask})
+      if (mask->size() > room) {
+        mask->clear();
+        pictures.leavesMasksOut = true;
+      } else
+        room -= mask->size();
     for (const auto& [number, label] : slice.labels)
       bytes[number] += bytesOf(label);
+  }
   std::vector<std::pair<std::size_t, std::int64_t>> longestFirst;
   for (const auto& [label, size] : bytes)
     longestFirst.emplace_back(size, label);
   std::ranges::sort(longestFirst, std::greater());
-  std::size_t room = maxOutlineBytes;
   for (const auto& [size, label] : longestFirst)
     if (size <= room)
       room -= size;
     else
       bytes.erase(label);
   pictures.labelsLeftOut = longestFirst.size() - bytes.size();
-  std::size_t ofMasks = 0;
-  for (SlicePicture& slice : pictures.slices) {
+  for (SlicePicture& slice : pictures.slices)
     std::erase_if(slice.labels, [&](const auto& label) { return !bytes.contains(label.first); });
-    for (std::string* mask : {&slice.fixedMask, &slice.maskBefore, &slice.warpedMask})
-      if ((ofMasks += mask->size()) > maxOutlineBytes) {
-        mask->clear();
-        pictures.leavesMasksOut = true;
-      }
-  }
 }
 
 /// 1, 2 or 5 times a power of 10: about a twentieth of the largest side.

@@ -49,8 +49,8 @@ struct SlicePicture {
   std::string fixed, before, warped;
   std::string edges;        // of the fixed image; transparent
   std::string grid;         // where the coordinates in the moving image are multiples of gridMm; transparent
-  std::string determinants; // of the spatial Jacobian; see determinantColours()
-  std::string displacement; // its length; see displacementColours()
+  std::string determinants; // of the spatial Jacobian; see determinantColours
+  std::string displacement; // its length; see displacementColours
   /// Outlines as paths of SVG: of the fixed mask, and of the moving one before and after the registration.
   std::string fixedMask, maskBefore, warpedMask;
   std::map<std::int64_t, Label> labels;
@@ -65,8 +65,7 @@ struct RunPictures {
   double gridMm = 0;
   std::size_t labelsLeftOut = 0; // whose outlines found no room
   bool leavesMasksOut = false;
-  std::string
-      keptTransform;     // the file of a run that did not end, from which the warped image is; empty: it did
+  std::string keptTransform; // of a run that did not end: the file that made the warped image
   std::string thumbnail; // empty: none; JPEG of 288 x 96: fixed, before, warped with the edges of the fixed
 };
 
@@ -83,12 +82,12 @@ extern const std::array<PictureLayer, 7> pictureLayers;
 extern const std::vector<Colour> determinantColours, displacementColours, diceColours;
 
 constexpr std::size_t maxPictureBytes = 1'900'000; // in base64 and with the rest a page stays below 3 MB
-constexpr std::size_t maxOutlineBytes = 1'000'000; // of all labels, and of all masks
+constexpr std::size_t maxOutlineBytes = 1'000'000; // of labels and masks together
 
 /// Resamples both images on slices of the fixed one, with linear interpolation, in the ranges of grey values
-/// of greyRangesOf(). All pictures together have at most maxPictureBytes: JPEG loses
-/// quality, then slices are left out; outlines take at most maxOutlineBytes, the longest ones that fit. Runs
-/// on the CPU; the result does not depend on the number of threads.
+/// of greyRangesOf(). Outlines take at most maxOutlineBytes, all pictures together maxPictureBytes: JPEG
+/// loses quality, then slices are left out. Runs on the CPU; the result does not depend on the number of
+/// threads.
 template <int D>
 RunPictures runPictures(const Context&, const Registry&, const ShownRun<D>&);
 
