@@ -168,18 +168,27 @@ thread.join()
 assert code == 0, code
 """)
 
-    def test_multiprocessing(self):
+    def test_multiprocessing_and_the_workers_of_torch(self):
         self.folder.joinpath("job.py").write_text("""
 import multiprocessing, numpy as np, tessera
 from support import QUICK, blobs
 def job(shift):
     return tessera.register(blobs((20, 24)), blobs((20, 24), shift), QUICK).transform
+class Jobs:
+    def __len__(self): return 2
+    def __getitem__(self, number): return job(number + 1).matrix
 if __name__ == "__main__":
     here = [job(shift).matrix for shift in (1, 2)]
     for way in "fork", "spawn", "forkserver":
         with multiprocessing.get_context(way).Pool(2) as pool:
             for transform, expected in zip(pool.map(job, (1, 2)), here):
                 np.testing.assert_array_equal(transform.matrix, expected)
+        try:
+            from torch.utils.data import DataLoader
+        except ImportError:
+            continue
+        loader = DataLoader(Jobs(), batch_size=None, num_workers=2, multiprocessing_context=way)
+        np.testing.assert_array_equal([matrix.numpy() for matrix in loader], here)
 """)
         done = subprocess.run([sys.executable, "-B", "job.py"], capture_output=True, text=True, timeout=120)
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
