@@ -168,17 +168,7 @@ class Follower:
 class Series:
     """What `register_series` has found, of n volumes."""
 
-    __slots__ = (
-        "images",
-        "transforms",
-        "errors",
-        "is_cold",
-        "correlation",
-        "motion",
-        "warnings",
-        "_tables",
-        "_displaced",
-    )
+    __slots__ = ("images", "transforms", "errors", "is_cold", "correlation", "motion", "warnings", "_tables", "_steps")
 
     images: Any
     """The volumes on the grid of the reference, of the kind of the series and with its type of voxels (doubles become
@@ -203,18 +193,18 @@ class Series:
         self.transforms = [chain and Transform._of(((chain, False),), grid, volume) for chain in chains]
         rows = [row.split("\t") for row in self._tables[0].splitlines()[1:]]
         numbers = np.array([[math.nan if cell == "n/a" else float(cell) for cell in row] for row in rows])
-        self.motion, self._displaced = numbers[:, :6], numbers[:, 6:]
+        self.motion, self._steps = numbers[:, :6], numbers[:, 6:]
         self.warnings = warnings
 
     @property
     def framewise_displacement(self) -> NDArray[np.float64]:
         """n displacements from the volume before, mm: Power et al. (2012), turns as arcs at 50 mm."""
-        return self._displaced[:, 0]
+        return self._steps[:, 0]
 
     @property
     def rms_displacement(self) -> NDArray[np.float64]:
         """n displacements from the volume before, mm: Jenkinson et al. (2002), over a ball of 80 mm."""
-        return self._displaced[:, 1]
+        return self._steps[:, 1]
 
     def motion_table(self, order: str = "fsl") -> str:
         """The text of motion.tsv, as `tessera-follow --series --order` writes it: "fsl" or "spm"."""
