@@ -138,6 +138,9 @@ class SeriesInTime(InAFolder):
         self.assertEqual(found.motion_table("spm"), self.follow("--reference", 2, "--order", "spm"))
         self.assertAlmostEqual(found.motion[0, 3] - found.motion[3, 3], 1.5 * 0.6, delta=0.1)
         self.assertEqual(found.framewise_displacement[0], 0)
+        self.assertIsNone(found._repr_html_())
+        shown = tessera.register_series(self.series, "SeriesRigid", report=True)._repr_html_()
+        self.assertRegex(shown, "4 volumes, registered to their mean.*DVARS")
         self.assertGreater(found.rms_displacement[1], 0.3)
 
     def test_files_lists_and_kinds_of_images(self):

@@ -5,6 +5,7 @@
 #include "Core/Image/Files/ImageSource.h"
 #include "Core/Image/Files/ImageStream.h"
 #include "Core/Runs/Following/SeriesPage.h"
+#include "Core/Runs/Following/VolumeMotion.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Common/StoredMachine.h"
 #include "Tools/Follow/UpdateFolder.h"
@@ -13,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 
 namespace tessera {
@@ -45,7 +45,8 @@ public:
     writeSeries(found);
     writeMotion(found);
     if (options_.hasPage)
-      writePage(asked, found);
+      writeTextFile(options_.outFolder + "series.html",
+                    seriesPage(std::filesystem::path(options_.series).filename().string(), asked, found));
     std::size_t failed = 0;
     for (std::size_t i = 0; i < found.volumes.size(); ++i) {
       failed += !found.volumes[i].chain;
@@ -87,30 +88,6 @@ private:
     }
     for (std::size_t i = 0; i < found.volumes.size() && options_.write == "all"; ++i)
       writeTransforms(i, found.volumes[i], found.reference);
-  }
-
-  void writePage(const SeriesRequest& asked, const SeriesResult& found) const
-  {
-    const auto before = [&](std::size_t i) { return std::span<const float>(asked.volumes[i].image->voxels); };
-    std::vector<float> values;
-    const auto after = [&](std::size_t i) {
-      values.clear();
-      withPixelType(header_.componentType, [&]<class T>(std::type_identity<T>) {
-        const std::vector<std::byte>& bytes = found.volumes[i].pixels;
-        for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
-          T value;
-          std::memcpy(&value, bytes.data() + at, sizeof value);
-          values.push_back(static_cast<float>(value));
-        }
-      });
-      return std::span<const float>(values);
-    };
-    const std::size_t count = asked.volumes.size();
-    const SeriesChange changeBefore = changeOf(count, before(0).size(), before),
-                       changeAfter = changeOf(count, found.reference.voxelCount(), after);
-    writeTextFile(options_.outFolder + "series.html",
-                  seriesPage({std::filesystem::path(options_.series).filename().string(), options_.reference,
-                              asked.volumes, found, after, changeBefore, changeAfter}));
   }
 
   void writeTransforms(std::size_t volume, const VolumeResult& result,

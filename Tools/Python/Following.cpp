@@ -2,6 +2,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageSource.h"
 #include "Core/Runs/Following/Follower.h"
+#include "Core/Runs/Following/SeriesPage.h"
 #include "Core/Runs/Following/VolumeMotion.h"
 #include "Core/Runs/Following/WhatWasRun.h"
 #include "Tools/Python/Asked.h"
@@ -170,7 +171,8 @@ nb::object imagesOf(const SeriesResult& found, PixelType type)
   });
 }
 
-nb::object pythonOf(const SeriesResult& found, const SeriesRequest& series, double timeStep)
+nb::object pythonOf(const SeriesResult& found, const SeriesRequest& series, double timeStep,
+                    const std::string& page)
 {
   nb::list chains, isCold, errors, correlations;
   for (const VolumeResult& volume : found.volumes) {
@@ -183,10 +185,11 @@ nb::object pythonOf(const SeriesResult& found, const SeriesRequest& series, doub
   const auto motions = motionsOf(found);
   return nb::make_tuple(imagesOf(found, series.type), numbersOf<3>(found.reference),
                         numbersOf<3>(series.volumes.front().image->geometry), timeStep, chains, isCold,
-                        errors, correlations, motionTable(motions, "fsl"), motionTable(motions, "spm"));
+                        errors, correlations, textOf(page), motionTable(motions, "fsl"),
+                        motionTable(motions, "spm"));
 }
 
-Work* followSeries(const nb::object& object, const std::string& reference, int leastLevel)
+Work* followSeries(const nb::object& object, const std::string& reference, bool report, int leastLevel)
 {
   const auto asked = std::make_shared<Asked>(nb::cast<const Asked&>(object));
   return new Work(object, leastLevel, [=](Work& work) -> Work::Make {
@@ -196,9 +199,10 @@ Work* followSeries(const nb::object& object, const std::string& reference, int l
     };
     const auto found = std::make_shared<SeriesResult>(
         registerSeries(components(), series, work.log, shippedMachine(), work.stop()));
+    const std::string page = report ? seriesPage("array", series, *found) : "";
     series.volumes.resize(1, series.volumes.front()); // for its geometry
-    return [found, series = std::move(series), timeStep = timeStep] {
-      return pythonOf(*found, series, timeStep);
+    return [found, series = std::move(series), timeStep = timeStep, page] {
+      return pythonOf(*found, series, timeStep, page);
     };
   });
 }

@@ -3,10 +3,13 @@
 #include "Core/Compute/Log.h"
 #include "Core/Image/Pictures/PictureBytes.h"
 #include "Core/Image/Pictures/PictureParts.h"
+#include "Core/Runs/Following/SeriesChange.h"
+#include "Core/Runs/Following/VolumeMotion.h"
 #include "Core/Runs/Report/Html.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numbers>
 
 namespace tessera {
@@ -163,9 +166,9 @@ float windowOf(const std::vector<std::vector<float>>& carpet)
   return std::max(*high, 1e-6F);
 }
 
-std::string motionHtml(const ShownSeries& shown)
+std::string motionHtml(const SeriesResult& found)
 {
-  const std::vector<std::optional<VolumeMotion>> motions = motionsOf(shown.found);
+  const std::vector<std::optional<VolumeMotion>> motions = motionsOf(found);
   if (std::ranges::none_of(motions, [](const auto& motion) { return motion.has_value(); }))
     return "<p>No volume has a rigid transform, so there are no turns and shifts to show.</p>\n";
   std::vector<Curve> turns{{"x", {}}, {"y", {}}, {"z", {}}},
@@ -197,32 +200,47 @@ double meanOf(const std::vector<double>& values)
 
 }
 
-std::string seriesPage(const ShownSeries& shown)
+std::string seriesPage(const std::string& name, const SeriesRequest& asked, const SeriesResult& found)
 {
-  const std::size_t volumes = shown.volumes.size();
-  const auto failed = std::ranges::count_if(shown.found.volumes, [](const auto& one) { return !one.chain; });
-  std::string html = pageHead("Series: " + shown.name, seriesStyle, "", "data:");
+  const std::size_t volumes = asked.volumes.size();
+  const VolumeValues valuesBefore = [&](std::size_t i) {
+    return std::span<const float>(asked.volumes[i].image->voxels);
+  };
+  std::vector<float> values;
+  const VolumeValues valuesAfter = [&](std::size_t i) {
+    values.clear();
+    withPixelType(asked.type, [&]<class T>(std::type_identity<T>) {
+      const std::vector<std::byte>& bytes = found.volumes[i].pixels;
+      for (std::size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+        T value;
+        std::memcpy(&value, bytes.data() + at, sizeof value);
+        values.push_back(static_cast<float>(value));
+      }
+    });
+    return std::span<const float>(values);
+  };
+  const SeriesChange before = changeOf(volumes, valuesBefore(0).size(), valuesBefore),
+                     after = changeOf(volumes, found.reference.voxelCount(), valuesAfter);
+  const auto failed = std::ranges::count_if(found.volumes, [](const auto& one) { return !one.chain; });
+  std::string html = pageHead("Series: " + name, seriesStyle, "", "data:");
   html +=
       filledIn("<p>$ volumes, registered to $. Volumes without a result: $. Change since the volume before "
                "(DVARS), in the mean: $ % before, <b>$ %</b> after.</p>\n",
                {std::to_string(volumes),
-                shown.reference == "mean"    ? "their mean"
-                : shown.reference == "first" ? "the first one"
-                : shown.reference == "fixed" ? "another image"
-                                             : "volume " + shown.reference,
-                std::to_string(failed), shortNumber(meanOf(shown.before.dvarsPercent)),
-                shortNumber(meanOf(shown.after.dvarsPercent))});
+                asked.reference == "mean"    ? "their mean"
+                : asked.reference == "first" ? "the first one"
+                : asked.reference == "fixed" ? "another image"
+                                             : "volume " + asked.reference,
+                std::to_string(failed), shortNumber(meanOf(before.dvarsPercent)),
+                shortNumber(meanOf(after.dvarsPercent))});
   html +=
       "<h2>Motion</h2>\n<p class=\"s\">From the reference to the volume, about the centre of the reference, "
       "in the axes of patients (x right, y front, z up).</p>\n"
-      + motionHtml(shown) + "<h2>Intensities over time</h2>\n"
+      + motionHtml(found) + "<h2>Intensities over time</h2>\n"
       + curvesOverTime("Root mean square of the change since the volume before (DVARS)", "% of the mean",
-                       {{"before", shown.before.dvarsPercent}, {"after", shown.after.dvarsPercent}});
-  const VolumeValues valuesBefore = [&](std::size_t i) {
-    return std::span<const float>(shown.volumes[i].image->voxels);
-  };
-  const auto carpetBefore = carpetOf(volumes, shown.before, valuesBefore),
-             carpetAfter = carpetOf(volumes, shown.after, shown.valuesAfter);
+                       {{"before", before.dvarsPercent}, {"after", after.dvarsPercent}});
+  const auto carpetBefore = carpetOf(volumes, before, valuesBefore),
+             carpetAfter = carpetOf(volumes, after, valuesAfter);
   const float window = windowOf(carpetBefore);
   const std::string about =
       " registration: voxels from top to bottom, volumes from left to right. Black to white: "
@@ -232,15 +250,15 @@ std::string seriesPage(const ShownSeries& shown)
     html += pictureHtml("png", carpetPicture(carpetBefore, window), "carpet", "Before the" + about)
             + pictureHtml("png", carpetPicture(carpetAfter, window), "carpet", "After the" + about);
   html += "<h2>Mean and standard deviation over time</h2>\n";
-  const ImageGeometry<3>& given = shown.volumes.front().image->geometry;
+  const ImageGeometry<3>& given = asked.volumes.front().image->geometry;
   for (const bool isMean : {true, false}) {
-    const std::vector<float>&before = isMean ? shown.before.mean : shown.before.deviation,
-          &after = isMean ? shown.after.mean : shown.after.deviation;
-    const GreyLine grey = greyRangeOf(before).line();
+    const std::vector<float>&first = isMean ? before.mean : before.deviation,
+          &second = isMean ? after.mean : after.deviation;
+    const GreyLine grey = greyRangeOf(first).line();
     const std::string what = isMean ? "Mean" : "Standard deviation";
     html += "<div class=\"pair\">"
-            + pictureHtml("jpeg", middleSlices(given, before, grey), "slices", what + " before")
-            + pictureHtml("jpeg", middleSlices(shown.found.reference, after, grey), "slices", what + " after")
+            + pictureHtml("jpeg", middleSlices(given, first, grey), "slices", what + " before")
+            + pictureHtml("jpeg", middleSlices(found.reference, second, grey), "slices", what + " after")
             + "</div>\n";
   }
   return html + "</body></html>\n";

@@ -16,7 +16,7 @@ from ._errors import UsageError, in_words_of_python
 from ._files import read
 from ._images import Grid, Image, ImageLike, image_of, like, source_of
 from ._parameters import Parameters
-from ._registration import asked_of, example_of
+from ._registration import asked_of, example_of, framed
 from ._transform import Transform
 from ._work import Cancel, finish, least_level, warnings_of
 
@@ -168,7 +168,18 @@ class Follower:
 class Series:
     """What `register_series` has found, of n volumes."""
 
-    __slots__ = ("images", "transforms", "errors", "is_cold", "correlation", "motion", "warnings", "_tables", "_steps")
+    __slots__ = (
+        "images",
+        "transforms",
+        "errors",
+        "is_cold",
+        "correlation",
+        "motion",
+        "warnings",
+        "_tables",
+        "_steps",
+        "_page",
+    )
 
     images: Any
     """The volumes on the grid of the reference, of the kind of the series and with its type of voxels (doubles become
@@ -188,7 +199,7 @@ class Series:
     """What the log has as WARNING."""
 
     def __init__(self, images: Any, grid: Grid, volume: Grid, told: Sequence[Any], warnings: list[str]) -> None:
-        chains, self.is_cold, self.errors, self.correlation, *self._tables = told
+        chains, self.is_cold, self.errors, self.correlation, self._page, *self._tables = told
         self.images = images
         self.transforms = [chain and Transform._of(((chain, False),), grid, volume) for chain in chains]
         rows = [row.split("\t") for row in self._tables[0].splitlines()[1:]]
@@ -212,6 +223,9 @@ class Series:
             raise UsageError(f"order: {order!r}: no order of the six numbers. Allowed: fsl, spm.")
         return str(self._tables[order == "spm"])
 
+    def _repr_html_(self) -> str | None:
+        return framed(self._page) if self._page else None
+
     def __repr__(self) -> str:
         return f"Series({len(self.transforms)} volumes, {sum(map(bool, self.errors))} without a result)"
 
@@ -227,6 +241,7 @@ def register_series(
     threads: int | None = None,
     max_device_memory: float | None = None,
     strict: bool = False,
+    report: bool = False,
     progress: Callable[[_core.Progress], object] | None = None,
     cancel: Cancel | None = None,
 ) -> Series:
@@ -235,6 +250,7 @@ def register_series(
     ``series``: a file or an image of four axes (arrays: t, z, y, x), or a list of images in 3D of one grid.
     ``reference``: "mean" (two passes: to the first volume, then to the mean of the result), "first", the number of a
     volume from 0, or an image. ``parameters``: "SeriesRigid", or as for `register`, as all others.
+    ``report``: notebooks show motion, change over time (DVARS), carpets, mean and deviation, before and after.
     ``progress``: its stage is the pass, and its iteration the number of volumes that are done.
 
     Raises UsageError, InputError, DeviceError, OutOfMemory, and Cancelled after `Cancel.cancel`. A volume that fails
@@ -261,7 +277,7 @@ def register_series(
         max_device_memory=max_device_memory,
         strict=strict,
     )
-    work = _core.follow_series(asked, name, least_level())
+    work = _core.follow_series(asked, name, report, least_level())
     array, numbers, moving, time_step, *told = finish(work, progress, cancel)
     grid = Grid(*numbers)
     return Series(make(array, grid, time_step), grid, Grid(*moving), told, warnings_of(work))

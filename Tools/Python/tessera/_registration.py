@@ -161,17 +161,18 @@ class Registration:
         return figure
 
     def _repr_html_(self) -> str:
-        page = self._found.page()
-        style = page[page.find("<style") : page.find("</style>") + len("</style>")]
-        body = page[page.find(">", page.find("<body")) + 1 : page.rfind("</body>")]
-        return f'<iframe srcdoc="{_escaped(style + body)}" style="width:100%;height:40em;border:0"></iframe>'
+        return framed(self._found.page())
 
     def __repr__(self) -> str:
         return f"Registration({self.transform!r}, {len(self.warnings)} warnings)"
 
 
-def _escaped(html: str) -> str:
-    return html.replace("&", "&amp;").replace('"', "&quot;")
+def framed(page: str) -> str:
+    """A page in HTML for a cell of a notebook."""
+    style = page[page.find("<style") : page.find("</style>") + len("</style>")]
+    body = page[page.find(">", page.find("<body")) + 1 : page.rfind("</body>")]
+    escaped = (style + body).replace("&", "&amp;").replace('"', "&quot;")
+    return f'<iframe srcdoc="{escaped}" style="width:100%;height:40em;border:0"></iframe>'
 
 
 def example_of(image: Any) -> Any:
@@ -242,7 +243,9 @@ def asked_of(
     asked.set_strict(strict)
     asked.set_pictures(report)
     if inverse and fixed_labels is not None and moving_labels is None:
-        raise UsageError("fixed_labels: given without moving_labels. Allowed: both, or `Registration.inverse` to apply.")
+        raise UsageError(
+            "fixed_labels: given without moving_labels. Allowed: both, or `Registration.inverse` to apply."
+        )
     asked.set_inverse(inverse)
     return asked
 
