@@ -102,8 +102,8 @@ EndOnSignals::EndOnSignals(std::function<void(int)> report) : report_(std::move(
 
 EndOnSignals::~EndOnSignals()
 {
-  isOver_ = true;
-  pthread_kill(watcher_.native_handle(), SIGTERM);
+  if (!isOver_.exchange(true)) // else the watcher ends the program, and a signal would do so in its place
+    pthread_kill(watcher_.native_handle(), SIGTERM);
   watcher_.join();
   const sigset_t set = endingSignals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
@@ -130,6 +130,8 @@ void EndOnSignals::watch()
       return;
     _exit(128 + signal);
   }
+  if (isOver_.exchange(true))
+    return;
   ScratchFolder::removeAll();
   std::signal(SIGINT, SIG_DFL); // a second one ends the program even if the report hangs
   std::signal(SIGTERM, SIG_DFL);
