@@ -113,12 +113,16 @@ InputPoints<3> readPointTable(const std::string& path)
     failToRead(path + ":1", "its columns X, Y and Z do not say whether they are voxels or mm, LPS or RAS",
                allowedTable);
   points.coordinates = axes[2] == none ? 2 : 3;
+  const std::size_t defined = column("defined");
   const bool hasNames = !isOfSlicer && std::ranges::find(axes, 0U) == axes.end();
   std::set<std::string> seen;
   for (const auto& [where, cells] : table.rows) {
-    if (cells.size() != none)
+    const bool hasStatus = isOfSlicer && cells.size() == none + 2; // from version 5 on, without columns
+    if (cells.size() != none && !hasStatus)
       failToRead(where, std::to_string(cells.size()) + " values for " + std::to_string(none) + " columns",
                  allowedTable);
+    if ((hasStatus && cells[none] != "2") || (defined != none && trimmed(cells[defined]) == "0"))
+      failToRead(where, "a point without a position", "points that are defined, as 3D Slicer says it");
     Vec<3>& point = points.values.emplace_back();
     for (int d = 0; d < points.coordinates; ++d) {
       const std::string cell(trimmed(cells[axes[d]]));
