@@ -2,11 +2,13 @@
 
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Image/ItkTransformFiles/MatlabTransformFile.h"
 #include "Core/Image/ItkTransformFiles/NiftiField.h"
+#include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/TransformFiles/FieldsOfPrograms.h"
 #include "Core/Registration/TransformFiles/ItkTransformConversion.h"
 #include "Core/Registration/TransformFiles/MatrixFiles.h"
@@ -59,10 +61,26 @@ std::size_t dimensionOfField(const std::string& path)
   return static_cast<std::size_t>(header.dimension);
 }
 
+/// Throws for a NRRD whose vectors may have other axes than LPS, which ITK's programs do not write.
+void refuseOtherAxes(const std::string& path)
+{
+  const std::string text = lowerCase(bytesOfFile(path, 0, std::size_t(1) << 16)),
+                    lines = text.substr(0, std::min(text.find("\n\n"), text.find("\r\n\r\n"))),
+                    space(trimmed(textBehind(lines, "\nspace:", "\r\n")));
+  const bool isLps = space.empty() || space == "lps" || space == "left-posterior-superior";
+  if (text.starts_with("nrrd000") && (!isLps || lines.find("\nmeasurement frame:") != std::string::npos))
+    failToRead(
+        path,
+        "its space is " + space + (isLps ? ", with a measurement frame," : "")
+            + " and the axes of its vectors may be others than LPS",
+        "a field of displacements in mm in the space left-posterior-superior, without a measurement frame");
+}
+
 template <int D>
 VectorImage<D> readField(const std::string& path)
 {
   dimensionOfField(path); // throws if it is no field
+  refuseOtherAxes(path);
   if constexpr (D == 3)
     if (isOfNiftyReg(niftiIntent(path)))
       return readNiftyRegField(path);
