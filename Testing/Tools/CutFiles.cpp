@@ -74,8 +74,7 @@ std::optional<Image> voxelsOf(const ImageHeader& header, const Read& read)
   if (header.voxelCount() > maxBytes || byteCountOf(header) > maxBytes)
     return std::nullopt;
   Image image{header.size, std::vector<std::byte>(byteCountOf(header))};
-  std::vector<std::string> notes;
-  read(image.voxels.data(), notes);
+  read(image.voxels.data());
   return image;
 }
 
@@ -85,9 +84,7 @@ std::optional<Image> imageOf(const std::string& path)
   try {
     if (testing::placeOf(path)) {
       const std::unique_ptr<ImageSource> source = openImage(path, {});
-      return voxelsOf(source->header(), [&](std::byte* voxels, std::vector<std::string>& notes) {
-        source->read(voxels, 1, notes);
-      });
+      return voxelsOf(source->header(), [&](std::byte* voxels) { source->read(voxels, 1); });
     }
     const DecodedImage decoded = openByItk(path, {}); // here: a process for each damaged file takes long
     return voxelsOf(decoded.header, decoded.read);

@@ -77,6 +77,16 @@ public:
     return found.empty() ? textOf(elements(), tag) : found;
   }
 
+  /// The items of a sequence of a frame, of all frames, or of the file.
+  Items items(std::size_t frame, const Tag& sequence) const
+  {
+    Items found = frame < groupCount() ? itemsOf(perFrame_->GetItem(frame + 1).GetNestedDataSet(), sequence)
+                                       : itemsOf(elements(), sequence);
+    if (!found && shared_.front())
+      found = itemsOf(shared_.front()->GetItem(1).GetNestedDataSet(), sequence);
+    return found;
+  }
+
 private:
   /// The text in the group, or without one.
   static std::string textIn(const gdcm::DataSet& elements, const Tag& group, const Tag& tag)
@@ -146,6 +156,13 @@ void readRescaling(const Header& header, DicomSlice& slice)
   read("rescale intercept", header.text(slice.frame, group, Tag(0x0028, 0x1052)), slice.intercept);
   read("rescale slope", header.text(slice.frame, group, Tag(0x0028, 0x1053)), slice.slope);
   read("dose grid scaling", textOf(header.elements(), Tag(0x3004, 0x000e)), slice.slope);
+  gdcm::Attribute<0x0040, 0x9224> intercept{slice.intercept};
+  gdcm::Attribute<0x0040, 0x9225> slope{slice.slope};
+  if (const Items mapping = header.items(slice.frame, Tag(0x0040, 0x9096))) {
+    intercept.SetFromDataSet(mapping->GetItem(1).GetNestedDataSet());
+    slope.SetFromDataSet(mapping->GetItem(1).GetNestedDataSet());
+  }
+  slice.hasOtherScale = slope.GetValue() != slice.slope || intercept.GetValue() != slice.intercept;
   gdcm::Attribute<0x0062, 0x000e> maximum{0};
   maximum.SetFromDataSet(header.elements());
   if (textOf(header.elements(), Tag(0x0062, 0x0001)) == "FRACTIONAL" && maximum.GetValue() > 0)
@@ -166,6 +183,16 @@ void placeFrames(const Header& header, std::vector<DicomSlice>& slices)
     firstMm[2] = 0;
     normal = {0, 0, 1};
   }
+  static constexpr std::pair<std::uint16_t, const char*> vectors[] = {
+      // a number for each frame (C.8.4.8)
+      {0x10, "Energy Window"}, {0x20, "Detector"},  {0x30, "Phase"},        {0x50, "Rotation"},
+      {0x60, "R-R Interval"},  {0x70, "Time Slot"}, {0x90, "Angular View"}, {0x100, "Time Slice"}};
+  for (const auto& [vector, name] : vectors)
+    if (const auto* const numbers = header.elements().GetDataElement(Tag(0x0054, vector)).GetByteValue())
+      if (const std::string bytes(numbers->GetPointer(), numbers->GetLength());
+          bytes.size() > 2 && bytes.substr(2) != bytes.substr(0, bytes.size() - 2))
+        failToRead(path, std::string("its frames are of several kinds (") + name + " Vector)",
+                   "frames that are slices of one volume");
   const std::optional<double> spacingMm = parseReal(header.text(0, pixelMeasures, spacingBetweenSlices));
   gdcm::Attribute<0x0054, 0x0080> order; // Slice Vector: the number of each frame's slice, from 1 on
   order.SetFromDataSet(header.elements());
@@ -280,6 +307,7 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
     if (header.text(frame, pixelMeasures, spacingBetweenSlices).empty())
       slice.thicknessMm = parseReal(header.text(frame, pixelMeasures, Tag(0x0018, 0x0050))).value_or(0);
     readRescaling(header, slice);
+    slice.isSegment = textOf(header.elements(), Tag(0x0008, 0x0060)) == "SEG";
     slice.type = valueType(slice, stored);
     const Tag segment(0x0062, 0x000a), number(0x0062, 0x000b);
     if (header.text(frame, segment, number) != header.text(0, segment, number))

@@ -42,6 +42,9 @@ ImageHeader headerOfSeries(ImageHeader header, const DicomSeries& series)
   if (first.isPlacedBySpacing)
     header.notes.push_back(
         header.path + ": its frames do not say where they lie; they are placed by Spacing Between Slices");
+  if (first.hasOtherScale)
+    header.notes.push_back(header.path + ": its Real World Value Mapping is not applied; values are "
+                           + shortText(first.slope) + " * stored number + " + shortText(first.intercept));
   if (first.isPlaced) {
     const Vec<3> normal = normalized(crossProduct(&first.axes[0], &first.axes[3])),
                  row = normalized(crossProduct(&first.axes[3], normal.data())),
@@ -70,26 +73,52 @@ ImageHeader headerOfSeries(ImageHeader header, const DicomSeries& series)
   return header;
 }
 
+/// Adds what a user must know of a stack on the grid of `header`.
+void addNotes(ImageHeader& header, const DicomSeries& series)
+{
+  const auto& [slices, places, note] = series;
+  if (!note.empty())
+    header.notes.push_back(note);
+  if (isSheared(geometryOf<3>(header)))
+    header.notes.push_back(
+        header.path
+        + ": the slices are shifted against each other (gantry tilt), so the axes of the image are "
+          "not perpendicular");
+  if (const std::size_t gridSlices = places.back() + 1; gridSlices > slices.size())
+    header.notes.push_back(
+        header.path + ": " + std::to_string(gridSlices - slices.size()) + " of " + std::to_string(gridSlices)
+        + (slices.front().isSegment ? " frames of the segment are left out; they are empty (0)"
+                                    : " slices are missing; they are interpolated between their neighbours "
+                                      "(--allow-missing-slices)"));
+  double largestMm = 0; // distance of a slice from its place on the grid
+  for (std::size_t i = 0; slices.size() > 1 && i < slices.size(); ++i) {
+    Vec<3> placeMm;
+    for (int d = 0; d < 3; ++d)
+      placeMm[d] =
+          header.originMm[d] + static_cast<double>(places[i]) * header.spacingMm[2] * header.direction[d][2];
+    largestMm = std::max(largestMm, distanceBetween<3>(placeMm, slices[i].positionMm));
+  }
+  constexpr double tolerated = 0.01; // share of the spacing: positions are decimal texts
+  if (largestMm > tolerated * header.spacingMm[2])
+    header.notes.push_back(header.path + ": the slices are not evenly spaced: one lies "
+                           + shortText(largestMm) + " mm from its place on the grid of "
+                           + shortText(header.spacingMm[2]) + " mm");
+}
+
 class OpenSeries {
 public:
   OpenSeries(const ImageHeader& header, DicomSeries series)
       : header_(headerOfSeries(header, series)), series_(std::move(series))
   {
+    addNotes(header_, series_);
   }
 
   const ImageHeader& header() const { return header_; }
 
-  void read(std::byte* buffer, std::vector<std::string>& notes) const
+  void read(std::byte* buffer) const
   {
     const auto& [slices, places, note] = series_;
-    if (!note.empty())
-      notes.push_back(note);
-    if (isSheared(geometryOf<3>(header())))
-      notes.push_back(
-          header().path
-          + ": the slices are shifted against each other (gantry tilt), so the axes of the image are "
-            "not perpendicular");
-    const std::size_t gridSlices = places.back() + 1, sliceBytes = byteCountOf(header_) / gridSlices;
+    const std::size_t sliceBytes = byteCountOf(header_) / (places.back() + 1);
     std::map<std::string, std::vector<SliceTarget>> byFile;
     for (std::size_t i = 0; i < slices.size(); ++i)
       byFile[slices[i].file].emplace_back(&slices[i], buffer + places[i] * sliceBytes);
@@ -98,24 +127,10 @@ public:
       readSlices(file, targets, header().componentType, sliceBytes / pixelTypeSize(header().componentType));
     }
     for (std::size_t i = 1; i < slices.size(); ++i)
-      fillGap(buffer, places[i - 1], places[i], sliceBytes);
-    if (gridSlices > slices.size())
-      notes.push_back(header().path + ": " + std::to_string(gridSlices - slices.size()) + " of "
-                      + std::to_string(gridSlices)
-                      + " slices are missing; they are interpolated between their neighbours "
-                        "(--allow-missing-slices)");
-    double largestMm = 0; // distance of a slice from its place on the grid
-    for (std::size_t i = 0; slices.size() > 1 && i < slices.size(); ++i) {
-      Vec<3> placeMm;
-      for (int d = 0; d < 3; ++d)
-        placeMm[d] = header().originMm[d]
-                     + static_cast<double>(places[i]) * header().spacingMm[2] * header().direction[d][2];
-      largestMm = std::max(largestMm, distanceBetween<3>(placeMm, slices[i].positionMm));
-    }
-    constexpr double tolerated = 0.01; // share of the spacing: positions are decimal texts
-    if (largestMm > tolerated * header().spacingMm[2])
-      notes.push_back(header().path + ": the slices are not evenly spaced: one lies " + shortText(largestMm)
-                      + " mm from its place on the grid of " + shortText(header().spacingMm[2]) + " mm");
+      if (slices[i].isSegment)
+        std::fill(buffer + (places[i - 1] + 1) * sliceBytes, buffer + places[i] * sliceBytes, std::byte{0});
+      else
+        fillGap(buffer, places[i - 1], places[i], sliceBytes);
   }
 
 private:
@@ -144,8 +159,7 @@ private:
 DecodedImage openDicom(const ImageHeader& header, DicomSeries slices)
 {
   const auto series = std::make_shared<const OpenSeries>(header, std::move(slices));
-  return {series->header(),
-          [series](std::byte* buffer, std::vector<std::string>& notes) { series->read(buffer, notes); }};
+  return {series->header(), [series](std::byte* buffer) { series->read(buffer); }};
 }
 
 }

@@ -207,7 +207,7 @@ DicomSeries stackOf(const std::string& path, std::vector<DicomSlice> slices, boo
               + " and " + stack.slices[i + 1].name + ", which are " + shortText(distancesMm[i]) + " mm apart";
     missing += skipped;
   }
-  if (missing > 0 && !allowsMissingSlices)
+  if (missing > 0 && !allowsMissingSlices && !stack.slices.front().isSegment)
     failToRead(path,
                std::to_string(missing) + " slice(s) of the series are missing, whose slices are "
                    + shortText(stepMm) + " mm apart: " + gaps,

@@ -24,6 +24,8 @@ struct DicomSlice {
   std::array<double, 2> pixelSpacingMm{}; // between rows, between columns; 0 if the file does not say it
   double thicknessMm = 0;                 // 0 if the file does not say it, or has Spacing Between Slices
   double slope = 1, intercept = 0;        // value = slope * stored number + intercept
+  bool hasOtherScale = false;             // a Real World Value Mapping with other numbers (C.7.6.16.2.11)
+  bool isSegment = false;                 // so its empty frames may be left out (C.8.20.2)
   PixelType type = PixelType::float32;    // of these values
   double alongMm = 0;                     // the distance from the lowest slice of a stack along the normal
 };

@@ -198,7 +198,7 @@ DecodedImage openFile(const std::string& path, const ReadingOptions& reading)
       image.header.notes.push_back(std::exchange(turned, ""));
     if (const std::optional<TiffPixels> pixels = tiffPixels(*tiff)) { // ITK would read them as others
       setPixels(image.header, *pixels);
-      image.read = [tiff, path](std::byte* buffer, auto&) { readTiffPixels(*tiff, path, buffer); };
+      image.read = [tiff, path](std::byte* buffer) { readTiffPixels(*tiff, path, buffer); };
       return image;
     }
   }
@@ -206,7 +206,7 @@ DecodedImage openFile(const std::string& path, const ReadingOptions& reading)
   if (!turned.empty())
     image.header.notes.push_back(turned);
   checkGiplLength(*io, image.header);
-  image.read = [place, io, path](std::byte* buffer, auto&) {
+  image.read = [place, io, path](std::byte* buffer) {
     try {
       askForAllVoxels(*io);
       io->Read(buffer);

@@ -12,9 +12,8 @@ namespace tessera {
 /// An image that a library has opened.
 struct DecodedImage {
   ImageHeader header;
-  /// Fills `buffer` with all voxels, components interleaved, x fastest, and adds lines for the user to
-  /// `notes`. Throws Error(unreadableInput).
-  std::function<void(std::byte* buffer, std::vector<std::string>& notes)> read;
+  /// Fills `buffer` with all voxels, components interleaved, x fastest. Throws Error(unreadableInput).
+  std::function<void(std::byte* buffer)> read;
 };
 
 /// Opens a file, or a folder with one DICOM series, with ITK's reader of its format, and checks its header.

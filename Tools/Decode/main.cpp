@@ -71,9 +71,8 @@ private:
     }
     if (what == DecoderRequest::read) {
       const DecodedImage image = std::exchange(image_, {});
-      std::vector<std::string> notes;
-      image.read(line.newVoxels(byteCountOf(image.header)).bytes().data(), notes);
-      return outcome(ExitCode::done).put(notes);
+      image.read(line.newVoxels(byteCountOf(image.header)).bytes().data());
+      return outcome(ExitCode::done);
     }
     if (what == DecoderRequest::readTransforms)
       return outcome(ExitCode::done).put(readItkTransformsByItk(path));

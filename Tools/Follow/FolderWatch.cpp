@@ -39,10 +39,9 @@ bool mayBeImage(const fs::directory_entry& entry)
 bool canBeRead(const std::string& path, const ReadingOptions& reading, bool wholly)
 {
   try {
-    std::vector<std::string> notes;
     const auto source = openImage(path, reading);
     if (wholly)
-      source->read([](std::uint64_t, std::span<const std::byte>) {}, 1, notes);
+      source->read([](std::uint64_t, std::span<const std::byte>) {}, 1);
     return true;
   } catch (const Error&) {
     return false;

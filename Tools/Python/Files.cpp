@@ -40,7 +40,7 @@ Work::Make read(Work& work, const std::string& path, const ImageSource& source, 
   ResultImage<D> image{geometryOf<D>(header), header.componentType};
   if (header.components == 1) {
     image.pixels = std::make_unique_for_overwrite<std::byte[]>(image.byteCount());
-    source.read(image.pixels.get(), threads, notes);
+    source.read(image.pixels.get(), threads);
   } else {
     const LoadedImage<D> loaded = readImage<D>(path, {}, notes, threads);
     image.type = PixelType::float32;

@@ -14,8 +14,7 @@ bool readsBackEqual(const std::string& path, const void* voxels, std::size_t byt
 {
   const std::unique_ptr<ImageSource> source = openImage(path, {});
   std::vector<std::byte> bytes(source->byteCount());
-  std::vector<std::string> notes;
-  source->read(bytes.data(), 1, notes);
+  source->read(bytes.data(), 1);
   return bytes.size() == byteCount && std::memcmp(bytes.data(), voxels, byteCount) == 0;
 }
 

@@ -138,17 +138,14 @@ std::unique_ptr<ImageSource> decodeImage(const std::string& path, const ReadingO
   ProcessPointer process = idleProcesses().take();
   auto header = ask(*process, request(DecoderRequest::open).put(path, reading), path).take<ImageHeader>();
   const auto opened = std::make_shared<Opened>(std::move(process));
-  const auto readAll = [opened, header, reading](const VoxelConsumer& consumer, int threads,
-                                                 std::vector<std::string>& notes) {
+  const auto readAll = [opened, header, reading](const VoxelConsumer& consumer, int threads) {
     requireMemory(static_cast<double>(byteCountOf(header)),
                   header.path + ": an image of " + extentText(header.size) + " voxels",
                   "a smaller image, or more memory");
     ProcessPointer reader = std::move(opened->process);
     if (!reader) // it can be asked once
-      return decodeImage(header.path, reading)->read(consumer, threads, notes);
-    const auto ofImage =
-        ask(*reader, request(DecoderRequest::read), header.path).take<std::vector<std::string>>();
-    notes.insert(notes.end(), ofImage.begin(), ofImage.end());
+      return decodeImage(header.path, reading)->read(consumer, threads);
+    ask(*reader, request(DecoderRequest::read), header.path);
     passInPieces(reader->line().voxels(byteCountOf(header)).bytes(), threads, consumer);
     reader->line().freeVoxels();
     idleProcesses().keep(std::move(reader));

@@ -75,7 +75,7 @@ ImageSource::ImageSource(ImageHeader header, VoxelPlace place)
   header_.isReadWhole = place_->apart;
 }
 
-void ImageSource::read(std::byte* buffer, int threads, std::vector<std::string>& notes) const
+void ImageSource::read(std::byte* buffer, int threads) const
 {
   if (place_ && !place_->scaling.isScaled())
     return readVoxels(*place_, header_.path, threads, buffer);
@@ -83,19 +83,19 @@ void ImageSource::read(std::byte* buffer, int threads, std::vector<std::string>&
       [buffer](std::uint64_t first, std::span<const std::byte> bytes) {
         std::memcpy(buffer + first, bytes.data(), bytes.size());
       },
-      threads, notes);
+      threads);
 }
 
-void ImageSource::read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes) const
+void ImageSource::read(const VoxelConsumer& consumer, int threads) const
 {
   if (!place_)
-    return readAll_(consumer, threads, notes);
+    return readAll_(consumer, threads);
   if (place_->scaling.isScaled())
     return readScaled(consumer, threads);
   if (!place_->apart)
     return readVoxels(*place_, header_.path, threads, consumer);
   const auto bytes = std::make_unique_for_overwrite<std::byte[]>(byteCount());
-  read(bytes.get(), threads, notes);
+  read(bytes.get(), threads);
   passInPieces({bytes.get(), byteCount()}, threads, consumer);
 }
 

@@ -20,8 +20,8 @@ inline std::size_t byteCountOf(const ImageHeader& header)
 /// An image file, or a folder with one DICOM series, opened for reading.
 class ImageSource {
 public:
-  /// Passes all voxels on, and adds lines for the user to `notes`.
-  using ReadAll = std::function<void(const VoxelConsumer&, int threads, std::vector<std::string>& notes)>;
+  /// Passes all voxels on.
+  using ReadAll = std::function<void(const VoxelConsumer&, int threads)>;
 
   /// An image whose voxels are read without a library.
   ImageSource(ImageHeader, VoxelPlace);
@@ -34,12 +34,12 @@ public:
   /// The number of bytes that read() fills, x fastest.
   std::size_t byteCount() const { return byteCountOf(header_); }
 
-  /// Reads all voxels, and adds lines for the user to `notes`. Throws Error(unreadableInput).
-  void read(std::byte* buffer, int threads, std::vector<std::string>& notes) const;
+  /// Reads all voxels. Throws Error(unreadableInput).
+  void read(std::byte* buffer, int threads) const;
 
   /// Reads all voxels piece by piece, so that they need not be in memory in the type of the file. With
   /// isReadWhole of the header that still needs memory for all of them.
-  void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes) const;
+  void read(const VoxelConsumer& consumer, int threads) const;
 
   /// The place of the voxels in their file, if they can be read without a library; else null. Their values
   /// may have to be scaled.

@@ -26,7 +26,7 @@ std::size_t bytesInFile(const ImageSource& source)
 /// Calls body(first, values) with consecutive pieces of all components of all voxels, in the type of the
 /// file.
 template <class Body>
-void forEachPiece(ImageSource& source, int threads, std::vector<std::string>& notes, Body&& body)
+void forEachPiece(ImageSource& source, int threads, Body&& body)
 {
   withPixelType(source.header().componentType, [&]<class T>(std::type_identity<T>) {
     source.read(
@@ -34,7 +34,7 @@ void forEachPiece(ImageSource& source, int threads, std::vector<std::string>& no
           body(firstByte / sizeof(T),
                std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)));
         },
-        threads, notes);
+        threads);
   });
 }
 
@@ -47,12 +47,12 @@ void refuseVectors(const ImageHeader& header)
                       "component, or colour (red, green, blue, with or without opacity).");
 }
 
-std::vector<float> readLuminance(ImageSource& source, int threads, std::vector<std::string>& notes)
+std::vector<float> readLuminance(ImageSource& source, int threads)
 {
   const ImageHeader& header = source.header();
   requireImageMemory(header, sizeof(float), source.byteCount());
   const auto bytes = std::make_unique_for_overwrite<std::byte[]>(source.byteCount());
-  source.read(bytes.get(), threads, notes);
+  source.read(bytes.get(), threads);
   std::vector<float> voxels = largeVector<float>(Context{{}, threads}, header.voxelCount());
   withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
     const T* const colours = reinterpret_cast<const T*>(bytes.get());
@@ -75,11 +75,11 @@ std::vector<float> readComponents(ImageSource& source, int threads, std::vector<
   std::vector<float> values =
       largeVector<float>(Context{{}, threads}, header.voxelCount() * header.components);
   if (inPlace) {
-    source.read(reinterpret_cast<std::byte*>(values.data()), threads, notes);
+    source.read(reinterpret_cast<std::byte*>(values.data()), threads);
     return values;
   }
   std::atomic<std::size_t> rounded{0};
-  forEachPiece(source, threads, notes, [&]<class T>(std::size_t first, std::span<const T> piece) {
+  forEachPiece(source, threads, [&]<class T>(std::size_t first, std::span<const T> piece) {
     std::transform(piece.begin(), piece.end(), values.begin() + first,
                    [](T value) { return static_cast<float>(value); });
     rounded += countRounded(piece);
@@ -93,7 +93,7 @@ std::vector<float> readComponents(ImageSource& source, int threads, std::vector<
 std::vector<float> readScalars(ImageSource& source, int threads, std::vector<std::string>& notes)
 {
   refuseVectors(source.header());
-  return source.header().components > 1 ? readLuminance(source, threads, notes)
+  return source.header().components > 1 ? readLuminance(source, threads)
                                         : readComponents(source, threads, notes);
 }
 
@@ -174,7 +174,6 @@ Mask<D> readMask(const std::string& path, const ReadingOptions& reading, int thr
   const ImageHeader& header = source->header();
   const ImageGeometry<D> geometry = geometryOf<D>(header);
   refuseVectors(header);
-  std::vector<std::string> none;
   requireImageMemory(header, sizeof(std::uint8_t), bytesInFile(*source));
   std::vector<std::uint8_t> inside(header.voxelCount());
   double least = std::numeric_limits<double>::infinity(), greatest = -least; // of the values inside
@@ -191,9 +190,9 @@ Mask<D> readMask(const std::string& path, const ReadingOptions& reading, int thr
     greatest = std::max(greatest, greatestOfPiece);
   };
   if (header.components > 1)
-    take(0, std::span<const float>(readLuminance(*source, threads, none)));
+    take(0, std::span<const float>(readLuminance(*source, threads)));
   else
-    forEachPiece(*source, threads, none, take);
+    forEachPiece(*source, threads, take);
   requireInside(path, inside);
   if (notes && least < greatest)
     notes->push_back(path + ": a mask of more than two values: every voxel other than 0 is inside, "
@@ -230,7 +229,7 @@ std::vector<ImagePointer<3>> readVolumes(const std::string& path, const ReadingO
   for (auto& volume : read)
     volume = std::make_shared<Image<3>>(Image<3>{geometry, largeVector<float>(Context{{}, threads}, voxels)});
   std::atomic<std::size_t> rounded{0};
-  forEachPiece(*source, threads, notes, [&]<class T>(std::size_t first, std::span<const T> piece) {
+  forEachPiece(*source, threads, [&]<class T>(std::size_t first, std::span<const T> piece) {
     for (std::size_t i = 0; i < piece.size();) { // a piece may reach over several volumes
       const std::size_t volume = (first + i) / voxels, voxel = (first + i) % voxels,
                         count = std::min(piece.size() - i, voxels - voxel);

@@ -41,8 +41,7 @@ LabelImage<D> readLabelImage(const std::string& path, const ReadingOptions& read
   voxels = largeVector<float>(Context{{}, threads}, header.voxelCount());
   withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
     const auto values = largeArray<T>(voxels.size());
-    std::vector<std::string> none;
-    source->read(reinterpret_cast<std::byte*>(values.get()), threads, none);
+    source->read(reinterpret_cast<std::byte*>(values.get()), threads);
     const std::span<const T> all(values.get(), voxels.size());
     if (std::all_of(all.begin(), all.end(), isExactLabel<T>)) {
       std::transform(all.begin(), all.end(), voxels.begin(),

@@ -8,7 +8,7 @@ SYNTAX = {
 }
 ROOT = '1.2.826.0.1.3680043.2.1143.77'
 LONG = ('OB', 'OW', 'SQ')  # kinds of values whose length has four bytes
-NUMBERS = {'US': 'H', 'UL': 'I', 'AT': 'H'}
+NUMBERS = {'US': 'H', 'UL': 'I', 'AT': 'H', 'FD': 'd'}
 # Group, number and kind of each attribute (PS3.6).
 TAGS = {
     'FileMetaInformationGroupLength': (0x0002, 0x0000, 'UL'),
@@ -68,6 +68,11 @@ TAGS = {
     'VOILUTSequence': (0x0028, 0x3010, 'SQ'),
     'PixelMeasuresSequence': (0x0028, 0x9110, 'SQ'),
     'PixelValueTransformationSequence': (0x0028, 0x9145, 'SQ'),
+    'RealWorldValueMappingSequence': (0x0040, 0x9096, 'SQ'),
+    'RealWorldValueIntercept': (0x0040, 0x9224, 'FD'),
+    'RealWorldValueSlope': (0x0040, 0x9225, 'FD'),
+    'EnergyWindowVector': (0x0054, 0x0010, 'US'),
+    'TimeSlotVector': (0x0054, 0x0070, 'US'),
     'SegmentationType': (0x0062, 0x0001, 'CS'),
     'MaximumFractionalValue': (0x0062, 0x000e, 'US'),
     'DoseUnits': (0x3004, 0x0002, 'CS'),

@@ -186,6 +186,9 @@ def stored_numbers(corpus):
         'WindowCenter': '50', 'WindowWidth': '10', 'VOILUTSequence': [{'LUTDescriptor': [121, 0, 16], 'LUTData': table}]
     }
     series(corpus, 'window and table of display', STRAIGHT, values, letter='H', fields_of_slice=voi)
+    mapped = lambda k: {'RealWorldValueMappingSequence': [{'RealWorldValueIntercept': 100.0, 'RealWorldValueSlope': 0.5}]}
+    series(corpus, 'real world values', STRAIGHT, values, fields_of_slice=mapped,
+           expect=dict(always_told='Real World Value Mapping'))
     # bits above the stored ones belong to overlays or to nobody (PS3.5 8.1.1)
     values = values_of(STRAIGHT.size, 0, 4095)
     series(corpus, 'bits above the stored ones', STRAIGHT, [v | 0x7000 for v in values], values, letter='H',
@@ -313,6 +316,15 @@ def frames(corpus):
                           refused='frame|place|[Ss]pacing')
 
 
+    # frames that are several energies or times are no volume, whatever their spacing
+    for vector in ('EnergyWindowVector', 'TimeSlotVector'):
+        fields = {**common('NM'), **pixels(6, 5), **place_of(STRAIGHT, 0), 'NumberOfFrames': 4,
+                  'SpacingBetweenSlices': '2.5', vector: [1, 1, 2, 2]}
+        raw = [struct.pack('<30H', *values[30 * k:30 * k + 30]) for k in range(4)]
+        path = corpus.write(corpus.name('dicom ' + vector) + '.dcm', dicom_file(fields, raw, 2))
+        corpus.expect(path, STRAIGHT, [-1] * len(values), 'DICOM ' + vector, refused='frames are of several kinds')
+
+
 def doses_and_segments(corpus):
     values = values_of(STRAIGHT.size)
     for letter, bits in (('H', 16), ('I', 32)):
@@ -371,6 +383,11 @@ def doses_and_segments(corpus):
         })
         path = corpus.write(corpus.name('dicom segment') + '.dcm', dicom_file(fields, raw, 1))
         corpus.expect(path, grid, bits_of, f'DICOM {kind} segment')
+        # an empty frame may be left out (C.8.20.2)
+        fields.update({'NumberOfFrames': 3, 'PerFrameFunctionalGroupsSequence': groups[:2] + groups[3:]})
+        path = corpus.write(corpus.name('dicom sparse segment') + '.dcm', dicom_file(fields, raw[:2] + raw[3:], 1))
+        corpus.expect(path, grid, bits_of[:64] + [0] * 32 + bits_of[96:], f'DICOM {kind} segment with an empty frame',
+                      always_told='1 of 4 frames of the segment are left out')
 
 
 def make(corpus):

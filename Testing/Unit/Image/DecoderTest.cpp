@@ -77,10 +77,10 @@ TEST_F(DecoderTest, ImagesAreWhatItkReadsInThisProcess)
       EXPECT_EQ(ours->header().typeInFile, itk.header.typeInFile) << name;
       EXPECT_EQ(ours->header().notes, itk.header.notes) << name;
       std::vector<std::byte> expected(byteCountOf(itk.header)), voxels(ours->byteCount());
-      itk.read(expected.data(), notes);
-      ours->read(voxels.data(), 1, notes);
+      itk.read(expected.data());
+      ours->read(voxels.data(), 1);
       EXPECT_EQ(voxels, expected) << name;
-      ours->read(voxels.data(), 2, notes); // which opens it again
+      ours->read(voxels.data(), 2); // which opens it again
       EXPECT_EQ(voxels, expected) << name;
     }
 }
@@ -104,7 +104,7 @@ TEST_F(DecoderTest, AProcessThatCrashesIsAnErrorOfItsImageAlone)
 
   std::vector<std::byte> bytes(source->byteCount());
   EXPECT_EQ(
-      testing::errorText([&] { source->read(bytes.data(), 1, notes); }, ExitCode::unreadableInput),
+      testing::errorText([&] { source->read(bytes.data(), 1); }, ExitCode::unreadableInput),
       folder / "a.png"
           + ": the library that reads this format has crashed on it. Allowed: a whole file; it may have "
             "been cut off while it was copied.");

@@ -91,7 +91,11 @@ void writeSlice(const std::string& path, double yMm, int value, const std::strin
 
 class DicomFolder : public ::testing::Test {
 protected:
-  LoadedImage<3> load() { return readImage<3>(folder.path(), reading, notes); }
+  LoadedImage<3> load()
+  {
+    notes = readImageHeader(folder.path(), reading).notes;
+    return readImage<3>(folder.path(), reading, notes);
+  }
 
   testing::TemporaryFolder folder;
   std::vector<std::string> notes;

@@ -180,8 +180,7 @@ TEST_F(TiffPixels, NumbersAreThoseOfTheFile)
               const auto source = openImage(fileOf(layout), {});
               ASSERT_EQ(source->header().components, 1);
               std::vector<std::byte> bytes(source->byteCount());
-              std::vector<std::string> notes;
-              source->read(bytes.data(), 1, notes);
+              source->read(bytes.data(), 1);
               withPixelType(source->header().componentType, [&]<class T>(std::type_identity<T>) {
                 ASSERT_EQ(sizeof(T) * 8, bits);
                 ASSERT_EQ(std::is_signed_v<T>, format == 2);
@@ -201,8 +200,7 @@ TEST_F(TiffPixels, StackOfLongIntegers)
   const auto source = openImage(fileOf(layout), {});
   ASSERT_EQ(source->header().size, (std::vector<std::size_t>{width, height, 3}));
   std::vector<std::uint32_t> pixels(width * height * 3);
-  std::vector<std::string> notes;
-  source->read(reinterpret_cast<std::byte*>(pixels.data()), 1, notes);
+  source->read(reinterpret_cast<std::byte*>(pixels.data()), 1);
   for (std::size_t slice = 0; slice < 3; ++slice)
     EXPECT_EQ(pixels[(slice * height + 5) * width + 7], numberAt(layout, 7, 5, slice, 0)) << slice;
 }
