@@ -21,6 +21,7 @@
 #include <itkTIFFImageIO.h>
 #include <itkVTKImageIO.h>
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -97,10 +98,15 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
     failToRead(path, "no such file", readable);
   if (access(path.c_str(), R_OK) != 0)
     failToRead(path, "the file cannot be opened", readable);
-  if (hasEnding(path, ".mgz") || hasEnding(path, ".mgh"))
-    failToRead(path, "FreeSurfer's format MGH is not read",
-               "a NIfTI file, which FreeSurfer writes: mri_convert " + fs::path(path).filename().string()
-                   + " " + fs::path(path).stem().string() + ".nii.gz");
+  static constexpr std::array<const char*, 3> others[] = {
+      {".mgz", "FreeSurfer", "mri_convert"}, {".mgh", "FreeSurfer", "mri_convert"},
+      {".mif", "MRtrix", "mrconvert"},       {".mif.gz", "MRtrix", "mrconvert"},
+      {".mnc", "MINC", "mnc2nii"},           {".head", "AFNI", "3dAFNItoNIFTI"},
+      {".brik", "AFNI", "3dAFNItoNIFTI"}};
+  for (const auto& [ending, program, converter] : others)
+    if (hasEnding(path, ending))
+      failToRead(path, std::string("the format ") + ending + " of " + program + " is not read",
+                 std::string("a NIfTI file, which ") + converter + " makes of it");
   const FileHead head(path);
   const bool isKnownNifti = parseNifti(head).isKnown, isKnownMetaImage = parseMetaImage(head).isKnown,
              isKnownNrrd = parseNrrd(head).isKnown, isKnownVtk = checkVtkFile(path);
@@ -196,6 +202,9 @@ DecodedImage openFile(const std::string& path, const ReadingOptions& reading)
                  + ", is applied: rows run from the top and pixels from the left";
     if (!turned.empty())
       image.header.notes.push_back(std::exchange(turned, ""));
+    if (const std::string scale = textOf(*tiff, path).scale; !scale.empty())
+      image.header.notes.push_back(path + ": the text of ImageJ in it says that a value is " + scale
+                                   + ", which is not applied");
     if (const std::optional<TiffPixels> pixels = tiffPixels(*tiff)) { // ITK would read them as others
       setPixels(image.header, *pixels);
       image.read = [tiff, path](std::byte* buffer) { readTiffPixels(*tiff, path, buffer); };

@@ -72,6 +72,9 @@ ParsedImage parseNifti(const FileHead&);
 /// The mm of the unit of length of a NIfTI file, of which ITK converts the spacing alone; 1 for other files.
 double niftiUnitMm(const FileHead&);
 
+/// The unit of length that an Analyze file names; empty for other files.
+std::string analyzeUnit(const FileHead&);
+
 /// Throws Error(unreadableInput) for a NIfTI file without qform whose sform ITK refuses: its axes are not
 /// perpendicular, or their lengths are not those of pixdim.
 [[noreturn]] void failOnSform(const FileHead&);

@@ -109,6 +109,11 @@ double niftiUnitMm(const FileHead& file)
   return namedNifti(file).value_or(NiftiHeader()).mmOfUnit();
 }
 
+std::string analyzeUnit(const FileHead& file)
+{
+  return namedNifti(file).value_or(NiftiHeader()).analyzeUnit();
+}
+
 void failOnSform(const FileHead& file)
 {
   const NiftiHeader header = namedNifti(file).value_or(NiftiHeader());

@@ -89,6 +89,13 @@ public:
     return wrong;
   }
 
+  /// The unit of length of an Analyze file (vox_units); empty in NIfTI.
+  std::string analyzeUnit() const
+  {
+    const char* const name = reinterpret_cast<const char*>(&bytes_[56]);
+    return isNifti() ? "" : std::string(name, strnlen(name, 4));
+  }
+
   /// By xyzt_units: metres and micrometres are allowed, too.
   double mmOfUnit() const
   {
@@ -232,7 +239,8 @@ public:
     const NiftiForms places = forms();
     for (int axis = 0; axis < image.dimension; ++axis) {
       image.size.push_back(lengthOf(axis));
-      image.spacingMm.push_back(static_cast<double>(places.pixdim[axis + 1]) * (axis < 3 ? mmOfUnit() : secondsOfUnit()));
+      image.spacingMm.push_back(static_cast<double>(places.pixdim[axis + 1])
+                                * (axis < 3 ? mmOfUnit() : secondsOfUnit()));
     }
     if (image.dimension < 2 || !orientFromNifti(places, std::min(axesOfItk, 3), image))
       return std::nullopt;

@@ -271,7 +271,11 @@ std::string noteOnFewBits(const std::string& path)
     bits = file.at(colourAt, 1, true) == 0 ? file.at(depthAt, 1, true) : 8;
   } else if (hasEnding(path, ".tif") || hasEnding(path, ".tiff")) {
     const TiffFile file(path);
-    bits = file.pictures().empty() ? 8 : file.pictures().front().bits;
+    const TiffPicture first = file.pictures().empty() ? TiffPicture{} : file.pictures().front();
+    constexpr std::uint64_t palette = 3;
+    if (first.photometric == palette)
+      return path + ": its numbers stand for colours of a palette, which are read, each from 0 to 65535";
+    bits = file.pictures().empty() ? 8 : first.bits;
   }
   return bits >= 8 ? ""
                    : path + ": its " + std::to_string(bits)

@@ -330,6 +330,9 @@ TiffText textOf(TiffFile& file, const std::string& path)
                   size("PhysicalSizeY", "", pixel(first.yResolution)),
                   size("PhysicalSizeZ", "spacing", isOme ? 0 : 1)};
   result.unit = value("PhysicalSizeXUnit", "unit");
+  if (const std::string offset = value("", "c0"); !offset.empty())
+    result.scale = offset + " + " + value("", "c1") + " * stored number"
+                   + (value("", "cf") == "0" ? "" : ", by function " + value("", "cf"));
   if (isOme && result.unit.empty())
     result.unit = "um"; // the default of OME-XML
   return result;

@@ -76,6 +76,7 @@ struct TiffText {
   std::uint64_t channels = 1, slices = 1, frames = 1, pictures = 1;
   std::array<double, 3> voxel{}; // its size in the unit; 0: not named
   std::string unit;
+  std::string scale; // ImageJ: what a value is, if that is not the stored number
 };
 
 TiffText textOf(TiffFile&, const std::string& path);

@@ -62,7 +62,7 @@ void convertToMm(const FileHead& file, ImageHeader& header)
   const bool isMetaImage = hasEnding(header.path, ".mha") || hasEnding(header.path, ".mhd");
   const std::string text = lowerCase("\n" + file.bytes);
   const double ofNifti = niftiUnitMm(file);
-  std::string unit = ofNifti > 1 ? "metres" : ofNifti < 1 ? "micrometres" : "";
+  std::string unit = ofNifti > 1 ? "metres" : ofNifti < 1 ? "micrometres" : analyzeUnit(file);
   bool hasSpacing = true;
   if (isMetaImage) {
     const std::string lines = text.substr(0, text.find("\nelementdatafile"));
@@ -116,11 +116,13 @@ std::string noteOnPixelSpacing(const ImageHeader& header, const ReadingOptions& 
     const auto isNear = [mm](double size, double spacingMm) {
       return std::abs(size * mm - spacingMm) < 1e-4 * spacingMm;
     };
+    const auto inMm = [mm](double size) { return shortText(mm > 0 ? size * mm : size); };
     if (text.voxel[0] > 0 && !std::ranges::equal(voxel, header.spacingMm, isNear))
       return header.path + ": the text of " + text.writer + " in it names voxels of "
              + joined(voxel, ",", shortText) + " " + text.unit + ", which are not used: the spacing is "
              + joined(header.spacingMm, ",", shortText) + " mm; --pixel-spacing "
-             + joined(voxel, ",", shortText) + " takes them";
+             + (std::ranges::min(voxel) > 0 ? joined(voxel, ",", inMm) + " takes them"
+                                            : "gives one for each axis");
   }
   if (header.spacingMm[0] == 1)
     return header.path + ": it names no size of its pixels; 1 mm is taken, and --pixel-spacing gives another";

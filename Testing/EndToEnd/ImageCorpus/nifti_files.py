@@ -337,6 +337,11 @@ def analyze(corpus):
             one(corpus, f'analyze scale {scale}', STRAIGHT, values, truth=None,
                 at=(place, [v * (scale or 1) for v in values]), big=big, container='hdr', sform=0, qform=0, magic=none,
                 slope=scale, expect=dict(always_told='scale of SPM' if scale in (0.5, 2.0) else 'place', refused='scale'))
+        for unit, mm in (('cm', 10), ('um', 0.001), ('mm', 1), ('acre', 1)):  # vox_units
+            in_mm = Grid(STRAIGHT.size, [s * mm for s in STRAIGHT.spacing], [0.0, 0.0, 0.0])
+            one(corpus, f'analyze in {unit}', STRAIGHT, values, at=(in_mm, values), big=big, container='hdr', sform=0, qform=0,
+                magic=none, o56=unit.encode().ljust(4, b'\0'),
+                expect=dict(always_told='place' if unit == 'mm' else f'lengths in {unit}'))
         one(corpus, 'analyze SPM origin', STRAIGHT, values, at=(place, values), big=big, container='hdr', sform=0,
             qform=0, magic=none, o253=struct.pack(e + '3h', 3, 2,
                                                   2), expect=dict(always_told='place|orient|convention|Analyze|origin'))

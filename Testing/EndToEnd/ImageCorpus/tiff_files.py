@@ -236,10 +236,10 @@ def meanings(corpus):
     blocks, tags = picture(values, 6)
     table = [(255 - i) * 257 for i in range(256)] * 3
     put(corpus, 'palette', [(blocks, {**tags, 262: ('H', [3]), 320: ('H', table)})], UNIT_PLANE,
-        [[(255 - v) * 257 for v in values]] * 3, told='colour|palette', refused='colour|palette')
+        [[(255 - v) * 257 for v in values]] * 3, always_told='palette', refused='colour|palette')
     grey_table = [i * 257 for i in range(256)] * 3
     put(corpus, 'grey palette', [(blocks, {**tags, 262: ('H', [3]), 320: ('H', grey_table)})], UNIT_PLANE,
-        [[257 * v for v in values]] * 3, told='colour|palette', refused='colour|palette')
+        [[257 * v for v in values]] * 3, always_told='palette', refused='colour|palette')
 
 
 def sizes(corpus):
@@ -295,6 +295,9 @@ def sizes(corpus):
                     e,
                     **(words if c *
                        t == 1 else dict(refused='channel|time|frame|SizeC|SizeT', told='channel|time|frame')))
+    # ImageJ stores signed numbers of 16 bits in this way
+    put(corpus, 'ImageJ scale', pages_of(stack, 'ImageJ=1.53t\nimages=4\nslices=4\ncf=0\nc0=-32768.0\nc1=1.0\n'), UNIT_STACK,
+        stack, always_told=r'a value is -32768.0 \+ 1.0 \* stored number')
     put(corpus, 'text of others', pages_of(stack, 'a picture of spacing=3'), UNIT_STACK, stack, **DEFAULT_TOLD)
     put(corpus, 'tifffile shape', pages_of(stack, '{"shape": [4, 5, 6]}'), UNIT_STACK, stack, **DEFAULT_TOLD)
     put(corpus, 'tifffile axes', pages_of(stack, '{"axes": "CYX", "shape": [4, 5, 6]}'), UNIT_STACK, stack,
