@@ -177,7 +177,8 @@ class Errors(InAFolder):
         self.refused(unread, "not above 0", point_weights=[1, 0], **pairs)
         self.refused(usage, "point_weights without pairs", point_weights=[1, 2])
         self.refused(usage, "threads: 2.0", threads=2.0)
-        self.refused(usage, "max_device_memory", max_device_memory=0)
+        for size in 0, "2", "2 apples", float("nan"):
+            self.refused(usage, "max_device_memory: ", "no size of memory", max_device_memory=size)
         self.refused(usage, '"gpu7"', device="gpu7")
         self.refused(
             usage, "MaximumNumberOfIteration", parameters={**QUICK, "MaximumNumberOfIteration": 3}, strict=True

@@ -1,6 +1,7 @@
 #include "Tools/Python/Asked.h"
 
 #include "Core/Compute/ErrorContext.h"
+#include "Tools/Common/Process.h"
 #include "Tools/Python/Bindings.h"
 #include "Tools/Python/Chain.h"
 
@@ -93,7 +94,9 @@ void bindAsked(nb::module_& module)
              asked.request.threadSource = source;
            })
       .def("set_most_device_memory",
-           [](Asked& asked, double bytes) { asked.request.maxDeviceMemory = bytes; })
+           [](Asked& asked, const std::string& size) {
+             asked.request.maxDeviceMemory = memorySize("--max-device-memory", size);
+           })
       .def("set_strict", [](Asked& asked, bool strict) { asked.request.strict = strict; })
       .def("set_inverse", [](Asked& asked, bool inverse) { asked.request.inverseToo = inverse; })
       .def("set_pictures", [](Asked& asked, bool pictures) { asked.request.pictures = pictures; });

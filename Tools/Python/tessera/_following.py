@@ -88,7 +88,7 @@ class Follower:
         resample: bool = False,
         device: str | None = None,
         threads: int | None = None,
-        max_device_memory: float | None = None,
+        max_device_memory: float | str | None = None,
         strict: bool = False,
     ) -> None:
         asked = asked_of(
@@ -239,7 +239,7 @@ def register_series(
     initial: Transform | str | os.PathLike[str] | Any = None,
     device: str | None = None,
     threads: int | None = None,
-    max_device_memory: float | None = None,
+    max_device_memory: float | str | None = None,
     strict: bool = False,
     report: bool = False,
     progress: Callable[[_core.Progress], object] | None = None,

@@ -195,7 +195,7 @@ def asked_of(
     initial: Any = None,
     device: str | None = None,
     threads: int | None = None,
-    max_device_memory: float | None = None,
+    max_device_memory: float | str | None = None,
     inverse: bool = False,
     strict: bool = False,
     report: bool = False,
@@ -237,9 +237,8 @@ def asked_of(
     if device is not None:
         asked.set_device(device)
     if max_device_memory is not None:
-        if not max_device_memory >= 1:
-            raise UsageError(f"max_device_memory: {max_device_memory!r}. Allowed: a number of bytes, from 1.")
-        asked.set_most_device_memory(float(max_device_memory))
+        size = max_device_memory if isinstance(max_device_memory, str) else f"{float(max_device_memory) / 1e3}kB"
+        asked.set_most_device_memory(size)
     asked.set_strict(strict)
     asked.set_pictures(report)
     if inverse and fixed_labels is not None and moving_labels is None:
@@ -276,7 +275,7 @@ def register(
     initial: Transform | str | os.PathLike[str] | Any = None,
     device: str | None = None,
     threads: int | None = None,
-    max_device_memory: float | None = None,
+    max_device_memory: float | str | None = None,
     inverse: bool = False,
     strict: bool = False,
     report: bool = False,
@@ -291,9 +290,10 @@ def register(
     n x D x D covariances of the errors of the pairs in mm^2, or a file. Labels: compared after the run, for
     `Registration.quality`. ``initial``: a `Transform`, its file, a matrix of 4 x 4, or a transform of itk or SimpleITK.
     ``device``: "cpu", "cuda", "cuda:1" or "auto"; else as the parameters say. ``threads``: else SLURM_CPUS_PER_TASK,
-    OMP_NUM_THREADS, or all processors; the result does not depend on it. ``max_device_memory``: bytes. ``inverse``:
-    finds `Registration.inverse`, once for all uses of it. ``strict``: a parameter that nothing reads is an error.
-    ``report``: makes the pictures that notebooks show. ``progress`` is called in this thread, at most 20 times a second.
+    OMP_NUM_THREADS, or all processors; the result does not depend on it. ``max_device_memory``: bytes, or "2.5GB".
+    ``inverse``: finds `Registration.inverse`, once for all uses of it. ``strict``: a parameter that nothing reads is an
+    error. ``report``: makes the pictures that notebooks show. ``progress`` is called in this thread, at most 20 times a
+    second.
 
     Nothing is written or printed; the log goes to ``logging.getLogger("tessera")``. Ctrl-C raises KeyboardInterrupt
     whose ``partial`` has the finished levels.
