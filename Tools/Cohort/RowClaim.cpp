@@ -4,6 +4,7 @@
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/NumberIn.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -88,12 +89,12 @@ RowClaim::RowClaim(std::string rowFolder, std::chrono::seconds age)
 
 bool RowClaim::create() const
 {
+  const std::string text = nodeName() + " " + bootOfSystem() + " " + std::to_string(getpid()) + " "
+                           + startOf(getpid()) + " " + processNamespace() + "\n";
   const int file = open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   struct stat there {};
   if (file < 0 && errno == EEXIST && (lstat(path_.c_str(), &there) != 0 || S_ISREG(there.st_mode)))
     return false;
-  const std::string text = nodeName() + " " + bootOfSystem() + " " + std::to_string(getpid()) + " "
-                           + startOf(getpid()) + " " + processNamespace() + "\n";
   const bool isWritten =
       file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int failure = errno;
@@ -134,8 +135,10 @@ bool RowClaim::isAbandoned() const
   if (owner.node == nodeName() && owner.boot == bootOfSystem() && owner.processes == processNamespace()
       && owner.process > 0)
     return startOf(owner.process) != owner.start;
+  // A process that was killed before it wrote its name has left an empty claim.
+  const std::chrono::seconds age = owner.node.empty() ? std::min(age_, std::chrono::seconds(5)) : age_;
   // A time in the future is no sign of life either: its process would have replaced it by the time of now.
-  return std::abs(fileServerSeconds(folder_) - secondsOf(info.st_mtim)) > static_cast<double>(age_.count());
+  return std::abs(fileServerSeconds(folder_) - secondsOf(info.st_mtim)) > static_cast<double>(age.count());
 }
 
 bool RowClaim::removeAbandoned() const
