@@ -230,6 +230,13 @@ nb::str textOf(const std::string& text)
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
+std::vector<nb::str> textsOf(const std::vector<std::string>& texts)
+{
+  std::vector<nb::str> all;
+  std::ranges::transform(texts, std::back_inserter(all), textOf);
+  return all;
+}
+
 void bindArrays(nb::module_& module)
 {
   nb::class_<Source>(module, "Source")

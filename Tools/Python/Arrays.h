@@ -78,5 +78,6 @@ GivenPoints givenPoints(const std::string& name, const PointArray&);
 
 /// Text of which it is not known that it is UTF-8.
 nb::str textOf(const std::string&);
+std::vector<nb::str> textsOf(const std::vector<std::string>&);
 
 }

@@ -65,14 +65,11 @@ public:
         follower_.update(moving.image(threads_, work.log), *found, deadline, work.stop()));
     return [found, kept] {
       const FollowUpdate<D>& update = *kept;
-      nb::list parameters;
-      for (const std::string& text : update.whatWasRun)
-        parameters.append(textOf(text));
       return nb::make_tuple(
           std::shared_ptr<Found>(found), update.isCold, textOf(update.why), update.endedInTime, update.levels,
           update.metric, update.fit.overlap, update.fit.correlation, update.fit.folded, update.before.leftMm,
           update.fit.meanDisplacementMm, update.fit.largestDisplacementMm, update.readingSeconds,
-          update.lookingSeconds, update.registeringSeconds, parameters);
+          update.lookingSeconds, update.registeringSeconds, textsOf(update.whatWasRun));
     };
   }
 
@@ -213,13 +210,7 @@ void bindFollowing(nb::module_& module)
 {
   nb::class_<Followed>(module, "Followed")
       .def("set_last", &Followed::setLast, nb::arg().none())
-      .def("warnings",
-           [](const Followed& followed) {
-             std::vector<nb::str> warnings;
-             for (const std::string& line : followed.warnings())
-               warnings.push_back(textOf(line));
-             return warnings;
-           })
+      .def("warnings", [](const Followed& followed) { return textsOf(followed.warnings()); })
       .def("update", update);
   module.def("follow", follow);
   module.def("follow_series", followSeries);

@@ -252,13 +252,7 @@ void bindWork(nb::module_& module)
              return lines;
            })
       .def("progress", &Work::takeProgress)
-      .def("warnings",
-           [](const Work& work) {
-             std::vector<nb::str> warnings;
-             for (const std::string& line : work.warnings())
-               warnings.push_back(textOf(line));
-             return warnings;
-           })
+      .def("warnings", [](const Work& work) { return textsOf(work.warnings()); })
       .def("result", &Work::result)
       .def("partial", &Work::partial);
   module.def("wait_for_one", &Work::waitForOne);
