@@ -42,14 +42,17 @@ itk::ImageIOBase::Pointer readerIfKnown(const std::string& path)
   return io->CanReadFile(path.c_str()) ? itk::ImageIOBase::Pointer(io) : itk::ImageIOBase::Pointer();
 }
 
-itk::ImageIOBase::Pointer readerFor(const std::string& path)
+/// The NIfTI library takes a.png for NIfTI if a.png.nii lies beside it.
+itk::ImageIOBase::Pointer readerFor(const std::string& path, bool isNifti)
 {
   using Finder = itk::ImageIOBase::Pointer (*)(const std::string&);
-  constexpr Finder finders[] = {
-      readerIfKnown<itk::NiftiImageIO>, readerIfKnown<itk::MetaImageIO>, readerIfKnown<itk::NrrdImageIO>,
-      readerIfKnown<itk::GiplImageIO>,  readerIfKnown<itk::PNGImageIO>,  readerIfKnown<itk::JPEGImageIO>,
-      readerIfKnown<itk::TIFFImageIO>,  readerIfKnown<itk::BMPImageIO>,  readerIfKnown<itk::VTKImageIO>,
-      readerIfKnown<itk::HDF5ImageIO>,  readerIfKnown<itk::GDCMImageIO>};
+  constexpr Finder finders[] = {readerIfKnown<itk::MetaImageIO>, readerIfKnown<itk::NrrdImageIO>,
+                                readerIfKnown<itk::GiplImageIO>, readerIfKnown<itk::PNGImageIO>,
+                                readerIfKnown<itk::JPEGImageIO>, readerIfKnown<itk::TIFFImageIO>,
+                                readerIfKnown<itk::BMPImageIO>,  readerIfKnown<itk::VTKImageIO>,
+                                readerIfKnown<itk::HDF5ImageIO>, readerIfKnown<itk::GDCMImageIO>};
+  if (isNifti)
+    return readerIfKnown<itk::NiftiImageIO>(path);
   for (const Finder finder : finders)
     if (const itk::ImageIOBase::Pointer io = finder(path))
       return io;
@@ -115,7 +118,7 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
   if (bytesOfFile(path, dicomPreamble, 4) == "DICM")
     checkForGdcm(path);
   try {
-    const itk::ImageIOBase::Pointer io = readerFor(link);
+    const itk::ImageIOBase::Pointer io = readerFor(link, isKnownNifti);
     if (!io && isNifti2(path))
       failToRead(path, "it is NIfTI-2, which is not read",
                  "NIfTI-1, or another image file: " + readableFormats());
@@ -123,8 +126,7 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
       failToRead(path,
                  fs::is_empty(path, ignored) ? "the file is empty" : "not an image of a format that is known",
                  readable);
-    if ((dynamic_cast<const itk::NiftiImageIO*>(io.GetPointer()) && !isKnownNifti)
-        || (dynamic_cast<const itk::MetaImageIO*>(io.GetPointer()) && !isKnownMetaImage)
+    if ((dynamic_cast<const itk::MetaImageIO*>(io.GetPointer()) && !isKnownMetaImage)
         || (dynamic_cast<const itk::NrrdImageIO*>(io.GetPointer()) && !isKnownNrrd)
         || (dynamic_cast<const itk::VTKImageIO*>(io.GetPointer()) && !isKnownVtk))
       failToRead(path, "its header is not understood", readable);

@@ -285,7 +285,7 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
   inputs.file.chain = chain;
   if (request.settings)
     inputs.file.map = request.settings;
-  if (!request.images.empty() && !request.resultsAreShort)
+  if (!request.images.empty() && !request.resultsAreShort && !inputs.file.map->find("ResultImagePixelType"))
     inputs.file.map = withResultType(inputs.file.map, typeOf(request.images, request.reading));
   return inputs;
 }
