@@ -93,7 +93,8 @@ private:
 };
 
 /// Opens `link`; messages call it `path`.
-itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& link)
+itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& link,
+                                  bool framesAreSlices = false)
 {
   const std::string readable = "an image file that exists and may be read: " + readableFormats();
   std::error_code ignored;
@@ -113,7 +114,7 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
   const FileHead head(path);
   const bool isKnownNifti = parseNifti(head).isKnown, isKnownMetaImage = parseMetaImage(head).isKnown,
              isKnownNrrd = parseNrrd(head).isKnown, isKnownVtk = checkVtkFile(path);
-  checkPictureFile(path);
+  checkPictureFile(path, framesAreSlices);
   constexpr std::size_t dicomPreamble = 128;
   if (bytesOfFile(path, dicomPreamble, 4) == "DICM")
     checkForGdcm(path);
@@ -191,7 +192,7 @@ void setPixels(ImageHeader& header, const TiffPixels& pixels)
 DecodedImage openFile(const std::string& path, const ReadingOptions& reading)
 {
   const auto place = std::make_shared<OwnFolder>(path);
-  const itk::ImageIOBase::Pointer io = openItk(path, place->path());
+  const itk::ImageIOBase::Pointer io = openItk(path, place->path(), reading.framesAreSlices);
   if (dynamic_cast<const itk::GDCMImageIO*>(io.GetPointer()))
     return openDicom(headerFromItk(*io, path), dicomSeriesOf(path, reading));
   DecodedImage image{withGivenSpacing(headerFromItk(*io, path), *io, reading.pixelSpacingMm), {}};

@@ -47,7 +47,7 @@ void requireUsed(const Arguments& arguments, const FollowOptions& options)
   const std::vector<std::string> others =
       isSeries ? std::vector<std::string>{"start-at", "labels", "points",     "deadline", "every",
                                           "existing", "warped", "parameters", "keep"}
-               : std::vector<std::string>{"reference", "order", "report"};
+               : std::vector<std::string>{"reference", "order", "report", "time-axis"};
   for (const std::string& name : others)
     if (arguments.has(name))
       failCommandLine("--" + name, isSeries ? "not used with --series" : "not used without --series",
@@ -86,6 +86,7 @@ ProgramText followText()
                    "images that come faster than they are done wait their turn. Without this the newest "
                    "one is next, and the ones before it are passed"),
          ownOption("series", "FILE", "moving images: the volumes of this image in four dimensions"),
+         ownOption("time-axis", "", "the image of --series has three dimensions, and the last one is time"),
          ownOption("labels", "FILE",
                    "labels of the fixed image, to bring to the grid of each moving image, by the inverse: "
                    "inverseLabels in the folder of the update"),
@@ -163,6 +164,7 @@ FollowOptions followOptions(const Arguments& arguments)
   options.order = choiceOf(arguments, "order", "fsl, spm");
   options.every = arguments.has("every");
   options.hasPage = arguments.has("report");
+  options.lastAxisIsTime = request.reading.framesAreSlices = arguments.has("time-axis");
   options.writesImages = arguments.has("warped");
   options.writesParameters = arguments.has("parameters");
   options.startAt = transformFileOf(arguments.text("start-at"), "--start-at");

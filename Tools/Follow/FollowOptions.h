@@ -25,6 +25,7 @@ struct FollowOptions {
   std::string reference;                         // of a series: mean, first or a number
   std::string order;                             // of motion.tsv: fsl or spm
   bool hasPage = false;                          // of a series: series.html
+  bool lastAxisIsTime = false;                   // of a series in three dimensions
 };
 
 ProgramText followText();

@@ -21,6 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+template <int D>
 class SeriesRun {
 public:
   SeriesRun(const Registry& registry, const FollowOptions& options, RunLog& log)
@@ -35,18 +36,19 @@ public:
   {
     std::vector<std::string> notes;
     const RunRequest& request = options_.request;
-    const auto volumes = readVolumes(options_.series, request.reading, notes, request.threads);
-    const SeriesRequest asked{
+    const auto volumes = readVolumes<D>(options_.series, request.reading, notes, request.threads);
+    const SeriesRequest<D> asked{
         request, {volumes.begin(), volumes.end()}, header_.componentType, options_.reference};
     for (const std::string& note : notes)
       log_.note("--series: " + note);
-    header_ = withFirstAxes(header_, 4);
-    const SeriesResult found = registerSeries(registry_, asked, log_, StoredMachine{}, Stop(stopAsked()));
+    header_ = withFirstAxes(header_, D + 1);
+    const SeriesResult<D> found =
+        registerSeries<D>(registry_, asked, log_, StoredMachine{}, Stop(stopAsked()));
     writeSeries(found);
     writeMotion(found);
     if (options_.hasPage)
       writeTextFile(options_.outFolder + "series.html",
-                    seriesPage(std::filesystem::path(options_.series).filename().string(), asked, found));
+                    seriesPage<D>(std::filesystem::path(options_.series).filename().string(), asked, found));
     std::size_t failed = 0;
     for (std::size_t i = 0; i < found.volumes.size(); ++i) {
       failed += !found.volumes[i].chain;
@@ -58,27 +60,26 @@ public:
   }
 
 private:
-  void writeSeries(const SeriesResult& found) const
+  void writeSeries(const SeriesResult<D>& found) const
   {
     ImageHeader header = header_;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::size_t axis = 0; axis < D && options_.reference == "fixed"; ++axis) {
       header.size[axis] = found.reference.size[axis];
       header.spacingMm[axis] = found.reference.spacingMm[axis];
       header.originMm[axis] = found.reference.originMm[axis];
       std::ranges::copy(found.reference.direction[axis], header.direction[axis].begin());
     }
     ImageStream stream(options_.outFolder + "series.nii.gz", header, true, options_.request.threads);
-    const std::size_t bytes =
-        header.size[0] * header.size[1] * header.size[2] * pixelTypeSize(header.componentType);
+    const std::size_t bytes = found.reference.voxelCount() * pixelTypeSize(header.componentType);
     const std::vector<std::byte> none(bytes);
-    for (const VolumeResult& result : found.volumes)
+    for (const VolumeResult<D>& result : found.volumes)
       stream.write(result.pixels.empty() ? none : result.pixels);
     stream.commit();
   }
 
-  void writeMotion(const SeriesResult& found) const
+  void writeMotion(const SeriesResult<D>& found) const
   {
-    const std::vector<std::optional<VolumeMotion>> motions = motionsOf(found);
+    const std::vector<std::optional<VolumeMotion>> motions = motionsOf<D>(found);
     const std::string path = options_.outFolder + "motion.tsv";
     if (std::ranges::any_of(motions, [](const auto& motion) { return motion.has_value(); })) {
       writeTextFile(path, motionTable(motions, options_.order));
@@ -90,25 +91,25 @@ private:
       writeTransforms(i, found.volumes[i], found.reference);
   }
 
-  void writeTransforms(std::size_t volume, const VolumeResult& result,
-                       const ImageGeometry<3>& reference) const
+  void writeTransforms(std::size_t volume, const VolumeResult<D>& result,
+                       const ImageGeometry<D>& reference) const
   {
-    std::vector<const TransformChain<3>*> links;
-    for (const TransformChain<3>* link = result.chain.get(); link; link = link->initial.get())
+    std::vector<const TransformChain<D>*> links;
+    for (const TransformChain<D>* link = result.chain.get(); link; link = link->initial.get())
       links.insert(links.begin(), link);
-    TransformFileSource<3> source;
+    TransformFileSource<D> source;
     source.fixed = reference;
     std::vector<std::string> warnings;
     for (std::size_t i = 0; i < links.size(); ++i) {
       const std::string path =
           options_.outFolder + "volume." + sixDigits(volume) + "." + std::to_string(i) + ".txt";
       source.chain = links[i];
-      writeTextFile(path, transformFileText<3>(source, warnings), Sync::no);
+      writeTextFile(path, transformFileText<D>(source, warnings), Sync::no);
       source.initialPath = path;
     }
   }
 
-  void tell(std::size_t volume, const VolumeResult& result)
+  void tell(std::size_t volume, const VolumeResult<D>& result)
   {
     Json line{{"image", options_.series}, {"volume", volume}};
     if (result.chain)
@@ -133,7 +134,8 @@ private:
 
 int runSeries(const Registry& registry, const FollowOptions& options, RunLog& log)
 {
-  return SeriesRun(registry, options, log).run();
+  return options.lastAxisIsTime ? SeriesRun<2>(registry, options, log).run()
+                                : SeriesRun<3>(registry, options, log).run();
 }
 
 }

@@ -123,13 +123,13 @@ Work* update(std::shared_ptr<Followed> followed, const nb::object& moving, doubl
 }
 
 /// Volumes are the moving images: arrays of 3D, or a file in 4D. Also returns the distance in time of a file.
-std::pair<SeriesRequest, double> seriesOf(const Asked& asked, const std::string& reference, Log& log)
+std::pair<SeriesRequest<3>, double> seriesOf(const Asked& asked, const std::string& reference, Log& log)
 {
   Asked rest = asked;
   rest.moving.clear();
   if (reference != "fixed")
     rest.fixed.clear();
-  SeriesRequest series;
+  SeriesRequest<3> series;
   series.run = requestOf(rest, log);
   series.reference = reference;
   double timeStep = 1;
@@ -154,7 +154,7 @@ std::pair<SeriesRequest, double> seriesOf(const Asked& asked, const std::string&
 }
 
 /// All volumes in one array of t, z, y, x; those without a result are 0.
-nb::object imagesOf(const SeriesResult& found, PixelType type)
+nb::object imagesOf(const SeriesResult<3>& found, PixelType type)
 {
   const std::size_t bytes = found.reference.voxelCount() * pixelTypeSize(type);
   auto* const all = new std::vector<std::byte>(bytes * found.volumes.size());
@@ -168,18 +168,18 @@ nb::object imagesOf(const SeriesResult& found, PixelType type)
   });
 }
 
-nb::object pythonOf(const SeriesResult& found, const SeriesRequest& series, double timeStep,
+nb::object pythonOf(const SeriesResult<3>& found, const SeriesRequest<3>& series, double timeStep,
                     const std::string& page)
 {
   nb::list chains, isCold, errors, correlations;
-  for (const VolumeResult& volume : found.volumes) {
+  for (const VolumeResult<3>& volume : found.volumes) {
     chains.append(volume.chain ? nb::cast(chainOfStage<3>(volume.chain, series.run.stages.back().map))
                                : nb::none());
     isCold.append(volume.isCold);
     errors.append(textOf(volume.error));
     correlations.append(volume.correlation);
   }
-  const auto motions = motionsOf(found);
+  const auto motions = motionsOf<3>(found);
   return nb::make_tuple(imagesOf(found, series.type), numbersOf<3>(found.reference),
                         numbersOf<3>(series.volumes.front().image->geometry), timeStep, chains, isCold,
                         errors, correlations, textOf(page), motionTable(motions, "fsl"),
@@ -194,9 +194,9 @@ Work* followSeries(const nb::object& object, const std::string& reference, bool 
     series.progress = [&](std::size_t pass, std::size_t passes, std::size_t volumesDone) {
       work.log.progressed({pass, passes, 0, 1, volumesDone, 0});
     };
-    const auto found = std::make_shared<SeriesResult>(
-        registerSeries(components(), series, work.log, shippedMachine(), work.stop()));
-    const std::string page = report ? seriesPage("array", series, *found) : "";
+    const auto found = std::make_shared<SeriesResult<3>>(
+        registerSeries<3>(components(), series, work.log, shippedMachine(), work.stop()));
+    const std::string page = report ? seriesPage<3>("array", series, *found) : "";
     series.volumes.resize(1, series.volumes.front()); // for its geometry
     return [found, series = std::move(series), timeStep = timeStep, page] {
       return pythonOf(*found, series, timeStep, page);

@@ -104,8 +104,9 @@ ParsedImage parseNrrd(const FileHead&);
 bool checkVtkFile(const std::string& path);
 
 /// Throws Error(unreadableInput) for a JPEG, PNG, BMP, TIFF or DICOM file that is cut off or damaged. Their
-/// libraries would fill up missing pixels, leave out slices or end the program.
-void checkPictureFile(const std::string& path);
+/// libraries would fill up missing pixels, leave out slices or end the program. Also for a TIFF file with
+/// channels or frames, but for ReadingOptions::framesAreSlices.
+void checkPictureFile(const std::string& path, bool framesAreSlices = false);
 
 /// A line for the user if a JPEG or PNG has an EXIF orientation (Exif 2.3, tag 274) other than 1, which is
 /// not applied; else empty.

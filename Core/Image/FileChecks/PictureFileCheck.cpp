@@ -282,7 +282,7 @@ std::string noteOnFewBits(const std::string& path)
                          + " bits a sample are read as numbers from 0 to 255, as by ITK";
 }
 
-void checkPictureFile(const std::string& path)
+void checkPictureFile(const std::string& path, bool framesAreSlices)
 {
   FileNumbers file(path);
   const std::uint64_t start = file.at(0, 4, true), firstTwo = file.at(0, 2, true);
@@ -303,7 +303,7 @@ void checkPictureFile(const std::string& path)
   if (!isWhole)
     failToRead(path, damagedPicture, wholeFile);
   if (tiff)
-    refuseMisreadTiff(*tiff, path);
+    refuseMisreadTiff(*tiff, path, framesAreSlices);
   if (isBitmap && !isDicom)
     refuseMisreadBitmap(file, path);
 }

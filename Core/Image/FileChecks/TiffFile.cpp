@@ -338,11 +338,12 @@ TiffText textOf(TiffFile& file, const std::string& path)
   return result;
 }
 
-void refuseMisreadTiff(TiffFile& file, const std::string& path)
+void refuseMisreadTiff(TiffFile& file, const std::string& path, bool framesAreSlices)
 {
   const std::vector<TiffPicture>& pictures = file.pictures();
   const TiffText text = textOf(file, path);
-  if (!text.writer.empty() && (pictures.size() > text.slices || pictures.size() < text.pictures))
+  const std::uint64_t slices = framesAreSlices && text.slices == 1 ? text.frames : text.slices;
+  if (!text.writer.empty() && (pictures.size() > slices || pictures.size() < text.pictures))
     failToRead(
         path,
         "the text of " + text.writer + " in it names " + std::to_string(text.channels) + " channels, "

@@ -82,8 +82,9 @@ struct TiffText {
 TiffText textOf(TiffFile&, const std::string& path);
 
 /// Throws Error(unreadableInput) for pixels that ITK 5.2 reads as others and that readTiffPixels() cannot
-/// read, and for channels or frames, which would be read as slices. `path` is that of the file.
-void refuseMisreadTiff(TiffFile&, const std::string& path);
+/// read, and for channels, and frames unless they may be, which would be read as slices. `path` is that of
+/// the file.
+void refuseMisreadTiff(TiffFile&, const std::string& path, bool framesAreSlices);
 
 /// The pixels of a TIFF file that readTiffPixels() has to read, because ITK 5.2 reads them as others.
 struct TiffPixels {

@@ -125,7 +125,7 @@ void pass(Message& message, ImageHeader& header)
 
 void pass(Message& message, ReadingOptions& reading)
 {
-  message(reading.dicomSeries, reading.allowMissingSlices, reading.pixelSpacingMm);
+  message(reading.dicomSeries, reading.allowMissingSlices, reading.framesAreSlices, reading.pixelSpacingMm);
 }
 
 void pass(Message& message, ItkTransform& transform)

@@ -49,9 +49,11 @@ Mask<D> readMask(const std::string& path, const ReadingOptions&, int threads = 1
 template <int D>
 VectorImage<D> readVectorImage(const std::string& path, const ReadingOptions&, int threads = 1);
 
-/// Reads the volumes of an image of four or more axes, the fourth axis fastest. Adds lines about the voxels
-/// to `notes`. Throws Error(unreadableInput), also for fewer axes or several components a voxel.
-std::vector<ImagePointer<3>> readVolumes(const std::string& path, const ReadingOptions&,
+/// Reads the volumes of an image of four or more axes, the fourth axis fastest; in 2D the pictures of an
+/// image of three axes. Adds lines about the voxels to `notes`. Throws Error(unreadableInput), also for other
+/// axes or several components a voxel.
+template <int D = 3>
+std::vector<ImagePointer<D>> readVolumes(const std::string& path, const ReadingOptions&,
                                          std::vector<std::string>& notes, int threads = 1);
 
 /// Writes an image in the format of the path's extension. Values are rounded to the nearest integer (half up)

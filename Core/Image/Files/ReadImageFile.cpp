@@ -212,22 +212,26 @@ VectorImage<D> readVectorImage(const std::string& path, const ReadingOptions& re
           readComponents(*source, threads, notes)};
 }
 
-std::vector<ImagePointer<3>> readVolumes(const std::string& path, const ReadingOptions& reading,
+template <int D>
+std::vector<ImagePointer<D>> readVolumes(const std::string& path, const ReadingOptions& reading,
                                          std::vector<std::string>& notes, int threads)
 {
   const std::unique_ptr<ImageSource> source = openImage(path, reading);
   const ImageHeader& header = source->header();
-  if (header.dimension < 4 || header.components != 1)
+  if (header.dimension < D + 1 || (D == 2 && header.dimension > 3) || header.components != 1)
     failToRead(path,
                std::to_string(header.dimension) + " axes and " + std::to_string(header.components)
                    + " component(s) a voxel",
-               "4 axes, of which the last one counts volumes or components");
-  const ImageGeometry<3> geometry = geometryOf<3>(withFirstAxes(header, 3));
+               D == 2 ? "3 axes, of which the last one is time"
+                      : "4 axes, of which the last one counts volumes or components");
+  ImageHeader one = withFirstAxes(header, 3);
+  one.size[2] = D == 2 ? 1 : one.size[2];
+  const ImageGeometry<D> geometry = geometryOf<D>(one);
   const std::size_t voxels = geometry.voxelCount();
   requireImageMemory(header, sizeof(float), bytesInFile(*source));
-  std::vector<std::shared_ptr<Image<3>>> read(header.voxelCount() / voxels);
+  std::vector<std::shared_ptr<Image<D>>> read(header.voxelCount() / voxels);
   for (auto& volume : read)
-    volume = std::make_shared<Image<3>>(Image<3>{geometry, largeVector<float>(Context{{}, threads}, voxels)});
+    volume = std::make_shared<Image<D>>(Image<D>{geometry, largeVector<float>(Context{{}, threads}, voxels)});
   std::atomic<std::size_t> rounded{0};
   forEachPiece(*source, threads, [&]<class T>(std::size_t first, std::span<const T> piece) {
     for (std::size_t i = 0; i < piece.size();) { // a piece may reach over several volumes
@@ -244,6 +248,7 @@ std::vector<ImagePointer<3>> readVolumes(const std::string& path, const ReadingO
   return {read.begin(), read.end()};
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(setAsideNonFinite<D>, readImage<D>, readMask<D>, readVectorImage<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(setAsideNonFinite<D>, readImage<D>, readMask<D>, readVectorImage<D>,
+                              readVolumes<D>);
 
 }

@@ -16,21 +16,22 @@ constexpr std::size_t volumesOfChain = 32; // fixed, so that results do not depe
 constexpr int lanesOfGpu = 4;
 constexpr float outside = -1e30F; // where a volume shows nothing, for the mean
 
+template <int D>
 class SeriesPasses {
 public:
-  SeriesPasses(const Registry& registry, const SeriesRequest& asked, const Machine& machine, Stop stop)
+  SeriesPasses(const Registry& registry, const SeriesRequest<D>& asked, const Machine& machine, Stop stop)
       : registry_(registry), asked_(asked), machine_(machine), stop_(stop)
   {
   }
 
-  SeriesResult run(Log& log)
+  SeriesResult<D> run(Log& log)
   {
     RunRequest request = asked_.run;
     if (asked_.reference != "fixed")
       request.fixed = {{"the reference", asked_.volumes.at(firstReference())}};
     tellAboutParameters(request, log);
     if (asked_.reference == "mean") {
-      request.fixed = {{"the mean", HeldImage<3>(meanOf(pass(forMean(request), PixelType::float32)))}};
+      request.fixed = {{"the mean", HeldImage<D>(meanOf(pass(forMean(request), PixelType::float32)))}};
       ++pass_;
     }
     return {geometryOfFixed(request), pass(request, asked_.type)};
@@ -50,18 +51,18 @@ private:
     return static_cast<std::size_t>(*number);
   }
 
-  static ImageGeometry<3> geometryOfFixed(const RunRequest& request)
+  static ImageGeometry<D> geometryOfFixed(const RunRequest& request)
   {
     const GivenImage& fixed = request.fixed.front();
-    const HeldImage<3>* const held = fixed.held<3>();
-    return held ? held->image->geometry : geometryOf<3>(readImageHeader(fixed.path, request.reading));
+    const HeldImage<D>* const held = fixed.held<D>();
+    return held ? held->image->geometry : geometryOf<D>(readImageHeader(fixed.path, request.reading));
   }
 
   /// The followers tell nothing: the reference itself, for one, moves nowhere.
   void tellAboutParameters(RunRequest request, Log& log) const
   {
     request.moving = {{"volume 0", asked_.volumes.front()}};
-    const Run<3> checked(registry_, request, log);
+    const Run<D> checked(registry_, request, log);
   }
 
   static RunRequest forMean(RunRequest request)
@@ -72,12 +73,12 @@ private:
   }
 
   /// Registers all volumes, chain by chain; resampled as this type.
-  std::vector<VolumeResult> pass(RunRequest request, PixelType type)
+  std::vector<VolumeResult<D>> pass(RunRequest request, PixelType type)
   {
     StageText& last = request.stages.back();
     last.map = withValues(last.map, "WriteResultImage", {"true"});
     last.map = withValues(last.map, "ResultImagePixelType", {pixelTypeName(type)});
-    std::vector<VolumeResult> results(asked_.volumes.size());
+    std::vector<VolumeResult<D>> results(asked_.volumes.size());
     done_ = 0;
     const std::size_t chains = (results.size() + volumesOfChain - 1) / volumesOfChain;
     const bool mayBeOnGpu = request.device != "cpu";
@@ -108,18 +109,18 @@ private:
     return results;
   }
 
-  void runChain(const RunRequest& request, std::size_t first, std::vector<VolumeResult>& results)
+  void runChain(const RunRequest& request, std::size_t first, std::vector<VolumeResult<D>>& results)
   {
     Log unread;
-    RunListener<3> nobody;
-    Follower<3> follower(registry_, request, unread, machine_);
+    RunListener<D> nobody;
+    Follower<D> follower(registry_, request, unread, machine_);
     for (std::size_t i = first; i < std::min(first + volumesOfChain, results.size()); ++i) {
       stop_.endIfAsked();
-      VolumeResult& result = results[i];
+      VolumeResult<D>& result = results[i];
       const auto start = std::chrono::steady_clock::now();
       try {
         const GivenImage volume{"volume " + std::to_string(i), asked_.volumes[i]};
-        FollowUpdate<3> update = follower.update(volume, nobody, Deadline::max(), stop_);
+        FollowUpdate<D> update = follower.update(volume, nobody, Deadline::max(), stop_);
         result.chain = update.result.chain;
         const auto bytes = update.result.image.bytes();
         result.pixels.assign(bytes.begin(), bytes.end());
@@ -138,12 +139,12 @@ private:
 
   /// The mean of the volumes at each voxel, of those that show it: a border that only some show would be an
   /// edge.
-  ImagePointer<3> meanOf(const std::vector<VolumeResult>& results) const
+  ImagePointer<D> meanOf(const std::vector<VolumeResult<D>>& results) const
   {
-    auto mean = std::make_shared<Image<3>>(*asked_.volumes[firstReference()].image);
+    auto mean = std::make_shared<Image<D>>(*asked_.volumes[firstReference()].image);
     for (std::size_t v = 0; v < mean->voxels.size(); ++v) {
       double sum = 0, count = 0;
-      for (const VolumeResult& result : results) {
+      for (const VolumeResult<D>& result : results) {
         float value = outside;
         if (result.chain)
           std::memcpy(&value, result.pixels.data() + v * sizeof value, sizeof value);
@@ -158,7 +159,7 @@ private:
   }
 
   const Registry& registry_;
-  const SeriesRequest& asked_;
+  const SeriesRequest<D>& asked_;
   const Machine& machine_;
   const Stop stop_;
   std::size_t pass_ = 0;
@@ -167,10 +168,13 @@ private:
 
 }
 
-SeriesResult registerSeries(const Registry& registry, const SeriesRequest& asked, Log& log,
-                            const Machine& machine, Stop stop)
+template <int D>
+SeriesResult<D> registerSeries(const Registry& registry, const SeriesRequest<D>& asked, Log& log,
+                               const Machine& machine, Stop stop)
 {
-  return SeriesPasses(registry, asked, machine, stop).run(log);
+  return SeriesPasses<D>(registry, asked, machine, stop).run(log);
 }
+
+TESSERA_INSTANTIATE_FUNCTIONS(registerSeries<D>);
 
 }

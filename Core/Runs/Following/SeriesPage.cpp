@@ -77,11 +77,21 @@ std::string pictureHtml(const std::string& kind, const std::string& bytes, const
       {caption, styleClass, caption, kind, base64(bytes)});
 }
 
-/// The middle slices in the three planes side by side, in square pixels.
-std::string middleSlices(const ImageGeometry<3>& geometry, const std::vector<float>& values,
+template <int D>
+std::size_t numberOf(const Size<D>& size, const Size<D>& voxel)
+{
+  std::size_t number = 0;
+  for (int d = D - 1; d >= 0; --d)
+    number = number * size[d] + voxel[d];
+  return number;
+}
+
+/// The middle slices in the three planes side by side, in square pixels; in 2D the picture.
+template <int D>
+std::string middleSlices(const ImageGeometry<D>& geometry, const std::vector<float>& values,
                          const GreyLine& grey)
 {
-  const std::vector<Plane> planes = planesOf<3>(geometry.direction);
+  const std::vector<Plane> planes = planesOf<D>(geometry.direction);
   const double pixelMm = *std::ranges::min_element(geometry.spacingMm);
   const auto pixels = [&](int axis) {
     return static_cast<std::size_t>(
@@ -101,14 +111,14 @@ std::string middleSlices(const ImageGeometry<3>& geometry, const std::vector<flo
                                                                      * pixelMm / geometry.spacingMm[axis]));
       return falls ? geometry.size[axis] - 1 - along : along;
     };
-    Size<3> voxel{};
-    voxel[plane.through] = geometry.size[plane.through] / 2;
+    Size<D> voxel{};
+    if (plane.through >= 0)
+      voxel[plane.through] = geometry.size[plane.through] / 2;
     for (std::size_t y = 0; y < pixels(plane.down); ++y)
       for (std::size_t x = 0; x < pixels(plane.right); ++x) {
         voxel[plane.right] = index(plane.right, plane.fallsRight, x);
         voxel[plane.down] = index(plane.down, plane.fallsDown, y);
-        picture[y * width + left + x] =
-            greyLevel(grey(values[voxel[0] + geometry.size[0] * (voxel[1] + geometry.size[1] * voxel[2])]));
+        picture[y * width + left + x] = greyLevel(grey(values[numberOf<D>(geometry.size, voxel)]));
       }
     left += pixels(plane.right);
   }
@@ -166,9 +176,10 @@ float windowOf(const std::vector<std::vector<float>>& carpet)
   return std::max(*high, 1e-6F);
 }
 
-std::string motionHtml(const SeriesResult& found)
+template <int D>
+std::string motionHtml(const SeriesResult<D>& found)
 {
-  const std::vector<std::optional<VolumeMotion>> motions = motionsOf(found);
+  const std::vector<std::optional<VolumeMotion>> motions = motionsOf<D>(found);
   if (std::ranges::none_of(motions, [](const auto& motion) { return motion.has_value(); }))
     return "<p>No volume has a rigid transform, so there are no turns and shifts to show.</p>\n";
   std::vector<Curve> turns{{"x", {}}, {"y", {}}, {"z", {}}},
@@ -200,7 +211,8 @@ double meanOf(const std::vector<double>& values)
 
 }
 
-std::string seriesPage(const std::string& name, const SeriesRequest& asked, const SeriesResult& found)
+template <int D>
+std::string seriesPage(const std::string& name, const SeriesRequest<D>& asked, const SeriesResult<D>& found)
 {
   const std::size_t volumes = asked.volumes.size();
   const VolumeValues valuesBefore = [&](std::size_t i) {
@@ -235,8 +247,9 @@ std::string seriesPage(const std::string& name, const SeriesRequest& asked, cons
                 shortNumber(meanOf(after.dvarsPercent))});
   html +=
       "<h2>Motion</h2>\n<p class=\"s\">From the reference to the volume, about the centre of the reference, "
-      "in the axes of patients (x right, y front, z up).</p>\n"
-      + motionHtml(found) + "<h2>Intensities over time</h2>\n"
+      + std::string(D == 3 ? "in the axes of patients (x right, y front, z up)"
+                           : "in the axes of points; the turn is from x to y")
+      + ".</p>\n" + motionHtml(found) + "<h2>Intensities over time</h2>\n"
       + curvesOverTime("Root mean square of the change since the volume before (DVARS)", "% of the mean",
                        {{"before", before.dvarsPercent}, {"after", after.dvarsPercent}});
   const auto carpetBefore = carpetOf(volumes, before, valuesBefore),
@@ -250,18 +263,20 @@ std::string seriesPage(const std::string& name, const SeriesRequest& asked, cons
     html += pictureHtml("png", carpetPicture(carpetBefore, window), "carpet", "Before the" + about)
             + pictureHtml("png", carpetPicture(carpetAfter, window), "carpet", "After the" + about);
   html += "<h2>Mean and standard deviation over time</h2>\n";
-  const ImageGeometry<3>& given = asked.volumes.front().image->geometry;
+  const ImageGeometry<D>& given = asked.volumes.front().image->geometry;
   for (const bool isMean : {true, false}) {
     const std::vector<float>&first = isMean ? before.mean : before.deviation,
           &second = isMean ? after.mean : after.deviation;
     const GreyLine grey = greyRangeOf(first).line();
     const std::string what = isMean ? "Mean" : "Standard deviation";
     html += "<div class=\"pair\">"
-            + pictureHtml("jpeg", middleSlices(given, first, grey), "slices", what + " before")
-            + pictureHtml("jpeg", middleSlices(found.reference, second, grey), "slices", what + " after")
+            + pictureHtml("jpeg", middleSlices<D>(given, first, grey), "slices", what + " before")
+            + pictureHtml("jpeg", middleSlices<D>(found.reference, second, grey), "slices", what + " after")
             + "</div>\n";
   }
   return html + "</body></html>\n";
 }
+
+TESSERA_INSTANTIATE_FUNCTIONS(seriesPage<D>);
 
 }

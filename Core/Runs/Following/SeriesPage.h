@@ -7,6 +7,7 @@ namespace tessera {
 /// A page in HTML, one file without network and scripts: the motion, the change since the volume before, the
 /// intensities of voxels over time ("carpet"), mean and deviation over time, each before and after. `name` is
 /// that of the series.
-std::string seriesPage(const std::string& name, const SeriesRequest&, const SeriesResult&);
+template <int D>
+std::string seriesPage(const std::string& name, const SeriesRequest<D>&, const SeriesResult<D>&);
 
 }

@@ -25,25 +25,27 @@ Matrix<3> rotationOf(const std::array<double, 3>& turns)
 
 }
 
-std::optional<VolumeMotion> motionOf(const TransformChain<3>& chain, const ImageGeometry<3>& reference)
+template <int D>
+std::optional<VolumeMotion> motionOf(const TransformChain<D>& chain, const ImageGeometry<D>& reference)
 {
-  if (!isLinearChain<3>(&chain))
+  if (!isLinearChain<D>(&chain))
     return {};
-  Vec<3> middle;
-  for (int d = 0; d < 3; ++d)
+  Vec<D> middle;
+  for (int d = 0; d < D; ++d)
     middle[d] = (static_cast<double>(reference.size[d]) - 1) / 2;
-  const Vec<3> centreMm = reference.pointFromIndex()(middle), movedMm = mappedPoint<3>(chain, centreMm);
-  const std::array<double, 3> sign{-1, -1, 1}; // from LPS to RAS
+  const Vec<D> centreMm = reference.pointFromIndex()(middle), movedMm = mappedPoint<D>(chain, centreMm);
+  const double ofPatient = D == 3 ? -1 : 1; // from LPS to RAS
+  const std::array<double, 3> sign{ofPatient, ofPatient, 1};
   VolumeMotion motion;
-  Matrix<3> r;
+  Matrix<3> r = identityMatrix<3>();
   double wrong = 0;
-  for (int d = 0; d < 3; ++d) {
+  for (int d = 0; d < D; ++d) {
     motion.shiftMm[d] = sign[d] * (movedMm[d] - centreMm[d]);
     constexpr double armMm = 100;
-    Vec<3> besideMm = centreMm;
+    Vec<D> besideMm = centreMm;
     besideMm[d] += armMm;
-    const Vec<3> arm = mappedPoint<3>(chain, besideMm);
-    for (int row = 0; row < 3; ++row)
+    const Vec<D> arm = mappedPoint<D>(chain, besideMm);
+    for (int row = 0; row < D; ++row)
       r[row][d] = sign[row] * sign[d] * (arm[row] - movedMm[row]) / armMm;
   }
   motion.turnsRad = {std::atan2(-r[1][2], r[2][2]), std::asin(std::clamp(r[0][2], -1.0, 1.0)),
@@ -57,11 +59,12 @@ std::optional<VolumeMotion> motionOf(const TransformChain<3>& chain, const Image
   return motion;
 }
 
-std::vector<std::optional<VolumeMotion>> motionsOf(const SeriesResult& series)
+template <int D>
+std::vector<std::optional<VolumeMotion>> motionsOf(const SeriesResult<D>& series)
 {
   std::vector<std::optional<VolumeMotion>> motions;
-  for (const VolumeResult& volume : series.volumes)
-    motions.push_back(volume.chain ? motionOf(*volume.chain, series.reference) : std::nullopt);
+  for (const VolumeResult<D>& volume : series.volumes)
+    motions.push_back(volume.chain ? motionOf<D>(*volume.chain, series.reference) : std::nullopt);
   return motions;
 }
 
@@ -111,5 +114,7 @@ std::string motionTable(const std::vector<std::optional<VolumeMotion>>& motions,
   }
   return text;
 }
+
+TESSERA_INSTANTIATE_FUNCTIONS(motionOf<D>, motionsOf<D>);
 
 }

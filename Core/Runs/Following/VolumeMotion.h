@@ -10,16 +10,19 @@
 namespace tessera {
 
 /// The rigid motion of a volume: x -> R (x - c) + t + c from the reference to the volume, c the centre of the
-/// reference, R = Rx Ry Rz; in the axes of patients, RAS (right, front, up).
+/// reference, R = Rx Ry Rz; in 3D in the axes of patients, RAS (right, front, up). In 2D a turn from x to y
+/// and two shifts in the axes of the pictures' points; the other numbers are 0.
 struct VolumeMotion {
   std::array<double, 3> turnsRad{}, shiftMm{};
 };
 
 /// Nothing if the chain is not linear, or no rotation to 1 in 1000.
-std::optional<VolumeMotion> motionOf(const TransformChain<3>&, const ImageGeometry<3>& reference);
+template <int D>
+std::optional<VolumeMotion> motionOf(const TransformChain<D>&, const ImageGeometry<D>& reference);
 
 /// Of all volumes that have a result.
-std::vector<std::optional<VolumeMotion>> motionsOf(const SeriesResult&);
+template <int D>
+std::vector<std::optional<VolumeMotion>> motionsOf(const SeriesResult<D>&);
 
 /// Power et al., "Spurious but systematic correlations in functional connectivity MRI networks arise from
 /// subject motion", 2012: the sum of the changes of the shifts, and of the turns as arcs on a sphere; mm.

@@ -32,7 +32,7 @@ const ImageGeometry<3> reference = centredGeometry<3>({65, 65, 37}, {3, 3, 3.6})
 
 TEST(VolumeMotion, AShiftOfThePatientToTheLeftIsNegativeInTheAxesOfPatients)
 {
-  const auto motion = motionOf(euler({0, 0, 0, 2, -1, 0.5}, "5 5 5"), reference);
+  const auto motion = motionOf<3>(euler({0, 0, 0, 2, -1, 0.5}, "5 5 5"), reference);
   ASSERT_TRUE(motion);
   EXPECT_NEAR(motion->shiftMm[0], -2, 1e-9);
   EXPECT_NEAR(motion->shiftMm[1], 1, 1e-9);
@@ -43,7 +43,7 @@ TEST(VolumeMotion, AShiftOfThePatientToTheLeftIsNegativeInTheAxesOfPatients)
 
 TEST(VolumeMotion, ATurnAboutAnotherCentreShiftsTheCentreOfTheReference)
 {
-  const auto motion = motionOf(euler({0, 0, 0.1, 0, 0, 0}, "10 0 0"), reference);
+  const auto motion = motionOf<3>(euler({0, 0, 0.1, 0, 0, 0}, "10 0 0"), reference);
   ASSERT_TRUE(motion);
   EXPECT_NEAR(motion->turnsRad[2], 0.1, 1e-6);
   // (0, 0, 0) - (10, 0, 0) turned by 0.1, in LPS: (-9.95, -0.998, 0) + (10, 0, 0)
