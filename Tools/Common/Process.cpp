@@ -184,7 +184,9 @@ std::vector<Option> readingOptionsOfImages()
 
 ReadingOptions readingOptionsOf(const Arguments& arguments)
 {
-  ReadingOptions options{arguments.all("series"), arguments.has("allow-missing-slices"), {}};
+  ReadingOptions options;
+  options.dicomSeries = arguments.all("series");
+  options.allowMissingSlices = arguments.has("allow-missing-slices");
   const std::string text = arguments.text("pixel-spacing");
   for (const std::string& word : piecesOf(text, ',')) {
     const std::optional<double> spacing = parseReal(word);
