@@ -6,7 +6,8 @@ namespace tessera::python {
 
 using Sources = std::vector<const Source*>;
 
-/// What Python asks for. Sources are those of objects that the caller keeps until the work has ended.
+/// A registration that Python asks for. Sources are those of objects that the caller keeps until the work has
+/// ended.
 struct Asked {
   Sources fixed, moving, fixedMasks, movingMasks, fixedLabels, movingLabels; // labels: none or one
   RunRequest request;                                                        // all else

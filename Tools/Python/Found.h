@@ -45,8 +45,8 @@ public:
   virtual int dimension() const = 0;
   /// (chain, grid of the fixed image, grid of the moving image) of each stage, or of its last finished level.
   virtual nb::list chains() const = 0;
-  /// The same of the inverse of the last stage, from the moving image to the fixed one. None: it was not
-  /// asked for.
+  /// Such a triple for the inverse of the last stage, from the moving image to the fixed one. None: it was
+  /// not asked for.
   virtual nb::object inverse() const = 0;
   /// (array, grid) of the last stage; None: there is none. The array cannot be written to.
   virtual nb::object image() const = 0;
@@ -64,7 +64,7 @@ class FoundIn final : public Found, public RunListener<D> {
 public:
   explicit FoundIn(WorkLog& log) : log_(&log) {}
 
-  /// Of the last stage, after it.
+  /// Finds the inverse of the last stage, after it.
   void findInverse(Stop);
   /// To be called at the end of the run, whether or not it was stopped. The arrays of the request go.
   void finish(RunRequest, InputHeaders, RunSummary, RecordFacts);

@@ -19,7 +19,8 @@
 namespace tessera::python {
 namespace {
 
-/// What Python asks for. Sources are those of objects that the caller keeps until the work has ended.
+/// Images to be transformed, as Python asks for it. Sources are those of objects that the caller keeps until
+/// the work has ended.
 struct TransformAsked {
   std::vector<Chain> chains; // in the order in which they are applied
   std::vector<const Source*> images, labels;

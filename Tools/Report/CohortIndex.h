@@ -10,17 +10,17 @@ namespace tessera {
 /// One registration in the index of a cohort.
 struct CohortRow {
   std::string id;
-  Figures figures;     // figuresOf(run.json)
+  Figures figures;                                             // figuresOf(run.json)
   std::vector<std::pair<std::string, std::string>> covariates; // name and value
-  Judgement alone;             // judgedAlone(run.json)
+  Judgement alone;                                             // judgedAlone(run.json)
   double seconds = 0;
   std::string page, thumbnail; // paths relative to the index's folder; empty: none
   Judgement judgement;         // by judgeCohort
 };
 
-/// Sets the verdict of each row: that of the row alone, and `look` also by judgedInCohort beside all rows that
-/// are done. Sorts them: failed ones first, then those to look at, each by how far they
-/// are from the cohort. Returns what they were compared with.
+/// Sets the verdict of each row: that of the row alone, and `look` also by judgedInCohort beside all rows
+/// that are done. Sorts them: failed ones first, then those to look at, each by how far they are from the
+/// cohort. Returns what they were compared with.
 CohortSpread judgeCohort(std::vector<CohortRow>&);
 
 constexpr std::size_t maxRowsOfSingleFile = 500;

@@ -124,7 +124,7 @@ std::string niftiHead(const ImageHeader& header)
   for (std::size_t i = 0; i < forms.pixdim.size(); ++i)
     put(76 + 4 * i, i == 0 ? forms.pixdim[i] : std::abs(forms.pixdim[i]));
   put(108, 352.0F);
-  put(112, 1.0F);    // scl_slope
+  put(112, 1.0F);                                   // scl_slope
   put(123, char(header.dimension > 3 ? 2 | 8 : 2)); // mm, seconds
   put(252, static_cast<std::int16_t>(forms.qformCode));
   put(254, static_cast<std::int16_t>(forms.sformCode));

@@ -216,7 +216,7 @@ private:
     return "";
   }
 
-  /// What an update lost of the overlap that was there before it, empty if it is little.
+  /// Says what an update lost of the overlap that was there before it; empty if it is little.
   std::string lostOverlap(const FitOfImages& before, const FitOfImages& after) const
   {
     return after.overlap >= limits_.keptOverlap * before.overlap

@@ -21,7 +21,7 @@ struct SeriesRequest {
   std::function<void(std::size_t pass, std::size_t passes, std::size_t volumesDone)> progress = {};
 };
 
-/// What is found of a volume.
+/// A volume that is registered, or why it is not.
 template <int D>
 struct VolumeResult {
   ChainPointer<D> chain;         // null: none

@@ -161,7 +161,7 @@ std::string carpetPicture(const std::vector<std::vector<float>>& carpet, float w
   return pngBytes(picture, greys, false);
 }
 
-/// What nine of ten differences from the mean do not exceed.
+/// Returns the size that nine of ten differences from the mean do not exceed.
 float windowOf(const std::vector<std::vector<float>>& carpet)
 {
   std::vector<float> sizes;

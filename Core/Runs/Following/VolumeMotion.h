@@ -20,7 +20,7 @@ struct VolumeMotion {
 template <int D>
 std::optional<VolumeMotion> motionOf(const TransformChain<D>&, const ImageGeometry<D>& reference);
 
-/// Of all volumes that have a result.
+/// Returns a motion for each volume; nothing where motionOf() has none, and for one without a result.
 template <int D>
 std::vector<std::optional<VolumeMotion>> motionsOf(const SeriesResult<D>&);
 

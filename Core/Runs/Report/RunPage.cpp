@@ -108,7 +108,7 @@ std::string labelsHtml(const Json& run)
                                rows));
 }
 
-/// What a page tells: a name, and JSON pointers of a value and of the one before the registration.
+/// A fact that a page tells: its name, and JSON pointers of a value and of the one before the registration.
 struct Fact {
   const char* name;
   std::string pointer, before = {};
