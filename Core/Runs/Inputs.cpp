@@ -86,7 +86,7 @@ PreparedVoxels<D> preparedAndTold(const std::string& where, const CheckedImage<D
       where + ": " + decimals(percent, 1) + " % of the voxels are " + realText(filling->value)
       + ", far from all others, which are " + realText(filling->least) + " to " + realText(filling->greatest)
       + "; "
-      + (!leavesOut           ? "they take part. A mask leaves them out."
+      + (!leavesOut           ? "they take part unless a mask leaves them out."
          : background.empty() ? "they count as outside the image for the registration."
                               : background)
       + (filling->isFar && !leavesOut ? " So does (LeaveOutFilling \"true\") in every parameter file." : ""));

@@ -1,5 +1,6 @@
 #include "Core/Sparse/GalerkinPlan.h"
 
+#include "Core/Compute/Error.h"
 #include "Core/Sparse/Analysis/ProductWork.h"
 
 namespace tessera {
@@ -10,6 +11,23 @@ const CsrMatrix<V>& checked(const Context& context, const CsrMatrix<V>& matrix, 
 {
   checkMatrix(context, matrix, name);
   return matrix;
+}
+
+std::string sizes(const MatrixPattern& matrix)
+{
+  return std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns);
+}
+
+/// Whether R A takes fewer products than A P. Throws Error(usage) if the three do not fit together.
+template <class V>
+bool takesRFirst(const Context& context, const CsrMatrix<V>& r, const CsrMatrix<V>& a, const CsrMatrix<V>& p)
+{
+  if (r.columns != a.rows || a.columns != p.rows)
+    throw Error(ExitCode::usage, "R A P: R is " + sizes(r) + ", A " + sizes(a) + " and P " + sizes(p)
+                                     + ". Allowed: as many columns of R as rows of A, and of A as rows of P. "
+                                       "R is the transpose of P if it is not given.");
+  return productCount(context, checked(context, r, "R"), checked(context, a, "A"))
+         < productCount(context, a, checked(context, p, "P"));
 }
 
 }
@@ -24,9 +42,7 @@ GalerkinPlan<V>::GalerkinPlan(const Context& context, const CsrMatrix<V>& a, con
 template <class V>
 GalerkinPlan<V>::GalerkinPlan(const Context& context, const CsrMatrix<V>& r, const CsrMatrix<V>& a,
                               const CsrMatrix<V>& p, const SpGemmOptions<V>& options)
-    : startsWithR_(productCount(context, checked(context, r, "R"), checked(context, a, "A"))
-                   < productCount(context, a, checked(context, p, "P"))),
-      ofR_(r.value), ofP_(p.value)
+    : startsWithR_(takesRFirst(context, r, a, p)), ofR_(r.value), ofP_(p.value)
 {
   SpGemmOptions<V> kept;
   kept.semiring = options.semiring;

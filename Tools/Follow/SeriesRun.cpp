@@ -4,6 +4,7 @@
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageSource.h"
 #include "Core/Image/Files/ImageStream.h"
+#include "Core/Image/Files/InputError.h"
 #include "Core/Runs/Following/SeriesPage.h"
 #include "Core/Runs/Following/VolumeMotion.h"
 #include "Tools/Common/Signals.h"
@@ -28,6 +29,10 @@ public:
       : registry_(registry), options_(options), log_(log),
         header_(openImage(options.series, options.request.reading)->header())
   {
+    if (D == 3 && header_.dimension == 3)
+      failToRead(options.series, "3 axes", "4 axes, or with --time-axis 3 of which the last one is time");
+    for (const std::string& note : header_.notes)
+      log.note("--series: " + note);
     if (header_.componentType == PixelType::float64) // voxels are read as floats
       header_.componentType = PixelType::float32;
   }
@@ -44,6 +49,7 @@ public:
     header_ = withFirstAxes(header_, D + 1);
     const SeriesResult<D> found =
         registerSeries<D>(registry_, asked, log_, StoredMachine{}, Stop(stopAsked()));
+    removeOld();
     writeSeries(found);
     writeMotion(found);
     if (options_.hasPage)
@@ -60,6 +66,20 @@ public:
   }
 
 private:
+  /// Removes what an earlier run left here and this one may not write.
+  void removeOld() const
+  {
+    namespace fs = std::filesystem;
+    fs::remove(options_.outFolder + "series.html");
+    std::vector<fs::path> old;
+    for (const fs::directory_entry& file : fs::directory_iterator(options_.outFolder))
+      if (const std::string name = file.path().filename();
+          name.starts_with("volume.") && name.ends_with(".txt"))
+        old.push_back(file.path());
+    for (const fs::path& path : old)
+      fs::remove(path);
+  }
+
   void writeSeries(const SeriesResult<D>& found) const
   {
     ImageHeader header = header_;

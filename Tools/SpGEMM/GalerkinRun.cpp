@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 namespace tessera {
 namespace {
@@ -68,6 +69,9 @@ int runGalerkin(const SpGemmArguments& asked, int threads, std::vector<MatrixFil
   options.maxMemoryBytes = asked.maxMemoryBytes;
   if (!asked.values.empty())
     prepareOutputFolder(asked.output);
+  for (const std::string& path : asked.values)
+    if (std::error_code ignored; path != "-" && !std::filesystem::exists(path, ignored))
+      readOperand(host, path, log); // throws before anything is written
   const auto write = [&](const CsrMatrix<V>& c, std::size_t number) {
     if (const std::string path = galerkinFile(asked, number); !path.empty())
       writeMatrix(context, path, c);
@@ -95,6 +99,10 @@ int runGalerkin(const SpGemmArguments& asked, int threads, std::vector<MatrixFil
     requirePattern(a, other, asked.values[i]);
     write(execute(other.value), i + 1);
   }
+  std::error_code ignored; // files of an earlier run with more matrices
+  for (std::size_t old = asked.values.size() + 1; !asked.values.empty(); ++old)
+    if (!std::filesystem::remove(galerkinFile(asked, old), ignored))
+      break;
   if (!again.empty())
     log.info("Again: median " + decimals(median(again), 3) + ", least " + decimals(std::ranges::min(again), 3)
              + " ms of " + std::to_string(again.size()) + ".");

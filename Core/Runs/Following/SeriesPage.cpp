@@ -16,11 +16,11 @@ namespace tessera {
 namespace {
 
 constexpr const char* seriesStyle = R"(
-figure{margin:1em 0}figcaption{color:var(--soft);max-width:60em}
+figure{margin:1em 0;overflow-x:auto}figcaption{color:var(--soft);max-width:60em}
 :root{--one:#0072b2;--two:#d55e00;--three:#009e73}
 @media(prefers-color-scheme:dark){:root{--one:#56b4e9;--two:#e69f00;--three:#4cc9a4}}
 .one{stroke:var(--one);color:var(--one)}.two{stroke:var(--two);color:var(--two)}.three{stroke:var(--three);color:var(--three)}
-svg{width:100%;height:auto}polyline{fill:none;stroke-width:1.2}.x{stroke:var(--line)}text{font-size:11px;fill:var(--soft);stroke:none}
+svg{width:100%;min-width:40em;height:auto}polyline{fill:none;stroke-width:1.2}.x{stroke:var(--line)}text{font-size:11px;fill:var(--soft);stroke:none}
 .carpet{width:100%;height:12em;image-rendering:pixelated;display:block}
 .pair{display:flex;flex-wrap:wrap;gap:1em}.pair figure{flex:1 1 22em;min-width:0}.slices{width:100%;height:auto;image-rendering:pixelated}
 )";
@@ -215,8 +215,9 @@ template <int D>
 std::string seriesPage(const std::string& name, const SeriesRequest<D>& asked, const SeriesResult<D>& found)
 {
   const std::size_t volumes = asked.volumes.size();
-  const VolumeValues valuesBefore = [&](std::size_t i) {
-    return std::span<const float>(asked.volumes[i].image->voxels);
+  const VolumeValues valuesBefore = [&](std::size_t i) { // of the volumes that are shown afterwards, too
+    return found.volumes[i].chain ? std::span<const float>(asked.volumes[i].image->voxels)
+                                  : std::span<const float>();
   };
   std::vector<float> values;
   const VolumeValues valuesAfter = [&](std::size_t i) {
@@ -231,20 +232,23 @@ std::string seriesPage(const std::string& name, const SeriesRequest<D>& asked, c
     });
     return std::span<const float>(values);
   };
-  const SeriesChange before = changeOf(volumes, valuesBefore(0).size(), valuesBefore),
+  const SeriesChange before = changeOf(volumes, asked.volumes.front().image->voxels.size(), valuesBefore),
                      after = changeOf(volumes, found.reference.voxelCount(), valuesAfter);
-  const auto failed = std::ranges::count_if(found.volumes, [](const auto& one) { return !one.chain; });
+  std::string failed;
+  for (std::size_t i = 0; i < volumes; ++i)
+    if (!found.volumes[i].chain)
+      failed += (failed.empty() ? "" : ", ") + std::to_string(i);
   std::string html = pageHead("Series: " + name, seriesStyle, "", "data:");
-  html +=
-      filledIn("<p>$ volumes, registered to $. Volumes without a result: $. Change since the volume before "
-               "(DVARS), in the mean: $ % before, <b>$ %</b> after.</p>\n",
-               {std::to_string(volumes),
-                asked.reference == "mean"    ? "their mean"
-                : asked.reference == "first" ? "the first one"
-                : asked.reference == "fixed" ? "another image"
-                                             : "volume " + asked.reference,
-                std::to_string(failed), shortNumber(meanOf(before.dvarsPercent)),
-                shortNumber(meanOf(after.dvarsPercent))});
+  html += filledIn("<p>$ volumes, registered to $. Volumes without a result, which are left out here: $. "
+                   "Change since the volume before "
+                   "(DVARS), in the mean: $ % before, <b>$ %</b> after.</p>\n",
+                   {std::to_string(volumes),
+                    asked.reference == "mean"    ? "their mean"
+                    : asked.reference == "first" ? "the first one"
+                    : asked.reference == "fixed" ? "another image"
+                                                 : "volume " + asked.reference,
+                    failed.empty() ? "none" : failed, shortNumber(meanOf(before.dvarsPercent)),
+                    shortNumber(meanOf(after.dvarsPercent))});
   html +=
       "<h2>Motion</h2>\n<p class=\"s\">From the reference to the volume, about the centre of the reference, "
       + std::string(D == 3 ? "in the axes of patients (x right, y front, z up)"

@@ -23,7 +23,7 @@ constexpr std::size_t maxRecordBytes = 200'000; // a longer run.json is not repe
 
 constexpr const char* runStyle = R"(
 h1{font-size:1.5em}h1,li,p{overflow-wrap:anywhere}h2{margin:1.4em 0 .4em;font-size:1.15em}code{overflow-wrap:anywhere}
-summary{cursor:pointer}.curves{display:flex;flex-wrap:wrap;gap:.5em 2em}.curves figure{flex:1 1 320px;max-width:560px}
+summary{cursor:pointer;overflow-wrap:anywhere}.curves{display:flex;flex-wrap:wrap;gap:.5em 2em}.curves figure{flex:1 1 320px;max-width:560px}
 .curves figcaption{text-align:left}svg.c{width:100%;height:auto}svg.c text{font-size:11px}
 svg.c polyline{fill:none;stroke:var(--link);stroke-width:1.5}svg.c .x{stroke:var(--line)}
 .sum{display:flex;flex-wrap:wrap;gap:.2em 1.6em;margin:.4em 0}.sum b{font-variant-numeric:tabular-nums}

@@ -78,7 +78,8 @@ TEST(GalerkinPlan, WhatDoesNotFitTogetherIsSaid)
 {
   const CsrMatrix<double> a = springs(4, 1), p = randomMatrix(3, 2, 1, 1);
   EXPECT_EQ(errorText([&] { GalerkinPlan<double>(Context{}, a, p); }, ExitCode::usage),
-            "A B: A is 2 x 3 and B 4 x 4. Allowed: as many columns of A as rows of B.");
+            "R A P: R is 2 x 3, A 4 x 4 and P 3 x 2. Allowed: as many columns of R as rows of A, and of A as "
+            "rows of P. R is the transpose of P if it is not given.");
   GalerkinPlan<double> plan(Context{}, a, randomMatrix(4, 2, 1, 1));
   EXPECT_PRED2(contains, errorText([&] { plan.execute(p.value); }, ExitCode::usage),
                "as many as its pattern has");
