@@ -195,7 +195,7 @@ TEST_F(FileChecks, NiftiOfAnotherVersionOrOfUnknownVoxels)
   EXPECT_TRUE(complains(changed(346, '9'), "its header has the length of NIfTI-1"));
   EXPECT_TRUE(complains(changed(40, 9), "its header has 9 axes and voxels of type 2. Allowed: 1 to 7 axes"));
   EXPECT_TRUE(complains(changed(70, 1), "its header has 3 axes and voxels of type 1."));
-  EXPECT_TRUE(complains(changed(344, 'x'), "its header is not understood.")); // or Analyze
+  EXPECT_TRUE(complains(changed(344, 'x'), "not an image of a format that is known.")); // or Analyze
 }
 
 TEST_F(FileChecks, AnNrrdWithoutSizesOrWithoutTheEndOfItsHeader)
