@@ -106,6 +106,17 @@ std::string resultOf(const Json& record, const std::string& folder)
   return file.string();
 }
 
+/// The transform that a run kept which was stopped; empty: none.
+std::string keptIn(const std::string& folder, std::size_t stages)
+{
+  for (std::size_t stage = stages; stage-- > 0;)
+    for (const char* ending : {".txt", ".toml"})
+      if (const std::string file = folder + "TransformParameters." + std::to_string(stage) + ending;
+          std::filesystem::exists(file))
+        return file;
+  return "";
+}
+
 /// The metric at each iteration of a level, from the table that the run wrote; empty: there is none.
 std::vector<double> curveIn(const std::string& table)
 {
@@ -130,8 +141,13 @@ try {
   request.threads = threads;
   const bool usesDirections =
       recordAt(record, "/stages/0/parameters/UseDirectionCosines/values/0") != "false";
-  const RunPictures pictures = picturesOfFiles(
-      registry, request, usesDirections, record.at("status") == "done" ? resultOf(record, folder) : "", log);
+  const std::string status = textAt(record, "/status");
+  const std::string transform = status == "done"          ? resultOf(record, folder)
+                                : status == "interrupted" ? keptIn(folder, record.at("stages").size())
+                                                          : "";
+  RunPictures pictures = picturesOfFiles(registry, request, usesDirections, transform, log);
+  if (status != "done")
+    pictures.keptTransform = transform;
   std::vector<StageCurves> curves;
   for (const Json& stage : record.at("stages")) {
     const std::string table = folder + "IterationInfo." + std::to_string(curves.size());
