@@ -170,7 +170,8 @@ std::optional<RunPictures> picturesOfEnd(const Registry& registry, const RunRequ
   RunRequest request = given;
   request.fixedLabels = request.movingLabels = {};
   std::string result = transform == given.initialTransform.path ? "" : transform;
-  const ParameterEntry* const directions = given.stages.front().map->find("UseDirectionCosines");
+  const auto map = given.stages.empty() ? nullptr : given.stages.front().map; // null: it could not be read
+  const ParameterEntry* const directions = map ? map->find("UseDirectionCosines") : nullptr;
   const bool usesDirections = !directions || directions->values.front() != "false";
   for (const int attempt : {0, 1, 2, 3}) { // with less and less of what the run was given
     if (attempt == 1)
