@@ -55,7 +55,8 @@ State readState(const std::string& folder)
   }
 }
 
-/// The largest number of a folder that is there, and one: a state may be older than the folders.
+/// The largest number of a folder that is there, and one: a state may be older than the folders. Removes what
+/// a program that was killed left in them.
 std::size_t numbersTaken(const std::string& folder)
 {
   std::size_t taken = 0;
@@ -63,8 +64,10 @@ std::size_t numbersTaken(const std::string& folder)
   for (std::filesystem::directory_iterator entry(folder, failure), end; !failure && entry != end;
        entry.increment(failure)) {
     const std::string name = entry->path().filename();
-    if (name.size() == 6 && name.find_first_not_of("0123456789") == std::string::npos)
-      taken = std::max(taken, static_cast<std::size_t>(std::stoul(name)) + 1);
+    if (name.size() != 6 || name.find_first_not_of("0123456789") != std::string::npos)
+      continue;
+    taken = std::max(taken, static_cast<std::size_t>(std::stoul(name)) + 1);
+    AtomicFile::removeAbandoned(entry->path());
   }
   return taken;
 }
@@ -99,6 +102,8 @@ public:
         lines_.put({{"image", older.path}, {"passed", true}});
       take(*image);
     }
+    if (updates_ + failures_ == 0)
+      log_.error("no image came, so nothing was registered. Allowed: one or more by --names or --watch.");
     if (updates_ == 0)
       return static_cast<int>(ExitCode::unreadableInput);
     return static_cast<int>(failures_ == 0 ? ExitCode::done : ExitCode::someRowsFailed);
