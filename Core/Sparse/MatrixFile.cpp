@@ -32,7 +32,11 @@ MatrixFormat formatOfMatrix(const std::string& path)
 
 MatrixFile readMatrix(const Context& context, const std::string& path)
 {
-  switch (formatOfMatrix(path)) {
+  const MatrixFormat format = formatOfMatrix(path);
+  if (std::error_code ignored; path != "-" && std::filesystem::is_fifo(path, ignored))
+    throw Error(ExitCode::unreadableInput,
+                path + ": this is no file but a pipe. Allowed: a file, or - for standard input.");
+  switch (format) {
   case MatrixFormat::npz:
     return readNpz(context, path);
   case MatrixFormat::binary:
