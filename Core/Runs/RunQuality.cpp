@@ -248,14 +248,12 @@ std::vector<std::string> RunQuality::mismatchSigns() const
     return signs;
   const auto [nats, turnedAnyhow, turnedBy10Degrees, shifted] = *mutualInformation;
   if (turnedAnyhow >= leftAnyhow || turnedBy10Degrees >= leftBy10Degrees)
-    signs.push_back(decimals(100 * turnedAnyhow, 0)
-                    + " % of their mutual information are left at the best of "
-                      "ten large turns and "
+    signs.push_back("they fit hardly worse where one is turned: " + decimals(100 * turnedAnyhow, 0)
+                    + " % of their mutual information is left at the best of ten large turns, "
                     + decimals(100 * turnedBy10Degrees, 0) + " % at one by 10 degrees");
   if (shifted >= leftShifted)
-    signs.push_back(decimals(100 * shifted, 0)
-                    + " % of their mutual information are left where one is shifted "
-                      "by a fifth of its extent");
+    signs.push_back("they fit hardly worse where one is shifted by a fifth of its extent: "
+                    + decimals(100 * shifted, 0) + " % of their mutual information is left");
   return signs;
 }
 

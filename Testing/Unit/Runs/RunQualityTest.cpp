@@ -46,13 +46,14 @@ TEST(RunQualityTest, EachSignIsToldWithItsFigures)
             "the transform changes volumes to 0.056 times theirs");
   EXPECT_EQ(signs([](RunQuality& q) { q.determinant = 2.1; }),
             "the transform changes volumes to 2.100 times theirs");
-  const std::string turned = " % of their mutual information are left at the best of ten large turns and ";
+  const std::string before = "they fit hardly worse where one is ",
+                    turned = " % of their mutual information is left at the best of ten large turns, ";
   EXPECT_EQ(signs([](RunQuality& q) { q.mutualInformation->turnedAnyhow = 0.9; }),
-            "90" + turned + "80 % at one by 10 degrees");
+            before + "turned: 90" + turned + "80 % at one by 10 degrees");
   EXPECT_EQ(signs([](RunQuality& q) { q.mutualInformation->turnedBy10Degrees = 1.2; }),
-            "60" + turned + "120 % at one by 10 degrees");
+            before + "turned: 60" + turned + "120 % at one by 10 degrees");
   EXPECT_EQ(signs([](RunQuality& q) { q.mutualInformation->shifted = 0.83; }),
-            "83 % of their mutual information are left where one is shifted by a fifth of its extent");
+            before + "shifted by a fifth of its extent: 83 % of their mutual information is left");
 }
 
 }
