@@ -36,32 +36,6 @@ std::vector<Place> placesAlong(std::size_t size, double spacingMm, double pixelM
 }
 
 template <int D>
-Panel panelOf(const Image<D>& image, const Plane& plane, const Size<D>& voxel)
-{
-  const ImageGeometry<D>& g = image.geometry;
-  const double pixelMm = *std::ranges::min_element(g.spacingMm);
-  Size<D> stride;
-  for (int d = 0; d < D; ++d)
-    stride[d] = d == 0 ? 1 : stride[d - 1] * g.size[d - 1];
-  std::size_t slice = 0;
-  for (int d = 0; d < D; ++d)
-    slice += d == plane.right || d == plane.down ? 0 : stride[d] * voxel[d];
-  const auto xs = placesAlong(g.size[plane.right], g.spacingMm[plane.right], pixelMm, plane.fallsRight),
-             ys = placesAlong(g.size[plane.down], g.spacingMm[plane.down], pixelMm, plane.fallsDown);
-  Panel panel{xs.size(), ys.size(), {}};
-  for (const Place& y : ys)
-    for (const Place& x : xs) {
-      const auto at = [&](std::size_t right, std::size_t down) {
-        return image.voxels[slice + stride[plane.right] * right + stride[plane.down] * down];
-      };
-      const float above = at(x.below, y.below) + x.share * (at(x.above, y.below) - at(x.below, y.below));
-      const float below = at(x.below, y.above) + x.share * (at(x.above, y.above) - at(x.below, y.above));
-      panel.values.push_back(above + y.share * (below - above));
-    }
-  return panel;
-}
-
-template <int D>
 GreyLine windowOfImage(const Image<D>& image)
 {
   constexpr std::size_t wanted = 1'000'000;
@@ -93,6 +67,32 @@ std::array<std::uint8_t, 3> grey(float value)
   return {level, level, level};
 }
 
+}
+
+template <int D>
+Panel panelOf(const Image<D>& image, const Plane& plane, const Size<D>& voxel)
+{
+  const ImageGeometry<D>& g = image.geometry;
+  const double pixelMm = *std::ranges::min_element(g.spacingMm);
+  Size<D> stride;
+  for (int d = 0; d < D; ++d)
+    stride[d] = d == 0 ? 1 : stride[d - 1] * g.size[d - 1];
+  std::size_t slice = 0;
+  for (int d = 0; d < D; ++d)
+    slice += d == plane.right || d == plane.down ? 0 : stride[d] * voxel[d];
+  const auto xs = placesAlong(g.size[plane.right], g.spacingMm[plane.right], pixelMm, plane.fallsRight),
+             ys = placesAlong(g.size[plane.down], g.spacingMm[plane.down], pixelMm, plane.fallsDown);
+  Panel panel{xs.size(), ys.size(), {}};
+  for (const Place& y : ys)
+    for (const Place& x : xs) {
+      const auto at = [&](std::size_t right, std::size_t down) {
+        return image.voxels[slice + stride[plane.right] * right + stride[plane.down] * down];
+      };
+      const float above = at(x.below, y.below) + x.share * (at(x.above, y.below) - at(x.below, y.below));
+      const float below = at(x.below, y.above) + x.share * (at(x.above, y.above) - at(x.below, y.above));
+      panel.values.push_back(above + y.share * (below - above));
+    }
+  return panel;
 }
 
 template <int D>
@@ -132,6 +132,6 @@ Picture comparisonPicture(Comparison comparison, const Image<D>& first, const Im
   return picture;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(comparisonPicture<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(panelOf<D>, comparisonPicture<D>);
 
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Image/Image.h"
+#include "Core/Image/Pictures/PictureParts.h"
 
 #include <array>
 #include <cstdint>
@@ -19,6 +20,10 @@ enum class Comparison {
   difference,   // second minus first image, both z-scored: black -3, grey 0, white 3 standard deviations
   edges,        // the second image with the edges of the first over it
 };
+
+/// The slice of a plane through a voxel, linear between voxels. Pixels are squares of the smallest spacing.
+template <int D>
+Panel panelOf(const Image<D>&, const Plane&, const Size<D>& voxel);
 
 /// Shows slices through a voxel: in 3D side by side the axial, coronal and sagittal one, with the patient's
 /// left, back and head to the right, below and above; in 2D the image itself. Axes that are oblique are

@@ -47,10 +47,9 @@ SeriesChange changeOf(std::size_t volumes, std::size_t voxels, const VolumeValue
         static_cast<float>(std::sqrt(std::max(0.0, squares[v] / times - mean * mean))));
   }
   change.inside = bright(change.mean, isMissing);
-  double level = 0;
   for (const std::size_t v : change.inside)
-    level += change.mean[v];
-  level /= static_cast<double>(change.inside.size());
+    change.level += change.mean[v];
+  change.level = std::abs(change.level) / static_cast<double>(std::max<std::size_t>(change.inside.size(), 1));
   std::vector<float> before;
   for (std::size_t i = 0; i < volumes; ++i) {
     const std::span<const float> values = valuesOf(i);
@@ -58,9 +57,9 @@ SeriesChange changeOf(std::size_t volumes, std::size_t voxels, const VolumeValue
     for (std::size_t k = 0; k < change.inside.size() && !values.empty() && !before.empty(); ++k)
       difference += std::pow(static_cast<double>(values[change.inside[k]]) - before[change.inside[k]], 2);
     change.dvarsPercent.push_back(
-        values.empty() || before.empty() || !(std::abs(level) > 0)
+        values.empty() || before.empty() || change.level == 0
             ? std::numeric_limits<double>::quiet_NaN()
-            : 100 / std::abs(level) * std::sqrt(difference / static_cast<double>(change.inside.size())));
+            : 100 / change.level * std::sqrt(difference / static_cast<double>(change.inside.size())));
     before.assign(values.begin(), values.end());
   }
   return change;

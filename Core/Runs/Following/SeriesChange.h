@@ -13,10 +13,11 @@ namespace tessera {
 struct SeriesChange {
   std::vector<float> mean, deviation; // over time, of each voxel
   std::vector<std::size_t> inside;    // those voxels
-  /// The root mean square over these voxels of the change since the volume before, as a percentage of their
-  /// mean (DVARS: Power et al., "Spurious but systematic correlations in functional connectivity MRI networks
-  /// arise from subject motion", 2012, in another unit). NaN for the first volume, and where one of the two
-  /// has no values.
+  double level = 0;                   // the magnitude of their mean
+  /// The root mean square over these voxels of the change since the volume before, as a percentage of the
+  /// level (DVARS: Power et al., "Spurious but systematic correlations in functional connectivity MRI
+  /// networks arise from subject motion", 2012, in another unit). NaN for the first volume, and where one of
+  /// the two has no values.
   std::vector<double> dvarsPercent;
 };
 

@@ -1,6 +1,7 @@
 #include "Core/Runs/Following/SeriesPage.h"
 
 #include "Core/Compute/Log.h"
+#include "Core/Image/Pictures/ComparisonPictures.h"
 #include "Core/Image/Pictures/PictureBytes.h"
 #include "Core/Image/Pictures/PictureParts.h"
 #include "Core/Runs/Following/SeriesChange.h"
@@ -77,50 +78,28 @@ std::string pictureHtml(const std::string& kind, const std::string& bytes, const
       {caption, styleClass, caption, kind, base64(bytes)});
 }
 
-template <int D>
-std::size_t numberOf(const Size<D>& size, const Size<D>& voxel)
-{
-  std::size_t number = 0;
-  for (int d = D - 1; d >= 0; --d)
-    number = number * size[d] + voxel[d];
-  return number;
-}
-
 /// The middle slices in the three planes side by side, in square pixels; in 2D the picture.
 template <int D>
 std::string middleSlices(const ImageGeometry<D>& geometry, const std::vector<float>& values,
                          const GreyLine& grey)
 {
-  const std::vector<Plane> planes = planesOf<D>(geometry.direction);
-  const double pixelMm = *std::ranges::min_element(geometry.spacingMm);
-  const auto pixels = [&](int axis) {
-    return static_cast<std::size_t>(
-        std::lround(static_cast<double>(geometry.size[axis]) * geometry.spacingMm[axis] / pixelMm));
-  };
+  const Image<D> image{geometry, values};
+  Size<D> middle;
+  for (int d = 0; d < D; ++d)
+    middle[d] = geometry.size[d] / 2;
+  std::vector<Panel> panels;
   std::size_t width = 0, height = 0;
-  for (const Plane& plane : planes) {
-    width += pixels(plane.right);
-    height = std::max(height, pixels(plane.down));
+  for (const Plane& plane : planesOf<D>(geometry.direction)) {
+    panels.push_back(panelOf<D>(image, plane, middle));
+    width += panels.back().width;
+    height = std::max(height, panels.back().height);
   }
   std::vector<std::uint8_t> picture(width * height);
   std::size_t left = 0;
-  for (const Plane& plane : planes) {
-    const auto index = [&](int axis, bool falls, std::size_t pixel) {
-      const std::size_t along =
-          std::min(geometry.size[axis] - 1, static_cast<std::size_t>((static_cast<double>(pixel) + 0.5)
-                                                                     * pixelMm / geometry.spacingMm[axis]));
-      return falls ? geometry.size[axis] - 1 - along : along;
-    };
-    Size<D> voxel{};
-    if (plane.through >= 0)
-      voxel[plane.through] = geometry.size[plane.through] / 2;
-    for (std::size_t y = 0; y < pixels(plane.down); ++y)
-      for (std::size_t x = 0; x < pixels(plane.right); ++x) {
-        voxel[plane.right] = index(plane.right, plane.fallsRight, x);
-        voxel[plane.down] = index(plane.down, plane.fallsDown, y);
-        picture[y * width + left + x] = greyLevel(grey(values[numberOf<D>(geometry.size, voxel)]));
-      }
-    left += pixels(plane.right);
+  for (const Panel& panel : panels) {
+    for (std::size_t i = 0; i < panel.values.size(); ++i)
+      picture[i / panel.width * width + left + i % panel.width] = greyLevel(grey(panel.values[i]));
+    left += panel.width;
   }
   constexpr int quality = 85;
   return jpegBytes(picture, width, height, quality);
@@ -134,15 +113,11 @@ std::vector<std::vector<float>> carpetOf(std::size_t volumes, const SeriesChange
   constexpr std::size_t most = 240;
   const std::size_t lines = std::min(most, change.inside.size());
   std::vector<std::vector<float>> carpet(lines, std::vector<float>(volumes, NAN));
-  double level = 0;
-  for (const std::size_t v : change.inside)
-    level += change.mean[v];
-  level = std::abs(level) / static_cast<double>(std::max<std::size_t>(change.inside.size(), 1));
   for (std::size_t i = 0; i < volumes; ++i) {
     const std::span<const float> values = valuesOf(i);
     for (std::size_t line = 0; line < lines && !values.empty(); ++line) {
       const std::size_t v = change.inside[line * change.inside.size() / lines];
-      carpet[line][i] = static_cast<float>(100 * (values[v] - change.mean[v]) / level);
+      carpet[line][i] = static_cast<float>(100 * (values[v] - change.mean[v]) / change.level);
     }
   }
   return carpet;
