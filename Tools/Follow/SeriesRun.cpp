@@ -31,8 +31,6 @@ public:
   {
     if (D == 3 && header_.dimension == 3)
       failToRead(options.series, "3 axes", "4 axes, or with --time-axis 3 of which the last one is time");
-    for (const std::string& note : header_.notes)
-      log.note("--series: " + note);
     if (header_.componentType == PixelType::float64) // voxels are read as floats
       header_.componentType = PixelType::float32;
   }

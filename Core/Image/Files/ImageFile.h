@@ -50,8 +50,8 @@ template <int D>
 VectorImage<D> readVectorImage(const std::string& path, const ReadingOptions&, int threads = 1);
 
 /// Reads the volumes of an image of four or more axes, the fourth axis fastest; in 2D the pictures of an
-/// image of three axes. Adds lines about the voxels to `notes`. Throws Error(unreadableInput), also for other
-/// axes or several components a voxel.
+/// image of three axes. Adds the notes of the header and lines about the voxels to `notes`. Throws
+/// Error(unreadableInput), also for other axes or several components a voxel.
 template <int D = 3>
 std::vector<ImagePointer<D>> readVolumes(const std::string& path, const ReadingOptions&,
                                          std::vector<std::string>& notes, int threads = 1);

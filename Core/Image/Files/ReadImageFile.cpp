@@ -224,6 +224,7 @@ std::vector<ImagePointer<D>> readVolumes(const std::string& path, const ReadingO
                    + " component(s) a voxel",
                D == 2 ? "3 axes, of which the last one is time"
                       : "4 axes, of which the last one counts volumes or components");
+  notes.insert(notes.end(), header.notes.begin(), header.notes.end());
   ImageHeader one = withFirstAxes(header, 3);
   one.size[2] = D == 2 ? 1 : one.size[2];
   const ImageGeometry<D> geometry = geometryOf<D>(one);

@@ -27,7 +27,7 @@ void splitSeries(std::vector<ImageTask>& tasks, PixelType ofResults, int threads
   for (ImageTask& task : tasks) {
     try {
       if (headerOf(task).dimension > 3) {
-        std::vector<std::string> notes = task.header->notes;
+        std::vector<std::string> notes;
         const std::vector<ImagePointer<3>> volumes =
             readVolumes(task.input.path, task.reading, notes, threads);
         if (!task.format.empty())
