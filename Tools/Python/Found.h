@@ -45,8 +45,8 @@ public:
   virtual int dimension() const = 0;
   /// (chain, grid of the fixed image, grid of the moving image) of each stage, or of its last finished level.
   virtual nb::list chains() const = 0;
-  /// Such a triple for the inverse of the last stage, from the moving image to the fixed one. None: it was
-  /// not asked for.
+  /// Returns such a triple for the inverse of the last stage, from the moving image to the fixed one, or None
+  /// if it was not asked for.
   virtual nb::object inverse() const = 0;
   /// (array, grid) of the last stage; None: there is none. The array cannot be written to.
   virtual nb::object image() const = 0;
