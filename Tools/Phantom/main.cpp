@@ -5,9 +5,7 @@
 #include "Core/Compute/Log.h"
 #include "Core/Compute/NumberIn.h"
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/Points/PointsFile.h"
 #include "Tools/Phantom/LiverPhantom.h"
-#include "Tools/Phantom/Pictures.h"
 
 #include <boost/program_options.hpp>
 
@@ -92,44 +90,9 @@ void makeBreathing(const std::string& out, LiverPhantom phantom, double liftMm, 
   }
 }
 
-struct ErrorsMm {
-  double mean = 0, largest = 0;
-};
-
-ErrorsMm errorsOf(const std::vector<Vec<3>>& found, const std::vector<Vec<3>>& truth)
-{
-  ErrorsMm errors;
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    const double e =
-        std::hypot(found.at(i)[0] - truth[i][0], found[i][1] - truth[i][1], found[i][2] - truth[i][2]);
-    errors.mean += e / static_cast<double>(truth.size());
-    errors.largest = std::max(errors.largest, e);
-  }
-  return errors;
-}
-
-void score(const std::string& start, const std::string& found, const std::string& truth)
-{
-  const auto truePoints = readPoints<3>(truth).values;
-  const ErrorsMm before = errorsOf(readPoints<3>(start).values, truePoints);
-  const ErrorsMm after = errorsOf(readPoints<3>(found).values, truePoints);
-  std::printf("Error of %zu known points, mm:     mean   largest\n", truePoints.size());
-  std::printf("  before registration          %8.2f  %8.2f\n", before.mean, before.largest);
-  std::printf("  after registration           %8.2f  %8.2f\n", after.mean, after.largest);
-}
-
-void readAndWritePictures(const std::string& fixedFile, const std::string& movingFile,
-                          const std::string& resultFile, const std::string& out)
-{
-  std::vector<std::string> notes;
-  Context context;
-  const auto read = [&](const std::string& file) { return readImage<3>(file, {}, notes).image; };
-  writePictures(context, read(fixedFile), read(movingFile), read(resultFile), out);
-}
-
 int run(int argc, char** argv)
 {
-  std::string out, fixed, moving, result, start, found, truth, size, spacing;
+  std::string out, size, spacing;
   std::uint32_t seed = 0;
   int steps = 0;
   double liftMm = LiverPhantom::usualLiftMm;
@@ -143,9 +106,6 @@ int run(int argc, char** argv)
   add("breathe", options::value(&steps),
       "write before.nii.gz and so many images of the abdomen as it is lifted while the patient breathes, "
       "breath_000.mha, ..., each with points, into --out");
-  add("score", "print the errors of --start and --found against --truth");
-  add("pictures",
-      "write edges.png, checkerboard.png and difference.png of --fixed, --moving and --result into --out");
   add("out", options::value(&out), "folder");
   add("voxels", options::value(&voxels), "voxels along x (160); the image is 300 mm wide");
   add("size", options::value(&size), "NXxNYxNZ: voxels along each axis, instead of --voxels");
@@ -153,12 +113,6 @@ int run(int argc, char** argv)
   add("points", options::value(&points), "points of the liver (200)");
   add("seed", options::value(&seed), "draws other noise, vessels and points (0)");
   add("lift", options::value(&liftMm), "how far the front wall rises, in mm, 0 to 22 (11)");
-  add("fixed", options::value(&fixed), "image");
-  add("moving", options::value(&moving), "image");
-  add("result", options::value(&result), "image");
-  add("start", options::value(&start), "points");
-  add("found", options::value(&found), "outputpoints.txt");
-  add("truth", options::value(&truth), "points");
 
   options::variables_map given;
   options::store(options::parse_command_line(argc, argv, description), given);
@@ -177,10 +131,6 @@ int run(int argc, char** argv)
     makeLiver(out, LiverPhantom(extents, spacingMm, seed, liftMm), points);
   else if (steps > 0 && !out.empty())
     makeBreathing(out, LiverPhantom(extents, spacingMm, seed, liftMm), liftMm, steps, points);
-  else if (given.count("score") && !truth.empty())
-    score(start, found, truth);
-  else if (given.count("pictures") && !out.empty())
-    readAndWritePictures(fixed, moving, result, out);
   else
     std::cout << "tessera-phantom --make --out demo\n\nA liver phantom with a known deformation.\n\n"
               << description;
