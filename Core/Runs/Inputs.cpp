@@ -67,7 +67,7 @@ PreparedVoxels<D> preparedAndTold(const std::string& where, const CheckedImage<D
                                   bool leavesOutFilling, int threads, Log& log)
 {
   Context host{Device{}, threads};
-  const std::optional<ConstantFilling> filling = findConstantFilling<D>(read);
+  const std::optional<ConstantFilling> filling = findConstantFilling<D>(host, read);
   const bool leavesOut = filling && filling->isFar && leavesOutFilling;
   const PreparedVoxels<D> prepared = prepareVoxels<D>(host, read, leavesOut ? &*filling : nullptr);
   const std::string background = prepared.background

@@ -2,6 +2,7 @@
 
 #include "Core/Image/Filters/RecursiveGaussian.h"
 #include "Core/Registration/Samples/Samples.h"
+#include "Core/Registration/Terms/IntensityRange.h"
 
 #include <algorithm>
 #include <limits>
@@ -112,10 +113,10 @@ void fillFromNeighbours(Context& context, const Mask<D>& valid, Image<D>& image)
 }
 
 template <int D>
-std::optional<ConstantFilling> findConstantFilling(const CheckedImage<D>& read)
+std::optional<ConstantFilling> findConstantFilling(const Context& context, const CheckedImage<D>& read)
 {
-  const auto [least, greatest] = std::ranges::minmax_element(read.image->voxels);
-  for (const float candidate : {*least, *greatest})
+  const IntensityRange range = intensityRange<D>(context, *read.image, nullptr, "the image");
+  for (const float candidate : {range.lowest, range.highest})
     if (candidate != 0)
       if (const std::optional<ConstantFilling> filling = fillingOf<D>(read, candidate))
         return filling;

@@ -21,7 +21,7 @@ struct ConstantFilling {
 /// from them, others farther than that range. 0 is none: it is the usual background. Voxels that are not
 /// finite do not count.
 template <int D>
-std::optional<ConstantFilling> findConstantFilling(const CheckedImage<D>&);
+std::optional<ConstantFilling> findConstantFilling(const Context&, const CheckedImage<D>&);
 
 /// An image as a registration takes it.
 template <int D>

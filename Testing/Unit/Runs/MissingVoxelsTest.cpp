@@ -93,13 +93,13 @@ std::optional<ConstantFilling> fillingOf(float value, std::size_t every, float f
     voxel = factor * voxel + shift;
   for (std::size_t v = 0; v < image.voxels.size(); v += every)
     image.voxels[v] = value;
-  return findConstantFilling<3>({std::make_shared<Image<3>>(std::move(image)), 0, nullptr});
+  return findConstantFilling<3>({}, {std::make_shared<Image<3>>(std::move(image)), 0, nullptr});
 }
 
 TEST(MissingVoxelsTest, AFillingLiesFarFromManyOtherValues)
 {
   EXPECT_FALSE(
-      findConstantFilling<3>({imageWithout([](const VoxelIndex&) { return false; }).image, 0, nullptr}));
+      findConstantFilling<3>({}, {imageWithout([](const VoxelIndex&) { return false; }).image, 0, nullptr}));
   for (const float value : {-32768.0f, 9.97e36f, 60.0f, 180.0f}) {
     const std::optional<ConstantFilling> filling = fillingOf(value, 5);
     ASSERT_TRUE(filling) << value;
@@ -126,7 +126,7 @@ TEST(MissingVoxelsTest, AFillingIsLeftOutAsIfItWereNoNumber)
   for (std::size_t v = 0; v < 16 * 14; ++v)
     filled->voxels[v] = -32768;
   Context context;
-  const std::optional<ConstantFilling> filling = findConstantFilling<3>({filled, 0, nullptr});
+  const std::optional<ConstantFilling> filling = findConstantFilling<3>({}, {filled, 0, nullptr});
   const PreparedVoxels<3> prepared = prepareVoxels<3>(context, {filled, 0, nullptr}, &*filling);
   ASSERT_TRUE(prepared.valid);
   EXPECT_EQ(std::ranges::count(prepared.valid->voxels, 0), 16 * 14);
