@@ -149,8 +149,13 @@ void FixedLook<D>::setBlocks(const ImageGeometry<D>& geometry)
       sample.block = sample.block * static_cast<std::size_t>(blocksAnAxis)
                      + static_cast<std::size_t>(std::clamp(part, 0.0, 0.999) * blocksAnAxis);
     }
-    blocks_ = std::max(blocks_, sample.block + 1);
   }
+  std::ranges::stable_sort(samples_, {}, &Sample::block);
+  firstOfBlock_ = {0};
+  for (std::size_t i = 0; i < samples_.size(); ++i)
+    while (firstOfBlock_.size() <= samples_[i].block)
+      firstOfBlock_.push_back(i);
+  firstOfBlock_.push_back(samples_.size());
 }
 
 template <int D>
@@ -190,7 +195,7 @@ FitOfImages FixedLook<D>::at(const TransformChain<D>* chain, const ImagePointer<
   }
   for (double* sum : {&fit.overlap, &fit.folded, &fit.meanDisplacementMm})
     *sum /= all;
-  findWhatIsLeft(values, inside, fit);
+  findWhatIsLeft(values, inside, context, fit);
   return fit;
 }
 
@@ -202,55 +207,65 @@ double FixedLook<D>::affineBetweenMm(const TransformChain<D>& from, const Transf
   std::ranges::transform(samples_, pointsMm.begin(), &Sample::pointMm);
   const std::vector<Vec<D>> fromMm = mappedAll<D>(context, from, pointsMm),
                             toMm = mappedAll<D>(context, to, pointsMm);
-  std::vector<Block<D>> blocks(blocks_);
-  for (const Sample& sample : samples_)
-    blocks[sample.block].count += 1;
-  for (std::size_t i = 0; i < samples_.size(); ++i) {
-    Block<D>& block = blocks[samples_[i].block];
-    block.hasTexture = true;
-    for (int d = 0; d < D; ++d) {
-      block.centreMm[d] += samples_[i].pointMm[d] / block.count;
-      block.leftMm[d] += (toMm[i][d] - fromMm[i][d]) / block.count;
-    }
-  }
+  std::vector<Block<D>> blocks(firstOfBlock_.size() - 1);
+  forEachRange(context, blocks.size(), 1, [&](std::size_t number, std::size_t) {
+    Block<D>& block = blocks[number];
+    const std::size_t first = firstOfBlock_[number], last = firstOfBlock_[number + 1];
+    block.count = static_cast<double>(last - first);
+    block.hasTexture = block.count > 0;
+    for (std::size_t i = first; i < last; ++i)
+      for (int d = 0; d < D; ++d) {
+        block.centreMm[d] += pointsMm[i][d] / block.count;
+        block.leftMm[d] += (toMm[i][d] - fromMm[i][d]) / block.count;
+      }
+  });
   return affineMm<D>(blocks);
 }
 
 template <int D>
 void FixedLook<D>::findWhatIsLeft(const std::vector<float>& moving, const std::vector<std::uint8_t>& inside,
-                                  FitOfImages& fit) const
+                                  const Context& context, FitOfImages& fit) const
 {
-  std::vector<Block<D>> blocks(blocks_);
+  std::vector<Block<D>> blocks(firstOfBlock_.size() - 1);
+  forEachRange(context, blocks.size(), 1, [&](std::size_t number, std::size_t) {
+    Block<D>& block = blocks[number];
+    const auto forEach = [&](const auto& visit) {
+      for (std::size_t i = firstOfBlock_[number]; i < firstOfBlock_[number + 1]; ++i)
+        if (inside[i])
+          visit(samples_[i], static_cast<double>(moving[i]));
+    };
+    forEach([&](const Sample& sample, double value) {
+      block.count += 1;
+      block.fixed += sample.fixed;
+      block.moving += value;
+      block.fixedSquared += static_cast<double>(sample.fixed) * sample.fixed;
+      block.movingSquared += value * value;
+      block.product += sample.fixed * value;
+    });
+    forEach([&](const Sample& sample, double value) {
+      const double difference = sample.fixed - block.fixedOf(value);
+      for (int d = 0; d < D; ++d) {
+        block.centreMm[d] += sample.pointMm[d] / block.count;
+        block.right[d] += sample.gradient[d] * difference;
+        for (int e = 0; e < D; ++e)
+          block.structure[d][e] += sample.gradient[d] * sample.gradient[e];
+      }
+    });
+  });
   Block<D> whole;
   double texture = 0; // of all blocks
-  const auto forEach = [&](const auto& visit) {
-    for (std::size_t i = 0; i < samples_.size(); ++i)
-      if (inside[i])
-        visit(samples_[i], moving[i], blocks[samples_[i].block]);
-  };
-  forEach([&](const Sample& sample, double value, Block<D>& block) {
-    for (Block<D>* sums : {&block, &whole}) {
-      sums->count += 1;
-      sums->fixed += sample.fixed;
-      sums->moving += value;
-      sums->fixedSquared += static_cast<double>(sample.fixed) * sample.fixed;
-      sums->movingSquared += value * value;
-      sums->product += sample.fixed * value;
-    }
-  });
+  for (const Block<D>& block : blocks) {
+    whole.count += block.count;
+    whole.fixed += block.fixed;
+    whole.moving += block.moving;
+    whole.fixedSquared += block.fixedSquared;
+    whole.movingSquared += block.movingSquared;
+    whole.product += block.product;
+    texture += traceOf<D>(block.structure);
+  }
+  texture /= std::max(1.0, whole.count);
   if (whole.count > 0 && whole.ofFixed() > 0 && whole.ofMoving() > 0)
     fit.correlation = whole.covariance() / std::sqrt(whole.ofFixed() * whole.ofMoving());
-  forEach([&](const Sample& sample, double value, Block<D>& block) {
-    const double difference = sample.fixed - block.fixedOf(value);
-    for (int d = 0; d < D; ++d) {
-      block.centreMm[d] += sample.pointMm[d] / block.count;
-      block.right[d] += sample.gradient[d] * difference;
-      for (int e = 0; e < D; ++e)
-        block.structure[d][e] += sample.gradient[d] * sample.gradient[e];
-    }
-  });
-  for (const Block<D>& block : blocks)
-    texture += traceOf<D>(block.structure) / std::max(1.0, whole.count);
   std::vector<double> leftMm;
   for (Block<D>& block : blocks) {
     const double trace = traceOf<D>(block.structure);

@@ -39,13 +39,14 @@ private:
     std::size_t block = 0;
   };
 
+  /// Brings the samples into the order of their blocks.
   void setBlocks(const ImageGeometry<D>&);
   void findWhatIsLeft(const std::vector<float>& moving, const std::vector<std::uint8_t>& inside,
-                      FitOfImages&) const;
+                      const Context&, FitOfImages&) const;
 
   const Registry& registry_;
-  std::vector<Sample> samples_;
-  std::size_t blocks_ = 0;
+  std::vector<Sample> samples_;           // block by block
+  std::vector<std::size_t> firstOfBlock_; // and the number of all samples
 };
 
 }
