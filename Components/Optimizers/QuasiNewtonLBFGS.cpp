@@ -5,6 +5,7 @@
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
 
@@ -59,7 +60,7 @@ public:
   Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
       const IterationSink& sink, std::vector<Buffer<double>>& vectors)
       : LineSearchRun(cost, settings, level, position, sink, vectors, true), settings_(settings),
-        vectors_(vectors)
+        vectors_(vectors), factors_(context_, settings.memory + 1)
   {
   }
 
@@ -73,8 +74,8 @@ public:
       std::swap(position_, trial_);
       std::swap(gradient_, trialGradient_);
       report_.value = line_.point.value;
-      row(line_, std::to_string(line_.iteration), "Main", nameOf(line_.stop),
-          norm(context_, gradient_.span()));
+      norms_ = trialNorms_;
+      row(line_, std::to_string(line_.iteration), "Main", nameOf(line_.stop), norms_.gradient);
       ++report_.iterations;
       if ((report_.wasStopped = cost_.isStopAsked()))
         break;
@@ -91,18 +92,22 @@ private:
   struct PastStep {
     Buffer<double>*step = nullptr, *gradientChange = nullptr;
     double inverseProduct = 0; // 1 / (step . gradientChange)
+    double scale = 0;          // (step . gradientChange) / (gradientChange . gradientChange)
+  };
+  struct Norms {
+    double position = 0, gradient = 0;
   };
 
   void evaluate()
   {
     report_.value = cost_.evaluate(position_.span(), gradient_.span());
-    requireFinite(name, level_, report_.iterations, report_.value, norm(context_, gradient_.span()));
+    norms_ = {norm(context_, position_.span()), norm(context_, gradient_.span())};
+    requireFinite(name, level_, report_.iterations, report_.value, norms_.gradient);
   }
 
   bool gradientHasVanished() const
   {
-    const double size = std::max(1.0, norm(context_, position_.span()));
-    return norm(context_, gradient_.span()) / size <= settings_.gradientMagnitudeTolerance;
+    return norms_.gradient / std::max(1.0, norms_.position) <= settings_.gradientMagnitudeTolerance;
   }
 
   std::string stopAfterLineSearch() const
@@ -130,27 +135,21 @@ private:
   {
     scaleInto(context_, -1, gradient_.span(), direction_.span());
     if (past_.empty()) {
-      scaleInto(context_, 1 / norm(context_, gradient_.span()), direction_.span(), direction_.span());
+      scaleInto(context_, 1 / norms_.gradient, direction_.span(), direction_.span());
       return true;
     }
-    const PastStep& last = past_.back();
-    const double curvature =
-        1 / (last.inverseProduct * dot(context_, last.gradientChange->span(), last.gradientChange->span()));
-    if (!(curvature > 0)) {
+    if (!(past_.back().scale > 0)) {
       report_.stopCondition = "The diagonal matrix is invalid.";
       return false;
     }
-    std::vector<double> alpha(past_.size());
-    for (std::size_t i = past_.size(); i-- > 0;) {
-      alpha[i] = past_[i].inverseProduct * dot(context_, past_[i].step->span(), direction_.span());
-      axpy(context_, -alpha[i], past_[i].gradientChange->span(), direction_.span());
-    }
-    scaleInto(context_, curvature, direction_.span(), direction_.span());
-    for (std::size_t i = 0; i < past_.size(); ++i) {
-      const double beta =
-          past_[i].inverseProduct * dot(context_, past_[i].gradientChange->span(), direction_.span());
-      axpy(context_, alpha[i] - beta, past_[i].step->span(), direction_.span());
-    }
+    double *minusAlpha = factors_.span().data(), *last = minusAlpha + settings_.memory;
+    for (std::size_t i = past_.size(); i-- > 0;)
+      addProjection(context_, past_[i].inverseProduct, past_[i].step->span(), nullptr,
+                    past_[i].gradientChange->span(), direction_.span(), minusAlpha + i);
+    scaleInto(context_, past_.back().scale, direction_.span(), direction_.span());
+    for (std::size_t i = 0; i < past_.size(); ++i)
+      addProjection(context_, past_[i].inverseProduct, past_[i].gradientChange->span(), minusAlpha + i,
+                    past_[i].step->span(), direction_.span(), last);
     return true;
   }
 
@@ -158,14 +157,21 @@ private:
   /// way, the level ends at position_.
   bool searchAlongDirection()
   {
-    directionNorm_ = norm(context_, direction_.span());
-    const LinePoint start{0, report_.value, dot(context_, gradient_.span(), direction_.span())};
+    const auto g = gradient_.span(), d = direction_.span();
+    const std::vector<double> products = dots(context_, {{d, d}, {g, d}});
+    directionNorm_ = std::sqrt(products[0]);
+    const LinePoint start{0, report_.value, products[1]};
+    trialNorms_ = norms_;
     copyInto(context_, position_.span(), trial_.span());
     copyInto(context_, gradient_.span(), trialGradient_.span());
     const auto evaluate = [&](double step) {
       const double value = evaluateAt(step, trialGradient_.span());
-      requireFinite(name, level_, report_.iterations, value, norm(context_, trialGradient_.span()));
-      return LinePoint{step, value, dot(context_, trialGradient_.span(), direction_.span())};
+      const auto found = trialGradient_.span();
+      const std::vector<double> there =
+          dots(context_, {{trial_.span(), trial_.span()}, {found, found}, {found, d}});
+      trialNorms_ = {std::sqrt(there[0]), std::sqrt(there[1])};
+      requireFinite(name, level_, report_.iterations, value, trialNorms_.gradient);
+      return LinePoint{step, value, there[2]};
     };
     const auto watch = [&](const LineSearchState& state) {
       lineRow(state, std::to_string(state.iteration), trialGradient_);
@@ -197,12 +203,17 @@ private:
     scaleInto(context_, line_.point.step, direction_.span(), last.step->span());
     copyInto(context_, trialGradient_.span(), last.gradientChange->span());
     axpy(context_, -1, gradient_.span(), last.gradientChange->span());
-    last.inverseProduct = 1 / dot(context_, last.step->span(), last.gradientChange->span());
+    const auto s = last.step->span(), z = last.gradientChange->span();
+    const std::vector<double> products = dots(context_, {{s, z}, {z, z}});
+    last.inverseProduct = 1 / products[0];
+    last.scale = 1 / (last.inverseProduct * products[1]);
   }
 
   const Level& settings_;
   std::vector<Buffer<double>>& vectors_;
   std::deque<PastStep> past_; // oldest first
+  Norms norms_, trialNorms_;  // at position_ and at trial_
+  Buffer<double> factors_;    // of the two-loop recursion
 };
 
 OptimizerReport QuasiNewtonLBFGS::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position,

@@ -76,6 +76,15 @@ void axpy(const Context& context, double factor, std::span<const double> x, std:
   });
 }
 
+void addProjection(const Context& context, double factor, std::span<const double> a, const double* before,
+                   std::span<const double> x, std::span<double> y, double* after)
+{
+  if (context.onCuda())
+    return oncuda::addProjection(context, factor, a, before, x, y, after);
+  *after = -(before ? *before : 0) - factor * dot(context, a, y);
+  axpy(context, *after, x, y);
+}
+
 void addBounded(const Context& context, double factor, std::span<const double> x, double bound,
                 std::span<double> y)
 {

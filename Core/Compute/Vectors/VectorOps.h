@@ -23,6 +23,10 @@ std::vector<double> dots(const Context&, std::initializer_list<VectorPair>);
 double largestMagnitude(const Context&, std::span<const double> a);
 /// y += factor * x
 void axpy(const Context&, double factor, std::span<const double> x, std::span<double> y);
+/// y += c x with c = -before - factor (a . y), where a null `before` counts as 0; c is written to `after`.
+/// The two numbers lie on the context's device, which is not waited for.
+void addProjection(const Context&, double factor, std::span<const double> a, const double* before,
+                   std::span<const double> x, std::span<double> y, double* after);
 /// y += factor * x, where no element of y changes by more than `bound`.
 void addBounded(const Context&, double factor, std::span<const double> x, double bound, std::span<double> y);
 /// y = factor * x

@@ -151,6 +151,21 @@ void combine(const Context& context, double a, std::span<const double> x, double
     launch(context, y, [=] __device__(std::size_t i) { return b * before[i] + a * from[i]; });
 }
 
+void addProjection(const Context& context, double factor, std::span<const double> a, const double* before,
+                   std::span<const double> x, std::span<double> y, double* after)
+{
+  Buffer<double> product(context, 1);
+  const VectorPair pair{a, y};
+  dotsInto(context, {&pair, 1}, product.span().data());
+  const double *sum = product.span().data(), *from = x.data(), *was = y.data();
+  launch(context, y, [=] __device__(std::size_t i) {
+    const double c = -(before ? *before : 0) - factor * *sum;
+    if (i == 0)
+      *after = c;
+    return was[i] + c * from[i];
+  });
+}
+
 void addBounded(const Context& context, double factor, std::span<const double> x, double bound,
                 std::span<double> y)
 {

@@ -71,6 +71,30 @@ TEST_F(VectorOpsOnCudaTest, DotProductsRepeatAndAgreeWithTheCpu)
   }
 }
 
+TEST_F(VectorOpsOnCudaTest, AProjectionHasTheBitsOfItsParts)
+{
+  for (const std::size_t count : counts) {
+    const std::vector<double> a = checks::randomVector(count, 1), b = checks::randomVector(count, 2);
+    for (const Context& context : {Context{}, cuda}) {
+      Buffer<double> x, y, expected, factors(context, 2);
+      x.fromHost(context, a);
+      y.fromHost(context, b);
+      expected.fromHost(context, b);
+      double* const found = factors.span().data();
+
+      addProjection(context, 0.3, x.span(), nullptr, x.span(), y.span(), found);
+      const double first = -0.3 * dot(context, x.span(), expected.span());
+      axpy(context, first, x.span(), expected.span());
+      addProjection(context, 0.7, y.span(), found, x.span(), y.span(), found + 1);
+      const double second = -first - 0.7 * dot(context, expected.span(), expected.span());
+      axpy(context, second, x.span(), expected.span());
+
+      EXPECT_EQ(y.toHost(context), expected.toHost(context)) << count;
+      EXPECT_EQ(factors.toHost(context), (std::vector<double>{first, second})) << count;
+    }
+  }
+}
+
 TEST_F(VectorOpsOnCudaTest, ConversionRoundsToTheNearestFloat)
 {
   const std::vector<double> values = checks::randomVector(5001, 3);
