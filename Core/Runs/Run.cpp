@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -161,11 +162,15 @@ public:
     if (!listener.writesFiles())
       for (const CheckedStage<D>& stage : stages_)
         noteUnwritten(stage, log_);
+    if (warm)
+      known_ = std::exchange(warm->onDevice, {});
     readWhileDevicesStart();
     listener.inputsRead();
     RunResult<D> result;
     for (CheckedStage<D>& stage : stages_)
       result.image = runStage(std::move(stage), listener);
+    if (warm)
+      warm->onDevice = std::move(chosen_);
     result.chain = chain;
     return result;
   }
@@ -185,8 +190,10 @@ private:
   void readWhileDevicesStart()
   {
     const Inputs<D> headersAlone = *inputs_; // which the thread sees while voxels are read
-    auto devices = std::async(std::launch::async, [&] { chooseStageDevices<D>(toPlan(headersAlone)); });
-    if (devices.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready)
+    std::future<void> devices;
+    if (known_.empty())
+      devices = std::async(std::launch::async, [&] { chooseStageDevices<D>(toPlan(headersAlone)); });
+    if (devices.valid() && devices.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready)
       devices.get();
     const auto start = Clock::now();
     log_.info("");
@@ -242,7 +249,9 @@ private:
         context,
         [&](const TransformChain<D>& chain) { return image.resampled(context, chain, log_); }};
     listener.stageStarted(running);
-    const DeviceReservation reservation = planAsRead<D>(toPlan(*inputs_), stage, input, context);
+    const StageOnDevice* const known = known_.empty() ? nullptr : &known_[stage.number];
+    const DeviceReservation reservation = planAsRead<D>(toPlan(*inputs_), stage, input, known, context);
+    chosen_.push_back({stage.wanted, stage.prepared.choice, stage.prepared.plans});
     summary.deviceReason = stage.prepared.choice.reason;
     summary.device = deviceName(context.device);
     summary.threads = context.threads;
@@ -334,6 +343,7 @@ private:
   Chain<D> initial_;             // of the request; null: none
   std::vector<Chain<D>> starts_; // of each stage, its last transform; null: none
   WarmSide<D>* warm_ = nullptr;
+  std::vector<StageOnDevice> known_, chosen_; // by an earlier run, and by this one
   Deadline deadline_ = Deadline::max();
   Stop stop_;
   bool usesDirectionCosines_ = true; // in the stage that runs, or ran last

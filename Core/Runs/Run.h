@@ -29,6 +29,7 @@ struct WarmSide {
   ContextsInUse contexts; // which outlive what lies there
   std::optional<InputSide<D>> fixed;
   FilteredImages<D> filtered;
+  std::vector<StageOnDevice> onDevice; // of each stage of a run that was finished; empty: of none
 };
 
 /// A registration: checked when it is made, then planned or executed. It writes, prints and forks nothing,

@@ -323,12 +323,19 @@ RunPlan planRun(const StagesToPlan<D>& run, Log& log)
 
 template <int D>
 DeviceReservation planAsRead(const StagesToPlan<D>& run, CheckedStage<D>& stage, const StageInput<D>& input,
-                             Context& context)
+                             const StageOnDevice* known, Context& context)
 {
+  if (known)
+    stage.wanted = known->wanted;
   Context wanted = contextOn(run, stage.wanted.device, context.threads);
   wanted.stop = context.stop;
   DeviceReservation reservation(wanted, [&] {
-    fitStage<D>(run.registry, run.request, stage, input, wanted);
+    if (known) {
+      stage.prepared.choice = known->choice;
+      stage.prepared.plans = known->plans;
+    } else {
+      fitStage<D>(run.registry, run.request, stage, input, wanted);
+    }
     double bytes = 0;
     for (const LevelPlan& plan : stage.prepared.plans)
       bytes = std::max(bytes, plan.memory.bytes());

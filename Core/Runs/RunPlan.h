@@ -45,6 +45,12 @@ struct RunPlan {
 /// The contexts of devices, which several runs share.
 using ContextsInUse = std::map<std::string, Context>;
 
+/// What an earlier run of the same stages on images of the same size chose for a stage.
+struct StageOnDevice {
+  DeviceChoice wanted, choice;
+  std::vector<LevelPlan> plans;
+};
+
 /// The stages of a run, checked, with what planning them takes.
 template <int D>
 struct StagesToPlan {
@@ -71,10 +77,11 @@ RunPlan planRun(const StagesToPlan<D>&, Log&);
 
 /// Plans the levels of a stage anew: its masks, which are read now, and the initial transform, which earlier
 /// stages have found now, may need less than the headers let expect, and other runs of this process may have
-/// reserved memory. "auto" may then take another device. `context`, on the CPU, becomes that of the stage's
-/// device. Returns the memory that is kept for the stage. Throws Error(outOfMemory) as above.
+/// reserved memory. "auto" may then take another device. What is `known` is taken over instead (null:
+/// nothing). `context`, on the CPU, becomes that of the stage's device. Returns the memory that is kept for
+/// the stage. Throws Error(outOfMemory) as above.
 template <int D>
 DeviceReservation planAsRead(const StagesToPlan<D>&, CheckedStage<D>&, const StageInput<D>&,
-                             Context& context);
+                             const StageOnDevice* known, Context& context);
 
 }
