@@ -85,3 +85,9 @@ class InAFolder(unittest.TestCase):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)
         self.folder = Path(folder.name)
+
+    def package(self, name):
+        try:
+            return __import__(name)
+        except ImportError:
+            self.skipTest(f"{name} is not installed")

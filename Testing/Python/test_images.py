@@ -51,12 +51,6 @@ class Own(unittest.TestCase):
 
 
 class Others(InAFolder):
-    def package(self, name):
-        try:
-            return __import__(name)
-        except ImportError:
-            self.skipTest(f"{name} is not installed")
-
     def there_and_back(self, make, place_of):
         """Voxels and the place of a voxel are kept in all orientations; place_of(image, index) is by the package."""
         array = np.arange(np.prod(SHAPE), dtype=np.int16).reshape(SHAPE)

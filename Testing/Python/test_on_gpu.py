@@ -34,6 +34,20 @@ class OnGpu(InAFolder):
             of_program = tessera.Transform.load("out/TransformParameters.0.txt")
             self.assertEqual(of_program.maps[0]["TransformParameters"], found.transform.maps[0]["TransformParameters"])
 
+    def test_arrays_on_the_gpu_come_and_go(self):
+        wanted = tessera.register(self.fixed, self.moving, QUICK, device="cuda").image
+        for package, to_gpu, to_host in (
+            ("torch", lambda m, array: m.from_numpy(array).cuda(), lambda tensor: tensor.cpu().numpy()),
+            ("cupy", lambda m, array: m.asarray(array), lambda array: array.get()),
+        ):
+            with self.subTest(package):
+                module = self.package(package)
+                fixed, moving = (to_gpu(module, array) for array in (self.fixed, self.moving))
+                image = tessera.register(fixed, moving, QUICK, device="cuda").image
+                self.assertIs(type(image), type(fixed))
+                self.assertEqual(image.device, fixed.device)
+                np.testing.assert_array_equal(to_host(image), wanted)
+
     def test_the_cpu_has_its_own_bits_before_and_after(self):
         before = tessera.register(self.fixed, self.moving, "FreeFormNMI", device="cpu").image
         tessera.register(self.fixed, self.moving, "FreeFormNMI", device="cuda")

@@ -12,7 +12,7 @@ from . import _core
 from ._errors import UsageError
 
 ImageLike: TypeAlias = Any
-"""A path, a numpy array, `Image`, or an image of itk, SimpleITK, nibabel, ants, xarray or torch."""
+"""A path, a numpy array, `Image`, or an image of itk, SimpleITK, nibabel, ants, xarray, torch or cupy."""
 
 
 class Grid:
@@ -201,11 +201,9 @@ def _of_xarray(thing: Any) -> Image:
 
 
 def _of_torch(thing: Any) -> Image:
-    if thing.device.type != "cpu":
-        raise UsageError(f"torch tensor on {thing.device}: it is not read from there. Allowed: tensor.cpu().")
     import torch
 
-    return Image((thing.float() if thing.dtype == torch.bfloat16 else thing).detach().numpy())
+    return Image((thing.float() if thing.dtype == torch.bfloat16 else thing).detach().cpu().numpy())
 
 
 _READERS = {
@@ -216,6 +214,7 @@ _READERS = {
     "ants": _of_ants,
     "xarray": _of_xarray,
     "torch": _of_torch,
+    "cupy": lambda thing: Image(thing.get()),
 }
 
 
@@ -230,7 +229,7 @@ def image_of(thing: ImageLike, argument: str) -> Image | str:
         raise UsageError(
             f"{argument}: an object of type {type(thing).__module__}.{type(thing).__qualname__}: it is no image "
             f"that is known. Allowed: a path, a numpy array, tessera.Image, or an image of itk, SimpleITK, "
-            f"nibabel, ants, xarray or torch."
+            f"nibabel, ants, xarray, torch or cupy."
         )
     return _READERS[kind](thing)
 
@@ -321,7 +320,14 @@ def _to_xarray(image: Image, example: Any) -> Any:
 def _to_torch(image: Image, example: Any) -> Any:
     import torch
 
-    return torch.from_numpy(image.array)
+    return torch.from_numpy(image.array).to(example.device)
+
+
+def _to_cupy(image: Image, example: Any) -> Any:
+    import cupy
+
+    with example.device:
+        return cupy.asarray(image.array)
 
 
 _WRITERS = {
@@ -332,6 +338,7 @@ _WRITERS = {
     "ants": _to_ants,
     "xarray": _to_xarray,
     "torch": _to_torch,
+    "cupy": _to_cupy,
 }
 
 
