@@ -126,6 +126,12 @@ public:
     ++number_;
     if (raw.ends_with('\r'))
       raw.remove_suffix(1);
+    if (number_ == 1 && raw.starts_with("\xEF\xBB\xBF")) {
+      raw.remove_prefix(3);
+      notes_.push_back(
+          map_.fileName()
+          + ":1: a byte order mark (UTF-8 BOM) stands before the line; elastix refuses such a file.");
+    }
     const Line line{map_.fileName(), number_, prepared(raw)};
     checkBytes(raw);
     if (!line.text.empty())
@@ -138,12 +144,6 @@ private:
   void checkBytes(std::string_view raw) const
   {
     const Line line{map_.fileName(), number_, std::string(raw)};
-    if (number_ == 1 && raw.starts_with("\xEF\xBB\xBF")) {
-      const Line withoutMark{map_.fileName(), number_, std::string(raw.substr(3))};
-      withoutMark.fail(
-          "a byte order mark (UTF-8 BOM) stands before the first line, elastix refuses such a file",
-          "Remove it: save the file as UTF-8 without BOM");
-    }
     if (raw.find('\0') != std::string_view::npos || raw.starts_with("\xFF\xFE")
         || raw.starts_with("\xFE\xFF")) {
       Line shown = line; // without bytes of no text

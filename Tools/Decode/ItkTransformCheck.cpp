@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/InputError.h"
+#include "Core/Image/Files/TextWords.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
 #include "Core/Parameters/ParameterText.h"
 
@@ -173,14 +174,12 @@ void registerItkTransforms()
   }();
 }
 
-void checkItkText(const std::string& path)
+std::string checkItkText(const std::string& path)
 {
-  const TextFile file = readTextFile(path);
-  if (!file.failure.empty())
-    failToRead(path, file.failure, allowedText);
+  std::string text = readPlainText(path);
   Entry entry;
   bool endsWhole = true;
-  const std::vector<std::string> lines = linesOf(file.text);
+  const std::vector<std::string> lines = linesOf(text);
   for (const std::string& line : lines) {
     const std::vector<std::string> words = wordsOf(line);
     if (words.empty())
@@ -198,12 +197,13 @@ void checkItkText(const std::string& path)
         entry.parameterCount = numbers.size();
       else
         entry.fixed = std::move(numbers);
-      endsWhole = &line != &lines.back() || file.text.ends_with('\n'); // the line has its end
+      endsWhole = &line != &lines.back() || text.ends_with('\n'); // the line has its end
     }
   }
   checkWholeEntry(path, entry);
   if (!endsWhole)
     failToRead(path, "it does not end with a whole line of parameters; it may be cut off", allowedText);
+  return text;
 }
 
 void checkItkHdf5(const std::string& path)

@@ -8,8 +8,8 @@ namespace tessera {
 // writes beyond memory at sizes that do not fit the parameters, and leaves transforms of a text that is cut
 // off at the identity. Both throw Error(unreadableInput).
 
-/// A file of text (.tfm, .txt).
-void checkItkText(const std::string& path);
+/// A file of text (.tfm, .txt). Returns the text without a byte order mark, which ITK refuses.
+std::string checkItkText(const std::string& path);
 /// A file of HDF5. What cannot be found in it is left to ITK, which then throws.
 void checkItkHdf5(const std::string& path);
 

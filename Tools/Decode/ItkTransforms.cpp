@@ -1,5 +1,7 @@
 #include "Tools/Decode/ItkTransforms.h"
 
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/ItkTransformFiles/ItkTransformClass.h"
@@ -184,13 +186,17 @@ std::vector<ItkTransform> readItkTransformsByItk(const std::string& path)
     failToRead(path, "the extension is not that of a transform file", itkTransformFiles);
   if (dynamic_cast<itk::HDF5TransformIOTemplate<double>*>(io.GetPointer()) && !isHdf5(path))
     failToRead(path, "this is no HDF5 file", itkTransformFiles);
+  std::optional<ScratchFolder> folder;
+  std::string readable = path;
   if (isHdf5(path))
     checkItkHdf5(path);
-  else
-    checkItkText(path);
+  else if (const std::string text = checkItkText(path); text.size() != std::filesystem::file_size(path)) {
+    readable = folder.emplace("tessera-text-") / "transform.tfm";
+    writeTextFile(readable, text, Sync::no);
+  }
   registerItkTransforms();
   try {
-    io->SetFileName(path);
+    io->SetFileName(readable);
     io->Read();
   } catch (const std::exception& exception) {
     failToRead(path, "the transforms cannot be read: " + itkMessage(exception), itkTransformFiles);
