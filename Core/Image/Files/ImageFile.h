@@ -17,9 +17,10 @@ inline constexpr std::size_t convertedAtOnce = std::size_t(1) << 16;
 
 template <int D>
 struct LoadedImage {
-  Image<D> image;                        // 0 for voxels that are NaN or infinite in the file
-  std::size_t nanVoxels = 0;             // the number of such voxels
-  std::shared_ptr<Mask<D>> finiteVoxels; // null if there are no such voxels
+  Image<D> image;                            // 0 for voxels that are NaN or infinite in the file
+  std::size_t nanVoxels = 0;                 // the number of such voxels
+  std::shared_ptr<Mask<D>> finiteVoxels;     // null if there are no such voxels
+  std::vector<std::string> headerNotes = {}; // of a file
 };
 
 /// The number of voxels that are NaN or infinite.

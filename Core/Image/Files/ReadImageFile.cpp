@@ -156,6 +156,7 @@ LoadedImage<D> readImage(const std::string& path, const ReadingOptions& reading,
 {
   const std::unique_ptr<ImageSource> source = openImage(path, reading);
   LoadedImage<D> loaded;
+  loaded.headerNotes = source->header().notes;
   loaded.image.geometry = geometryOf<D>(source->header());
   loaded.image.voxels = readScalars(*source, threads, notes);
   if (source->header().components > 1)

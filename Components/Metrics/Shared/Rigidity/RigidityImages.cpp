@@ -49,10 +49,12 @@ ImagePointer<D> read(const Parameters& parameters, const std::string& side, cons
                      const ReadingOptions& reading)
 {
   std::vector<std::string> notes;
-  auto image = std::make_shared<Image<D>>(std::move(readImage<D>(path, reading, notes).image));
+  LoadedImage<D> loaded = readImage<D>(path, reading, notes);
+  auto image = std::make_shared<Image<D>>(std::move(loaded.image));
   image->geometry = geometryInUse<D>(image->geometry, parameters);
-  for (const std::string& note : notes)
-    parameters.warn(note);
+  for (const auto& lines : {loaded.headerNotes, notes})
+    for (const std::string& note : lines)
+      parameters.warn(note);
   if (std::ranges::min(image->voxels) < 0)
     parameters.fail(imageName(side).name, "the image has voxels below 0", "Allowed: values from 0 to 1");
   return image;
