@@ -169,6 +169,26 @@ void readRescaling(const Header& header, DicomSlice& slice)
     slice.slope = 1.0 / maximum.GetValue();
 }
 
+/// Whether the picture holds many slices, side by side. Files that lost their Image Type still say it in
+/// private elements of Siemens.
+bool isMosaic(const gdcm::DataSet& elements)
+{
+  if (textOf(elements, Tag(0x0008, 0x0008)).find("MOSAIC") != std::string::npos)
+    return true;
+  const auto bytesOf = [&](std::uint16_t group, std::uint8_t number, const char* owner) {
+    const gdcm::ByteValue* const value =
+        elements.GetDataElement(gdcm::PrivateTag(group, number, owner)).GetByteValue();
+    return value ? std::string(value->GetPointer(), value->GetLength()) : "";
+  };
+  if (const std::string count = bytesOf(0x0019, 0x0a, "SIEMENS MR HEADER"); count.size() == 2)
+    return count[0] > 1 || count[1] != 0;
+  constexpr std::size_t toValue = 64 + 20 + 16; // the name of an entry, its kind, and the head of an item
+  const std::string entries = bytesOf(0x0029, 0x10, "SIEMENS CSA HEADER");
+  const std::size_t name = entries.find("NumberOfImagesInMosaic");
+  return name < entries.size() && entries.size() - name > toValue
+         && parseReal(trimmed(entries.substr(name + toValue, 12).c_str())).value_or(0) > 1;
+}
+
 /// Places frames that have no place of their own along the normal of the first one.
 void placeFrames(const Header& header, std::vector<DicomSlice>& slices)
 {
@@ -214,6 +234,39 @@ void placeFrames(const Header& header, std::vector<DicomSlice>& slices)
   }
 }
 
+/// Whether the colours that GDCM gives are YCbCr: it converts none, but OpenJPEG converts those of JPEG 2000.
+/// What compressed pixels say of themselves counts more than the header, which is often wrong.
+bool givesYbr(const std::string& path, const gdcm::Image& image)
+{
+  using Meaning = gdcm::PhotometricInterpretation;
+  const auto isTransformed = [](Meaning::PIType type) {
+    return type == Meaning::YBR_ICT || type == Meaning::YBR_RCT;
+  };
+  const Meaning::PIType named = image.GetPhotometricInterpretation();
+  const bool isYbr = named == Meaning::YBR_FULL || named == Meaning::YBR_FULL_422;
+  if (!isYbr && !isTransformed(named) && named != Meaning::RGB)
+    return false;
+  const gdcm::SequenceOfFragments* const fragments = image.GetDataElement().GetSequenceOfFragments();
+  const gdcm::ByteValue* const first =
+      fragments && fragments->GetNumberOfFragments() > 0 ? fragments->GetFragment(0).GetByteValue() : nullptr;
+  const std::string compressed = first ? std::string(first->GetPointer(), first->GetLength()) : "";
+  const std::size_t jpeg2000 = compressed.find("\xff\x4f\xff\x51"); // SOC and SIZ of at least 47 bytes
+  if (jpeg2000 != std::string::npos) {
+    const std::size_t style = compressed.find("\xff\x52", jpeg2000 + 47); // COD
+    const bool isConverted = style < compressed.size() - 8 && compressed[style + 8] != 0;
+    if (named == Meaning::RGB || isConverted == isTransformed(named))
+      return isYbr;
+  } else if (const std::optional<bool> said = jpegIsYbr(compressed)) {
+    return *said;
+  } else if (!isTransformed(named)) {
+    return isYbr;
+  }
+  failToRead(path,
+             "its Photometric Interpretation is " + std::string(trimmed(Meaning::GetPIString(named)))
+                 + ", and its pixels are not compressed in this way",
+             "a header that says what its pixels are");
+}
+
 /// The numbers of all frames, colours as red, green, blue.
 std::vector<char> storedBytes(const std::string& path, gdcm::PixelFormat& format)
 {
@@ -222,6 +275,12 @@ std::vector<char> storedBytes(const std::string& path, gdcm::PixelFormat& format
   bool isRead = reader.Read();
   gdcm::Image& image = reader.GetImage();
   const gdcm::PhotometricInterpretation meaning = image.GetPhotometricInterpretation();
+  const bool isYbr = isRead && givesYbr(path, image);
+  const auto size = gdcm::ImageHelper::GetDimensionsValue(reader.GetFile());
+  const gdcm::ByteValue* const plain = image.GetDataElement().GetByteValue();
+  if (plain && meaning == gdcm::PhotometricInterpretation::YBR_FULL_422
+      && plain->GetLength() >= 3 * std::size_t(size[0]) * size[1] * size[2]) // three bytes a pixel, not two
+    image.SetPhotometricInterpretation(gdcm::PhotometricInterpretation::YBR_FULL);
   const auto change = [&](auto&& filter, auto how) {
     filter.SetInput(image);
     isRead = (filter.*how)();
@@ -236,7 +295,6 @@ std::vector<char> storedBytes(const std::string& path, gdcm::PixelFormat& format
   if (isRead && format == gdcm::PixelFormat::SINGLEBIT) { // frames do not begin at bytes (PS3.5, 8.1.1)
     const gdcm::ByteValue* const bits =
         reader.GetFile().GetDataSet().GetDataElement(Tag(0x7fe0, 0x0010)).GetByteValue();
-    const auto size = gdcm::ImageHelper::GetDimensionsValue(reader.GetFile());
     bytes.resize(std::size_t(size[0]) * size[1] * size[2]);
     isRead = bits && 8 * std::size_t(bits->GetLength()) >= bytes.size();
     for (std::size_t i = 0; isRead && i < bytes.size(); ++i)
@@ -248,9 +306,10 @@ std::vector<char> storedBytes(const std::string& path, gdcm::PixelFormat& format
   }
   if (!isRead)
     failToRead(path, "the voxels cannot be read", wholeFile);
-  const bool isYbr = meaning == gdcm::PhotometricInterpretation::YBR_FULL
-                     || meaning == gdcm::PhotometricInterpretation::YBR_FULL_422;
-  for (std::size_t i = 0; isYbr && format == gdcm::PixelFormat::UINT8 && i + 3 <= bytes.size(); i += 3) {
+  if (isYbr && format != gdcm::PixelFormat::UINT8)
+    failToRead(path, "its colours are YCbCr of more than 8 bits, which are not read",
+               "red, green and blue, or 8 bits");
+  for (std::size_t i = 0; isYbr && i + 3 <= bytes.size(); i += 3) {
     auto* const colour = reinterpret_cast<unsigned char*>(&bytes[i]);
     const std::array ybr{colour[0], colour[1], colour[2]};
     gdcm::ImageChangePhotometricInterpretation::YBR2RGB(colour, ybr.data());
@@ -286,7 +345,7 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
                "it has " + std::to_string(frames) + " frames, and functional groups for "
                    + std::to_string(header.groupCount()),
                wholeFile);
-  if (textOf(header.elements(), Tag(0x0008, 0x0008)).find("MOSAIC") != std::string::npos)
+  if (isMosaic(header.elements()))
     failToRead(path, "its slices are tiles of one picture (MOSAIC of Siemens)",
                "a volume, such as dcm2niix makes of it");
   std::vector<DicomSlice> slices(frames);
@@ -307,6 +366,7 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
     if (header.text(frame, pixelMeasures, spacingBetweenSlices).empty())
       slice.thicknessMm = parseReal(header.text(frame, pixelMeasures, Tag(0x0018, 0x0050))).value_or(0);
     readRescaling(header, slice);
+    slice.frameOfReference = textOf(header.elements(), Tag(0x0020, 0x0052));
     slice.isSegment = textOf(header.elements(), Tag(0x0008, 0x0060)) == "SEG";
     slice.type = valueType(slice, stored);
     const Tag segment(0x0062, 0x000a), number(0x0062, 0x000b);
@@ -320,7 +380,17 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
 
 void checkForGdcm(const std::string& path)
 {
-  const std::string offsetsMm = textOf(Header(path).elements(), frameOffsets);
+  const Header header(path);
+  const std::string colours = textOf(header.elements(), Tag(0x0028, 0x0004));
+  const bool isOfJpeg2000 = colours == "YBR_ICT" || colours == "YBR_RCT";
+  if (std::ranges::count(std::array{"YBR_PARTIAL_422", "YBR_PARTIAL_420", "ARGB", "HSV", "CMYK"}, colours) > 0
+      || (isOfJpeg2000 && !header.file().GetHeader().GetDataSetTransferSyntax().IsEncapsulated()))
+    failToRead(path,
+               "its Photometric Interpretation is " + colours + ", which is not read"
+                   + (isOfJpeg2000 ? " in pixels that are not compressed" : ""),
+               "MONOCHROME1, MONOCHROME2, PALETTE COLOR, RGB, YBR_FULL and YBR_FULL_422, in JPEG 2000 also "
+               "YBR_ICT and YBR_RCT");
+  const std::string offsetsMm = textOf(header.elements(), frameOffsets);
   if (!offsetsMm.empty() && numbersIn(offsetsMm).size() < 2)
     failToRead(path, "its Grid Frame Offset Vector is \"" + offsetsMm + "\", which GDCM cannot read",
                "at least two numbers, or a file without this element");

@@ -90,6 +90,13 @@ void addNotes(ImageHeader& header, const DicomSeries& series)
         + (slices.front().isSegment ? " frames of the segment are left out; they are empty (0)"
                                     : " slices are missing; they are interpolated between their neighbours "
                                       "(--allow-missing-slices)"));
+  if (std::ranges::any_of(slices, [&](const DicomSlice& slice) {
+        return slice.frameOfReference != slices.front().frameOfReference;
+      }))
+    header.notes.push_back(header.path
+                           + ": its slices name several frames of reference (Frame of Reference UID), so "
+                             "their places may belong to several positions of the patient; they are taken as "
+                             "one volume, as by dcm2niix and 3D Slicer");
   double largestMm = 0; // distance of a slice from its place on the grid
   for (std::size_t i = 0; slices.size() > 1 && i < slices.size(); ++i) {
     Vec<3> placeMm;

@@ -243,9 +243,12 @@ void checkOtherFiles(const std::string& folder, const std::vector<Series>& all)
     for (const std::string& file : series.files)
       known.insert(fs::path(file).filename());
   for (const std::string& path : filesOfImage(folder)) {
+    if (known.contains(fs::path(path).filename()))
+      continue;
+    checkPictureFile(path);
     gdcm::Reader reader;
     reader.SetFileName(path.c_str());
-    if (!known.contains(fs::path(path).filename()) && !reader.Read())
+    if (!reader.Read())
       failToRead(folder, path + " is a DICOM file that cannot be read, and may be a slice",
                  "a folder without damaged files");
   }

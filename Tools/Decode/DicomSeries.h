@@ -16,6 +16,7 @@ namespace tessera {
 struct DicomSlice {
   std::string file;
   std::size_t frame = 0;          // counted from 0
+  std::string frameOfReference;   // the UID of the space of its place
   std::string name;               // for messages: the file, and the number of the frame if there are several
   bool isPlaced = false;          // whether the file says where it lies
   bool isPlacedBySpacing = false; // by Spacing Between Slices, as its frames do not say where they lie
@@ -36,7 +37,8 @@ struct DicomSlice {
 /// not applied.
 std::vector<DicomSlice> slicesOfFile(const std::string& path);
 
-/// Throws Error(unreadableInput) for a file on which GDCM ends the process.
+/// Throws Error(unreadableInput) for a file on which GDCM ends the process, or whose colours are none that
+/// are read.
 void checkForGdcm(const std::string& path);
 
 /// Returns the cross product of two vectors of three numbers.

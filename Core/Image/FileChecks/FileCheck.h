@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -111,6 +112,10 @@ void checkPictureFile(const std::string& path, bool framesAreSlices = false);
 /// A line for the user if a JPEG or PNG has an EXIF orientation (Exif 2.3, tag 274) other than 1, which is
 /// not applied; else empty.
 std::string noteOnExif(const std::string& path);
+
+/// Whether the colours of a JPEG are YCbCr, not RGB, by its marks (JFIF, Adobe, names of components) or as it
+/// stores fewer samples of some components. Nothing if it does not say it.
+std::optional<bool> jpegIsYbr(std::span<const char> jpegBytes);
 
 /// A line for the user if a PNG or TIFF has grey values of less than 8 bits, which are read as others; else
 /// empty.

@@ -54,25 +54,33 @@ bool pngIsWhole(FileNumbers& file, const std::string& path)
   return false;
 }
 
+struct JpegReader : jpeg_decompress_struct {
+  struct Damaged {};
+
+  JpegReader()
+  {
+    err = jpeg_std_error(&errors_);
+    errors_.error_exit = [](j_common_ptr) { throw Damaged(); };
+    errors_.emit_message = [](j_common_ptr common, int) {
+      if (common->err->msg_code == JWRN_JPEG_EOF)
+        throw Damaged();
+    };
+    jpeg_create_decompress(this);
+  }
+  ~JpegReader() { jpeg_destroy_decompress(this); }
+
+private:
+  jpeg_error_mgr errors_{};
+};
+
 /// Whether libjpeg reads a JPEG to its end. Damage inside the data of a scan is not fatal to it.
 bool jpegIsWhole(const std::string& path)
 {
-  struct Damaged {};
-  struct Reader : jpeg_decompress_struct {
-    jpeg_error_mgr errors{};
-    ~Reader() { jpeg_destroy_decompress(this); }
-  } jpeg{};
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
   if (!file) // it has gone since it was looked at
     return false;
-  jpeg.err = jpeg_std_error(&jpeg.errors);
-  jpeg.errors.error_exit = [](j_common_ptr) { throw Damaged(); };
-  jpeg.errors.emit_message = [](j_common_ptr common, int) {
-    if (common->err->msg_code == JWRN_JPEG_EOF)
-      throw Damaged();
-  };
   try {
-    jpeg_create_decompress(&jpeg);
+    JpegReader jpeg;
     jpeg_stdio_src(&jpeg, file.get());
     jpeg_read_header(&jpeg, TRUE);
     jpeg.scale_denom = 8; // whatever the pixels are
@@ -81,7 +89,7 @@ bool jpegIsWhole(const std::string& path)
     for (JSAMPROW to = row.data(); jpeg.output_scanline < jpeg.output_height;)
       jpeg_read_scanlines(&jpeg, &to, 1);
     jpeg_finish_decompress(&jpeg);
-  } catch (const Damaged&) {
+  } catch (const JpegReader::Damaged&) {
     return false;
   }
   return true;
@@ -124,8 +132,16 @@ public:
             && text(position, element->length) == "1.2.840.10008.1.3.10") // PS3.6, A
           failToRead(path_, "it is a DICOMDIR, which lists the files of a medium and holds no image",
                      "one of the files that it lists, or the folder of a series");
-        if (element->group == 2 && element->number == 0x10)
+        if (element->group == 2 && element->number == 0x10) {
           order_ = text(position, element->length);
+          for (const auto& [beginning, name] : unreadSyntaxes)
+            if (order_.starts_with(beginning))
+              failToRead(path_,
+                         std::string("its pixels are compressed by ") + name + " (transfer syntax " + order_
+                             + "), which is not read",
+                         "pixels that are not compressed, as which an archive sends them if it is asked and "
+                         "decompress() of pydicom writes them, or RLE, JPEG, JPEG-LS and JPEG 2000");
+        }
         position += element->length;
       }
     }
@@ -134,6 +150,12 @@ public:
 
 private:
   static constexpr std::uint64_t untilDelimiter = 0xffffffff;
+  static constexpr std::pair<const char*, const char*> unreadSyntaxes[] = { // PS3.6, A
+      {"1.2.840.10008.1.2.4.20", "HTJ2K"},
+      {"1.2.840.10008.1.2.4.10", "MPEG"},
+      {"1.2.840.10008.1.2.4.11", "JPEG XL"},
+      {"1.2.840.10008.1.2.4.94", "JPIP"},
+      {"1.2.840.10008.1.2.4.95", "JPIP"}};
 
   struct Element {
     std::uint64_t group, number, content, length;
@@ -260,6 +282,21 @@ std::string noteOnExif(const std::string& path)
                "turns "
                "the pixels)";
   return "";
+}
+
+std::optional<bool> jpegIsYbr(std::span<const char> jpegBytes)
+{
+  try {
+    JpegReader jpeg;
+    jpeg_mem_src(&jpeg, reinterpret_cast<const unsigned char*>(jpegBytes.data()), jpegBytes.size());
+    jpeg_read_header(&jpeg, TRUE);
+    const bool isSubsampled =
+        jpeg.num_components == 3 && jpeg.comp_info[0].h_samp_factor != jpeg.comp_info[1].h_samp_factor;
+    if (jpeg.saw_JFIF_marker || jpeg.saw_Adobe_marker || isSubsampled || jpeg.jpeg_color_space == JCS_RGB)
+      return jpeg.jpeg_color_space == JCS_YCbCr;
+  } catch (const JpegReader::Damaged&) { // also the lossless kind, which libjpeg does not read
+  }
+  return std::nullopt;
 }
 
 std::string noteOnFewBits(const std::string& path)

@@ -6,6 +6,7 @@ SYNTAX = {
     'explicit': '1.2.840.10008.1.2.1', 'implicit': '1.2.840.10008.1.2', 'big': '1.2.840.10008.1.2.2',
     'deflated': '1.2.840.10008.1.2.1.99', 'RLE': '1.2.840.10008.1.2.5'
 }
+COMPRESSED = {'JPEG': '1.2.840.10008.1.2.4.50', 'JPEG 2000': '1.2.840.10008.1.2.4.90', 'HTJ2K': '1.2.840.10008.1.2.4.201'}
 ROOT = '1.2.826.0.1.3680043.2.1143.77'
 LONG = ('OB', 'OW', 'SQ')  # kinds of values whose length has four bytes
 NUMBERS = {'US': 'H', 'UL': 'I', 'AT': 'H', 'FD': 'd'}
@@ -25,6 +26,8 @@ TAGS = {
     'SliceThickness': (0x0018, 0x0050, 'DS'),
     'SpacingBetweenSlices': (0x0018, 0x0088, 'DS'),
     'ImagerPixelSpacing': (0x0018, 0x1164, 'DS'),
+    'ImagesInMosaicOwner': (0x0019, 0x0010, 'LO'),
+    'ImagesInMosaic': (0x0019, 0x100a, 'US'),
     'StudyInstanceUID': (0x0020, 0x000d, 'UI'),
     'SeriesInstanceUID': (0x0020, 0x000e, 'UI'),
     'SeriesNumber': (0x0020, 0x0011, 'IS'),
@@ -68,6 +71,8 @@ TAGS = {
     'VOILUTSequence': (0x0028, 0x3010, 'SQ'),
     'PixelMeasuresSequence': (0x0028, 0x9110, 'SQ'),
     'PixelValueTransformationSequence': (0x0028, 0x9145, 'SQ'),
+    'SiemensHeaderOwner': (0x0029, 0x0010, 'LO'),
+    'SiemensHeader': (0x0029, 0x1010, 'OB'),
     'RealWorldValueMappingSequence': (0x0040, 0x9096, 'SQ'),
     'RealWorldValueIntercept': (0x0040, 0x9224, 'FD'),
     'RealWorldValueSlope': (0x0040, 0x9225, 'FD'),
@@ -121,32 +126,36 @@ def packed_bits(data):
     return out + b'\0' * (len(out) % 2)
 
 
-def run_lengths(frames, byte_count):
-    """Encapsulated frames: planes of bytes, the most significant one first (PS3.5 G)."""
-    items = struct.pack('<HHI', 0xfffe, 0xe000, 0)
-    for frame in frames:
-        planes = [packed_bits(frame[b::byte_count]) for b in reversed(range(byte_count))]
-        offsets = [64 + sum(len(plane) for plane in planes[:b]) for b in range(15)]
-        data = struct.pack('<16I', len(planes), *(offsets[:len(planes)] + [0] * (15 - len(planes)))) + b''.join(planes)
-        items += struct.pack('<HHI', 0xfffe, 0xe000, len(data)) + data
+def items_of(frames):
+    """Encapsulated frames behind an empty table of their offsets (PS3.5 A.4)."""
+    items = b''.join(struct.pack('<HHI', 0xfffe, 0xe000, len(data)) + data for data in [b'', *frames])
     return items + struct.pack('<HHI', 0xfffe, 0xe0dd, 0)
 
 
+def run_lengths(frames, byte_count):
+    """Each frame as planes of bytes, the most significant one first (PS3.5 G)."""
+    for frame in frames:
+        planes = [packed_bits(frame[b::byte_count]) for b in reversed(range(byte_count))]
+        offsets = [64 + sum(len(plane) for plane in planes[:b]) for b in range(15)]
+        yield struct.pack('<16I', len(planes), *(offsets[:len(planes)] + [0] * (15 - len(planes)))) + b''.join(planes)
+
+
 def dicom_file(fields, frames, byte_count, syntax='explicit'):
-    """frames: the bytes of each, the least significant ones first."""
+    """frames: the bytes of each, the least significant ones first, or as they are for a syntax of COMPRESSED."""
     meta = dataset(
         {
             'FileMetaInformationVersion': b'\0\1', 'MediaStorageSOPClassUID': fields['SOPClassUID'],
-            'MediaStorageSOPInstanceUID': fields['SOPInstanceUID'], 'TransferSyntaxUID': SYNTAX[syntax],
+            'MediaStorageSOPInstanceUID': fields['SOPInstanceUID'], 'TransferSyntaxUID': (SYNTAX | COMPRESSED)[syntax],
             'ImplementationClassUID': ROOT + '.1'
         }, 'explicit')
-    inner = 'explicit' if syntax in ('RLE', 'deflated') else syntax
+    inner = syntax if syntax in ('implicit', 'big') else 'explicit'
     data = b''.join(frames)
     if syntax == 'big':
         data = b''.join(data[i:i + byte_count][::-1] for i in range(0, len(data), byte_count))
     body = dataset(fields, inner)
-    if syntax == 'RLE':  # of a length that is not told
-        body += struct.pack('<HH2sHI', 0x7fe0, 0x10, b'OB', 0, 0xffffffff) + run_lengths(frames, byte_count)
+    if syntax == 'RLE' or syntax in COMPRESSED:  # of a length that is not told
+        packed = run_lengths(frames, byte_count) if syntax == 'RLE' else (f + b'\0' * (len(f) % 2) for f in frames)
+        body += struct.pack('<HH2sHI', 0x7fe0, 0x10, b'OB', 0, 0xffffffff) + items_of(packed)
     else:
         body += element('PixelData', data, inner, 'OW' if byte_count > 1 else 'OB')
     if syntax == 'deflated':

@@ -116,6 +116,9 @@ def places(corpus):
     series(corpus, 'thickness of another size', STRAIGHT, values, fields_of_slice=lambda k: {'SliceThickness': '9'})
     series(corpus, 'Spacing Between Slices of another size', STRAIGHT, values,
            fields_of_slice=lambda k: {'SpacingBetweenSlices': '9'})
+    series(corpus, 'two frames of reference', STRAIGHT, values,
+           fields_of_slice=lambda k: {'FrameOfReferenceUID': f'{ROOT}.9.{2 + k // 2}'},
+           expect=dict(always_told='several frames of reference'))
     series(corpus, 'Slice Location of another place', STRAIGHT, values,
            fields_of_slice=lambda k: {'SliceLocation': str(-k)})
     series(corpus, 'one slice turned', STRAIGHT, values,
@@ -211,9 +214,17 @@ def single(corpus):
             fields = {**common(modality), **pixels(6, 5, signed=True), **place_of(flat, 0)}
             path = corpus.write(corpus.name('dicom single') + '.dcm', dicom_file(fields, [raw], 2, syntax))
             corpus.expect(path, flat, values, f'DICOM single {modality}')
-    fields = {**common('MR'), **pixels(6, 5, signed=True), **place_of(flat, 0), 'ImageType': 'ORIGINAL\\PRIMARY\\M\\MOSAIC'}
-    path = corpus.write(corpus.name('dicom mosaic') + '.dcm', dicom_file(fields, [raw], 2))
-    corpus.expect(path, STRAIGHT, values_of(STRAIGHT.size), 'DICOM mosaic', refused='MOSAIC')
+    siemens = struct.pack('<64sI4s7I', b'NumberOfImagesInMosaic', 1, b'IS', 6, 6, 77, 2, 2, 77, 2) + b'4\0' + bytes(40)
+    for sign in ({'ImageType': 'ORIGINAL\\PRIMARY\\M\\MOSAIC'},
+                 {'ImagesInMosaicOwner': 'SIEMENS MR HEADER', 'ImagesInMosaic': 4},
+                 {'SiemensHeaderOwner': 'SIEMENS CSA HEADER', 'SiemensHeader': b'SV10\4\3\2\1' + siemens}):
+        fields = {**common('MR'), **pixels(6, 5, signed=True), **place_of(flat, 0), **sign}
+        path = corpus.write(corpus.name('dicom mosaic') + '.dcm', dicom_file(fields, [raw], 2))
+        corpus.expect(path, STRAIGHT, values_of(STRAIGHT.size), 'DICOM mosaic', refused='MOSAIC')
+    none = {'SiemensHeaderOwner': 'SIEMENS CSA HEADER', 'SiemensHeader': b'SV10\4\3\2\1' + siemens.replace(b'4', b'\0')}
+    fields = {**common('MR'), **pixels(6, 5, signed=True), **place_of(flat, 0), **none}
+    path = corpus.write(corpus.name('dicom no mosaic') + '.dcm', dicom_file(fields, [raw], 2))
+    corpus.expect(path, flat, values, 'DICOM header of Siemens without a mosaic')
     three, together = colours_of(values, 255)
     for photometric, data in (('RGB', bytes(together)), ('PALETTE COLOR', bytes(values))):
         fields = {

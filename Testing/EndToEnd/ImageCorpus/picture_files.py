@@ -143,17 +143,19 @@ DC = (0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0), tuple(range(12))
 
 
 def jpeg(blocks, across, segments=(), columns=None):
-    """A baseline file of one component whose blocks of 8 x 8 pixels are flat: only their means are coded (F.1.2)."""
+    """A baseline file whose blocks of 8 x 8 pixels are flat: only their means are coded (F.1.2). blocks: a list of
+    means, or one for each of several components."""
+    components = blocks if isinstance(blocks[0], list) else [blocks]
     codes, code, place = {}, 0, 0
     for length, count in enumerate(DC[0], 1):
         for _ in range(count):
             codes[DC[1][place]] = format(code, f'0{length}b')
             code, place = code + 1, place + 1
         code <<= 1
-    bits, before = '', 0
-    for value in blocks:
-        level = value - 128  # the quantiser of 8 makes the coefficient of a flat block its level
-        difference, before = level - before, level
+    bits, before, count = '', [0] * len(components), len(components)
+    for place in range(count * len(components[0])):
+        level = components[place % count][place // count] - 128  # its coefficient, by the quantiser of 8
+        difference, before[place % count] = level - before[place % count], level
         size = abs(difference).bit_length()
         bits += codes[size]
         if size:
@@ -162,13 +164,14 @@ def jpeg(blocks, across, segments=(), columns=None):
     bits += '1' * (-len(bits) % 8)
     data = int(bits, 2).to_bytes(len(bits) // 8, 'big').replace(b'\xff', b'\xff\0')
     segment = lambda marker, body: b'\xff' + bytes([marker]) + struct.pack('>H', len(body) + 2) + body
-    height = len(blocks) // across * 8
+    height = len(components[0]) // across * 8
+    each = lambda *rest: bytes([count]) + b''.join(bytes([c + 1, *rest]) for c in range(count))
     return (b'\xff\xd8' + b''.join(segment(*s) for s in segments) + segment(0xdb, bytes([0] + [8] * 64)) +
             segment(0xc0,
-                    struct.pack('>BHHB', 8, height, columns or across * 8, 1) + bytes([1, 0x11, 0])) +
+                    struct.pack('>BHH', 8, height, columns or across * 8) + each(0x11, 0)) +
             segment(0xc4,
                     bytes([0]) + bytes(DC[0]) + bytes(DC[1])) + segment(0xc4, bytes([0x10, 1] + [0] * 15 + [0])) +
-            segment(0xda, bytes([1, 1, 0, 0, 63, 0])) + data + b'\xff\xd9')
+            segment(0xda, each(0) + bytes([0, 63, 0])) + data + b'\xff\xd9')
 
 
 def jfif(unit, x, y):
