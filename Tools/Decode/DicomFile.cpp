@@ -203,6 +203,12 @@ void placeFrames(const Header& header, std::vector<DicomSlice>& slices)
     firstMm[2] = 0;
     normal = {0, 0, 1};
   }
+  gdcm::Attribute<0x0028, 0x0009> pointer; // to what tells frames apart (C.7.6.6.1.1)
+  pointer.SetFromDataSet(header.elements());
+  for (unsigned int i = 0; i < pointer.GetNumberOfValues(); ++i)
+    if (pointer.GetValue(i) == Tag(0x0018, 0x1063) || pointer.GetValue(i) == Tag(0x0018, 0x1065))
+      failToRead(path, "its frames are pictures at several times (Frame Time)",
+                 "frames that are slices of one volume");
   static constexpr std::pair<std::uint16_t, const char*> vectors[] = {
       // a number for each frame (C.8.4.8)
       {0x10, "Energy Window"}, {0x20, "Detector"},  {0x30, "Phase"},        {0x50, "Rotation"},
@@ -348,6 +354,9 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
   if (isMosaic(header.elements()))
     failToRead(path, "its slices are tiles of one picture (MOSAIC of Siemens)",
                "a volume, such as dcm2niix makes of it");
+  if (frames > 1 && header.elements().FindDataElement(Tag(0x0048, 0x0006))) // Total Pixel Matrix Columns
+    failToRead(path, "its frames are tiles of one picture (a slide of microscopy)",
+               "one picture, such as a level or a part of the slide in TIFF");
   std::vector<DicomSlice> slices(frames);
   for (std::size_t frame = 0; frame < frames; ++frame) {
     DicomSlice& slice = slices[frame];
@@ -362,7 +371,11 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
     };
     const bool hasPosition = read(planePosition, position, slice.positionMm);
     slice.isPlaced = read(Tag(0x0020, 0x9116), Tag(0x0020, 0x0037), slice.axes) && hasPosition;
-    read(pixelMeasures, Tag(0x0028, 0x0030), slice.pixelSpacingMm);
+    const Tag pixelSpacing(0x0028, 0x0030);
+    if (const std::string spacing = header.text(frame, pixelMeasures, pixelSpacing);
+        !read(pixelMeasures, pixelSpacing, slice.pixelSpacingMm) && !spacing.empty())
+      failToRead(slice.name, "its Pixel Spacing is \"" + spacing + "\"",
+                 "two numbers, with \".\" before decimals");
     if (header.text(frame, pixelMeasures, spacingBetweenSlices).empty())
       slice.thicknessMm = parseReal(header.text(frame, pixelMeasures, Tag(0x0018, 0x0050))).value_or(0);
     readRescaling(header, slice);

@@ -49,6 +49,13 @@ ImageHeader headerOfSeries(ImageHeader header, const DicomSeries& series)
     const Vec<3> normal = normalized(crossProduct(&first.axes[0], &first.axes[3])),
                  row = normalized(crossProduct(&first.axes[3], normal.data())),
                  column = crossProduct(normal.data(), row.data());
+    constexpr double rounded = 5e-3; // cosines are decimal texts, some of few digits
+    const Vec<3> rowInFile{first.axes[0], first.axes[1], first.axes[2]},
+        columnInFile{first.axes[3], first.axes[4], first.axes[5]};
+    if (distanceBetween<3>(row, rowInFile) > rounded || distanceBetween<3>(column, columnInFile) > rounded)
+      header.notes.push_back(header.path
+                             + ": its Image Orientation is no pair of perpendicular directions of length 1; "
+                               "the nearest such pair is taken");
     for (int d = 0; d < 3; ++d) { // perpendicular, as ITK makes them
       header.originMm[d] = first.positionMm[d];
       header.direction[d] = {row[d], column[d], normal[d]};

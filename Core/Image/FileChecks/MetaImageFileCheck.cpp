@@ -109,6 +109,11 @@ void checkStorage(const std::string& path, const MetaHeader& header)
                                                      && lowerCase(value) != "false" && value != "1"
                                                      && value != "0" && value != "T" && value != "F")
       failToRead(path, std::string(key) + " = " + value + ": neither true nor false", "True or False");
+  const std::string order = header.value("BinaryDataByteOrderMSB"),
+                    other = header.value("ElementByteOrderMSB");
+  if (!order.empty() && !other.empty() && isTrue(order) != isTrue(other))
+    failToRead(path, "BinaryDataByteOrderMSB = " + order + " and ElementByteOrderMSB = " + other,
+               "one order");
   const std::string type = header.value("ElementType"), skipped = header.value("HeaderSize"),
                     compressed = header.value("CompressedDataSize");
   if (!compressed.empty() && wholeNumber(compressed).value_or(-1) < 0)

@@ -76,6 +76,7 @@ TAGS = {
     'RealWorldValueMappingSequence': (0x0040, 0x9096, 'SQ'),
     'RealWorldValueIntercept': (0x0040, 0x9224, 'FD'),
     'RealWorldValueSlope': (0x0040, 0x9225, 'FD'),
+    'TotalPixelMatrixColumns': (0x0048, 0x0006, 'UL'),
     'EnergyWindowVector': (0x0054, 0x0010, 'US'),
     'TimeSlotVector': (0x0054, 0x0070, 'US'),
     'SegmentationType': (0x0062, 0x0001, 'CS'),

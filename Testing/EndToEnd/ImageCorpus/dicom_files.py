@@ -221,6 +221,16 @@ def single(corpus):
         fields = {**common('MR'), **pixels(6, 5, signed=True), **place_of(flat, 0), **sign}
         path = corpus.write(corpus.name('dicom mosaic') + '.dcm', dicom_file(fields, [raw], 2))
         corpus.expect(path, STRAIGHT, values_of(STRAIGHT.size), 'DICOM mosaic', refused='MOSAIC')
+    for kind, more, words in (('Pixel Spacing with commas', {'PixelSpacing': '2,0\\1,5'}, dict(refused='Pixel Spacing is')),
+                              ('Orientation askew', {'ImageOrientationPatient': '1\\0\\0\\0.5\\0.866\\0'},
+                               dict(always_told='perpendicular'))):
+        path = corpus.write(corpus.name('dicom ' + kind) + '.dcm',
+                            dicom_file({**common('MR'), **pixels(6, 5, signed=True), **place_of(flat, 0), **more}, [raw], 2))
+        corpus.expect(path, flat, values, 'DICOM ' + kind, **words)
+    for more, words in (({'TotalPixelMatrixColumns': 12}, 'tiles'), ({'FrameIncrementPointer': [0x18, 0x1063]}, 'times')):
+        fields = {**common('SC frames'), **pixels(6, 5, signed=True), 'NumberOfFrames': 4, 'SpacingBetweenSlices': '2', **more}
+        path = corpus.write(corpus.name('dicom no slices') + '.dcm', dicom_file(fields, [raw] * 4, 2))
+        corpus.expect(path, STRAIGHT, values * 4, 'DICOM frames that are ' + words, refused=words)
     none = {'SiemensHeaderOwner': 'SIEMENS CSA HEADER', 'SiemensHeader': b'SV10\4\3\2\1' + siemens.replace(b'4', b'\0')}
     fields = {**common('MR'), **pixels(6, 5, signed=True), **place_of(flat, 0), **none}
     path = corpus.write(corpus.name('dicom no mosaic') + '.dcm', dicom_file(fields, [raw], 2))

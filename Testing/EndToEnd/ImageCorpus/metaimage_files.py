@@ -128,6 +128,7 @@ def headers(corpus):
     values = values_of(STRAIGHT.size)
     spacing, offset = words(STRAIGHT.spacing), words(STRAIGHT.origin)
     matrix = words(x for axis in OBLIQUE.axes for x in axis)
+    one(corpus, 'two byte orders', STRAIGHT, values, ElementByteOrderMSB='True', expect=dict(refused='ElementByteOrderMSB'))
     for container in ('mha', 'mhd', 'zmha', 'text'):
         for name in ('Offset', 'Position', 'Origin'):
             one(corpus, name, STRAIGHT, values, container=container, without=['Offset'] if name != 'Offset' else [],
