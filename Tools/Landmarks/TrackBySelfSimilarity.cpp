@@ -80,7 +80,7 @@ private:
 /// The tree of keypoints: edges are short between near ones with like intensities (means over 5 voxels
 /// cubed).
 template <int D>
-Tree treeOf(const Context& context, const Image<D>& image, std::span<const Voxel> keypoints)
+Tree treeOf(const Image<D>& image, std::span<const Voxel> keypoints)
 {
   constexpr int radiusZ = D == 3 ? 2 : 0;
   Size<3> size{1, 1, 1};
@@ -109,7 +109,7 @@ Tree treeOf(const Context& context, const Image<D>& image, std::span<const Voxel
   const double deviation = std::sqrt(std::max(squares / n - sum / n * (sum / n), 0.0));
   for (double& value : values)
     value *= deviation > 0 ? edgesPerDeviation / deviation : 0;
-  return minimumSpanningTree(context, points, values);
+  return minimumSpanningTree(points, values);
 }
 
 /// The moving image on the working grid, through the spline (null: none) and then the initial transform. On
@@ -293,7 +293,7 @@ std::vector<TrackedPoint<D>> trackBySelfSimilarity(Context& context, const Track
       clock.done("keypoints");
       if (found != keypoints) { // large images have as many in both sizes of cubes
         keypoints = std::move(found);
-        tree = treeOf<D>(context, *fixedImage, keypoints);
+        tree = treeOf<D>(*fixedImage, keypoints);
         clock.done("spanning tree");
       }
     }

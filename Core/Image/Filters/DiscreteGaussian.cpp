@@ -108,76 +108,6 @@ void tapRows(const Context& context, const std::vector<float>& in, std::size_t l
                });
 }
 
-/// Computes the rows of the result one by one from the rows of the image that they need. No partial result is
-/// computed twice, and the roundings are those of filtering axis after axis.
-template <int D>
-class RowsOfTaps {
-public:
-  RowsOfTaps(const Image<D>& image, const std::array<AxisTaps, D>& taps) : image_(image), taps_(taps)
-  {
-    for (int d = 1; d < D; ++d)
-      stride_[d] = stride_[d - 1] * image.geometry.size[d - 1];
-  }
-
-  void make(std::size_t row, float* out)
-  {
-    for (int d = 1; d < D; ++d) {
-      index_[d] = row % taps_[d].count;
-      row /= taps_[d].count;
-    }
-    tapRow(combined(1, 0), image_.geometry.size[0], taps_[0], out);
-  }
-
-private:
-  /// The row at this offset after the taps of this axis and of all later axes.
-  const float* combined(int axis, std::size_t offset)
-  {
-    if (axis == D)
-      return image_.voxels.data() + offset;
-    const AxisTaps& taps = taps_[axis];
-    const auto rowOfTap = [&](std::size_t k) {
-      return combined(
-          axis + 1, offset + tapPosition(taps, index_[axis], k, image_.geometry.size[axis]) * stride_[axis]);
-    };
-    if (taps.weights.size() == 1 && taps.weights[0] == 1)
-      return rowOfTap(0);
-    const std::size_t length = image_.geometry.size[0];
-    std::vector<double>& sums = sums_[axis];
-    sums.assign(length, 0);
-    for (std::size_t k = 0; k < taps.weights.size(); ++k) {
-      const float* const values = rowOfTap(k);
-      for (std::size_t x = 0; x < length; ++x)
-        sums[x] += taps.weights[k] * static_cast<double>(values[x]);
-    }
-    rows_[axis].assign(sums.begin(), sums.end());
-    return rows_[axis].data();
-  }
-
-  const Image<D>& image_;
-  const std::array<AxisTaps, D>& taps_;
-  Size<D> stride_{1}, index_{};
-  std::array<std::vector<double>, D> sums_;
-  std::array<std::vector<float>, D> rows_;
-};
-
-template <int D>
-std::vector<float> tapByRows(const Context& context, const Image<D>& image,
-                             const std::array<AxisTaps, D>& taps)
-{
-  std::size_t rows = 1;
-  for (int d = 1; d < D; ++d)
-    rows *= taps[d].count;
-  const std::size_t length = taps[0].count;
-  std::vector<float> result = largeVector<float>(context, rows * length);
-  constexpr std::size_t rowsPerChunk = 64;
-  forEachRange(context, rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
-    RowsOfTaps<D> maker(image, taps);
-    for (std::size_t row = first; row < last; ++row)
-      maker.make(row, result.data() + row * length);
-  });
-  return result;
-}
-
 }
 
 std::vector<double> discreteGaussian(double variance, double maximumError, std::size_t maximumWidth)
@@ -211,9 +141,6 @@ template <int D>
 Image<D> applyTaps(Context& context, const Image<D>& image, const std::array<AxisTaps, D>& taps,
                    const ImageGeometry<D>& geometry)
 {
-  if (std::all_of(taps.begin(), taps.end(),
-                  [](const AxisTaps& axis) { return axis.weights.size() <= axis.step; }))
-    return {geometry, tapByRows<D>(context, image, taps)};
   Image<D> result{geometry, {}};
   const std::vector<float>* from = &image.voxels;
   Size<D> size = image.geometry.size;

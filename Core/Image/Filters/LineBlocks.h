@@ -58,20 +58,6 @@ private:
   bool alongRows_ = false;
 };
 
-/// Transposes a tile of 4 x 4 values.
-template <class Vector>
-TESSERA_ALWAYS_INLINE void transposeTile(Vector* rows)
-{
-  const Vector a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5),
-               b = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
-  const Vector c = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5),
-               d = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
-  rows[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-  rows[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-  rows[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-  rows[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-}
-
 template <class Vector, class T>
 TESSERA_ALWAYS_INLINE Vector loadVector(const T* from)
 {
@@ -90,53 +76,34 @@ TESSERA_ALWAYS_INLINE void storeVector(T* to, const Vector& v)
 template <class T>
 TESSERA_ALWAYS_INLINE void gatherLines(const T* volume, const LineBlock& block, T* lanes)
 {
-  typedef T Vector __attribute__((vector_size(4 * sizeof(T))));
-  const T* from = volume + block.first;
-  std::size_t done = 0;
+  const T* const from = volume + block.first;
   if (block.lanes == lineLanes && block.laneStride == 1) {
-    for (; done < block.length; ++done)
-      __builtin_memcpy(lanes + done * lineLanes, from + done * block.positionStride, lineLanes * sizeof(T));
-  } else if (block.lanes == lineLanes) {
-    for (; done + 4 <= block.length; done += 4)
-      for (std::size_t lane = 0; lane < lineLanes; lane += 4) {
-        Vector tile[4];
-        for (std::size_t i = 0; i < 4; ++i)
-          tile[i] = loadVector<Vector>(from + (lane + i) * block.laneStride + done);
-        transposeTile(tile);
-        for (std::size_t i = 0; i < 4; ++i)
-          storeVector(lanes + (done + i) * lineLanes + lane, tile[i]);
-      }
+    for (std::size_t i = 0; i < block.length; ++i)
+      __builtin_memcpy(lanes + i * lineLanes, from + i * block.positionStride, lineLanes * sizeof(T));
+    return;
   }
-  for (; done < block.length; ++done)
-    for (std::size_t lane = 0; lane < lineLanes; ++lane)
-      lanes[done * lineLanes + lane] =
-          from[done * block.positionStride + std::min(lane, block.lanes - 1) * block.laneStride];
+  for (std::size_t lane = 0; lane < lineLanes; ++lane) {
+    const T* const line = from + std::min(lane, block.lanes - 1) * block.laneStride;
+    for (std::size_t i = 0; i < block.length; ++i)
+      lanes[i * lineLanes + lane] = line[i * block.positionStride];
+  }
 }
 
 /// Copies the lanes back to the lines of a block.
 template <class T>
 TESSERA_ALWAYS_INLINE void scatterLines(const T* lanes, const LineBlock& block, T* volume)
 {
-  typedef T Vector __attribute__((vector_size(4 * sizeof(T))));
-  T* to = volume + block.first;
-  std::size_t done = 0;
+  T* const to = volume + block.first;
   if (block.lanes == lineLanes && block.laneStride == 1) {
-    for (; done < block.length; ++done)
-      __builtin_memcpy(to + done * block.positionStride, lanes + done * lineLanes, lineLanes * sizeof(T));
-  } else if (block.lanes == lineLanes) {
-    for (; done + 4 <= block.length; done += 4)
-      for (std::size_t lane = 0; lane < lineLanes; lane += 4) {
-        Vector tile[4];
-        for (std::size_t i = 0; i < 4; ++i)
-          tile[i] = loadVector<Vector>(lanes + (done + i) * lineLanes + lane);
-        transposeTile(tile);
-        for (std::size_t i = 0; i < 4; ++i)
-          storeVector(to + (lane + i) * block.laneStride + done, tile[i]);
-      }
+    for (std::size_t i = 0; i < block.length; ++i)
+      __builtin_memcpy(to + i * block.positionStride, lanes + i * lineLanes, lineLanes * sizeof(T));
+    return;
   }
-  for (; done < block.length; ++done)
-    for (std::size_t lane = 0; lane < block.lanes; ++lane)
-      to[done * block.positionStride + lane * block.laneStride] = lanes[done * lineLanes + lane];
+  for (std::size_t lane = 0; lane < block.lanes; ++lane) {
+    T* const line = to + lane * block.laneStride;
+    for (std::size_t i = 0; i < block.length; ++i)
+      line[i * block.positionStride] = lanes[i * lineLanes + lane];
+  }
 }
 
 /// Calls body(plan, firstBlock, lastBlock) for ranges of all blocks of an axis, on the context's threads.

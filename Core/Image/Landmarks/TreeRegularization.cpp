@@ -4,6 +4,7 @@
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <compare>
 #include <limits>
@@ -74,156 +75,57 @@ struct Edge {
   auto operator<=>(const Edge&) const = default;
 };
 
-/// The lengths of the edges from a point to `count` points.
-TESSERA_MULTIVERSION void measureEdges(const double* x, const double* y, const double* z,
-                                       const double* values, std::size_t count, std::size_t from,
-                                       double* lengths)
+/// The lengths of the edges from a point to `count` points; places and values of points lie one behind the
+/// other.
+TESSERA_MULTIVERSION void measureEdges(const std::array<std::vector<double>, 4>& points, std::size_t count,
+                                       const std::array<double, 4>& from, double* lengths)
 {
-  const double fromX = x[from], fromY = y[from], fromZ = z[from], value = values[from];
+  const double *x = points[0].data(), *y = points[1].data(), *z = points[2].data(), *value = points[3].data();
   for (std::size_t i = 0; i < count; ++i) {
-    const double dx = x[i] - fromX, dy = y[i] - fromY, dz = z[i] - fromZ;
-    const double length = std::sqrt(dx * dx + dy * dy + dz * dz) + std::abs(values[i] - value);
+    const double dx = x[i] - from[0], dy = y[i] - from[1], dz = z[i] - from[2];
+    const double length = std::sqrt(dx * dx + dy * dy + dz * dz) + std::abs(value[i] - from[3]);
     lengths[i] = length > 0.1 ? length : 0.1;
   }
 }
 
-/// The edges between points, which are measured from one point to all at once.
-class Edges {
-public:
-  Edges(std::span<const Vec<3>> points, std::span<const double> values)
-      : values_(values.begin(), values.end())
-  {
-    for (std::size_t d = 0; d < 3; ++d)
-      for (const Vec<3>& point : points)
-        place_[d].push_back(point[d]);
-  }
-
-  std::size_t points() const { return values_.size(); }
-  /// The shortest `count` edges of a point to those that isAsked(point), in their order, or all if there are
-  /// fewer.
-  template <class IsAsked>
-  std::vector<Edge> shortest(std::size_t point, std::size_t count, const IsAsked& isAsked) const
-  {
-    thread_local std::vector<double> lengths;
-    lengths.resize(points());
-    measureEdges(place_[0].data(), place_[1].data(), place_[2].data(), values_.data(), points(), point,
-                 lengths.data());
-    std::vector<Edge> found(count);
-    for (std::size_t i = 0; i < points(); ++i) {
-      if (lengths[i] > found.back().length || i == point || !isAsked(i))
-        continue;
-      const Edge edge(lengths[i], point, i);
-      if (!(edge < found.back()))
-        continue;
-      std::size_t place = count - 1;
-      for (; place > 0 && edge < found[place - 1]; --place)
-        found[place] = found[place - 1];
-      found[place] = edge;
-    }
-    std::erase(found, Edge());
-    return found;
-  }
-
-private:
-  std::vector<double> place_[3], values_;
-};
-
-/// Parts of points that edges have joined. A part's number is that of one of its points.
-class JoinedParts {
-public:
-  explicit JoinedParts(std::size_t points) : parts_(points), partOf_(points)
-  {
-    std::iota(partOf_.begin(), partOf_.end(), std::size_t{0});
-  }
-
-  std::size_t parts() const { return parts_; }
-  std::size_t partOf(std::size_t point) const { return partOf_[point]; }
-  /// Returns false if the edge lies in one part. partOf() knows of it after update().
-  bool join(const Edge& edge)
-  {
-    const std::size_t a = rootOf(edge.from), b = rootOf(edge.to);
-    partOf_[std::max(a, b)] = std::min(a, b);
-    parts_ -= a != b;
-    return a != b;
-  }
-  void update()
-  {
-    for (std::size_t point = 0; point < partOf_.size(); ++point)
-      partOf_[point] = rootOf(point);
-  }
-
-private:
-  std::size_t rootOf(std::size_t point) const
-  {
-    while (partOf_[point] != point)
-      point = partOf_[point];
-    return point;
-  }
-
-  std::size_t parts_;
-  std::vector<std::size_t> partOf_;
-};
-
-/// The edges of the minimum spanning tree by Boruvka's algorithm: the shortest edge that leaves a part
-/// belongs to it, for all parts at once, until there is one part. Each point keeps a list of its shortest
-/// edges, and is measured again only where none of them leaves its part and one that is not listed may be the
-/// shortest.
-std::vector<Edge> spanningEdges(const Context& context, const Edges& edges)
+/// The edges of the minimum spanning tree by Prim's algorithm: the shortest edge between the tree so far,
+/// which begins with the last point, and another point is the next one.
+std::vector<Edge> spanningEdges(std::span<const Vec<3>> points, std::span<const double> values)
 {
-  constexpr std::size_t listed = 16;
-  const std::size_t n = edges.points();
-  std::vector<std::vector<Edge>> lists(n);
-  forEachRange(context, n, 64, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i)
-      lists[i] = edges.shortest(i, listed, [](std::size_t) { return true; });
-  });
-  std::vector<double> unlisted(n); // edges that are not listed are at least so long
-  for (std::size_t i = 0; i < n; ++i)
-    unlisted[i] = lists[i].empty() ? 0 : lists[i].back().length;
-  JoinedParts parts(n);
-  std::vector<std::size_t> next(n, 0); // in the list
-  std::vector<Edge> tree;
-  while (parts.parts() > 1) {
-    const auto leaves = [&](const Edge& edge) { return parts.partOf(edge.from) != parts.partOf(edge.to); };
-    std::vector<Edge> best(n), ofPoint(n);
-    const auto take = [&](std::size_t i) {
-      Edge& least = best[parts.partOf(i)];
-      least = std::min(least, ofPoint[i]);
-    };
-    std::vector<std::size_t> exhausted;
-    for (std::size_t i = 0; i < n; ++i) {
-      while (next[i] < lists[i].size() && !leaves(lists[i][next[i]]))
-        ++next[i];
-      if (next[i] < lists[i].size()) {
-        ofPoint[i] = lists[i][next[i]];
-        take(i);
-      } else
-        exhausted.push_back(i);
+  std::array<std::vector<double>, 4> others; // places and values of points that are not in the tree
+  for (std::size_t d = 0; d < 3; ++d)
+    for (const Vec<3>& point : points)
+      others[d].push_back(point[d]);
+  others[3].assign(values.begin(), values.end());
+  std::vector<std::size_t> numbers(points.size());
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  std::vector<Edge> toTree(points.size()), tree; // the shortest edge of each of them to the tree
+  std::vector<double> lengths(points.size());
+  for (std::size_t next = points.size() - 1, left = next; left > 0; --left) {
+    const std::size_t added = numbers[next];
+    std::array<double, 4> from;
+    for (std::size_t d = 0; d < 4; ++d) {
+      from[d] = others[d][next];
+      others[d][next] = others[d][left];
     }
-    std::erase_if(exhausted, [&](std::size_t i) { return unlisted[i] > best[parts.partOf(i)].length; });
-    forEachRange(context, exhausted.size(), 64, [&](std::size_t first, std::size_t last) {
-      for (std::size_t k = first; k < last; ++k) {
-        const std::size_t i = exhausted[k];
-        const std::vector<Edge> out =
-            edges.shortest(i, 1, [&](std::size_t j) { return parts.partOf(j) != parts.partOf(i); });
-        ofPoint[i] = out.front();
-        unlisted[i] = out.front().length;
-      }
-    });
-    for (const std::size_t i : exhausted)
-      take(i);
-    for (const Edge& edge : best)
-      if (edge != Edge() && parts.join(edge))
-        tree.push_back(edge);
-    parts.update();
+    numbers[next] = numbers[left];
+    toTree[next] = toTree[left];
+    measureEdges(others, left, from, lengths.data());
+    next = 0;
+    for (std::size_t i = 0; i < left; ++i) {
+      if (lengths[i] <= toTree[i].length)
+        toTree[i] = std::min(toTree[i], Edge(lengths[i], added, numbers[i]));
+      if (toTree[i] < toTree[next])
+        next = i;
+    }
+    tree.push_back(toTree[next]);
   }
   return tree;
 }
 
 }
 
-Tree minimumSpanningTree(const Context& context, std::span<const Vec<3>> points,
-                         std::span<const double> values)
+Tree minimumSpanningTree(std::span<const Vec<3>> points, std::span<const double> values)
 {
   const std::size_t n = points.size();
   Tree tree{
@@ -231,7 +133,7 @@ Tree minimumSpanningTree(const Context& context, std::span<const Vec<3>> points,
   if (n == 0)
     return tree;
   std::vector<std::vector<Edge>> edgesOf(n);
-  for (const Edge& edge : spanningEdges(context, Edges(points, values))) {
+  for (const Edge& edge : spanningEdges(points, values)) {
     edgesOf[edge.from].push_back(edge);
     edgesOf[edge.to].push_back(edge);
   }

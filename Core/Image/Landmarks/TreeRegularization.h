@@ -17,7 +17,7 @@ struct Tree {
 
 /// The minimum spanning tree of points for the lengths |x_i - x_j| + |value_i - value_j|, at least 0.1. Its
 /// root is point 0. Of edges of equal length those between smaller numbers come first.
-Tree minimumSpanningTree(const Context&, std::span<const Vec<3>> points, std::span<const double> values);
+Tree minimumSpanningTree(std::span<const Vec<3>> points, std::span<const double> values);
 
 /// Replaces the costs of each keypoint and displacement d by the least total of
 ///

@@ -143,7 +143,7 @@ struct TreeScene {
       points.push_back({static_cast<double>(words[0] % 40), static_cast<double>(words[1] % 40),
                         static_cast<double>(words[2] % 40)});
     }
-    tree = minimumSpanningTree({}, points, std::vector<double>(keypoints));
+    tree = minimumSpanningTree(points, std::vector<double>(keypoints));
     for (std::uint32_t i = 0; i < keypoints * grid.count(); ++i)
       costs.push_back(static_cast<float>(randomWords({}, i, 9)[0] % 10000) / 10000);
   }
@@ -208,7 +208,7 @@ TEST_F(LandmarkTrackingOnCuda, KeypointsAndShiftsAreThoseOfTheCpu)
     for (const Voxel& voxel : inner)
       points.push_back(
           {static_cast<double>(voxel[0]), static_cast<double>(voxel[1]), static_cast<double>(voxel[2])});
-    const Tree tree = minimumSpanningTree({}, points, std::vector<double>(points.size()));
+    const Tree tree = minimumSpanningTree(points, std::vector<double>(points.size()));
     for (const LeastCost& found :
          searchOnTree(context, here, there, inner, inner, tree, DisplacementGrid{8, 1}, 3, 10)) {
       EXPECT_NEAR(found.displacement[0], 3, 0.5);

@@ -163,7 +163,7 @@ void measureSelfSimilarity(Context& context, std::size_t repeats, std::vector<Be
     const auto items = static_cast<double>(keypoints.size() * grid.count());
     Tree tree;
     measure(name + ", spanning tree", items,
-            [&] { tree = minimumSpanningTree(context, points, std::vector<double>(points.size())); });
+            [&] { tree = minimumSpanningTree(points, std::vector<double>(points.size())); });
     measure(name + ", search on the tree", items,
             [&] { searchOnTree(context, described, described, keypoints, keypoints, tree, grid, 3, 10); });
   }
