@@ -121,6 +121,8 @@ void EndOnSignals::watch()
       return;
     sigwait(&set, &signal);
   }
+  if (isOver_) // which the destructor waits for
+    return;
   takeThoseOfOneRequest(set);
   if (isOver_)
     return;
