@@ -321,6 +321,20 @@ RunPlan planRun(const StagesToPlan<D>& run, Log& log)
   return plan;
 }
 
+/// Whether what was read cannot need less than the headers let expect, and there is room for that.
+template <int D>
+bool isAsPlanned(const PreparedStage<D>& prepared, const StageInput<D>& input, const Context& context)
+{
+  if (prepared.plans.empty() || !input.fixedMasks.empty() || !input.movingMasks.empty())
+    return false;
+  const double usableBytes = usableDeviceMemory(context);
+  const auto fits = [&](const LevelPlan& plan) { return plan.memory.bytes() <= usableBytes; };
+  bool crops = false;
+  for (std::size_t level = 0; level < prepared.parameters.levelCount(); ++level)
+    crops |= prepared.parameters.get(stageparameters::cropToContent(), level);
+  return !crops && std::ranges::all_of(prepared.plans, fits);
+}
+
 template <int D>
 DeviceReservation planAsRead(const StagesToPlan<D>& run, CheckedStage<D>& stage, const StageInput<D>& input,
                              const StageOnDevice* known, Context& context)
@@ -333,7 +347,7 @@ DeviceReservation planAsRead(const StagesToPlan<D>& run, CheckedStage<D>& stage,
     if (known) {
       stage.prepared.choice = known->choice;
       stage.prepared.plans = known->plans;
-    } else {
+    } else if (!isAsPlanned(stage.prepared, input, wanted)) {
       fitStage<D>(run.registry, run.request, stage, input, wanted);
     }
     double bytes = 0;

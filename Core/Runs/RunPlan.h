@@ -75,11 +75,11 @@ void chooseStageDevices(const StagesToPlan<D>&);
 template <int D>
 RunPlan planRun(const StagesToPlan<D>&, Log&);
 
-/// Plans the levels of a stage anew: its masks, which are read now, and the initial transform, which earlier
-/// stages have found now, may need less than the headers let expect, and other runs of this process may have
-/// reserved memory. "auto" may then take another device. What is `known` is taken over instead (null:
-/// nothing). `context`, on the CPU, becomes that of the stage's device. Returns the memory that is kept for
-/// the stage. Throws Error(outOfMemory) as above.
+/// Plans the levels of a stage anew where its masks or the content of its images, which are read now, may
+/// need less than the headers let expect, or other runs of this process have reserved memory. "auto" may then
+/// take another device. What is `known` is taken over instead (null: nothing). `context`, on the CPU, becomes
+/// that of the stage's device. Returns the memory that is kept for the stage. Throws Error(outOfMemory) as
+/// above.
 template <int D>
 DeviceReservation planAsRead(const StagesToPlan<D>&, CheckedStage<D>&, const StageInput<D>&,
                              const StageOnDevice* known, Context& context);
