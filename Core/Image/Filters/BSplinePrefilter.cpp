@@ -204,10 +204,10 @@ std::unique_ptr<double[]> bsplineCoefficientsInDouble(Context& context, const Im
 }
 
 template <int D>
-void bsplineDecompose(std::vector<double>& values, const Size<D>& size, int order)
+void bsplineDecompose(const Context& context, std::vector<double>& values, const Size<D>& size, int order)
 {
   if (!polesOf(order).empty())
-    prefilter<double, double, D>(Context{}, values.data(), values.data(), size, order);
+    prefilter<double, double, D>(context, values.data(), values.data(), size, order);
 }
 
 ExponentialFilter splineFilter(int order)

@@ -26,7 +26,7 @@ std::unique_ptr<double[]> bsplineCoefficientsInDouble(Context&, const Image<D>&,
 /// Replaces the values of a small array, such as a grid of control points, by their coefficients in double
 /// precision, x fastest. Orders 0 and 1 change nothing.
 template <int D>
-void bsplineDecompose(std::vector<double>& values, const Size<D>& size, int order);
+void bsplineDecompose(const Context&, std::vector<double>& values, const Size<D>& size, int order);
 
 /// The filter for mirrored lines: a real term for each pole, none for orders 0 and 1. Throws Error(usage) for
 /// orders above 5.

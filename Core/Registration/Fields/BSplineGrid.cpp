@@ -4,6 +4,7 @@
 #include "Core/Compute/Math/BSplineKernel.h"
 #include "Core/Compute/Math/Bounds.h"
 #include "Core/Compute/Math/GridIndex.h"
+#include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 
 #include <algorithm>
@@ -155,32 +156,40 @@ void tapsAt(const AxisSampling& axis, std::size_t newIndex, std::size_t* taps, d
 
 /// Evaluates lines of old values at the new control points of one axis; arrays are [outer][axis][inner].
 template <int Order>
-std::vector<double> sampleAlong(const AxisSampling& axis, const std::vector<double>& values,
-                                std::size_t inner)
+std::vector<double> sampleAlong(const Context& context, const AxisSampling& axis,
+                                const std::vector<double>& values, std::size_t inner)
 {
-  const std::size_t outer = values.size() / (axis.oldSize * inner);
-  std::vector<double> sampled(outer * axis.newSize * inner, 0.0);
-  std::size_t taps[Order + 1];
-  double weights[Order + 1];
-  for (std::size_t i = 0; i < axis.newSize; ++i) {
-    tapsAt<Order>(axis, i, taps, weights);
-    for (std::size_t o = 0; o < outer; ++o)
+  struct Taps {
+    std::size_t at[Order + 1];
+    double weights[Order + 1];
+  };
+  constexpr std::size_t valuesOfChunk = 16384;
+  std::vector<Taps> taps(axis.newSize);
+  for (std::size_t i = 0; i < axis.newSize; ++i)
+    tapsAt<Order>(axis, i, taps[i].at, taps[i].weights);
+  const std::size_t rows = values.size() / (axis.oldSize * inner) * axis.newSize;
+  std::vector<double> sampled(rows * inner, 0.0);
+  forEachRange(context, rows, 1 + valuesOfChunk / inner, [&](std::size_t first, std::size_t last) {
+    for (std::size_t row = first; row < last; ++row) {
+      const Taps& own = taps[row % axis.newSize];
+      double* to = sampled.data() + row * inner;
       for (int k = 0; k <= Order; ++k) {
-        const double* from = values.data() + (o * axis.oldSize + taps[k]) * inner;
-        double* to = sampled.data() + (o * axis.newSize + i) * inner;
+        const double* from = values.data() + (row / axis.newSize * axis.oldSize + own.at[k]) * inner;
         for (std::size_t j = 0; j < inner; ++j)
-          to[j] += weights[k] * from[j];
+          to[j] += own.weights[k] * from[j];
       }
-  }
+    }
+  });
   return sampled;
 }
 
-std::vector<double> sampleAlong(int order, const AxisSampling& axis, const std::vector<double>& values,
-                                std::size_t inner)
+std::vector<double> sampleAlong(const Context& context, int order, const AxisSampling& axis,
+                                const std::vector<double>& values, std::size_t inner)
 {
   if (order == 1)
-    return sampleAlong<1>(axis, values, inner);
-  return order == 2 ? sampleAlong<2>(axis, values, inner) : sampleAlong<3>(axis, values, inner);
+    return sampleAlong<1>(context, axis, values, inner);
+  return order == 2 ? sampleAlong<2>(context, axis, values, inner)
+                    : sampleAlong<3>(context, axis, values, inner);
 }
 
 // The decomposition mirrors at the ends. A cyclic axis is therefore extended by so many control points of its
@@ -191,9 +200,12 @@ constexpr std::size_t cyclicPadding = 32;
 }
 
 template <int D>
-std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSplineGrid<D>& to,
-                                       const std::vector<double>& coefficients)
+std::vector<double> refineCoefficients(const Context& context, const BSplineGrid<D>& from,
+                                       const BSplineGrid<D>& to, const std::vector<double>& coefficients)
 {
+  const Context host = context.onCpu();
+  if (std::ranges::all_of(coefficients, [](double coefficient) { return coefficient == 0; }))
+    return std::vector<double>(to.parameterCount(), 0.0); // as where memory is planned
   const AffineMap<D> oldFromNew = compose(from.points.indexFromPoint(), to.points.pointFromIndex());
   const std::size_t padding = to.cyclic ? cyclicPadding : 0;
   Size<D> paddedSize = to.points.size;
@@ -209,11 +221,11 @@ std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSpline
       const bool wraps = to.cyclic && d == D - 1;
       const double scale = oldFromNew.matrix[d][d];
       const double offset = oldFromNew.offset[d] - (wraps ? scale * static_cast<double>(padding) : 0);
-      values =
-          sampleAlong(to.order, {from.points.size[d], paddedSize[d], scale, offset, wraps}, values, inner);
+      values = sampleAlong(host, to.order, {from.points.size[d], paddedSize[d], scale, offset, wraps}, values,
+                           inner);
       inner *= paddedSize[d];
     }
-    bsplineDecompose<D>(values, paddedSize, to.order);
+    bsplineDecompose<D>(host, values, paddedSize, to.order);
     const auto kept = values.begin() + static_cast<std::ptrdiff_t>(padding * (inner / paddedSize[D - 1]));
     refined.insert(refined.end(), kept, kept + static_cast<std::ptrdiff_t>(to.pointCount()));
   }

@@ -44,7 +44,7 @@ BSplineGrid<D> gridOver(const ImageGeometry<D>& box, const Vec<D>& spacingMm, in
 /// is zero more than half a control point outside; a cyclic axis wraps. elastix evaluates old coefficients as
 /// a cubic of any order and mirrors cyclic axes too; for cubics that are not cyclic the results are the same.
 template <int D>
-std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSplineGrid<D>& to,
+std::vector<double> refineCoefficients(const Context&, const BSplineGrid<D>& from, const BSplineGrid<D>& to,
                                        const std::vector<double>& coefficients);
 
 }

@@ -42,7 +42,7 @@ void expectAsItk(const Size<D>& size, int order)
     largest = std::max(largest, std::abs(c));
 
   std::vector<double> values(image.voxels.begin(), image.voxels.end());
-  bsplineDecompose<D>(values, size, order);
+  bsplineDecompose<D>(Context{}, values, size, order);
   const std::vector<float> coefficients = bsplineCoefficients<D>(host, image, order);
 
   ASSERT_EQ(coefficients.size(), expected.size() + coefficientPadding);
@@ -74,7 +74,7 @@ void expectSplinePassesThroughValues()
 {
   const std::vector<double> values{3, -1, 4, 1, -5, 9, 2, 6, -5, 3, 5};
   std::vector<double> c = values;
-  bsplineDecompose<2>(c, {values.size(), 1}, Order);
+  bsplineDecompose<2>(Context{}, c, {values.size(), 1}, Order);
   for (int x = 0; x < static_cast<int>(values.size()); ++x)
     EXPECT_NEAR(splineAt<Order>(c, x), values[x], 1e-10 * 10)
         << Order; // the start sum is cut off at 1e-10 of values below 10
@@ -104,7 +104,7 @@ TEST(BSplinePrefilterTest, SolvesTwoVoxelsAsByHand)
 {
   std::vector<double> values{4, 10}; // c0 * 2/3 + c1 * 1/3 = 4, c1 * 2/3 + c0 * 1/3 = 10
 
-  bsplineDecompose<2>(values, {2, 1}, 3);
+  bsplineDecompose<2>(Context{}, values, {2, 1}, 3);
 
   EXPECT_NEAR(values[0], -2, 1e-13); // rounding
   EXPECT_NEAR(values[1], 16, 1e-13);
@@ -117,7 +117,7 @@ TEST(BSplinePrefilterTest, IsTheFilterOfItsExponentials)
       const Image<2> line = noiseImage<2>(obliqueGeometry<2>({length, 1}), length);
       std::vector<double> coefficients(line.voxels.begin(), line.voxels.end());
 
-      bsplineDecompose<2>(coefficients, {length, 1}, order);
+      bsplineDecompose<2>(Context{}, coefficients, {length, 1}, order);
       const std::vector<double> expected =
           filteredByDefinition(splineFilter(order), LineEnds::mirrored, line.voxels);
 
@@ -145,7 +145,7 @@ TEST(BSplinePrefilterTest, RefusesOtherOrders)
 {
   std::vector<double> values(4);
   EXPECT_EQ(errorText([&] {
-              bsplineDecompose<2>(values, {2, 2}, 6);
+              bsplineDecompose<2>(Context{}, values, {2, 2}, 6);
             }),
             "B-spline prefilter: order 6: not supported. Allowed: 0 to 5.");
 }

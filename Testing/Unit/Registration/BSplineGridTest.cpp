@@ -163,7 +163,7 @@ TEST(BSplineGrid, RefinedSplineAgreesAtTheNewControlPoints)
                            to = gridOver<3>(image, {7, 8, 5}, order, cyclic);
       const std::vector<double> old = randomVector(from.parameterCount(), 3);
 
-      const std::vector<double> refined = refineCoefficients(from, to, old);
+      const std::vector<double> refined = refineCoefficients(Context{}, from, to, old);
 
       ASSERT_EQ(refined.size(), to.parameterCount());
       const Points<3> before = fieldAt(to, from, old), after = fieldAt(to, to, refined);
@@ -190,7 +190,7 @@ TEST(BSplineGrid, RefinementToHalfTheSpacingKeepsTheSplineInside)
   const BSplineGrid<2> from{{{30, 32}, {8, 6}, {0, 0}, identityMatrix<2>()}, 3, false};
   const BSplineGrid<2> to{{{57, 61}, {4, 3}, {4, 3}, identityMatrix<2>()}, 3, false};
   const std::vector<double> old = randomVector(from.parameterCount(), 5);
-  const std::vector<double> refined = refineCoefficients(from, to, old);
+  const std::vector<double> refined = refineCoefficients(Context{}, from, to, old);
   const Points<2> points = randomPoints<2>(200, 1, {100, 80}, {130, 105});
   Points<2> before(200), after(200);
 
