@@ -1,6 +1,8 @@
 #include "Core/Image/Checksum.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include <zlib.h>
 
@@ -8,10 +10,16 @@ namespace tessera {
 
 std::uint32_t resultChecksum(std::span<const double> parameters)
 {
-  uLong checksum = crc32(0, Z_NULL, 0);
-  for (const double parameter : parameters) {
-    const double rounded = std::floor(parameter * 1e6 + 0.5); // never -0
-    checksum = crc32(checksum, reinterpret_cast<const Bytef*>(&rounded), sizeof rounded);
+  uLong checksum = 0;
+  std::vector<double> rounded;
+  while (!parameters.empty()) {
+    const std::size_t count = std::min<std::size_t>(parameters.size(), 4096);
+    rounded.resize(count);
+    std::ranges::transform(parameters.first(count), rounded.begin(), [](double parameter) {
+      return std::floor(parameter * 1e6 + 0.5); // never -0
+    });
+    checksum = crc32_z(checksum, reinterpret_cast<const Bytef*>(rounded.data()), count * sizeof(double));
+    parameters = parameters.subspan(count);
   }
   return static_cast<std::uint32_t>(checksum);
 }

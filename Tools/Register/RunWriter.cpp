@@ -208,7 +208,7 @@ void RunWriter<D>::resultJudged(StageSummary& summary)
   const RunningStage<D>& stage = outputs_->stage();
   initial_ = outputs_->transformFile();
   if (stage.settings.writeFinalTransform())
-    logTransformFile(initial_.path, log_);
+    logTransformFile(outputs_->linesForLog(), log_);
   summary.files = outputs_->files();
   if (stage.number + 1 < stage.count)
     return;

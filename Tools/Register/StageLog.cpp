@@ -4,6 +4,8 @@
 #include "Core/Compute/JoinedText.h"
 #include "Tools/Register/RunWriter.h"
 
+#include <algorithm>
+
 namespace tessera {
 namespace {
 
@@ -56,14 +58,27 @@ void logStageStart(const RegisterOptions& options, const StageText& text, std::s
   logParameterText(text, log);
 }
 
-void logTransformFile(const std::string& path, Log& log)
+std::vector<std::string> linesForLog(std::string_view text, const std::string& path)
 {
   constexpr std::size_t longest = 2000;
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (!line.starts_with(' ')) // numbers of a long list in TOML
+      lines.push_back(line.size() <= longest
+                          ? std::string(line)
+                          : std::string(line.substr(0, line.find(' '))) + " ...)   // see " + path);
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return lines;
+}
+
+void logTransformFile(const std::vector<std::string>& lines, Log& log)
+{
   log.detail("");
   log.detail("=============== start of TransformParameterFile ===============");
-  for (const std::string& line : linesOf(readTextFile(path).text))
-    if (!line.starts_with(' ')) // numbers of a long list in TOML
-      log.detail(line.size() <= longest ? line : line.substr(0, line.find(' ')) + " ...)   // see " + path);
+  for (const std::string& line : lines)
+    log.detail(line);
   log.detail("=============== end of TransformParameterFile ===============");
   log.detail("");
 }

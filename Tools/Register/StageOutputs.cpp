@@ -7,6 +7,7 @@
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Runs/OutputNames.h"
 #include "Tools/Register/RunRecorder.h"
+#include "Tools/Register/StageLog.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -154,8 +155,11 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   std::vector<std::string> warnings;
   const std::string extension = stage_.settings.transformExtension();
   std::string path = pathOf("TransformParameters", suffix, extension);
-  writeTextFile(path,
-                extension == "toml" ? transformFileToml<D>(source) : transformFileText<D>(source, warnings));
+  const std::string text =
+      extension == "toml" ? transformFileToml<D>(source) : transformFileText<D>(source, warnings);
+  writeTextFile(path, text);
+  if (suffix.empty())
+    linesForLog_ = tessera::linesForLog(text, path);
   files_.push_back(path);
   for (const std::string& warning : warnings)
     if (reported_.insert(warning).second)

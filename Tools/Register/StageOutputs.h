@@ -51,6 +51,8 @@ public:
   }
   const RunningStage<D>& stage() const { return stage_; }
   const std::string& folder() const { return folder_; }
+  /// Those of the transform file, as logTransformFile takes them.
+  const std::vector<std::string>& linesForLog() const { return linesForLog_; }
   /// Every file written so far, in order.
   const std::vector<std::string>& files() const { return files_; }
 
@@ -66,7 +68,7 @@ private:
   std::string folder_;
   std::shared_future<std::string> digest_; // of the transform, which is found while its result is made
   InitialFile initial_;
-  std::vector<std::string> files_;
+  std::vector<std::string> files_, linesForLog_;
   std::set<std::string> reported_; // warnings, each once
   Log& log_;
 };

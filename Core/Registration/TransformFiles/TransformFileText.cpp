@@ -52,6 +52,10 @@ private:
       for (std::size_t i = first; i < last; ++i)
         pieces[first / numbersOfPiece] += " " + realText(numbers[i]);
     });
+    std::size_t length = text_.size();
+    for (const std::string& piece : pieces)
+      length += piece.size();
+    text_.reserve(length);
     for (const std::string& piece : pieces)
       text_ += piece;
   }
