@@ -1,20 +1,10 @@
 #include "Components/FieldInterpolators/Shared/CpuFieldRows.h"
 
-#include "Core/Compute/HostDevice.h"
-
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 namespace tessera {
 namespace {
-
-constexpr std::size_t streamedBytes = std::size_t(32) << 20; // about the size of a last-level cache
-constexpr std::size_t lineValues = 16;                       // floats in a cache line
 
 template <int Order>
 void fillWeights(AxisTable& table, const FieldAxis& axis, bool withDerivatives)
@@ -35,49 +25,6 @@ void fillWeights(AxisTable& table, const FieldAxis& axis, bool withDerivatives)
       table.runs.push_back({voxel, 0, start});
     ++table.runs.back().voxels;
   }
-}
-
-std::size_t valuesToLine(const float* to)
-{
-  return (lineValues - reinterpret_cast<std::uintptr_t>(to) / sizeof(float) % lineValues) % lineValues;
-}
-
-#if defined(__SSE2__)
-// The widest stores there are: one store of a whole line costs a quarter of four stores of its parts.
-TESSERA_VERSION_DEFAULT void streamLines(float* to, const float* from, std::size_t count)
-{
-  for (std::size_t i = 0; i < count; i += 4)
-    _mm_stream_ps(to + i, _mm_loadu_ps(from + i));
-}
-#if defined(TESSERA_VERSIONS)
-__attribute__((target("avx"))) void streamLines(float* to, const float* from, std::size_t count)
-{
-  for (std::size_t i = 0; i < count; i += 8)
-    _mm256_stream_ps(to + i, _mm256_loadu_ps(from + i));
-}
-
-__attribute__((target("avx512f"))) void streamLines(float* to, const float* from, std::size_t count)
-{
-  for (std::size_t i = 0; i < count; i += 16)
-    _mm512_stream_ps(to + i, _mm512_loadu_ps(from + i));
-}
-#endif
-#else
-void streamLines(float* to, const float* from, std::size_t count)
-{
-  std::memcpy(to, from, count * sizeof(float));
-}
-#endif
-
-/// Writes whole cache lines past the cache. The parts of lines at both ends are written through the cache,
-/// since past it each would cost as much as many lines.
-void stream(float* to, const float* from, std::size_t count)
-{
-  const std::size_t head = std::min(count, valuesToLine(to)),
-                    lines = (count - head) / lineValues * lineValues;
-  std::memcpy(to, from, head * sizeof(float));
-  streamLines(to + head, from + head, lines);
-  std::memcpy(to + head + lines, from + head + lines, (count - head - lines) * sizeof(float));
 }
 
 template <int Components>
@@ -126,8 +73,7 @@ AxisTable AxisTable::single()
 }
 
 FieldWriter::FieldWriter(const FieldTarget& target, std::size_t voxels, int components)
-    : target_(target), voxels_(voxels), components_(components),
-      streamed_(voxels * components * sizeof(float) > streamedBytes)
+    : target_(target), voxels_(voxels), components_(components)
 {
 }
 
@@ -139,26 +85,6 @@ bool FieldWriter::wants(std::size_t firstVoxel, std::size_t count) const
   for (std::size_t i = 0; i < count; ++i)
     any |= target_.mask[firstVoxel + i];
   return any != 0;
-}
-
-std::size_t FieldWriter::fromLine(int component, std::size_t voxel) const
-{
-  const std::size_t values = planar() ? 1 : target_.layout == FieldLayout::padded ? 4 : components_;
-  const float* const to = target_.values + (planar() ? component * voxels_ : 0);
-  if (streamed_ && values == 1)
-    return voxel + valuesToLine(to + voxel);
-  for (std::size_t i = voxel; streamed_ && i < voxel + lineValues; ++i)
-    if (valuesToLine(to + i * values) == 0)
-      return i;
-  return voxel;
-}
-
-void FieldWriter::put(float* to, const float* from, std::size_t count) const
-{
-  if (streamed_)
-    stream(to, from, count);
-  else
-    std::memcpy(to, from, count * sizeof(float));
 }
 
 void FieldWriter::write(std::size_t firstVoxel, std::size_t count, const float* const* rows) const
@@ -186,16 +112,8 @@ void FieldWriter::write(std::size_t firstVoxel, std::size_t count, const float* 
       interleave<9>(rows, first, part, together);
     else
       interleave<1>(rows, first, part, together);
-    put(target_.values + (firstVoxel + first) * values, together, part * values);
+    std::copy_n(together, part * values, target_.values + (firstVoxel + first) * values);
   }
-}
-
-void FieldWriter::finish() const
-{
-#if defined(__SSE2__)
-  if (streamed_)
-    _mm_sfence();
-#endif
 }
 
 }

@@ -2,6 +2,7 @@
 
 #include "Core/Registration/FieldInterpolator.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -48,14 +49,10 @@ public:
     return target_.values + component * voxels_ + voxel;
   }
 
-  /// The first voxel from `voxel` on whose value begins a cache line of the target. It is `voxel` itself if
-  /// there is none or if this does not matter. `component` is used in the planar layout only.
-  std::size_t fromLine(int component, std::size_t voxel) const;
-
   /// Writes `count` voxels of one component in the planar layout.
   void writeComponent(int component, std::size_t firstVoxel, std::size_t count, const float* row) const
   {
-    put(planarRow(component, firstVoxel), row, count);
+    std::copy_n(row, count, planarRow(component, firstVoxel));
   }
 
   /// Writes all components of `count` voxels from `firstVoxel` on, which are in rows[c][0 .. count).
@@ -85,16 +82,10 @@ public:
   /// Whether the mask contains one of these voxels.
   bool wants(std::size_t firstVoxel, std::size_t count) const;
 
-  /// Makes all values that this thread wrote visible to others. Call it before the thread reports its end.
-  void finish() const;
-
 private:
-  void put(float* to, const float* from, std::size_t count) const;
-
   FieldTarget target_;
   std::size_t voxels_;
   int components_;
-  bool streamed_; // whether to write past the cache, because the field is larger than it
 };
 
 }

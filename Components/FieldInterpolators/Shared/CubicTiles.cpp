@@ -36,7 +36,6 @@ public:
             writer_.write(voxelAt(runX.firstVoxel, y, z), runX.voxels, rows);
           });
       }
-      writer_.finish();
     });
   }
 

@@ -64,10 +64,7 @@ public:
     scratch.resize(std::max(scratch.size(), lineValues + planes * planeStride_ + 2 * rowVector));
     const std::size_t behind = reinterpret_cast<std::uintptr_t>(scratch.data()) / sizeof(double) % rowVector;
     lines_ = scratch.data() + (rowVector - behind) % rowVector;
-    const std::size_t first = block.firstVoxel(lattice, block.firstSlice);
-    const std::size_t toLine = lattice.writer.fromLine(block.firstComponent, first)
-                               - first; // so that vectors begin with cache lines of both
-    planes_ = lines_ + lineValues + (rowVector - toLine % rowVector) % rowVector;
+    planes_ = lines_ + lineValues;
   }
 
   /// Finishes the planes of the slices of control points start .. start + order.
@@ -164,8 +161,7 @@ public:
   }
 
   /// Writes voxels [first, last) of the block in the slices [firstSlice, lastSlice), which need the same
-  /// planes. In each slice the range is moved a little, so that it begins and ends with cache lines of the
-  /// target.
+  /// planes.
   void write(int firstSlice, int lastSlice, std::size_t first, std::size_t last)
   {
     for (int z = firstSlice; z < lastSlice; ++z)
@@ -188,14 +184,10 @@ private:
   template <class Body>
   void forEachPart(int z, std::size_t first, std::size_t last, Body&& body)
   {
-    const std::size_t slice = block_.firstVoxel(lattice_, z), voxels = block_.voxels(lattice_);
-    const auto moved = [&](std::size_t voxel) {
-      return std::min(lattice_.writer.fromLine(block_.firstComponent, slice + voxel) - slice, voxels);
-    };
-    const std::size_t begin = first == 0 ? 0 : moved(first), end = last == voxels ? last : moved(last);
-    lattice_.writer.forEachPart(
-        slice + begin, end - begin, maskBrick,
-        [&](std::size_t from, std::size_t count) { body(slice + begin + from, begin + from, count); });
+    const std::size_t voxel = block_.firstVoxel(lattice_, z) + first;
+    lattice_.writer.forEachPart(voxel, last - first, maskBrick, [&](std::size_t from, std::size_t count) {
+      body(voxel + from, first + from, count);
+    });
   }
 
   /// Computes one component of the displacements.
@@ -272,7 +264,6 @@ void computeBlock(const Lattice& lattice, const Matrix<D>& indexFromOffset, cons
     for (std::size_t voxel = 0; voxel < voxels; voxel += piece)
       output.write(first, last, voxel, std::min(voxel + piece, voxels));
   }
-  lattice.writer.finish();
 }
 
 /// The size of the parts of `whole` if they are as equal as possible and none is larger than `largest`.
