@@ -37,9 +37,6 @@ std::uint32_t joinedChecksum(std::uint32_t first, std::uint32_t second, std::siz
                                                                   : adler32_combine(first, second, length));
 }
 
-namespace {
-
-/// Compresses by ISA-L's level 2, whose bits are the same on every processor with SSE 4.2.
 std::vector<unsigned char> deflatedFast(std::span<const std::byte> block, bool isLast)
 {
   constexpr std::uint32_t workBytes = ISAL_DEF_LVL2_DEFAULT;
@@ -62,6 +59,8 @@ std::vector<unsigned char> deflatedFast(std::span<const std::byte> block, bool i
   bytes.resize(stream.total_out);
   return bytes;
 }
+
+namespace {
 
 std::vector<unsigned char> deflatedThoroughly(std::span<const std::byte> block, bool isLast)
 {

@@ -23,9 +23,12 @@ struct DeflatedBlock {
   std::uint32_t checksum = 0; // checksum of the block before compression
 };
 
-/// Compresses a block by ISA-L, and where that leaves less than a fifth, by zlib's level 6. Images of numbers
-/// become at most 3 % longer than by zlib's level 6, in a tenth of the time. The last block ends the stream.
-/// Throws std::bad_alloc.
+/// Compresses a block by ISA-L's level 2, whose bits are the same on every processor with SSE 4.2.
+std::vector<unsigned char> deflatedFast(std::span<const std::byte> block, bool isLast);
+
+/// Compresses a block by deflatedFast(), and where that leaves less than a fifth, by zlib's level 6. Images
+/// of numbers become at most 3 % longer than by zlib's level 6, in a tenth of the time. The last block ends
+/// the stream. Throws std::bad_alloc.
 DeflatedBlock deflateBlock(std::span<const std::byte> block, bool isLast, StreamChecksum);
 
 /// Inflates a block of such a stream. False unless it fills `block`.

@@ -1,6 +1,7 @@
 #include "Core/Image/Pictures/ComparisonPictures.h"
 
 #include "Core/Image/Pictures/EdgeLines.h"
+#include "Core/Image/Pictures/PictureSlices.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,30 +11,6 @@ namespace {
 
 constexpr std::array<std::uint8_t, 3> edgeColour{255, 150, 0};
 constexpr std::size_t gapPixels = 4;
-
-/// The place along an axis of the centre of a pixel, in voxels.
-struct Place {
-  std::size_t below, above;
-  float share; // of `above`
-};
-
-std::vector<Place> placesAlong(std::size_t size, double spacingMm, double pixelMm, bool falls)
-{
-  const auto count = static_cast<std::size_t>(
-      std::max(1.0, std::floor(static_cast<double>(size) * spacingMm / pixelMm + 0.5)));
-  std::vector<Place> places;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double voxel = std::clamp(
-        (static_cast<double>(i) + 0.5) * static_cast<double>(size) / static_cast<double>(count) - 0.5, 0.0,
-        static_cast<double>(size - 1));
-    const auto below = static_cast<std::size_t>(voxel);
-    places.push_back(
-        {below, std::min(below + 1, size - 1), static_cast<float>(voxel - static_cast<double>(below))});
-  }
-  if (falls)
-    std::ranges::reverse(places);
-  return places;
-}
 
 template <int D>
 GreyLine windowOfImage(const Image<D>& image)
@@ -70,29 +47,36 @@ std::array<std::uint8_t, 3> grey(float value)
 }
 
 template <int D>
-Panel panelOf(const Image<D>& image, const Plane& plane, const Size<D>& voxel)
+std::vector<Panel> panelsThrough(const Image<D>& image, const Size<D>& voxel)
 {
-  const ImageGeometry<D>& g = image.geometry;
-  const double pixelMm = *std::ranges::min_element(g.spacingMm);
-  Size<D> stride;
-  for (int d = 0; d < D; ++d)
-    stride[d] = d == 0 ? 1 : stride[d - 1] * g.size[d - 1];
-  std::size_t slice = 0;
-  for (int d = 0; d < D; ++d)
-    slice += d == plane.right || d == plane.down ? 0 : stride[d] * voxel[d];
-  const auto xs = placesAlong(g.size[plane.right], g.spacingMm[plane.right], pixelMm, plane.fallsRight),
-             ys = placesAlong(g.size[plane.down], g.spacingMm[plane.down], pixelMm, plane.fallsDown);
-  Panel panel{xs.size(), ys.size(), {}};
-  for (const Place& y : ys)
-    for (const Place& x : xs) {
-      const auto at = [&](std::size_t right, std::size_t down) {
-        return image.voxels[slice + stride[plane.right] * right + stride[plane.down] * down];
-      };
-      const float above = at(x.below, y.below) + x.share * (at(x.above, y.below) - at(x.below, y.below));
-      const float below = at(x.below, y.above) + x.share * (at(x.above, y.above) - at(x.below, y.above));
-      panel.values.push_back(above + y.share * (below - above));
+  const Size<D>& size = image.geometry.size;
+  constexpr std::size_t anyNumber = std::size_t(1) << 31;
+  std::vector<Panel> panels;
+  for (const auto& slice :
+       pictureSlices<D>(image.geometry, image.geometry.direction, voxel, voxel, 1, 0, anyNumber)) {
+    const AffineMap<D> pointFromPixel = slice.lattice.pointFromIndex(),
+                       indexFromPoint = image.geometry.indexFromPoint();
+    Panel panel{slice.lattice.size[0], slice.lattice.size[1], {}};
+    for (std::size_t pixel = 0; pixel < panel.width * panel.height; ++pixel) {
+      Vec<D> at{static_cast<double>(pixel % panel.width), static_cast<double>(pixel / panel.width)};
+      at = indexFromPoint(pointFromPixel(at));
+      double sum = 0;
+      for (std::size_t corner = 0; corner < 1U << D; ++corner) {
+        double weight = 1;
+        std::size_t from = 0;
+        for (int d = D - 1; d >= 0; --d) {
+          const double along = std::clamp(at[d], 0.0, static_cast<double>(size[d] - 1)),
+                       below = std::floor(along);
+          weight *= corner >> d & 1 ? along - below : 1 - (along - below);
+          from = from * size[d] + std::min(static_cast<std::size_t>(below) + (corner >> d & 1), size[d] - 1);
+        }
+        sum += weight * image.voxels[from];
+      }
+      panel.values.push_back(static_cast<float>(sum));
     }
-  return panel;
+    panels.push_back(std::move(panel));
+  }
+  return panels;
 }
 
 template <int D>
@@ -102,16 +86,16 @@ Picture comparisonPicture(Comparison comparison, const Image<D>& first, const Im
   const bool isDifference = comparison == Comparison::difference;
   const GreyLine ofFirst = isDifference ? zScoreOf<D>(first, use) : windowOfImage<D>(first),
                  ofSecond = isDifference ? zScoreOf<D>(second, use) : windowOfImage<D>(second);
-  std::vector<std::pair<Panel, Panel>> panels;
+  const std::vector<Panel> ofA = panelsThrough<D>(first, voxel), ofB = panelsThrough<D>(second, voxel);
   Picture picture;
-  for (const Plane& plane : planesOf<D>(first.geometry.direction)) {
-    panels.emplace_back(panelOf<D>(first, plane, voxel), panelOf<D>(second, plane, voxel));
-    picture.width += panels.back().first.width + (panels.size() > 1 ? gapPixels : 0);
-    picture.height = std::max(picture.height, panels.back().first.height);
+  for (const Panel& panel : ofA) {
+    picture.width += panel.width + (picture.width > 0 ? gapPixels : 0);
+    picture.height = std::max(picture.height, panel.height);
   }
   picture.pixels.resize(picture.width * picture.height);
   std::size_t left = 0;
-  for (const auto& [a, b] : panels) {
+  for (std::size_t p = 0; p < ofA.size(); ++p) {
+    const Panel &a = ofA[p], &b = ofB[p];
     const std::size_t square = std::max<std::size_t>(1, std::max(a.width, a.height) / 8);
     Panel shown = a;
     for (float& value : shown.values)
@@ -132,6 +116,6 @@ Picture comparisonPicture(Comparison comparison, const Image<D>& first, const Im
   return picture;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(panelOf<D>, comparisonPicture<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(panelsThrough<D>, comparisonPicture<D>);
 
 }

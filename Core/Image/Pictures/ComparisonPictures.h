@@ -21,9 +21,10 @@ enum class Comparison {
   edges,        // the second image with the edges of the first over it
 };
 
-/// The slice of a plane through a voxel, linear between voxels. Pixels are squares of the smallest spacing.
+/// The slices of pictureSlices() through a voxel, linear between voxels. Pixels are squares of the smallest
+/// spacing.
 template <int D>
-Panel panelOf(const Image<D>&, const Plane&, const Size<D>& voxel);
+std::vector<Panel> panelsThrough(const Image<D>&, const Size<D>& voxel);
 
 /// Shows slices through a voxel: in 3D side by side the axial, coronal and sagittal one, with the patient's
 /// left, back and head to the right, below and above; in 2D the image itself. Axes that are oblique are

@@ -10,12 +10,14 @@ namespace {
 Panel smoothed(const Panel& panel)
 {
   const std::size_t w = panel.width, h = panel.height;
-  Panel across = panel, result = panel;
+  Panel across{w, h, std::vector<float>(w * h)}, result = across;
   for (std::size_t y = 0; y < h; ++y) {
     const float* in = panel.values.data() + y * w;
     float* out = across.values.data() + y * w;
-    for (std::size_t x = 0; x < w; ++x)
-      out[x] = in[x > 0 ? x - 1 : 0] + 2 * in[x] + in[std::min(x + 1, w - 1)];
+    for (std::size_t x = 1; x + 1 < w; ++x)
+      out[x] = in[x - 1] + 2 * in[x] + in[x + 1];
+    out[w - 1] = in[w - std::min<std::size_t>(w, 2)] + 3 * in[w - 1];
+    out[0] = 3 * in[0] + in[std::min<std::size_t>(1, w - 1)];
   }
   for (std::size_t y = 0; y < h; ++y) {
     const float* above = across.values.data() + (y > 0 ? y - 1 : 0) * w;
@@ -28,30 +30,43 @@ Panel smoothed(const Panel& panel)
   return result;
 }
 
-/// Replaces values by the means of those at most 15 steps away, in rows that begin `rowStep` apart.
-void average(std::vector<float>& values, std::size_t rows, std::size_t rowStep, std::size_t count,
-             std::size_t step)
-{
-  constexpr std::size_t radius = 15;
-  std::vector<double> sums(count + 1);
-  for (std::size_t row = 0; row < rows; ++row) {
-    float* const of = values.data() + row * rowStep;
-    for (std::size_t i = 0; i < count; ++i)
-      sums[i + 1] = sums[i] + of[i * step];
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t first = i > radius ? i - radius : 0, last = std::min(i + radius + 1, count);
-      of[i * step] = static_cast<float>((sums[last] - sums[first]) / static_cast<double>(last - first));
+/// Sums of the values above and to the left of each corner of a pixel.
+class CornerSums {
+public:
+  CornerSums(const std::vector<float>& values, std::size_t width)
+      : width_(width), height_(values.size() / width), sums_((width + 1) * (height_ + 1))
+  {
+    for (std::size_t y = 0; y < height_; ++y) {
+      double row = 0;
+      for (std::size_t x = 0; x < width; ++x) {
+        row += values[y * width + x];
+        sums_[(y + 1) * (width + 1) + x + 1] = sums_[y * (width + 1) + x + 1] + row;
+      }
     }
   }
-}
+  /// The mean of the values at most 15 pixels away along each axis.
+  double meanAround(std::size_t x, std::size_t y) const
+  {
+    constexpr std::size_t radius = 15;
+    const std::size_t left = x - std::min(x, radius), right = std::min(x + radius + 1, width_),
+                      top = y - std::min(y, radius), bottom = std::min(y + radius + 1, height_);
+    const auto at = [&](std::size_t column, std::size_t row) { return sums_[row * (width_ + 1) + column]; };
+    return (at(right, bottom) - at(left, bottom) - at(right, top) + at(left, top))
+           / static_cast<double>((right - left) * (bottom - top));
+  }
+
+private:
+  std::size_t width_, height_;
+  std::vector<double> sums_;
+};
 
 /// A gradient must exceed this anywhere: four times that of the flattest fifth of what is neither black nor
-/// white.
+/// white, at every fifth pixel.
 float noiseOf(const Panel& panel, const std::vector<float>& magnitude)
 {
   constexpr float least = 1.2F, most = 8;
   std::vector<float> found;
-  for (std::size_t i = 0; i < magnitude.size(); ++i)
+  for (std::size_t i = 0; i < magnitude.size(); i += 5)
     if (panel.values[i] > 20 && panel.values[i] < 235)
       found.push_back(magnitude[i]);
   if (found.empty())
@@ -77,26 +92,24 @@ std::vector<EdgePixel> maxima(const Panel& panel)
   };
   for (std::size_t y = 1; y + 1 < h; ++y)
     for (std::size_t i = y * w + 1; i + 1 < (y + 1) * w; ++i)
-      magnitude[i] = std::hypot(across(i, 1), across(i, w));
-  std::vector<float> mean = magnitude;
-  average(mean, h, w, w, 1);
-  average(mean, w, 1, h, w);
+      magnitude[i] = std::sqrt(across(i, 1) * across(i, 1) + across(i, w) * across(i, w));
+  const CornerSums sums(magnitude, w);
   const float noise = noiseOf(panel, magnitude);
   std::vector<EdgePixel> edges;
-  for (std::size_t i = 0; i < mean.size(); ++i) {
+  for (std::size_t i = 0; i < magnitude.size(); ++i) {
     const float m = magnitude[i];
-    if (m < noise || m < mean[i] || panel.values[i] < dark)
+    if (m < noise || panel.values[i] < dark)
       continue;
-    const float gx = across(i, 1) / m, gy = across(i, w) / m, dx = std::round(gx), dy = std::round(gy);
-    const auto step =
-        static_cast<std::ptrdiff_t>(dy) * static_cast<std::ptrdiff_t>(w) + static_cast<std::ptrdiff_t>(dx);
+    const float gx = across(i, 1) / m, gy = across(i, w) / m;
+    const int dx = (gx > 0.5F) - (gx < -0.5F), dy = (gy > 0.5F) - (gy < -0.5F);
+    const std::ptrdiff_t step = dy * static_cast<std::ptrdiff_t>(w) + dx;
     const float before = magnitude[i - static_cast<std::size_t>(step)],
                 after = magnitude[i + static_cast<std::size_t>(step)];
-    if (m < before || m <= after)
+    if (m < before || m <= after || m < sums.meanAround(i % w, i / w))
       continue;
     const float shift = 0.5F * (before - after) / (before - 2 * m + after);
-    edges.push_back({i, static_cast<float>(i % w) + 0.5F + shift * dx,
-                     static_cast<float>(i / w) + 0.5F + shift * dy, -gy, gx});
+    edges.push_back({i, static_cast<float>(i % w) + 0.5F + shift * static_cast<float>(dx),
+                     static_cast<float>(i / w) + 0.5F + shift * static_cast<float>(dy), -gy, gx});
   }
   return edges;
 }

@@ -1,66 +1,55 @@
 #include "Core/Image/Pictures/PictureBytes.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/Compression/BlockDeflate.h"
 
 #include <cstdio> // before jpeglib.h, which uses FILE
 
 #include <jpeglib.h>
-#include <png.h>
 
 #include <cstdlib>
+#include <span>
 
 namespace tessera {
 namespace {
 
-/// Both libraries report failures by a function that must not return. Their pictures here are valid, so that
-/// only memory can be missing.
-[[noreturn]] void failToEncode()
+/// Numbers in PNG files begin with the highest byte.
+void putNumber(std::string& to, std::uint32_t number)
 {
-  throw Error(ExitCode::outOfMemory, "a picture of the report cannot be encoded: there is too little memory. "
-                                     "Allowed: more memory, or a run without --report.");
+  for (const int shift : {24, 16, 8, 0})
+    to += static_cast<char>(number >> shift & 255);
 }
 
-/// A PNG that is written to memory.
-class PngWriter {
-public:
-  PngWriter()
-      : png_(png_create_write_struct(
-          PNG_LIBPNG_VER_STRING, nullptr, [](png_structp, png_const_charp) { failToEncode(); }, nullptr)),
-        info_(png_ ? png_create_info_struct(png_) : nullptr)
-  {
-    if (!info_)
-      failToEncode();
-    png_set_write_fn(
-        png_, &bytes_,
-        [](png_structp writer, png_bytep data, png_size_t count) {
-          static_cast<std::string*>(png_get_io_ptr(writer))->append(reinterpret_cast<char*>(data), count);
-        },
-        nullptr);
-  }
-  ~PngWriter() { png_destroy_write_struct(&png_, &info_); }
-  PngWriter(const PngWriter&) = delete;
-  PngWriter& operator=(const PngWriter&) = delete;
+std::uint32_t checksum(const std::string& bytes, StreamChecksum kind)
+{
+  return checksumOf(std::as_bytes(std::span(bytes)), kind);
+}
 
-  png_structp png() const { return png_; }
-  png_infop info() const { return info_; }
-  void setHeader(std::size_t width, std::size_t height, int bits, int kind)
-  {
-    png_set_IHDR(png_, info_, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height), bits, kind,
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-  }
-  std::string written(const std::uint8_t* pixels, std::size_t rowBytes, std::size_t height)
-  {
-    for (std::size_t y = 0; y < height; ++y)
-      png_write_row(png_, pixels + y * rowBytes);
-    png_write_end(png_, nullptr);
-    return std::move(bytes_);
-  }
+void putChunk(std::string& to, const std::string& kind, const std::string& data)
+{
+  putNumber(to, static_cast<std::uint32_t>(data.size()));
+  to += kind + data;
+  putNumber(to, checksum(kind + data, StreamChecksum::crc32));
+}
 
-private:
-  std::string bytes_;
-  png_structp png_;
-  png_infop info_;
-};
+/// A PNG file (ISO/IEC 15948). `rows`: each after the number of its filter; `colourType` as in the file.
+std::string pngFile(std::size_t width, std::size_t height, int bits, int colourType,
+                    const std::string& palette, const std::string& rows)
+{
+  std::string file = "\x89PNG\r\n\x1a\n", header;
+  putNumber(header, static_cast<std::uint32_t>(width));
+  putNumber(header, static_cast<std::uint32_t>(height));
+  header += {static_cast<char>(bits), static_cast<char>(colourType), 0, 0, 0};
+  putChunk(file, "IHDR", header);
+  file += palette;
+  std::string data = "\x78\x9c"; // of a zlib stream
+  const std::vector<unsigned char> deflated = deflatedFast(std::as_bytes(std::span(rows)), true);
+  data.append(deflated.begin(), deflated.end());
+  putNumber(data, checksum(rows, StreamChecksum::adler32));
+  putChunk(file, "IDAT", data);
+  putChunk(file, "IEND", "");
+  return file;
+}
 
 }
 
@@ -83,7 +72,12 @@ std::string jpegBytes(const std::vector<std::uint8_t>& values, std::size_t width
   } release{jpeg, bytes};
 
   jpeg.err = jpeg_std_error(&errors);
-  errors.error_exit = [](j_common_ptr) { failToEncode(); };
+  errors.error_exit =
+      [](j_common_ptr) { // must not return; the picture is valid, so only memory can be missing
+        throw Error(ExitCode::outOfMemory,
+                    "a picture of the report cannot be encoded: there is too little memory. "
+                    "Allowed: more memory, or a run without --report.");
+      };
   jpeg_create_compress(&jpeg);
   jpeg_mem_dest(&jpeg, &bytes, &count);
   jpeg.image_width = static_cast<JDIMENSION>(width);
@@ -104,30 +98,41 @@ std::string jpegBytes(const std::vector<std::uint8_t>& values, std::size_t width
 std::string pngBytes(const IndexedPicture& picture, const std::vector<Colour>& palette,
                      bool isFirstTransparent)
 {
-  PngWriter writer;
-  const int bits = palette.size() <= 2 ? 1 : palette.size() <= 4 ? 2 : palette.size() <= 16 ? 4 : 8;
-  writer.setHeader(picture.width, picture.height, bits, PNG_COLOR_TYPE_PALETTE);
-  std::vector<png_color> colours;
+  const std::size_t bits = palette.size() <= 2    ? 1
+                           : palette.size() <= 4  ? 2
+                           : palette.size() <= 16 ? 4
+                                                  : 8,
+                    pixelsOfByte = 8 / bits;
+  std::string colours, chunks, rows;
   for (const Colour& colour : palette)
-    colours.push_back({colour[0], colour[1], colour[2]});
-  png_set_PLTE(writer.png(), writer.info(), colours.data(), static_cast<int>(colours.size()));
-  png_byte transparent = 0;
+    colours.append(colour.begin(), colour.end());
+  putChunk(chunks, "PLTE", colours);
   if (isFirstTransparent)
-    png_set_tRNS(writer.png(), writer.info(), &transparent, 1, nullptr);
-  png_set_compression_level(writer.png(), 6);
-  png_write_info(writer.png(), writer.info());
-  png_set_packing(writer.png());
-  return writer.written(picture.pixels.data(), picture.width, picture.height);
+    putChunk(chunks, "tRNS", std::string(1, '\0'));
+  rows.reserve(picture.height * (2 + picture.width / pixelsOfByte));
+  for (std::size_t y = 0; y < picture.height; ++y) {
+    const std::uint8_t* const row = picture.pixels.data() + y * picture.width;
+    rows += '\0'; // no filter
+    for (std::size_t x = 0; x < picture.width; x += pixelsOfByte) {
+      unsigned byte = 0;
+      for (std::size_t k = x; k < x + pixelsOfByte; ++k)
+        byte = byte << bits | (k < picture.width ? row[k] : 0U);
+      rows += static_cast<char>(byte);
+    }
+  }
+  return pngFile(picture.width, picture.height, static_cast<int>(bits), 3, chunks, rows);
 }
 
 std::string pngBytes(const std::vector<Colour>& pixels, std::size_t width)
 {
-  PngWriter writer;
-  const std::size_t height = pixels.size() / width;
-  writer.setHeader(width, height, 8, PNG_COLOR_TYPE_RGB);
-  png_set_compression_level(writer.png(), 9);
-  png_write_info(writer.png(), writer.info());
-  return writer.written(pixels.front().data(), width * sizeof(Colour), height);
+  std::string rows;
+  for (std::size_t i = 0; i < pixels.size(); ++i) {
+    if (i % width == 0)
+      rows += '\1'; // differences from the pixel to the left
+    for (std::size_t c = 0; c < 3; ++c)
+      rows += static_cast<char>(pixels[i][c] - (i % width == 0 ? 0 : pixels[i - 1][c]));
+  }
+  return pngFile(width, pixels.size() / width, 8, 2, "", rows);
 }
 
 }

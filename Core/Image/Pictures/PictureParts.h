@@ -1,25 +1,12 @@
 #pragma once
 
-#include "Core/Image/ImageGeometry.h"
-
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace tessera {
-
-/// An anatomical plane: the axes of an image that run right and down in a picture and through it, and whether
-/// an index falls along them.
-struct Plane {
-  int right = 0, down = 0, through = -1; // through: -1 in 2D
-  bool fallsRight = false, fallsDown = false, fallsThrough = false;
-};
-
-/// In 3D the axial, coronal and sagittal plane, with the patient's left, back and head to the right, below
-/// and above; axes that are oblique are taken for the nearest anatomical ones. In 2D the image's own axes.
-template <int D>
-std::vector<Plane> planesOf(const Matrix<D>& direction);
 
 /// A slice in square pixels.
 struct Panel {
@@ -57,6 +44,9 @@ GreyRange greyRangeOf(std::vector<float> values);
 std::array<GreyRange, 2> greyRangesOf(const GreyRange& first, const GreyRange& second);
 
 /// The nearest grey value from 0 to 255.
-std::uint8_t greyLevel(float value);
+inline std::uint8_t greyLevel(float value)
+{
+  return static_cast<std::uint8_t>(std::clamp(value + 0.5F, 0.0F, 255.0F));
+}
 
 }

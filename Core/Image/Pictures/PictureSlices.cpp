@@ -1,7 +1,5 @@
 #include "Core/Image/Pictures/PictureSlices.h"
 
-#include "Core/Image/Pictures/PictureParts.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -11,6 +9,41 @@ namespace {
 constexpr const char* planeNames[] = {"axial", "coronal", "sagittal"};
 constexpr std::array<std::array<const char*, 4>, 3> letters{
     {{"R", "L", "A", "P"}, {"R", "L", "S", "I"}, {"A", "P", "S", "I"}}};
+
+/// An anatomical plane: the axes of an image that run right and down in a picture and through it, and whether
+/// an index falls along them.
+struct Plane {
+  int right = 0, down = 0, through = -1; // through: -1 in 2D
+  bool fallsRight = false, fallsDown = false, fallsThrough = false;
+};
+
+/// Axes that are oblique are taken for the nearest anatomical ones.
+template <int D>
+std::vector<Plane> planesOf(const Matrix<D>& direction)
+{
+  if constexpr (D == 2)
+    return {{0, 1, -1, false, false, false}};
+  std::array<int, 3> axis{-1, -1, -1}; // of the image, for each of L, P and S
+  std::array<bool, 3> isTaken{}, falls{};
+  for (int step = 0; step < D; ++step) {
+    double best = -1;
+    int world = 0, image = 0;
+    for (int w = 0; w < D; ++w)
+      for (int i = 0; i < D; ++i)
+        if (axis[static_cast<std::size_t>(w)] < 0 && !isTaken[static_cast<std::size_t>(i)]
+            && std::abs(direction[w][i]) > best) {
+          best = std::abs(direction[w][i]);
+          world = w;
+          image = i;
+        }
+    axis[static_cast<std::size_t>(world)] = image;
+    isTaken[static_cast<std::size_t>(image)] = true;
+    falls[static_cast<std::size_t>(world)] = direction[world][image] < 0;
+  }
+  return {{axis[0], axis[1], axis[2], falls[0], falls[1], falls[2]},
+          {axis[0], axis[2], axis[1], falls[0], !falls[2], falls[1]},
+          {axis[1], axis[2], axis[0], falls[1], !falls[2], falls[0]}};
+}
 
 std::string positionText(double mm, std::size_t plane)
 {
@@ -40,14 +73,14 @@ void setPixels(ImageGeometry<D>& lattice, Vec<D>& firstIndex, int axis, const Im
 template <int D>
 std::vector<PictureSlice<D>> pictureSlices(const ImageGeometry<D>& image, const Matrix<D>& headerDirection,
                                            const Size<D>& firstVoxel, const Size<D>& lastVoxel,
-                                           std::size_t slicesOfPlane, std::size_t leastPixels,
+                                           std::size_t slicesOfPlane, std::size_t wantedPixels,
                                            std::size_t maxPixels)
 {
   double sideMm = 0;
   for (int d = 0; d < D; ++d)
     sideMm = std::max(sideMm, static_cast<double>(image.size[d]) * image.spacingMm[d]);
   const double spacingMm = *std::ranges::min_element(image.spacingMm);
-  const double times = std::max(1.0, std::floor(static_cast<double>(leastPixels) * spacingMm / sideMm));
+  const double times = std::max(1.0, std::round(static_cast<double>(wantedPixels) * spacingMm / sideMm));
   const double pixelMm = std::max(spacingMm / times, sideMm / static_cast<double>(maxPixels));
   std::vector<PictureSlice<D>> slices;
   const std::vector<Plane> planes = planesOf<D>(headerDirection);

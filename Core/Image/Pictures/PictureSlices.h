@@ -17,15 +17,18 @@ struct PictureSlice {
   std::array<std::string, 4> letters; // of the patient, at the left, right, upper and lower border; "" in 2D
 };
 
-/// Slices of the planes of planesOf(): `slicesOfPlane` in each, in equal steps from voxel `first` to voxel
-/// `last`; in 2D the image itself. Pixels are squares of the smallest spacing; those of a small image are an
-/// integer times smaller, so that its longest side has at least half of `leastPixels`, those of a large one
-/// larger, so that it has at most `maxPixels`. The points of a lattice lie in the geometry; letters and
-/// planes are those of the direction in the image's header, which a registration may leave out of account.
+/// Slices of the axial, the coronal and the sagittal plane, with the patient's left, back and head to the
+/// right, below and above: `slicesOfPlane` in each, in equal steps from voxel `first` to voxel `last`. Axes
+/// that are oblique are taken for the nearest anatomical ones. In 2D the image itself. Pixels are squares of
+/// the smallest spacing; those of a small image are an integer times smaller, so that its longest side comes
+/// as near to `wantedPixels` as it can, those of a large one larger, so that it has at most `maxPixels`. The
+/// points of a lattice lie in the geometry; letters and planes are those of the direction in the image's
+/// header, which a registration may leave out of account.
 template <int D>
-std::vector<PictureSlice<D>>
-pictureSlices(const ImageGeometry<D>&, const Matrix<D>& headerDirection, const Size<D>& first,
-              const Size<D>& last, std::size_t slicesOfPlane, std::size_t leastPixels, std::size_t maxPixels);
+std::vector<PictureSlice<D>> pictureSlices(const ImageGeometry<D>&, const Matrix<D>& headerDirection,
+                                           const Size<D>& first, const Size<D>& last,
+                                           std::size_t slicesOfPlane, std::size_t wantedPixels,
+                                           std::size_t maxPixels);
 
 /// Every n-th point of a lattice of pixels along both axes of the picture.
 template <int D>

@@ -87,12 +87,11 @@ std::string middleSlices(const ImageGeometry<D>& geometry, const std::vector<flo
   Size<D> middle;
   for (int d = 0; d < D; ++d)
     middle[d] = geometry.size[d] / 2;
-  std::vector<Panel> panels;
+  const std::vector<Panel> panels = panelsThrough<D>(image, middle);
   std::size_t width = 0, height = 0;
-  for (const Plane& plane : planesOf<D>(geometry.direction)) {
-    panels.push_back(panelOf<D>(image, plane, middle));
-    width += panels.back().width;
-    height = std::max(height, panels.back().height);
+  for (const Panel& panel : panels) {
+    width += panel.width;
+    height = std::max(height, panel.height);
   }
   std::vector<std::uint8_t> picture(width * height);
   std::size_t left = 0;

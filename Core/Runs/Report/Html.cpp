@@ -21,7 +21,7 @@ a{color:var(--link)}table{border-collapse:collapse}
 td,th{border-bottom:1px solid var(--line);padding:.3em .6em;text-align:left;vertical-align:top}
 th{position:sticky;top:0;background:var(--head);font-weight:600}
 td.n{text-align:right;font-variant-numeric:tabular-nums}
-.failed{color:var(--failed)}.look{color:var(--look)}.done{color:var(--done)}
+.failed{color:var(--failed)}.look,.interrupted{color:var(--look)}.done{color:var(--done)}
 .v{font-weight:600}.r{max-width:28em;overflow-wrap:anywhere}.s{color:var(--soft)}
 :focus-visible{outline:3px solid var(--link);outline-offset:1px}
 )";
@@ -64,15 +64,14 @@ std::string tableHtml(const std::vector<std::string>& heads, const std::string& 
 std::string base64(std::string_view bytes)
 {
   constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = bytes.size() - i < 3 ? bytes.size() - i : 3;
+  std::string text((bytes.size() + 2) / 3 * 4, '=');
+  for (std::size_t i = 0, to = 0; i < bytes.size(); i += 3, to += 4) {
+    const std::size_t count = std::min<std::size_t>(bytes.size() - i, 3);
     std::uint32_t bits = 0;
     for (std::size_t k = 0; k < 3; ++k)
       bits = bits << 8 | (k < count ? static_cast<std::uint8_t>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k)
-      text += k <= count ? digits[bits >> (18 - 6 * k) & 63] : '=';
+    for (std::size_t k = 0; k <= count; ++k)
+      text[to + k] = digits[bits >> (18 - 6 * k) & 63];
   }
   return text;
 }

@@ -1,6 +1,7 @@
 #include "Core/Runs/Report/SliceValues.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/VectorLength.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/KnownComponents.h"
@@ -13,8 +14,8 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t slicesOfPlane = 7;
-constexpr std::size_t leastPixels[] = {512, 192}, maxPixels[] = {1024, 256}; // in 2D and 3D
-constexpr std::size_t samplesOfWindow = 100'000;
+constexpr std::size_t wantedPixels[] = {385, 145}, maxPixels[] = {1024, 256}; // in 2D and 3D
+constexpr std::size_t samplesOfWindow = 30'000;
 
 /// Calls body(value, place in the lattice) for each sample.
 template <int D, class Body>
@@ -69,7 +70,19 @@ std::vector<PictureSlice<D>> slicesOf(const ShownRun<D>& run, const GreyLine& wi
       }
   }
   return pictureSlices<D>(run.fixed->geometry, run.headerDirection, first, last, slicesOfPlane,
-                          leastPixels[D - 2], maxPixels[D - 2]);
+                          wantedPixels[D - 2], maxPixels[D - 2]);
+}
+
+/// 1, 2 or 5 times a power of 10: about a twentieth of the largest side.
+template <int D>
+double gridMmOf(const ImageGeometry<D>& geometry)
+{
+  double sideMm = 0;
+  for (int d = 0; d < D; ++d)
+    sideMm = std::max(sideMm, static_cast<double>(geometry.size[d]) * geometry.spacingMm[d]);
+  const double power = std::pow(10, std::floor(std::log10(sideMm / 20)));
+  const double times = sideMm / 20 / power;
+  return power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
 }
 
 /// The images of a run: one grey one a side, or three for colours; labels may be null.
@@ -109,7 +122,7 @@ try {
 
 template <int D>
 SliceValues valuesOf(const ShownRun<D>& run, const SampledImages<D>& images,
-                     const std::array<GreyRange, 2>& greyRanges, const PictureSlice<D>& slice)
+                     const std::array<GreyRange, 2>& greyRanges, double gridMm, const PictureSlice<D>& slice)
 {
   Context host{Device{}, 1};
   const ImageGeometry<D>& lattice = slice.lattice;
@@ -120,8 +133,7 @@ SliceValues valuesOf(const ShownRun<D>& run, const SampledImages<D>& images,
   values.fixed.resize(count * images.fixed.size());
   for (auto* moving : {&values.before, &values.warped})
     moving->resize(count * images.moving.size());
-  for (auto& mm : values.movingMm)
-    mm.resize(count);
+  values.boxes.resize(count);
   values.displacementMm.reserve(count / (pixelsOfMap * pixelsOfMap));
 
   std::array<float, batchCapacity> found;
@@ -157,18 +169,21 @@ SliceValues valuesOf(const ShownRun<D>& run, const SampledImages<D>& images,
     }
     label(images.fixedLabels, points, values.fixedLabels);
     label(images.movingLabels, mapped, values.warpedLabels);
+    std::size_t x = first % width, y = first / width;
     for (std::size_t i = 0; i < points.count; ++i) {
-      double alongMm[2] = {}, squaredMm = 0;
-      for (int d = 0; d < D; ++d) {
-        const double mm = mapped.mm[d][i] - points.mm[d][i];
-        squaredMm += mm * mm;
-        for (int axis = 0; axis < 2; ++axis)
-          alongMm[axis] += lattice.direction[d][axis] * mapped.mm[d][i];
+      for (int axis = 0; axis < 2; ++axis) {
+        double mm = 0;
+        for (int d = 0; d < D; ++d)
+          mm += lattice.direction[d][axis] * mapped.mm[d][i];
+        constexpr double aboveZero = 1U << 30; // where a conversion to an integer rounds down
+        const auto box = static_cast<std::int64_t>(static_cast<float>(mm) / gridMm + aboveZero);
+        values.boxes[first + i] = values.boxes[first + i] * 65'599U + static_cast<std::uint32_t>(box);
       }
-      for (std::size_t axis = 0; axis < 2; ++axis)
-        values.movingMm[axis][first + i] = static_cast<float>(alongMm[axis]);
-      if ((first + i) / width % pixelsOfMap == 0 && (first + i) % width % pixelsOfMap == 0)
-        values.displacementMm.push_back(static_cast<float>(std::sqrt(squaredMm)));
+      if (x % pixelsOfMap == 0 && y % pixelsOfMap == 0)
+        values.displacementMm.push_back(
+            static_cast<float>(distanceBetween<D>(mapped.list().point(i), points.list().point(i))));
+      y += ++x == width;
+      x = x == width ? 0 : x;
     }
   });
   values.determinants = determinantsOf<D>(host, run.result, everyNthPixel<D>(lattice, pixelsOfMap));
@@ -185,9 +200,10 @@ SampledSlices<D> sampledSlices(const Context& context, const Registry& registry,
   sampled.greyRanges =
       greyRangesOf(rangeOf<D>(run.fixed, run.fixedColours), rangeOf<D>(run.moving, run.movingColours));
   sampled.slices = slicesOf<D>(run, sampled.greyRanges[0].line());
+  sampled.gridMm = gridMmOf<D>(run.fixed->geometry);
   sampled.values.resize(sampled.slices.size());
   forEachChunk(context, sampled.slices.size(), [&](std::size_t i) {
-    sampled.values[i] = valuesOf<D>(run, images, sampled.greyRanges, sampled.slices[i]);
+    sampled.values[i] = valuesOf<D>(run, images, sampled.greyRanges, sampled.gridMm, sampled.slices[i]);
   });
   return sampled;
 }

@@ -20,8 +20,8 @@ inline float luminanceOf(const std::uint8_t* pixel, std::size_t channels)
 struct SliceValues {
   std::size_t width = 0, height = 0;
   std::vector<std::uint8_t> fixed, before, warped; // grey values, or red, green and blue in turn
-  std::array<std::vector<float>, 2> movingMm;      // along the picture's axes
-  std::vector<float> displacementMm;               // at every second pixel
+  std::vector<std::uint32_t> boxes;  // of the grid in the moving image; the same number: the same box
+  std::vector<float> displacementMm; // at every second pixel
   std::vector<int> fixedLabels, warpedLabels, fixedMask, maskBefore, warpedMask; // empty: none
   std::vector<float> determinants; // at every second pixel; empty: none
 };
@@ -31,6 +31,7 @@ struct SampledSlices {
   std::vector<PictureSlice<D>> slices;
   std::vector<SliceValues> values;     // of each slice
   std::array<GreyRange, 2> greyRanges; // of the fixed and the moving image
+  double gridMm = 0;                   // sides of the boxes
 };
 
 /// The images, labels, masks and transforms of a registration at the pixels of slices, on the CPU.

@@ -52,7 +52,7 @@ TEST(PictureSlicesTest, PixelsAreSquaresInMillimetresThatCoverTheImage)
   EXPECT_EQ(slices[0].position, "S 52 mm"); // voxel 4 of 8
   EXPECT_EQ(slices[1].position, "P 0 mm");
   const auto fine = pictureSlices<3>(thickSlices(), identityMatrix<3>(), {}, {19, 29, 7}, 1, 100, 1000);
-  EXPECT_EQ(fine[0].lattice.size, (Size<3>{60, 90, 1})); // three pixels a voxel: 100 / 30, rounded down
+  EXPECT_EQ(fine[0].lattice.size, (Size<3>{60, 90, 1})); // three pixels a voxel
   const std::vector<PictureSlice<3>> coarse = slicesOf(thickSlices(), 1, 10);
   EXPECT_EQ(coarse[0].lattice.size, (Size<3>{7, 10, 1}));
   EXPECT_NEAR(corner(coarse[0])[1], -15.5, 1e-9);
