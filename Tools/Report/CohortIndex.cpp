@@ -20,7 +20,7 @@ td.r{min-width:9em;font-size:.9em}td.o{outline:2px solid var(--look);outline-off
 th{font-size:.85em;max-width:8em}td.id{max-width:11em;font-size:.9em}
 td.id a,td.id b{display:block;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font-weight:400}
 img{display:block;width:min(240px,15vw);height:auto;background:#000}.rate select,.rate input{display:block;max-width:8em}
-p.rate input{display:inline}@media(max-width:700px){body{margin:.5em}.all{overflow-x:auto}img{width:150px}}
+p.rate input{display:inline;max-width:100%}@media(max-width:700px){body{margin:.5em}.all{overflow-x:auto}img{width:150px}}
 @media print{th{position:static}.rate,.filter{display:none}tr{break-inside:avoid}}
 )";
 
@@ -198,13 +198,13 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& r
       folder + "/index.html",
       pageHead(options.title, style, script, "'self' file: data:")
           + filledIn(
-              R"(<p>$ registrations: $, $, $, $. The worst come first. <span class="s">A registration is to be looked at if
+              R"(<p>$ registrations: $, $, $, $, $. The worst come first. <span class="s">A registration is to be looked at if
 a figure is more than 5 median absolute deviations (MAD) on the bad side of the median of all that are done, or for what its
 page says; such figures have a frame.</span></p>
 <p class="rate" hidden><a id="save" href="#" download="ratings.tsv"></a> <label>Open ratings.tsv
 <input id="open" type="file" accept=".tsv"></label> <span class="s">Keys: j and k go to the next and the previous row, g, f and b
 rate it as good, fair and bad.</span></p>
-<p class="filter" hidden><label>Show <select id="only"><option value="">all</option><option>failed</option><option>look</option>
+<p class="filter" hidden><label>Show <select id="only"><option value="">all</option><option>failed</option><option>interrupted</option><option>look</option>
 <option>done</option><option>waiting</option><option>unrated</option></select></label>
 <label>with <input id="find" type="search" placeholder="id, reason, covariate"></label> <span id="count" class="s"></span></p>
 <div class="all"><table><thead><tr><th>place</th><th>id</th><th class="p">fixed, before, warped</th><th>verdict</th>$
@@ -212,9 +212,9 @@ rate it as good, fair and bad.</span></p>
 $</tbody>$</table></div>
 <script>$</script></body></html>
 )",
-              {std::to_string(rows.size()), counted(Verdict::failed), counted(Verdict::look),
-               counted(Verdict::waiting), counted(Verdict::done), heads, body, mediansHtml(spread, figures),
-               script}));
+              {std::to_string(rows.size()), counted(Verdict::failed), counted(Verdict::interrupted),
+               counted(Verdict::look), counted(Verdict::waiting), counted(Verdict::done), heads, body,
+               mediansHtml(spread, figures), script}));
 }
 
 std::string cohortPart(const std::vector<CohortRow>& rows, std::size_t i, const CohortSpread& spread)

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double outsideMads = 5;
 constexpr std::size_t fewestRows = 5;
-constexpr double leastOverlap = 0.5, leastSpreadOfGain = 0.002;
+constexpr double leastOverlap = 0.5, clearlyLessCorrelation = 0.002;
 constexpr std::size_t mostLabelsTold = 20;
 
 /// Throws a JSON exception if it is neither a number nor null.
@@ -26,11 +26,10 @@ std::optional<double> numberAt(const Json& json, const std::string& pointer)
   return number.is_null() ? std::nullopt : std::optional(number.get<double>());
 }
 
-std::optional<double> correlationGain(const Json& run)
+std::optional<double> correlationAfter(const Json& run)
 {
-  const auto before = numberAt(run, "/quality/correlationBefore"),
-             after = numberAt(run, "/quality/correlation");
-  return before && after ? std::optional(std::abs(*after) - std::abs(*before)) : std::nullopt;
+  const auto after = numberAt(run, "/quality/correlation");
+  return after ? std::optional(std::abs(*after)) : std::nullopt;
 }
 
 std::optional<double> foldedShare(const Json& run)
@@ -86,16 +85,14 @@ void judgeLabels(const Json& run, Judgement& judgement)
 }
 
 const std::array<FigureInfo, figureCount> figureInfos{
-    {{"overlap", "", true, false, 0.002, 0,
-      [](const Json& run) { return numberAt(run, "/quality/overlap"); }},
-     {"correlation gain", "", true, false, leastSpreadOfGain, 0, correlationGain},
-     {"folded share", "", false, true, 1e-5, 0, foldedShare},
-     {"largest displacement", "mm", true, true, 1e-3, 0.01,
+    {{"overlap", "", 0, 0, 0, [](const Json& run) { return numberAt(run, "/quality/overlap"); }},
+     {"correlation", "", -1, 0.01, 0, correlationAfter},
+     {"folded share", "", 1, 1e-5, 0, foldedShare},
+     {"largest displacement", "mm", 0, 0, 0,
       [](const Json& run) { return numberAt(run, "/quality/largestDisplacementMm"); }},
-     {"Dice before", "", false, false, 0.002, 0,
-      [](const Json& run) { return numberAt(run, "/quality/dice/meanBefore"); }},
-     {"Dice", "", true, false, 0.002, 0, [](const Json& run) { return numberAt(run, "/quality/dice/mean"); }},
-     {"point distance", "mm", false, true, 1e-3, 0.01,
+     {"Dice before", "", 0, 0, 0, [](const Json& run) { return numberAt(run, "/quality/dice/meanBefore"); }},
+     {"Dice", "", -1, 0.01, 0, [](const Json& run) { return numberAt(run, "/quality/dice/mean"); }},
+     {"point distance", "mm", 1, 1e-3, 0.1,
       [](const Json& run) { return numberAt(run, "/quality/points/meanMm"); }}}};
 
 const Json& recordAt(const Json& json, const std::string& pointer)
@@ -120,7 +117,7 @@ Figures figuresOf(const Json& run)
 
 const char* verdictText(Verdict verdict)
 {
-  constexpr const char* texts[] = {"failed", "look", "done", "waiting"};
+  constexpr const char* texts[] = {"failed", "interrupted", "look", "done", "waiting"};
   return texts[static_cast<std::size_t>(verdict)];
 }
 
@@ -148,12 +145,11 @@ Judgement judgedInCohort(const Figures& row, const CohortSpread& cohort)
 {
   Judgement judgement;
   for (std::size_t f = 0; f < figureCount; ++f) {
-    if (!row[f] || !cohort.of[f])
-      continue;
     const FigureInfo& info = figureInfos[f];
+    if (!row[f] || !cohort.of[f] || info.badSide == 0)
+      continue;
     const auto [median, mad] = *cohort.of[f];
-    const double distance = (*row[f] - median) / mad;
-    const double bad = std::max(info.isWorseAbove ? distance : 0.0, info.isWorseBelow ? -distance : 0.0);
+    const double bad = info.badSide * (*row[f] - median) / mad;
     judgement.badness = std::max(judgement.badness, bad);
     if (bad <= outsideMads)
       continue;
@@ -161,7 +157,7 @@ Judgement judgedInCohort(const Figures& row, const CohortSpread& cohort)
     judgement.conspicuous.insert(f);
     judgement.reasons.push_back(filledIn("$ $$: more than 5 MAD $ the cohort's median $",
                                          {info.name, shortNumber(*row[f]), *info.unit ? " mm" : "",
-                                          distance > 0 ? "above" : "below", shortNumber(median)}));
+                                          info.badSide > 0 ? "above" : "below", shortNumber(median)}));
   }
   return judgement;
 }
@@ -177,7 +173,9 @@ Judgement judgedAlone(const Json& run)
   Judgement judgement;
   const std::string status = textAt(run, "/status"), message = textAt(run, "/message");
   if (status != "done")
-    return {Verdict::failed, {message.empty() ? status : message}, {}};
+    return {status == "interrupted" ? Verdict::interrupted : Verdict::failed,
+            {message.empty() ? status : message},
+            {}};
   if (const std::size_t count = recordAt(run, "/warnings").size(); count > 0)
     judgement.notes.push_back("warnings of the run, below: " + std::to_string(count));
   const auto doubt = [&](const char* pattern, double first, double second = 0) {
@@ -185,8 +183,9 @@ Judgement judgedAlone(const Json& run)
   };
   if (const auto folded = foldedShare(run); folded && *folded > 0)
     doubt("the transform folds at $ % of the voxels: it turns tissue inside out there", 100 * *folded);
-  if (const auto gain = correlationGain(run); gain && *gain < -leastSpreadOfGain)
-    doubt("the intensities correlate less than before the registration, by $", -*gain);
+  if (const auto before = numberAt(run, "/quality/correlationBefore"), after = correlationAfter(run);
+      before && after && *after < std::abs(*before) - clearlyLessCorrelation)
+    doubt("the intensities correlate less than before the registration, by $", std::abs(*before) - *after);
   if (const auto overlap = numberAt(run, "/quality/overlap"); overlap && *overlap < leastOverlap)
     doubt("only $ % of the fixed image (and mask) map into the moving image", 100 * *overlap);
   if (const Json& signs = recordAt(run, "/quality/mismatchSigns"); signs.size() >= signsThatCount)

@@ -17,9 +17,9 @@ std::string textAt(const nlohmann::ordered_json&, const std::string& pointer); /
 
 /// A figure of quality by which the registrations of a cohort are compared.
 struct FigureInfo {
-  const char *name, *unit;         // unit: "" or "mm"
-  bool isWorseBelow, isWorseAbove; // on which side of the median a row is conspicuous
-  double leastSpread;              // in place of a smaller MAD
+  const char *name, *unit; // unit: "" or "mm"
+  int badSide;             // -1: below the median a row is conspicuous, 1: above it, 0: it is only shown
+  double leastSpread;      // in place of a smaller MAD
   double leastSpreadShareOfMedian; // the same, as a share of the median
   std::optional<double> (*in)(const nlohmann::ordered_json& run);
 };
@@ -27,12 +27,18 @@ constexpr std::size_t figureCount = 7;
 extern const std::array<FigureInfo, figureCount> figureInfos;
 using Figures = std::array<std::optional<double>, figureCount>; // in the order of figureInfos
 
-/// The figures in a run.json; those that it does not have are empty. The gain is |correlation| after less
-/// |correlation| before, so that it is good if it is large also for images of two kinds. The folded share
-/// is that of the last stage that tells it.
+/// The figures in a run.json; those that it does not have are empty. The correlation has no sign, so that it
+/// is good if it is large also for images of two kinds. The folded share is that of the last stage that tells
+/// it. Overlap and displacement are only shown: a large motion, or a smaller field of view, is no fault.
 Figures figuresOf(const nlohmann::ordered_json& run);
 
-enum class Verdict { failed, look, done, waiting }; // waiting: a row of a cohort that has not run yet
+enum class Verdict {
+  failed,
+  interrupted,
+  look,
+  done,
+  waiting
+}; // waiting: a row of a cohort that has not run yet
 const char* verdictText(Verdict);
 
 struct Judgement {
@@ -61,10 +67,10 @@ const std::string mismatchQuestion = "do these two images show the same thing? "
 /// "17 Left-Hippocampus", or the number alone if run.json has no name for this label.
 std::string labelText(const nlohmann::ordered_json& run, const std::string& label);
 
-/// The verdict on a run by itself: `failed` with its message; `look` if it folds, if it is worse than its
-/// start, if less than half of the fixed image maps into the moving one, if its images seem not to show the
-/// same thing, or if a label that both have does not meet. Labels of one image alone, and those with fewer
-/// than 100 voxels or, in 3D, less than 0.1 ml in one of them, are notes.
+/// The verdict on a run by itself: `failed` or `interrupted` with its message; `look` if it folds, if it is
+/// worse than its start, if less than half of the fixed image maps into the moving one, if its images seem
+/// not to show the same thing, or if a label that both have does not meet. Labels of one image alone, and
+/// those with fewer than 100 voxels or, in 3D, less than 0.1 ml in one of them, are notes.
 Judgement judgedAlone(const nlohmann::ordered_json& run);
 
 }

@@ -324,7 +324,8 @@ TEST(RunVerdictTest, NamesWhatIsWorseThanBefore)
             5U);
   EXPECT_EQ(reasons(R"({"dice": {"meanBefore": 0.83, "mean": 0.80, "labels": {}}})", "[]").size(), 1U);
   EXPECT_EQ(reasons(R"({"dice": {"meanBefore": 0.83, "mean": 0.825, "labels": {}}})", "[]").size(), 0U);
-  EXPECT_EQ(judgedAlone(Json::parse(R"({"status": "interrupted", "message": ""})")).verdict, Verdict::failed);
+  EXPECT_EQ(judgedAlone(Json::parse(R"({"status": "interrupted", "message": ""})")).verdict,
+            Verdict::interrupted);
 }
 
 }

@@ -15,22 +15,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-CohortRow rowOf(const std::string& id, double overlap, double gain, double folded)
+CohortRow rowOf(const std::string& id, double correlation, double dice, double folded)
 {
   CohortRow row;
   row.id = id;
-  row.figures[0] = overlap;
-  row.figures[1] = gain;
+  row.figures[1] = correlation;
+  row.figures[5] = dice;
   row.figures[2] = folded;
   return row;
 }
 
-/// Ten that differ a little, whose medians are 0.95, 0.2 and 0.
+/// Ten that differ a little, whose medians are 0.95, 0.7 and 0.
 std::vector<CohortRow> tenRows()
 {
   std::vector<CohortRow> rows;
   for (int i = 0; i < 10; ++i)
-    rows.push_back(rowOf("r" + std::to_string(i), 0.95 + 0.002 * (i - 4.5), 0.2 + 0.01 * (i - 4.5), 0));
+    rows.push_back(rowOf("r" + std::to_string(i), 0.95 + 0.002 * (i - 4.5), 0.7 + 0.01 * (i - 4.5), 0));
   return rows;
 }
 
@@ -53,7 +53,7 @@ TEST(CohortVerdicts, FiguresComeFromTheRecordOfARun)
     "stages": [{"spatialJacobianDeterminant": {"foldedVoxels": 7, "voxels": 10}},
                {"spatialJacobianDeterminant": {"foldedVoxels": 1, "voxels": 4}}, {}]})");
   const Figures figures = figuresOf(run);
-  const double expected[figureCount] = {0.9, 0.5, 0.25, 12, 0.3, 0.8, 1.5};
+  const double expected[figureCount] = {0.9, 0.7, 0.25, 12, 0.3, 0.8, 1.5};
   for (std::size_t f = 0; f < figureCount; ++f)
     EXPECT_DOUBLE_EQ(figures[f].value(), expected[f]) << f;
   for (const auto& figure : figuresOf(Json::parse(R"({"quality": null, "stages": []})")))
@@ -64,7 +64,7 @@ TEST(CohortVerdicts, ARowWhosePageSaysLookIsLookedAtAfterThoseFarFromTheOthers)
 {
   std::vector<CohortRow> rows = tenRows();
   rows[4].alone = {Verdict::look, {"the transform folds"}, {"a label is small"}, 0};
-  rows.push_back(rowOf("far", 0.2, 0.2, 0));
+  rows.push_back(rowOf("far", 0.2, 0.7, 0));
   judgeCohort(rows);
   EXPECT_EQ(rows[0].id, "far");
   EXPECT_EQ(rows[1].id, "r4");
@@ -75,34 +75,52 @@ TEST(CohortVerdicts, ARowWhosePageSaysLookIsLookedAtAfterThoseFarFromTheOthers)
 
 TEST(CohortVerdicts, ARowFarOnTheBadSideIsLookedAt)
 {
-  // The deviations from the median are 0.001, 0.003, ... 0.009, twice each: their median is 0.005 of overlap,
-  // and 0.025 of the gain.
+  // The deviations from the median are 0.001, 0.003, ... 0.009 of the correlation, less than the least that
+  // counts, 0.01; and 0.005, 0.015, ... 0.045 of Dice, whose median is 0.025.
   std::vector<CohortRow> rows = tenRows();
   std::vector<Figures> figures;
   for (const CohortRow& row : rows)
     figures.push_back(row.figures);
   const CohortSpread spread = spreadOf(figures);
-  EXPECT_NEAR(spread.of[0]->median, 0.95, 1e-12);
-  EXPECT_NEAR(spread.of[0]->mad, 0.005, 1e-12);
+  EXPECT_NEAR(spread.of[1]->median, 0.95, 1e-12);
+  EXPECT_NEAR(spread.of[1]->mad, 0.01, 1e-12);
+  EXPECT_NEAR(spread.of[5]->mad, 0.025, 1e-12);
   EXPECT_FALSE(spread.of[3]); // no row has it
-  const auto verdict = [&](double overlap, double gain, double folded) {
-    return judgedInCohort(rowOf("x", overlap, gain, folded).figures, spread);
+  const auto verdict = [&](double correlation, double dice, double folded) {
+    return judgedInCohort(rowOf("x", correlation, dice, folded).figures, spread);
   };
-  EXPECT_EQ(verdict(0.926, 0.2, 0).verdict, Verdict::done);
-  EXPECT_EQ(verdict(0.924, 0.2, 0).verdict, Verdict::look);
+  EXPECT_EQ(verdict(0.902, 0.7, 0).verdict, Verdict::done);
+  EXPECT_EQ(verdict(0.898, 0.7, 0).verdict, Verdict::look);
+  EXPECT_EQ(verdict(0.95, 0.58, 0).verdict, Verdict::done);
+  EXPECT_EQ(verdict(0.95, 0.57, 0).verdict, Verdict::look);
   EXPECT_EQ(verdict(1, 0.9, 0).verdict, Verdict::done); // better than others
-  EXPECT_EQ(verdict(0.95, 0.2, 1e-4).verdict, Verdict::look);
-  EXPECT_NEAR(verdict(0.924, 0.2, 0).badness, 5.2, 1e-9);
-  EXPECT_EQ(verdict(0.9, 0, 0.1).reasons.size(), 3u);
-  EXPECT_EQ(verdict(0.924, 0.2, 0).reasons,
-            std::vector<std::string>{"overlap 0.924: more than 5 MAD below the cohort's median 0.95"});
+  EXPECT_EQ(verdict(0.95, 0.7, 1e-4).verdict, Verdict::look);
+  EXPECT_NEAR(verdict(0.898, 0.7, 0).badness, 5.2, 1e-9);
+  EXPECT_EQ(verdict(0.8, 0, 0.1).reasons.size(), 3u);
+  EXPECT_EQ(verdict(0.884, 0.7, 0).reasons,
+            std::vector<std::string>{"correlation 0.884: more than 5 MAD below the cohort's median 0.95"});
+}
+
+TEST(CohortVerdicts, ALargeMotionIsNoFault)
+{
+  std::vector<CohortRow> rows = tenRows();
+  for (CohortRow& row : rows) {
+    row.figures[0] = 0.98; // overlap
+    row.figures[3] = 4;    // largest displacement in mm
+  }
+  rows.push_back(rowOf("far", 0.95, 0.7, 0));
+  rows.back().figures[0] = 0.79;
+  rows.back().figures[3] = 31;
+  judgeCohort(rows);
+  for (const CohortRow& row : rows)
+    EXPECT_EQ(row.judgement.verdict, Verdict::done) << row.id;
 }
 
 TEST(CohortVerdicts, FewRowsAreNotCompared)
 {
   std::vector<CohortRow> rows = tenRows();
   rows.resize(4);
-  rows.front().figures[1] = -0.9;
+  rows.front().figures[1] = 0.1;
   judgeCohort(rows);
   EXPECT_EQ(rows.front().judgement.verdict, Verdict::done);
 }
@@ -110,8 +128,8 @@ TEST(CohortVerdicts, FewRowsAreNotCompared)
 TEST_F(IndexFolder, TheWorstRowsComeFirst)
 {
   std::vector<CohortRow> rows = tenRows();
-  rows.push_back(rowOf("folded", 0.95, 0.2, 0.3));
-  rows.push_back(rowOf("little <gain>", 0.95, -0.1, 0));
+  rows.push_back(rowOf("folded", 0.95, 0.7, 0.3));
+  rows.push_back(rowOf("little <gain>", 0.85, 0.7, 0));
   CohortRow failed;
   failed.id = "broken";
   failed.alone = {Verdict::failed, {"-m: x.nii: cut off"}, {}};
@@ -131,7 +149,7 @@ TEST_F(IndexFolder, TheWorstRowsComeFirst)
   EXPECT_LT(at("data-id=\"little &lt;gain&gt;\""), at("data-id=\"r0\""));
   EXPECT_LT(at("data-id=\"r0\""), at("data-id=\"r4\""));
   for (const char* text : {"-m: x.nii: cut off", "href=\"rows/a%20b%25/page.html\"", "13 registrations",
-                           ">1 failed<", ">2 look<", ">10 done<"})
+                           ">1 failed<", ">0 interrupted<", ">2 look<", ">10 done<"})
     EXPECT_NE(at(text), std::string::npos) << text;
   EXPECT_EQ(at("<gain>"), std::string::npos);
 }
@@ -159,7 +177,7 @@ TEST_F(IndexFolder, ASingleFileHoldsItsThumbnails)
 TEST(CohortPart, LeadsToTheNeighboursAndTellsMedians)
 {
   std::vector<CohortRow> rows = tenRows();
-  rows.push_back(rowOf("folded", 0.95, 0.2, 0.3));
+  rows.push_back(rowOf("folded", 0.95, 0.7, 0.3));
   for (CohortRow& row : rows)
     row.page = "rows/" + row.id + "/report.html";
   const CohortSpread spread = judgeCohort(rows);
@@ -174,7 +192,7 @@ TEST(CohortPart, LeadsToTheNeighboursAndTellsMedians)
   EXPECT_PRED2(testing::contains, first, "<b class=\"big look\">look</b>");
   EXPECT_PRED2(testing::contains, first, "<li>folded share 0.3: more than 5 MAD above");
   EXPECT_PRED2(testing::contains, first,
-               "<td>overlap</td><td class=\"n\" data-k=\"0.94999999999999996\">0.95</td>");
+               "<td>correlation</td><td class=\"n\" data-k=\"0.94999999999999996\">0.95</td>");
 }
 
 TEST(Html, TextsAreEncoded)
