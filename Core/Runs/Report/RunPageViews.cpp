@@ -70,14 +70,15 @@ constexpr View views[] = {
      &SlicePicture::warped},
     {"edges", "Edges", "Edges of the fixed image over the warped one.", &SlicePicture::edges},
     {"labels", "Labels",
-     "Outlines of the fixed labels (blue, filled by Dice) and of the warped ones (orange).", nullptr,
+     "Outlines of the fixed labels (blue, filled by Dice) and of the warped ones (yellow).", nullptr,
      labelsLegend},
     {"fade", "Slider", "From the fixed image to the warped one.", &SlicePicture::warped,
      [](const RunPictures&) {
        return std::string(R"(<input class="script" hidden type="range" id="mix" min="0" max="1" step="0.01")"
                           R"( value="0.5" aria-label="from the fixed to the warped image">)");
      }},
-    {"difference", "Difference", "The absolute difference of both images: black is equal.",
+    {"difference", "Difference",
+     "The brightness of the warped image less that of the fixed one: what is equal is grey.",
      &SlicePicture::warped},
     {"det", "Volume change",
      "Determinant of the spatial Jacobian: above 1 the moving image was made smaller, below 1 larger. Folds "
@@ -209,6 +210,22 @@ std::string planeHtml(std::vector<SlicePicture>::const_iterator first,
   return html + "</div></div>\n";
 }
 
+/// The lines over the pictures, as they are drawn there.
+std::string keyHtml(const RunPictures& pictures)
+{
+  std::string html;
+  for (const auto& [isShown, kind, words] :
+       {std::tuple{some(pictures, &SlicePicture::edges), "edge", "edges of the fixed image"},
+        {some(pictures, &SlicePicture::fixedMask), "mask", "fixed mask"},
+        {some(pictures, &SlicePicture::maskBefore), "mask moving", "moving mask"},
+        {some(pictures, &SlicePicture::labels), "lf", "fixed labels"},
+        {some(pictures, &SlicePicture::labels), "lw", "warped labels"}})
+    if (isShown)
+      html += filledIn(R"(<span><svg width="38" height="12"><path class="$" d="M4 6H34"/></svg> $</span>)",
+                       {kind, words});
+  return html.empty() ? "" : "<p class=\"key\">" + html + "</p>\n";
+}
+
 /// Tells which intensities are black and white, and what marks, letters, clicks and keys mean.
 std::string captionHtml(const RunPictures& pictures)
 {
@@ -232,9 +249,8 @@ std::string captionHtml(const RunPictures& pictures)
             + ": from the 0.5th to the 99.5th percentile without fillings and constant backgrounds. ";
   const bool isVolume = !slice.plane.empty();
   for (const auto& [isShown, words] :
-       {std::pair{some(pictures, &SlicePicture::fixedMask), "The outline of the fixed mask is yellow. "},
-        {some(pictures, &SlicePicture::maskBefore), "The outline of the moving mask is orange. "},
-        {pictures.leavesMasksOut, "Outlines of masks are left out where they are too long for the page. "},
+       {std::pair{pictures.leavesMasksOut,
+                  "Outlines of masks are left out where they are too long for the page. "},
         {some(pictures, &SlicePicture::landmarks),
          "Landmarks: a ring where the point of the fixed image is, in the nearest of these slices of each "
          "plane; "
@@ -279,11 +295,13 @@ figure{margin:0}figcaption{color:var(--soft);font-size:.85em;text-align:center}
 #board:checked~.planes .w{-webkit-mask:repeating-conic-gradient(#000 0 25%,transparent 0 50%) 0 0/64px 64px;
 mask:repeating-conic-gradient(#000 0 25%,transparent 0 50%) 0 0/64px 64px}
 #overlay:checked~.planes .f{filter:url(#magenta)}#overlay:checked~.planes .w{filter:url(#green);mix-blend-mode:screen}
-#fade:checked~.planes .w{opacity:var(--mix,.5)}#difference:checked~.planes .w{mix-blend-mode:difference}
+#fade:checked~.planes .w{opacity:var(--mix,.5)}#difference:checked~.planes .w{opacity:.5;filter:grayscale(1)}#difference:checked~.planes .f{filter:grayscale(1) invert(1)}
+#difference:checked~.planes .t{filter:contrast(2.5)}
 #det:checked~.planes .e,#length:checked~.planes .e{filter:brightness(0);opacity:.55}
-.t path,.t circle{vector-effect:non-scaling-stroke}.t path:not(.lf),.t circle{fill:none}.t .lf{fill-opacity:.35;stroke:#00c8ff;stroke-width:1.2px}
-.t .lw{stroke:#ff7800;stroke-width:1.2px;pointer-events:none}.t .hidden{display:none}
-.t .mask{stroke:#ffe600;stroke-width:1px}.t .moving{stroke:#ff7800}.t .past,#start:checked~.planes .now{display:none}#start:checked~.planes .past{display:inline}.t .target{stroke:#fff;stroke-width:1.5px}.t .was{fill:#ff4d4d}
+.t path,.t circle{vector-effect:non-scaling-stroke}.t path:not(.lf),.t circle{fill:none}.lf{fill-opacity:.35;stroke:#46aaff;stroke-width:1.2px}
+.lw{stroke:#ffe600;stroke-width:1.2px;pointer-events:none}.edge{stroke:#ff5500;stroke-width:1.2px}
+.key span{white-space:nowrap;margin-right:1.2em}.key svg{background:#000;vertical-align:middle}.t .hidden{display:none}
+.mask{stroke:#46aaff;stroke-width:1.2px}.moving{stroke:#ffe600;stroke-dasharray:5 5}.t .past,#start:checked~.planes .now{display:none}#start:checked~.planes .past{display:inline}.t .target{stroke:#fff;stroke-width:1.5px}.t .was{fill:#ff4d4d}
 .t circle.is{fill:#4dff88}.t path.is{stroke:#4dff88;stroke-width:1.5px}
 .t .o{position:absolute;color:#fff;font:600 12px/1 system-ui,sans-serif;text-shadow:0 0 2px #000,0 0 2px #000}
 .o0{left:3px;top:calc(50% - 6px)}.o1{right:3px;top:calc(50% - 6px)}.o2{top:3px;left:calc(50% - 4px)}.o3{bottom:3px;left:calc(50% - 4px)}
@@ -333,7 +351,7 @@ std::string viewsHtml(const RunPictures& pictures, const Json& run)
     html += planeHtml(first, last, run);
     first = last;
   }
-  return html + "</div></div>\n" + captionHtml(pictures);
+  return html + "</div></div>\n" + keyHtml(pictures) + captionHtml(pictures);
 }
 
 namespace {

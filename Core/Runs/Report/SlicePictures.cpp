@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t mapColours = 64;
 constexpr float largestLogDeterminant = 1.3862944F; // of 4
 constexpr std::size_t thumbnailPixels = 96;
-const Colour edgeColour{255, 150, 0};
+const Colour edgeColour{255, 85, 0}; // one with blue and yellow that those who see few colours tell apart
 
 /// Colours between those given, in equal steps.
 std::vector<Colour> colourScale(const std::vector<Colour>& given)
@@ -46,17 +46,13 @@ IndexedPicture blank(std::size_t width, std::size_t height)
 }
 
 /// Marks pixels in another box of the grid than the one to the right or below.
-std::string gridPicture(const SliceValues& values, double gridMm)
+std::string gridPicture(const SliceValues& values)
 {
   IndexedPicture picture = blank(values.width, values.height);
-  std::vector<double> boxes(picture.pixels.size());
-  for (const std::vector<float>& places : values.movingMm) {
-    std::ranges::transform(places, boxes.begin(), [&](float mm) { return std::floor(mm / gridMm); });
-    for (std::size_t i = 0; i < places.size(); ++i)
-      if ((i % picture.width + 1 < picture.width && boxes[i] != boxes[i + 1])
-          || (i + picture.width < places.size() && boxes[i] != boxes[i + picture.width]))
-        picture.pixels[i] = 1;
-  }
+  for (std::size_t y = 0, i = 0; y < values.height; ++y)
+    for (std::size_t x = 0; x < values.width; ++x, ++i)
+      picture.pixels[i] = (x + 1 < values.width && values.boxes[i] != values.boxes[i + 1])
+                          || (y + 1 < values.height && values.boxes[i] != values.boxes[i + values.width]);
   return pngBytes(picture, {{0, 0, 0}, {0, 230, 118}}, true);
 }
 
@@ -171,40 +167,26 @@ void boundOutlines(RunPictures& pictures)
     std::erase_if(slice.labels, [&](const auto& label) { return !bytes.contains(label.first); });
 }
 
-/// 1, 2 or 5 times a power of 10: about a twentieth of the largest side.
-template <int D>
-double gridMmOf(const ImageGeometry<D>& geometry)
+/// Red, green and blue of a picture as large as a square of thumbnailPixels allows: means of its pixels.
+std::vector<std::uint8_t> inSquare(const std::vector<std::uint8_t>& pixels, int width, int height)
 {
-  double sideMm = 0;
-  for (int d = 0; d < D; ++d)
-    sideMm = std::max(sideMm, static_cast<double>(geometry.size[d]) * geometry.spacingMm[d]);
-  const double power = std::pow(10, std::floor(std::log10(sideMm / 20)));
-  const double times = sideMm / 20 / power;
-  return power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
-}
-
-/// Red, green and blue of a picture as large as a square of thumbnailPixels allows: means of its pixels, each
-/// of which stands for more than one if they are few.
-std::vector<std::uint8_t> inSquare(const std::vector<std::uint8_t>& pixels, std::size_t w, std::size_t h)
-{
-  constexpr std::size_t n = thumbnailPixels;
-  const std::size_t channels = pixels.size() / (w * h), side = std::max(w, h), times = (n + side - 1) / side;
-  const auto cellOf = [&](std::size_t at, std::size_t size) {
-    return (2 * at + times * (side - size)) * n / (2 * times * side);
+  constexpr int n = thumbnailPixels;
+  const int side = std::max(width, height), channels = static_cast<int>(pixels.size()) / (width * height);
+  const auto pixelsOf = [side](int cell, int size) { // the first, and the one after the last
+    const int margin = (side - size) / 2, first = cell * side / n - margin;
+    const int end = std::max((cell + 1) * side / n - margin, first + 1);
+    return std::array{std::clamp(first, 0, size), std::clamp(end, 0, size)};
   };
-  std::vector<double> sums(4 * n * n); // of three colours, and their count
-  for (std::size_t y = 0; y < times * h; ++y)
-    for (std::size_t x = 0; x < times * w; ++x) {
-      double* const cell = &sums[4 * (cellOf(y, h) * n + cellOf(x, w))];
-      const std::uint8_t* const pixel = &pixels[(y / times * w + x / times) * channels];
-      for (std::size_t c = 0; c < 3; ++c)
-        cell[c] += pixel[c % channels];
-      ++cell[3];
-    }
   std::vector<std::uint8_t> rgb;
-  for (std::size_t i = 0; i < 3 * n * n; ++i)
-    rgb.push_back(
-        greyLevel(static_cast<float>(sums[i / 3 * 4 + i % 3] / std::max(sums[i / 3 * 4 + 3], 1.0))));
+  for (int i = 0; i < 3 * n * n; ++i) {
+    const auto [top, bottom] = pixelsOf(i / 3 / n, height);
+    const auto [left, right] = pixelsOf(i / 3 % n, width);
+    int sum = 0;
+    for (int y = top; y < bottom; ++y)
+      for (int x = left; x < right; ++x)
+        sum += pixels[static_cast<std::size_t>((y * width + x) * channels + i % 3 % channels)];
+    rgb.push_back(static_cast<std::uint8_t>(sum / std::max(1, (bottom - top) * (right - left))));
+  }
   return rgb;
 }
 
@@ -218,7 +200,8 @@ std::string thumbnailOf(const SliceValues& values, bool hasResult)
     if (panel == 2 && !hasResult)
       break;
     const auto& pixels = panel == 0 ? values.fixed : panel == 1 ? values.before : values.warped;
-    const std::vector<std::uint8_t> square = inSquare(pixels, values.width, values.height);
+    const std::vector<std::uint8_t> square =
+        inSquare(pixels, static_cast<int>(values.width), static_cast<int>(values.height));
     if (panel == 0)
       edges = edgePicture(square, n, n);
     for (std::size_t i = 0; i < square.size(); ++i) {
@@ -262,7 +245,7 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
   RunPictures pictures;
   pictures.greyRanges = sampled.greyRanges;
   pictures.areColours = !run.fixedColours.empty() && !run.movingColours.empty();
-  pictures.gridMm = gridMmOf<D>(run.fixed->geometry);
+  pictures.gridMm = sampled.gridMm;
   pictures.slices.resize(slices.size());
   for (const SliceValues& v : values)
     for (const float mm : v.displacementMm)
@@ -281,7 +264,7 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
     if (!run.result)
       return;
     picture.edges = pngBytes(edgePicture(v.fixed, v.width, v.height), {{0, 0, 0}, edgeColour}, true);
-    picture.grid = gridPicture(v, pictures.gridMm);
+    picture.grid = gridPicture(v);
     picture.labels = labelContours(v, run.labels);
     const double mostMm = std::max(pictures.largestDisplacementMm, 1e-30);
     picture.displacement = mapPicture(v, v.displacementMm, displacementColours,
