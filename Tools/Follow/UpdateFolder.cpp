@@ -33,7 +33,7 @@ void UpdateFolder<D>::stageStarted(RunningStage<D>& stage)
   const std::string& initial = options_.request.initialTransform.path;
   if (stage.number == 0)
     transform_ = {initial, initial.empty() ? "" : transformDigest(initial)};
-  outputs_.emplace(registry_, stage, folder_, transform_, log_);
+  outputs_.emplace(registry_, stage, folder_, transform_, log_, std::launch::deferred);
 }
 
 template <int D>
@@ -53,7 +53,7 @@ template <int D>
 void UpdateFolder<D>::stageFinished(const StageSummary&)
 {
   const RunningStage<D>& stage = outputs_->stage();
-  transform_ = outputs_->transformFile();
+  transform_ = outputs_->transformFile(stage.number + 1 < stage.count); // the next stage names its digest
   if (stage.number + 1 == stage.count && options_.request.fixedLabels.isGiven()) {
     RunRequest request = options_.request;
     request.inverseToo = true;

@@ -6,7 +6,6 @@
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 #include "Core/Runs/OutputNames.h"
-#include "Tools/Register/RunRecorder.h"
 #include "Tools/Register/StageLog.h"
 
 #include <algorithm>
@@ -18,8 +17,9 @@ namespace tessera {
 
 template <int D>
 StageOutputs<D>::StageOutputs(const Registry& registry, const RunningStage<D>& stage, std::string folder,
-                              InitialFile initial, Log& log)
-    : registry_(registry), stage_(stage), folder_(std::move(folder)), initial_(std::move(initial)), log_(log)
+                              InitialFile initial, Log& log, std::launch digests)
+    : registry_(registry), stage_(stage), folder_(std::move(folder)), digests_(digests),
+      initial_(std::move(initial)), log_(log)
 {
 }
 
@@ -94,7 +94,7 @@ void StageOutputs<D>::writeTransforms(const TransformChain<D>& chain)
 {
   if (stage_.settings.writeFinalTransform()) {
     checkInitialIsAsWritten();
-    digest_ = std::async(launchOfDigests(), transformDigest, writeTransform("", chain));
+    digest_ = std::async(digests_, transformDigest, writeTransform("", chain));
   }
   writeItkFiles(chain);
 }

@@ -3,6 +3,7 @@
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Core/Registry/Registry.h"
 #include "Core/Runs/RunListener.h"
+#include "Tools/Register/RunRecorder.h"
 
 #include <future>
 #include <set>
@@ -25,8 +26,10 @@ std::vector<FileSection> resamplingSections(const Registry&, const Parameters&, 
 template <int D>
 class StageOutputs {
 public:
-  /// `folder` is the path that was given, with a slash at its end. The stage must outlive this.
-  StageOutputs(const Registry&, const RunningStage<D>&, std::string folder, InitialFile, Log&);
+  /// `folder` is the path that was given, with a slash at its end. The stage must outlive this. `digests`
+  /// says when the digest of the transform is found: meanwhile, or once transformFile() asks for it.
+  StageOutputs(const Registry&, const RunningStage<D>&, std::string folder, InitialFile, Log&,
+               std::launch digests = launchOfDigests());
 
   void writePyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
                           const std::vector<ImagePointer<D>>& moving);
@@ -43,11 +46,11 @@ public:
   std::string writeTransform(const std::string& suffix, const TransformChain<D>&,
                              const std::vector<FileEntry>* model = nullptr);
 
-  /// TransformParameters.<stage>.txt, without a digest if it was not written.
-  InitialFile transformFile() const
+  /// TransformParameters.<stage>.txt, without a digest if it was not written or if none is wanted.
+  InitialFile transformFile(bool withDigest = true) const
   {
     return {pathOf("TransformParameters", "", stage_.settings.transformExtension()),
-            digest_.valid() ? digest_.get() : ""};
+            withDigest && digest_.valid() ? digest_.get() : ""};
   }
   const RunningStage<D>& stage() const { return stage_; }
   const std::string& folder() const { return folder_; }
@@ -66,7 +69,8 @@ private:
   const Registry& registry_;
   const RunningStage<D>& stage_;
   std::string folder_;
-  std::shared_future<std::string> digest_; // of the transform, which is found while its result is made
+  std::launch digests_;
+  std::shared_future<std::string> digest_; // of the transform
   InitialFile initial_;
   std::vector<std::string> files_, linesForLog_;
   std::set<std::string> reported_; // warnings, each once
