@@ -30,36 +30,6 @@ Panel smoothed(const Panel& panel)
   return result;
 }
 
-/// Sums of the values above and to the left of each corner of a pixel.
-class CornerSums {
-public:
-  CornerSums(const std::vector<float>& values, std::size_t width)
-      : width_(width), height_(values.size() / width), sums_((width + 1) * (height_ + 1))
-  {
-    for (std::size_t y = 0; y < height_; ++y) {
-      double row = 0;
-      for (std::size_t x = 0; x < width; ++x) {
-        row += values[y * width + x];
-        sums_[(y + 1) * (width + 1) + x + 1] = sums_[y * (width + 1) + x + 1] + row;
-      }
-    }
-  }
-  /// The mean of the values at most 15 pixels away along each axis.
-  double meanAround(std::size_t x, std::size_t y) const
-  {
-    constexpr std::size_t radius = 15;
-    const std::size_t left = x - std::min(x, radius), right = std::min(x + radius + 1, width_),
-                      top = y - std::min(y, radius), bottom = std::min(y + radius + 1, height_);
-    const auto at = [&](std::size_t column, std::size_t row) { return sums_[row * (width_ + 1) + column]; };
-    return (at(right, bottom) - at(left, bottom) - at(right, top) + at(left, top))
-           / static_cast<double>((right - left) * (bottom - top));
-  }
-
-private:
-  std::size_t width_, height_;
-  std::vector<double> sums_;
-};
-
 /// A gradient must exceed this anywhere: four times that of the flattest fifth of what is neither black nor
 /// white, at every fifth pixel.
 float noiseOf(const Panel& panel, const std::vector<float>& magnitude)
@@ -93,7 +63,22 @@ std::vector<EdgePixel> maxima(const Panel& panel)
   for (std::size_t y = 1; y + 1 < h; ++y)
     for (std::size_t i = y * w + 1; i + 1 < (y + 1) * w; ++i)
       magnitude[i] = std::sqrt(across(i, 1) * across(i, 1) + across(i, w) * across(i, w));
-  const CornerSums sums(magnitude, w);
+  std::vector<double> sums((w + 1) * (h + 1)); // of what lies above and to the left of each corner of a pixel
+  for (std::size_t y = 0; y < h; ++y) {
+    double row = 0;
+    for (std::size_t x = 0; x < w; ++x) {
+      row += magnitude[y * w + x];
+      sums[(y + 1) * (w + 1) + x + 1] = sums[y * (w + 1) + x + 1] + row;
+    }
+  }
+  const auto meanAround = [&](std::size_t x, std::size_t y) {
+    constexpr std::size_t radius = 15; // pixels along each axis
+    const std::size_t left = x - std::min(x, radius), right = std::min(x + radius + 1, w),
+                      top = (y - std::min(y, radius)) * (w + 1),
+                      bottom = std::min(y + radius + 1, h) * (w + 1);
+    return (sums[bottom + right] - sums[bottom + left] - sums[top + right] + sums[top + left])
+           / static_cast<double>((right - left) * ((bottom - top) / (w + 1)));
+  };
   const float noise = noiseOf(panel, magnitude);
   std::vector<EdgePixel> edges;
   for (std::size_t i = 0; i < magnitude.size(); ++i) {
@@ -105,7 +90,7 @@ std::vector<EdgePixel> maxima(const Panel& panel)
     const std::ptrdiff_t step = dy * static_cast<std::ptrdiff_t>(w) + dx;
     const float before = magnitude[i - static_cast<std::size_t>(step)],
                 after = magnitude[i + static_cast<std::size_t>(step)];
-    if (m < before || m <= after || m < sums.meanAround(i % w, i / w))
+    if (m < before || m <= after || m < meanAround(i % w, i / w))
       continue;
     const float shift = 0.5F * (before - after) / (before - 2 * m + after);
     edges.push_back({i, static_cast<float>(i % w) + 0.5F + shift * static_cast<float>(dx),

@@ -7,6 +7,8 @@
 
 #include <jpeglib.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <span>
 
@@ -51,6 +53,22 @@ std::string pngFile(std::size_t width, std::size_t height, int bits, int colourT
   return file;
 }
 
+}
+
+std::vector<Colour> colourScale(const std::vector<Colour>& given)
+{
+  std::vector<Colour> scale;
+  for (std::size_t i = 0; i < scaleColours; ++i) {
+    const double place = static_cast<double>(i) * static_cast<double>(given.size() - 1) / (scaleColours - 1);
+    const std::size_t below = std::min(static_cast<std::size_t>(place), given.size() - 2);
+    Colour colour;
+    for (std::size_t c = 0; c < 3; ++c) {
+      const double a = given[below][c], b = given[below + 1][c];
+      colour[c] = static_cast<std::uint8_t>(std::lround(a + (place - static_cast<double>(below)) * (b - a)));
+    }
+    scale.push_back(colour);
+  }
+  return scale;
 }
 
 std::string jpegBytes(const std::vector<std::uint8_t>& values, std::size_t width, std::size_t height,

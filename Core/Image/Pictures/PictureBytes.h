@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@ struct IndexedPicture {
   std::size_t width = 0, height = 0;
   std::vector<std::uint8_t> pixels; // each less than the number of colours
 };
+
+constexpr std::size_t scaleColours = 64;
+/// So many colours between those given, in equal steps.
+std::vector<Colour> colourScale(const std::vector<Colour>& given);
 
 /// A JPEG file in memory of grey values or of red, green and blue in turn, x fastest. `quality` is that of
 /// libjpeg, from 1 to 100. Throws Error(outOfMemory).

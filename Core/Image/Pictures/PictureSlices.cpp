@@ -10,6 +10,15 @@ constexpr const char* planeNames[] = {"axial", "coronal", "sagittal"};
 constexpr std::array<std::array<const char*, 4>, 3> letters{
     {{"R", "L", "A", "P"}, {"R", "L", "S", "I"}, {"A", "P", "S", "I"}}};
 
+template <int D>
+double largestSideMm(const ImageGeometry<D>& image)
+{
+  double sideMm = 0;
+  for (int d = 0; d < D; ++d)
+    sideMm = std::max(sideMm, static_cast<double>(image.size[d]) * image.spacingMm[d]);
+  return sideMm;
+}
+
 /// An anatomical plane: the axes of an image that run right and down in a picture and through it, and whether
 /// an index falls along them.
 struct Plane {
@@ -76,9 +85,7 @@ std::vector<PictureSlice<D>> pictureSlices(const ImageGeometry<D>& image, const 
                                            std::size_t slicesOfPlane, std::size_t wantedPixels,
                                            std::size_t maxPixels)
 {
-  double sideMm = 0;
-  for (int d = 0; d < D; ++d)
-    sideMm = std::max(sideMm, static_cast<double>(image.size[d]) * image.spacingMm[d]);
+  const double sideMm = largestSideMm<D>(image);
   const double spacingMm = *std::ranges::min_element(image.spacingMm);
   const double times = std::max(1.0, std::round(static_cast<double>(wantedPixels) * spacingMm / sideMm));
   const double pixelMm = std::max(spacingMm / times, sideMm / static_cast<double>(maxPixels));
@@ -125,6 +132,14 @@ std::vector<PictureSlice<D>> pictureSlices(const ImageGeometry<D>& image, const 
 }
 
 template <int D>
+double roundStepMm(const ImageGeometry<D>& image)
+{
+  const double stepMm = largestSideMm<D>(image) / 20, power = std::pow(10, std::floor(std::log10(stepMm)));
+  const double times = stepMm / power;
+  return power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
+}
+
+template <int D>
 ImageGeometry<D> everyNthPixel(const ImageGeometry<D>& lattice, std::size_t n)
 {
   ImageGeometry<D> coarse = lattice;
@@ -135,6 +150,6 @@ ImageGeometry<D> everyNthPixel(const ImageGeometry<D>& lattice, std::size_t n)
   return coarse;
 }
 
-TESSERA_INSTANTIATE_FUNCTIONS(pictureSlices<D>, everyNthPixel<D>);
+TESSERA_INSTANTIATE_FUNCTIONS(pictureSlices<D>, roundStepMm<D>, everyNthPixel<D>);
 
 }

@@ -30,6 +30,10 @@ std::vector<PictureSlice<D>> pictureSlices(const ImageGeometry<D>&, const Matrix
                                            std::size_t slicesOfPlane, std::size_t wantedPixels,
                                            std::size_t maxPixels);
 
+/// 1, 2 or 5 times a power of 10: about a twentieth of the largest side, in mm.
+template <int D>
+double roundStepMm(const ImageGeometry<D>&);
+
 /// Every n-th point of a lattice of pixels along both axes of the picture.
 template <int D>
 ImageGeometry<D> everyNthPixel(const ImageGeometry<D>& lattice, std::size_t n);
