@@ -23,16 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Silences ITK's warnings about problems that are reported as errors.
-class NoItkWarnings {
-public:
-  NoItkWarnings() { itk::Object::SetGlobalWarningDisplay(false); }
-  ~NoItkWarnings() { itk::Object::SetGlobalWarningDisplay(before_); }
-
-private:
-  const bool before_ = itk::Object::GetGlobalWarningDisplay();
-};
-
 struct Series {
   std::string identifier; // of ITK: the UID, and the size and more of its images
   std::vector<std::string> files;
@@ -46,7 +36,7 @@ struct Series {
 
 std::vector<Series> seriesIn(const std::string& folder)
 {
-  const NoItkWarnings quiet;
+  itk::Object::SetGlobalWarningDisplay(false); // problems are reported as errors
   const itk::GDCMSeriesFileNames::Pointer finder = itk::GDCMSeriesFileNames::New();
   finder->SetUseSeriesDetails(true);
   finder->SetRecursive(false);

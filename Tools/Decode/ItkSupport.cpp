@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -87,7 +88,8 @@ ImageHeader headerFromItk(const itk::ImageIOBase& io, const std::string& path)
       header.direction[row][axis] = column[row];
   }
   placeInNrrdSpace(header, io);
-  dropLastAxes(header);
+  while (header.dimension > 3 && header.size.back() == 1)
+    header = withFirstAxes(std::move(header), header.dimension - 1);
   return header;
 }
 

@@ -46,9 +46,6 @@ PixelMeaning meaningOf(int components, bool areColours);
 /// The type of the values of scaled numbers (ValueScaling::Value).
 PixelType typeOfValues(const VoxelPlace&);
 
-/// Drops axes of size 1 beyond the third.
-void dropLastAxes(ImageHeader&);
-
 /// The largest number of data files that a header may name.
 constexpr std::uint64_t maxDataFiles = 1 << 16;
 

@@ -49,16 +49,6 @@ PixelType typeOfValues(const VoxelPlace& place)
   return place.scaling.isScaled() && place.type != PixelType::float64 ? PixelType::float32 : place.type;
 }
 
-void dropLastAxes(ImageHeader& header)
-{
-  while (header.dimension > 3 && header.size[header.dimension - 1] == 1)
-    --header.dimension;
-  header.size.resize(header.dimension), header.spacingMm.resize(header.dimension);
-  header.originMm.resize(header.dimension), header.direction.resize(header.dimension);
-  for (std::vector<double>& row : header.direction)
-    row.resize(header.dimension);
-}
-
 PixelMeaning meaningOf(int components, bool areColours)
 {
   return components == 1                 ? PixelMeaning::scalar

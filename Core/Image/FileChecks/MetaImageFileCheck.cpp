@@ -289,7 +289,8 @@ ImageHeader imageHeaderOf(const std::string& path, const MetaHeader& header, con
   for (std::size_t row = 0; row < axes; ++row)
     for (std::size_t axis = 0; axis < axes; ++axis)
       image.direction[row][axis] = columns.empty() ? row == axis : columns[axis * axes + row];
-  dropLastAxes(image);
+  while (image.dimension > 3 && image.size.back() == 1)
+    image = withFirstAxes(std::move(image), image.dimension - 1);
   const std::string channels = header.value("ElementNumberOfChannels");
   image.components = channels.empty() ? 1 : std::atoi(channels.c_str());
   image.componentType = typeOfValues(voxels);

@@ -193,15 +193,13 @@ std::string noteOnNiftiForms(const FileHead& head, const ImageHeader& header)
 
 bool isNifti2(const std::string& path)
 {
-  constexpr unsigned headerBytes = 540;
-  std::array<unsigned char, 8> start{};
-  if (!fs::exists(headerFileOf(path)) || !readStart(FileHead(headerFileOf(path)), start))
+  std::array<unsigned char, 8> bytes{};
+  if (!fs::exists(headerFileOf(path)) || !readStart(FileHead(headerFileOf(path)), bytes))
     return false;
-  const auto at = [&](std::size_t i, std::size_t shift) { return static_cast<unsigned>(start[i]) << shift; };
-  const unsigned little = at(0, 0) | at(1, 8) | at(2, 16) | at(3, 24),
-                 big = at(3, 0) | at(2, 8) | at(1, 16) | at(0, 24);
-  const bool isNamed = std::memcmp(&start[4], "n+2", 4) == 0 || std::memcmp(&start[4], "ni2", 4) == 0;
-  return isNamed && (little == headerBytes || big == headerBytes);
+  const std::string_view start(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  using namespace std::string_view_literals; // the length of the header, 540, in either order
+  return (start.starts_with("\x1c\2\0\0"sv) || start.starts_with("\0\0\2\x1c"sv))
+         && (start.ends_with("n+2\0"sv) || start.ends_with("ni2\0"sv));
 }
 
 }

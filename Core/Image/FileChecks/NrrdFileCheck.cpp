@@ -47,13 +47,25 @@ std::string withoutBlanksBehind(std::string line)
   return line;
 }
 
+/// The name of a field in small letters, with the blank that some may lack.
+std::string fieldNamed(const std::string& written)
+{
+  static const std::map<std::string, std::string> joined{{"datafile", "data file"},
+                                                         {"lineskip", "line skip"},
+                                                         {"byteskip", "byte skip"},
+                                                         {"oldmin", "old min"},
+                                                         {"axismaxs", "axis maxs"}};
+  const std::string name = lowerCase(written);
+  return joined.contains(name) ? joined.at(name) : name;
+}
+
 /// Reads lines `field: description` up to an empty line, or to the end of a separate header.
 std::optional<NrrdHeader> headerOf(const FileHead& file)
 {
   static const std::set<std::string> knownFields{
       "type",     "dimension", "sizes",     "space",        "space dimension", "space directions",
-      "encoding", "endian",    "data file", "space origin", "content",         "datafile",
-      "spacings", "kinds",     "byte skip", "line skip"};
+      "encoding", "endian",    "data file", "space origin", "content",         "spacings",
+      "kinds",    "byte skip", "line skip"};
   const std::string& text = file.bytes;
   if (!text.starts_with("NRRD000"))
     return std::nullopt;
@@ -67,7 +79,7 @@ std::optional<NrrdHeader> headerOf(const FileHead& file)
     }
     const std::size_t colon = line.find(": ");
     if (colon != std::string::npos && line[0] != '#') {
-      const std::string field = lowerCase(line.substr(0, colon));
+      const std::string field = fieldNamed(line.substr(0, colon));
       header.isPlain = header.isPlain && knownFields.contains(field) && !header.has(field);
       header.fields[field] = line.substr(line.find_first_not_of(' ', colon + 1));
     } else if (start > 0 && line[0] != '#' && line.find(":=") == std::string::npos) {
@@ -97,18 +109,10 @@ std::optional<PixelType> pixelTypeOf(const std::string& name)
   return std::nullopt;
 }
 
-/// The field that names the data files; empty if the voxels follow the header.
-std::string dataFileField(const NrrdHeader& header)
-{
-  return header.field("data file") + header.field("datafile");
-}
-
 /// Whether a part of the data file is left out before its voxels.
 bool hasSkips(const NrrdHeader& header)
 {
-  return !(header.field("line skip") + header.field("lineskip") + header.field("byte skip")
-           + header.field("byteskip"))
-              .empty();
+  return header.has("line skip") || header.has("byte skip");
 }
 
 /// Whether the data file is "LIST", in capital letters, or "LIST 2" with the number of axes of each file. The
@@ -133,9 +137,8 @@ std::vector<std::string> listedFiles(const FileHead& file)
       files.push_back(line);
     const std::size_t colon = line.find(": "),
                       name = colon == std::string::npos ? colon : line.find_first_not_of(' ', colon + 1);
-    const std::string field = lowerCase(line.substr(0, colon));
     isBehind = isBehind
-               || ((field == "data file" || field == "datafile") && name != std::string::npos
+               || (name != std::string::npos && fieldNamed(line.substr(0, colon)) == "data file"
                    && namesList(line.substr(name)));
   }
   return files;
@@ -164,8 +167,9 @@ std::vector<std::string> numberedFiles(const std::string& path, const std::strin
   return files;
 }
 
-/// Throws if the files do not hold as many bytes or numbers as the header says, before memory is asked for.
-/// Unknown types and encodings are left to the library.
+/// Throws if the files do not hold as many bytes or numbers as the header says, before memory is asked for,
+/// or whole numbers as text in one file, of which the library would cut what no voxel holds. Unknown types
+/// and encodings are left to the library, and numbers that are not whole, which it reads as they are.
 void checkLength(const FileHead& head, const NrrdHeader& header, const std::vector<std::string>& apart)
 {
   const std::string& path = head.path;
@@ -204,22 +208,8 @@ void checkLength(const FileHead& head, const NrrdHeader& header, const std::vect
   if (most < (isText ? numbers : bytes) || (isGzip && apart.size() < 2 && !hasSkips(header) && isCut()))
     failToRead(path, "the file is too short for the " + extentText(size) + " voxels of its header",
                wholeFile);
-}
-
-/// Checks whole numbers that are text in one file: the library would cut what no voxel holds. Numbers that
-/// are not whole it reads as they are.
-void checkTextVoxels(const std::string& path, const NrrdHeader& header)
-{
-  const std::string encoding = lowerCase(header.field("encoding")), apart = dataFileField(header);
-  const std::optional<PixelType> type = pixelTypeOf(header.field("type"));
-  const bool isText = encoding == "ascii" || encoding == "text" || encoding == "txt";
-  if (!isText || hasSkips(header) || !apart.empty() || !header.hasEnd || !type || *type == PixelType::float32
-      || *type == PixelType::float64)
-    return;
-  std::uint64_t count = 1;
-  for (const std::string& size : wordsOf(header.field("sizes")))
-    count = bytesTimes(count, static_cast<std::uint64_t>(wholeNumber(size).value_or(0)));
-  countTextNumbers(path, {path, header.bytes, count, *type});
+  if (isText && apart.empty() && !hasSkips(header) && header.hasEnd && !isFloatingPoint(*type))
+    countTextNumbers(path, {path, header.bytes, numbers, *type});
 }
 
 /// The numbers of "(1,2,3)"; of another text none.
@@ -330,7 +320,7 @@ std::optional<VoxelPlace> voxelsOf(const FileHead& file, const NrrdHeader& heade
   const std::optional<PixelType> type = pixelTypeOf(header.field("type"));
   const std::string encoding = lowerCase(header.field("encoding")),
                     endian = lowerCase(header.field("endian"));
-  const std::string apart = dataFileField(header);
+  const std::string apart = header.field("data file");
   const bool isRaw = encoding == "raw", isGzip = encoding == "gzip" || encoding == "gz";
   const bool isOneFile = apart.find_first_of("% ") == std::string::npos && !namesList(apart);
   const bool hasOrder = type && (pixelTypeSize(*type) == 1 || endian == "little" || endian == "big");
@@ -363,7 +353,7 @@ std::vector<std::string> nrrdDataFiles(const FileHead& head)
 {
   const std::string& path = head.path;
   const std::optional<NrrdHeader> header = headerOf(head);
-  const std::string apart = header ? dataFileField(*header) : "";
+  const std::string apart = header ? header->field("data file") : "";
   if (apart.empty())
     return {};
   const bool isNumbered = apart.find('%') != std::string::npos;
@@ -395,7 +385,7 @@ ParsedImage parseNrrd(const FileHead& file)
     if (const std::int64_t count = wholeNumber(size).value_or(0); count < 1 || count > maxOnAxis)
       failToRead(path, "sizes: " + size + ": not a number of voxels on an axis",
                  "whole numbers from 1 to " + std::to_string(maxOnAxis));
-  const std::string skip = header->field("byte skip") + header->field("byteskip");
+  const std::string skip = header->field("byte skip");
   const std::optional<std::int64_t> skipped = skip.empty() ? 0 : wholeNumber(skip);
   if (!skipped)
     failToRead(path, "byte skip: " + skip + ": not a number of bytes", "a whole number");
@@ -403,15 +393,13 @@ ParsedImage parseNrrd(const FileHead& file)
   if (apart.empty() && *skipped < 0)
     failToRead(path, "byte skip: voxels behind their header are not counted from the end of the file",
                "\"byte skip\" of 0 or more, or a data file of its own");
-  if (!(header->field("old min") + header->field("oldmin")).empty())
+  if (header->has("old min"))
     failToRead(path, "its old min and old max give its numbers another meaning, which is not applied",
                "a file without them, which \"unu unquantize\" writes");
-  if (const std::string maxs = header->field("axis maxs") + header->field("axismaxs");
-      !maxs.empty() && header->field("spacings").empty() && header->field("space directions").empty())
+  if (header->has("axis maxs") && !header->has("spacings") && !header->has("space directions"))
     failToRead(path, "axis maxs: the library takes a spacing of 1 whatever they say",
                "\"spacings\" or \"space directions\"");
   checkLength(file, *header, apart);
-  checkTextVoxels(path, *header);
   std::optional<VoxelPlace> voxels = voxelsOf(file, *header);
   std::optional<ImageHeader> image = voxels ? imageHeaderOf(path, *header) : std::nullopt;
   return image ? ParsedImage{true, std::move(*image), std::move(voxels)} : ParsedImage{true, {}, {}};
