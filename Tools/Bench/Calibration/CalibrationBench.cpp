@@ -1,23 +1,79 @@
 #include "Tools/Bench/Calibration/CalibrationBench.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/Median.h"
 #include "Core/Compute/Memory/Transfers.h"
 #include "Core/Runs/Prediction/MeasuredTime.h"
 #include "Tools/Bench/BenchClock.h"
-#include "Tools/Bench/Calibration/ChildProcesses.h"
 #include "Tools/Bench/Calibration/ProductRatesBench.h"
 #include "Tools/Bench/Images/ResampleCases.h"
 #include "Tools/Common/Process.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <malloc.h>
 #include <optional>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace tessera {
 namespace {
 
 constexpr double drawnSamples = 2048; // which four threads share
+
+[[noreturn]] void failToMeasure(const char* what)
+{
+  throw Error(ExitCode::registrationFailed,
+              std::string("calibrate: ") + what + ": " + std::strerror(errno)
+                  + ". Allowed: a system that lets this program start processes.");
+}
+
+std::optional<double> inProcess(const std::function<double()>& measure)
+{
+  int ends[2];
+  if (pipe(ends) != 0)
+    failToMeasure("pipe");
+  const pid_t child = fork();
+  if (child < 0)
+    failToMeasure("fork");
+  if (child == 0) {
+    bool written = false;
+    try {
+      const double value = measure();
+      written = write(ends[1], &value, sizeof value) == sizeof value;
+    } catch (...) { // the parent runs into the same error and reports it
+    }
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  double value = 0;
+  const bool wasRead = read(ends[0], &value, sizeof value) == sizeof value;
+  close(ends[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return wasRead ? std::optional(value) : std::nullopt;
+}
+
+/// Calls `measure` in three child processes, one after another, and returns the median of the results. So
+/// costs that a process pays only once are measured three times. Returns nothing if `measure` throws. This
+/// process must have no further threads and no CUDA device.
+std::optional<double> medianOfProcesses(const std::function<double()>& measure)
+{
+  constexpr int processes = 3;
+  std::vector<double> values;
+  for (int i = 0; i < processes; ++i) {
+    const std::optional<double> value = inProcess(measure);
+    if (!value)
+      return std::nullopt;
+    values.push_back(*value);
+  }
+  return median(values);
+}
 
 /// Rounds to 4 digits, the precision of the measurements.
 double rounded(double value)
