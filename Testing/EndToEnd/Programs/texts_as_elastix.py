@@ -4,8 +4,10 @@ usage: texts_as_elastix.py [--numbers]       in an empty folder, with the progra
 
 Times, dates, host, memory and versions are masked. Without --numbers figures are, too, so that the texts do not depend on
 results: equal lines that follow each other are one, a log is told by the lines that the terminal does not show (without those of
-its parameter files), and help by its first lines. With --numbers two builds can be compared to the last digit.
+its parameter files), help by its first lines, and a text most of which an earlier command has by what differs. With --numbers two
+builds can be compared to the last digit.
 """
+import difflib
 import os
 import re
 import shutil
@@ -90,6 +92,16 @@ def masked(text, masks):
     return lines
 
 
+def told(command, lines, earlier):
+    """The lines, or how they differ from those of the earlier command that are most like them."""
+    likeness = {name: difflib.SequenceMatcher(None, text, lines, autojunk=False).ratio() for name, text in earlier.items()}
+    nearest = max(likeness, key=likeness.get, default=None)
+    if len(lines) < 20 or likeness[nearest] < 0.75:
+        earlier[command] = lines
+        return lines
+    return [f"as $ {nearest}", *list(difflib.unified_diff(earlier[nearest], lines, n=0, lineterm=""))[2:]]
+
+
 def main():
     masks = TIMES if "--numbers" in sys.argv else TIMES + FIGURES
     subprocess.run([sys.executable, f"{HERE}/../../Benchmarks/small-inputs"], check=True)
@@ -105,6 +117,7 @@ def main():
     for variable in "SLURM_CPUS_PER_TASK", "TESSERA_CALIBRATION":
         environment.pop(variable, None)
     commands = [(command[:2] == "2 ", command.removeprefix("2 ")) for command in COMMANDS.strip().splitlines()]
+    earlier = {}
     for is2d, command in [(False, f"elastix {IMAGES} -p small.txt -out kept"), *commands]:
         shutil.rmtree("out", ignore_errors=True)
         os.makedirs("out" if "-out out" in command else "kept", exist_ok=True)
@@ -112,20 +125,20 @@ def main():
         ended = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, env=environment, text=True)
         if "-out kept" in command:
             continue
-        print("$", *words)
         log = [name for name in ("elastix", "transformix") if os.path.exists(f"out/{name}.log")]
         texts = {"stdout": ended.stdout, "stderr": ended.stderr,
                  **{f"{name}.log": open(f"out/{name}.log").read() for name in log}}
-        shown = set()
+        shown, whole = set(), []
         for name, text in texts.items():
             lines = masked(text, masks)
             if masks != TIMES:
                 lines = [line for line in lines if line not in shown and not line.startswith("(")]
                 lines = lines[:5 if "--help" in words else None]
                 shown |= set(lines)
-            for line in lines:
-                print(f"{name}: {line}" if line else f"{name}:")
-        print("exit code:", ended.returncode, "\n")
+            whole += [f"{name}: {line}" if line else f"{name}:" for line in lines]
+        whole.append(f"exit code: {ended.returncode}")
+        print("$", *words)
+        print(*(whole if masks == TIMES else told(" ".join(words), whole, earlier)), "", sep="\n")
 
 
 main()
