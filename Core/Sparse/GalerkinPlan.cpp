@@ -51,11 +51,24 @@ GalerkinPlan<V>::GalerkinPlan(const Context& context, const CsrMatrix<V>& r, con
   CsrMatrix<V> between;
   inner_.emplace(context, startsWithR_ ? r : a, startsWithR_ ? a : p, kept, &between);
   outer_.emplace(context, startsWithR_ ? between : r, startsWithR_ ? p : between, kept, &first_);
+  using Factor = typename SpGemmPlan<V>::Factor;
+  if (context.onCuda()) {
+    ofInner_ = startsWithR_ ? inner_->bring(Factor::a, ofR_) : inner_->bring(Factor::b, ofP_);
+    ofOuter_ = startsWithR_ ? outer_->bring(Factor::b, ofP_) : outer_->bring(Factor::a, ofR_);
+  }
 }
 
 template <class V>
 CsrMatrix<V> GalerkinPlan<V>::execute(const Array<V>& a)
 {
+  using Factor = typename SpGemmPlan<V>::Factor;
+  if (ofInner_) {
+    const Buffer<V> values = inner_->bring(startsWithR_ ? Factor::b : Factor::a, a);
+    const Buffer<V> between =
+        startsWithR_ ? inner_->executeThere(*ofInner_, values) : inner_->executeThere(values, *ofInner_);
+    return outer_->bringBack(startsWithR_ ? outer_->executeThere(between, *ofOuter_)
+                                          : outer_->executeThere(*ofOuter_, between));
+  }
   const Array<V> between = (startsWithR_ ? inner_->execute(ofR_, a) : inner_->execute(a, ofP_)).value;
   return startsWithR_ ? outer_->execute(between, ofP_) : outer_->execute(ofR_, between);
 }

@@ -32,6 +32,7 @@ private:
   bool startsWithR_;
   Array<V> ofR_, ofP_;
   std::optional<SpGemmPlan<V>> inner_, outer_;
+  std::optional<Buffer<V>> ofInner_, ofOuter_; // R and P on a CUDA device
   CsrMatrix<V> first_;
 };
 

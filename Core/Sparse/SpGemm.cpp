@@ -1,6 +1,7 @@
 #include "Core/Sparse/SpGemm.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory/HostCopies.h"
 #include "Core/Sparse/PreparedProduct.h"
 #include "Core/Sparse/PreparedProductOnCuda.h"
 #include "Core/Sparse/Rows/RowEpilogueOnCuda.h"
@@ -20,15 +21,15 @@ void bringToCuda(const Context& context, Buffer<T>& buffer, const Array<T>& numb
   if (buffer.size() < std::max<std::size_t>(numbers.size(), 1))
     buffer = Buffer<T>(context, std::max<std::size_t>(numbers.size(), 1)); // an allocation of 0 bytes fails
   if (!numbers.empty())
-    context.stream->copyToDevice(buffer.span().data(), numbers.data(), numbers.size() * sizeof(T));
+    copyLargeToDevice(context, buffer.span().data(), numbers.data(), numbers.size() * sizeof(T));
 }
 
 template <class V>
-Array<V> numbersOnHost(const Context& context, const CsrOnCuda<V>& matrix)
+Array<V> numbersOnHost(const Context& context, const Buffer<V>& values, std::uint64_t entries)
 {
-  Array<V> numbers(matrix.entries);
-  if (matrix.entries > 0)
-    context.stream->copyToHost(numbers.data(), matrix.value.span().data(), matrix.entries * sizeof(V));
+  Array<V> numbers(entries);
+  if (entries > 0)
+    copyLargeToHost(context, numbers.data(), values.span().data(), entries * sizeof(V));
   return numbers;
 }
 
@@ -106,7 +107,13 @@ public:
     return broughtToHost(context_, product(a, b));
   }
   /// The values of C alone.
-  Array<V> execute(const Array<V>& a, const Array<V>& b) { return numbersOnHost(context_, product(a, b)); }
+  Array<V> execute(const Array<V>& a, const Array<V>& b)
+  {
+    const CsrOnCuda<V> c = product(a, b);
+    return numbersOnHost(context_, c.value, c.entries);
+  }
+  const Context& context() const { return context_; }
+  SpGemmPlanOnCuda<V>& plan() { return plan_; }
 
 private:
   CsrOnCuda<V> product(const Array<V>& a, const Array<V>& b)
@@ -238,16 +245,45 @@ template <class V>
 SpGemmPlan<V>& SpGemmPlan<V>::operator=(SpGemmPlan&&) noexcept = default;
 
 template <class V>
+void SpGemmPlan<V>::check(Factor factor, const Array<V>& values) const
+{
+  const std::size_t wanted = factor == Factor::a ? entriesOfA_ : entriesOfB_;
+  if (values.size() != wanted)
+    throw Error(ExitCode::usage, std::string("plan of A B: ") + (factor == Factor::a ? "A" : "B") + ": "
+                                     + std::to_string(values.size())
+                                     + " numbers. Allowed: as many as its pattern has entries, "
+                                     + std::to_string(wanted) + ".");
+}
+
+template <class V>
+Buffer<V> SpGemmPlan<V>::bring(Factor factor, const Array<V>& values) const
+{
+  check(factor, values);
+  Buffer<V> there;
+  bringToCuda(onCuda_->context(), there, inOrder(values, factor == Factor::a ? orderOfA_ : orderOfB_));
+  return there;
+}
+
+template <class V>
+Buffer<V> SpGemmPlan<V>::executeThere(const Buffer<V>& a, const Buffer<V>& b)
+{
+  return onCuda_->plan().execute(a.span().data(), b.span().data());
+}
+
+template <class V>
+CsrMatrix<V> SpGemmPlan<V>::bringBack(const Buffer<V>& valuesOfC) const
+{
+  CsrMatrix<V> c;
+  static_cast<MatrixPattern&>(c) = c_;
+  c.value = numbersOnHost(onCuda_->context(), valuesOfC, c_.entries());
+  return c;
+}
+
+template <class V>
 CsrMatrix<V> SpGemmPlan<V>::execute(const Array<V>& a, const Array<V>& b)
 {
-  const auto check = [](const Array<V>& given, std::size_t wanted, const char* name) {
-    if (given.size() != wanted)
-      throw Error(ExitCode::usage, std::string("plan of A B: ") + name + ": " + std::to_string(given.size())
-                                       + " numbers. Allowed: as many as its pattern has entries, "
-                                       + std::to_string(wanted) + ".");
-  };
-  check(a, entriesOfA_, "A");
-  check(b, entriesOfB_, "B");
+  check(Factor::a, a);
+  check(Factor::b, b);
   CsrMatrix<V> c;
   static_cast<MatrixPattern&>(c) = c_;
   const bool same = a.data() == b.data() && orderOfA_ == orderOfB_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Memory/Buffer.h"
 #include "Core/Sparse/SpGemmOptions.h"
 
 #include <functional>
@@ -59,7 +60,15 @@ public:
   /// shares the memory of the plan's pattern.
   CsrMatrix<V> execute(const Array<V>& a, const Array<V>& b);
 
+  // The same in three steps, of a plan on a CUDA device without mask and scale: for factors that stay there.
+  enum class Factor { a, b };
+  Buffer<V> bring(Factor, const Array<V>&) const;
+  /// Takes what bring() returned, or the values of another plan's C.
+  Buffer<V> executeThere(const Buffer<V>& a, const Buffer<V>& b);
+  CsrMatrix<V> bringBack(const Buffer<V>& valuesOfC) const;
+
 private:
+  void check(Factor, const Array<V>&) const;
   void takeFirst(CsrMatrix<V>, CsrMatrix<V>* first);
 
   std::unique_ptr<PreparedProduct<V>> product_;   // used on the CPU

@@ -1,6 +1,6 @@
 // needs: Sparse; needs: GPU
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
-#include "Core/Sparse/SpGemm.h"
+#include "Core/Sparse/GalerkinPlan.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Naive/PlainSpGemm.h"
 #include "Testing/Support/OnGpu/GpuTest.h"
@@ -135,6 +135,25 @@ TEST_F(SpGemmPlanOnCudaTest, NumbersThatAreNotFiniteGoByRowsAndLaterOnesByTilesA
   tiles.algorithm = SpGemmAlgorithm::tiles;
   SpGemmPlan<double> byTiles(cuda, a, a, tiles);
   EXPECT_PRED2(contains, messageOf([&] { byTiles.execute(infinite.value, infinite.value); }), "not finite");
+}
+
+TEST_F(SpGemmPlanOnCudaTest, AGalerkinPlanKeepsWhatLiesBetweenOnTheDevice)
+{
+  const CsrMatrix<double> square = wholeMatrix<double>(300, 300, 6, 21),
+                          p = wholeMatrix<double>(300, 70, 3, 22),
+                          fewRows = wholeMatrix<double>(20, 300, 3, 23), none = emptyMatrix<double>(300, 300);
+  CsrMatrix<double> unsorted = square;
+  unsorted.column = Array<std::uint32_t>(square.column.toVector());
+  std::swap(unsorted.column[0], unsorted.column[1]);
+  for (const CsrMatrix<double>& a : {square, unsorted, none}) {
+    GalerkinPlan<double> symmetric(cuda, a, p), restricted(cuda, fewRows, a, p);
+    for (const std::uint64_t seed : {24, 25}) {
+      const CsrMatrix<double> other = withNumbers(a, seed);
+      expectSame(symmetric.execute(other.value),
+                 plainProduct(transposed(Context{}, p), plainProduct(other, p)));
+      expectSame(restricted.execute(other.value), plainProduct(plainProduct(fewRows, other), p));
+    }
+  }
 }
 
 TEST_F(SpGemmPlanOnCudaTest, EmptyProductsAndWhatPlansRefuse)
