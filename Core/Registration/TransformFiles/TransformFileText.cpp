@@ -52,7 +52,7 @@ private:
       for (std::size_t i = first; i < last; ++i)
         pieces[first / numbersOfPiece] += " " + realText(numbers[i]);
     });
-    std::size_t length = text_.size();
+    std::size_t length = text_.size() + 65536; // and room for the entries behind it
     for (const std::string& piece : pieces)
       length += piece.size();
     text_.reserve(length);
