@@ -1,4 +1,5 @@
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Failure.h"
 #include "Core/Image/Files/Decoder.h"
 #include "Core/Image/Files/DecoderProcess.h"
 #include "Core/Image/Files/InputError.h"
@@ -7,7 +8,10 @@
 #include "Tools/Decode/ItkSupport.h"
 #include "Tools/Decode/ItkTransforms.h"
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <new>
 #include <utility>
@@ -20,7 +24,41 @@ using namespace tessera;
 
 namespace {
 
-bool writesHdf5 = false;
+bool writesHdf5 = false, newHasFailed = false;
+
+/// Whether a request failed, or a library crashed, because memory was refused to C++ or, as far as errno
+/// tells, to C.
+bool lacksMemory()
+{
+  return newHasFailed || errno == ENOMEM;
+}
+
+/// Tells the program which waits for an answer, by the exit code, if the library needed more memory.
+void tellWantOfMemory()
+{
+  if (lacksMemory())
+    _exit(static_cast<int>(ExitCode::outOfMemory));
+}
+
+extern "C" void endOnCrash(int signal)
+{
+  tellWantOfMemory();
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+void watchMemory()
+{
+  std::set_new_handler([] {
+    newHasFailed = true;
+    throw std::bad_alloc();
+  });
+  std::atexit(tellWantOfMemory); // libjpeg and HDF5 call exit()
+#ifndef __SANITIZE_ADDRESS__     // which tells where
+  for (const int signal : {SIGSEGV, SIGBUS, SIGABRT})
+    std::signal(signal, endOnCrash);
+#endif
+}
 
 /// The outcome of an action, before what it gives.
 Message outcome(ExitCode code, const std::string& text = "")
@@ -39,24 +77,30 @@ public:
     std::string path = image_.header.path;
     Message answer;
     bool isSound = false;
+    newHasFailed = false;
+    errno = 0;
     try {
       if (what != DecoderRequest::read)
         path = request.take<std::string>();
       writesHdf5 =
           what > DecoderRequest::readTransforms && (path.ends_with(".h5") || path.ends_with(".hdf5"));
       answer = done(what, path, request, line);
-      isSound = true;
+      isSound = !lacksMemory(); // libraries leave out what they got no memory for, such as a pixel's size
+      if (!isSound)
+        answer = outcome(ExitCode::outOfMemory);
     } catch (const Error& error) {
-      answer = outcome(error.code(), error.what());
-    } catch (const std::bad_alloc&) {
-      answer =
-          outcome(ExitCode::outOfMemory,
-                  path + ": it needs more memory than there is. Allowed: a smaller image, or more memory.");
+      answer = lacksMemory() && error.code() == ExitCode::unreadableInput
+                   ? outcome(ExitCode::outOfMemory)
+                   : outcome(error.code(), error.what());
     } catch (const std::exception& error) {
       const bool isRead = what <= DecoderRequest::readTransforms;
-      answer = outcome(ExitCode::unreadableInput, isRead ? path + ": it cannot be read: " + error.what()
-                                                               + ". Allowed: " + wholeFile + "."
-                                                         : itkMessage(error));
+      const Failure failure = failureOf(std::current_exception()); // it knows limits of the system
+      answer = lacksMemory() ? outcome(ExitCode::outOfMemory)
+               : failure.code == static_cast<int>(ExitCode::outOfMemory)
+                   ? outcome(ExitCode::outOfMemory, failure.message)
+                   : outcome(ExitCode::unreadableInput, isRead ? path + ": it cannot be read: " + error.what()
+                                                                     + ". Allowed: " + wholeFile + "."
+                                                               : itkMessage(error));
     }
     line.send(answer);
     return isSound;
@@ -117,6 +161,7 @@ int main(int count, char**)
     return static_cast<int>(count > 1 ? ExitCode::done : ExitCode::usage); // --help
   }
   quietenGdcm();
+  watchMemory();
   Decoder decoder;
   serveDecoder([&](Message& request, const ProcessLine& line) { return decoder.answer(request, line); });
   return 0;

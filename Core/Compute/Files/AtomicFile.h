@@ -22,6 +22,7 @@ public:
   /// Error(usage) if the name is longer than a file system takes.
   explicit AtomicFile(const std::string& path);
 
+  const std::string& path() const { return path_; } // where it will appear
   /// The path to write to: the same file name in the hidden folder. Further files may be written beside it.
   const std::string& temporaryPath() const { return temporaryPath_; }
 

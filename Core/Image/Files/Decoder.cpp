@@ -66,23 +66,35 @@ Message request(DecoderRequest what)
   return Message().put(what, std::filesystem::current_path().string());
 }
 
-/// Sends a request and returns the answer, of which the outcome has been taken. Throws the error that it
-/// holds, and one about `path` if there is no answer; `path` is empty for a file that is written.
-Message ask(const DecoderProcess& process, const Message& request, const std::string& path)
+struct Crashed {};
+
+/// Sends a request about a file and returns the answer, of which the outcome has been taken. Throws the error
+/// that it holds, and Crashed if there is no answer.
+Message ask(DecoderProcess& process, const Message& request, const std::string& path)
 {
   try {
     process.line().send(request);
     Message answer = process.line().receive();
     const auto code = answer.take<ExitCode>();
     const auto text = answer.take<std::string>();
-    if (code != ExitCode::done)
+    if (code == ExitCode::done)
+      return answer;
+    if (!text.empty())
       throw Error(code, text);
-    return answer;
   } catch (const ProcessLine::Ended&) {
+    if (!process.lackedMemory())
+      throw Crashed();
   } catch (const Message::Damaged&) {
+    throw Crashed();
   }
-  if (path.empty())
-    throw Error(ExitCode::unreadableInput, "the library that writes this format has crashed");
+  throw Error(ExitCode::outOfMemory,
+              path + ": it needs more memory than there is. Allowed: a smaller image, or more memory.");
+}
+
+Message askToRead(DecoderProcess& process, const Message& request, const std::string& path)
+try {
+  return ask(process, request, path);
+} catch (const Crashed&) {
   failToRead(path, "the library that reads this format has crashed on it", wholeFile);
 }
 
@@ -97,18 +109,25 @@ void order(const AtomicFile& file, const std::string& failed, const Message& req
            std::span<const std::byte> voxels = {})
 {
   ProcessPointer process = idleProcesses().take();
+  std::string wrong;
   try {
     if (!voxels.empty()) {
       const SharedVoxels shared = process->line().newVoxels(voxels.size());
       std::memcpy(shared.bytes().data(), voxels.data(), voxels.size());
     }
-    ask(*process, request, "");
+    ask(*process, request, file.path());
+  } catch (const Crashed&) {
+    wrong = "the library that writes this format has crashed";
   } catch (const Error& error) {
     if (error.code() != ExitCode::unreadableInput)
       throw;
-    file.fail(failed + error.what());
+    wrong = error.what();
   } catch (const std::system_error& error) {
-    file.fail(failed + error.what());
+    wrong = error.what();
+  }
+  if (!wrong.empty()) {
+    file.checkRoom(request.bytes().size() + voxels.size()); // the cause of most failures and crashes
+    file.fail(failed + wrong);
   }
   process->line().freeVoxels();
   idleProcesses().keep(std::move(process));
@@ -136,7 +155,8 @@ void pass(Message& message, ItkTransform& transform)
 std::unique_ptr<ImageSource> decodeImage(const std::string& path, const ReadingOptions& reading)
 {
   ProcessPointer process = idleProcesses().take();
-  auto header = ask(*process, request(DecoderRequest::open).put(path, reading), path).take<ImageHeader>();
+  auto header =
+      askToRead(*process, request(DecoderRequest::open).put(path, reading), path).take<ImageHeader>();
   const auto opened = std::make_shared<Opened>(std::move(process));
   const auto readAll = [opened, header, reading](const VoxelConsumer& consumer, int threads) {
     requireMemory(static_cast<double>(byteCountOf(header)),
@@ -145,7 +165,7 @@ std::unique_ptr<ImageSource> decodeImage(const std::string& path, const ReadingO
     ProcessPointer reader = std::move(opened->process);
     if (!reader) // it can be asked once
       return decodeImage(header.path, reading)->read(consumer, threads);
-    ask(*reader, request(DecoderRequest::read), header.path);
+    askToRead(*reader, request(DecoderRequest::read), header.path);
     passInPieces(reader->line().voxels(byteCountOf(header)).bytes(), threads, consumer);
     reader->line().freeVoxels();
     idleProcesses().keep(std::move(reader));
@@ -157,7 +177,7 @@ std::vector<ItkTransform> decodeTransforms(const std::string& path)
 {
   ProcessPointer process = idleProcesses().take();
   std::vector<ItkTransform> transforms;
-  ask(*process, request(DecoderRequest::readTransforms).put(path), path)(transforms);
+  askToRead(*process, request(DecoderRequest::readTransforms).put(path), path)(transforms);
   idleProcesses().keep(std::move(process));
   return transforms;
 }

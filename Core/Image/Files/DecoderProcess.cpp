@@ -195,8 +195,28 @@ DecoderProcess::DecoderProcess()
 DecoderProcess::~DecoderProcess()
 {
   line_.reset(); // it ends then
-  while (process_ > 0 && waitpid(process_, nullptr, 0) < 0 && errno == EINTR)
-    ; // so that what it took counts as that of the program
+  wait();        // so that what it took counts as that of the program
+}
+
+int DecoderProcess::wait()
+{
+  int state = 0;
+  while (process_ > 0 && waitpid(process_, &state, 0) < 0 && errno == EINTR)
+    ;
+  process_ = -1;
+  return state;
+}
+
+bool DecoderProcess::lackedMemory()
+{
+  const int state = wait(), notLoaded = 127;
+  if (WIFEXITED(state) && WEXITSTATUS(state) == notLoaded)
+    throw Error(ExitCode::outOfMemory,
+                decoderFile()
+                    + ": the system could not load this program. Allowed: its shared libraries, and higher "
+                      "limits of memory (ulimit -v) and open files (ulimit -n).");
+  return WIFSIGNALED(state) ? WTERMSIG(state) == SIGKILL
+                            : WEXITSTATUS(state) == static_cast<int>(ExitCode::outOfMemory);
 }
 
 bool DecoderProcess::isRunning()

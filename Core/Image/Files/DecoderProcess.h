@@ -64,8 +64,13 @@ public:
   const ProcessLine& line() const { return *line_; }
   /// False once it has ended, as the system may have ended it.
   bool isRunning();
+  /// Once it has ended without an answer: whether want of memory was the cause. Throws Error(outOfMemory) if
+  /// the process could not be loaded.
+  bool lackedMemory();
 
 private:
+  int wait(); // for its end; the status of waitpid(2)
+
   pid_t process_ = -1;
   std::unique_ptr<ProcessLine> line_;
 };

@@ -26,7 +26,7 @@ void writeVoxels(const std::string& path, const ImageHeader& header, const void*
   if (format == "jpg" || format == "jpeg" || format == "dcm" || format == "h5" || format == "hdf5")
     file.checkRoom(bytes + headerRoom); // GDCM, HDF5, and libjpeg in ITK, end the program if the disk is full
   encodeImage(file, header, voxels, compress);
-  if (!isWholeImageFile(file.temporaryPath(), format, voxels, bytes))
+  if (!isWholeImageFile(file.temporaryPath(), header, voxels))
     file.fail("the image could not be written whole");
   file.commit();
 }
