@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include <sys/resource.h>
+
 namespace tessera {
 namespace {
 
@@ -19,10 +21,18 @@ Failure outOfMemory()
           "machine."};
 }
 
+/// Then a thread that is refused lacked room for its stack, as far as anybody can tell.
+bool memoryIsLimited()
+{
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
 Failure outOfThreads()
 {
   return {static_cast<int>(ExitCode::outOfMemory),
-          "threads: the system refused to create a thread or process that this run needs. "
+          std::string(memoryIsLimited() ? "memory" : "threads")
+              + ": the system refused to create a thread or process that this run needs. "
               + allowedThreads()};
 }
 
@@ -54,17 +64,19 @@ Failure failureOf(const std::system_error& error)
     return fail(ExitCode::unreadableInput, "files on a disk that can be read");
   case ENAMETOOLONG:
     return fail(ExitCode::usage, "names of at most 255 bytes, and shorter paths");
-  case ENOENT:
   case ENOTDIR:
+  case EEXIST:
+  case EISDIR:
+  case ELOOP:
+  case ENOTEMPTY:
+    return fail(ExitCode::unwritableOutput,
+                "in its place a file or folder that the program has made, or nothing");
+  case ENOENT:
   case EACCES:
   case EPERM:
   case EROFS:
   case ENOSPC:
   case EDQUOT:
-  case EEXIST:
-  case EISDIR:
-  case ELOOP:
-  case ENOTEMPTY:
     return fail(ExitCode::unwritableOutput, "folders that stay, may be written to and have room");
   default:
     return defect(error.what());
@@ -75,7 +87,8 @@ Failure failureOf(const std::system_error& error)
 
 std::string allowedThreads()
 {
-  return "Allowed: a higher limit of processes (ulimit -u, or that of the container).";
+  return memoryIsLimited() ? "Allowed: higher limits of memory (ulimit -v) and of processes (ulimit -u)."
+                           : "Allowed: a higher limit of processes (ulimit -u, or that of the container).";
 }
 
 Failure failureOf(const std::exception_ptr& exception, int signal)

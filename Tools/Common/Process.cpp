@@ -58,12 +58,24 @@ struct Priority {
 };
 
 /// Opens standard streams that the caller has closed. Otherwise the next file would get such a descriptor,
-/// and then the lines for the terminal.
+/// and then the lines for the terminal. What is printed to a closed standard output is lost, so that writing
+/// there has to fail.
 void openStandardStreams()
 {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (fcntl(descriptor, F_GETFD) < 0)
-      open("/dev/null", O_RDWR); // gets the lowest free descriptor
+    if (fcntl(descriptor, F_GETFD) < 0) // open() gives the lowest free descriptor
+      open("/dev/null", descriptor == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+}
+
+/// Throws if the stack is too small: it holds batches of samples, and that of a thread is as large.
+void requireStack()
+{
+  constexpr rlim_t least = rlim_t(1) << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < least)
+    throw Error(ExitCode::outOfMemory,
+                "stack: a limit of " + std::to_string(limit.rlim_cur >> 10)
+                    + " KiB is too small. Allowed: at least 1024 KiB (ulimit -s 1024).");
 }
 
 /// Returns an error code if the text for the terminal could not be written: it is an output, too.
@@ -271,6 +283,7 @@ int runProgram(const std::function<int(RunLog&)>& body, const char* failureLine)
   std::set_terminate(endWithoutUnwinding);
   RunLog log;
   try {
+    requireStack();
     const int code = body(log);
     if (ChunkLoop::lacksThreads)
       log.warning(

@@ -70,7 +70,8 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(
                                      + " bytes. Allowed: names of at most " + std::to_string(NAME_MAX)
                                      + " bytes.");
   if (name.empty() || fs::is_directory(path, ignored))
-    fail("this is a folder, not a file");
+    throw Error(ExitCode::unwritableOutput,
+                path + ": this is a folder, not a file. Allowed: the name of a file, or of nothing.");
   if (!fs::is_directory(folder_, ignored))
     fail("there is no folder " + folder_);
   static std::mutex mutex;
