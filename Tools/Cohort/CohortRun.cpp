@@ -19,9 +19,9 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace tessera {
@@ -31,32 +31,6 @@ using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 constexpr std::size_t alikeBeforeStop = 20;
-
-/// The system or its user ends a process by one of these signals, for want of memory above all.
-bool isFromOutside(int state)
-{
-  return WIFSIGNALED(state) ? WTERMSIG(state) == SIGKILL || WTERMSIG(state) == SIGTERM
-                            : WEXITSTATUS(state) == static_cast<int>(ExitCode::outOfMemory);
-}
-
-RowAnswer answerOfDeath(std::size_t index, int state)
-{
-  const std::string how = WIFSIGNALED(state) ? "signal " + std::to_string(WTERMSIG(state))
-                                             : "exit code " + std::to_string(WEXITSTATUS(state));
-  const std::string twice =
-      "the process of this row ended twice with " + how + ", and the second time it was alone. ";
-  if (isFromOutside(state))
-    return {index,
-            static_cast<int>(ExitCode::outOfMemory),
-            twice
-                + "A process ends so when memory is short. Allowed: more memory, and the same command again.",
-            {},
-            false};
-  return {index,
-          static_cast<int>(ExitCode::registrationFailed),
-          twice + "This is a defect of the program; please report it.",
-          {}};
-}
 
 /// A run of a cohort in one process: it takes rows, hands them to workers and keeps the order of things.
 class Cohort {
@@ -70,8 +44,24 @@ public:
   {
     watchSignals();
     findWaiting();
-    if (!waiting_.empty())
-      startWorkers();
+    try {
+      if (!waiting_.empty())
+        startWorkers();
+      work();
+    } catch (...) {
+      workers_.clear();
+      for (const auto& [index, bytes] : running_)
+        cohort_.claim(index).release();
+      for (const std::size_t index : suspects_)
+        cohort_.claim(index).release();
+      throw;
+    }
+    return finish();
+  }
+
+private:
+  void work()
+  {
     while (!isOver()) {
       reapWorkers();
       if (!stopAsked() && !isStopping_)
@@ -83,10 +73,8 @@ public:
       touchClaims();
       showProgress(false);
     }
-    return finish();
   }
 
-private:
   void findWaiting()
   {
     std::size_t doneBefore = 0;
@@ -247,7 +235,9 @@ private:
       stopForWantOfDisk();
       return false;
     }
+    running_[index] = bytes;
     if (!isSuspect && wasDoneMeanwhile(index)) {
+      running_.erase(index);
       cohort_.claim(index).release();
       return true;
     }
@@ -257,6 +247,7 @@ private:
                      "--max-memory: this row alone needs about " + decimals(bytes / 1e9, 2)
                          + " GB. Allowed: more memory, or smaller images.",
                      {}});
+      running_.erase(index);
       cohort_.claim(index).release();
       return true;
     }
@@ -265,7 +256,6 @@ private:
     std::error_code left;                               // the row's process tells what it cannot replace
     for (const std::string& name : namesOfRecord(true)) // they stand for another run
       fs::remove(cohort_.rowFolder(index) + name, left);
-    running_[index] = bytes;
     workers_[w]->start(index, request);
     return true;
   }
@@ -299,6 +289,12 @@ private:
       else if (!wasDoneMeanwhile(index))
         waiting_.push_back(index);
     elsewhere_ = std::move(still);
+    if (!elsewhere_.empty() && waiting_.empty() && !worksAtAll() && !std::exchange(isWaitTold_, true))
+      log_.info("Waiting for other processes. They have rows that are not done: "
+                + std::to_string(elsewhere_.size()) + ", such as " + cohort_.row(elsewhere_[0]).id
+                + ", taken by " + cohort_.claim(elsewhere_[0]).ownerText()
+                + ". A row is taken over once its process gave no sign for "
+                + std::to_string(options_.claimSeconds) + " s (--claim-age).");
     if (!waiting_.empty() && workers_.empty())
       startWorkers();
   }
@@ -353,8 +349,8 @@ private:
   void stopForWantOfDisk()
   {
     if (!isStopping_)
-      log_.error("-out: results cannot be written, so no more rows are begun. Allowed: a disk with room, and "
-                 "the same command again.");
+      log_.error("-out: results cannot be written, so no more rows are begun. Allowed: a folder that "
+                 "takes them, on a disk with room, and the same command again.");
     isStopping_ = true;
     code_ = static_cast<int>(ExitCode::unwritableOutput);
   }
@@ -431,7 +427,7 @@ private:
   std::unique_ptr<RowWorker> planner_;
   int lanes_ = 1, threadsOfRow_ = 1, code_ = 0;
   double limit_ = 0;
-  bool isStopping_ = false;
+  bool isStopping_ = false, isWaitTold_ = false;
   std::optional<Clock::time_point> stoppedAt_;
   Clock::time_point lastTouch_{}, lastLook_{}, lastLine_ = Clock::now();
 };

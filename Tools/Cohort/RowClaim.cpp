@@ -54,6 +54,9 @@ std::string processNamespace()
 struct Owner {
   std::string node, boot, start, processes;
   pid_t process = 0;
+
+  /// A process that was killed before it wrote its name has left an empty claim; others are damaged.
+  bool isNobody() const { return process <= 0; }
 };
 
 Owner ownerIn(const std::string& path)
@@ -93,8 +96,16 @@ bool RowClaim::create() const
                            + startOf(getpid()) + " " + processNamespace() + "\n";
   const int file = open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   struct stat there {};
-  if (file < 0 && errno == EEXIST && (lstat(path_.c_str(), &there) != 0 || S_ISREG(there.st_mode)))
-    return false;
+  if (file < 0 && errno == EEXIST) {
+    if (lstat(path_.c_str(), &there) != 0 || S_ISREG(there.st_mode))
+      return false;
+    const char* const kind = S_ISDIR(there.st_mode)    ? "folder"
+                             : S_ISLNK(there.st_mode)  ? "link"
+                             : S_ISFIFO(there.st_mode) ? "pipe"
+                                                       : "device";
+    throw Error(ExitCode::unwritableOutput, path_ + ": the row cannot be claimed, because this is a " + kind
+                                                + ". Allowed: nothing, or the file of another process.");
+  }
   const bool isWritten =
       file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int failure = errno;
@@ -133,10 +144,9 @@ bool RowClaim::isAbandoned() const
     return true;
   const Owner owner = ownerIn(path_);
   if (owner.node == nodeName() && owner.boot == bootOfSystem() && owner.processes == processNamespace()
-      && owner.process > 0)
+      && !owner.isNobody())
     return startOf(owner.process) != owner.start;
-  // A process that was killed before it wrote its name has left an empty claim.
-  const std::chrono::seconds age = owner.node.empty() ? std::min(age_, std::chrono::seconds(5)) : age_;
+  const std::chrono::seconds age = owner.isNobody() ? std::min(age_, std::chrono::seconds(5)) : age_;
   // A time in the future is no sign of life either: its process would have replaced it by the time of now.
   return std::abs(fileServerSeconds(folder_) - secondsOf(info.st_mtim)) > static_cast<double>(age.count());
 }
@@ -160,6 +170,13 @@ bool RowClaim::removeAbandoned() const
     unlink(path_.c_str());
   unlink(second.c_str());
   return isThatClaim;
+}
+
+std::string RowClaim::ownerText() const
+{
+  const Owner owner = ownerIn(path_);
+  return owner.isNobody() ? "a process that the claim does not name"
+                          : "process " + std::to_string(owner.process) + " on " + owner.node;
 }
 
 void RowClaim::touch() const

@@ -19,6 +19,8 @@ public:
   bool take();
   /// Whether some process has it.
   bool isTaken() const;
+  /// "process 12 on HOST", for messages.
+  std::string ownerText() const;
   /// Says that the work goes on.
   void touch() const;
   void release() const;

@@ -45,6 +45,29 @@ std::optional<Json> taken(const ProcessLine& line)
   }
 }
 
+/// The system or its user ends a process by one of these signals, for want of memory above all.
+bool isFromOutside(int state)
+{
+  return WIFSIGNALED(state) ? WTERMSIG(state) == SIGKILL || WTERMSIG(state) == SIGTERM
+                            : WEXITSTATUS(state) == static_cast<int>(ExitCode::outOfMemory);
+}
+
+}
+
+RowAnswer answerOfDeath(std::size_t index, int state)
+{
+  const std::string how = WIFSIGNALED(state) ? "signal " + std::to_string(WTERMSIG(state))
+                                             : "exit code " + std::to_string(WEXITSTATUS(state));
+  const std::string twice =
+      "the process of this row ended twice with " + how + ", and the second time it was alone. ";
+  const bool lackedMemory = isFromOutside(state);
+  return {index,
+          static_cast<int>(lackedMemory ? ExitCode::outOfMemory : ExitCode::registrationFailed),
+          twice
+              + (lackedMemory ? "A process ends so when memory is short. Allowed: more memory, and the same "
+                                "command again."
+                              : "This is a defect of the program; please report it."),
+          {}};
 }
 
 RowWorker::RowWorker(const std::string& gpu, int lanes) : lanes_(lanes)
