@@ -29,9 +29,12 @@ std::optional<Arrival> Arrivals::next(bool every, std::vector<Arrival>& passed)
   std::unique_lock lock(mutex_);
   while (waiting_.empty() && !isOver_ && !stopAsked())
     changed_.wait_for(lock, std::chrono::milliseconds(20)); // a signal wakes nobody
-  if (waiting_.empty() || stopAsked())
-    return {};
   passed.clear();
+  if (waiting_.empty() || stopAsked()) {
+    passed.assign(waiting_.begin(), waiting_.end());
+    waiting_.clear();
+    return {};
+  }
   if (!every)
     passed.assign(waiting_.begin(), waiting_.end() - 1);
   Arrival next = std::move(every ? waiting_.front() : waiting_.back());

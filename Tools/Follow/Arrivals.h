@@ -25,7 +25,8 @@ public:
   void end();
 
   /// Waits for the newest one; `passed` receives those that came before it. With `every` it is the oldest
-  /// one, and none is passed. Nothing once there are no more, or a signal asks the program to end.
+  /// one, and none is passed. Nothing once there are no more, or a signal asks the program to end: then all
+  /// that wait are passed.
   std::optional<Arrival> next(bool every, std::vector<Arrival>& passed);
 
 private:

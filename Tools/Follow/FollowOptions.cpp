@@ -127,7 +127,11 @@ ProgramText followText()
                    "write series.html, too: the motion, and the intensities over time before and after")}},
        {"Reading images", readingOptionsHere()},
        commonOptions()},
-      exitCodesText()};
+      exitCodesText()
+          + "With --names or --watch these signals end the program after the running update, by 0 if every "
+            "image "
+            "has an\nupdate, 7 if some have none, or 3 if none has. Images that were passed or not begun "
+            "have none.\n"};
 }
 
 FollowOptions followOptions(const Arguments& arguments)

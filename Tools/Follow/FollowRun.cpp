@@ -21,6 +21,8 @@
 #include <filesystem>
 #include <thread>
 
+#include <unistd.h>
+
 namespace tessera {
 namespace {
 
@@ -56,7 +58,7 @@ State readState(const std::string& folder)
 }
 
 /// The largest number of a folder that is there, and one: a state may be older than the folders. Removes what
-/// a program that was killed left in them.
+/// a program that was killed left in them, and those that it left empty.
 std::size_t numbersTaken(const std::string& folder)
 {
   std::size_t taken = 0;
@@ -66,8 +68,9 @@ std::size_t numbersTaken(const std::string& folder)
     const std::string name = entry->path().filename();
     if (name.size() != 6 || name.find_first_not_of("0123456789") != std::string::npos)
       continue;
-    taken = std::max(taken, static_cast<std::size_t>(std::stoul(name)) + 1);
     AtomicFile::removeAbandoned(entry->path());
+    if (rmdir(entry->path().c_str()) != 0)
+      taken = std::max(taken, static_cast<std::size_t>(std::stoul(name)) + 1);
   }
   return taken;
 }
@@ -93,23 +96,32 @@ public:
     std::unique_ptr<FolderWatch> folder;
     if (!options_.watched.empty())
       folder = std::make_unique<FolderWatch>(options_.watched, options_.existing, options_.request.reading);
-    const std::jthread finder([&](const std::stop_token& stop) {
+    std::jthread finder([&](const std::stop_token& stop) {
       folder ? folder->watch(arrivals, stop) : readNames(arrivals, stop);
     });
-    std::vector<Arrival> passed;
-    while (const std::optional<Arrival> image = arrivals.next(options_.every, passed)) {
-      for (const Arrival& older : passed)
-        lines_.put({{"image", older.path}, {"passed", true}});
+    while (const std::optional<Arrival> image = next(arrivals))
       take(*image);
-    }
-    if (updates_ + failures_ == 0)
+    finder.request_stop();
+    finder.join();
+    next(arrivals); // what came since then
+    if (updates_ + failures_ + passed_ == 0)
       log_.error("no image came, so nothing was registered. Allowed: one or more by --names or --watch.");
     if (updates_ == 0)
       return static_cast<int>(ExitCode::unreadableInput);
-    return static_cast<int>(failures_ == 0 ? ExitCode::done : ExitCode::someRowsFailed);
+    return static_cast<int>(failures_ + passed_ == 0 ? ExitCode::done : ExitCode::someRowsFailed);
   }
 
 private:
+  std::optional<Arrival> next(Arrivals& arrivals)
+  {
+    std::vector<Arrival> passed;
+    std::optional<Arrival> image = arrivals.next(options_.every, passed);
+    for (const Arrival& other : passed)
+      lines_.put({{"image", other.path}, {"passed", true}});
+    passed_ += passed.size();
+    return image;
+  }
+
   static RunRequest requestOf(const FollowOptions& options)
   {
     RunRequest request = options.request;
@@ -240,7 +252,7 @@ private:
   Follower<D> follower_;
   State state_;
   UpdateLines lines_;
-  std::size_t updates_ = 0, failures_ = 0;
+  std::size_t updates_ = 0, failures_ = 0, passed_ = 0;
 };
 
 }

@@ -7,7 +7,6 @@
 #include "Core/Image/Files/InputError.h"
 #include "Core/Runs/Following/SeriesPage.h"
 #include "Core/Runs/Following/VolumeMotion.h"
-#include "Tools/Common/Signals.h"
 #include "Tools/Common/StoredMachine.h"
 #include "Tools/Follow/UpdateFolder.h"
 #include "Tools/Follow/UpdateLines.h"
@@ -45,8 +44,7 @@ public:
     for (const std::string& note : notes)
       log_.note("--series: " + note);
     header_ = withFirstAxes(header_, D + 1);
-    const SeriesResult<D> found =
-        registerSeries<D>(registry_, asked, log_, StoredMachine{}, Stop(stopAsked()));
+    const SeriesResult<D> found = registerSeries<D>(registry_, asked, log_, StoredMachine{});
     removeOld();
     writeSeries(found);
     writeMotion(found);
@@ -68,7 +66,8 @@ private:
   void removeOld() const
   {
     namespace fs = std::filesystem;
-    fs::remove(options_.outFolder + "series.html");
+    for (const char* name : {"series.html", "motion.tsv"})
+      fs::remove(options_.outFolder + name);
     std::vector<fs::path> old;
     for (const fs::directory_entry& file : fs::directory_iterator(options_.outFolder))
       if (const std::string name = file.path().filename();
@@ -99,12 +98,10 @@ private:
   {
     const std::vector<std::optional<VolumeMotion>> motions = motionsOf<D>(found);
     const std::string path = options_.outFolder + "motion.tsv";
-    if (std::ranges::any_of(motions, [](const auto& motion) { return motion.has_value(); })) {
+    if (std::ranges::any_of(motions, [](const auto& motion) { return motion.has_value(); }))
       writeTextFile(path, motionTable(motions, options_.order));
-    } else {
-      std::filesystem::remove(path); // of an earlier run
+    else
       log_.warning("--series: motion.tsv is not written, because no volume has a rigid transform.");
-    }
     for (std::size_t i = 0; i < found.volumes.size() && options_.write == "all"; ++i)
       writeTransforms(i, found.volumes[i], found.reference);
   }

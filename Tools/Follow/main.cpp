@@ -42,10 +42,14 @@ int run(std::vector<std::string> tokens, RunLog& log)
   checkFolders(options);
   log.openFile(options.outFolder + "follow.log");
   log.setConsoleLevel(LogLevel::warning); // standard output is for the lines of updates alone
-  watchSignals();
   Registry registry;
   registerComponents(registry);
-  return options.series.empty() ? followImages(registry, options, log) : runSeries(registry, options, log);
+  if (options.series.empty()) {
+    watchSignals();
+    return followImages(registry, options, log);
+  }
+  const EndOnSignals ending(log);
+  return runSeries(registry, options, log);
 }
 
 }
