@@ -2,9 +2,10 @@
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Compute/JoinedText.h"
-#include "Core/Compute/Log.h"
 #include "Core/Compute/NumberIn.h"
 #include "Core/Image/Files/ImageFile.h"
+#include "Tools/Common/Process.h"
+#include "Tools/Common/Signals.h"
 #include "Tools/Phantom/LiverPhantom.h"
 
 #include <boost/program_options.hpp>
@@ -90,8 +91,9 @@ void makeBreathing(const std::string& out, LiverPhantom phantom, double liftMm, 
   }
 }
 
-int run(int argc, char** argv)
-{
+int run(int argc, char** argv, RunLog& log)
+try {
+  const EndOnSignals ending(log);
   std::string out, size, spacing;
   std::uint32_t seed = 0;
   int steps = 0;
@@ -135,6 +137,8 @@ int run(int argc, char** argv)
     std::cout << "tessera-phantom --make --out demo\n\nA liver phantom with a known deformation.\n\n"
               << description;
   return 0;
+} catch (const options::error& error) {
+  throw Error(ExitCode::usage, std::string("command line: ") + error.what() + ". Allowed: see --help.");
 }
 
 }
@@ -142,13 +146,5 @@ int run(int argc, char** argv)
 
 int main(int argc, char** argv)
 {
-  try {
-    return tessera::run(argc, argv);
-  } catch (const tessera::Error& error) {
-    std::cerr << "tessera-phantom: " << error.what() << "\n";
-    return static_cast<int>(error.code());
-  } catch (const boost::program_options::error& error) {
-    std::cerr << "tessera-phantom: command line: " << error.what() << ". Allowed: see --help.\n";
-    return 2;
-  }
+  return tessera::runProgram([&](tessera::RunLog& log) { return tessera::run(argc, argv, log); });
 }
