@@ -8,7 +8,6 @@
 #include "Core/Image/Points/PointTable.h"
 
 #include <array>
-#include <cmath>
 
 namespace tessera {
 namespace {
@@ -104,10 +103,6 @@ Landmarks<D> readLandmarks(const std::string& path, LandmarkFormat format)
   Landmarks<D> landmarks = readAny<D>(path, formatOf(path, format));
   if (landmarks.values.empty())
     failToRead(path, "no points", "a file with at least one point");
-  for (const Vec<D>& point : landmarks.values)
-    for (const double coordinate : point)
-      if (!std::isfinite(coordinate))
-        failToRead(path, "a coordinate that is not finite", "finite numbers");
   return landmarks;
 }
 
