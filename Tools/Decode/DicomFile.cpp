@@ -169,8 +169,7 @@ void readRescaling(const Header& header, DicomSlice& slice)
     slice.slope = 1.0 / maximum.GetValue();
 }
 
-/// Whether the picture holds many slices, side by side. Files that lost their Image Type still say it in
-/// private elements of Siemens.
+/// Whether the picture holds many slices, by its Image Type or private elements of Siemens.
 bool isMosaic(const gdcm::DataSet& elements)
 {
   if (textOf(elements, Tag(0x0008, 0x0008)).find("MOSAIC") != std::string::npos)
@@ -240,31 +239,48 @@ void placeFrames(const Header& header, std::vector<DicomSlice>& slices)
   }
 }
 
+/// Throws for colours that are not read, and for another number of samples than they have.
+void checkColours(const std::string& path, const Header& header)
+{
+  const std::string name = textOf(header.elements(), Tag(0x0028, 0x0004));
+  gdcm::Attribute<0x0028, 0x0002> samples{1};
+  samples.SetFromDataSet(header.elements());
+  const auto isOneOf = [&name](auto... names) { return ((name == names) || ...); };
+  const bool isGrey = isOneOf("MONOCHROME1", "MONOCHROME2", "PALETTE COLOR"),
+             isCompressed = header.file().GetHeader().GetDataSetTransferSyntax().IsEncapsulated(),
+             isColour = isOneOf("RGB", "YBR_FULL", "YBR_FULL_422")
+                        || (isCompressed && isOneOf("YBR_ICT", "YBR_RCT"));
+  if (!name.empty() && samples.GetValue() != (isGrey ? 1 : isColour ? 3 : 0))
+    failToRead(path,
+               std::to_string(samples.GetValue()) + " sample(s) a pixel of Photometric Interpretation " + name
+                   + " are not read",
+               "one of MONOCHROME1, MONOCHROME2 or PALETTE COLOR, three of RGB, YBR_FULL or YBR_FULL_422, or "
+               "of YBR_ICT or YBR_RCT in JPEG 2000");
+}
+
 /// Whether the colours that GDCM gives are YCbCr: it converts none, but OpenJPEG converts those of JPEG 2000.
 /// What compressed pixels say of themselves counts more than the header, which is often wrong.
 bool givesYbr(const std::string& path, const gdcm::Image& image)
 {
   using Meaning = gdcm::PhotometricInterpretation;
-  const auto isTransformed = [](Meaning::PIType type) {
-    return type == Meaning::YBR_ICT || type == Meaning::YBR_RCT;
-  };
   const Meaning::PIType named = image.GetPhotometricInterpretation();
-  const bool isYbr = named == Meaning::YBR_FULL || named == Meaning::YBR_FULL_422;
-  if (!isYbr && !isTransformed(named) && named != Meaning::RGB)
+  const bool isYbr = named == Meaning::YBR_FULL || named == Meaning::YBR_FULL_422,
+             isTransformed = named == Meaning::YBR_ICT || named == Meaning::YBR_RCT;
+  if (!isYbr && !isTransformed && named != Meaning::RGB)
     return false;
   const gdcm::SequenceOfFragments* const fragments = image.GetDataElement().GetSequenceOfFragments();
   const gdcm::ByteValue* const first =
       fragments && fragments->GetNumberOfFragments() > 0 ? fragments->GetFragment(0).GetByteValue() : nullptr;
   const std::string compressed = first ? std::string(first->GetPointer(), first->GetLength()) : "";
-  const std::size_t jpeg2000 = compressed.find("\xff\x4f\xff\x51"); // SOC and SIZ of at least 47 bytes
-  if (jpeg2000 != std::string::npos) {
-    const std::size_t style = compressed.find("\xff\x52", jpeg2000 + 47); // COD
+  constexpr std::size_t most = 4096; // bytes of boxes before the markers SOC and SIZ of JPEG 2000
+  if (const std::size_t jpeg2000 = compressed.find("\xff\x4f\xff\x51"); jpeg2000 < most) {
+    const std::size_t style = compressed.find("\xff\x52", jpeg2000 + 47); // COD, behind SIZ
     const bool isConverted = style < compressed.size() - 8 && compressed[style + 8] != 0;
-    if (named == Meaning::RGB || isConverted == isTransformed(named))
+    if (named == Meaning::RGB || isConverted == isTransformed)
       return isYbr;
   } else if (const std::optional<bool> said = jpegIsYbr(compressed)) {
     return *said;
-  } else if (!isTransformed(named)) {
+  } else if (!isTransformed) {
     return isYbr;
   }
   failToRead(path,
@@ -351,6 +367,7 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
                "it has " + std::to_string(frames) + " frames, and functional groups for "
                    + std::to_string(header.groupCount()),
                wholeFile);
+  checkColours(path, header);
   if (isMosaic(header.elements()))
     failToRead(path, "its slices are tiles of one picture (MOSAIC of Siemens)",
                "a volume, such as dcm2niix makes of it");
@@ -394,15 +411,7 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
 void checkForGdcm(const std::string& path)
 {
   const Header header(path);
-  const std::string colours = textOf(header.elements(), Tag(0x0028, 0x0004));
-  const bool isOfJpeg2000 = colours == "YBR_ICT" || colours == "YBR_RCT";
-  if (std::ranges::count(std::array{"YBR_PARTIAL_422", "YBR_PARTIAL_420", "ARGB", "HSV", "CMYK"}, colours) > 0
-      || (isOfJpeg2000 && !header.file().GetHeader().GetDataSetTransferSyntax().IsEncapsulated()))
-    failToRead(path,
-               "its Photometric Interpretation is " + colours + ", which is not read"
-                   + (isOfJpeg2000 ? " in pixels that are not compressed" : ""),
-               "MONOCHROME1, MONOCHROME2, PALETTE COLOR, RGB, YBR_FULL and YBR_FULL_422, in JPEG 2000 also "
-               "YBR_ICT and YBR_RCT");
+  checkColours(path, header);
   const std::string offsetsMm = textOf(header.elements(), frameOffsets);
   if (!offsetsMm.empty() && numbersIn(offsetsMm).size() < 2)
     failToRead(path, "its Grid Frame Offset Vector is \"" + offsetsMm + "\", which GDCM cannot read",

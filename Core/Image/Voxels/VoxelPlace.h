@@ -30,7 +30,7 @@ struct VoxelPlace {
   ValueScaling scaling;    // scaling of scalars; the functions below return the numbers of the file
 };
 
-/// Receives a whole number of voxels from `firstByte` on, in this machine's byte order. Is called in any
+/// Receives a whole number of values from `firstByte` on, in this machine's byte order. Is called in any
 /// order and by several threads at the same time.
 using VoxelConsumer = std::function<void(std::uint64_t firstByte, std::span<const std::byte> bytes)>;
 

@@ -22,9 +22,9 @@ FLAT_JPEG_2000 = bytes.fromhex(  # 6 x 5 pixels of (200, 50, 100), by its transf
 
 def make(corpus):
 
-    def put(photometric, data, truth, syntax='explicit', columns=6, rows=5, bits=8, **words):
+    def put(photometric, data, truth, syntax='explicit', columns=6, rows=5, bits=8, samples=3, **words):
         grid = Grid([columns, rows, 1], [1.5, 2.0, 3.0], STRAIGHT.origin)
-        fields = {**common('SC'), **pixels(columns, rows, bits, photometric=photometric, samples=3), **place_of(grid, 0)}
+        fields = {**common('SC'), **pixels(columns, rows, bits, photometric=photometric, samples=samples), **place_of(grid, 0)}
         path = corpus.write(corpus.name('dicom colour') + '.dcm', dicom_file(fields, [data], bits // 8, syntax))
         corpus.expect(path, grid, truth, f'DICOM {photometric} in {syntax}', share=0.02, **words)
 
@@ -39,6 +39,8 @@ def make(corpus):
     put('YBR_FULL_422', full, three)  # the name is wrong, and the length tells it
     for name in ('YBR_PARTIAL_422', 'YBR_PARTIAL_420', 'YBR_ICT', 'YBR_RCT', 'HSV'):
         put(name, half if 'PARTIAL' in name else full, three, refused=name)
+    put('RGB', bytes(pairs), three, samples=1, refused='1 sample.*RGB')
+    put('MONOCHROME2', plain, three, refused='3 sample.*MONOCHROME2')
     put('YBR_FULL', bytes(2 * len(full)), three, bits=16, refused='more than 8 bits')
     blocks = [channel[::2][:6] for channel in three]
     ybr_blocks = [list(c) for c in zip(*[ybr_of(*p) for p in zip(*blocks)])]
