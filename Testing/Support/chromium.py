@@ -85,8 +85,10 @@ class Page:
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key)
 
     def click(self, selector):
-        x, y = self.value(f"(()=>{{const e=document.querySelector({json.dumps(selector)});e.scrollIntoView({{block:'center'}});"
-                          "const b=e.getBoundingClientRect();return[b.x+b.width/2,b.y+b.height/2]})()")
+        element = f"document.querySelector({json.dumps(selector)})"
+        self.value(element + ".scrollIntoView({block:'center'})")
+        time.sleep(0.1)  # a click meets what the last frame shows, which comes late on a busy machine and after a change of size
+        x, y = self.value(f"(()=>{{const b={element}.getBoundingClientRect();return[b.x+b.width/2,b.y+b.height/2]}})()")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
