@@ -1,11 +1,14 @@
-#include "Tools/Report/CohortIndex.h"
+#include "Tools/Cohort/CohortIndex.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Files/TextFile.h"
-#include "Core/Compute/Log.h"
 #include "Core/Runs/Report/Html.h"
 #include "Core/Runs/Report/RunPage.h"
+#include "Tools/Cohort/CohortFolder.h"
+#include "Tools/Cohort/RowClaim.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,7 +17,7 @@
 namespace tessera {
 namespace {
 
-constexpr const char* style = R"(
+constexpr const char* indexStyle = R"(
 th button{font:inherit;background:none;border:0;padding:0;color:inherit;cursor:pointer;text-decoration:underline dotted}
 td.r{min-width:9em;font-size:.9em}td.o{outline:2px solid var(--look);outline-offset:-2px}td,th{padding:.3em}td.n{font-size:.9em}
 th{font-size:.85em;max-width:8em}td.id{max-width:11em;font-size:.9em}
@@ -27,7 +30,7 @@ p.rate input{display:inline;max-width:100%}@media(max-width:700px){body{margin:.
 // Sorts by the data of a cell (data-k: a number; or its text), rates, and keeps ratings in the browser until
 // they are saved; a file of ratings can be opened again. Keys j and k go to the next and previous row, g, f
 // and b rate the row as good, fair and bad.
-constexpr const char* script = R"(
+constexpr const char* indexScript = R"(
 const body=document.querySelector('tbody'),heads=[...document.querySelectorAll('th')];
 const key=(r,c)=>{const d=r.cells[c],s=d.querySelector('select');if(s)return s.selectedIndex?-s.selectedIndex:NaN;
 return'k'in d.dataset?(d.dataset.k===''?NaN:+d.dataset.k):d.textContent};
@@ -135,7 +138,7 @@ bool isDone(const CohortRow& row)
 }
 
 /// Those that some row has.
-std::vector<std::size_t> figuresOf(const std::vector<CohortRow>& rows)
+std::vector<std::size_t> shownFigures(const std::vector<CohortRow>& rows)
 {
   std::vector<std::size_t> figures;
   for (std::size_t f = 0; f < figureCount; ++f)
@@ -187,7 +190,7 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& r
     return filledIn("<b class=\"$\">$ $</b>",
                     {verdictText(verdict), std::to_string(count), verdictText(verdict)});
   };
-  const std::vector<std::size_t> figures = figuresOf(rows);
+  const std::vector<std::size_t> figures = shownFigures(rows);
   std::string heads, body;
   for (const std::size_t f : figures)
     heads += "<th>" + figureName(f) + "</th>";
@@ -196,7 +199,7 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>& r
                     figures, i + 1);
   writeTextFile(
       folder + "/index.html",
-      pageHead(options.title, style, script, "'self' file: data:")
+      pageHead(options.title, indexStyle, indexScript, "'self' file: data:")
           + filledIn(
               R"(<p>$ registrations: $, $, $, $, $. The worst come first. <span class="s">A registration is to be looked at if
 a figure is more than 5 median absolute deviations (MAD) on the bad side of the median of all that are done, or for what its
@@ -214,7 +217,7 @@ $</tbody>$</table></div>
 )",
               {std::to_string(rows.size()), counted(Verdict::failed), counted(Verdict::interrupted),
                counted(Verdict::look), counted(Verdict::waiting), counted(Verdict::done), heads, body,
-               mediansHtml(spread, figures), script}));
+               mediansHtml(spread, figures), indexScript}));
 }
 
 std::string cohortPart(const std::vector<CohortRow>& rows, std::size_t i, const CohortSpread& spread)
@@ -249,6 +252,73 @@ std::string cohortPart(const std::vector<CohortRow>& rows, std::size_t i, const 
                            numberCell(of ? std::optional(of->mad) : std::nullopt)});
   return html + "<details><summary>Its figures beside their medians</summary>"
          + tableHtml({"figure", "this row", "median", "median absolute deviation"}, figures) + "</details>\n";
+}
+
+namespace {
+
+constexpr std::chrono::seconds claimAge{600};
+
+/// The path of a file of a row relative to the index; empty if there is none.
+std::string relativePath(const CohortFolder& folder, const std::string& rowFolder, const std::string& name)
+{
+  return std::filesystem::exists(rowFolder + name) ? rowFolder.substr(folder.path().size()) + name : "";
+}
+
+CohortRow indexRow(const CohortFolder& folder, const Manifest& manifest, const ManifestRow& given)
+{
+  const std::string& id = given.id;
+  CohortRow row;
+  row.id = id;
+  for (std::size_t i = 0; i < given.covariates.size(); ++i)
+    row.covariates.emplace_back(manifest.covariates[i], given.covariates[i]);
+  row.alone = {Verdict::waiting, {"it has not run yet"}, {}};
+  const std::string rowFolder = folder.rowFolder(id);
+  if (const std::optional<RowRecord> record = readRowRecord(rowFolder)) {
+    row.seconds = record->seconds;
+    readJson(rowFolder, *record, [&](const nlohmann::ordered_json& run) {
+      row.figures = figuresOf(run);
+      row.alone = judgedAlone(run);
+    });
+    row.page = relativePath(folder, rowFolder, pageName);
+    row.thumbnail = relativePath(folder, rowFolder, thumbnailName);
+  }
+  return row;
+}
+
+/// Puts what is known of the cohort into the page of a row, unless a process works on the row.
+void tellOfCohort(const CohortFolder& folder, const std::vector<CohortRow>& rows, std::size_t i,
+                  const CohortSpread& spread)
+{
+  if (rows[i].page.empty() || RowClaim(folder.rowFolder(rows[i].id), claimAge).isTaken())
+    return;
+  const std::string path = folder.file(rows[i].page);
+  const TextFile page = readTextFile(path);
+  if (const std::string told = withCohortPart(page.text, cohortPart(rows, i, spread));
+      page.failure.empty() && told != page.text)
+    writeTextFile(path, told);
+}
+
+}
+
+int writeReport(const CohortOptions& options, Log& log)
+{
+  const CohortResults results = cohortResultsIn(options.operand);
+  std::vector<CohortRow> rows;
+  for (const ManifestRow& row : results.manifest.rows)
+    rows.push_back(indexRow(results.folder, results.manifest, row));
+  const CohortSpread spread = judgeCohort(rows);
+  std::size_t failed = 0, conspicuous = 0;
+  for (const CohortRow& row : rows) {
+    failed += row.judgement.verdict == Verdict::failed;
+    conspicuous += row.judgement.verdict == Verdict::look;
+  }
+  writeCohortIndex(results.folder.path(), rows, spread,
+                   {"Registrations in " + options.operand, options.singleFile});
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    tellOfCohort(results.folder, rows, i, spread);
+  log.info("Wrote " + results.folder.file("index.html") + ": of " + std::to_string(rows.size()) + " rows "
+           + std::to_string(failed) + " failed, " + std::to_string(conspicuous) + " are to be looked at.");
+  return 0;
 }
 
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "Core/Compute/Log.h"
 #include "Core/Runs/Report/CohortVerdicts.h"
+#include "Tools/Cohort/CohortOptions.h"
 
 #include <string>
 #include <vector>
@@ -42,5 +44,9 @@ void writeCohortIndex(const std::string& folder, const std::vector<CohortRow>&, 
 /// after it in the order of the index, its verdict by itself and beside the others, and its figures beside
 /// their medians.
 std::string cohortPart(const std::vector<CohortRow>&, std::size_t row, const CohortSpread&);
+
+/// `tessera-cohort report`: writes index.html, the rows of a cohort with the worst first, with links to the
+/// pages that `tessera --report` has made of them.
+int writeReport(const CohortOptions&, Log&);
 
 }

@@ -1,5 +1,5 @@
+#include "Tools/Cohort/CohortIndex.h"
 #include "Tools/Cohort/CohortOptions.h"
-#include "Tools/Cohort/CohortReport.h"
 #include "Tools/Cohort/CohortRun.h"
 #include "Tools/Cohort/CohortTables.h"
 #include "Tools/Cohort/RowWorker.h"

@@ -32,26 +32,21 @@ std::vector<Plane> planesOf(const Matrix<D>& direction)
 {
   if constexpr (D == 2)
     return {{0, 1, -1, false, false, false}};
-  std::array<int, 3> axis{-1, -1, -1}; // of the image, for each of L, P and S
-  std::array<bool, 3> isTaken{}, falls{};
-  for (int step = 0; step < D; ++step) {
-    double best = -1;
-    int world = 0, image = 0;
-    for (int w = 0; w < D; ++w)
-      for (int i = 0; i < D; ++i)
-        if (axis[static_cast<std::size_t>(w)] < 0 && !isTaken[static_cast<std::size_t>(i)]
-            && std::abs(direction[w][i]) > best) {
-          best = std::abs(direction[w][i]);
-          world = w;
-          image = i;
-        }
-    axis[static_cast<std::size_t>(world)] = image;
-    isTaken[static_cast<std::size_t>(image)] = true;
-    falls[static_cast<std::size_t>(world)] = direction[world][image] < 0;
+  else {
+    std::array<int, 3> tried{0, 1, 2}, axis{}; // of the image, for each of L, P and S
+    double most = 0;
+    do {
+      const double sum = std::abs(direction[0][tried[0]]) + std::abs(direction[1][tried[1]])
+                         + std::abs(direction[2][tried[2]]);
+      if (sum > most)
+        axis = tried;
+      most = std::max(sum, most);
+    } while (std::ranges::next_permutation(tried).found);
+    const auto falls = [&](int world) { return direction[world][axis[static_cast<std::size_t>(world)]] < 0; };
+    return {{axis[0], axis[1], axis[2], falls(0), falls(1), falls(2)},
+            {axis[0], axis[2], axis[1], falls(0), !falls(2), falls(1)},
+            {axis[1], axis[2], axis[0], falls(1), !falls(2), falls(0)}};
   }
-  return {{axis[0], axis[1], axis[2], falls[0], falls[1], falls[2]},
-          {axis[0], axis[2], axis[1], falls[0], !falls[2], falls[1]},
-          {axis[1], axis[2], axis[0], falls[1], !falls[2], falls[0]}};
 }
 
 std::string positionText(double mm, std::size_t plane)

@@ -1,5 +1,5 @@
-// needs: Report
-#include "Tools/Report/CohortIndex.h"
+// needs: Cohort
+#include "Tools/Cohort/CohortIndex.h"
 
 #include "Core/Runs/Report/Html.h"
 #include "Testing/Support/ErrorText.h"
