@@ -95,15 +95,13 @@ bool RowClaim::create() const
   const std::string text = nodeName() + " " + bootOfSystem() + " " + std::to_string(getpid()) + " "
                            + startOf(getpid()) + " " + processNamespace() + "\n";
   const int file = open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
-  struct stat there {};
   if (file < 0 && errno == EEXIST) {
-    if (lstat(path_.c_str(), &there) != 0 || S_ISREG(there.st_mode))
+    std::error_code ignored;
+    const auto there = std::filesystem::symlink_status(path_, ignored);
+    if (!std::filesystem::exists(there) || std::filesystem::is_regular_file(there))
       return false;
-    const char* const kind = S_ISDIR(there.st_mode)    ? "folder"
-                             : S_ISLNK(there.st_mode)  ? "link"
-                             : S_ISFIFO(there.st_mode) ? "pipe"
-                                                       : "device";
-    throw Error(ExitCode::unwritableOutput, path_ + ": the row cannot be claimed, because this is a " + kind
+    throw Error(ExitCode::unwritableOutput, path_ + ": the row cannot be claimed, because this is a "
+                                                + kindOfFile(there.type())
                                                 + ". Allowed: nothing, or the file of another process.");
   }
   const bool isWritten =

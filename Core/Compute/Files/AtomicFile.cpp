@@ -1,6 +1,7 @@
 #include "Core/Compute/Files/AtomicFile.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/TextFile.h"
 
 #include <array>
 #include <cerrno>
@@ -69,9 +70,12 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(
     throw Error(ExitCode::usage, path + ": its name has " + std::to_string(name.size())
                                      + " bytes. Allowed: names of at most " + std::to_string(NAME_MAX)
                                      + " bytes.");
-  if (name.empty() || fs::is_directory(path, ignored))
+  // Moving a file to its place would take that of a device away, such as /dev/null.
+  const fs::file_status there = fs::status(path, ignored);
+  if (name.empty() || (fs::exists(there) && !fs::is_regular_file(there)))
     throw Error(ExitCode::unwritableOutput,
-                path + ": this is a folder, not a file. Allowed: the name of a file, or of nothing.");
+                path + ": this is a " + kindOfFile(there.type())
+                    + ", not a file. Allowed: the name of a file, or of nothing.");
   if (!fs::is_directory(folder_, ignored))
     fail("there is no folder " + folder_);
   static std::mutex mutex;

@@ -84,6 +84,12 @@ TextFile readFile(const std::string& path, bool isRegular, std::size_t largestBy
 
 }
 
+const char* kindOfFile(std::filesystem::file_type type)
+{
+  using enum std::filesystem::file_type;
+  return type == directory ? "folder" : type == fifo ? "pipe" : type == symlink ? "link" : "device";
+}
+
 TextFile readTextFile(const std::string& path)
 {
   return readFile(path, false, std::numeric_limits<std::size_t>::max());

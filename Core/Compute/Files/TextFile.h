@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,9 @@
 namespace tessera {
 
 inline constexpr const char* noSuchFile = "no such file";
+
+/// What is no regular file: "folder", "pipe", "link", or "device" for all else.
+const char* kindOfFile(std::filesystem::file_type);
 
 /// The content of a file, or why it cannot be read.
 struct TextFile {
