@@ -300,7 +300,7 @@ mask:repeating-conic-gradient(#000 0 25%,transparent 0 50%) 0 0/64px 64px}
 #det:checked~.planes .e,#length:checked~.planes .e{filter:brightness(0);opacity:.55}
 .t path,.t circle{vector-effect:non-scaling-stroke}.t path:not(.lf),.t circle{fill:none}.lf{fill-opacity:.35;stroke:#46aaff;stroke-width:1.2px}
 .lw{stroke:#ffe600;stroke-width:1.2px;pointer-events:none}.edge{stroke:#ff5500;stroke-width:1.2px}
-.key span{white-space:nowrap;margin-right:1.2em}.key svg{background:#000;vertical-align:middle}.t .hidden{display:none}
+.key span{white-space:nowrap;margin-right:1.2em}.key svg{background:#000;vertical-align:middle}.key path{stroke-width:2.5px;fill:none}.t .hidden{display:none}
 .mask{stroke:#46aaff;stroke-width:1.2px}.moving{stroke:#ffe600;stroke-dasharray:5 5}.t .past,#start:checked~.planes .now{display:none}#start:checked~.planes .past{display:inline}.t .target{stroke:#fff;stroke-width:1.5px}.t .was{fill:#ff4d4d}
 .t circle.is{fill:#4dff88}.t path.is{stroke:#4dff88;stroke-width:1.5px}
 .t .o{position:absolute;color:#fff;font:600 12px/1 system-ui,sans-serif;text-shadow:0 0 2px #000,0 0 2px #000}
