@@ -284,9 +284,9 @@ bool givesYbr(const std::string& path, const gdcm::Image& image)
     return isYbr;
   }
   failToRead(path,
-             "its Photometric Interpretation is " + std::string(trimmed(Meaning::GetPIString(named)))
-                 + ", and its pixels are not compressed in this way",
-             "a header that says what its pixels are");
+             "its pixels contradict its Photometric Interpretation, "
+                 + std::string(trimmed(Meaning::GetPIString(named))),
+             "YBR_ICT or YBR_RCT for JPEG 2000 with a transform of colours, and for this alone");
 }
 
 /// The numbers of all frames, colours as red, green, blue.
