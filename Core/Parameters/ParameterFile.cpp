@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <unordered_map>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -35,25 +36,30 @@ struct Line {
   }
 };
 
-struct Token {
-  std::string text;
-  bool quoted;
-};
-
-/// Splits a line at quotes, and at blanks outside quotes. Quotes only group: (A "1") is (A 1).
-std::vector<Token> tokens(std::string_view inner)
+/// Splits a line at quotes, and at blanks outside quotes, and calls visit(part, whether it is quoted). Quotes
+/// only group: (A "1") is (A 1).
+template <class Visit>
+void forEachToken(std::string_view inner, Visit&& visit)
 {
-  std::vector<Token> found{{"", false}};
-  bool quoted = false;
-  for (const char c : inner) {
-    if (c == '"')
-      quoted = !quoted;
-    if (c == '"' || (c == ' ' && !quoted))
-      found.push_back({"", quoted});
-    else
-      found.back().text += c;
+  for (bool quoted = false;;) {
+    const std::size_t end = inner.find_first_of(quoted ? "\"" : "\" ");
+    visit(inner.substr(0, end), quoted);
+    if (end == inner.npos)
+      return;
+    quoted ^= inner[end] == '"';
+    inner.remove_prefix(end + 1);
   }
-  return found;
+}
+
+/// Throws for a character outside of quotes, which may hold any text, that a word processor has changed.
+void refuseWordProcessors(const Line& line)
+{
+  if (std::ranges::all_of(line.text, [](unsigned char byte) { return byte < 128; }))
+    return;
+  forEachToken(line.text, [&](std::string_view text, bool quoted) {
+    if (const std::string hint = hintOfWordProcessor(text); !quoted && !hint.empty())
+      line.fail("a character that word processors put in place of a plain one", hint);
+  });
 }
 
 void checkBrackets(const Line& line)
@@ -86,22 +92,23 @@ void checkName(const Line& line, const std::string& name)
 
 ParameterEntry parseEntry(const Line& line)
 {
-  for (const Token& token : tokens(line.text)) // a quote may hold any text
-    if (const std::string hint = hintOfWordProcessor(token.text); !token.quoted && !hint.empty())
-      line.fail("a character that word processors put in place of a plain one", hint);
+  refuseWordProcessors(line);
   checkBrackets(line);
-  std::vector<Token> found = tokens(std::string_view(line.text).substr(1, line.text.size() - 2));
-  ParameterEntry entry{found.front().text, {}, line.number};
-  checkName(line, entry.name);
-  bool closed = false;
-  for (auto token = found.begin() + 1; token != found.end(); ++token) {
-    if (token->text.empty())
-      continue;
-    if (closed && !token->quoted && token->text.starts_with('('))
-      line.fail("two parameters share the line", bracketsAllowed);
-    closed = !token->quoted && token->text.ends_with(')');
-    entry.values.push_back(std::move(token->text));
-  }
+  const std::string_view inner = std::string_view(line.text).substr(1, line.text.size() - 2);
+  ParameterEntry entry{{}, {}, line.number};
+  entry.values.reserve(static_cast<std::size_t>(std::ranges::count(inner, ' ')));
+  bool isName = true, closed = false;
+  forEachToken(inner, [&](std::string_view text, bool quoted) {
+    if (std::exchange(isName, false)) {
+      entry.name = text;
+      checkName(line, entry.name);
+    } else if (!text.empty()) {
+      if (closed && !quoted && text.starts_with('('))
+        line.fail("two parameters share the line", bracketsAllowed);
+      closed = !quoted && text.ends_with(')');
+      entry.values.emplace_back(text);
+    }
+  });
   const bool nothingQuoted = line.text.find('"') == std::string::npos;
   if (entry.values.empty() && nothingQuoted)
     line.fail("a name and at least one value are needed", bracketsAllowed);
@@ -143,16 +150,16 @@ public:
 private:
   void checkBytes(std::string_view raw) const
   {
-    const Line line{map_.fileName(), number_, std::string(raw)};
+    const auto line = [&] { return Line{map_.fileName(), number_, std::string(raw)}; };
     if (raw.find('\0') != std::string_view::npos || raw.starts_with("\xFF\xFE")
         || raw.starts_with("\xFE\xFF")) {
-      Line shown = line; // without bytes of no text
+      Line shown = line(); // without bytes of no text
       std::ranges::replace_if(
           shown.text, [](unsigned char byte) { return byte > 127; }, '?');
       shown.fail("this is not plain text", "Allowed: ASCII or UTF-8 text");
     }
     if (raw.find('\r') != std::string_view::npos)
-      line.fail("a carriage return stands inside the line", "Allowed: lines that end in LF or CR LF");
+      line().fail("a carriage return stands inside the line", "Allowed: lines that end in LF or CR LF");
   }
 
   void insert(const Line& line, ParameterEntry entry)

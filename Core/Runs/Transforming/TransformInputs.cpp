@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
 namespace tessera {
 namespace {
@@ -234,7 +235,7 @@ std::size_t dimensionOf(const TransformRequest& request)
   if (dimension != 2 && dimension != 3)
     throw Error(ExitCode::usage, "-tp: " + first.path + ": (FixedImageDimension " + std::to_string(dimension)
                                      + "): transforms of this dimension are not built. Allowed: 2 or 3.");
-  for (const GivenTransform& transform : request.transforms)
+  for (const GivenTransform& transform : std::span(request.transforms).subspan(1))
     if (const std::size_t other = dimensionOf(transform); other != dimension)
       throw Error(ExitCode::usage, "-tp " + transform.path + ": a transform in " + std::to_string(other)
                                        + "D, where " + first.path + " is one in " + std::to_string(dimension)
