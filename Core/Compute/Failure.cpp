@@ -60,6 +60,9 @@ Failure failureOf(const std::system_error& error)
   case EMFILE:
   case ENFILE:
     return fail(ExitCode::outOfMemory, "a higher limit of open files (ulimit -n)");
+  case EFBIG:
+    return fail(ExitCode::outOfMemory,
+                "a higher limit of the size of files (ulimit -f), which counts for shared memory, too");
   case EIO:
     return fail(ExitCode::unreadableInput, "files on a disk that can be read");
   case ENAMETOOLONG:
