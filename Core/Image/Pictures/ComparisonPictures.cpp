@@ -70,7 +70,8 @@ std::vector<Panel> panelsThrough(const Image<D>& image, const Size<D>& voxel)
           weight *= corner >> d & 1 ? along - below : 1 - (along - below);
           from = from * size[d] + std::min(static_cast<std::size_t>(below) + (corner >> d & 1), size[d] - 1);
         }
-        sum += weight * image.voxels[from];
+        if (weight > 1e-9) // what does not count may be NaN
+          sum += weight * image.voxels[from];
       }
       panel.values.push_back(static_cast<float>(sum));
     }

@@ -90,12 +90,13 @@ std::string jpegBytes(const std::vector<std::uint8_t>& values, std::size_t width
   } release{jpeg, bytes};
 
   jpeg.err = jpeg_std_error(&errors);
-  errors.error_exit =
-      [](j_common_ptr) { // must not return; the picture is valid, so only memory can be missing
-        throw Error(ExitCode::outOfMemory,
-                    "a picture of the report cannot be encoded: there is too little memory. "
-                    "Allowed: more memory, or a run without --report.");
-      };
+  // It must not return. The picture is valid, so only memory can be missing.
+  errors.error_exit = [](j_common_ptr) {
+    throw Error(
+        ExitCode::outOfMemory,
+        "a picture of the report cannot be encoded: there is too little memory. Allowed: more memory, "
+        "or a run without --report.");
+  };
   jpeg_create_compress(&jpeg);
   jpeg_mem_dest(&jpeg, &bytes, &count);
   jpeg.image_width = static_cast<JDIMENSION>(width);

@@ -32,13 +32,8 @@ using Figures = std::array<std::optional<double>, figureCount>; // in the order 
 /// it. Overlap and displacement are only shown: a large motion, or a smaller field of view, is no fault.
 Figures figuresOf(const nlohmann::ordered_json& run);
 
-enum class Verdict {
-  failed,
-  interrupted,
-  look,
-  done,
-  waiting
-}; // waiting: a row of a cohort that has not run yet
+/// Waiting: a row of a cohort that has not run yet.
+enum class Verdict { failed, interrupted, look, done, waiting };
 const char* verdictText(Verdict);
 
 struct Judgement {
