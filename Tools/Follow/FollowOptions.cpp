@@ -129,9 +129,8 @@ ProgramText followText()
        commonOptions()},
       exitCodesText()
           + "With --names or --watch these signals end the program after the running update, by 0 if every "
-            "image "
-            "has an\nupdate, 7 if some have none, or 3 if none has. Images that were passed or not begun "
-            "have none.\n"};
+            "image has an\nupdate, 7 if some have none, or 3 if none has. Images that were passed or not "
+            "begun have none.\n"};
 }
 
 FollowOptions followOptions(const Arguments& arguments)
