@@ -253,6 +253,26 @@ assert kinds == {tessera.OutOfMemory}, kinds
         before = resident_kb(30)
         self.assertLess(resident_kb(200), before * 1.02)
 
+    def test_memory_is_given_back(self):
+        done = self.python("""
+import gc
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+fixed, moving = (np.random.default_rng(1).random((100, 100, 100), np.float32) for _ in range(2))
+tessera.register(fixed[:9, :9, :9], moving[:9, :9, :9], QUICK)
+gc.collect()
+before, image = resident(), fixed.nbytes
+spline = {**QUICK, "Transform": "BSplineTransform", "MaximumNumberOfIterations": 3, "NumberOfResolutions": 2}
+for _ in range(2):
+    found = tessera.register(fixed, moving, ["Affine", spline], threads=2)
+    during = resident()
+    del found
+print((during - before) / image, (resident() - before) / image)
+""")
+        held, left = map(float, done.stdout.split())
+        self.assertGreater(held, 6)  # images
+        self.assertLess(left, 4)  # about ten if the C library keeps what was set free
+
     def test_the_extension_shows_one_symbol(self):
         done = subprocess.run(["nm", "-D", "--defined-only", tessera._core.__file__], capture_output=True, text=True)
         self.assertEqual([row.split()[-1] for row in done.stdout.splitlines()], ["PyInit__core"])

@@ -16,6 +16,8 @@
 #include <nanobind/stl/vector.h>
 #include <nlohmann/json.hpp>
 
+#include <malloc.h>
+
 namespace tessera::python {
 namespace {
 
@@ -44,6 +46,16 @@ KeptStage<D>::KeptStage(const RunningStage<D>& stage)
       movingInFile(stage.movingInFile), host{{}, stage.host.threads},
       sections(resamplingSections<D>(components(), stage.parameters, stage.resampler))
 {
+}
+
+template <int D>
+FoundIn<D>::~FoundIn()
+{
+  constexpr std::size_t largeVoxels = 1 << 18; // of which a run takes much longer than this
+  const bool isLarge = !stages_.empty() && stages_.front().fixed.voxelCount() >= largeVoxels;
+  stages_.clear();
+  if (isLarge)
+    malloc_trim(0);
 }
 
 template <int D>

@@ -63,6 +63,10 @@ template <int D>
 class FoundIn final : public Found, public RunListener<D> {
 public:
   explicit FoundIn(WorkLog& log) : log_(&log) {}
+  /// Gives the system what the run of large images has set free. The C library keeps arrays of up to 32 MB.
+  ~FoundIn() override;
+  FoundIn(const FoundIn&) = delete;
+  FoundIn& operator=(const FoundIn&) = delete;
 
   /// Finds the inverse of the last stage, after it.
   void findInverse(Stop);
