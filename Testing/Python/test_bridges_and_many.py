@@ -1,6 +1,7 @@
 """Transforms go to itk, SimpleITK and ants and come back; many registrations run at once."""
 
 import os
+import tempfile
 import time
 import unittest
 
@@ -81,7 +82,7 @@ class Bridges(unittest.TestCase):
 
     def test_ants(self):
         try:
-            import ants  # noqa: F401
+            import ants
         except ImportError:
             self.skipTest("ants is not installed")
         for name, transform in self.transforms.items():
@@ -90,10 +91,27 @@ class Bridges(unittest.TestCase):
             theirs = np.array([other.apply_to_point(point.tolist()) for point in points])
             atol = 1e-4 if transform.is_linear else 0.1  # ants has floats, and displacements lie on the grid
             np.testing.assert_allclose(theirs, transform.apply_points(points), rtol=0, atol=atol, err_msg=name)
+            again = tessera.Transform.from_ants(other)
+            np.testing.assert_allclose(again.apply_points(points), theirs, rtol=0, atol=1e-4, err_msg=name)
+        both = [self.transforms[name].to_ants() for name in ("BSpline3", "EulerTransform")]
+        theirs = [ants.compose_ants_transforms(both).apply_to_point(point.tolist()) for point in self.points]
+        again = tessera.Transform.from_ants(both)
+        np.testing.assert_allclose(again.apply_points(self.points), theirs, rtol=0, atol=1e-4)
+        with self.assertRaisesRegex(tessera.UsageError, "Allowed: a list"):
+            tessera.Transform.from_ants(ants.compose_ants_transforms(both))
+
+    def test_files_of_ants(self):
+        chain = self.transforms["chain"]
+        with tempfile.TemporaryDirectory() as folder:
+            chain.save(f"{folder}/t", "ants")
+            again = tessera.Transform.from_ants([f"{folder}/t1Warp.nii.gz", f"{folder}/t0GenericAffine.mat"])
+        np.testing.assert_allclose(again.apply_points(self.points), chain.apply_points(self.points), atol=0.1)
 
     def test_what_is_no_transform(self):
         with self.assertRaisesRegex(tessera.UsageError, "Allowed"):
             tessera.Transform.from_itk(np.eye(4))
+        with self.assertRaisesRegex(tessera.UsageError, "Allowed"):
+            tessera.Transform.from_ants(np.eye(4))
 
 
 class Many(unittest.TestCase):

@@ -72,6 +72,22 @@ class Results(unittest.TestCase):
             tessera.register(FIXED.astype(float), MOVING.astype(np.int32) + 2**24, QUICK)
         self.assertTrue(any("NOTE: array[int32 44x40]" in row and "rounded" in row for row in logs.output), logs.output)
 
+    def test_what_is_not_asked_for_is_not_made(self):
+        fixed, moving = blobs((20, 24)), blobs((20, 24), 1)
+        all_of_it = tessera.register(fixed, moving, ["Rigid", QUICK])
+        quick = tessera.register(fixed, moving, ["Rigid", QUICK], resample=False, quality=False)
+        self.assertEqual(quick.transform, all_of_it.transform)
+        self.assertIsNone(quick.image)
+        self.assertIsNone(quick.quality)
+        self.assertIsNotNone(tessera.register(fixed, moving, QUICK, resample=False).quality)
+        np.testing.assert_array_equal(quick.transform.apply(moving), all_of_it.image)
+        placed = tessera.register(fixed, moving, ["Rigid", QUICK], like=tessera.Image(moving)).image
+        self.assertIsInstance(placed, tessera.Image)
+        np.testing.assert_array_equal(placed.array, all_of_it.image)
+        for wrong in {"like": "numpy"}, {"like": 3}, {"quality": False, "report": True}:
+            with self.assertRaisesRegex(tessera.UsageError, "Allowed"):
+                tessera.register(fixed, moving, QUICK, **wrong)
+
     def test_labels_points_and_masks(self):
         found = tessera.register(
             FIXED,

@@ -93,6 +93,45 @@ class Transforms(InAFolder):
             pickle.loads(pickle.dumps(self.transform)).apply(self.moving).array, self.found.image.array
         )
 
+    def test_equal_transforms_are_those_with_the_same_parameters(self):
+        of_file = tessera.Transform.load(self.file)
+        inverse = tessera.register(self.fixed, self.moving, SPLINE, inverse=True).inverse  # a field in memory
+        for transform in self.transform, self.transform.inverse(), self.linear @ self.linear.inverse(), inverse:
+            again = pickle.loads(pickle.dumps(transform))
+            self.assertEqual((again, hash(again)), (transform, hash(transform)))
+        self.assertEqual(of_file, self.transform)
+        self.assertEqual(len({of_file, self.transform, self.linear, tessera.Transform.from_maps(of_file.maps)}), 2)
+        maps = self.transform.maps
+        for entry, value in ("GridOrigin", "1 2 3"), ("TransformParameters", None), ("HowToCombineTransforms", "Add"):
+            values = list(maps[1][entry])
+            changed = [value] if value and len(values) == 1 else value.split() if value else [*values[:-1], "0.125"]
+            other = tessera.Transform.from_maps([maps[0], {**maps[1], entry: changed}])
+            self.assertNotEqual(other, self.transform, entry)
+        field = self.transform.inverse().apply(self.fixed)
+        self.assertNotEqual(inverse, tessera.register(self.fixed, field, SPLINE, inverse=True).inverse)
+        for other in self.transform.inverse(), self.linear, tessera.Transform.from_matrix(np.eye(3)), None, 1:
+            self.assertNotEqual(self.transform, other)
+
+    def test_indices_are_those_of_arrays(self):
+        from scipy.ndimage import map_coordinates
+
+        moving = self.moving.array.astype(np.float32)
+        aside = tessera.register(self.fixed, self.moving, {**QUICK, "UseDirectionCosines": False}).transform
+        for transform in aside, self.transform:
+            places = transform.apply_indices(np.argwhere(np.ones(SHAPE)))
+            values = map_coordinates(moving, places.T, order=1, cval=np.nan).reshape(SHAPE)
+            inside = np.isfinite(values)
+            self.assertGreater(inside.mean(), 0.5)
+            image = transform.apply(tessera.Image(moving, **PLACE), order=1).array
+            np.testing.assert_allclose(image[inside], values[inside], atol=1e-3)
+        np.testing.assert_allclose(self.fixed.grid.points([[1, 2, 3]])[0], (-6, 8.5, 9.5))
+        loaded = tessera.Transform.load(self.file)
+        with self.assertRaisesRegex(tessera.UsageError, "moving: .*Allowed"):
+            loaded.apply_indices([[1, 2, 3]])
+        np.testing.assert_array_equal(
+            loaded.apply_indices([[1, 2, 3]], moving=self.moving), places.reshape(*SHAPE, 3)[1, 2, 3:4]
+        )
+
     def test_an_inverse_undoes_it(self):
         both = self.transform.inverse() @ self.transform
         np.testing.assert_allclose(both.apply_points(self.points), self.points, atol=1e-6)

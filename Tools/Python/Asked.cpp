@@ -1,6 +1,7 @@
 #include "Tools/Python/Asked.h"
 
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Runs/Following/WhatWasRun.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Python/Bindings.h"
 #include "Tools/Python/Chain.h"
@@ -45,6 +46,10 @@ RunRequest requestOf(const Asked& asked, Log& log)
     request.fixedLabels = withContext("--fLabels", [&] { return source->labels(threads); });
   for (const Source* const source : asked.movingLabels)
     request.movingLabels = withContext("--mLabels", [&] { return source->labels(threads); });
+  if (!asked.resamples)
+    for (StageText& stage : request.stages)
+      if (stage.map)
+        stage.map = withValues(stage.map, "WriteResultImage", {"false"});
   return request;
 }
 
@@ -98,6 +103,8 @@ void bindAsked(nb::module_& module)
              asked.request.maxDeviceMemory = memorySize("--max-device-memory", size);
            })
       .def("set_strict", [](Asked& asked, bool strict) { asked.request.strict = strict; })
+      .def("set_quality", [](Asked& asked, bool quality) { asked.request.measuresResult = quality; })
+      .def("set_resample", [](Asked& asked, bool resample) { asked.resamples = resample; })
       .def("set_inverse", [](Asked& asked, bool inverse) { asked.request.inverseToo = inverse; })
       .def("set_pictures", [](Asked& asked, bool pictures) { asked.request.pictures = pictures; });
 }

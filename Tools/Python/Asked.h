@@ -11,6 +11,7 @@ using Sources = std::vector<const Source*>;
 struct Asked {
   Sources fixed, moving, fixedMasks, movingMasks, fixedLabels, movingLabels; // labels: none or one
   RunRequest request;                                                        // all else
+  bool resamples = true; // stages make the images that their parameters ask for
 };
 
 /// The request with copies of all arrays.

@@ -51,6 +51,34 @@ std::vector<FileSection> sectionsOf(const TransformMap& map)
   return resamplingSections<D>(components(), parameters, *resampler);
 }
 
+/// What a transform has beside its name and its parameters: texts and numbers. Throws Error for an inverse.
+template <int D>
+std::vector<std::pair<std::vector<std::string>, std::vector<double>>> modelOf(const TransformChain<D>& link)
+{
+  std::vector<std::pair<std::vector<std::string>, std::vector<double>>> model;
+  try {
+    for (const FileEntry& entry : link.transform->fileEntries())
+      model.emplace_back(entry.texts, entry.numbers);
+  } catch (const Error&) { // a field that is no file
+    ItkTransform itk = link.transform->itkTransform(link.parameters);
+    model = {{{itk.className}, std::move(itk.fixedParameters)}, {{}, std::move(itk.parameters)}};
+  }
+  return model;
+}
+
+template <int D>
+bool areEqual(const TransformChain<D>* a, const TransformChain<D>* b)
+try {
+  for (; a != b && a && b; a = a->initial.get(), b = b->initial.get())
+    if (a->combination != b->combination || a->parameters != b->parameters
+        || (a->transform != b->transform
+            && (a->transform->name() != b->transform->name() || modelOf(*a) != modelOf(*b))))
+      return false;
+  return a == b;
+} catch (const Error&) {
+  return false;
+}
+
 /// (chain, grid) of what a file or maps hold.
 template <int D>
 nb::object made(const TransformFileContent<D>& content)
@@ -85,15 +113,6 @@ Work::Make fromTexts(Work& work, const std::vector<std::string>& texts)
   return [content] { return made<D>(content); };
 }
 
-template <int D>
-Chain fromItk(const std::vector<ItkNumbers>& numbers)
-{
-  std::vector<ItkTransform> transforms;
-  for (const auto& [className, fixedParameters, parameters] : numbers)
-    transforms.push_back({className, fixedParameters, parameters});
-  return Chain(chainFromItk<D>(transforms, components(), "transform", {}), {}, true);
-}
-
 }
 
 const Registry& components()
@@ -113,6 +132,18 @@ Chain chainOfStage(ChainPointer<D> chain, const std::shared_ptr<const ParameterM
   return Chain(std::move(chain), sectionsOf<D>(map), settings.useDirectionCosines());
 }
 template Chain chainOfStage<3>(ChainPointer<3>, const std::shared_ptr<const ParameterMap>&);
+
+/// `settings`: of resampling; empty: those of the components.
+template <int D>
+Chain chainOfItk(const std::vector<ItkNumbers>& numbers, const Entries& settings)
+{
+  std::vector<ItkTransform> transforms;
+  for (const auto& [className, fixedParameters, parameters] : numbers)
+    transforms.push_back({className, fixedParameters, parameters});
+  ChainPointer<D> chain = chainFromItk<D>(transforms, components(), "transform", {});
+  return settings.empty() ? Chain(std::move(chain), {}, true)
+                          : chainOfStage<D>(std::move(chain), mapOf(settings, "settings"));
+}
 
 std::shared_ptr<const ParameterMap> mapOf(const Entries& entries, const std::string& name)
 {
@@ -196,6 +227,34 @@ std::optional<std::vector<double>> Chain::matrix() const
       chain_);
 }
 
+bool Chain::operator==(const Chain& other) const
+{
+  return useDirectionCosines_ == other.useDirectionCosines_
+         && std::visit(
+             []<class A, class B>(const A& a, const B& b) {
+               if constexpr (std::is_same_v<A, B>)
+                 return areEqual(a.get(), b.get());
+               return false;
+             },
+             chain_, other.chain_);
+}
+
+std::size_t Chain::hash() const
+{
+  return std::visit(
+      [](const auto& chain) {
+        std::size_t hash = 0;
+        const auto add = [&](std::size_t more) { hash = (hash ^ more) * 0x9E3779B97F4A7C15u; };
+        for (const auto* link = chain.get(); link; link = link->initial.get()) {
+          add(std::hash<std::string>{}(link->transform->name()));
+          for (const double parameter : link->parameters)
+            add(std::hash<double>{}(parameter));
+        }
+        return hash;
+      },
+      chain_);
+}
+
 void bindChain(nb::module_& module)
 {
   nb::class_<Chain>(module, "Chain")
@@ -208,10 +267,16 @@ void bindChain(nb::module_& module)
              });
            })
       .def("itk", &Chain::itk)
-      .def("matrix", &Chain::matrix);
-  module.def("chain_of_itk", [](int dimension, const std::vector<ItkNumbers>& transforms) {
-    return dimension == 2 ? fromItk<2>(transforms) : fromItk<3>(transforms);
-  });
+      .def("matrix", &Chain::matrix)
+      .def("settings", [](const Chain& chain) { return entriesOf(*chain.settings({})); })
+      .def("uses_direction_cosines", &Chain::usesDirectionCosines)
+      .def("__eq__", &Chain::operator==, nb::is_operator(),
+           nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__", &Chain::hash);
+  module.def("chain_of_itk",
+             [](int dimension, const std::vector<ItkNumbers>& numbers, const Entries& settings) {
+               return dimension == 2 ? chainOfItk<2>(numbers, settings) : chainOfItk<3>(numbers, settings);
+             });
   module.def("read_transform", [](const std::string& path, int leastLevel) {
     return new Work(nb::none(), leastLevel, [path](Work& work) -> Work::Make {
       const std::size_t dimension = readTransformDimension(path, 3);

@@ -61,6 +61,13 @@ public:
   /// The matrix of a linear chain, D + 1 rows and columns; else nothing.
   std::optional<std::vector<double>> matrix() const;
 
+  bool usesDirectionCosines() const { return useDirectionCosines_; }
+  /// Whether the same transforms with the same parameters stand in the same order, so that points are mapped
+  /// alike, to the bit. Settings of resampling do not count. An inverse in a chain equals itself alone.
+  bool operator==(const Chain&) const;
+  /// Of equal chains it is equal.
+  std::size_t hash() const;
+
 private:
   std::variant<ChainPointer<2>, ChainPointer<3>> chain_;
   std::vector<FileSection> sections_; // empty: those of the components

@@ -101,6 +101,23 @@ def _flat(transform: Any, dimension: int) -> list[ItkNumbers]:
     return [(name, list(map(float, transform.GetFixedParameters())), list(map(float, transform.GetParameters())))]
 
 
+def from_ants(transform: Any) -> tuple[int, list[ItkNumbers]]:
+    """The dimension and the numbers of one transform of ants."""
+    if type(transform).__module__.partition(".")[0] != "ants":
+        raise UsageError(
+            f"transform: an object of type {type(transform).__name__}. Allowed: a transform of ants, a file, or a list."
+        )
+    kind, dimension = transform.type, transform.dimension
+    if kind == "CompositeTransform":
+        raise UsageError("transform: a CompositeTransform, of which ants tells no parts. Allowed: a list of its parts.")
+    if kind == "DisplacementFieldTransform":
+        import ants
+
+        transform = ants.compose_ants_transforms([transform])  # which tells the numbers of fields, too
+    numbers = list(map(float, transform.fixed_parameters)), list(map(float, transform.parameters))
+    return dimension, [(f"{kind}_double_{dimension}_{dimension}", *numbers)]
+
+
 def to_ants(transform: Any) -> Any:
     """A linear transform, or one of displacements on the grid of the fixed image."""
     import ants

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,6 +57,20 @@ class Grid:
     def shape(self) -> tuple[int, ...]:
         """The shape of an array of its voxels: z, y, x."""
         return self.size[::-1]
+
+    def points(self, indices: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The points (n x D, x, y, z in mm) of indices of arrays (n x D, z, y, x), which need not be whole."""
+        offsets = np.asarray(indices, dtype=float)[:, ::-1] * self.spacing
+        return np.asarray(offsets @ np.transpose(self.direction) + self.origin)
+
+    def indices(self, points: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The indices of arrays (n x D, z, y, x) at which points (n x D, x, y, z in mm) lie.
+
+        >>> Grid((64, 48, 32), spacing=(1, 1, 2), origin=(0, 0, -4)).indices([[3, 5, 0]])
+        array([[2., 5., 3.]])
+        """
+        offsets = np.asarray(points, dtype=float) - self.origin
+        return np.asarray((np.linalg.solve(self.direction, offsets.T).T / self.spacing)[:, ::-1], dtype=float)
 
     def _numbers(self) -> tuple[list[int], list[float], list[float], list[float]]:
         return list(self.size), list(self.spacing), list(self.origin), [n for row in self.direction for n in row]
@@ -206,7 +220,7 @@ def _of_torch(thing: Any) -> Image:
     return Image((thing.float() if thing.dtype == torch.bfloat16 else thing).detach().cpu().numpy())
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Any], Image]] = {
     "numpy": lambda thing: Image(thing),
     "itk": _of_itk,
     "SimpleITK": _of_simple_itk,

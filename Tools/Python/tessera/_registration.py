@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _core
 from ._errors import UsageError, in_words_of_python
-from ._images import Grid, ImageLike, as_list, like, points_of, source_of
+from ._images import Grid, ImageLike, as_list, image_of, like, points_of, source_of
 from ._parameters import Parameters, add_stages
 from ._transform import Transform
 from ._work import Cancel, finish, least_level, thread_count, warnings_of
@@ -80,7 +80,7 @@ class Registration:
     @property
     def image(self) -> Any:
         """The moving image on the grid of the fixed one, of the kind of ``fixed`` and with the voxel type of
-        ``moving``; None if the parameters ask for none."""
+        ``moving``; None if the parameters or ``resample`` ask for none."""
         if self._image is None and (view := self._found.image()) is not None:
             self._image = like(self._fixed, np.array(view[0]), Grid(*view[1]))
         return self._image
@@ -95,7 +95,7 @@ class Registration:
 
     @property
     def quality(self) -> Quality | None:
-        """Figures of the result; None if the call was stopped."""
+        """Figures of the result; None if the call was stopped, or asked for none."""
         told = self.record["quality"]
         if told is None:
             return None
@@ -196,6 +196,8 @@ def asked_of(
     device: str | None = None,
     threads: int | None = None,
     max_device_memory: float | str | None = None,
+    resample: bool = True,
+    quality: bool = True,
     inverse: bool = False,
     strict: bool = False,
     report: bool = False,
@@ -229,8 +231,8 @@ def asked_of(
         asked.set_initial(os.fsdecode(initial))
     elif initial is not None:
         if not isinstance(initial, Transform):
-            is_of_itk = type(initial).__module__.partition(".")[0] in ("itk", "SimpleITK")
-            initial = (Transform.from_itk if is_of_itk else Transform.from_matrix)(initial)
+            of = {"itk": Transform.from_itk, "SimpleITK": Transform.from_itk, "ants": Transform.from_ants}
+            initial = of.get(type(initial).__module__.partition(".")[0], Transform.from_matrix)(initial)
         asked.set_initial(initial._single())
     add_stages(asked, parameters)
     asked.set_threads(*thread_count(threads))
@@ -246,6 +248,10 @@ def asked_of(
             "fixed_labels: given without moving_labels. Allowed: both, or `Registration.inverse` to apply."
         )
     asked.set_inverse(inverse)
+    asked.set_resample(resample)
+    if not quality and (report or fixed_labels is not None or moving_labels is not None):
+        raise UsageError("quality: False, with labels or report=True, which need it. Allowed: one or the other.")
+    asked.set_quality(quality)
     return asked
 
 
@@ -276,9 +282,12 @@ def register(
     device: str | None = None,
     threads: int | None = None,
     max_device_memory: float | str | None = None,
+    resample: bool = True,
+    quality: bool = True,
     inverse: bool = False,
     strict: bool = False,
     report: bool = False,
+    like: ImageLike | None = None,
     progress: Callable[[_core.Progress], object] | None = None,
     cancel: Cancel | None = None,
 ) -> Registration:
@@ -288,9 +297,11 @@ def register(
     (`presets`) or of a shipped file (`parameter_files`), a path, a text, a dict, or a list of these.
     Masks: voxels other than 0 count. Points: n x D, x, y, z in mm (LPS), or a file. ``point_weights``: n numbers above 0,
     n x D x D covariances of the errors of the pairs in mm^2, or a file. Labels: compared after the run, for
-    `Registration.quality`. ``initial``: a `Transform`, its file, a matrix of 4 x 4, or a transform of itk or SimpleITK.
+    `Registration.quality`. ``initial``: a `Transform`, its file, a matrix of 4 x 4, or a transform of itk, SimpleITK or ants.
     ``device``: "cpu", "cuda", "cuda:1" or "auto"; else as the parameters say. ``threads``: else SLURM_CPUS_PER_TASK,
     OMP_NUM_THREADS, or all processors; the result does not depend on it. ``max_device_memory``: bytes, or "2.5GB".
+    ``resample``, ``quality``: False saves the time that `Registration.image` and `Registration.quality` take, which
+    are None then. ``like``: an image of the kind that `Registration.image` shall have; else it has that of ``fixed``.
     ``inverse``: finds `Registration.inverse`, once for all uses of it. ``strict``: a parameter that nothing reads is an
     error. ``report``: makes the pictures that notebooks show. ``progress`` is called in this thread, at most 20 times a
     second.
@@ -322,11 +333,16 @@ def register(
         device=device,
         threads=threads,
         max_device_memory=max_device_memory,
+        resample=resample,
+        quality=quality,
         inverse=inverse,
         strict=strict,
         report=report,
     )
-    return finished(_core.register(asked, least_level()), as_list(fixed)[0], progress, cancel)
+    example = as_list(fixed)[0] if like is None else like
+    if like is not None and isinstance(image_of(like, "like"), str):
+        raise UsageError(f"like: {like!r}: a path. Allowed: an image in memory, whose kind the result gets.")
+    return finished(_core.register(asked, least_level()), example, progress, cancel)
 
 
 class Prediction(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from ._bridges import from_itk, to_ants, to_itk, to_simple_itk
-from ._errors import UsageError
+from ._bridges import from_ants, from_itk, to_ants, to_itk, to_simple_itk
+from ._errors import OutputError, UsageError
 from ._images import Grid, ImageLike, grid_of, image_of, like, points_of, source_of
 from ._parameters import Value, entries_of, text_of
 from ._work import finish, least_level, thread_count
@@ -32,6 +33,12 @@ class Transform:
     array([[6., 2.]])
     >>> (shift @ shift.inverse()).apply_points([[1.0, 2.0]])
     array([[1., 2.]])
+
+    Two are equal if they have the same transforms with the same parameters in the same order, so that they map points
+    alike, to the bit. Grids and settings of resampling do not count.
+
+    >>> shift == Transform.from_matrix(shift.matrix), shift == shift @ shift
+    (True, False)
     """
 
     __slots__ = ("_parts", "_fixed", "_moving")
@@ -95,7 +102,18 @@ class Transform:
     def from_itk(cls, transform: Any) -> Transform:
         """A transform of itk or SimpleITK, or a composite of such. Raises InputError for classes that are not read."""
         dimension, numbers = from_itk(transform)
-        return cls._of(((_core.chain_of_itk(dimension, numbers), False),), None, None)
+        return cls._of(((_core.chain_of_itk(dimension, numbers, []), False),), None, None)
+
+    @classmethod
+    def from_ants(cls, transform: Any) -> Transform:
+        """A transform of ants, or its file. A list of such is applied from its front on, as `ants.apply_transforms`
+        does: ``from_ants(found["fwdtransforms"])``. Raises InputError, UsageError."""
+        if isinstance(transform, (list, tuple)) and transform:
+            return functools.reduce(lambda first, then: then @ first, map(cls.from_ants, transform))
+        if isinstance(transform, (str, os.PathLike)):
+            return cls.load(transform)
+        dimension, numbers = from_ants(transform)
+        return cls._of(((_core.chain_of_itk(dimension, numbers, []), False),), None, None)
 
     def to_itk(self) -> Any:
         """A transform of itk, which is imported: several are a CompositeTransform. Raises OutputError for what ITK
@@ -249,6 +267,32 @@ class Transform:
         asked.set_points(mm)
         return np.asarray(self._result(asked).points())
 
+    def apply_indices(
+        self,
+        indices: ArrayLike,
+        *,
+        fixed: Grid | ImageLike | None = None,
+        moving: Grid | ImageLike | None = None,
+    ) -> NDArray[np.float64]:
+        """Maps indices (n x D, z, y, x) of the array of the fixed image to places in the array of the moving one, which
+        may lie between its voxels. `numpy.argwhere` gives such indices, and `scipy.ndimage.map_coordinates` takes such
+        places, transposed. ``fixed``, ``moving``: images or grids, if the transform does not know these.
+
+        >>> grid = Grid((8, 8), spacing=(2, 2))
+        >>> shift = Transform.from_matrix([[1, 0, 6], [0, 1, 0], [0, 0, 1]])
+        >>> shift.apply_indices([[5, 0]], fixed=grid, moving=grid)
+        array([[5., 3.]])
+        """
+        grids = []
+        for name, given, own in ("fixed", fixed, self._fixed), ("moving", moving, self._moving):
+            grid = own if given is None else grid_of(given, name)
+            if grid is None:
+                raise UsageError(f"{name}: not given, and the transform has no such grid. Allowed: a Grid or an image.")
+            if not self._parts[-1][0].uses_direction_cosines():
+                grid = Grid(grid.size, grid.spacing, grid.origin)
+            grids.append(grid)
+        return grids[1].indices(self.apply_points(grids[0].points(indices)))
+
     def displacement(self, grid: Grid | ImageLike | None = None, *, device: str = "cpu") -> NDArray[np.float32]:
         """T(x) - x at all voxels, mm: an array of the shape of the grid, with x, y, z in its last axis."""
         asked = self._asked(grid, device, None)
@@ -310,15 +354,34 @@ class Transform:
         return mapped
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = [(self._texts_of(chain), inverted) for chain, inverted in self._parts]
+        parts = [(self._pickled(chain), inverted) for chain, inverted in self._parts]
         return _unpickled, (self.dimension, parts, self._fixed, self._moving)
+
+    def _pickled(self, chain: _core.Chain) -> Any:
+        """The texts of a chain or, where it has fields in memory, the arguments of `_core.chain_of_itk`."""
+        try:
+            return self._texts_of(chain)
+        except OutputError:
+            numbers = [(name, np.array(place), np.array(values)) for name, place, values in reversed(chain.itk())]
+            return self.dimension, numbers, chain.settings()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Transform) and self._parts == other._parts
+
+    def __hash__(self) -> int:
+        return hash(self._parts)
 
     def __repr__(self) -> str:
         return f"Transform({self.dimension}D, {'linear' if self.is_linear else 'nonlinear'})"
 
 
-def _unpickled(
-    dimension: int, parts: list[tuple[list[str], bool]], fixed: Grid | None, moving: Grid | None
-) -> Transform:
-    chains = [finish(_core.chain_of_texts(dimension, texts, least_level()))[0] for texts, _ in parts]
+def _unpickled(dimension: int, parts: list[tuple[Any, bool]], fixed: Grid | None, moving: Grid | None) -> Transform:
+    chains = [
+        (
+            _core.chain_of_itk(*part)
+            if isinstance(part, tuple)
+            else finish(_core.chain_of_texts(dimension, part, least_level()))[0]
+        )
+        for part, _ in parts
+    ]
     return Transform._of(tuple(zip(chains, (inverted for _, inverted in parts))), fixed, moving)
