@@ -56,6 +56,7 @@ class Transforms(InAFolder):
             self.program("-tp", "T.txt", *(["--labels", "m.mha"] if labels else ["-in", "m.mha"]))
             result = self.transform.apply(image, labels=labels, threads=1)
             self.assertEqual((result.array.dtype, result.grid), (np.uint8, self.fixed.grid))
+            self.assertTrue(result.array.flags.writeable)
             _, expected = values_of_mha("out/result.mha", np.uint8)
             np.testing.assert_array_equal(result.array.ravel(), expected)
 

@@ -207,10 +207,9 @@ nb::object viewOf(const ResultImage<D>& image, nb::handle owner)
     return nb::none();
   const std::vector<std::size_t> shape = shapeOf<D>(image.geometry, image.components);
   return withPixelType(image.type, [&]<class T>(std::type_identity<T>) {
-    return nb::object(
-        nb::make_tuple(nb::ndarray<nb::numpy, const T>(reinterpret_cast<const T*>(image.pixels.get()),
-                                                       shape.size(), shape.data(), owner),
-                       numbersOf<D>(image.geometry)));
+    return nb::object(nb::make_tuple(nb::ndarray<nb::numpy, T>(reinterpret_cast<T*>(image.pixels.get()),
+                                                               shape.size(), shape.data(), owner),
+                                     numbersOf<D>(image.geometry)));
   });
 }
 

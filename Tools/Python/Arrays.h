@@ -64,8 +64,8 @@ nb::object arrayOf(std::vector<T> values, const std::vector<std::size_t>& shape)
 template <int D>
 std::vector<std::size_t> shapeOf(const ImageGeometry<D>&, int components = 1);
 
-/// (array, grid) of the pixels of an image, to which the array cannot write; None if it has no pixels.
-/// `owner` keeps them alive.
+/// (array, grid) of the pixels of an image, which are those of the array; None if it has no pixels. `owner`
+/// keeps them alive.
 template <int D>
 nb::object viewOf(const ResultImage<D>&, nb::handle owner);
 

@@ -17,7 +17,7 @@ namespace {
 class Read {
 public:
   virtual ~Read() = default;
-  /// (array, grid). The array cannot be written to.
+  /// (array, grid).
   virtual nb::object image() const = 0;
 };
 

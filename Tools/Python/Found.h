@@ -48,7 +48,8 @@ public:
   /// Returns such a triple for the inverse of the last stage, from the moving image to the fixed one, or None
   /// if it was not asked for.
   virtual nb::object inverse() const = 0;
-  /// (array, grid) of the last stage; None: there is none. The array cannot be written to.
+  /// (array, grid) of the last stage, which nobody must write to, since save() writes it; None: there is
+  /// none.
   virtual nb::object image() const = 0;
   virtual std::string record() const = 0;
   virtual std::string page() const = 0;

@@ -46,13 +46,13 @@ class Mapped {
 public:
   virtual ~Mapped() = default;
 
-  /// (array, grid) of the only image or label map. The array cannot be written to.
+  /// (array, grid) of the only image or label map.
   virtual nb::object image() const = 0;
   virtual nb::object points() const = 0;
   /// The text of transformix's outputpoints.txt; empty for points that were no file.
   virtual const std::string& table() const = 0;
-  /// The field whose file would have this stem.
-  virtual nb::object field(const std::string& stem) const = 0;
+  /// The field whose file would have this stem, which is taken away.
+  virtual nb::object field(const std::string& stem) = 0;
   /// All transforms in one chain.
   virtual Chain chain() const = 0;
 };
@@ -85,15 +85,15 @@ public:
       table_ = outputPointsText<D>(mapped);
   }
   const std::string& table() const override { return table_; }
-  nb::object field(const std::string& stem) const override
+  nb::object field(const std::string& stem) override
   {
-    const VectorImage<D>& field = this->fields.at(stem);
+    VectorImage<D>& field = this->fields.at(stem);
     std::vector<std::size_t> shape = shapeOf<D>(field.geometry);
     if (field.components > 1)
       shape.push_back(D);
     if (field.components == D * D)
       shape.push_back(D);
-    return arrayOf(field.voxels, shape);
+    return arrayOf(std::move(field.voxels), shape);
   }
   Chain chain() const override { return last_.with(KeptTransform<D>::chain); }
 

@@ -254,7 +254,7 @@ class Transform:
             changes.append(("DefaultPixelValue", [repr(float(default))]))
         asked.set_changes(changes)
         array, numbers = self._result(asked).image()
-        return like(image, np.array(array), Grid(*numbers))
+        return like(image, array, Grid(*numbers))
 
     def apply_points(self, points: ArrayLike) -> NDArray[np.float64]:
         """Maps points (n x D, x, y, z in mm, LPS) of the fixed image to the moving one."""
