@@ -144,7 +144,6 @@ private:
       const int state = workers_[w]->end();
       workers_[w].reset();
       for (const std::size_t index : lost) {
-        running_.erase(index);
         if (stopAsked())
           record(index, {index, 128 + caughtSignal(), "interrupted: its process was ended.", {}});
         else if (tried_.insert(index).second)
@@ -153,6 +152,7 @@ private:
           record(index, answerOfDeath(index, state));
         if (stopAsked() || std::ranges::count(suspects_, index) == 0)
           cohort_.claim(index).release();
+        running_.erase(index);
       }
     }
   }
@@ -311,7 +311,6 @@ private:
         const std::optional<RowAnswer> answer = worker->answer();
         if (!answer)
           break;
-        running_.erase(answer->row);
         cohort_.keepDigests(answer->digests);
         const bool again = answer->exitCode == static_cast<int>(ExitCode::outOfMemory)
                            && tried_.insert(answer->row).second && !stopAsked();
@@ -325,6 +324,7 @@ private:
           record(answer->row, *answer);
         if (!again)
           cohort_.claim(answer->row).release();
+        running_.erase(answer->row);
       }
   }
 
