@@ -6,11 +6,11 @@
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Filters/RecursiveGaussian.h"
+#include "Core/Registration/Samples/Samples.h"
 #include "Core/Runs/HeaderNotes.h"
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 namespace tessera {
 namespace {
@@ -57,29 +57,6 @@ std::vector<std::uint8_t> maskOn(const Context& context, const ImageGeometry<D>&
   return inside;
 }
 
-/// Shrinks the box from low to high, which is that of an image of this size, to the voxels that are inside.
-template <int D>
-void shrinkTo(const std::vector<std::uint8_t>& inside, const Size<D>& size, Vec<D>& low, Vec<D>& high)
-{
-  std::swap(low, high);
-  for (std::size_t first = 0, row = 0; first < inside.size(); first += size[0], ++row) {
-    const auto begin = inside.begin() + static_cast<std::ptrdiff_t>(first),
-               end = begin + static_cast<std::ptrdiff_t>(size[0]);
-    const auto firstUsed = std::find(begin, end, 1);
-    if (firstUsed == end)
-      continue;
-    const auto lastUsed =
-        std::find(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), 1).base() - 1;
-    const auto widen = [&](std::size_t d, double least, double largest) {
-      low[d] = std::min(low[d], least);
-      high[d] = std::max(high[d], largest);
-    };
-    widen(0, static_cast<double>(firstUsed - begin), static_cast<double>(lastUsed - begin));
-    for (std::size_t d = 1, rest = row; d < D; rest /= size[d], ++d)
-      widen(d, static_cast<double>(rest % size[d]), static_cast<double>(rest % size[d]));
-  }
-}
-
 }
 
 template <int D>
@@ -112,12 +89,16 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
     side.mask = std::make_shared<Mask<D>>(readMask<D>(maskPath, reading, threads, &notes));
     for (const std::string& note : notes)
       log.note(maskOption + ": " + note);
-    const std::vector<std::uint8_t> inside =
-        maskOn<D>(Context{Device{}, threads}, side.image->geometry, side);
-    if (std::ranges::count(inside, 1) == 0)
+    const ImageGeometry<D>& grid = side.image->geometry;
+    const Mask<D> inside{grid, maskOn<D>(Context{Device{}, threads}, grid, side)};
+    if (std::ranges::count(inside.voxels, 1) == 0)
       throw Error(ExitCode::usage,
                   maskPath + ": no voxel of " + path + " lies in this mask. Allowed: a mask of this image.");
-    shrinkTo<D>(inside, side.image->geometry.size, side.firstVoxel, side.lastVoxel);
+    const VoxelBox<D> box = boundingBox<D>(inside);
+    for (std::size_t d = 0; d < D; ++d) {
+      side.firstVoxel[d] = static_cast<double>(box.first[d]);
+      side.lastVoxel[d] = static_cast<double>(box.first[d] + box.size[d] - 1);
+    }
   });
   return side;
 }

@@ -34,7 +34,7 @@ TEST(SeparableOnCpuTest, ServesGridsFinerThanTheVoxelsAndLatticesThatRunBackward
 
 TEST(SeparableOnCpuTest, LargeFieldsAreTheDirectSumInEveryLayout)
 {
-  // More voxels than one block holds, and more values than are written through the cache.
+  // More voxels than one block holds.
   const AlignedField<3> field = coveredField<3>({301, 97, 131}, {5, 4.3, 6}, {0.1, 0.7, 0.3}, 3);
   const std::vector<double> coefficients = randomCoefficients<3>(field, 20, 7);
   const std::size_t voxels = field.voxelCount();
