@@ -4,8 +4,6 @@
 #include "Components/Interpolators/Shared/NearestVoxel.h"
 #include "Components/Interpolators/Shared/SplineBatch.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
-#include "Core/Registration/Interpolation/RowInterpolator.h"
-#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Interpolator.h"
 
 #include <memory>
@@ -20,15 +18,12 @@ namespace tessera {
 /// (ResampleInterpolator "FinalBSplineInterpolator")
 /// (FinalBSplineInterpolationOrder 3)
 template <int D>
-class BSplineInterpolator final : public Interpolator<D>,
-                                  public RowInterpolator<D>,
-                                  public SliceInterpolator<D> {
+class BSplineInterpolator final : public Interpolator<D> {
 public:
   explicit BSplineInterpolator(const Parameters&, InterpolatorUse = InterpolatorUse::matching);
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
-  /// Orders 0 and 1 read voxels and have no coefficients.
-  bool takesSlices() const override { return order_ < 2; }
+  /// Orders 0 and 1 have no coefficients.
   bool readsVoxels() const override { return order_ < 2; }
   int order(std::size_t level) const override;
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }

@@ -3,7 +3,6 @@
 #include "Components/Interpolators/Shared/SplineBatch.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolation/LabelMajority.h"
-#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Interpolator.h"
 
 namespace tessera {
@@ -14,7 +13,7 @@ namespace tessera {
 ///
 /// (ResampleInterpolator "LabelMajorityInterpolator")
 template <int D>
-class LabelMajorityInterpolator final : public Interpolator<D>, public SliceInterpolator<D> {
+class LabelMajorityInterpolator final : public Interpolator<D> {
 public:
   explicit LabelMajorityInterpolator(const Parameters&) {}
 

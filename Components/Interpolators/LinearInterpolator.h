@@ -3,8 +3,6 @@
 #include "Components/Interpolators/Shared/InterpolatorUse.h"
 #include "Components/Interpolators/Shared/SplineBatch.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
-#include "Core/Registration/Interpolation/RowInterpolator.h"
-#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Interpolator.h"
 
 namespace tessera {
@@ -16,9 +14,7 @@ namespace tessera {
 /// (Interpolator "LinearInterpolator")
 /// (ResampleInterpolator "FinalLinearInterpolator")
 template <int D>
-class LinearInterpolator final : public Interpolator<D>,
-                                 public RowInterpolator<D>,
-                                 public SliceInterpolator<D> {
+class LinearInterpolator final : public Interpolator<D> {
 public:
   explicit LinearInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching) : use_(use)
   {

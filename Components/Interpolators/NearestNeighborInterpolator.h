@@ -3,8 +3,6 @@
 #include "Components/Interpolators/Shared/InterpolatorUse.h"
 #include "Components/Interpolators/Shared/NearestVoxel.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
-#include "Core/Registration/Interpolation/RowInterpolator.h"
-#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Interpolator.h"
 
 namespace tessera {
@@ -14,9 +12,7 @@ namespace tessera {
 /// (Interpolator "NearestNeighborInterpolator")
 /// (ResampleInterpolator "FinalNearestNeighborInterpolator")
 template <int D>
-class NearestNeighborInterpolator final : public Interpolator<D>,
-                                          public RowInterpolator<D>,
-                                          public SliceInterpolator<D> {
+class NearestNeighborInterpolator final : public Interpolator<D> {
 public:
   explicit NearestNeighborInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching)
       : use_(use)

@@ -9,7 +9,6 @@
 #include "Core/Image/Voxels/PixelRounding.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Chain/OneSplineChain.h"
-#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Core/Registration/Stage/ResamplingMemory.h"
 
@@ -300,9 +299,8 @@ SlicesAskedFor
 DefaultResampler<D>::slicesAskedFor(const TransformChain<D>& chain, const Interpolator<D>& interpolator,
                                     const ImageGeometry<D>& moving, const ImageGeometry<D>& output) const
 {
-  const auto* reader = dynamic_cast<const SliceInterpolator<D>*>(&interpolator);
   SlicesAskedFor asked;
-  if (const auto input = inputSlices(chain, reader && reader->takesSlices(), moving, output, asked.whyNot))
+  if (const auto input = inputSlices(chain, interpolator.readsVoxels(), moving, output, asked.whyNot))
     asked.by = [input = *input](const SliceRange& ofOutput) { return input.askedBy(ofOutput); };
   return asked;
 }

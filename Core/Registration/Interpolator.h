@@ -1,8 +1,12 @@
 #pragma once
 
+#include "Core/Image/Slices/ImageSlices.h"
 #include "Core/Parameters/Parameters.h"
+#include "Core/Registration/Interpolation/IndexRow.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 #include "Core/Registration/Samples/Samples.h"
+
+#include <stdexcept>
 
 namespace tessera {
 
@@ -26,13 +30,23 @@ public:
   virtual void evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
                         std::uint8_t* inside) const = 0;
 
-  /// The same in the form that kernels take, after prepareForLevel on a CUDA device; its pointers are valid
+  /// evaluate() without gradients at the indices of a row of voxels under a linear transform. Only the values
+  /// of points inside are set. Returns false, with unusable values, if there is no such form, or if a point
+  /// lies so near to a border that rounding decides whether it is inside or which voxel is nearest. The
+  /// caller must then evaluate points, which have the bits of ITK.
+  virtual bool evaluateRow(const IndexRow<D>&, float* /*values*/, RowSpan& /*inside*/) const { return false; }
+
+  /// evaluate() in the form that kernels take, after prepareForLevel on a CUDA device; its pointers are valid
   /// until the next prepareForLevel. Null, before any prepareForLevel too, if the interpolator has no CUDA
   /// form and runs on the CPU alone.
   virtual const InterpolatorOnCuda<D>* onCuda() const { return nullptr; }
   /// Whether its coefficients are the image's voxels. Others may then copy the voxels to a device: after
   /// prepareForLevel on the CPU, onCuda() has everything but the voxels.
   virtual bool readsVoxels() const { return false; }
+  /// Does the work of prepareForLevel on the CPU, where voxels are read, for an image with only these slices
+  /// in memory. Values are those of the whole image if they need no other slice. Callers must not ask for
+  /// gradients, or for points that need other slices.
+  void prepareForSlices(const ImageSlices<D>& slices) { readInPlace(slices.wholeImage(), slices.geometry); }
 
   /// How it computes a value at a level, for predictions of time and memory: as a B-spline of this order. 0
   /// is the nearest voxel, 1 is linear, from 2 on it holds coefficients; orderOfLabels is a majority of
@@ -47,6 +61,13 @@ public:
 
   /// Throws Error(usage) with the parameter that leaves some level without gradients.
   virtual void requireGradients() const {}
+
+protected:
+  /// `voxels` is where the whole image would begin. They must stay in memory while the interpolator is used.
+  virtual void readInPlace(const float* /*voxels*/, const ImageGeometry<D>&)
+  {
+    throw std::logic_error("slices for an interpolator that does not read voxels");
+  }
 };
 
 /// The same interface under the role of (ResampleInterpolator ...).

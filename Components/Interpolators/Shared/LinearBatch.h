@@ -18,7 +18,7 @@ public:
       valuesAlone(image, points, values, inside);
   }
 
-  /// Does the work of RowInterpolator::evaluateRow.
+  /// Does the work of Interpolator::evaluateRow.
   static bool evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values,
                           RowSpan& inside);
 

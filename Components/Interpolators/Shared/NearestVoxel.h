@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/Interpolation/RowInterpolator.h"
+#include "Core/Registration/Interpolation/IndexRow.h"
 #include "Core/Registration/Samples/Samples.h"
 
 namespace tessera {
@@ -23,7 +23,7 @@ template <int D>
 void evaluateNearest(const VoxelArray<D>&, const PointToIndex<D>& pointToIndex, NearestRule,
                      const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside);
 
-/// Does the work of RowInterpolator::evaluateRow.
+/// Does the work of Interpolator::evaluateRow.
 template <int D>
 bool evaluateNearestRow(const VoxelArray<D>&, NearestRule, const IndexRow<D>&, float* values,
                         RowSpan& inside);

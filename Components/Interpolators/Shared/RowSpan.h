@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Interpolators/Shared/SplineBatch.h"
-#include "Core/Registration/Interpolation/RowInterpolator.h"
+#include "Core/Registration/Interpolation/IndexRow.h"
 
 #include <algorithm>
 #include <cmath>

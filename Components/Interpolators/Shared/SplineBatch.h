@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/Interpolation/RowInterpolator.h"
+#include "Core/Registration/Interpolation/IndexRow.h"
 #include "Core/Registration/Samples/Samples.h"
 
 namespace tessera {
@@ -50,7 +50,7 @@ template <int D>
 void evaluateSpline(const SplineImage<D>&, int order, const ListSamples<D>&, float* values,
                     float* const* gradients, std::uint8_t* inside);
 
-/// Does the work of RowInterpolator::evaluateRow for orders 2 to 5.
+/// Does the work of Interpolator::evaluateRow for orders 2 to 5.
 template <int D>
 bool evaluateSplineRow(const SplineImage<D, double>&, int order, const IndexRow<D>&, float* values,
                        RowSpan& inside);

@@ -18,7 +18,7 @@ SourceBatches<D>::SourceBatches(const ResampleSource<D>& source, Extrapolation e
     last_[d] = static_cast<double>(source.interpolator->imageGeometry().size[d]) - 1;
   if (!mappedFromVoxel || extrapolation != Extrapolation::constant || source.valid)
     return;
-  rows_ = dynamic_cast<const RowInterpolator<D>*>(source.interpolator);
+  goesByRows_ = true;
   indexFromVoxel_ = compose(source.interpolator->imageGeometry().indexFromPoint(), *mappedFromVoxel);
 }
 
@@ -29,7 +29,7 @@ bool SourceBatches<D>::evaluateRow(const Vec<D>& firstVoxel, std::size_t count, 
   IndexRow<D> row{indexFromVoxel_(firstVoxel), {}, count};
   for (int d = 0; d < D; ++d)
     row.step[d] = indexFromVoxel_.matrix[d][0];
-  if (!rows_ || !rows_->evaluateRow(row, values, inside))
+  if (!goesByRows_ || !source_.interpolator->evaluateRow(row, values, inside))
     return false;
   std::fill(values, values + inside.begin, outsideValue_);
   std::fill(values + inside.end, values + count, outsideValue_);

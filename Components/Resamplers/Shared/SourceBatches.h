@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Core/Registration/Interpolation/Extrapolation.h"
-#include "Core/Registration/Interpolation/RowInterpolator.h"
 #include "Core/Registration/Resampler.h"
 
 #include <optional>
@@ -31,9 +30,9 @@ private:
   float outsideValue_;
   PointToIndex<D> pointToIndex_;
   AffineMap<D> pointFromIndex_;
-  Vec<D> last_{};                            // index of the last voxel
-  const RowInterpolator<D>* rows_ = nullptr; // null: evaluateRow is not possible
-  AffineMap<D> indexFromVoxel_{};            // index of the moving image from the output's voxel
+  Vec<D> last_{};                 // index of the last voxel
+  bool goesByRows_ = false;       // else evaluateRow is not possible
+  AffineMap<D> indexFromVoxel_{}; // index of the moving image from the output's voxel
 };
 
 }

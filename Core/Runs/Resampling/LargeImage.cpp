@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Image/Slices/SliceWindow.h"
-#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Runs/Resampling/LargeImageRun.h"
 
 namespace tessera {
@@ -43,7 +42,7 @@ public:
       const SliceRange needed = asked.by(slab);
       run_.read([&] { window.moveTo(needed.first, needed.count, run_.threads); });
       for (std::size_t i = 0; i < interpolators.size(); ++i)
-        dynamic_cast<SliceInterpolator<D>&>(*interpolators[i]).prepareForSlices(window.image(i));
+        interpolators[i]->prepareForSlices(window.image(i));
     };
     return run_.write(sources, plan.resultSlices,
                       ", each of at most " + std::to_string(plan.imageSlices) + " of the image's "

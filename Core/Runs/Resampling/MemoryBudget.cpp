@@ -4,7 +4,6 @@
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Compression/BlockIndex.h"
 #include "Core/Image/Voxels/LabelTable.h"
-#include "Core/Registration/Interpolation/SliceInterpolator.h"
 
 #include <algorithm>
 
@@ -37,8 +36,7 @@ int MemoryBudget::threadsForFiles(int threads, double fileBytes) const
 template <int D>
 double resampledBytes(const Context& context, const Interpolator<D>& interpolator)
 {
-  const auto* reader = dynamic_cast<const SliceInterpolator<D>*>(&interpolator);
-  const bool hasCoefficients = !context.onCuda() && !(reader && reader->takesSlices());
+  const bool hasCoefficients = !context.onCuda() && !interpolator.readsVoxels();
   return sizeof(float) + (hasCoefficients ? sizeof(double) : 0);
 }
 

@@ -1,5 +1,4 @@
 #include "Components/Resamplers/Shared/InputSlices.h"
-#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
 #include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
@@ -65,7 +64,7 @@ void expectTheWholesBits(const Resampling<D>& whole, const std::string& name, co
     for (std::size_t first = 0; first < all; first += count) {
       const SliceRange slab{first, std::min(count, all - first)};
       const PartOfImage<D> part(*whole.moving, whole.valid, asked.by(slab));
-      dynamic_cast<SliceInterpolator<D>&>(*interpolator).prepareForSlices(part.slices(moving));
+      interpolator->prepareForSlices(part.slices(moving));
       const ResampleSource<D> source{interpolator.get(), whole.valid ? part.mask(moving) : nullptr};
       const std::vector<float> pixels =
           resampledImages(resampler, context, *whole.chain, std::span(&source, 1), whole.output, slab)[0]
