@@ -32,14 +32,22 @@ void forEachStridedPiece(const StridedVoxels<D>& voxels, const ImageGeometry<D>&
                    offset += index[d] * voxels.stepBytes[d];
                  }
                  std::vector<T> values(last - first);
-                 for (T& value : values) {
-                   std::memcpy(&value, origin + offset, sizeof value);
-                   for (int d = 0; d < D; ++d) {
-                     offset += voxels.stepBytes[d];
-                     if (++index[d] < static_cast<std::ptrdiff_t>(size[d]))
-                       break;
-                     offset -= index[d] * voxels.stepBytes[d];
+                 const auto lengthOf = [&](int d) { return static_cast<std::ptrdiff_t>(size[d]); };
+                 for (auto value = values.begin(); value != values.end();) { // row after row
+                   const auto count = std::min(lengthOf(0) - index[0], values.end() - value);
+                   const std::ptrdiff_t step = voxels.stepBytes[0];
+                   if (step == sizeof(T))
+                     std::memcpy(&*value, origin + offset, count * sizeof(T));
+                   else
+                     for (std::ptrdiff_t i = 0; i < count; ++i)
+                       std::memcpy(&value[i], origin + offset + i * step, sizeof(T));
+                   value += count;
+                   offset += count * step;
+                   index[0] += count;
+                   for (int d = 0; d + 1 < D && index[d] == lengthOf(d); ++d) {
+                     offset += voxels.stepBytes[d + 1] - index[d] * voxels.stepBytes[d];
                      index[d] = 0;
+                     ++index[d + 1];
                    }
                  }
                  body(first, std::span<const T>(values));
