@@ -1,5 +1,7 @@
 #include "Core/Image/ImageGeometry.h"
 
+#include "Core/Compute/Error.h"
+
 #include <vnl/algo/vnl_determinant.h>
 #include <vnl/algo/vnl_matrix_inverse.h>
 
@@ -15,6 +17,10 @@ Matrix<D> ImageGeometry<D>::indexFromOffset() const
   for (int i = 0; i < D; ++i)
     for (int j = 0; j < D; ++j)
       matrix(i, j) = pointFromIndexMatrix[i][j];
+  if (!matrix.is_finite()) // of which VNL ends the process
+    throw Error(ExitCode::usage,
+                "a grid: its voxels are larger than numbers can be. Allowed: spacings of images "
+                "and of grids of control points, and directions, of less.");
   if (vnl_determinant(matrix) == 0)
     throw std::runtime_error("a grid whose axes are parallel");
   const vnl_matrix_inverse<double> inverse(matrix.as_ref()); // as itk::Matrix does

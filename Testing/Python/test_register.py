@@ -211,6 +211,9 @@ class Errors(InAFolder):
         self.refused(unread, "fixed: nosuch.nii", fixed="nosuch.nii")
         self.refused(unread, "moving_mask", moving_mask=np.zeros((40, 44), bool))
         self.refused(unread, "spacing", fixed=tessera.Image(FIXED, (0, 1)))
+        huge = {"Transform": "BSplineTransform", "FinalGridSpacingInVoxels": 4, "GridSpacingSchedule": 1e300}
+        large = tessera.Image(FIXED, direction=1e20 * np.eye(2))
+        self.refused(usage, "larger than numbers", fixed=large, parameters={**QUICK, **huge})
         self.refused(unread, "direction", fixed=tessera.Image(FIXED, direction=[[1, 1], [1, 1]]))
         self.refused(unread, "fixed: array[float64 20x20]: none of its 400 voxels", fixed=np.full((20, 20), np.nan))
         self.refused(unread, "above 2^24", fixed_labels=FIXED * 0 + np.int32(2**24 + 1), moving_labels=MOVING)
