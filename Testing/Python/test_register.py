@@ -211,6 +211,8 @@ class Errors(InAFolder):
         self.refused(unread, "fixed: nosuch.nii", fixed="nosuch.nii")
         self.refused(unread, "moving_mask", moving_mask=np.zeros((40, 44), bool))
         self.refused(unread, "spacing", fixed=tessera.Image(FIXED, (0, 1)))
+        extreme = {**QUICK, "Transform": "AffineTransform", "Optimizer": "AdaptiveStochasticGradientDescent"}
+        self.refused(tessera.RegistrationFailed, "Scales", parameters={**extreme, "Scales": 1e-300})
         huge = {"Transform": "BSplineTransform", "FinalGridSpacingInVoxels": 4, "GridSpacingSchedule": 1e300}
         large = tessera.Image(FIXED, direction=1e20 * np.eye(2))
         self.refused(usage, "larger than numbers", fixed=large, parameters={**QUICK, **huge})

@@ -67,6 +67,13 @@ GradientPower measureAndLog(CostFunction& cost, const StepSizeSettings& settings
   if (count == 0) {
     count = automaticCount;
     cost.log("  NumberOfGradientMeasurements to estimate sigma_i: " + std::to_string(count));
+    constexpr std::size_t most = 1 << 20; // which takes hours
+    if (count > most)
+      throw Error(
+          ExitCode::registrationFailed,
+          "automatic step sizes: " + std::to_string(count)
+              + " gradients would have to be measured. Allowed: (Scales ...) that are less extreme, or a "
+                "count, (NumberOfGradientMeasurements ...).");
   }
   cost.log("  Sampling gradients ...");
   const Stopwatch watch;
