@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <new>
 #include <utility>
@@ -21,6 +22,18 @@
 #include <unistd.h>
 
 using namespace tessera;
+
+// GDCM gives JPEG frames that it cannot decode to a program of Debian's, which does not end on frames that
+// are cut, and leaves its files in /tmp. These two stand in for the C library's, so that nothing is started.
+extern "C" [[gnu::visibility("default")]] int system(const char*)
+{
+  return -1;
+}
+
+extern "C" [[gnu::visibility("default")]] char* tempnam(const char*, const char*) noexcept
+{
+  return strdup("/dev/null/none"); // GDCM frees it
+}
 
 namespace {
 
