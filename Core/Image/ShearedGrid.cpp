@@ -34,6 +34,9 @@ bool isSheared(const ImageGeometry<D>& geometry)
 template <int D>
 std::string whyNotHeld(const std::string& format, const ImageGeometry<D>& geometry)
 {
+  if (D == 3 && format == "dcm" && determinant(geometry.direction) < 0)
+    return "cannot hold a grid whose axes are left-handed: its slices are stacked along the normal of their "
+           "rows and columns, so the voxels would lie elsewhere";
   if (!holdsOnlyPerpendicularAxes(format))
     return "";
   if (isSheared(geometry))
