@@ -83,9 +83,11 @@ PreparedVoxels<D> preparedAndTold(const std::string& where, const CheckedImage<D
   const double percent =
       100 * static_cast<double>(filling->voxels) / static_cast<double>(read.image->voxels.size());
   log.warning(
-      where + ": " + decimals(percent, 1) + " % of the voxels are " + realText(filling->value)
-      + ", far from all others, which are " + realText(filling->least) + " to " + realText(filling->greatest)
-      + "; "
+      where + ": "
+      + (percent < 0.1 ? std::to_string(filling->voxels) + " of the voxels"
+                       : decimals(percent, 1) + " % of the voxels")
+      + " are " + realText(filling->value) + ", far from all others, which are " + realText(filling->least)
+      + " to " + realText(filling->greatest) + "; "
       + (!leavesOut           ? "they take part unless a mask leaves them out."
          : background.empty() ? "they count as outside the image for the registration."
                               : background)

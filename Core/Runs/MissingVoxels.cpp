@@ -13,6 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr double leastShareOfFilling = 0.001;
+constexpr double gapOfFew = 10; // from this many ranges of the others on, single voxels are no intensities
 constexpr double leastGapBelow = 0.2;   // of a negative value to the others, as a share of their range
 constexpr std::size_t leastValues = 16; // of the others: fewer may be those of a label map
 // In the box of a ball or of a cylinder, all of an eighth of its length at a corner lies outside. Of a field
@@ -36,6 +37,7 @@ std::optional<ConstantFilling> fillingOf(const CheckedImage<D>& read, float cand
   ConstantFilling filling{candidate, 0, infinity, -infinity};
   const std::vector<float>& voxels = read.image->voxels;
   std::set<float> others;
+  double gapInRanges = 0; // from the candidate to the others
   for (std::size_t v = 0; v < voxels.size(); ++v) {
     if (!hasValue(read, v))
       continue;
@@ -50,13 +52,15 @@ std::optional<ConstantFilling> fillingOf(const CheckedImage<D>& read, float cand
                                 static_cast<double>(candidate) - filling.greatest);
     if (gap <= (candidate < 0 ? leastGapBelow : 1) * range)
       return {};
-    filling.isFar = gap > range;
+    gapInRanges = gap / range;
     if (others.size() < leastValues)
       others.insert(voxels[v]);
   }
+  filling.isFar = gapInRanges > 1;
   const bool isOften =
       static_cast<double>(filling.voxels) >= leastShareOfFilling * static_cast<double>(voxels.size());
-  return isOften && others.size() == leastValues ? std::optional(filling) : std::nullopt;
+  return (isOften || gapInRanges > gapOfFew) && others.size() == leastValues ? std::optional(filling)
+                                                                             : std::nullopt;
 }
 
 /// Whether the voxels outside of the mask surround those inside: whether every corner of their box is

@@ -115,7 +115,8 @@ TEST(MissingVoxelsTest, AFillingLiesFarFromManyOtherValues)
   EXPECT_FALSE(fillingOf(65, 5)); // as near as the others
   EXPECT_FALSE(fillingOf(-1100, 5, 50, -6000));
   EXPECT_FALSE(fillingOf(0, 5));              // the usual background
-  EXPECT_FALSE(fillingOf(1e6f, 2000));        // two voxels
+  EXPECT_FALSE(fillingOf(400, 2000));         // two voxels
+  EXPECT_TRUE(fillingOf(1e6f, 2000));         // two that lie too far for an intensity
   EXPECT_FALSE(fillingOf(255, 5, 1e-30f, 7)); // two labels
 }
 
