@@ -13,7 +13,6 @@
 #include <gdcmImageHelper.h>
 #include <gdcmImageReader.h>
 #include <gdcmRescaler.h>
-#include <gdcmTrace.h>
 
 #include <algorithm>
 #include <cmath>
@@ -299,9 +298,20 @@ std::vector<char> storedBytes(const std::string& path, gdcm::PixelFormat& format
   const gdcm::PhotometricInterpretation meaning = image.GetPhotometricInterpretation();
   const bool isYbr = isRead && givesYbr(path, image);
   const auto size = gdcm::ImageHelper::GetDimensionsValue(reader.GetFile());
-  const gdcm::ByteValue* const plain = image.GetDataElement().GetByteValue();
-  if (plain && meaning == gdcm::PhotometricInterpretation::YBR_FULL_422
-      && plain->GetLength() >= 3 * std::size_t(size[0]) * size[1] * size[2]) // three bytes a pixel, not two
+  const gdcm::ByteValue* const plain =
+      image.GetTransferSyntax().IsEncapsulated() ? nullptr : image.GetDataElement().GetByteValue();
+  format = gdcm::ImageHelper::GetPixelFormatValue(reader.GetFile());
+  const std::size_t pixels = bytesTimes(std::size_t(size[0]) * size[1], size[2]);
+  const bool is422 = meaning == gdcm::PhotometricInterpretation::YBR_FULL_422;
+  const std::size_t samples = is422 ? 2 : format.GetSamplesPerPixel(),
+                    needed = (bytesTimes(pixels, samples * format.GetBitsAllocated()) + 7) / 8;
+  if (plain && plain->GetLength() < needed)
+    failToRead(path,
+               "its Pixel Data has " + std::to_string(plain->GetLength()) + " bytes of the "
+                   + std::to_string(needed) + " that " + std::to_string(size[2]) + " frame(s) of "
+                   + std::to_string(size[0]) + " x " + std::to_string(size[1]) + " pixels need",
+               wholeFile);
+  if (plain && is422 && plain->GetLength() >= bytesTimes(pixels, 3)) // three bytes a pixel, not two
     image.SetPhotometricInterpretation(gdcm::PhotometricInterpretation::YBR_FULL);
   const auto change = [&](auto&& filter, auto how) {
     filter.SetInput(image);
@@ -315,12 +325,10 @@ std::vector<char> storedBytes(const std::string& path, gdcm::PixelFormat& format
   format = image.GetPixelFormat();
   std::vector<char> bytes;
   if (isRead && format == gdcm::PixelFormat::SINGLEBIT) { // frames do not begin at bytes (PS3.5, 8.1.1)
-    const gdcm::ByteValue* const bits =
-        reader.GetFile().GetDataSet().GetDataElement(Tag(0x7fe0, 0x0010)).GetByteValue();
-    bytes.resize(std::size_t(size[0]) * size[1] * size[2]);
-    isRead = bits && 8 * std::size_t(bits->GetLength()) >= bytes.size();
-    for (std::size_t i = 0; isRead && i < bytes.size(); ++i)
-      bytes[i] = static_cast<char>(bits->GetPointer()[i / 8] >> i % 8 & 1);
+    isRead = plain != nullptr;
+    bytes.resize(plain ? pixels : 0);
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = static_cast<char>(plain->GetPointer()[i / 8] >> i % 8 & 1);
     format = gdcm::PixelFormat::UINT8;
   } else if (isRead) {
     bytes.resize(image.GetBufferLength());
@@ -339,11 +347,6 @@ std::vector<char> storedBytes(const std::string& path, gdcm::PixelFormat& format
   return bytes;
 }
 
-}
-
-Vec<3> crossProduct(const double* a, const double* b)
-{
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
 std::vector<DicomSlice> slicesOfFile(const std::string& path)
@@ -439,12 +442,6 @@ void readSlices(const std::string& file, const std::vector<SliceTarget>& slices,
         std::copy_n(reinterpret_cast<const T*>(own.data()), count, reinterpret_cast<double*>(values));
       });
   }
-}
-
-void quietenGdcm()
-{
-  gdcm::Trace::WarningOff();
-  gdcm::Trace::ErrorOff();
 }
 
 }

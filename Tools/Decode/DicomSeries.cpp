@@ -8,6 +8,7 @@
 
 #include <gdcmReader.h>
 #include <gdcmStringFilter.h>
+#include <gdcmTrace.h>
 #include <itkGDCMSeriesFileNames.h>
 
 #include <algorithm>
@@ -246,6 +247,11 @@ void checkOtherFiles(const std::string& folder, const std::vector<Series>& all)
 
 }
 
+Vec<3> crossProduct(const double* a, const double* b)
+{
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+
 DicomSeries dicomSeriesOf(const std::string& path, const ReadingOptions& reading)
 {
   const std::optional<DicomPlace> place = dicomPlace(path);
@@ -271,6 +277,12 @@ DicomSeries dicomSeriesOf(const std::string& path, const ReadingOptions& reading
       && std::ranges::none_of(names, [&](const std::string& name) { return series.isCalled(name); }))
     stack.note = folder + ": its only series is none of --series: " + series.shown;
   return stack;
+}
+
+void quietenGdcm()
+{
+  gdcm::Trace::WarningOff();
+  gdcm::Trace::ErrorOff();
 }
 
 }

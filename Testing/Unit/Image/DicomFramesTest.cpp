@@ -1,5 +1,6 @@
 // needs: ITK
 #include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/InputError.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 
@@ -326,6 +327,25 @@ TEST_F(DicomFrames, NumbersThatAreNotUnderstoodAreRefused)
               "a table says what its stored numbers mean (Modality LUT Sequence), which is not applied."));
   EXPECT_TRUE(errorOf(images(capture, {1}).number(0x00280101, 12).number(0x00280102, 15))
                   .starts_with("its numbers of 12 bits, of which the highest is bit 15, are not read."));
+}
+
+TEST_F(DicomFrames, ThatLackPixelsAreRefused)
+{
+  const auto lacks = [&](DataSet set, const std::string& kind, std::size_t bytes, const std::string& all) {
+    EXPECT_EQ(errorOf(set.set(0x7fe00010, kind, std::string(bytes, '\1'))),
+              "its Pixel Data has " + std::to_string(bytes) + " bytes of the " + all
+                  + " of 3 x 2 pixels need. Allowed: " + wholeFile + ".");
+  };
+  lacks(images(capture, {1}), "OW", 10, "12 that 1 frame(s)");
+  lacks(framesOf({1, 2}, {frameAt("0\\0\\0"), frameAt("0\\0\\1")}), "OW", 12, "24 that 2 frame(s)");
+  lacks(images(dose, {100, 200}, 32).set(0x3004000e, "DS", "0.5").set(0x3004000c, "DS", "0\\1"), "OW", 46,
+        "48 that 2 frame(s)");
+  DataSet colours = images(capture, {1}, 8).number(0x00280002, 3).number(0x00280103, 0).number(0x00280006, 0);
+  lacks(colours.set(0x00280004, "CS", "RGB"), "OB", 16, "18 that 1 frame(s)");
+  lacks(colours.set(0x00280004, "CS", "YBR_FULL_422"), "OB", 10, "12 that 1 frame(s)");
+  DataSet bits = framesOf({0, 0, 0}, {frameAt("0\\0\\0"), frameAt("0\\0\\1"), frameAt("0\\0\\2")}, segments);
+  bits.number(0x00280103, 0).number(0x00280100, 1).number(0x00280101, 1).number(0x00280102, 0);
+  lacks(bits, "OB", 2, "3 that 3 frame(s)");
 }
 
 TEST_F(DicomFrames, PixelSpacingIsReadFromEveryClassAndItsAbsenceIsTold)
