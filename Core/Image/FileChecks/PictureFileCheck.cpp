@@ -32,7 +32,8 @@ std::uint64_t pngPixelBytes(FileNumbers& file)
 /// hold as many bytes as its pixels need.
 bool pngIsWhole(FileNumbers& file, const std::string& path)
 {
-  constexpr std::uint64_t headBytes = 8, checksumBytes = 4, colourAt = 25;
+  constexpr std::uint64_t headBytes = 8, checksumBytes = 4, depthAt = 24, colourAt = 25;
+  const auto bitsRead = std::max<std::uint64_t>(file.at(depthAt, 1, true), 8); // of less, ITK makes 8
   std::string chunk;
   std::uint64_t compressed = 0;
   for (std::uint64_t position = 8; position + headBytes + checksumBytes <= file.fileBytes();) {
@@ -46,6 +47,12 @@ bool pngIsWhole(FileNumbers& file, const std::string& path)
     const std::uint64_t name = file.at(position + 4, 4, true);
     if (name == 0x74524e53 && file.at(colourAt, 1, true) == 0) // tRNS, of which ITK makes other numbers
       failToRead(path, "a grey that stands for transparent pixels (tRNS)", "a PNG without tRNS");
+    for (std::uint64_t i = 0; name == 0x73424954 && i < length; ++i) // sBIT, by which libpng shifts numbers
+      if (const std::uint64_t bits = file.at(position + headBytes + i, 1, true); bits < bitsRead)
+        failToRead(path,
+                   "by its sBIT chunk " + std::to_string(bits) + " of the " + std::to_string(bitsRead)
+                       + " bits of a sample are significant, and its library shifts the numbers accordingly",
+                   "a PNG without sBIT, as which Pillow saves it, or another format");
     compressed += name == 0x49444154 ? length : 0; // IDAT
     if (name == 0x49454e44)                        // IEND
       return bytesTimes(compressed, maxInflation) >= pngPixelBytes(file);

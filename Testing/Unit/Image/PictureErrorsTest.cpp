@@ -56,5 +56,25 @@ TEST_F(PictureErrors, PicturesThatWereChanged)
   expectRefused("jpg", "\xff\xda", 1, '\x2d'); // no marker
 }
 
+TEST_F(PictureErrors, PngWhoseNumbersWouldBeShifted)
+{
+  Image<2> picture{testing::centredGeometry<2>({48, 40}, {1, 1}), byteNoise().voxels};
+  writeImage(folder / "image.png", picture, PixelType::uint8, false);
+  const std::string bytes = folder.read("image.png"), start("\0\0\0\1sBIT", 8);
+  const std::size_t behindHeader = bytes.find("IHDR") + 21;
+  std::vector<std::string> notes;
+  const auto read = [&](const std::string& bitsAndChecksum) {
+    const std::string changed =
+        bytes.substr(0, behindHeader) + start + bitsAndChecksum + bytes.substr(behindHeader);
+    return readImage<2>(folder.write("bits.png", changed), {}, notes).image.voxels;
+  };
+  EXPECT_EQ(read("\x08\xe6\x0a\x5b\x99"), readImage<2>(folder / "image.png", {}, notes).image.voxels);
+  EXPECT_EQ(
+      messageOf([&] { read("\x07\x76\xb5\x46\x08"); }),
+      folder / "bits.png"
+          + ": by its sBIT chunk 7 of the 8 bits of a sample are significant, and its library shifts the "
+            "numbers accordingly. Allowed: a PNG without sBIT, as which Pillow saves it, or another format.");
+}
+
 }
 }
