@@ -154,7 +154,10 @@ void readRescaling(const Header& header, DicomSlice& slice)
   const Tag group(0x0028, 0x9145);
   read("rescale intercept", header.text(slice.frame, group, Tag(0x0028, 0x1052)), slice.intercept);
   read("rescale slope", header.text(slice.frame, group, Tag(0x0028, 0x1053)), slice.slope);
-  read("dose grid scaling", textOf(header.elements(), Tag(0x3004, 0x000e)), slice.slope);
+  const std::string doseGridScaling = textOf(header.elements(), Tag(0x3004, 0x000e));
+  read("dose grid scaling", doseGridScaling, slice.slope);
+  if (!doseGridScaling.empty()) // a dose has no other numbers
+    slice.intercept = 0;
   gdcm::Attribute<0x0040, 0x9224> intercept{slice.intercept};
   gdcm::Attribute<0x0040, 0x9225> slope{slice.slope};
   if (const Items mapping = header.items(slice.frame, Tag(0x0040, 0x9096))) {

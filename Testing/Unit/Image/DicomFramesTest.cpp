@@ -260,6 +260,8 @@ TEST_F(DicomFrames, OfADoseAreScaledAndLieAtTheirOffsets)
     EXPECT_EQ(image.geometry.originMm, (Vec<3>{-20, 30, -40}));
     EXPECT_EQ(image.geometry.spacingMm, (Vec<3>{1.5, 2, 2.5}));
   }
+  DataSet rescaled = doseAt("0\\2.5\\5").set(0x00281052, "DS", "-5").set(0x00281053, "DS", "3");
+  EXPECT_EQ(firstVoxels(read(rescaled)), (Values{50, 100, 150}));
   const Image<3> downwards = read(doseAt("0\\-2.5\\-5"));
   EXPECT_EQ(firstVoxels(downwards), (Values{150, 100, 50}));
   EXPECT_EQ(downwards.geometry.originMm[2], -45);
