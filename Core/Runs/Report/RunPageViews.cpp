@@ -211,15 +211,19 @@ std::string planeHtml(std::vector<SlicePicture>::const_iterator first,
 }
 
 /// The lines over the pictures, as they are drawn there.
-std::string keyHtml(const RunPictures& pictures)
+std::string keyHtml(const RunPictures& pictures, const Json& run)
 {
+  const auto maskOf = [&](const char* side) {
+    const Json::json_pointer given(std::string("/inputs/") + side + "Masks");
+    return side + std::string(run.contains(given) && !run[given].empty() ? " mask" : " voxels with a value");
+  };
   std::string html;
   for (const auto& [isShown, kind, words] :
-       {std::tuple{some(pictures, &SlicePicture::edges), "edge", "edges of the fixed image"},
-        {some(pictures, &SlicePicture::fixedMask), "mask", "fixed mask"},
-        {some(pictures, &SlicePicture::maskBefore), "mask moving", "moving mask"},
-        {some(pictures, &SlicePicture::labels), "lf", "fixed labels"},
-        {some(pictures, &SlicePicture::labels), "lw", "warped labels"}})
+       {std::tuple{some(pictures, &SlicePicture::edges), "edge", std::string("edges of the fixed image")},
+        {some(pictures, &SlicePicture::fixedMask), "mask", maskOf("fixed")},
+        {some(pictures, &SlicePicture::maskBefore), "mask moving", maskOf("moving")},
+        {some(pictures, &SlicePicture::labels), "lf", std::string("fixed labels")},
+        {some(pictures, &SlicePicture::labels), "lw", std::string("warped labels")}})
     if (isShown)
       html += filledIn(R"(<span><svg width="38" height="12"><path class="$" d="M4 6H34"/></svg> $</span>)",
                        {kind, words});
@@ -351,7 +355,7 @@ std::string viewsHtml(const RunPictures& pictures, const Json& run)
     html += planeHtml(first, last, run);
     first = last;
   }
-  return html + "</div></div>\n" + keyHtml(pictures) + captionHtml(pictures);
+  return html + "</div></div>\n" + keyHtml(pictures, run) + captionHtml(pictures);
 }
 
 namespace {
