@@ -125,7 +125,10 @@ std::string noteOnPixelSpacing(const ImageHeader& header, const ReadingOptions& 
                                             : "gives one for each axis");
   }
   if (header.spacingMm[0] == 1)
-    return header.path + ": it names no size of its pixels; 1 mm is taken, and --pixel-spacing gives another";
+    return header.path
+           + (isTiff || isJpeg ? ": it names no size of its pixels; 1 mm is taken"
+                               : ": its pixels count as 1 mm, whatever size it names")
+           + ", and --pixel-spacing gives another";
   return !isJpeg && !isTiff
              ? ""
              : header.path + ": the spacing of " + shortText(header.spacingMm[0])
