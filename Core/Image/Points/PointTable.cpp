@@ -20,6 +20,8 @@ const std::string allowedTable = "a first line with the columns X and Y (pixels 
                                  "(ANTs: mm, LPS), l, p, s or r, a, s "
                                  "(mm), then numbers, separated by commas";
 
+const std::string definedPoints = "points that are defined, as 3D Slicer says it";
+
 /// A table as text: the lines of its points, and what is known of all of them.
 struct Table {
   std::vector<std::string> columns; // small letters alone: those of "X [mm]" and x_mm are the same
@@ -55,26 +57,43 @@ Table tableOfLines(const std::string& path, bool isOfSlicer)
 }
 
 /// The control points of a .mrk.json file. Quotes in its labels stand behind a backslash, so that none is a
-/// key.
+/// key. Brackets in labels are left out, so that those that remain belong to lists and points.
 Table tableOfMarkups(const std::string& path)
 {
-  std::string text = readPlainText(path);
-  std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
+  std::string text;
+  bool isInString = false;
+  char before = 0;
+  for (const char c : readPlainText(path)) {
+    isInString ^= c == '"' && before != '\\';
+    before = c == '\\' && before == '\\' ? '\0' : c;
+    const bool isBracket = c == '[' || c == ']' || c == '{' || c == '}';
+    if (std::isspace(static_cast<unsigned char>(c)) == 0 && !(isInString && isBracket))
+      text += c;
+  }
   const std::string lists = "\"controlPoints\":[", unit = textBehind(text, "\"coordinateUnits\":", ",}");
   if (text.find(lists) == std::string::npos || text.find(lists) != text.rfind(lists)
-      || (!unit.empty() && unit.find("\"mm\"") == std::string::npos)
-      || text.find("\"positionStatus\":\"undefined\"") != std::string::npos)
-    failToRead(path, "it does not hold one list of controlPoints in mm, each with a position",
+      || (!unit.empty() && unit.find("\"mm\"") == std::string::npos))
+    failToRead(path, "it does not hold one list of controlPoints in mm",
                "landmarks of 3D Slicer, one list a file");
   Table table;
   table.columns = {"x", "y", "z"};
   table.system = textBehind(text, "\"coordinateSystem\":\"", "\"");
-  std::string_view rest = text;
+  std::string_view rest = std::string_view(text).substr(text.find(lists) + lists.size());
   const std::string position = "\"position\":[";
-  for (std::size_t at = rest.find(position); at != std::string::npos; at = rest.find(position)) {
-    table.rows.emplace_back(path, cellsOf(textBehind(rest, position, "]"), ','));
-    rest.remove_prefix(at + position.size());
+  while (rest.starts_with('{')) {
+    const std::string_view point = rest.substr(0, rest.find('}'));
+    const std::string where = path + ", control point " + std::to_string(table.rows.size() + 1),
+                      status = textBehind(point, "\"positionStatus\":", ",");
+    if (point.find(position) == std::string::npos || (!status.empty() && status != "\"defined\""))
+      failToRead(where, "a point without a position", definedPoints);
+    table.rows.emplace_back(where, cellsOf(textBehind(point, position, "]"), ','));
+    rest.remove_prefix(std::min(point.size() + 1, rest.size()));
+    rest.remove_prefix(rest.starts_with(",{") ? 1 : 0);
   }
+  if (!rest.starts_with(']'))
+    failToRead(
+        path, "its list of controlPoints is not understood behind point " + std::to_string(table.rows.size()),
+        wholeFile);
   return table;
 }
 
@@ -122,7 +141,7 @@ InputPoints<3> readPointTable(const std::string& path)
       failToRead(where, std::to_string(cells.size()) + " values for " + std::to_string(none) + " columns",
                  allowedTable);
     if ((hasStatus && cells[none] != "2") || (defined != none && trimmed(cells[defined]) == "0"))
-      failToRead(where, "a point without a position", "points that are defined, as 3D Slicer says it");
+      failToRead(where, "a point without a position", definedPoints);
     Vec<3>& point = points.values.emplace_back();
     for (int d = 0; d < points.coordinates; ++d) {
       const std::string cell(trimmed(cells[axes[d]]));

@@ -339,7 +339,7 @@ TEST_F(PointsFile, TablesSayWhatTheirNumbersAre)
   EXPECT_EQ(read("p.csv", "z [mm], y [mm], x [mm]\n3,2,1\n6,5.5,-4\n").values, points);
   const std::string markups =
       "{\"markups\": [{\"type\": \"Fiducial\", \"coordinateSystem\": \"LPS\", \"coordinateUnits\": \"mm\", "
-      "\"controlPoints\": [{\"label\": \"\\\"position\\\": [9,9,9]\", \"position\": [\n 1,\n 2.0, 3]}, "
+      "\"controlPoints\": [{\"label\": \"\\\"position\\\": [9,9,9]}]\\\\\", \"position\": [\n 1,\n 2.0, 3]}, "
       "{\"position\": [-4, 5.5, 6e0], \"positionStatus\": \"defined\"}]}]}";
   const auto with = [&](const std::string& part, const std::string& other) {
     return testing::replaced(markups, part, other);
@@ -363,8 +363,15 @@ TEST_F(PointsFile, TablesSayWhatTheirNumbersAre)
       complaint("p.fcsv", "# columns = id,x,y,z\na,1,2,3\n").starts_with(" its coordinate system is \"\"."));
   EXPECT_TRUE(complaint("p.mrk.json", with("\"mm\"", "\"um\""))
                   .starts_with(" it does not hold one list of controlPoints in mm"));
-  EXPECT_TRUE(complaint("p.mrk.json", with("\"defined\"", "\"undefined\""))
-                  .starts_with(" it does not hold one list"));
+  for (const auto& [part, other] : {std::pair{"\"defined\"", "\"undefined\""},
+                                    {"\"defined\"", "\"missing\""},
+                                    {"\"defined\"", "\"preview\""},
+                                    {"[-4, 5.5, 6e0]", "null"},
+                                    {"\"position\": [-4, 5.5, 6e0],", ""}})
+    EXPECT_PRED2(testing::contains, complaint("p.mrk.json", with(part, other)),
+                 "control point 2: a point without a position. Allowed: points that are defined");
+  EXPECT_PRED2(testing::contains, complaint("p.mrk.json", with("}]}]}", "")),
+               "is not understood behind point 2");
   EXPECT_TRUE(complaint("p.mrk.json", with("coordinateSystem", "system"))
                   .starts_with(" its coordinate system is \"\"."));
   EXPECT_TRUE(complaint("p.mrk.json", markups + markups).starts_with(" it does not hold one list"));
