@@ -308,9 +308,12 @@ private:
     poll(sockets.data(), sockets.size(), worksAtAll() ? 500 : 20);
     for (const auto& worker : workers_)
       while (worker) {
-        const std::optional<RowAnswer> answer = worker->answer();
+        std::optional<RowAnswer> answer = worker->answer();
         if (!answer)
           break;
+        const bool wasEnded = answer->exitCode > 128 && !stopAsked(); // its process alone, by a signal
+        if (wasEnded)
+          answer = answerOfDeath(answer->row, 0);
         cohort_.keepDigests(answer->digests);
         const bool again = answer->exitCode == static_cast<int>(ExitCode::outOfMemory)
                            && tried_.insert(answer->row).second && !stopAsked();
@@ -318,7 +321,7 @@ private:
           suspects_.push_back(answer->row);
         else if (answer->isBusy)
           elsewhere_.push_back(answer->row);
-        else if (answer->exitCode == 0 || fs::exists(cohort_.rowFolder(answer->row) + runName))
+        else if (answer->exitCode == 0 || (!wasEnded && fs::exists(cohort_.rowFolder(answer->row) + runName)))
           take(*answer);
         else
           record(answer->row, *answer);

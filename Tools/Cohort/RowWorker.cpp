@@ -45,11 +45,13 @@ std::optional<Json> taken(const ProcessLine& line)
   }
 }
 
-/// The system or its user ends a process by one of these signals, for want of memory above all.
+/// The system or its user ends a process by one of these signals, for want of memory above all. A process
+/// that hears the signal ends with 0.
 bool isFromOutside(int state)
 {
-  return WIFSIGNALED(state) ? WTERMSIG(state) == SIGKILL || WTERMSIG(state) == SIGTERM
-                            : WEXITSTATUS(state) == static_cast<int>(ExitCode::outOfMemory);
+  return WIFSIGNALED(state)
+             ? WTERMSIG(state) == SIGKILL || WTERMSIG(state) == SIGTERM
+             : WEXITSTATUS(state) == static_cast<int>(ExitCode::outOfMemory) || WEXITSTATUS(state) == 0;
 }
 
 }
@@ -64,8 +66,8 @@ RowAnswer answerOfDeath(std::size_t index, int state)
   return {index,
           static_cast<int>(lackedMemory ? ExitCode::outOfMemory : ExitCode::registrationFailed),
           twice
-              + (lackedMemory ? "A process ends so when memory is short. Allowed: more memory, and the same "
-                                "command again."
+              + (lackedMemory ? "A process ends so when memory is short, or when somebody ends it. Allowed: "
+                                "more memory, and the same command again."
                               : "This is a defect of the program; please report it."),
           {}};
 }
