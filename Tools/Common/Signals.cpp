@@ -105,6 +105,8 @@ EndOnSignals::~EndOnSignals()
   if (!isOver_.exchange(true)) // else the watcher ends the program, and a signal would do so in its place
     pthread_kill(watcher_.native_handle(), SIGTERM);
   watcher_.join();
+  if (isSettled.test()) // a record says how the program ends
+    return;
   const sigset_t set = endingSignals();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
