@@ -45,6 +45,24 @@ void checkDimension(const std::string& option, const std::vector<ImageHeader>& h
                                        + (header.dimension > 3 ? std::string(" ") + oneOfSeries : ""));
 }
 
+/// Programs of others make requests, too.
+void requireImagesAndStages(const RunRequest& request)
+{
+  const auto isThere = [](const GivenImage& image) {
+    const auto hasVoxels = []<class Content>(const Content& content) {
+      if constexpr (std::is_same_v<Content, std::monostate>)
+        return true; // of a file
+      else
+        return content.image != nullptr;
+    };
+    return image.isGiven() && std::visit(hasVoxels, image.inMemory);
+  };
+  if (request.fixed.empty() || request.moving.empty() || request.stages.empty()
+      || !std::ranges::all_of(request.fixed, isThere) || !std::ranges::all_of(request.moving, isThere))
+    throw Error(ExitCode::usage, "a request without a fixed image, a moving image or a stage. Allowed: at "
+                                 "least one of each.");
+}
+
 /// Warns if one of two images is so large that it may be in another unit.
 void warnOfExtents(const ImageHeader& fixed, const ImageHeader& moving, Log& log)
 {
@@ -199,6 +217,7 @@ InputHeaders readHeaders(const RunRequest& request, Log& log)
 
 InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
 {
+  requireImagesAndStages(request);
   bool isIn2D = false;
   for (const StageText& stage : request.stages) {
     if (stage.failure)

@@ -88,6 +88,18 @@ TEST(RunInMemory, ImagesThatMakeNoSenseAreRefusedAsFilesAre)
                  "-m: moving: ");
 }
 
+TEST(RunInMemory, ARequestThatLacksSomethingIsRefused)
+{
+  RunRequest withoutFixed = requestOf(blobs(0), blobs(1)), withoutMoving = withoutFixed,
+             withoutStages = withoutFixed;
+  withoutFixed.fixed.clear();
+  withoutMoving.moving = {{}};
+  withoutStages.stages.clear();
+  for (const RunRequest& request :
+       {withoutFixed, withoutMoving, withoutStages, requestOf(blobs(0), ImagePointer<2>())})
+    EXPECT_PRED2(contains, errorText([&] { resultOf(request); }, ExitCode::usage), "a request without");
+}
+
 TEST(RunInMemory, LabelsThatAreNoWholeNumbersAreRefused)
 {
   const ImagePointer<2> image = blobs(0);
