@@ -21,15 +21,9 @@ Failure outOfMemory()
           "machine."};
 }
 
-/// Then a thread that is refused lacked room for its stack, as far as anybody can tell.
-bool memoryIsLimited()
-{
-  rlimit limit{};
-  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
 Failure outOfThreads()
 {
+  // Under a limit of memory a thread that is refused lacked room for its stack, as far as anybody can tell.
   return {static_cast<int>(ExitCode::outOfMemory),
           std::string(memoryIsLimited() ? "memory" : "threads")
               + ": the system refused to create a thread or process that this run needs. "
@@ -86,6 +80,12 @@ Failure failureOf(const std::system_error& error)
   }
 }
 
+}
+
+bool memoryIsLimited()
+{
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 std::string allowedThreads()

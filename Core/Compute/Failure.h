@@ -15,6 +15,9 @@ struct Failure {
 /// its caller stopped it.
 Failure failureOf(const std::exception_ptr&, int signal = 0);
 
+/// Whether the memory of this process is limited (ulimit -v).
+bool memoryIsLimited();
+
 /// Returns the end of a message about refused threads, "Allowed: ...", which says what a user may do.
 std::string allowedThreads();
 

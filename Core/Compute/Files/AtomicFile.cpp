@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace tessera {
@@ -143,9 +144,14 @@ void AtomicFile::fail(const std::string& wrong) const
   const fs::space_info space = fs::space(folder_, failure);
   const std::string room =
       failure ? "" : "; " + std::to_string(space.available >> 20) + " MiB are free there";
+  rlimit size{};
+  const bool isLimited = getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY;
   throw Error(ExitCode::unwritableOutput,
               path_ + ": " + wrong
-                  + ". Allowed: a file in a folder that exists, may be written to and has room" + room + ".");
+                  + ". Allowed: a file in a folder that exists, may be written to and has room" + room
+                  + (isLimited ? "; and no larger than a file may be here, " + std::to_string(size.rlim_cur)
+                                     + " bytes (ulimit -f)."
+                               : "."));
 }
 
 void writeTextFile(const std::string& path, std::string_view text, Sync sync)

@@ -1,6 +1,7 @@
 #include "Core/Image/Files/Decoder.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Failure.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/DecoderProcess.h"
 #include "Core/Image/Files/InputError.h"
@@ -117,6 +118,11 @@ void order(const AtomicFile& file, const std::string& failed, const Message& req
     }
     ask(*process, request, file.path());
   } catch (const Crashed&) {
+    if (memoryIsLimited())
+      throw Error(ExitCode::outOfMemory,
+                  file.path()
+                      + ": the library that writes this format has crashed under a limit "
+                        "of memory. Allowed: a higher limit (ulimit -v).");
     wrong = "the library that writes this format has crashed";
   } catch (const Error& error) {
     if (error.code() != ExitCode::unreadableInput)
