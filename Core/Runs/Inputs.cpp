@@ -46,7 +46,7 @@ void checkDimension(const std::string& option, const std::vector<ImageHeader>& h
 }
 
 /// Programs of others make requests, too.
-void requireImagesAndStages(const RunRequest& request)
+void requireImages(const RunRequest& request)
 {
   const auto isThere = [](const GivenImage& image) {
     const auto hasVoxels = []<class Content>(const Content& content) {
@@ -57,10 +57,10 @@ void requireImagesAndStages(const RunRequest& request)
     };
     return image.isGiven() && std::visit(hasVoxels, image.inMemory);
   };
-  if (request.fixed.empty() || request.moving.empty() || request.stages.empty()
-      || !std::ranges::all_of(request.fixed, isThere) || !std::ranges::all_of(request.moving, isThere))
-    throw Error(ExitCode::usage, "a request without a fixed image, a moving image or a stage. Allowed: at "
-                                 "least one of each.");
+  if (request.fixed.empty() || request.moving.empty() || !std::ranges::all_of(request.fixed, isThere)
+      || !std::ranges::all_of(request.moving, isThere))
+    throw Error(ExitCode::usage,
+                "a request without a fixed or a moving image. Allowed: at least one of each.");
 }
 
 /// Warns if one of two images is so large that it may be in another unit.
@@ -217,7 +217,7 @@ InputHeaders readHeaders(const RunRequest& request, Log& log)
 
 InputHeaders readHeaders(const RunRequest& request, InputFiles files, Log& log)
 {
-  requireImagesAndStages(request);
+  requireImages(request);
   bool isIn2D = false;
   for (const StageText& stage : request.stages) {
     if (stage.failure)

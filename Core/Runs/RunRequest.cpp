@@ -91,6 +91,8 @@ void checkMaskCount(const std::string& option, std::size_t masks, std::size_t im
 
 void checkRequest(const RunRequest& request)
 {
+  if (request.stages.empty())
+    throw Error(ExitCode::usage, "a request without a stage. Allowed: at least one.");
   const bool isCarried = request.inverseToo && !request.movingLabels.isGiven();
   if (request.fixedLabels.isGiven() != request.movingLabels.isGiven() && !isCarried)
     throw Error(ExitCode::usage,
