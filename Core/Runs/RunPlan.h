@@ -45,7 +45,8 @@ struct RunPlan {
 /// The contexts of devices, which several runs share.
 using ContextsInUse = std::map<std::string, Context>;
 
-/// What an earlier run of the same stages on images of the same size chose for a stage.
+/// The device and the plans that an earlier run of the same stages, on images of the same size, chose for a
+/// stage.
 struct StageOnDevice {
   DeviceChoice wanted, choice;
   std::vector<LevelPlan> plans;

@@ -60,7 +60,8 @@ public:
   /// shares the memory of the plan's pattern.
   CsrMatrix<V> execute(const Array<V>& a, const Array<V>& b);
 
-  // The same in three steps, of a plan on a CUDA device without mask and scale: for factors that stay there.
+  // These three do what execute() does, one step each, so that values can stay on the CUDA device of the
+  // plan. They are for plans without mask and scale.
   enum class Factor { a, b };
   Buffer<V> bring(Factor, const Array<V>&) const;
   /// Takes what bring() returned, or the values of another plan's C.

@@ -62,7 +62,7 @@ private:
   std::vector<std::size_t> rows_;
 };
 
-/// What is told of a row whose process ended twice, with this wait status (waitpid(2)).
+/// Returns the answer for a row whose process ended twice, with this wait status (waitpid(2)).
 RowAnswer answerOfDeath(std::size_t row, int state);
 
 /// The other side: reads rows from standard input, which is the socket, until it ends.

@@ -261,7 +261,7 @@ void checkColours(const std::string& path, const Header& header)
 }
 
 /// Whether the colours that GDCM gives are YCbCr: it converts none, but OpenJPEG converts those of JPEG 2000.
-/// What compressed pixels say of themselves counts more than the header, which is often wrong.
+/// Compressed pixels say this themselves, and count more than the header, which is often wrong.
 bool givesYbr(const std::string& path, const gdcm::Image& image)
 {
   using Meaning = gdcm::PhotometricInterpretation;

@@ -51,7 +51,8 @@ std::vector<FileSection> sectionsOf(const TransformMap& map)
   return resamplingSections<D>(components(), parameters, *resampler);
 }
 
-/// What a transform has beside its name and its parameters: texts and numbers. Throws Error for an inverse.
+/// Returns the texts and numbers that a transform has beside its name and its parameters. Throws Error for an
+/// inverse.
 template <int D>
 std::vector<std::pair<std::vector<std::string>, std::vector<double>>> modelOf(const TransformChain<D>& link)
 {

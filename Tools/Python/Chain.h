@@ -65,7 +65,7 @@ public:
   /// Whether the same transforms with the same parameters stand in the same order, so that points are mapped
   /// alike, to the bit. Settings of resampling do not count. An inverse in a chain equals itself alone.
   bool operator==(const Chain&) const;
-  /// Of equal chains it is equal.
+  /// Returns equal numbers for equal chains.
   std::size_t hash() const;
 
 private:

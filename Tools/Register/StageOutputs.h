@@ -54,7 +54,7 @@ public:
   }
   const RunningStage<D>& stage() const { return stage_; }
   const std::string& folder() const { return folder_; }
-  /// Those of the transform file, as logTransformFile takes them.
+  /// Returns the lines of the transform file that logTransformFile writes.
   const std::vector<std::string>& linesForLog() const { return linesForLog_; }
   /// Every file written so far, in order.
   const std::vector<std::string>& files() const { return files_; }

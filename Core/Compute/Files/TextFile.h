@@ -10,7 +10,7 @@ namespace tessera {
 
 inline constexpr const char* noSuchFile = "no such file";
 
-/// What is no regular file: "folder", "pipe", "link", or "device" for all else.
+/// Returns the word for a file that is no regular one: "folder", "pipe", "link", or "device" for all else.
 const char* kindOfFile(std::filesystem::file_type);
 
 /// The content of a file, or why it cannot be read.
