@@ -119,8 +119,10 @@ BenchTable matricesTable(const std::map<std::string, std::string>& places,
     const double ours[] = {f.size,         f.entries, f.entriesOfC, f.products, f.tilesOfC,
                            f.pairsOfTiles, f.median,  f.mean,       f.deviation};
     for (std::size_t i = 0; i < std::size(ours); ++i) {
-      row.push_back(found == facts.end() ? BenchCell() : BenchCell(ours[i]));
-      row.push_back(published[i]);
+      row.emplace_back();
+      if (found != facts.end())
+        row.back() = ours[i];
+      row.emplace_back(published[i]);
     }
     row.push_back(found == facts.end() ? BenchCell() : BenchCell(criteriaOf(f)));
     table.rows.push_back(std::move(row));
