@@ -340,7 +340,8 @@ private:
     addFailure(answer);
     log_.warning(cohort_.row(answer.row).id + ": " + answer.message);
     if (answer.exitCode == static_cast<int>(ExitCode::unwritableOutput)) {
-      stopForWantOfDisk();
+      if (tally_.alikeInCode() > 1) // in one row alone something may stand where a result is to be
+        stopForWantOfDisk();
     } else if (tally_.alike() >= alikeBeforeStop && !options_.noEarlyStop && !isStopping_) {
       isStopping_ = true;
       log_.error(std::to_string(alikeBeforeStop)
@@ -406,13 +407,13 @@ private:
     for (auto& worker : workers_)
       worker.reset();
     showProgress(true);
-    writeFailures(cohort_.manifest(), cohort_.folder());
+    const bool hasCauses = writeFailures(cohort_.manifest(), cohort_.folder());
     if (stopAsked()) {
       log_.error("interrupted by signal " + std::to_string(caughtSignal())
                  + ": finished rows are kept. The same command goes on with the others.");
       return 128 + caughtSignal();
     }
-    if (tally_.failed() > 0)
+    if (hasCauses && tally_.failed() > 0)
       log_.info("The causes are in " + cohort_.folder().file("failures.tsv") + ".");
     return code_ != 0 ? code_ : tally_.failed() == 0 ? 0 : static_cast<int>(ExitCode::someRowsFailed);
   }

@@ -71,7 +71,7 @@ std::string asField(std::string text)
   return text.empty() ? "n/a" : text;
 }
 
-void writeFailures(const Manifest& manifest, const CohortFolder& folder)
+bool writeFailures(const Manifest& manifest, const CohortFolder& folder)
 {
   const std::string header = "id\tcode\tmessage\tlog\n";
   std::string table = header;
@@ -83,10 +83,12 @@ void writeFailures(const Manifest& manifest, const CohortFolder& folder)
                + rowFolder + logName + "\n";
   }
   const std::string path = folder.file("failures.tsv");
-  if (table == header)
-    std::filesystem::remove(path);
-  else
+  const bool hasFailures = table != header;
+  if (hasFailures)
     writeTextFile(path, table);
+  else
+    std::filesystem::remove(path);
+  return hasFailures;
 }
 
 int tellStatus(const CohortOptions& options, Log& log)

@@ -12,8 +12,8 @@ namespace tessera {
 std::string asField(std::string text);
 
 /// Writes failures.tsv, or removes it if no row has failed. Other processes may have failed rows too, so it
-/// goes by the records in the folder.
-void writeFailures(const Manifest&, const CohortFolder&);
+/// goes by the records in the folder. Returns whether it is there.
+bool writeFailures(const Manifest&, const CohortFolder&);
 
 /// `tessera-cohort status`: how many rows are done, failed, running and waiting, and the causes of failures.
 int tellStatus(const CohortOptions&, Log&);

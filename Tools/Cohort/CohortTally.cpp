@@ -26,7 +26,7 @@ std::string kindOfFailure(const RowAnswer& answer)
 void CohortTally::addDone()
 {
   ++done_;
-  alike_ = 0;
+  alike_ = alikeInCode_ = 0;
 }
 
 void CohortTally::addFailure(const std::string& id, const RowAnswer& answer)
@@ -35,6 +35,8 @@ void CohortTally::addFailure(const std::string& id, const RowAnswer& answer)
   const std::string kind = kindOfFailure(answer);
   alike_ = kind == lastFailure_ ? alike_ + 1 : 1;
   lastFailure_ = kind;
+  alikeInCode_ = answer.exitCode == lastCode_ ? alikeInCode_ + 1 : 1;
+  lastCode_ = answer.exitCode;
 }
 
 std::string CohortTally::line(std::size_t running, std::size_t left) const

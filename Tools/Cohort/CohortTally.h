@@ -23,12 +23,15 @@ public:
   /// How many rows in succession have failed with the same code and, but for paths and numbers, the same
   /// message.
   std::size_t alike() const { return alike_; }
+  /// How many rows in succession have failed with the same code.
+  std::size_t alikeInCode() const { return alikeInCode_; }
 
   /// "5 of 9 done, 1 failed, 2 running, 0.31 rows a second, about 6 s left"
   std::string line(std::size_t running, std::size_t left) const;
 
 private:
-  std::size_t rows_, skipped_ = 0, done_ = 0, alike_ = 0;
+  std::size_t rows_, skipped_ = 0, done_ = 0, alike_ = 0, alikeInCode_ = 0;
+  int lastCode_ = 0;
   std::string lastFailure_;
   std::set<std::string> failures_; // ids
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
