@@ -108,7 +108,7 @@ static int fails(const char* call)
 #define TRANSFER(call, count, real)                                                                          \
   {                                                                                                          \
     if (isHit(call)) {                                                                                       \
-      if (is("error")) {                                                                                     \
+      if (is("error") || is("on")) {                                                                         \
         errno = failure;                                                                                     \
         return -1;                                                                                           \
       }                                                                                                      \
