@@ -148,6 +148,9 @@ private:
     const std::size_t taken = numbersTaken(options_.outFolder);
     if (state_.updates == 0)
       state_.first = taken;
+    else if (taken > state_.updates)
+      log_.warning("-out: " + options_.outFolder + sixDigits(taken - 1)
+                   + ": its update did not end, so files may be missing there.");
     state_.updates = std::max(state_.updates, taken);
     const bool isSame = key == std::exchange(state_.key, key), isThere = std::filesystem::exists(found);
     if (isSame && isThere)
