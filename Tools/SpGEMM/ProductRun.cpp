@@ -2,7 +2,9 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/NumberIn.h"
+#include "Core/Sparse/Analysis/ProductAnalysis.h"
 #include "Core/Sparse/Analysis/Reordering.h"
+#include "Core/Sparse/Analysis/TileStatistics.h"
 #include "Core/Sparse/Files/MatrixFormats.h"
 #include "Core/Sparse/Files/MatrixOutput.h"
 #include "Core/Sparse/SpGemm.h"
@@ -17,11 +19,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 namespace tessera {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr std::uint64_t mostCountedProducts = 2'000'000'000; // some ten seconds on one thread
 
 /// The pattern of a matrix from a file, for use as a mask. The columns of each row rise in matrices from
 /// files.
@@ -195,14 +199,22 @@ private:
     const bool isReordered = reordering_.numbering.has_value();
     report_ = describeProduct(context_, isReordered ? reordered_ : left(), isReordered ? reordered_ : right(),
                               last_);
+    const MatrixPattern a = isReordered ? reordered_ : turned(left(), options_.transposeA),
+                        b = isReordered ? reordered_ : turned(right(), options_.transposeB);
+    if (report_.products <= mostCountedProducts && std::max(a.columns, b.columns) <= largestTiledColumns)
+      tiles_ = countProductTiles({{}, context_.threads}, a, b);
     if (asked_.json)
       return printJson();
     log_.info("A: " + sizeText(left()) + ", density " + density(left()) + ".");
     log_.info("B: " + sizeText(right()) + ", density " + density(right()) + ".");
     log_.info("Products: " + std::to_string(report_.products) + ".");
-    if (report_.entriesPerTileA > 0)
-      log_.info("Entries a tile of 8 x 8: " + decimals(report_.entriesPerTileA, 1) + " in A, "
-                + decimals(report_.entriesPerTileB, 1) + " in B.");
+    if (!tiles_)
+      log_.info("Tiles are not counted: with so many products or columns it would take long.");
+    for (std::size_t s = 0; tiles_ && s < countedSides.size(); ++s)
+      log_.info("Tiles of " + std::to_string(countedSides[s]) + " x " + std::to_string(countedSides[s])
+                + ", with median, mean and deviation of their entries: A " + tilesText(tiles_->a[s]) + "; B "
+                + tilesText(tiles_->b[s]) + "; A B " + tilesText(tiles_->product[s]) + "; "
+                + std::to_string(tiles_->pairs[s]) + " pairs of A and B meet.");
     log_.info("Method: " + report_.choice + ".");
     log_.info("C has at most " + std::to_string(report_.entriesBound) + " entries ("
               + std::to_string((report_.entriesBound * (sizeof(V) + sizeof(std::uint32_t))) >> 20)
@@ -212,6 +224,12 @@ private:
       log_.info(predictedTimeText(turned(left(), options_.transposeA), turned(right(), options_.transposeB),
                                   context_.threads));
     return 0;
+  }
+
+  static std::string tilesText(const TileStatistics& tiles)
+  {
+    return std::to_string(tiles.tiles) + " (" + decimals(tiles.median, 0) + ", " + decimals(tiles.mean, 2)
+           + ", " + decimals(tiles.deviation, 2) + ")";
   }
 
   static std::string density(const CsrMatrix<V>& matrix)
@@ -322,6 +340,14 @@ private:
       json["entries"] = entries_;
       json["milliseconds"] = milliseconds_;
     }
+    for (std::size_t s = 0; tiles_ && s < countedSides.size(); ++s) {
+      nlohmann::json counted{{"side", countedSides[s]}, {"pairs", tiles_->pairs[s]}};
+      for (const auto& [name, of] : {std::pair("a", tiles_->a[s]), std::pair("b", tiles_->b[s]),
+                                     std::pair("product", tiles_->product[s])})
+        counted[name] = {
+            {"tiles", of.tiles}, {"median", of.median}, {"mean", of.mean}, {"deviation", of.deviation}};
+      json["tiles"].push_back(counted);
+    }
     if (!reordering_.choice.empty())
       json["reordering"] = {{"isTaken", reordering_.numbering.has_value()},
                             {"nodes", reordering_.nodes},
@@ -341,6 +367,7 @@ private:
   std::vector<CsrMatrix<V>> factors_;
   SpGemmOptions<V> options_, last_; // options of every product, and of the last product
   Reordering reordering_;
+  std::optional<ProductTiles> tiles_;
   CsrMatrix<V> reordered_; // the factor by these numbers
   SpGemmReport report_;
   std::uint64_t entries_ = 0;

@@ -85,7 +85,7 @@ public:
       if (!place.empty()) {
         measure(place);
         if (expected_) // none of the methods could compute C otherwise, which was told
-          facts_[name] = squareFacts(a_, *expected_);
+          facts_[name] = squareFacts({{}, context_.threads}, a_, expected_->entries());
         if (!partsOfOne_.empty())
           parts_[name] = partsOfOne_;
       }

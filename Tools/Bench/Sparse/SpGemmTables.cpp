@@ -2,6 +2,8 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/Analysis/ProductAnalysis.h"
+#include "Core/Sparse/Analysis/ProductWork.h"
+#include "Core/Sparse/Analysis/TileStatistics.h"
 
 #include <algorithm>
 #include <cmath>
@@ -43,28 +45,6 @@ const PublishedMatrix publishedMatrices[] = {
     {"struct3", "struct3_like", true, 53570, 1173694, 3400384, 26704476, 146007, 583547, 29, 23.3, 11.1},
     {"web-NotreDame", "web-NotreDame_like", true, 325729, 1497134, 16801350, 64593748, 693759, 3216627, 8,
      24.2, 25.8}};
-
-/// Each row of tiles has the columns of its tiles, rising, and the entries in each.
-struct CountedTiles {
-  std::vector<std::vector<std::uint32_t>> column;
-  std::vector<std::uint32_t> entries; // of every tile
-
-  explicit CountedTiles(const MatrixPattern& matrix) : column((matrix.rows + tileSide - 1) / tileSide)
-  {
-    std::vector<std::uint32_t> counts(matrix.columns / tileSide + 1);
-    for (std::size_t group = 0; group < column.size(); ++group) {
-      const std::size_t first = group * tileSide, last = std::min(first + tileSide, matrix.rows);
-      for (std::size_t i = matrix.rowStart[first]; i < matrix.rowStart[last]; ++i)
-        if (const std::uint32_t tile = matrix.column[i] / tileSide; counts[tile]++ == 0)
-          column[group].push_back(tile);
-      std::ranges::sort(column[group]);
-      for (const std::uint32_t tile : column[group]) {
-        entries.push_back(counts[tile]);
-        counts[tile] = 0;
-      }
-    }
-  }
-};
 
 constexpr double goodDensity = 5, manyEntries = 1e6; // thesis, section 3.8.1
 
@@ -234,27 +214,21 @@ std::map<std::string, std::string> placesOfPublished(const std::string& folder,
   return places;
 }
 
-SquareFacts squareFacts(const MatrixPattern& a, const MatrixPattern& c)
+SquareFacts squareFacts(const Context& context, const MatrixPattern& a, std::uint64_t entriesOfC)
 {
-  SquareFacts facts{static_cast<double>(a.rows), static_cast<double>(a.entries()),
-                    static_cast<double>(c.entries())};
-  for (const std::uint32_t k : a.column)
-    facts.products += static_cast<double>(a.rowEntries(k));
-  const CountedTiles ofA(a);
-  for (const auto& row : ofA.column)
-    for (const std::uint32_t k : row)
-      facts.pairsOfTiles += static_cast<double>(ofA.column[k].size());
-  std::vector<std::uint32_t> density = CountedTiles(c).entries;
-  facts.tilesOfC = static_cast<double>(density.size());
-  if (density.empty())
-    return facts;
-  facts.mean = facts.entriesOfC / facts.tilesOfC;
-  for (const std::uint32_t entries : density)
-    facts.deviation += (entries - facts.mean) * (entries - facts.mean) / facts.tilesOfC;
-  facts.deviation = std::sqrt(facts.deviation);
-  std::ranges::nth_element(density, density.begin() + static_cast<std::ptrdiff_t>(density.size() / 2));
-  facts.median = density[density.size() / 2];
-  return facts;
+  const ProductTiles tiles = countProductTiles(context, a, a);
+  const auto side =
+      static_cast<std::size_t>(std::ranges::find(countedSides, tileSide) - countedSides.begin());
+  const TileStatistics& ofC = tiles.product[side];
+  return {static_cast<double>(a.rows),
+          static_cast<double>(a.entries()),
+          static_cast<double>(entriesOfC),
+          productCount(context, a, a),
+          static_cast<double>(ofC.tiles),
+          static_cast<double>(tiles.pairs[side]),
+          ofC.median,
+          ofC.mean,
+          ofC.deviation};
 }
 
 std::vector<BenchTable> spGemmTables(const std::map<std::string, std::string>& places,

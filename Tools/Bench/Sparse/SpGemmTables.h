@@ -24,8 +24,8 @@ struct SquareFacts {
   double median = 0, mean = 0, deviation = 0; // of the entries in a tile of C
 };
 
-/// Returns the facts of A and C = A A, whose columns rise in each row.
-SquareFacts squareFacts(const MatrixPattern& a, const MatrixPattern& c);
+/// Returns the facts of A and C = A A.
+SquareFacts squareFacts(const Context&, const MatrixPattern& a, std::uint64_t entriesOfC);
 
 /// The milliseconds of the parts of tSparse for a matrix, in their order.
 using PartTimes = std::vector<std::pair<std::string, double>>;
