@@ -116,6 +116,8 @@ InputPoints<3> readPointTable(const std::string& path)
   if (isOfSlicer && !isRas && table.system != "LPS" && table.system != "1")
     failToRead(path, "its coordinate system is \"" + table.system + "\"",
                "LPS or RAS, as 3D Slicer writes them");
+  if (table.rows.empty())
+    failToRead(path, "it holds no points", allowedTable);
   InputPoints<3> points;
   std::array<std::size_t, 3> axes{none, none, none};
   double sign = 1; // of the first two coordinates
@@ -139,7 +141,7 @@ InputPoints<3> readPointTable(const std::string& path)
     const bool hasStatus = isOfSlicer && cells.size() == none + 2; // from version 5 on, without columns
     if (cells.size() != none && !hasStatus)
       failToRead(where, std::to_string(cells.size()) + " values for " + std::to_string(none) + " columns",
-                 allowedTable);
+                 std::to_string(none) + " values with commas between them, as the first line has columns");
     if ((hasStatus && cells[none] != "2") || (defined != none && trimmed(cells[defined]) == "0"))
       failToRead(where, "a point without a position", definedPoints);
     Vec<3>& point = points.values.emplace_back();
@@ -147,7 +149,7 @@ InputPoints<3> readPointTable(const std::string& path)
       const std::string cell(trimmed(cells[axes[d]]));
       const std::optional<double> number = finiteNumber(cell);
       if (!number)
-        failToRead(where, "\"" + cell + "\" is no finite number", allowedTable);
+        failToRead(where, "\"" + cell + "\" is no finite number", "a number such as -12.5");
       point[d] = d < 2 ? *number * sign : *number;
     }
     if (hasNames && !seen.insert(cells.front()).second)

@@ -355,8 +355,11 @@ TEST_F(PointsFile, TablesSayWhatTheirNumbersAre)
   EXPECT_TRUE(complaint("p.csv", "x,y,z\n1,2,3\n").starts_with("1: its columns X, Y and Z do not say"));
   EXPECT_TRUE(complaint("p.csv", "x,y\n1,2\n").starts_with(" 2 coordinates a point. Allowed: 3."));
   EXPECT_TRUE(complaint("p.csv", "a,b\n1,2\n").starts_with("1: no columns X and Y."));
-  EXPECT_TRUE(complaint("p.csv", "x,y,z,t\n1,2,NA,0\n").starts_with("2: \"NA\" is no finite number."));
-  EXPECT_TRUE(complaint("p.csv", "x,y,z,t\n1,2,3\n").starts_with("2: 3 values for 4 columns."));
+  EXPECT_TRUE(complaint("p.csv", "x,y,z,t\n1,2,NA,0\n")
+                  .starts_with("2: \"NA\" is no finite number. Allowed: a number such as"));
+  EXPECT_TRUE(complaint("p.csv", "x,y,z,t\n1,2,3\n")
+                  .starts_with("2: 3 values for 4 columns. Allowed: 4 values with commas"));
+  EXPECT_TRUE(complaint("p.csv", "x,y,z,t\n").starts_with(" it holds no points."));
   EXPECT_TRUE(complaint("p.fcsv", columns + "2" + rest + rows)
                   .starts_with(" its coordinate system is \"2\". Allowed: LPS or RAS"));
   EXPECT_TRUE(
