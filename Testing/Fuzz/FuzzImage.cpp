@@ -3,6 +3,7 @@
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Voxels/VoxelPlace.h"
 #include "Testing/Fuzz/Fuzz.h"
+#include "Tools/Decode/PictureFileCheck.h"
 
 #include <cstdlib>
 #include <optional>

@@ -5,6 +5,7 @@
 #include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Tools/Decode/PictureFileCheck.h"
 
 #include <gdcmAttribute.h>
 #include <gdcmImageApplyLookupTable.h>

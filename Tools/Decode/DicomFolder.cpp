@@ -4,6 +4,7 @@
 #include "Core/Image/ShearedGrid.h"
 #include "Tools/Decode/DicomSeries.h"
 #include "Tools/Decode/ItkImage.h"
+#include "Tools/Decode/PictureFileCheck.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,6 +5,7 @@
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Tools/Decode/PictureFileCheck.h"
 
 #include <gdcmReader.h>
 #include <gdcmStringFilter.h>

@@ -2,12 +2,14 @@
 
 #include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Image/FileChecks/FileCheck.h"
-#include "Core/Image/FileChecks/TiffFile.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/LengthsInMm.h"
 #include "Tools/Decode/ItkSupport.h"
+#include "Tools/Decode/PictureFileCheck.h"
+#include "Tools/Decode/PictureNotes.h"
+#include "Tools/Decode/TiffFile.h"
 
 #include <itkBMPImageIO.h>
 #include <itkGDCMImageIO.h>
@@ -21,8 +23,10 @@
 #include <itkTIFFImageIO.h>
 #include <itkVTKImageIO.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -178,15 +182,16 @@ ImageHeader withGivenSpacing(ImageHeader header, const itk::ImageIOBase& io, con
 }
 
 /// Changes ITK's header of a TIFF file, of which the geometry is right, to that of its pixels.
-void setPixels(ImageHeader& header, const TiffPixels& pixels)
+void setPixels(ImageHeader& header, const TiffFile& tiff)
 {
-  const std::uint64_t slices = header.dimension == 3 ? header.size[2] : 1;
-  if (header.dimension > 3 || header.size[0] != pixels.width || header.size[1] != pixels.height
-      || slices != pixels.slices)
+  const TiffPicture& first = tiff.pictures().front();
+  const std::size_t slices = header.dimension == 3 ? header.size[2] : 1;
+  if (header.dimension > 3 || header.size[0] != first.width || header.size[1] != first.height
+      || slices != tiff.pictures().size())
     failToRead(header.path, "its slices are not understood", "slices of one size and type of pixels");
   header.components = 1;
   header.meaning = PixelMeaning::scalar;
-  header.componentType = header.typeInFile = pixels.type;
+  header.componentType = header.typeInFile = *tiff.ownType();
 }
 
 DecodedImage openFile(const std::string& path, const ReadingOptions& reading)
@@ -196,27 +201,18 @@ DecodedImage openFile(const std::string& path, const ReadingOptions& reading)
   if (dynamic_cast<const itk::GDCMImageIO*>(io.GetPointer()))
     return openDicom(headerFromItk(*io, path), dicomSeriesOf(path, reading));
   DecodedImage image{withGivenSpacing(headerFromItk(*io, path), *io, reading.pixelSpacingMm), {}};
-  std::string turned = isPicture(*io) ? noteOnExif(path) : "";
-  if (dynamic_cast<const itk::TIFFImageIO*>(io.GetPointer())) {
-    const auto tiff = std::make_shared<TiffFile>(path);
-    for (const TiffPicture& picture : tiff->pictures())
-      if (picture.orientation > 1)
-        turned = path + ": its Orientation, " + std::to_string(picture.orientation)
-                 + ", is applied: rows run from the top and pixels from the left";
-    if (!turned.empty())
-      image.header.notes.push_back(std::exchange(turned, ""));
-    if (const std::string scale = textOf(*tiff, path).scale; !scale.empty())
-      image.header.notes.push_back(path + ": the text of ImageJ in it says that a value is " + scale
-                                   + ", which is not applied");
-    if (const std::optional<TiffPixels> pixels = tiffPixels(*tiff)) { // ITK would read them as others
-      setPixels(image.header, *pixels);
-      image.read = [tiff, path](std::byte* buffer) { readTiffPixels(*tiff, path, buffer); };
-      return image;
-    }
+  const bool isTiff = dynamic_cast<const itk::TIFFImageIO*>(io.GetPointer()) != nullptr;
+  const auto tiff = isTiff ? std::make_shared<const TiffFile>(path) : nullptr;
+  if (tiff && tiff->ownType())
+    setPixels(image.header, *tiff);
+  if (isPicture(*io))
+    std::ranges::move(notesOnPicture(image.header, reading, tiff.get()),
+                      std::back_inserter(image.header.notes));
+  if (tiff && tiff->ownType()) { // ITK would read them as others
+    image.read = [tiff](std::byte* buffer) { tiff->read(buffer); };
+    return image;
   }
   convertToMm(FileHead(path), image.header);
-  if (!turned.empty())
-    image.header.notes.push_back(turned);
   checkGiplLength(*io, image.header);
   image.read = [place, io, path](std::byte* buffer) {
     try {
@@ -245,11 +241,8 @@ DecodedImage openByItk(const std::string& path, const ReadingOptions& reading)
     failToRead(path, "this is no file but a pipe, which cannot be read at any place", "an image file");
   DecodedImage image = dicomPlace(path) ? openFolder(path, reading) : openFile(path, reading);
   checkGeometry(image.header);
-  std::vector<std::string> notes{noteOnPixelSpacing(image.header, reading), noteOnFewBits(path)};
   if (!fs::is_directory(path, ignored) && fs::exists(path, ignored))
-    notes.insert(notes.begin() + 1, noteOnNiftiForms(FileHead(path), image.header));
-  for (const std::string& note : notes)
-    if (!note.empty())
+    if (const std::string note = noteOnNiftiForms(FileHead(path), image.header); !note.empty())
       image.header.notes.push_back(note);
   return image;
 }

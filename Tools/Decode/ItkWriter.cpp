@@ -1,6 +1,7 @@
 #include "Core/Image/Files/ImageFormat.h"
 #include "Tools/Decode/ItkImage.h"
 #include "Tools/Decode/ItkSupport.h"
+#include "Tools/Decode/TiffFile.h"
 
 #include <itkBMPImageIO.h>
 #include <itkGDCMImageIO.h>
@@ -109,6 +110,8 @@ void writeByItk(const std::string& path, const ImageHeader& header, const void* 
   // GDCM 3.0's JPEG 2000 writes beyond its buffer for small images
   io->SetUseCompression(compress && format != "dcm");
   io->Write(voxels);
+  if (format.starts_with("tif") && header.dimension == 3)
+    addTextOfImageJ(path, header.size[2], header.spacingMm[2]);
 }
 
 }

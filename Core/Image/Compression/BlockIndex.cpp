@@ -1,6 +1,7 @@
 #include "Core/Image/Compression/BlockIndex.h"
 
 #include "Core/Image/Compression/BlockDeflate.h"
+#include "Core/Image/FileChecks/FileNumbers.h"
 
 namespace tessera {
 namespace {
@@ -20,10 +21,7 @@ void append(std::string& text, std::uint64_t value, std::size_t byteCount)
 
 std::uint32_t number(const std::string& text, std::size_t position, std::size_t byteCount)
 {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < byteCount; ++i)
-    value |= static_cast<std::uint32_t>(static_cast<unsigned char>(text[position + i])) << (8 * i);
-  return value;
+  return static_cast<std::uint32_t>(numberAt(text, position, byteCount, false));
 }
 
 std::string lengthsText(const BlockIndex& index)

@@ -67,11 +67,9 @@ std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count);
 /// is cut off. Has voxels for one file with one volume of scalars, or of vectors that are not scaled.
 ParsedImage parseNifti(const FileHead&);
 
-/// The mm of the unit of length of a NIfTI file, of which ITK converts the spacing alone; 1 for other files.
-double niftiUnitMm(const FileHead&);
-
-/// The unit of length that an Analyze file names; empty for other files.
-std::string analyzeUnit(const FileHead&);
+/// The unit of length that a NIfTI or Analyze file names, in Analyze of at most four letters; empty for mm,
+/// for none, and for other files.
+std::string niftiUnit(const FileHead&);
 
 /// Throws Error(unreadableInput) for a NIfTI file without qform whose sform ITK refuses: its axes are not
 /// perpendicular, or their lengths are not those of pixdim.
@@ -100,23 +98,6 @@ ParsedImage parseNrrd(const FileHead&);
 /// Throws Error(unreadableInput) for a VTK file (.vtk) with fewer numbers than its header promises: its
 /// library reads a text to its end alone, and takes numbers that a header lacks from anywhere.
 bool checkVtkFile(const std::string& path);
-
-/// Throws Error(unreadableInput) for a JPEG, PNG, BMP, TIFF or DICOM file that is cut off or damaged. Their
-/// libraries would fill up missing pixels, leave out slices or end the program. Also for a TIFF file with
-/// channels or frames, but for ReadingOptions::framesAreSlices.
-void checkPictureFile(const std::string& path, bool framesAreSlices = false);
-
-/// A line for the user if a JPEG or PNG has an EXIF orientation (Exif 2.3, tag 274) other than 1, which is
-/// not applied; else empty.
-std::string noteOnExif(const std::string& path);
-
-/// Whether the colours of a JPEG are YCbCr, not RGB, by its marks (JFIF, Adobe, names of components) or as it
-/// stores fewer samples of some components. Nothing if it does not say it.
-std::optional<bool> jpegIsYbr(std::span<const char> jpegBytes);
-
-/// A line for the user if a PNG or TIFF has grey values of less than 8 bits, which are read as others; else
-/// empty.
-std::string noteOnFewBits(const std::string& path);
 
 /// The data files that a MetaImage or NRRD header names, whether they exist or not. Empty if the voxels
 /// follow the header, and for a file of another format.

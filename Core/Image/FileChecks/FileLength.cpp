@@ -1,5 +1,6 @@
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/FileNumbers.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,11 +15,8 @@ namespace {
 /// of the last one.
 std::uint32_t statedGzipBytes(const InputFile& file)
 {
-  std::uint32_t value = 0;
-  const std::string last = file.text(std::max<std::uint64_t>(file.size(), 4) - 4, 4);
-  for (std::size_t i = 0; i < last.size(); ++i)
-    value |= static_cast<std::uint32_t>(static_cast<unsigned char>(last[i])) << (8 * i);
-  return value;
+  return static_cast<std::uint32_t>(
+      numberAt(file.text(std::max<std::uint64_t>(file.size(), 4) - 4, 4), 0, 4, false));
 }
 
 /// Whether the gzip stream that begins at `start` is whole and holds at least `byteCount` bytes. Of one that

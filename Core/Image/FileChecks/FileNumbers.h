@@ -2,13 +2,24 @@
 
 #include "Core/Image/Files/InputFile.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
+#include <string_view>
 
 namespace tessera {
+
+/// A number of so many bytes; those beyond the end are 0.
+inline std::uint64_t numberAt(std::string_view bytes, std::uint64_t position, std::size_t byteCount,
+                              bool largestFirst)
+{
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < byteCount; ++i)
+    if (position + i < bytes.size())
+      value |= std::uint64_t(static_cast<unsigned char>(bytes[position + i]))
+               << 8 * (largestFirst ? byteCount - 1 - i : i);
+  return value;
+}
 
 /// Reads numbers at any position of a file; beyond its end they are 0.
 class FileNumbers {
@@ -24,22 +35,17 @@ public:
       return 0;
     if (position < start_ || position + byteCount > start_ + window_.size()) {
       start_ = position;
-      window_.assign(std::min<std::uint64_t>(longestWindow, bytes_ - position), 0);
-      file_.read(position, window_.data(), window_.size());
+      window_ = file_.text(position, longestWindow);
     }
-    const unsigned char* const bytes = &window_[position - start_];
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < byteCount; ++i)
-      value |= static_cast<std::uint64_t>(bytes[i]) << 8 * (largestFirst ? byteCount - 1 - i : i);
-    return value;
+    return numberAt(window_, position - start_, byteCount, largestFirst);
   }
 
 private:
-  static constexpr std::uint64_t longestWindow = 4096;
+  static constexpr std::size_t longestWindow = 4096;
 
   InputFile file_;
   std::uint64_t bytes_, start_ = 0;
-  std::vector<unsigned char> window_; // the bytes of the file from start_ on
+  std::string window_; // the bytes of the file from start_ on
 };
 
 }

@@ -81,6 +81,13 @@ ParsedImage parseNifti(const FileHead& file)
   if (const std::optional<float> wrong = header.isNifti() ? header.wrongPlaceNumber() : std::nullopt)
     failToRead(path, "the axes and origin of its header hold " + shortText(*wrong) + ": not a position",
                "numbers of a qform or sform in millimetres");
+  const auto [b, c, d] = header.forms().quatern;
+  if (constexpr float rounded = 1e-5F;
+      header.isNifti() && header.forms().qformCode > 0 && b * b + c * c + d * d > 1 + rounded)
+    failToRead(path,
+               "the quaternion of its qform, " + shortText(b) + " " + shortText(c) + " " + shortText(d)
+                   + ", is no rotation: its squares add up to more than 1",
+               "a rotation, or qform_code 0 beside an sform");
   if (const std::string what = header.isNifti() ? header.wronglyScaled() : ""; !what.empty())
     failToRead(path, "its scl_slope and scl_inter scale " + what + ", which its library reads wrongly",
                "colours, complex numbers and vectors that are not scaled");
@@ -104,14 +111,9 @@ ParsedImage parseNifti(const FileHead& file)
   return {true, std::move(*image), voxels};
 }
 
-double niftiUnitMm(const FileHead& file)
+std::string niftiUnit(const FileHead& file)
 {
-  return namedNifti(file).value_or(NiftiHeader()).mmOfUnit();
-}
-
-std::string analyzeUnit(const FileHead& file)
-{
-  return namedNifti(file).value_or(NiftiHeader()).analyzeUnit();
+  return namedNifti(file).value_or(NiftiHeader()).unit();
 }
 
 void failOnSform(const FileHead& file)

@@ -2,6 +2,7 @@
 
 #include "Core/Image/Compression/Inflater.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/FileNumbers.h"
 #include "Core/Image/Files/ImageHead.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/NiftiOrientation.h"
@@ -43,9 +44,7 @@ public:
       return false;
     compressed_ = isGzip(file);
     swapped_ = integerAt<std::uint32_t>(0) != byteCount;
-    if (swapped_)
-      std::reverse(bytes_.begin(), bytes_.begin() + 4);
-    return integerAt<std::uint32_t>(0, false) == byteCount;
+    return integerAt<std::uint32_t>(0) == byteCount;
   }
 
   bool isCompressed() const { return compressed_; }
@@ -89,19 +88,19 @@ public:
     return wrong;
   }
 
-  /// The unit of length of an Analyze file (vox_units); empty in NIfTI.
-  std::string analyzeUnit() const
+  /// By xyzt_units, or vox_units of Analyze; empty for mm and where there is none.
+  std::string unit() const
   {
     const char* const name = reinterpret_cast<const char*>(&bytes_[56]);
-    return isNifti() ? "" : std::string(name, strnlen(name, 4));
+    const int code = bytes_[123] & 7;
+    return !isNifti()               ? std::string(name, strnlen(name, 4))
+           : code == 1              ? "metres"
+           : code == 3              ? "micrometres"
+           : code == 0 || code == 2 ? ""
+                                    : "unit " + std::to_string(code) + " of xyzt_units";
   }
 
-  /// By xyzt_units: metres and micrometres are allowed, too.
-  double mmOfUnit() const
-  {
-    const int unit = isNifti() ? bytes_[123] & 7 : 0;
-    return unit == 1 ? 1e3 : unit == 3 ? 1e-3 : 1;
-  }
+  double mmOfUnit() const { return unit() == "metres" ? 1e3 : unit() == "micrometres" ? 1e-3 : 1; }
 
   /// By xyzt_units: milliseconds and microseconds are allowed, too.
   double secondsOfUnit() const
@@ -277,18 +276,10 @@ private:
   }
 
   template <class Unsigned>
-  Unsigned integerAt(std::size_t offset, bool swapped) const
-  {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < sizeof(Unsigned); ++i)
-      value |= static_cast<std::uint64_t>(bytes_[offset + (swapped ? sizeof(Unsigned) - 1 - i : i)])
-               << (8 * i);
-    return static_cast<Unsigned>(value);
-  }
-  template <class Unsigned>
   Unsigned integerAt(std::size_t offset) const
   {
-    return integerAt<Unsigned>(offset, swapped_);
+    const std::string_view bytes(reinterpret_cast<const char*>(bytes_.data()), bytes_.size());
+    return static_cast<Unsigned>(numberAt(bytes, offset, sizeof(Unsigned), swapped_));
   }
   float floatAt(std::size_t offset) const { return std::bit_cast<float>(integerAt<std::uint32_t>(offset)); }
 

@@ -226,6 +226,22 @@ std::vector<double> vectorOf(const std::string& text)
   return numbers;
 }
 
+/// The vectors of "space directions"; empty ones for "none".
+std::vector<std::vector<double>> directionsOf(const NrrdHeader& header)
+{
+  std::string text;
+  bool isInside = false;
+  for (const char c : header.field("space directions")) {
+    isInside = c == '(' || (isInside && c != ')');
+    if (!isInside || c != ' ')
+      text += c;
+  }
+  std::vector<std::vector<double>> vectors;
+  for (const std::string& word : wordsOf(text))
+    vectors.push_back(vectorOf(word));
+  return vectors;
+}
+
 /// Fills spacing and direction of axes in space as ITK 5.2 and its NRRD library do. False if they are given
 /// in another way.
 bool setAxes(const NrrdHeader& header, std::size_t first, ImageHeader& image)
@@ -255,18 +271,18 @@ bool setAxes(const NrrdHeader& header, std::size_t first, ImageHeader& image)
     }
     return true;
   }
-  const std::vector<std::string> columns = wordsOf(header.field("space directions"));
+  const std::vector<std::vector<double>> columns = directionsOf(header);
   const std::size_t given =
       header.has("space") ? 3 : wholeNumber(header.field("space dimension")).value_or(0);
   if (space == towardsLps.end() || (axes == 3 && !header.has("space"))
       || (header.has("space") && header.has("space dimension")) || given != axes || header.has("spacings")
-      || columns.size() != first + axes || (first == 1 && columns[0] != "none"))
+      || columns.size() != first + axes || (first == 1 && !columns[0].empty()))
     return false;
   const auto turned = [&](std::size_t row, double value) {
     return space->second[row] < 0 ? value * -1 : value;
   };
   for (std::size_t axis = 0; axis < axes; ++axis) {
-    const std::vector<double> column = vectorOf(columns[first + axis]);
+    const std::vector<double>& column = columns[first + axis];
     if (column.size() != axes)
       return false;
     double squares = 0;
@@ -399,6 +415,14 @@ ParsedImage parseNrrd(const FileHead& file)
   if (header->has("axis maxs") && !header->has("spacings") && !header->has("space directions"))
     failToRead(path, "axis maxs: the library takes a spacing of 1 whatever they say",
                "\"spacings\" or \"space directions\"");
+  std::vector<std::vector<double>> directions = directionsOf(*header);
+  const bool areNamed = !directions.empty();
+  std::erase(directions, std::vector<double>());
+  if (areNamed && (directions.empty() || directions.size() != directions.front().size()))
+    failToRead(path,
+               "space directions: " + header->field("space directions") + ": "
+                   + std::to_string(directions.size()) + " axes have a direction",
+               "a vector of finite numbers for each axis of space, and none for others");
   checkLength(file, *header, apart);
   std::optional<VoxelPlace> voxels = voxelsOf(file, *header);
   std::optional<ImageHeader> image = voxels ? imageHeaderOf(path, *header) : std::nullopt;

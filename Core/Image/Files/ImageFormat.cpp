@@ -176,6 +176,8 @@ std::string geometryLostBy(const std::string& format, int dimension)
   const Format* known = find(format);
   if (format == "dcm" && dimension == 2) // a secondary capture, which has no place
     return "origin and direction";
+  if (dimension == 3 && format.starts_with("tif"))
+    return "origin, direction and (except for ImageJ) distance of slices";
   return known ? known->lost : "";
 }
 

@@ -1,50 +1,18 @@
 #include "Core/Image/Files/LengthsInMm.h"
 
 #include "Core/Compute/Files/TextFile.h"
-#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileChecks/HeaderText.h"
-#include "Core/Image/FileChecks/TiffFile.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <string_view>
+#include <utility>
 
 namespace tessera {
 namespace {
-
-/// mm of a unit of length, by the names that NRRD, MetaImage, ImageJ and OME have for it; 0: not known.
-double mmOfUnit(const std::string& unit)
-{
-  static const std::map<std::string, double> units = {{"", 1},
-                                                      {"?", 1},
-                                                      {"pixel", 1},
-                                                      {"mm", 1},
-                                                      {"millimeter", 1},
-                                                      {"cm", 10},
-                                                      {"centimeter", 10},
-                                                      {"m", 1e3},
-                                                      {"meter", 1e3},
-                                                      {"inch", 25.4},
-                                                      {"inche", 25.4},
-                                                      {"um", 1e-3},
-                                                      {"\xC2\xB5m", 1e-3},
-                                                      {"\xCE\xBCm", 1e-3},
-                                                      {"\\u00b5m", 1e-3},
-                                                      {"micron", 1e-3},
-                                                      {"micrometer", 1e-3},
-                                                      {"nm", 1e-6},
-                                                      {"nanometer", 1e-6}};
-  std::string name = lowerCase(unit);
-  if (name.size() > 2 && name.ends_with('s')) // of the plural
-    name.pop_back();
-  if (name.ends_with("metre"))
-    name.replace(name.size() - 2, 2, "er");
-  const auto found = units.find(name);
-  return found == units.end() ? 0 : found->second;
-}
 
 bool isTurned(const ImageHeader& header)
 {
@@ -57,12 +25,33 @@ bool isTurned(const ImageHeader& header)
 
 }
 
+double mmOfUnit(const std::string& unit)
+{
+  static constexpr std::pair<std::string_view, double> units[] = {
+      {"||?|pixel|mm|millimeter|", 1},
+      {"|cm|centimeter|", 10},
+      {"|m|meter|", 1e3},
+      {"|inch|inche|", 25.4},
+      {"|um|\xC2\xB5m|\xCE\xBCm|\\u00b5m|micron|micrometer|", 1e-3},
+      {"|nm|nanometer|", 1e-6}};
+  std::string name = lowerCase(unit);
+  if (name.size() > 2 && name.ends_with('s')) // of the plural
+    name.pop_back();
+  if (name.ends_with("metre"))
+    name.replace(name.size() - 2, 2, "er");
+  for (const auto& [names, mm] : units)
+    if (names.find("|" + name + "|") != std::string_view::npos)
+      return mm;
+  return 0;
+}
+
 void convertToMm(const FileHead& file, ImageHeader& header)
 {
   const bool isMetaImage = hasEnding(header.path, ".mha") || hasEnding(header.path, ".mhd");
   const std::string text = lowerCase("\n" + file.bytes);
-  const double ofNifti = niftiUnitMm(file);
-  std::string unit = ofNifti > 1 ? "metres" : ofNifti < 1 ? "micrometres" : analyzeUnit(file);
+  std::string unit = niftiUnit(file);
+  constexpr std::size_t longestOfAnalyze = 4;
+  const bool isConverted = unit.size() > longestOfAnalyze; // by ITK, which converts the spacing of NIfTI
   bool hasSpacing = true;
   if (isMetaImage) {
     const std::string lines = text.substr(0, text.find("\nelementdatafile"));
@@ -74,8 +63,12 @@ void convertToMm(const FileHead& file, ImageHeader& header)
                              + ": its CenterOfRotation is not applied to its directions, as in ITK");
   } else if (text.starts_with("\nnrrd000")) {
     const std::string lines = text.substr(0, std::min(text.find("\n\n"), text.find("\r\n\r\n")));
-    hasSpacing = lines.find("\nspacings: ") != std::string::npos
-                 || lines.find("\nspace directions: ") != std::string::npos;
+    const auto hasNumber = [](const std::string& word) {
+      return word.find_first_of("0123456789") != word.npos;
+    };
+    hasSpacing = hasNumber(textBehind(lines, "\nspace directions: ", "\r\n"))
+                 || std::ranges::count_if(wordsOf(textBehind(lines, "\nspacings: ", "\r\n")), hasNumber)
+                        >= header.dimension;
     if (lines.find("\nspace: ") == std::string::npos)
       header.notes.push_back(header.path + ": its header names no anatomical axes (no space); LPS is taken");
     for (const char* key : {"\nspace units: ", "\nunits: "}) // one an axis, also of time and components
@@ -95,46 +88,9 @@ void convertToMm(const FileHead& file, ImageHeader& header)
                          + (mm > 0 ? "; spacing and position of the first voxel are converted to mm"
                                    : ", which is no unit that is known; they are taken for mm"));
   for (std::size_t axis = 0; mm > 0 && axis < std::min<std::size_t>(3, header.size.size()); ++axis) {
-    header.spacingMm[axis] *= ofNifti == 1 ? mm : 1; // ITK has converted that of NIfTI
+    header.spacingMm[axis] *= isConverted ? 1 : mm;
     header.originMm[axis] *= mm;
   }
-}
-
-std::string noteOnPixelSpacing(const ImageHeader& header, const ReadingOptions& reading)
-{
-  const std::string first = bytesOfFile(header.path, 0, 4);
-  const bool isTiff = (first.starts_with("II") && first.find_first_of("*+") == 2)
-                      || (first.starts_with("MM") && first.find_first_of("*+") == 3),
-             isJpeg = first.starts_with("\xff\xd8\xff"), isBitmap = hasEnding(header.path, ".bmp");
-  if (!reading.pixelSpacingMm.empty() || !(isTiff || isJpeg || isBitmap || first == "\x89PNG"))
-    return "";
-  if (isTiff) {
-    TiffFile file(header.path);
-    const TiffText text = textOf(file, header.path);
-    const std::vector<double> voxel(text.voxel.begin(), text.voxel.begin() + std::min(header.dimension, 3));
-    const double mm = mmOfUnit(text.unit);
-    const auto isNear = [mm](double size, double spacingMm) {
-      return std::abs(size * mm - spacingMm) < 1e-4 * spacingMm;
-    };
-    const auto inMm = [mm](double size) { return shortText(mm > 0 ? size * mm : size); };
-    if (text.voxel[0] > 0 && !std::ranges::equal(voxel, header.spacingMm, isNear))
-      return header.path + ": the text of " + text.writer + " in it names voxels of "
-             + joined(voxel, ",", shortText) + " " + text.unit + ", which are not used: the spacing is "
-             + joined(header.spacingMm, ",", shortText) + " mm; --pixel-spacing "
-             + (std::ranges::min(voxel) > 0 ? joined(voxel, ",", inMm) + " takes them"
-                                            : "gives one for each axis");
-  }
-  if (header.spacingMm[0] == 1)
-    return header.path
-           + (isTiff || isJpeg ? ": it names no size of its pixels; 1 mm is taken"
-                               : ": its pixels count as 1 mm, whatever size it names")
-           + ", and --pixel-spacing gives another";
-  return !isJpeg && !isTiff
-             ? ""
-             : header.path + ": the spacing of " + shortText(header.spacingMm[0])
-                   + " mm comes from the dots per inch that the " + (isJpeg ? "JPEG" : "TIFF")
-                   + " names, which are seldom those of the "
-                     "object; --pixel-spacing 1 takes pixels for mm, as landmarks in pixels need it";
 }
 
 }

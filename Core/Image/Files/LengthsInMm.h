@@ -9,9 +9,7 @@ namespace tessera {
 /// not name.
 void convertToMm(const FileHead&, ImageHeader&);
 
-/// A line for the user about the spacing of a JPEG, PNG, BMP or TIFF: it comes from dots per inch, the text
-/// of ImageJ or OME in the file names another one, or none is named. Empty if the user gave one, or for
-/// another format.
-std::string noteOnPixelSpacing(const ImageHeader&, const ReadingOptions&);
+/// mm of a unit of length, by the names that NRRD, MetaImage, ImageJ and OME have for it; 0: not known.
+double mmOfUnit(const std::string& unit);
 
 }

@@ -1,6 +1,7 @@
 #include "Core/Image/Voxels/VoxelRanges.h"
 
 #include "Core/Compute/Threads/Parallel.h"
+#include "Core/Image/FileChecks/FileNumbers.h"
 #include "Core/Image/Files/InputError.h"
 
 #include <algorithm>
@@ -160,12 +161,7 @@ void VoxelRanges::inflateBlock(std::size_t block, std::span<std::byte> out)
 /// The checksum in the four bytes behind the last block: little-endian for gzip, big-endian for zlib.
 std::uint32_t VoxelRanges::storedChecksum() const
 {
-  unsigned char bytes[4] = {};
-  place_.file->read(starts_.back(), bytes, sizeof bytes);
-  std::uint32_t value = 0;
-  for (int i = 0; i < 4; ++i)
-    value |= static_cast<std::uint32_t>(bytes[i]) << (isGzip() ? 8 * i : 24 - 8 * i);
-  return value;
+  return static_cast<std::uint32_t>(numberAt(place_.file->text(starts_.back(), 4), 0, 4, !isGzip()));
 }
 
 void VoxelRanges::inflate(std::span<std::byte> bytes)

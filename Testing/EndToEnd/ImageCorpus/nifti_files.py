@@ -175,13 +175,14 @@ def units(corpus):
     for grid in (STRAIGHT, OBLIQUE):
         for form, codes in FORMS.items():
             for container in ('nii', 'nii.gz', 'img'):
-                for code, unit in ((1, 1000.0), (2, 1.0), (3, 0.001), (0, 1.0)):
+                for code, unit in ((1, 1000.0), (2, 1.0), (3, 0.001), (0, 1.0), (4, 1.0), (7, 1.0)):
                     for time in (0, 8):  # seconds
                         if time and container != 'nii':
                             continue
                         one(corpus, f'unit {code} {form}', grid, values, container=container, unit=unit,
                             xyzt=code + time,
-                            expect=dict(told='unit|metre', refused='unit|metre') if code in (1, 3) else None, **codes)
+                            expect=dict(told='unit|metre', refused='unit|metre') if code in (1, 3) else
+                            dict(always_told=f'unit {code} of xyzt_units, which is no unit') if code > 3 else None, **codes)
 
 
 def codes_and_shapes(corpus):
@@ -229,6 +230,13 @@ def codes_and_shapes(corpus):
     for qfac in (0.0, 1.0, math.nan, 5.0):
         one(corpus, f'qfac {qfac}', STRAIGHT, values, sform=0, qform=1, o76=struct.pack('<f', qfac),
             expect=dict(refused='qfac|pixdim') if qfac != qfac else None)
+    for share in (1.001, 1.5):
+        for forms in (dict(sform=0, qform=1), dict(sform=1, qform=1)):
+            b = math.sqrt(share / 3)
+            one(corpus, 'quaternion above 1', STRAIGHT, values, o256=struct.pack('<3f', b, b, b),
+                expect=dict(refused='no rotation'), **forms)
+    half_turn = Grid(STRAIGHT.size, STRAIGHT.spacing, STRAIGHT.origin, [[1.0, 0, 0], [0, -1.0, 0], [0, 0, -1.0]])
+    one(corpus, 'half a turn', half_turn, values, sform=0, qform=1, o256=struct.pack('<3f', 0, 1.0000001, 0))
     for intent in (0, 2, 3, 5, 1001, 1002, 1003, 1011, 2001):
         one(corpus, f'intent {intent}', STRAIGHT, values, intent=intent)
 

@@ -190,6 +190,19 @@ def units_and_meanings(corpus):
                       '(1.5,0,0) (0,2,0) (0,2,0)'):
             one(corpus, f'directions {wrong}', STRAIGHT, values, apart=apart, space_directions=wrong,
                 expect=dict(refused=''))
+        steps = STRAIGHT.steps()
+        shown = dict(apart=apart, expect=dict(refused='axes have a direction'))
+        for wrong in (['none'] * 3, steps[:2] + ['none'], [[math.nan] * 3] + steps[1:]):
+            one(corpus, 'directions of some axes', STRAIGHT, values, space_directions=vectors(wrong), **shown)
+        one(corpus, 'directions none and no spacings', STRAIGHT, values, space_directions='none none none',
+            spacings='nan nan nan', **shown)
+        one(corpus, 'blanks in directions', STRAIGHT, values, apart=apart,
+            space_directions=vectors(steps).replace(',', ', '))
+        one(corpus, 'spacings nan beside directions', STRAIGHT, values, apart=apart, spacings='nan nan nan')
+        for count, lengths in ((1.0, 'nan nan nan'), (2.5, '1.5 2 nan')):
+            unnamed = Grid(STRAIGHT.size, [1.0] * 3 if count == 1 else [1.5, 2.0, 1.0], [0.0] * 3)
+            one(corpus, 'spacings nan', unnamed, values, without=no_space, apart=apart, spacings=lengths,
+                expect=dict(always_told='names no spacing', refused='spacing'))
         sheared = [[1.5, 0.0, 0.0], [0.4, 1.96, 0.0], [0.0, 0.0, 2.5]]
         grid = Grid(STRAIGHT.size, [1.5, math.hypot(0.4, 1.96), 2.5], STRAIGHT.origin,
                     [[1.0, 0, 0], [x / math.hypot(0.4, 1.96) for x in sheared[1]], [0, 0, 1.0]])

@@ -197,6 +197,8 @@ def all_jpeg(corpus):
         for end in ('.jpg', '.jpeg'):
             put(corpus, f'jpeg density in unit {unit}', jpeg(means, 3, [jfif(unit, x, y)]), end, at, values, share=0.01,
                 **(SPACED if mm else DEFAULT_TOLD))
+    inks = jpeg([means] * 4, 3, [(0xee, b'Adobe\0d\0\0\0\0\0')])
+    put(corpus, 'jpeg of four inks', inks, '.jpg', grid, values, refused='CMYK')
     for orientation in range(1, 9):  # values are those of the upright picture
         rows = rows_of(means, 3)
         turned = {

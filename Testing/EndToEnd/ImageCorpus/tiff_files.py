@@ -233,6 +233,10 @@ def meanings(corpus):
         blocks, tags = picture([x for v in values for x in (v, most)], 6, type_name, samples=2)
         put(corpus, 'grey and opacity', [(blocks, {**tags, 338: ('H', [2])})], UNIT_PLANE, values, told='opacity',
             refused='opacity|samples')
+    for form in (4, 5, 6):  # undefined, and complex numbers
+        blocks, tags = picture(values, 6, 'uint16')
+        put(corpus, f'SampleFormat {form}', [(blocks, {**tags, 339: ('H', [form])})], UNIT_PLANE, values,
+            refused=f'SampleFormat {form}')
     blocks, tags = picture(values, 6)
     table = [(255 - i) * 257 for i in range(256)] * 3
     put(corpus, 'palette', [(blocks, {**tags, 262: ('H', [3]), 320: ('H', table)})], UNIT_PLANE,

@@ -15,7 +15,7 @@ constexpr std::size_t width = 20, height = 9;
 
 /// The tags of a TIFF file of 20 x 9 pixels.
 struct Layout {
-  unsigned bits = 32, format = 1, samples = 1, orientation = 1, planes = 1, compression = 1, predictor = 1;
+  unsigned bits = 32, format = 1, samples = 1, orientation = 1, compression = 1, predictor = 1;
   unsigned photometric = 1;
   std::size_t tile = 0, rowsOfStrip = 4, slices = 1; // tile: its width and height; 0: strips
   bool largestFirst = false;
@@ -122,7 +122,7 @@ private:
       entry(278, layout_.rowsOfStrip);
       entry(279, lengthsAt, count);
     }
-    entry(284, layout_.planes);
+    entry(284, 1);
     if (layout_.predictor == 2)
       entry(317, 2);
     if (isTiled) {
@@ -218,12 +218,12 @@ TEST_F(TiffPixels, MisreadByTheLibraryAreRefused)
   turned.bits = 16;
   turned.orientation = 6;
   expectRefused(turned, "16 bits a sample are not read from TIFF with Orientation 6");
-  Layout planar;
-  planar.bits = 16;
-  planar.samples = 3;
-  planar.planes = 2;
-  planar.photometric = 2;
-  expectRefused(planar, "16 bits a sample are not read from TIFF in planes or tiles");
+  Layout colours;
+  colours.bits = 16;
+  colours.samples = 3;
+  colours.tile = 16;
+  colours.photometric = 2;
+  expectRefused(colours, "16 bits a sample are not read from TIFF in planes or tiles");
   Layout inverted;
   inverted.bits = 16;
   inverted.tile = 16;
@@ -232,9 +232,14 @@ TEST_F(TiffPixels, MisreadByTheLibraryAreRefused)
   Layout tiled;
   tiled.tile = 16;
   expectRefused(tiled, "32 bits a sample are not read from TIFF in planes or tiles");
-  Layout packed; // LZW
-  packed.compression = 5;
-  expectRefused(packed, "whole numbers of 32 bits a sample are read from TIFF only if all slices are alike");
+  Layout unknown;
+  unknown.compression = 99;
+  expectRefused(unknown, "32 bits a sample are not read from TIFF with Compression 99");
+  for (const unsigned format : {4, 5}) {
+    Layout undefined;
+    undefined.format = format;
+    expectRefused(undefined, "its SampleFormat " + std::to_string(format) + " does not say");
+  }
   Layout half;
   half.bits = 16;
   half.format = 3;

@@ -1,7 +1,9 @@
+#include "Tools/Decode/PictureFileCheck.h"
+
 #include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/FileChecks/FileNumbers.h"
-#include "Core/Image/FileChecks/TiffFile.h"
 #include "Core/Image/Files/InputError.h"
+#include "Tools/Decode/TiffFile.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -90,6 +92,9 @@ bool jpegIsWhole(const std::string& path)
     JpegReader jpeg;
     jpeg_stdio_src(&jpeg, file.get());
     jpeg_read_header(&jpeg, TRUE);
+    if (jpeg.num_components == 4) // which ITK 5.2 takes for red, green, blue and opacity
+      failToRead(path, "its colours are printing inks (CMYK), which are not read",
+                 "grey, or red, green and blue: magick IN -colorspace sRGB OUT");
     jpeg.scale_denom = 8; // whatever the pixels are
     jpeg_start_decompress(&jpeg);
     std::vector<JSAMPLE> row(std::size_t(jpeg.output_width) * jpeg.output_components);
@@ -262,33 +267,21 @@ void refuseMisreadBitmap(FileNumbers& file, const std::string& path)
 
 }
 
-std::string noteOnExif(const std::string& path)
+PictureSize pictureSize(std::string_view bytes)
 {
-  constexpr std::size_t searched = std::size_t(1) << 17; // a segment has at most 2^16 bytes
-  const std::string bytes = bytesOfFile(path, 0, searched);
-  const std::string mark = bytes.starts_with("\xff\xd8\xff") ? std::string("Exif\0\0", 6)
-                           : bytes.starts_with("\x89PNG")    ? "eXIf"
-                                                             : "";
-  const std::size_t found = mark.empty() ? std::string::npos : bytes.find(mark);
-  if (found == std::string::npos)
-    return "";
-  const std::string_view tiff = std::string_view(bytes).substr(found + mark.size());
-  const auto number = [&](std::size_t at, std::size_t count) {
-    std::size_t value = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      if (const std::size_t place = at + (tiff.starts_with('M') ? i : count - 1 - i); place < tiff.size())
-        value = value << 8 | static_cast<unsigned char>(tiff[place]);
-    return value;
-  };
-  const std::size_t directory = number(4, 4);
-  for (std::size_t i = 0, entry = directory + 2; i < number(directory, 2); ++i, entry += 12)
-    if (const std::size_t orientation = number(entry + 8, 2);
-        number(entry, 2) == 274 && orientation > 1 && orientation <= 8)
-      return path + ": its EXIF orientation, " + std::to_string(orientation)
-             + ", is not applied: other programs show it turned or mirrored (magick IN -auto-orient OUT "
-               "turns "
-               "the pixels)";
-  return "";
+  const auto number = [bytes](std::size_t at, std::size_t count) { return numberAt(bytes, at, count, true); };
+  constexpr std::size_t mostBoxes = 4096; // bytes before the markers SOC and SIZ of JPEG 2000
+  if (const std::size_t at = bytes.find("\xff\x4f\xff\x51"); at < mostBoxes)
+    return {true, number(at + 8, 4) - number(at + 16, 4), number(at + 12, 4) - number(at + 20, 4)};
+  if (!bytes.starts_with("\xff\xd8"))
+    return {};
+  for (std::size_t at = 2; number(at, 1) == 0xff; at += 2 + number(at + 2, 2)) {
+    const std::size_t marker = number(at + 1, 1);
+    const bool isTable = marker == 0xc4 || marker == 0xc8 || marker == 0xcc; // and no SOF
+    if ((marker >= 0xc0 && marker <= 0xcf && !isTable) || marker == 0xf7)    // of JPEG-LS
+      return {true, number(at + 7, 2), number(at + 5, 2)};
+  }
+  return {true, 0, 0};
 }
 
 std::optional<bool> jpegIsYbr(std::span<const char> jpegBytes)
@@ -306,26 +299,6 @@ std::optional<bool> jpegIsYbr(std::span<const char> jpegBytes)
   return std::nullopt;
 }
 
-std::string noteOnFewBits(const std::string& path)
-{
-  constexpr std::uint64_t depthAt = 24, colourAt = 25; // of a PNG, whose grey has colour 0
-  std::uint64_t bits = 8;
-  if (hasEnding(path, ".png")) {
-    FileNumbers file(path);
-    bits = file.at(colourAt, 1, true) == 0 ? file.at(depthAt, 1, true) : 8;
-  } else if (hasEnding(path, ".tif") || hasEnding(path, ".tiff")) {
-    const TiffFile file(path);
-    const TiffPicture first = file.pictures().empty() ? TiffPicture{} : file.pictures().front();
-    constexpr std::uint64_t palette = 3;
-    if (first.photometric == palette)
-      return path + ": its numbers stand for colours of a palette, which are read, each from 0 to 65535";
-    bits = file.pictures().empty() ? 8 : first.bits;
-  }
-  return bits >= 8 ? ""
-                   : path + ": its " + std::to_string(bits)
-                         + " bits a sample are read as numbers from 0 to 255, as by ITK";
-}
-
 void checkPictureFile(const std::string& path, bool framesAreSlices)
 {
   FileNumbers file(path);
@@ -335,19 +308,15 @@ void checkPictureFile(const std::string& path, bool framesAreSlices)
   const bool isJpeg = firstTwo == 0xffd8, isBitmap = firstTwo == 0x424d && hasEnding(path, ".bmp");
   const bool isDicom = file.at(128, 4, true) == 0x4449434d;
   const bool isPng = start == 0x89504e47;
-  std::optional<TiffFile> tiff;
   if (isTiff && !isDicom) // some DICOM files begin as a TIFF as well
-    tiff.emplace(path);
+    return TiffFile(path).check(framesAreSlices);
   const bool isWhole = isDicom    ? DicomElements(file, path).holdPixels()
-                       : tiff     ? tiff->isWhole()
                        : isJpeg   ? jpegIsWhole(path)
                        : isPng    ? pngIsWhole(file, path)
                        : isBitmap ? file.fileBytes() >= bitmapBytes(file)
                                   : true;
   if (!isWhole)
     failToRead(path, damagedPicture, wholeFile);
-  if (tiff)
-    refuseMisreadTiff(*tiff, path, framesAreSlices);
   if (isBitmap && !isDicom)
     refuseMisreadBitmap(file, path);
 }

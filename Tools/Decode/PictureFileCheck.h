@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+/// Throws Error(unreadableInput) for a JPEG, PNG, BMP, TIFF or DICOM file that is cut off or damaged. Their
+/// libraries would fill up missing pixels, leave out slices or end the program. Also for a TIFF file with
+/// channels or frames, but for ReadingOptions::framesAreSlices.
+void checkPictureFile(const std::string& path, bool framesAreSlices = false);
+
+/// The size in pixels that a JPEG, JPEG-LS or JPEG 2000 begins with; of a JPEG that tells its rows at its
+/// end, 0.
+struct PictureSize {
+  bool isPicture = false;
+  std::size_t columns = 0, rows = 0;
+};
+PictureSize pictureSize(std::string_view bytes);
+
+/// Whether the colours of a JPEG are YCbCr, not RGB, by its marks (JFIF, Adobe, names of components) or as it
+/// stores fewer samples of some components. Nothing if it does not say it.
+std::optional<bool> jpegIsYbr(std::span<const char> jpegBytes);
+
+}
