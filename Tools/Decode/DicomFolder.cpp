@@ -84,9 +84,8 @@ ImageHeader headerOfSeries(ImageHeader header, const DicomSeries& series)
 /// Adds what a user must know of a stack on the grid of `header`.
 void addNotes(ImageHeader& header, const DicomSeries& series)
 {
-  const auto& [slices, places, note] = series;
-  if (!note.empty())
-    header.notes.push_back(note);
+  const auto& [slices, places, notes] = series;
+  header.notes.insert(header.notes.end(), notes.begin(), notes.end());
   if (isSheared(geometryOf<3>(header)))
     header.notes.push_back(
         header.path
@@ -132,7 +131,7 @@ public:
 
   void read(std::byte* buffer) const
   {
-    const auto& [slices, places, note] = series_;
+    const auto& [slices, places, notes] = series_;
     const std::size_t sliceBytes = byteCountOf(header_) / (places.back() + 1);
     std::map<std::string, std::vector<SliceTarget>> byFile;
     for (std::size_t i = 0; i < slices.size(); ++i)

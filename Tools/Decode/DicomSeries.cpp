@@ -1,7 +1,9 @@
 #include "Tools/Decode/DicomSeries.h"
 
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Math/VectorLength.h"
 #include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/FileChecks/FileNumbers.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/InputError.h"
 #include "Core/Parameters/ParameterText.h"
@@ -17,6 +19,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -102,6 +105,33 @@ const Series& chosenSeries(const std::string& path, const DicomPlace& place, con
   return *chosen;
 }
 
+/// Throws if slices differ in what all slices of a volume share. Few times of groups of slices are noted.
+std::vector<std::string> checkKinds(const std::string& path, const std::vector<DicomSlice>& slices)
+{
+  constexpr std::size_t fewTimes = 4;
+  std::vector<std::string> notes;
+  for (const auto texts : {&DicomSlice::kinds, &DicomSlice::times})
+    for (const auto& [name, ignored] : slices.front().*texts) {
+      const bool isKind = texts == &DicomSlice::kinds;
+      std::map<std::string, std::size_t> counts;
+      for (const DicomSlice& slice : slices) {
+        const std::string& text = (slice.*texts).at(name);
+        const std::optional<double> number = parseReal(text);
+        ++counts[isKind && number ? shortText(*number) : text.substr(0, text.find('.'))];
+      }
+      const std::string what = "its slices have " + std::to_string(counts.size()) + " " + name + ": "
+                               + joined(counts, ", ", [](const auto& count) {
+                                   return (count.first.empty() ? "none" : count.first) + " ("
+                                          + std::to_string(count.second) + " slices)";
+                                 });
+      if (counts.size() > 1 && isKind)
+        failToRead(path, what, "the slices of one of them");
+      if (counts.size() > 1 && counts.size() <= std::min(fewTimes, slices.size() / 2))
+        notes.push_back(path + ": " + what + "; they are taken as one volume");
+    }
+  return notes;
+}
+
 /// Sorts slices by their places along the normal. Throws Error(unreadableInput) if they are no stack.
 void sortAlongNormal(const std::string& path, std::vector<DicomSlice>& slices)
 {
@@ -178,9 +208,10 @@ void checkLine(const std::string& path, const std::vector<DicomSlice>& slices, d
 DicomSeries stackOf(const std::string& path, std::vector<DicomSlice> slices, bool allowsMissingSlices)
 {
   if (slices.size() == 1)
-    return {std::move(slices), {0}, ""};
+    return {std::move(slices), {0}, {}};
+  std::vector<std::string> notes = checkKinds(path, slices);
   sortAlongNormal(path, slices);
-  DicomSeries stack{std::move(slices), {0}, ""};
+  DicomSeries stack{std::move(slices), {0}, std::move(notes)};
   std::vector<double> distancesMm;
   for (std::size_t i = 1; i < stack.slices.size(); ++i)
     distancesMm.push_back(stack.slices[i].alongMm - stack.slices[i - 1].alongMm);
@@ -218,8 +249,7 @@ void checkBeginnings(const std::string& folder)
       continue;
     std::uint64_t needed = preamble + firstBytes;
     if (begin.size() == firstBytes && begin.substr(4, 8) == std::string("\2\0\0\0UL\4\0", 8))
-      for (int byte = 0; byte < 4; ++byte)
-        needed += std::uint64_t(static_cast<unsigned char>(begin[12 + byte])) << (8 * byte);
+      needed += numberAt(begin, 12, 4, false);
     if (!holdsBytes(path, needed))
       failToRead(folder, path + " is a DICOM file that is cut off in its header, and may be a slice",
                  "a folder without damaged files");
@@ -276,7 +306,7 @@ DicomSeries dicomSeriesOf(const std::string& path, const ReadingOptions& reading
   DicomSeries stack = stackOf(folder, std::move(slices), reading.allowMissingSlices);
   if (!names.empty() && !isNamed
       && std::ranges::none_of(names, [&](const std::string& name) { return series.isCalled(name); }))
-    stack.note = folder + ": its only series is none of --series: " + series.shown;
+    stack.notes.push_back(folder + ": its only series is none of --series: " + series.shown);
   return stack;
 }
 

@@ -6,9 +6,14 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace gdcm {
+class PixelFormat;
+}
 
 namespace tessera {
 
@@ -22,13 +27,15 @@ struct DicomSlice {
   bool isPlacedBySpacing = false; // by Spacing Between Slices, as its frames do not say where they lie
   Vec<3> positionMm{};            // of the first pixel
   std::array<double, 6> axes{1, 0, 0, 0, 1, 0}; // direction cosines of its rows and of its columns
-  std::array<double, 2> pixelSpacingMm{}; // between rows, between columns; 0 if the file does not say it
-  double thicknessMm = 0;                 // 0 if the file does not say it, or has Spacing Between Slices
-  double slope = 1, intercept = 0;        // value = slope * stored number + intercept
-  bool hasOtherScale = false;             // a Real World Value Mapping with other numbers (C.7.6.16.2.11)
-  bool isSegment = false;                 // so its empty frames may be left out (C.8.20.2)
-  PixelType type = PixelType::float32;    // of these values
-  double alongMm = 0;                     // the distance from the lowest slice of a stack along the normal
+  std::array<double, 2> pixelSpacingMm{};   // between rows, between columns; 0 if the file does not say it
+  double thicknessMm = 0;                   // 0 if the file does not say it, or has Spacing Between Slices
+  double slope = 1, intercept = 0;          // value = slope * stored number + intercept
+  bool hasOtherScale = false;               // a Real World Value Mapping with other numbers (C.7.6.16.2.11)
+  bool isSegment = false;                   // so its empty frames may be left out (C.8.20.2)
+  PixelType type = PixelType::float32;      // of these values
+  double alongMm = 0;                       // the distance from the lowest slice of a stack along the normal
+  std::map<std::string, std::string> kinds; // texts by their names: those that all slices of a volume share,
+  std::map<std::string, std::string> times; // and times at which groups of its slices may be measured
 };
 
 /// The slices of a file in their order. What a frame does not say in its functional groups holds for the file
@@ -44,6 +51,9 @@ void checkForGdcm(const std::string& path);
 /// Returns the cross product of two vectors of three numbers.
 Vec<3> crossProduct(const double* a, const double* b);
 
+/// The type of a slice's values where its numbers are stored in this format.
+PixelType valueType(const DicomSlice&, const gdcm::PixelFormat& stored);
+
 /// A slice, and the place of its values in memory.
 using SliceTarget = std::pair<const DicomSlice*, std::byte*>;
 
@@ -58,7 +68,7 @@ void quietenGdcm();
 struct DicomSeries {
   std::vector<DicomSlice> slices;
   std::vector<std::size_t> places; // 0, 1, 2, ... unless slices are missing
-  std::string note;                // for the user; mostly empty
+  std::vector<std::string> notes;  // for the user
 };
 
 /// The slices of a file, or of the series that is meant by a path for which there is a dicomPlace. Throws

@@ -9,7 +9,7 @@ SYNTAX = {
 COMPRESSED = {'JPEG': '1.2.840.10008.1.2.4.50', 'JPEG 2000': '1.2.840.10008.1.2.4.90', 'HTJ2K': '1.2.840.10008.1.2.4.201'}
 ROOT = '1.2.826.0.1.3680043.2.1143.77'
 LONG = ('OB', 'OW', 'SQ')  # kinds of values whose length has four bytes
-NUMBERS = {'US': 'H', 'UL': 'I', 'AT': 'H', 'FD': 'd'}
+NUMBERS = {'US': 'H', 'SS': 'h', 'UL': 'I', 'AT': 'H', 'FD': 'd'}
 # Group, number and kind of each attribute (PS3.6).
 TAGS = {
     'FileMetaInformationGroupLength': (0x0002, 0x0000, 'UL'),
@@ -21,11 +21,20 @@ TAGS = {
     'ImageType': (0x0008, 0x0008, 'CS'),
     'SOPClassUID': (0x0008, 0x0016, 'UI'),
     'SOPInstanceUID': (0x0008, 0x0018, 'UI'),
+    'AcquisitionTime': (0x0008, 0x0032, 'TM'),
     'Modality': (0x0008, 0x0060, 'CS'),
     'PatientName': (0x0010, 0x0010, 'PN'),
     'SliceThickness': (0x0018, 0x0050, 'DS'),
+    'EchoTime': (0x0018, 0x0081, 'DS'),
     'SpacingBetweenSlices': (0x0018, 0x0088, 'DS'),
+    'TriggerTime': (0x0018, 0x1060, 'DS'),
     'ImagerPixelSpacing': (0x0018, 0x1164, 'DS'),
+    'FrameAcquisitionDateTime': (0x0018, 0x9074, 'DT'),
+    'EffectiveEchoTime': (0x0018, 0x9082, 'FD'),
+    'DiffusionBValue': (0x0018, 0x9087, 'FD'),
+    'MREchoSequence': (0x0018, 0x9114, 'SQ'),
+    'MRDiffusionSequence': (0x0018, 0x9117, 'SQ'),
+    'CardiacSynchronizationSequence': (0x0018, 0x9118, 'SQ'),
     'ImagesInMosaicOwner': (0x0019, 0x0010, 'LO'),
     'ImagesInMosaic': (0x0019, 0x100a, 'US'),
     'StudyInstanceUID': (0x0020, 0x000d, 'UI'),
@@ -35,12 +44,15 @@ TAGS = {
     'ImagePositionPatient': (0x0020, 0x0032, 'DS'),
     'ImageOrientationPatient': (0x0020, 0x0037, 'DS'),
     'FrameOfReferenceUID': (0x0020, 0x0052, 'UI'),
+    'TemporalPositionIdentifier': (0x0020, 0x0100, 'IS'),
     'SliceLocation': (0x0020, 0x1041, 'DS'),
     'StackID': (0x0020, 0x9056, 'SH'),
     'InStackPositionNumber': (0x0020, 0x9057, 'UL'),
     'FrameContentSequence': (0x0020, 0x9111, 'SQ'),
     'PlanePositionSequence': (0x0020, 0x9113, 'SQ'),
     'PlaneOrientationSequence': (0x0020, 0x9116, 'SQ'),
+    'TemporalPositionIndex': (0x0020, 0x9128, 'UL'),
+    'NominalCardiacTriggerDelayTime': (0x0020, 0x9153, 'FD'),
     'SamplesPerPixel': (0x0028, 0x0002, 'US'),
     'PhotometricInterpretation': (0x0028, 0x0004, 'CS'),
     'PlanarConfiguration': (0x0028, 0x0006, 'US'),
@@ -86,6 +98,12 @@ TAGS = {
     'DoseGridScaling': (0x3004, 0x000e, 'DS'),
     'SharedFunctionalGroupsSequence': (0x5200, 0x9229, 'SQ'),
     'PerFrameFunctionalGroupsSequence': (0x5200, 0x9230, 'SQ'),
+    'OverlayRows': (0x6000, 0x0010, 'US'),
+    'OverlayColumns': (0x6000, 0x0011, 'US'),
+    'OverlayType': (0x6000, 0x0040, 'CS'),
+    'OverlayOrigin': (0x6000, 0x0050, 'SS'),
+    'OverlayBitsAllocated': (0x6000, 0x0100, 'US'),
+    'OverlayBitPosition': (0x6000, 0x0102, 'US'),
     'PixelData': (0x7fe0, 0x0010, 'OW'),
 }
 

@@ -121,6 +121,36 @@ def places(corpus):
            expect=dict(always_told='several frames of reference'))
     series(corpus, 'Slice Location of another place', STRAIGHT, values,
            fields_of_slice=lambda k: {'SliceLocation': str(-k)})
+    # what tells volumes apart: a half of the slices of each
+    later, last = lambda k: k // 2, lambda k: k // 3
+    several = lambda name: dict(refused=rf'2 {name}: .*\d slices\), .*\d slices\)')
+    for kind, fields, words in (
+        ('echo times', lambda k: {'EchoTime': f'{5 + 5 * later(k)}'}, several('echo times')),
+        ('an echo time of one slice', lambda k: {'EchoTime': f'{5 + 5 * last(k)}'}, several('echo times')),
+        ('one echo time in two ways', lambda k: {'EchoTime': '4.9200' if later(k) else '4.92'}, {}),
+        ('b-values', lambda k: {'DiffusionBValue': 1000.0 * (k % 2)}, several('b-values')),
+        ('b-values that one slice lacks', lambda k: {'DiffusionBValue': None if last(k) else 5.0}, several('b-values')),
+        ('temporal positions', lambda k: {'TemporalPositionIdentifier': 1 + later(k)}, several('temporal positions')),
+        ('trigger times', lambda k: {'TriggerTime': f'{300 * later(k)}'}, dict(always_told='2 trigger times: 0 .2 slices')),
+        ('trigger times of all slices', lambda k: {'TriggerTime': f'{300 * k}'}, {}),
+        ('acquisition times', lambda k: {'AcquisitionTime': f'10{15 * later(k):02}00.5'},
+         dict(always_told='2 acquisition times: 100000 .2 slices')),
+    ):
+        series(corpus, kind, STRAIGHT, values, modality='MR', fields_of_slice=fields, expect=words)
+    for syntax in ('explicit', 'implicit', 'big'):
+        for kind, more, words in (
+            ('echo times', lambda k: {'MREchoSequence': {'EffectiveEchoTime': 5.0 + 5 * later(k)}}, several('echo times')),
+            ('one echo time', lambda k: {'MREchoSequence': {'EffectiveEchoTime': 5.0}}, {}),
+            ('b-values', lambda k: {'MRDiffusionSequence': {'DiffusionBValue': 1000.0 * later(k)}}, several('b-values')),
+            ('times', lambda k: {'FrameContentSequence': {'TemporalPositionIndex': 1 + later(k)}},
+             several('temporal positions')),
+            ('trigger times', lambda k: {'CardiacSynchronizationSequence': {'NominalCardiacTriggerDelayTime': 3.0 * later(k)}},
+             dict(always_told='2 trigger times')),
+            ('acquisition times',
+             lambda k: {'FrameContentSequence': {'FrameAcquisitionDateTime': f'2020010110{15 * later(k):02}00.5'}},
+             dict(always_told='2 acquisition times')),
+        ):
+            frames_file(corpus, 'frames of ' + kind, STRAIGHT, values, sop='MR frames', syntax=syntax, more=more, expect=words)
     series(corpus, 'one slice turned', STRAIGHT, values,
            fields_of_slice=lambda k: {'ImageOrientationPatient': '0\\1\\0\\-1\\0\\0'
                                       if k == 2 else '1\\0\\0\\0\\1\\0'}, expect=refused('direction|orientation'))
@@ -196,6 +226,15 @@ def stored_numbers(corpus):
     values = values_of(STRAIGHT.size, 0, 4095)
     series(corpus, 'bits above the stored ones', STRAIGHT, [v | 0x7000 for v in values], values, letter='H',
            stored_bits=12, expect=dict(refused='bits'))
+    overlay = lambda k: {
+        'OverlayRows': 4, 'OverlayColumns': 8, 'OverlayType': 'G', 'OverlayOrigin': [1, 1], 'OverlayBitsAllocated': 16,
+        'OverlayBitPosition': 15
+    }
+    grid = Grid([8, 4, 4], STRAIGHT.spacing, STRAIGHT.origin)
+    marked = values_of(grid.size, 0, 4095)
+    for syntax in ('explicit', 'implicit', 'RLE'):
+        series(corpus, 'overlay in bit 15', grid, [v | (v & 1) << 15 for v in marked], marked, letter='H', stored_bits=12,
+               fields_of_slice=overlay, syntax=syntax)
     negative = values_of(STRAIGHT.size, -2048, 2047)
     series(corpus, '12 bits without the sign above', STRAIGHT, [v & 0xfff for v in negative], negative, letter='H',
            signed=True, stored_bits=12)
@@ -252,7 +291,8 @@ def single(corpus):
 
 
 def frames_file(corpus, kind, grid, values, truth=None, at=None, sop='CT frames', order=None, shared=False, expect=None,
-                syntax='explicit', letter='h', positions=None, slope=lambda k: None, drop=(), shared_more=None):
+                   syntax='explicit', letter='h', positions=None, slope=lambda k: None, drop=(), shared_more=None,
+                more=lambda k: {}):
     """An enhanced file: each frame has its place in functional groups (C.7.6.16), those that all share in one group."""
     planes = slices(grid, values)
     order = [k for k in (order or range(len(planes))) if k not in drop]
@@ -274,6 +314,8 @@ def frames_file(corpus, kind, grid, values, truth=None, at=None, sop='CT frames'
         if not shared:
             group.update(orientation)
             group.update(measures)
+        for name, items in more(k).items():
+            group[name] = [{**group.get(name, [{}])[0], **items}]
         if slope(k):
             group['PixelValueTransformationSequence'] = [{**rescale(*slope(k)), 'RescaleType': 'US'}]
         groups.append(group)
@@ -346,71 +388,6 @@ def frames(corpus):
         corpus.expect(path, STRAIGHT, [-1] * len(values), 'DICOM ' + vector, refused='frames are of several kinds')
 
 
-def doses_and_segments(corpus):
-    values = values_of(STRAIGHT.size)
-    for letter, bits in (('H', 16), ('I', 32)):
-        for scaling in (1.0, 0.00123, 1e-6):
-            for offsets in ('relative', 'absolute', 'downwards'):
-                for syntax in ('explicit', 'implicit', 'big'):
-                    z = [STRAIGHT.spacing[2] * k for k in range(4)]
-                    grid, wanted = STRAIGHT, values
-                    if offsets == 'downwards':
-                        z = [-x for x in z]
-                        grid, wanted = stored(STRAIGHT, values, (0, 1, 2), (False, False, True))
-                    if offsets == 'absolute':  # C.8.8.3.2: z of the patient, for transverse planes
-                        z = [STRAIGHT.origin[2] + x for x in z]
-                    fields = {**common('dose'), **pixels(6, 5, bits), **place_of(grid, 0)}
-                    fields.update({
-                        'NumberOfFrames': 4, 'FrameIncrementPointer': [0x3004, 0x000c], 'DoseUnits': 'GY',
-                        'GridFrameOffsetVector': text(z), 'DoseGridScaling': decimal(scaling)
-                    })
-                    raw = [struct.pack(f'<30{letter}', *wanted[30 * k:30 * k + 30]) for k in range(4)]
-                    path = corpus.write(corpus.name('dicom dose') + '.dcm', dicom_file(fields, raw, bits // 8, syntax))
-                    corpus.expect(path, STRAIGHT, [scaling * v for v in values], f'DICOM dose of {bits} bits {offsets}',
-                                  refused='bits' if bits == 32 else None)
-    oblique, turned = stored(OBLIQUE, values, (1, 2, 0), (False, False, False))
-    one_frame = Grid([6, 5, 1], STRAIGHT.spacing, STRAIGHT.origin)
-    for name, grid, wanted in (('one frame', one_frame, values[:30]), ('an oblique place', oblique, turned)):
-        planes = slices(grid, wanted)
-        for has_offsets in (True, False):
-            if len(planes) > 1 and not has_offsets:
-                continue
-            fields = {**common('dose'), **pixels(grid.size[0], grid.size[1]), **place_of(grid, 0),
-                      'NumberOfFrames': len(planes), 'DoseUnits': 'GY', 'DoseGridScaling': '0.5'}
-            if has_offsets:
-                fields['FrameIncrementPointer'] = [0x3004, 0x000c]
-                fields['GridFrameOffsetVector'] = text(grid.spacing[2] * k for k in range(len(planes)))
-            path = corpus.write(corpus.name('dicom dose') + '.dcm',
-                                dicom_file(fields, [struct.pack(f'<{len(p)}H', *p) for p in planes], 2))
-            # GDCM ends its process where one frame has an offset, which only several need
-            corpus.expect(path, grid, [0.5 * v for v in wanted], 'DICOM dose of ' + name,
-                          refused='GDCM' if grid is one_frame and has_offsets else None)
-    bits_of = values_of([8, 4, 4], 0, 1)
-    grid = Grid([8, 4, 4], STRAIGHT.spacing, STRAIGHT.origin)
-    for kind in ('BINARY', 'FRACTIONAL'):
-        planes = slices(grid, bits_of)
-        if kind == 'BINARY':  # C.8.20.2: one bit a voxel, the first one lowest
-            raw = [bytes(sum(p[i + b] << b for b in range(8)) for i in range(0, len(p), 8)) for p in planes]
-        else:
-            raw = [bytes(255 * v for v in p) for p in planes]
-        fields = {**common('segments'), **pixels(8, 4, 1 if kind == 'BINARY' else 8)}
-        groups = [{'PlanePositionSequence': [{'ImagePositionPatient': text(grid.point([0, 0, k]))}]} for k in range(4)]
-        fields.update({
-            'NumberOfFrames': 4, 'SegmentationType': kind, 'MaximumFractionalValue': 255,
-            'SharedFunctionalGroupsSequence': [{
-                'PlaneOrientationSequence': [{'ImageOrientationPatient': '1\\0\\0\\0\\1\\0'}],
-                'PixelMeasuresSequence': [{'PixelSpacing': '2\\1.5', 'SliceThickness': '2.5'}]
-            }], 'PerFrameFunctionalGroupsSequence': groups
-        })
-        path = corpus.write(corpus.name('dicom segment') + '.dcm', dicom_file(fields, raw, 1))
-        corpus.expect(path, grid, bits_of, f'DICOM {kind} segment')
-        # an empty frame may be left out (C.8.20.2)
-        fields.update({'NumberOfFrames': 3, 'PerFrameFunctionalGroupsSequence': groups[:2] + groups[3:]})
-        path = corpus.write(corpus.name('dicom sparse segment') + '.dcm', dicom_file(fields, raw[:2] + raw[3:], 1))
-        corpus.expect(path, grid, bits_of[:64] + [0] * 32 + bits_of[96:], f'DICOM {kind} segment with an empty frame',
-                      always_told='1 of 4 frames of the segment are left out')
-
-
 def make(corpus):
-    for part in (places, stored_numbers, single, frames, doses_and_segments):
+    for part in (places, stored_numbers, single, frames):
         part(corpus)

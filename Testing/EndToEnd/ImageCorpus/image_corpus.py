@@ -17,7 +17,7 @@ import sys
 from corpus import Corpus
 from truth import sampled_grid, samples
 
-PARTS = ['nifti', 'metaimage', 'nrrd', 'dicom', 'dicom_colour', 'tiff', 'picture', 'vtk_and_gipl', 'hdf5']
+PARTS = ['nifti', 'metaimage', 'nrrd', 'dicom', 'dicom_frames', 'dicom_colour', 'tiff', 'picture', 'vtk_and_gipl', 'hdf5']
 DEFAULT = -77777.0  # no voxel has this value
 ALLOWED = ('right', 'wrong, told', 'refused')
 NAME = r'images/[A-Za-z0-9_]*'
