@@ -68,7 +68,7 @@ constexpr std::string_view unknownToElastix =
     "ConvergenceThreshold ConvergenceWindow CropToContent FoldingSampleGridSpacing GradientSummation "
     "IntensityBoundUnit "
     "LeaveOutFilling LineSearch LocalIntensityNoise LocalWindowRadius LocalWindowSigma OutlierDifference "
-    "OutlierShare PointErrorInMm "
+    "OutlierShare PointErrorInMm ScheduleForImageSize "
     "SplineSmoothing ToleratedVolumeFactor";
 
 bool isDigit(char c)

@@ -1,9 +1,14 @@
 #include "Core/Runs/EffectiveParameters.h"
 
+#include "Core/Compute/Log.h"
 #include "Core/Image/Files/ImageFormat.h"
+#include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Runs/StageSettings.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 namespace tessera {
@@ -29,6 +34,33 @@ std::shared_ptr<const ParameterMap> withDefaultPixelValue(const std::shared_ptr<
       filled->add(entry);
   filled->add({"DefaultPixelValue", {std::to_string(value)}, 0});
   return filled;
+}
+
+std::shared_ptr<const ParameterMap> withScheduleForSize(const std::shared_ptr<const ParameterMap>& text,
+                                                        std::size_t longestAxis)
+{
+  const Parameters parameters(text, "", 2, 1);
+  const std::int64_t size = StageSettings(parameters).scheduleForImageSize();
+  if (size == 0)
+    return text;
+  const ParameterEntry* const schedule = text->find("ImagePyramidSchedule");
+  if (!schedule)
+    parameters.fail("ScheduleForImageSize", "no ImagePyramidSchedule is given, which it changes",
+                    "Allowed: both or none");
+  double least = std::numeric_limits<double>::infinity(); // of the factors, which becomes no less than 1
+  for (const std::string& factor : schedule->values)
+    least = std::min(least, std::max(1.0, parseReal(factor).value_or(1)));
+  const double ratio = static_cast<double>(longestAxis) / static_cast<double>(size);
+  const double factor = std::max(std::exp2(std::round(std::log2(ratio))), 1 / least);
+  auto scaled = std::make_shared<ParameterMap>(text->fileName());
+  for (ParameterEntry entry : text->entries()) {
+    if (entry.name == schedule->name || entry.name == "FinalGridSpacingInVoxels")
+      for (std::string& value : entry.values)
+        if (const std::optional<double> number = parseReal(value)) // the component tells of other values
+          value = significant(*number * factor, 6);
+    scaled->add(entry);
+  }
+  return scaled;
 }
 
 std::vector<EffectiveParameter> effectiveParameters(const Registry& registry,

@@ -18,6 +18,12 @@ std::shared_ptr<const ParameterMap> withResultType(const std::shared_ptr<const P
 std::shared_ptr<const ParameterMap> withDefaultPixelValue(const std::shared_ptr<const ParameterMap>&,
                                                           int value);
 
+/// The parameters with an ImagePyramidSchedule and a FinalGridSpacingInVoxels that suit an image with so many
+/// voxels along its longest axis, if they say for which size theirs are (ScheduleForImageSize). Throws
+/// Error(usage) if they have no ImagePyramidSchedule.
+std::shared_ptr<const ParameterMap> withScheduleForSize(const std::shared_ptr<const ParameterMap>&,
+                                                        std::size_t longestAxis);
+
 /// A parameter that a component of a stage reads.
 struct EffectiveParameter {
   std::string name; // with the label before it if the file has it so

@@ -120,6 +120,7 @@ public:
     for (StageText text : request.stages) {
       if (!request.resultsAreShort)
         text.map = withResultType(text.map, headers.moving.front().componentType);
+      text.map = withScheduleForSize(text.map, std::ranges::max(headers.fixed.front().size));
       stages_.push_back(checkStage<D>(registry, request, text, stages_.size(), headers, headers.files, log));
       needed.pairs |= stages_.back().needed.pairs;
       needed.landmarks |= stages_.back().needed.landmarks;

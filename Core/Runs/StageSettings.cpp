@@ -49,6 +49,12 @@ const auto leaveOutFilling = booleanParameter(
     "LeaveOutFilling", false, Arity::single,
     "leave out voxels of one value that lies far from all others, such as -32768 or 1e20, or take them for "
     "background if they surround the others; all parameter files of a run must say so");
+const auto scheduleForImageSize = integerParameter("ScheduleForImageSize", 0, 0, Arity::single, "voxels",
+                                                   "the size of a fixed image, along its longest axis, that "
+                                                   "ImagePyramidSchedule and FinalGridSpacingInVoxels "
+                                                   "are for; for another size both are multiplied by the "
+                                                   "nearest power of two, but no factor falls below 1; 0: "
+                                                   "for every size");
 const auto transformFormat = textParameter("OutputTransformParameterFileFormat", "TXT", Arity::single,
                                            "format of transform parameter files", {"TXT", "TOML"});
 }
@@ -84,7 +90,7 @@ const ComponentDescription& StageSettings::description()
        rows::movingPixelType, tessera::useDirectionCosines(), rows::writeIterationInfo,
        rows::writeFinalTransform, rows::writeTransformLevel, rows::writeTransformIteration,
        rows::writePyramids, rows::leaveOutFilling, rows::itkExtension, rows::itkComposite,
-       rows::transformFormat}};
+       rows::scheduleForImageSize, rows::transformFormat}};
   return description;
 }
 
@@ -141,6 +147,11 @@ bool StageSettings::writesTransformOfIterations() const
 bool StageSettings::writePyramidImages(std::size_t level) const
 {
   return parameters_.get(rows::writePyramids, level);
+}
+
+std::int64_t StageSettings::scheduleForImageSize() const
+{
+  return parameters_.get(rows::scheduleForImageSize);
 }
 
 bool StageSettings::leavesOutFilling() const

@@ -23,8 +23,9 @@ public:
   bool writesTransformOfLevels() const;
   bool writesTransformOfIterations() const;
   bool writePyramidImages(std::size_t level) const;
-  bool leavesOutFilling() const;    // of images, see findConstantFilling
-  std::string itkExtension() const; // "tfm", "h5", ...; empty: no ITK transform file
+  bool leavesOutFilling() const;             // of images, see findConstantFilling
+  std::int64_t scheduleForImageSize() const; // 0: not given
+  std::string itkExtension() const;          // "tfm", "h5", ...; empty: no ITK transform file
   bool writeItkComposite() const;
   std::string transformExtension() const; // of transform parameter files: "txt" or "toml"
 
