@@ -55,6 +55,8 @@
 #include "Components/Registrations/MultiResolutionRegistration.h"
 #include "Components/Registrations/MultiResolutionRegistrationWithFeatures.h"
 #include "Components/Resamplers/DefaultResampler.h"
+#include "Components/Transforms/AffineLogStackTransform.h"
+#include "Components/Transforms/AffineLogTransform.h"
 #include "Components/Transforms/AffineTransform.h"
 #include "Components/Transforms/BSplineStackTransform.h"
 #include "Components/Transforms/BSplineTransform.h"
@@ -119,10 +121,12 @@ void registerComponents(Registry& registry)
   addComponent<EulerTransform>(registry);
   addComponent<SimilarityTransform>(registry);
   addComponent<AffineTransform>(registry);
+  addComponent<AffineLogTransform>(registry);
   addComponent<BSplineTransform>(registry);
   addForSeries<BSplineStackTransform>(registry);
   addForSeries<EulerStackTransform>(registry);
   addForSeries<TranslationStackTransform>(registry);
+  addForSeries<AffineLogStackTransform>(registry);
   addComponent<SplineKernelTransform>(registry);
   addComponent<DeformationFieldTransform>(registry);
   addComponent<WeightedCombinationTransform>(registry);

@@ -114,13 +114,7 @@ std::vector<double> SimilarityTransform<D>::rotationParameters(const Matrix<D>& 
   if constexpr (D == 2) {
     parameters[1] = std::atan2(r[1][0], r[0][0]);
   } else {
-    const auto part = [&](int axis) { // of the unit quaternion whose scalar part is not negative
-      const int a = (axis + 1) % 3, b = (axis + 2) % 3;
-      const double square = 1 + r[axis][axis] - r[a][a] - r[b][b];
-      return std::copysign(std::sqrt(std::max(square, 0.0)) / 2, r[b][a] - r[a][b]);
-    };
-    for (int axis = 0; axis < 3; ++axis)
-      parameters[axis] = part(axis);
+    std::ranges::copy(vectorPartOfQuaternion(r), parameters.begin());
   }
   return parameters;
 }

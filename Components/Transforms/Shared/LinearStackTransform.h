@@ -43,6 +43,8 @@ protected:
     for (ParameterInfo& row : rows)
       if (row.name == "CenterOfRotationPoint")
         row.meaning = "centre of rotation; default: the centre of the fixed image";
+      else if (row.name == "AutomaticScalesEstimation")
+        row.meaning = "scale of a parameter = mean squared length of dT/dparameter at the last time";
     if (!rows.empty())
       rows.push_back(oldScales());
     return rows;
@@ -68,15 +70,20 @@ private:
   /// The text as a transform of slices reads it.
   static Parameters ofSlices(const Parameters& parameters)
   {
+    const std::string automatic = "AutomaticScalesEstimation";
+    const bool isOld = !parameters.has(automatic);
+    const bool estimates =
+        parameters.get(booleanParameter(isOld ? oldScales().name : automatic, false, Arity::single, ""));
     ParameterMap map(parameters.map().fileName());
     for (ParameterEntry entry : parameters.map().entries()) {
-      if (isOfStart(entry.name))
+      if (isOfStart(entry.name) || (entry.name == "Scales" && estimates))
         continue;
-      if (entry.name == oldScales().name && !parameters.has("AutomaticScalesEstimation"))
-        entry.name = "AutomaticScalesEstimation";
+      if (entry.name == oldScales().name && isOld)
+        entry.name = automatic;
       map.add(entry);
     }
-    if (!parameters.has("Scales")) // that of single transforms is ten times as large, as in elastix
+    if (!estimates
+        && !parameters.has("Scales")) // that of single transforms is ten times as large, as in elastix
       map.add({"Scales", {"10000"}, 0});
     return Parameters(std::make_shared<const ParameterMap>(std::move(map)), parameters.label(),
                       parameters.dimension(), parameters.levelCount(),

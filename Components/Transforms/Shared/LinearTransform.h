@@ -5,8 +5,21 @@
 #include "Core/Registration/OptimizableTransform.h"
 
 #include <array>
+#include <cmath>
 
 namespace tessera {
+
+/// The vector part of the unit quaternion of a rotation whose scalar part is not negative.
+inline Vec<3> vectorPartOfQuaternion(const Matrix<3>& rotation)
+{
+  Vec<3> part;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int a = (axis + 1) % 3, b = (axis + 2) % 3;
+    const double square = 1 + rotation[axis][axis] - rotation[a][a] - rotation[b][b];
+    part[axis] = std::copysign(std::sqrt(std::fmax(square, 0.0)) / 2, rotation[b][a] - rotation[a][b]);
+  }
+  return part;
+}
 
 /// T(x) = A (x - c) + t + c, with A and t functions of the parameters. This class does everything but those
 /// functions.
@@ -68,8 +81,9 @@ protected:
   using Derivatives = std::array<AffineMap<D>, maxParameters>;
 
   /// How (Scales ...) is read. As in elastix, one value stands for all rotations, except in
-  /// SimilarityTransform, which reads one value for each parameter.
-  enum class ScaleRule { oneForRotations, entryByEntry, none };
+  /// SimilarityTransform, which reads one value for each parameter. AffineLogTransform estimates scales
+  /// without being asked, but for those that are given.
+  enum class ScaleRule { oneForRotations, entryByEntry, none, estimatedUnlessGiven };
 
   LinearTransform(const Parameters& parameters, std::size_t parameterCount, StartRules startRules,
                   ScaleRule scaleRule)

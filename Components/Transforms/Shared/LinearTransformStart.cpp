@@ -125,16 +125,15 @@ std::vector<double> LinearTransform<D>::givenScales() const
   const std::string count = std::to_string(given.size()), all = std::to_string(parameterCount_);
   if (given.size() == parameterCount_)
     return given;
-  if (scaleRule_ == ScaleRule::oneForRotations && given.size() == 1) {
+  const bool isOneForRotations = scaleRule_ != ScaleRule::entryByEntry;
+  if (isOneForRotations && given.size() == 1) {
     for (double& scale : scales)
       scale = scale == 1 ? 1 : given[0];
     return scales;
   }
-  if (scaleRule_ == ScaleRule::oneForRotations || given.size() > parameterCount_)
-    settings_.fail(
-        scalesParameter.name, count + " values",
-        "Allowed: " + all
-            + (scaleRule_ == ScaleRule::oneForRotations ? " values, or one for all rotations" : " values"));
+  if (isOneForRotations || given.size() > parameterCount_)
+    settings_.fail(scalesParameter.name, count + " values",
+                   "Allowed: " + all + (isOneForRotations ? " values, or one for all rotations" : " values"));
   settings_.warn(settings_.where(scalesParameter.name) + ": " + count + " of " + all
                  + " values; the others keep their defaults.");
   std::copy(given.begin(), given.end(), scales.begin());
@@ -145,7 +144,10 @@ template <int D>
 std::vector<double> LinearTransform<D>::scales(Context& context, const ListSamples<D>& samples,
                                                std::span<const double> parameters) const
 {
-  if (scaleRule_ == ScaleRule::none || !settings_.get(automaticScalesEstimation))
+  const bool estimates = scaleRule_ == ScaleRule::estimatedUnlessGiven
+                             ? !settings_.has(scalesParameter.name)
+                             : scaleRule_ != ScaleRule::none && settings_.get(automaticScalesEstimation);
+  if (!estimates)
     return givenScales();
   const std::vector<double> products = gramian(context, samples, derivatives(parameters));
   std::vector<double> scales(parameterCount_);

@@ -1,5 +1,6 @@
 #include "Components/Transforms/Shared/StackTransform.h"
 
+#include "Components/Transforms/AffineLogTransform.h"
 #include "Components/Transforms/BSplineTransform.h"
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/Shared/TransformFileReading.h"
@@ -271,6 +272,7 @@ std::vector<double> StackTransform<D, Sub>::restore(const Context&, const Parame
 }
 
 // Series are images of two dimensions over time.
+template class StackTransform<3, AffineLogTransform>;
 template class StackTransform<3, BSplineTransform>;
 template class StackTransform<3, EulerTransform>;
 template class StackTransform<3, TranslationTransform>;

@@ -1,3 +1,4 @@
+#include "Components/Transforms/AffineLogStackTransform.h"
 #include "Components/Transforms/EulerStackTransform.h"
 #include "Components/Transforms/TranslationStackTransform.h"
 #include "Testing/Support/Checks/TransformChecks.h"
@@ -59,6 +60,7 @@ TEST(LinearStackTransformTest, DerivativesAgreeWithFiniteDifferencesAndAdjoints)
   };
   expectDerivatives(EulerStackTransform<3>(parametersOf("(A 1)")));
   expectDerivatives(TranslationStackTransform<3>(parametersOf("(A 1)")));
+  expectDerivatives(AffineLogStackTransform<3>(parametersOf("(A 1)")));
 }
 
 TEST(LinearStackTransformTest, TheCentreIsThatOfASliceTheGivenOneOrTheMeanAfterAnInitialTransform)
@@ -103,6 +105,24 @@ TEST(LinearStackTransformTest, ScalesAreDefaultsGivenOnesOrEstimatedAtTheLastTim
     EXPECT_NEAR(automatic[k], k % 3 == 0 ? radius2 : 1, 1e-9 * radius2);
     EXPECT_EQ(old[k], automatic[k]);
   }
+}
+
+TEST(LinearStackTransformTest, ScalesOfLogarithmsFollowTheRuleOfStacks)
+{
+  const Points<3> points = randomPoints<3>(500, 9, {-5, -30, 8.2}, {60, 25, 9});
+  const auto scalesOf = [&](const std::string& text) {
+    AffineLogStackTransform<3> transform(parametersOf(text));
+    const std::vector<double> parameters = started(transform),
+                              all = transform.scales(host, points.list(), parameters);
+    EXPECT_EQ(all.size(), 24u);
+    return std::vector<double>(all.begin(), all.begin() + 6);
+  };
+  EXPECT_EQ(scalesOf("(A 1)"), (std::vector<double>{10000, 10000, 10000, 10000, 1, 1}));
+  EXPECT_EQ(scalesOf("(Scales 77)"), (std::vector<double>{77, 77, 77, 77, 1, 1}));
+  const std::vector<double> automatic = scalesOf("(AutomaticScalesEstimation \"true\")\n(Scales 77)");
+  EXPECT_GT(automatic[0], 100);
+  EXPECT_NE(automatic[0], automatic[1]); // the extent along x is not that along y
+  EXPECT_EQ(automatic, scalesOf("(AutomaticScalesEstimationStackTransform \"true\")"));
 }
 
 TEST(LinearStackTransformTest, ItsFileGivesItBack)

@@ -1,3 +1,4 @@
+#include "Components/Transforms/AffineLogTransform.h"
 #include "Components/Transforms/AffineTransform.h"
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/SimilarityTransform.h"
@@ -108,7 +109,8 @@ public:
 using Cases =
     ::testing::Types<Case<TranslationTransform, 2>, Case<TranslationTransform, 3>, Case<EulerTransform, 2>,
                      Case<EulerTransform, 3>, Case<SimilarityTransform, 2>, Case<SimilarityTransform, 3>,
-                     Case<AffineTransform, 2>, Case<AffineTransform, 3>>;
+                     Case<AffineTransform, 2>, Case<AffineTransform, 3>, Case<AffineLogTransform, 2>,
+                     Case<AffineLogTransform, 3>>;
 TYPED_TEST_SUITE(LinearTransformTest, Cases);
 
 TYPED_TEST(LinearTransformTest, PullBackIsTheAdjointOfPushForward)
@@ -266,6 +268,36 @@ TEST(AffineTransform, TakesTheMatrixRowByRow)
   expectNear<2>(mapOne<2>(*transform, {1, 2, 3, 4, 10, 20}, {2, 3}), {1 + 10 + 3, 2 + 20 + 7});
 }
 
+TEST(AffineLogTransform, TurnsByASkewLogarithmAndStretchesByADiagonalOne)
+{
+  const auto plane = centred<AffineLogTransform<2>, 2>({1, 2}, {0, 0, 0, 0, 0, 0});
+  expectNear<2>(mapOne<2>(*plane, {0, -quarterTurn, quarterTurn, 0, 10, 20}, {2, 2}), {11, 23});
+  expectNear<2>(mapOne<2>(*plane, {std::log(2), 0, 0, std::log(3), 10, 20}, {2, 3}), {13, 25});
+  const auto space = centred<AffineLogTransform<3>, 3>({0, 0, 0}, std::vector<double>(12, 0.0));
+  // Nilpotent: exp(L) = 1 + L + L^2 / 2
+  expectNear<3>(mapOne<3>(*space, {0, 2, 4, 0, 0, 6, 0, 0, 0, 0, 0, 0}, {0, 0, 1}), {4 + 6, 6, 1});
+  const Vec<3> far = mapOne<3>(*space, {12, 0, 0, 0, -12, 0, 0, 0, 0, 0, 0, 0}, {1, 1, 1});
+  EXPECT_NEAR(far[0] / std::exp(12), 1, 1e-12); // 7 squarings of a rounding
+  EXPECT_NEAR(far[1] / std::exp(-12), 1, 1e-12);
+}
+
+TEST(AffineLogTransform, LogarithmsOutOfAllBoundsEnd)
+{
+  const auto plane = centred<AffineLogTransform<2>, 2>({0, 0}, {0, 0, 0, 0, 0, 0});
+  for (const double entry : {1e4, 1e300, std::numeric_limits<double>::infinity()})
+    EXPECT_FALSE(std::isfinite(mapOne<2>(*plane, {entry, 0, 0, 0, 0, 0}, {1, 1})[0])) << entry;
+}
+
+TEST(AffineLogTransform, IsAnAffineTransformOfItk)
+{
+  const auto plane = centred<AffineLogTransform<2>, 2>({1, 2}, {0, 0, 0, 0, 0, 0});
+  const std::vector<double> parameters{0.1, -0.2, 0.3, 0.05, 4, 5};
+  const ItkTransform itk = plane->itkTransform(parameters);
+  EXPECT_EQ(itk.className, "AffineTransform_double_2_2");
+  const auto affine = centred<AffineTransform<2>, 2>({1, 2}, {1, 0, 0, 1, 0, 0});
+  expectNear<2>(mapOne<2>(*affine, itk.parameters, {7, -5}), mapOne<2>(*plane, parameters, {7, -5}));
+}
+
 TEST(LinearTransform, MissingCenterIsAnErrorThatNamesTheFile)
 {
   EulerTransform<2> transform(text<2>(""));
@@ -332,6 +364,17 @@ TEST(LinearTransform, ScalesFollowTheRulesOfElastix)
   EXPECT_EQ(scalesOf(AffineTransform<3>(text<3>("(Scales 300)"))),
             (V{300, 300, 300, 300, 300, 300, 300, 300, 300, 1, 1, 1}));
   EXPECT_EQ(scalesOf(TranslationTransform<3>(text<3>("(Scales 300)"))), (V{1, 1, 1}));
+  for (const char* lines : {"(Scales 1 2 3 4 5 6 7 8 9 10 11 12)",
+                            "(Scales 1 2 3 4 5 6 7 8 9 10 11 12)\n(AutomaticScalesEstimation \"true\")"})
+    EXPECT_EQ(scalesOf(AffineLogTransform<3>(text<3>(lines))), (V{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+  EXPECT_EQ(scalesOf(AffineLogTransform<3>(text<3>(""))),
+            scalesOf(AffineLogTransform<3>(text<3>("(AutomaticScalesEstimation \"false\")"))));
+  const V identity{1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
+  const Points<3> many = randomPoints<3>(100, 3, {-50, -50, -50}, {50, 50, 50});
+  EXPECT_EQ(AffineLogTransform<3>(text<3>("")).scales(context, many.list(), V(12, 0.0)),
+            AffineTransform<3>(text<3>("(AutomaticScalesEstimation \"true\")"))
+                .scales(context, many.list(),
+                        identity)); // at the identity the derivatives are those of affine maps
 }
 
 TEST(LinearTransform, ScalesThatDoNotFitAreErrors)

@@ -1,5 +1,6 @@
 #include "Components/Transforms/Shared/SearchedStart.h"
 
+#include "Components/Transforms/AffineLogTransform.h"
 #include "Components/Transforms/AffineTransform.h"
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/SimilarityTransform.h"
@@ -257,6 +258,7 @@ TEST(SearchedStartTest, AllLinearTransformsStartThere)
   expectStartsAt<EulerTransform<2>, 2>(turned2, start2);
   expectStartsAt<SimilarityTransform<2>, 2>(turned2, start2);
   expectStartsAt<AffineTransform<2>, 2>(turned2, start2, "(CenterOfRotationPoint 30 -40)");
+  expectStartsAt<AffineLogTransform<2>, 2>(turned2, start2);
 
   const TransformStart<3> start3 = startOf(turned3);
   expectStartsAt<EulerTransform<3>, 3>(turned3, start3);
@@ -264,6 +266,7 @@ TEST(SearchedStartTest, AllLinearTransformsStartThere)
   expectStartsAt<EulerTransform<3>, 3>(turned3, start3, "(CenterOfRotationPoint 10 -50 80)");
   expectStartsAt<SimilarityTransform<3>, 3>(turned3, start3);
   expectStartsAt<AffineTransform<3>, 3>(turned3, start3);
+  expectStartsAt<AffineLogTransform<3>, 3>(turned3, start3);
 
   const AffineMap<3> shift{identityMatrix<3>(), {40, -70, 25}};
   expectStartsAt<TranslationTransform<3>, 3>(shift, startOf(shift), "", 1);
