@@ -6,8 +6,13 @@
 #include "Core/Image/Voxels/LabelTable.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/GeometryInUse.h"
+#include "Core/Registration/Samples/TimeSlices.h"
+#include "Core/Registration/Samples/VoxelBatches.h"
+#include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Runs/LabelNames.h"
 #include "Core/Runs/Report/CohortVerdicts.h"
+#include "Core/Runs/Report/PageOverTime.h"
+#include "Core/Runs/Resampling/HostInterpolator.h"
 #include "Core/Runs/Resampling/ResultOutside.h"
 
 #include <cmath>
@@ -39,20 +44,59 @@ std::vector<ImagePointer<D>> coloursOf(const RunRequest& request, const GivenIma
   return colours;
 }
 
+/// The times of a series through a chain (null: as they lie), with linear interpolation; 0 outside.
+ShownTimes<2> timesThrough(const JudgedRun<3>& run, const TransformChain<3>* chain)
+{
+  const ImageGeometry<3>& series = run.inputs.fixed.front()->geometry;
+  const auto interpolator =
+      hostInterpolator<3>(run.registry, knowncomponents::linearInterpolator, run.inputs.moving.front());
+  const auto values = std::make_shared<std::vector<float>>(series.voxelCount());
+  forEachVoxelBatch<3>(run.host, series, [&](std::size_t first, const PointBatch<3>& points) {
+    Context host{Device{}, 1};
+    std::array<std::uint8_t, batchCapacity> inside;
+    interpolator->evaluate(host, mappedPoints<3>(chain, points).list(), values->data() + first, nullptr,
+                           inside.data());
+    for (std::size_t i = 0; i < points.count; ++i)
+      if (!inside[i])
+        (*values)[first + i] = 0;
+  });
+  const std::size_t times = series.size[2], each = values->size() / times;
+  ShownTimes<2> shown{
+      sliceGeometry<3>(series),
+      [values, each](std::size_t time) { return std::span<const float>(*values).subspan(time * each, each); },
+      {}};
+  shown.change = changeOf(times, each, shown.valuesOf);
+  return shown;
+}
+
+/// Of a series before and after; empty: it is none.
 template <int D>
-RunPictures picturesOf(const JudgedRun<D>& run, const LabelPair<D>& labels)
+std::vector<ShownTimes<2>> timesOf(const JudgedRun<D>& run)
+{
+  if constexpr (D == 3)
+    if (run.isSeries && run.chain)
+      return {timesThrough(run, run.given), timesThrough(run, run.chain)};
+  return {};
+}
+
+template <int D>
+RunPictures picturesOf(const JudgedRun<D>& run, const LabelPair<D>& labels,
+                       const std::vector<ShownTimes<2>>& times)
 {
   const StageInput<D>& inputs = run.inputs;
   const auto maskOf = [](const std::vector<MaskPointer<D>>& masks) {
     return masks.empty() ? nullptr : masks.front();
   };
   const ImagePointer<D>&fixed = inputs.fixed.front(), &moving = inputs.moving.front();
-  return runPictures<D>(run.host, run.registry,
-                        {fixed, moving, maskOf(inputs.fixedMasks), run.headerDirection, run.given, run.chain,
-                         labels.first, labels.second, labels.labels, inputs.points,
-                         coloursOf<D>(run.request, run.request.fixed.front(), fixed->geometry),
-                         coloursOf<D>(run.request, run.request.moving.front(), moving->geometry),
-                         maskOf(inputs.movingMasks)});
+  return runPictures<D>(
+      run.host, run.registry,
+      {fixed, moving, maskOf(inputs.fixedMasks), run.headerDirection, run.given, run.chain, labels.first,
+       labels.second, labels.labels, inputs.points,
+       coloursOf<D>(run.request, run.request.fixed.front(), fixed->geometry),
+       coloursOf<D>(run.request, run.request.moving.front(), moving->geometry), maskOf(inputs.movingMasks),
+       times.empty()
+           ? ""
+           : intensitiesOverTime<2>(fixed->geometry.size[D - 1], "time", times.front(), times.back())});
 }
 
 /// Images that were nearly alike must not become less so. Of others, such as MR and CT, a correlation tells
@@ -137,8 +181,14 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
 {
   const RunRequest& request = run.request;
   RunQuality quality = runQuality<D>(run.host, run.registry, run.inputs, run.given, *run.chain);
-  if (run.isSeries) // correlates with itself before
-    quality.correlation = quality.correlationBefore = std::nullopt;
+  const std::vector<ShownTimes<2>> times = timesOf<D>(run);
+  if (!times.empty()) {
+    quality.correlation = quality.correlationBefore = std::nullopt; // a series correlates with itself before
+    quality.mutualInformation = std::nullopt;                       // and shows the same thing
+    const SeriesChange &before = times.front().change, &after = times.back().change;
+    quality.overTime = {before.deviationPercent(), after.deviationPercent(), before.meanDvarsPercent(),
+                        after.meanDvarsPercent()};
+  }
   LabelPair<D> labels;
   if (comparesLabels(request)) {
     labels = labelsInUse<D>(run);
@@ -167,7 +217,7 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
   if (!request.pictures)
     return;
   const auto start = std::chrono::steady_clock::now();
-  summary.pictures = picturesOf<D>(run, labels);
+  summary.pictures = picturesOf<D>(run, labels, times);
   log.info("Pictures of " + std::to_string(summary.pictures->slices.size()) + " slices took "
            + decimals(secondsSince(start), 3) + " s.");
 }
@@ -175,7 +225,8 @@ void judgeResult(const JudgedRun<D>& run, RunSummary& summary, Log& log)
 template <int D>
 RunPictures picturesOfRun(const JudgedRun<D>& run)
 {
-  return picturesOf<D>(run, run.chain && comparesLabels(run.request) ? labelsInUse<D>(run) : LabelPair<D>{});
+  return picturesOf<D>(run, run.chain && comparesLabels(run.request) ? labelsInUse<D>(run) : LabelPair<D>{},
+                       timesOf<D>(run));
 }
 
 TESSERA_INSTANTIATE_FUNCTIONS(checkLabels<D>, judgeResult<D>, picturesOfRun<D>);

@@ -217,6 +217,11 @@ std::vector<std::string> RunQuality::lines() const
     text.push_back("Distance of " + std::to_string(points->count) + " corresponding points: mean "
                    + decimals(points->meanMm, 3) + " mm, largest " + decimals(points->largestMm, 3)
                    + " mm, mean before " + decimals(points->beforeMm, 3) + " mm.");
+  if (overTime)
+    text.push_back("Standard deviation over time: " + decimals(overTime->deviationPercent, 2)
+                   + " % of the mean, before " + decimals(overTime->deviationPercentBefore, 2)
+                   + " %. Change from one time to the next (DVARS): " + decimals(overTime->dvarsPercent, 2)
+                   + " %, before " + decimals(overTime->dvarsPercentBefore, 2) + " %.");
   if (labels)
     text.push_back("Dice of " + std::to_string(labels->byLabel.size()) + " labels: mean "
                    + decimals(labels->meanDice, 4) + ", before " + decimals(labels->meanDiceBefore, 4) + ".");

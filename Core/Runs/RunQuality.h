@@ -46,6 +46,12 @@ struct RunQuality {
   };
   std::optional<Labels> labels; // of --fLabels and the warped --mLabels, at all voxels of the fixed ones
 
+  /// Of a series that was registered to itself; see SeriesChange. NaN: the series has no such figure.
+  struct OverTime {
+    double deviationPercentBefore = 0, deviationPercent = 0, dvarsPercentBefore = 0, dvarsPercent = 0;
+  };
+  std::optional<OverTime> overTime;
+
   /// For the log.
   std::vector<std::string> lines() const;
   /// What speaks against it that the images show the same thing. One sign alone may have another reason.

@@ -106,6 +106,11 @@ Json json(const RunQuality& quality)
                         {"beforeMm", quality.points->beforeMm},
                         {"meanMm", quality.points->meanMm},
                         {"largestMm", quality.points->largestMm}};
+  if (const auto& change = quality.overTime) // JSON writes null for NaN
+    record["overTime"] = {{"deviationPercentBefore", change->deviationPercentBefore},
+                          {"deviationPercent", change->deviationPercent},
+                          {"dvarsPercentBefore", change->dvarsPercentBefore},
+                          {"dvarsPercent", change->dvarsPercent}};
   if (quality.labels) {
     Json dice = Json::object(), diceBefore = Json::object(), labels = Json::object();
     for (const auto& [label, found] : quality.labels->byLabel) {

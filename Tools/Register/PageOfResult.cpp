@@ -71,7 +71,7 @@ RunRequest requestOfRecord(const Json& record)
 /// Both images and, if there is a transform file, the result.
 template <int D>
 RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request, const InputHeaders& headers,
-                            bool usesDirectionCosines, const std::string& transform, Log& log)
+                            bool usesDirectionCosines, bool isSeries, const std::string& transform, Log& log)
 {
   const Context host{Device{}, request.threads};
   const auto chainOf = [&](const std::string& path) {
@@ -80,18 +80,25 @@ RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request,
   const auto given = chainOf(request.initialTransform.path), result = chainOf(transform);
   Inputs<D> inputs(request, headers);
   inputs.load(false, log);
-  return picturesOfRun<D>({registry, request, inputs.ofStage(0, usesDirectionCosines, nullptr),
-                           usesDirectionCosines, inputs.fixedInFile().direction, given.get(), result.get(),
-                           host});
+  return picturesOfRun<D>({registry,
+                           request,
+                           inputs.ofStage(0, usesDirectionCosines, nullptr),
+                           usesDirectionCosines,
+                           inputs.fixedInFile().direction,
+                           given.get(),
+                           result.get(),
+                           host,
+                           {},
+                           isSeries});
 }
 
 RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request, bool usesDirectionCosines,
-                            const std::string& transform, Log& log)
+                            bool isSeries, const std::string& transform, Log& log)
 {
   const InputHeaders headers = readHeaders(request, log);
   return headers.dimension() == 2
-             ? picturesOfFiles<2>(registry, request, headers, usesDirectionCosines, transform, log)
-             : picturesOfFiles<3>(registry, request, headers, usesDirectionCosines, transform, log);
+             ? picturesOfFiles<2>(registry, request, headers, usesDirectionCosines, isSeries, transform, log)
+             : picturesOfFiles<3>(registry, request, headers, usesDirectionCosines, isSeries, transform, log);
 }
 
 /// The transform of the last stage. Throws Error(unreadableInput) if it is not the one that the run wrote.
@@ -145,7 +152,8 @@ try {
   const std::string transform = status == "done"          ? resultOf(record, folder)
                                 : status == "interrupted" ? keptIn(folder, record.at("stages").size())
                                                           : "";
-  RunPictures pictures = picturesOfFiles(registry, request, usesDirections, transform, log);
+  RunPictures pictures =
+      picturesOfFiles(registry, request, usesDirections, isOfSeries(record), transform, log);
   if (status != "done")
     pictures.keptTransform = transform;
   std::vector<StageCurves> curves;
@@ -188,7 +196,7 @@ std::optional<RunPictures> picturesOfEnd(const Registry& registry, const RunRequ
         if (readImageHeader(image.path, request.reading).voxelCount() > mostVoxels)
           return {};
       Log silent;
-      RunPictures pictures = picturesOfFiles(registry, request, usesDirections, result, silent);
+      RunPictures pictures = picturesOfFiles(registry, request, usesDirections, false, result, silent);
       pictures.keptTransform = result;
       if (attempt == 3) {
         pictures.thumbnail.clear();

@@ -24,6 +24,26 @@ std::vector<std::size_t> bright(const std::vector<float>& mean, const std::vecto
 
 }
 
+double SeriesChange::deviationPercent() const
+{
+  double squares = 0;
+  for (const std::size_t v : inside)
+    squares += static_cast<double>(deviation[v]) * deviation[v];
+  return level > 0 ? 100 / level * std::sqrt(squares / static_cast<double>(inside.size()))
+                   : std::numeric_limits<double>::quiet_NaN();
+}
+
+double SeriesChange::meanDvarsPercent() const
+{
+  double sum = 0, count = 0;
+  for (const double percent : dvarsPercent)
+    if (std::isfinite(percent)) {
+      sum += percent;
+      ++count;
+    }
+  return count > 0 ? sum / count : std::numeric_limits<double>::quiet_NaN();
+}
+
 SeriesChange changeOf(std::size_t volumes, std::size_t voxels, const VolumeValues& valuesOf)
 {
   SeriesChange change;

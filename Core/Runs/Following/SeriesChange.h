@@ -19,6 +19,12 @@ struct SeriesChange {
   /// networks arise from subject motion", 2012, in another unit). NaN for the first volume, and where one of
   /// the two has no values.
   std::vector<double> dvarsPercent;
+
+  /// The root mean square of the deviations of these voxels, as a percentage of the level; NaN without a
+  /// level.
+  double deviationPercent() const;
+  /// The mean over the volumes that have one; NaN if none has.
+  double meanDvarsPercent() const;
 };
 
 /// The values of a volume, the same number for each; none if it has no result. They need not outlive the next

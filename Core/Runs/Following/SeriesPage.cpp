@@ -1,12 +1,9 @@
 #include "Core/Runs/Following/SeriesPage.h"
 
 #include "Core/Compute/Log.h"
-#include "Core/Image/Pictures/ComparisonPictures.h"
-#include "Core/Image/Pictures/PictureBytes.h"
-#include "Core/Image/Pictures/PictureParts.h"
-#include "Core/Runs/Following/SeriesChange.h"
 #include "Core/Runs/Following/VolumeMotion.h"
 #include "Core/Runs/Report/Html.h"
+#include "Core/Runs/Report/PageOverTime.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,147 +13,13 @@
 namespace tessera {
 namespace {
 
-constexpr const char* seriesStyle = R"(
-figure{margin:1em 0;overflow-x:auto}figcaption{color:var(--soft);max-width:60em}
-:root{--one:#0072b2;--two:#d55e00;--three:#009e73}
-@media(prefers-color-scheme:dark){:root{--one:#56b4e9;--two:#e69f00;--three:#4cc9a4}}
-.one{stroke:var(--one);color:var(--one)}.two{stroke:var(--two);color:var(--two)}.three{stroke:var(--three);color:var(--three)}
-svg{width:100%;min-width:40em;height:auto}polyline{fill:none;stroke-width:1.2}.x{stroke:var(--line)}text{font-size:11px;fill:var(--soft);stroke:none}
-.carpet{width:100%;height:12em;image-rendering:pixelated;display:block}
-.pair{display:flex;flex-wrap:wrap;gap:1em}.pair figure{flex:1 1 22em;min-width:0}.slices{width:100%;height:auto;image-rendering:pixelated}
-)";
-
-struct Curve {
-  std::string name;
-  std::vector<double> values; // NaN: none
-};
-
-/// Curves over the volumes in one range, with a legend. At most three.
-std::string curvesOverTime(const std::string& title, const std::string& unit,
-                           const std::vector<Curve>& curves)
-{
-  constexpr double width = 900, top = 8, bottom = 132;
-  const std::array<const char*, 3> colours{"one", "two", "three"};
-  double least = 0, most = 0;
-  for (const Curve& curve : curves)
-    for (const double value : curve.values)
-      if (std::isfinite(value)) {
-        least = std::min(least, value);
-        most = std::max(most, value);
-      }
-  const double range = most > least ? most - least : 1;
-  const auto down = [&](double value) { return bottom - (value - least) / range * (bottom - top); };
-  std::string lines, legend;
-  for (std::size_t c = 0; c < curves.size(); ++c) {
-    const std::vector<double>& values = curves[c].values;
-    const double step = (width - 60) / static_cast<double>(std::max<std::size_t>(values.size() - 1, 1));
-    const std::string open = std::string("<polyline class=\"") + colours[c] + "\" points=\"";
-    lines += open;
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (std::isfinite(values[i]))
-        lines += decimals(60 + static_cast<double>(i) * step, 1) + "," + decimals(down(values[i]), 1) + " ";
-      else
-        lines += "\"/>" + open;
-    lines += "\"/>";
-    legend += filledIn(" <b class=\"$\">$</b>", {colours[c], curves[c].name});
-  }
-  const std::string last = std::to_string(curves.front().values.size() - 1);
-  return filledIn(
-      "<figure><figcaption>$ ($):$</figcaption><svg viewBox=\"0 0 900 150\" role=\"img\" "
-      "aria-label=\"$\"><path class=\"x\" d=\"M60 $H900\"/>$<text x=\"0\" y=\"18\">$</text><text "
-      "x=\"0\" y=\"132\">$</text><text x=\"60\" y=\"147\">0</text><text x=\"900\" y=\"147\" "
-      "text-anchor=\"end\">volume $</text></svg></figure>\n",
-      {title, unit, legend, title, decimals(down(0), 1), lines, shortNumber(most), shortNumber(least), last});
-}
-
-std::string pictureHtml(const std::string& kind, const std::string& bytes, const std::string& styleClass,
-                        const std::string& caption)
-{
-  return filledIn(
-      "<figure><figcaption>$</figcaption><img class=\"$\" alt=\"$\" src=\"data:image/$;base64,$\">"
-      "</figure>\n",
-      {caption, styleClass, caption, kind, base64(bytes)});
-}
-
-/// The middle slices in the three planes side by side, in square pixels; in 2D the picture.
-template <int D>
-std::string middleSlices(const ImageGeometry<D>& geometry, const std::vector<float>& values,
-                         const GreyLine& grey)
-{
-  const Image<D> image{geometry, values};
-  Size<D> middle;
-  for (int d = 0; d < D; ++d)
-    middle[d] = geometry.size[d] / 2;
-  const std::vector<Panel> panels = panelsThrough<D>(image, middle);
-  std::size_t width = 0, height = 0;
-  for (const Panel& panel : panels) {
-    width += panel.width;
-    height = std::max(height, panel.height);
-  }
-  std::vector<std::uint8_t> picture(width * height);
-  std::size_t left = 0;
-  for (const Panel& panel : panels) {
-    for (std::size_t i = 0; i < panel.values.size(); ++i)
-      picture[i / panel.width * width + left + i % panel.width] = greyLevel(grey(panel.values[i]));
-    left += panel.width;
-  }
-  constexpr int quality = 85;
-  return jpegBytes(picture, width, height, quality);
-}
-
-/// Lines of the carpet: voxels at equal distances in the order of the image. Values: the difference from the
-/// voxel's mean as a percentage of the mean of all; NaN without a result.
-std::vector<std::vector<float>> carpetOf(std::size_t volumes, const SeriesChange& change,
-                                         const VolumeValues& valuesOf)
-{
-  constexpr std::size_t most = 240;
-  const std::size_t lines = std::min(most, change.inside.size());
-  std::vector<std::vector<float>> carpet(lines, std::vector<float>(volumes, NAN));
-  for (std::size_t i = 0; i < volumes; ++i) {
-    const std::span<const float> values = valuesOf(i);
-    for (std::size_t line = 0; line < lines && !values.empty(); ++line) {
-      const std::size_t v = change.inside[line * change.inside.size() / lines];
-      carpet[line][i] = static_cast<float>(100 * (values[v] - change.mean[v]) / change.level);
-    }
-  }
-  return carpet;
-}
-
-std::string carpetPicture(const std::vector<std::vector<float>>& carpet, float windowPercent)
-{
-  IndexedPicture picture{carpet.front().size(), carpet.size(), {}};
-  std::vector<Colour> greys;
-  for (int grey = 0; grey < 256; ++grey)
-    greys.push_back(
-        {static_cast<std::uint8_t>(grey), static_cast<std::uint8_t>(grey), static_cast<std::uint8_t>(grey)});
-  for (const std::vector<float>& line : carpet)
-    for (const float value : line)
-      picture.pixels.push_back(std::isfinite(value) ? greyLevel(127.5F + 127.5F * value / windowPercent) : 0);
-  return pngBytes(picture, greys, false);
-}
-
-/// Returns the size that nine of ten differences from the mean do not exceed.
-float windowOf(const std::vector<std::vector<float>>& carpet)
-{
-  std::vector<float> sizes;
-  for (const std::vector<float>& line : carpet)
-    for (const float value : line)
-      if (std::isfinite(value))
-        sizes.push_back(std::abs(value));
-  if (sizes.empty())
-    return 1;
-  const auto high = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() * 9 / 10);
-  std::ranges::nth_element(sizes, high);
-  return std::max(*high, 1e-6F);
-}
-
 template <int D>
 std::string motionHtml(const SeriesResult<D>& found)
 {
   const std::vector<std::optional<VolumeMotion>> motions = motionsOf<D>(found);
   if (std::ranges::none_of(motions, [](const auto& motion) { return motion.has_value(); }))
     return "<p>No volume has a rigid transform, so there are no turns and shifts to show.</p>\n";
-  std::vector<Curve> turns{{"x", {}}, {"y", {}}, {"z", {}}},
+  std::vector<CurveOverTime> turns{{"x", {}}, {"y", {}}, {"z", {}}},
       shifts = turns, moved{{"Power 2012", {}}, {"Jenkinson 2002", {}}};
   for (std::size_t i = 0; i < motions.size(); ++i) {
     for (std::size_t d = 0; d < 3; ++d) {
@@ -167,20 +30,9 @@ std::string motionHtml(const SeriesResult<D>& found)
     moved[0].values.push_back(hasBoth ? displacementOfPower(*motions[i - 1], *motions[i]) : NAN);
     moved[1].values.push_back(hasBoth ? displacementOfJenkinson(*motions[i - 1], *motions[i]) : NAN);
   }
-  return curvesOverTime("Turns", "degrees", turns) + curvesOverTime("Shifts", "mm", shifts)
-         + curvesOverTime("Displacement since the volume before", "mm", moved);
-}
-
-/// The mean of the values that are numbers.
-double meanOf(const std::vector<double>& values)
-{
-  double sum = 0, count = 0;
-  for (const double value : values)
-    if (std::isfinite(value)) {
-      sum += value;
-      ++count;
-    }
-  return count > 0 ? sum / count : NAN;
+  return curvesOverTime("Turns", "degrees", "volume", turns)
+         + curvesOverTime("Shifts", "mm", "volume", shifts)
+         + curvesOverTime("Displacement since the volume before", "mm", "volume", moved);
 }
 
 }
@@ -206,13 +58,14 @@ std::string seriesPage(const std::string& name, const SeriesRequest<D>& asked, c
     });
     return std::span<const float>(values);
   };
-  const SeriesChange before = changeOf(volumes, asked.volumes.front().image->voxels.size(), valuesBefore),
-                     after = changeOf(volumes, found.reference.voxelCount(), valuesAfter);
+  const ShownTimes<D> before{asked.volumes.front().image->geometry, valuesBefore,
+                             changeOf(volumes, asked.volumes.front().image->voxels.size(), valuesBefore)},
+      after{found.reference, valuesAfter, changeOf(volumes, found.reference.voxelCount(), valuesAfter)};
   std::string failed;
   for (std::size_t i = 0; i < volumes; ++i)
     if (!found.volumes[i].chain)
       failed += (failed.empty() ? "" : ", ") + std::to_string(i);
-  std::string html = pageHead("Series: " + name, seriesStyle, "", "data:");
+  std::string html = pageHead("Series: " + name, styleOverTime, "", "data:") + "<div class=\"times\">\n";
   html += filledIn("<p>$ volumes, registered to $. Volumes without a result, which are left out here: $. "
                    "Change since the volume before "
                    "(DVARS), in the mean: $ % before, <b>$ %</b> after.</p>\n",
@@ -221,38 +74,15 @@ std::string seriesPage(const std::string& name, const SeriesRequest<D>& asked, c
                     : asked.reference == "first" ? "the first one"
                     : asked.reference == "fixed" ? "another image"
                                                  : "volume " + asked.reference,
-                    failed.empty() ? "none" : failed, shortNumber(meanOf(before.dvarsPercent)),
-                    shortNumber(meanOf(after.dvarsPercent))});
+                    failed.empty() ? "none" : failed, shortNumber(before.change.meanDvarsPercent()),
+                    shortNumber(after.change.meanDvarsPercent())});
   html +=
       "<h2>Motion</h2>\n<p class=\"s\">From the reference to the volume, about the centre of the reference, "
       + std::string(D == 3 ? "in the axes of patients (x right, y front, z up)"
                            : "in the axes of points; the turn is from x to y")
       + ".</p>\n" + motionHtml(found) + "<h2>Intensities over time</h2>\n"
-      + curvesOverTime("Root mean square of the change since the volume before (DVARS)", "% of the mean",
-                       {{"before", before.dvarsPercent}, {"after", after.dvarsPercent}});
-  const auto carpetBefore = carpetOf(volumes, before, valuesBefore),
-             carpetAfter = carpetOf(volumes, after, valuesAfter);
-  const float window = windowOf(carpetBefore);
-  const std::string about =
-      " registration: voxels from top to bottom, volumes from left to right. Black to white: "
-      "-"
-      + shortNumber(window) + " to " + shortNumber(window) + " % of the mean from the voxel's own mean";
-  if (!carpetBefore.empty() && !carpetAfter.empty())
-    html += pictureHtml("png", carpetPicture(carpetBefore, window), "carpet", "Before the" + about)
-            + pictureHtml("png", carpetPicture(carpetAfter, window), "carpet", "After the" + about);
-  html += "<h2>Mean and standard deviation over time</h2>\n";
-  const ImageGeometry<D>& given = asked.volumes.front().image->geometry;
-  for (const bool isMean : {true, false}) {
-    const std::vector<float>&first = isMean ? before.mean : before.deviation,
-          &second = isMean ? after.mean : after.deviation;
-    const GreyLine grey = greyRangeOf(first).line();
-    const std::string what = isMean ? "Mean" : "Standard deviation";
-    html += "<div class=\"pair\">"
-            + pictureHtml("jpeg", middleSlices<D>(given, first, grey), "slices", what + " before")
-            + pictureHtml("jpeg", middleSlices<D>(found.reference, second, grey), "slices", what + " after")
-            + "</div>\n";
-  }
-  return html + "</body></html>\n";
+      + intensitiesOverTime<D>(volumes, "volume", before, after);
+  return html + "</div></body></html>\n";
 }
 
 TESSERA_INSTANTIATE_FUNCTIONS(seriesPage<D>);

@@ -3,6 +3,7 @@
 #include "Core/Compute/JoinedText.h"
 #include "Core/Registration/Stage/KnownComponents.h"
 #include "Core/Runs/Report/Html.h"
+#include "Core/Runs/Report/PageOverTime.h"
 #include "Core/Runs/Report/RunPageViews.h"
 
 #include <nlohmann/json.hpp>
@@ -145,6 +146,10 @@ const std::vector<Fact> qualityFacts{
     {"largest displacement (mm)", "/quality/largestDisplacementMm"},
     {"mean distance of corresponding points (mm)", "/quality/points/meanMm", "/quality/points/beforeMm"},
     {"largest distance of corresponding points (mm)", "/quality/points/largestMm"},
+    {"standard deviation over time (% of the mean)", "/quality/overTime/deviationPercent",
+     "/quality/overTime/deviationPercentBefore"},
+    {"change from one time to the next, DVARS (% of the mean)", "/quality/overTime/dvarsPercent",
+     "/quality/overTime/dvarsPercentBefore"},
     {"mean Dice of the labels", "/quality/dice/mean", "/quality/dice/meanBefore"}};
 const std::vector<Fact> volumeFacts{
     {"least determinant of the spatial Jacobian", "/spatialJacobianDeterminant/least"},
@@ -245,13 +250,6 @@ std::string gridText(const Json& run, const std::string& side)
                                              joined(recordAt(image, "/spacingMm"), " x ", figureText)});
 }
 
-/// Whether the result is of the times of one image, along its last axis.
-bool isOfSeries(const Json& run)
-{
-  const Json& stages = recordAt(run, "/stages");
-  return !stages.empty() && recordAt(stages.back(), "/series") == true;
-}
-
 constexpr const char* aboutSeries = "<p>One image whose last axis is time was registered: each of its times "
                                     "to what all of them have in common. "
                                     "Here the fixed image is the series as it was given, and the warped one "
@@ -270,6 +268,8 @@ std::string summaryHtml(const Json& run)
                         {"distance of points", "/quality/points/meanMm", "/quality/points/beforeMm", " mm"},
                         {"overlap", "/quality/overlap", "/quality/overlapBefore"},
                         {"correlation", "/quality/correlation", "/quality/correlationBefore"},
+                        {"deviation over time", "/quality/overTime/deviationPercent",
+                         "/quality/overTime/deviationPercentBefore", " %"},
                         {"folded voxels", last + "/spatialJacobianDeterminant/foldedVoxels"},
                         {"time", "/seconds", "", " s"}};
   for (const auto& [name, pointer, before, unit] : facts)
@@ -369,6 +369,12 @@ std::string recordHtml(const Json& run)
 
 }
 
+bool isOfSeries(const Json& run)
+{
+  const Json& stages = recordAt(run, "/stages");
+  return !stages.empty() && recordAt(stages.back(), "/series") == true;
+}
+
 std::string verdictHtml(const Judgement& judgement)
 {
   const std::string verdict = verdictText(judgement.verdict);
@@ -388,10 +394,12 @@ std::string runPage(const Json& run, const RunPictures* pictures, const std::vec
   std::string html = pageHead(fixed.empty()     ? "A registration"
                               : isOfSeries(run) ? "The times of " + moving + " registered to each other"
                                                 : moving + " registered to " + fixed,
-                              std::string(viewsStyle) + runStyle, runScript, "data:");
+                              std::string(viewsStyle) + runStyle + styleOverTime, runScript, "data:");
   html += cohortStart + verdictHtml(judgedAlone(run)) + cohortEnd + "\n" + summaryHtml(run);
   if (pictures)
     html += "<h2>Slices</h2>\n" + viewsHtml(*pictures, run);
+  if (pictures && !pictures->overTime.empty())
+    html += "<div class=\"times\"><h2>Intensities over time</h2>\n" + pictures->overTime + "</div>\n";
   if (const Json& warnings = recordAt(run, "/warnings"); !warnings.empty())
     html += "<h2>Warnings</h2>\n" + listHtml("<ul>", warnings.get<std::vector<std::string>>());
   if (recordAt(run, "/quality").is_object())

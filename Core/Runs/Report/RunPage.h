@@ -20,6 +20,9 @@ using StageCurves = std::vector<std::vector<double>>;
 /// what run.json says. Pictures may be null, as for a run that failed.
 std::string runPage(const nlohmann::ordered_json& run, const RunPictures*, const std::vector<StageCurves>&);
 
+/// Whether the result is of the times of one image, along its last axis.
+bool isOfSeries(const nlohmann::ordered_json& run);
+
 /// A verdict with its reasons and notes.
 std::string verdictHtml(const Judgement&);
 

@@ -414,7 +414,8 @@ RunPictures runPictures(const Context& context, const Registry& registry, const 
       });
   });
   addLandmarks<D>(run, slices, pictures.slices);
-  const std::size_t textBytes = boundOutlines(pictures); // which need no base64
+  pictures.overTime = run.overTime;
+  const std::size_t textBytes = boundOutlines(pictures) + run.overTime.size(); // which need no base64
   const auto isTooLong = [&] {
     std::size_t bytes = textBytes * 3 / 4;
     for (const SlicePicture& slice : pictures.slices)

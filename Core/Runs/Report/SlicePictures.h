@@ -28,6 +28,7 @@ struct ShownRun {
   /// Red, green and blue of images in colour, from 0 to 255; empty: grey.
   std::vector<ImagePointer<D>> fixedColours = {}, movingColours = {};
   MaskPointer<D> movingMask = nullptr; // null: none
+  std::string overTime = {};           // in HTML, what the page shows of a series; empty: none
 };
 
 /// The pictures of a slice as files: JPEG for images, PNG for the others. Those with a transparent ground lie
@@ -67,6 +68,7 @@ struct RunPictures {
   bool leavesMasksOut = false;
   std::string keptTransform; // of a run that did not end: the file that made the warped image
   std::string thumbnail; // empty: none; JPEG of 288 x 96: fixed, before, warped with the edges of the fixed
+  std::string overTime;  // of ShownRun
 };
 
 /// A picture of a slice, and the class by which a page knows it.

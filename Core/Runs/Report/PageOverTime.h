@@ -1,0 +1,38 @@
+#pragma once
+
+#include "Core/Image/ImageGeometry.h"
+#include "Core/Runs/Following/SeriesChange.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// Of the parts of pages that are about times, within an element of the class "times".
+extern const char* const styleOverTime;
+
+struct CurveOverTime {
+  std::string name;
+  std::vector<double> values; // NaN: none
+};
+
+/// Curves over the times of a series in one range, with a legend. At most three. `time` is the word for a
+/// time.
+std::string curvesOverTime(const std::string& title, const std::string& unit, const std::string& time,
+                           const std::vector<CurveOverTime>& curves);
+
+/// The images of all times of a series, and how their intensities change.
+template <int D>
+struct ShownTimes {
+  ImageGeometry<D> geometry;
+  VolumeValues valuesOf;
+  SeriesChange change;
+};
+
+/// The change from one time to the next, the intensities of voxels over time ("carpet"), and mean and
+/// deviation over time, each before and after a registration.
+template <int D>
+std::string intensitiesOverTime(std::size_t times, const std::string& time, const ShownTimes<D>& before,
+                                const ShownTimes<D>& after);
+
+}
