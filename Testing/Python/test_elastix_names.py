@@ -50,7 +50,11 @@ class ParameterObjects(InAFolder):
         for maps in copy, [copy]:
             made.SetParameterMap(maps)
             self.assertEqual(made.GetParameterMaps(), [copy])
-        made.SetParameterMaps([copy, copy])
+        made.SetParameterMaps([MAP, copy])
+        made.SetParameterMap(0, copy)
+        self.assertEqual(made.GetParameterMaps(), [copy, copy])
+        with self.assertRaisesRegex(tessera.UsageError, "index: 2 of 2 maps"):
+            made.SetParameterMap(2, copy)
         self.assertEqual(
             str(made).splitlines()[1:5],
             ["ParameterMap 0: ", "  (Scales 3)", '  (Transform "EulerTransform")', '  (WriteResultImage "true")'],
@@ -66,8 +70,9 @@ class ParameterObjects(InAFolder):
             self.assertEqual([dict(one) for one in read.GetParameterMaps()], [expected] * 2, Path(path).read_text())
         read.WriteParameterFiles(["0.txt", "1.txt"])
         again = elx.ParameterObject.New()
-        again.ReadParameterFiles(["0.txt", "1.txt"])
-        self.assertEqual(again.GetParameterMaps(), read.GetParameterMaps())
+        for way in again.ReadParameterFiles, again.ReadParameterFile:
+            way(["0.txt", "1.txt"])
+            self.assertEqual(again.GetParameterMaps(), read.GetParameterMaps())
         with self.assertRaisesRegex(tessera.UsageError, "one a map"):
             read.WriteParameterFiles(["0.txt"])
         with self.assertRaisesRegex(tessera.UsageError, "quotes"):
@@ -215,6 +220,12 @@ class Filters(InAFolder):
         self.assertEqual(rows[1][:2].tolist() + rows[1][37:39].tolist(), ["Point", "1", ";", "OutputIndexMoving"])
         few = elx.transformix_pointset(MOVING, found, fixed_point_set_file_name="points.txt", reduce_output=True)
         np.testing.assert_allclose(few, expected, atol=1e-12)
+
+    def test_output_can_be_disabled(self):
+        method = elx.ElastixRegistrationMethod(FIXED, MOVING, quick("rigid"), output_directory="out", log_to_file=True)
+        method.DisableOutput()
+        method.Update()
+        self.assertEqual(sorted(os.listdir("out")), ["TransformParameters.0.txt", "result.0.nii"])
 
     def test_files_are_written_where_that_is_asked_for(self):
         image, found = elx.elastix_registration_method(

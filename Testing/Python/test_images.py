@@ -100,7 +100,7 @@ class Others(InAFolder):
         nibabel = self.package("nibabel")
         ras = np.array([-1.0, -1, 1])
         self.there_and_back(
-            lambda image: tessera._images._to_nibabel(image, None),
+            lambda image: tessera._images._to_nibabel(image, nibabel.Nifti1Image),
             lambda image, index: ras * nibabel.affines.apply_affine(image.affine, index),
         )
         sheared = np.eye(4)
@@ -111,7 +111,7 @@ class Others(InAFolder):
     def test_nibabel_is_read_as_the_file_is(self):
         nibabel = self.package("nibabel")
         image = tessera.Image(blobs(SHAPE), (1, 2, 3), (4, 5, 6), np.eye(3)[[1, 2, 0]])
-        other = tessera._images._to_nibabel(image, None)
+        other = tessera._images._to_nibabel(image, nibabel.Nifti1Image)
         nibabel.save(other, "image.nii")
         moving = blobs(SHAPE, 0.5)
         in_memory = tessera.register(other, tessera.Image(moving, (1, 2, 3), (4, 5, 6), np.eye(3)[[1, 2, 0]]), QUICK)
@@ -132,7 +132,7 @@ class Others(InAFolder):
             steps = np.array([float(image.coords[axis][1] - image.coords[axis][0]) for axis in "xyz"])
             return start + np.flip(image.attrs["direction"]) @ (steps * index)
 
-        make = lambda image: tessera._images._to_xarray(image, example)  # noqa: E731
+        make = lambda image: tessera._images.like(example, image.array, image.grid)  # noqa: E731
         self.there_and_back(make, place_of)
         uneven = xarray.DataArray(np.zeros((3, 3)), dims=("y", "x"), coords={"x": [0.0, 1, 3], "y": [0, 1, 2]})
         with self.assertRaisesRegex(tessera.UsageError, "equal steps"):
@@ -144,6 +144,54 @@ class Others(InAFolder):
         result = tessera.register(torch.from_numpy(fixed), torch.from_numpy(moving), QUICK)
         self.assertIsInstance(result.image, torch.Tensor)
         np.testing.assert_array_equal(result.image.numpy(), tessera.register(fixed, moving, QUICK).image)
+
+    def test_other_arrays_are_what_numpy_takes(self):
+        class Lent:
+            def __init__(self, array, *ways):
+                self.array, self.ways = array, ways
+
+            def __getattr__(self, name):
+                if name in self.ways:
+                    return getattr(self.array, name)
+                raise AttributeError(name)
+
+        fixed, moving = blobs((20, 24)), blobs((20, 24), 1)
+        expected = tessera.register(fixed, moving, QUICK)
+        for ways in ["__array__"], ["__array_interface__"], ["__dlpack__", "__dlpack_device__"]:
+            found = tessera.register(Lent(fixed, *ways), Lent(moving, *ways), QUICK)
+            self.assertIsInstance(found.image, np.ndarray, ways)
+            np.testing.assert_array_equal(found.image, expected.image)
+
+        class Elsewhere:
+            def __dlpack_device__(self):
+                return 2, 0  # CUDA
+
+            def __dlpack__(self, **more):
+                raise BufferError("it is on a device")
+
+        with self.assertRaisesRegex(tessera.UsageError, "it is on a device. Allowed: arrays on the CPU"):
+            tessera.register(Elsewhere(), moving, QUICK)
+        shared = np.from_dlpack(tessera.Image(fixed))
+        self.assertTrue(np.shares_memory(shared, fixed))
+
+    def test_memory_of_arrays_is_not_copied_on_its_way(self):
+        class Lent:
+            def __init__(self, array):
+                self.__array_interface__ = array.__array_interface__
+
+        fixed = blobs((20, 24))
+        for strided in fixed, fixed[::2, ::-1], fixed.T:
+            image = tessera._images.image_of(Lent(strided), "fixed")
+            self.assertTrue(np.shares_memory(tessera._images.array_of(image, "fixed"), fixed))
+        try:
+            import torch
+        except ImportError:
+            return
+        tensor = torch.from_numpy(fixed)
+        for strided in tensor, tensor[::2], tensor.T:
+            image = tessera._images.image_of(strided, "fixed")
+            self.assertTrue(np.shares_memory(tessera._images.array_of(image, "fixed"), fixed))
+        self.assertTrue(np.shares_memory(torch.from_dlpack(tessera.Image(fixed)).numpy(), fixed))
 
     def test_nothing_is_imported_to_recognise_an_image(self):
         before = set(sys.modules)

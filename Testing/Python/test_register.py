@@ -34,13 +34,14 @@ class Results(unittest.TestCase):
         class Watched(np.ndarray):
             pass
 
-        moving = MOVING.copy().view(Watched)
-        alive = weakref.ref(moving)
-        found = tessera.register(FIXED, moving, QUICK)
+        fixed, moving = (image.copy().view(Watched) for image in (FIXED, MOVING))
+        alive = weakref.ref(fixed), weakref.ref(moving)
+        found = tessera.register(fixed, moving, QUICK)
+        np.testing.assert_array_equal(fixed, FIXED)
         np.testing.assert_array_equal(moving, MOVING)
-        del moving
-        self.assertIsNone(alive())
-        self.assertIsNotNone(found.image)
+        del fixed, moving
+        self.assertEqual([one() for one in alive], [None, None])
+        self.assertIsInstance(found.image, np.ndarray)
 
     def test_every_layout_of_memory_gives_the_same_bits(self):
         expected = tessera.register(FIXED, MOVING, QUICK).image
@@ -258,18 +259,63 @@ class Files(InAFolder):
         np.testing.assert_array_equal(of_files.image.array, of_arrays.image)
 
 
+class ParametersOfFiles(InAFolder):
+    def test_messages_name_the_line_of_what_was_not_changed(self):
+        self.folder.joinpath("my.txt").write_text(
+            '// Mine\n(Transform "TranslationTransform")\n(Metric "NoSuch")\n(MaximumNumberOfIterations 0.5)\n'
+            '(Optimizer "RegularStepGradientDescent")\n(ImageSampler "Full")\n'
+        )
+        mine = tessera.Parameters.load("my.txt")
+        self.assertEqual(dict(mine)["Metric"], ("NoSuch",))
+        for copy in mine, tessera.Parameters(mine), pickle.loads(pickle.dumps(mine)):
+            with self.assertRaisesRegex(tessera.UsageError, r'^my.txt:3: \(Metric "NoSuch"\)'):
+                tessera.check(FIXED, MOVING, copy)
+        mine["Metric"] = "AdvancedMeanSquares"
+        with self.assertRaisesRegex(tessera.UsageError, r"^my.txt \(changed\):4: \(MaximumNumberOfIterations 0.5\)"):
+            tessera.check(FIXED, MOVING, mine)
+        mine["MaximumNumberOfIterations"] = -3
+        with self.assertRaisesRegex(tessera.UsageError, r"^my.txt \(changed\): \(MaximumNumberOfIterations -3\)"):
+            tessera.check(FIXED, MOVING, mine)
+        del mine["MaximumNumberOfIterations"]
+        tessera.check(FIXED, MOVING, mine)
+        with self.assertRaises(tessera.UsageError):
+            tessera.Parameters.load("nosuch.txt")
+
+    def test_a_file_gives_the_bits_of_its_name(self):
+        found = [
+            tessera.register(FIXED, MOVING, one)
+            for one in ("Translation", tessera.Parameters.load(tessera.parameter_files()["Translation"]))
+        ]
+        self.assertEqual(found[0].transform, found[1].transform)
+        np.testing.assert_array_equal(found[0].image, found[1].image)
+
+
 class Listening(unittest.TestCase):
     def test_progress_comes_in_this_thread_and_its_exception_ends_the_run(self):
         seen = []
 
         def listen(progress):
-            seen.append((threading.get_ident(), progress.level, progress.iteration, progress.value))
+            seen.append((threading.get_ident(), progress.iterations, progress.seconds, progress.iteration))
             if progress.iteration > 3:
                 raise KeyError("enough")
 
         with self.assertRaises(KeyError):
-            tessera.register(FIXED, MOVING, ENDLESS, progress=listen)
-        self.assertEqual({row[0] for row in seen}, {threading.get_ident()})
+            tessera.register(FIXED, MOVING, {**ENDLESS, "MaximumNumberOfIterations": 900000}, progress=listen)
+        self.assertEqual({row[:2] for row in seen}, {(threading.get_ident(), 900000)})
+        seconds = [row[2] for row in seen]
+        self.assertEqual((seconds, seconds[0] >= 0, seconds[-1] < 60), (sorted(seconds), True, True))
+
+    def test_progress_tells_the_iterations_of_each_level(self):
+        levels = {**ENDLESS, "NumberOfResolutions": 2, "MaximumNumberOfIterations": [3, 800000]}
+        most, stop = {}, tessera.Cancel()
+
+        def listen(progress):
+            most[progress.level] = progress.iterations
+            stop.is_cancelled = progress.level == 1
+
+        with self.assertRaises(tessera.Cancelled):
+            tessera.register(FIXED, MOVING, levels, progress=listen, cancel=stop)
+        self.assertEqual(most[1], 800000)
 
     def test_cancel_ends_it_and_keeps_what_was_finished(self):
         stop = tessera.Cancel()

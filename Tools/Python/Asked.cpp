@@ -89,8 +89,9 @@ void bindAsked(nb::module_& module)
              asked.request.stages.push_back(stageTextOf(name, text));
            })
       .def("add_map",
-           [](Asked& asked, const std::string& name, const Entries& entries) {
-             asked.request.stages.push_back({.path = name, .map = mapOf(entries, name)});
+           [](Asked& asked, const std::string& name, const Entries& entries,
+              const std::vector<std::size_t>& lines) {
+             asked.request.stages.push_back({.path = name, .map = mapOf(entries, name, lines)});
            })
       .def("set_device", [](Asked& asked, const std::string& device) { asked.request.device = device; })
       .def("set_threads",

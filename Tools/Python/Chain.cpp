@@ -146,13 +146,15 @@ Chain chainOfItk(const std::vector<ItkNumbers>& numbers, const Entries& settings
                           : chainOfStage<D>(std::move(chain), mapOf(settings, "settings"));
 }
 
-std::shared_ptr<const ParameterMap> mapOf(const Entries& entries, const std::string& name)
+std::shared_ptr<const ParameterMap> mapOf(const Entries& entries, const std::string& name,
+                                          const std::vector<std::size_t>& lines)
 {
   auto map = std::make_shared<ParameterMap>(name);
   for (const auto& [entry, values] : entries) {
     if (map->find(entry))
       throw Error(ExitCode::usage, name + ": (" + entry + "): given twice. Allowed: each name once.");
-    map->add({entry, values, 0});
+    const std::size_t number = map->entries().size();
+    map->add({entry, values, number < lines.size() ? lines[number] : 0});
   }
   return map;
 }
@@ -295,7 +297,11 @@ void bindChain(nb::module_& module)
   });
   module.def("entries_of_file", [](const std::string& path) {
     std::vector<std::string> notes;
-    return entriesOf(readParameterFile(path, notes));
+    const ParameterMap map = readParameterFile(path, notes);
+    std::vector<std::size_t> lines;
+    for (const ParameterEntry& entry : map.entries())
+      lines.push_back(entry.line);
+    return std::pair(entriesOf(map), lines);
   });
   module.def("transform_digest", transformDigest);
 }

@@ -20,8 +20,10 @@ const Registry& components();
 /// Names and values of parameters, in their order.
 using Entries = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-/// A map of these entries, which messages call `name`. Throws Error(usage) for a name that is there twice.
-std::shared_ptr<const ParameterMap> mapOf(const Entries&, const std::string& name);
+/// A map of these entries, which messages call `name`. `lines` are theirs in its file, 0 or missing: none.
+/// Throws Error(usage) for a name that is there twice.
+std::shared_ptr<const ParameterMap> mapOf(const Entries&, const std::string& name,
+                                          const std::vector<std::size_t>& lines = {});
 
 class Chain;
 /// The chain that a stage of these parameters has found.

@@ -191,8 +191,9 @@ Work* followSeries(const nb::object& object, const std::string& reference, bool 
   const auto asked = std::make_shared<Asked>(nb::cast<const Asked&>(object));
   return new Work(object, leastLevel, [=](Work& work) -> Work::Make {
     auto [series, timeStep] = seriesOf(*asked, reference, work.log);
-    series.progress = [&](std::size_t pass, std::size_t passes, std::size_t volumesDone) {
-      work.log.progressed({pass, passes, 0, 1, volumesDone, 0});
+    series.progress = [&, volumes = series.volumes.size()](std::size_t pass, std::size_t passes,
+                                                           std::size_t volumesDone) {
+      work.log.progressed({pass, passes, 0, 1, volumesDone, 0, volumes});
     };
     const auto found = std::make_shared<SeriesResult<3>>(
         registerSeries<3>(components(), series, work.log, shippedMachine(), work.stop()));

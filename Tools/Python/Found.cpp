@@ -64,8 +64,12 @@ void FoundIn<D>::stageStarted(RunningStage<D>& stage)
   if (stage.number == 0) // a follower begins anew where an update was none
     stages_.clear();
   stages_.emplace_back(stage);
+  iterationsOfLevels_.clear();
+  for (const EffectiveParameter& parameter : effectiveParameters(components(), stage.text.map))
+    if (parameter.name == "MaximumNumberOfIterations")
+      for (const std::string& value : parameter.values)
+        iterationsOfLevels_.push_back(std::stoull(value));
   progress_ = {stage.number, stage.count, 0, stage.parameters.levelCount(), 0, 0};
-  log_->progressed(progress_);
 }
 
 template <int D>
@@ -73,6 +77,11 @@ void FoundIn<D>::levelStarted(std::size_t level, const std::vector<std::string>&
 {
   header_ = joined(header, "\t");
   stages_.back().tables.resize(level + 1);
+  progress_.level = level;
+  progress_.iteration = 0;
+  if (!iterationsOfLevels_.empty())
+    progress_.iterations = iterationsOfLevels_[std::min(level, iterationsOfLevels_.size() - 1)];
+  log_->progressed(progress_);
 }
 
 template <int D>
@@ -87,7 +96,6 @@ void FoundIn<D>::iterationDone(std::size_t level, const IterationRecord& record,
   const std::string cells = joined(record.cells, "\t");
   table += cells + "\n";
   log_->iteration(cells);
-  progress_.level = level;
   progress_.iteration = record.iteration;
   progress_.value = record.value;
   log_->progressed(progress_);

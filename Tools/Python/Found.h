@@ -96,6 +96,7 @@ private:
 
   WorkLog* log_; // of the run; null once it has ended
   std::vector<KeptStage<D>> stages_;
+  std::vector<std::size_t> iterationsOfLevels_; // at most; the last one is that of all further levels
   Progress progress_;
   std::string header_;
   RunRequest request_;

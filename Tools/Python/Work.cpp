@@ -104,6 +104,7 @@ void WorkLog::progressed(const Progress& progress)
 {
   const std::lock_guard lock(all().mutex);
   work_.progress_ = progress;
+  work_.progress_->seconds = secondsSince(work_.begun_);
 }
 
 void WorkLog::write(LogLevel level, const std::string& line, LineKind kind)
@@ -240,7 +241,10 @@ void bindWork(nb::module_& module)
       .def_ro("level", &Progress::level, "The level of the stage that runs.")
       .def_ro("levels", &Progress::levels, "The number of levels of the stage.")
       .def_ro("iteration", &Progress::iteration, "The iteration of the level.")
-      .def_ro("value", &Progress::value, "The value of the metric.");
+      .def_ro("value", &Progress::value, "The value of the metric.")
+      .def_ro("iterations", &Progress::iterations,
+              "The most iterations of the level; None for an optimizer that has no such number.")
+      .def_ro("seconds", &Progress::seconds, "Since the run began.");
   nb::class_<Work>(module, "Work")
       .def("wait", &Work::wait)
       .def("stop", &Work::askToStop)

@@ -23,7 +23,9 @@ namespace nb = nanobind;
 /// How far a registration is. Stages, levels and iterations count from 0.
 struct Progress {
   std::size_t stage = 0, stages = 1, level = 0, levels = 1, iteration = 0;
-  double value = 0; // of the metric
+  double value = 0;                           // of the metric
+  std::optional<std::size_t> iterations = {}; // of the level, at most; none: its optimizer counts none
+  double seconds = 0;                         // since the run began
 };
 
 /// A failure on its way into a Python exception.
@@ -103,6 +105,7 @@ private:
   nb::object inputs_;
   const int leastLevel_;
   const pid_t process_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   std::atomic<bool> stopAsked_{false};
   // Under the mutex of all work.
   bool hasEnded_ = false;

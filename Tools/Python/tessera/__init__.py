@@ -24,7 +24,7 @@ from ._files import read, write
 from ._following import Follower, Series, Update, register_series
 from ._images import Grid, Image
 from ._many import register_many
-from ._parameters import Preset, parameter_files, presets
+from ._parameters import Parameters, Preset, parameter_files, presets
 from ._registration import Level, Prediction, Quality, Registration, check, register
 from ._transform import Transform
 from ._work import Cancel
@@ -45,6 +45,7 @@ __all__ = [
     "OutOfMemory",
     "OutputError",
     "ParameterInfo",
+    "Parameters",
     "PointErrors",
     "Prediction",
     "Preset",

@@ -35,6 +35,16 @@ class Progress:
     def value(self) -> float:
         """The value of the metric."""
 
+    @property
+    def iterations(self) -> int | None:
+        """
+        The most iterations of the level; None for an optimizer that has no such number.
+        """
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+
 class Work:
     def wait(self, arg: float, /) -> bool: ...
 
@@ -87,7 +97,7 @@ def chain_of_texts(arg0: int, arg1: Sequence[str], arg2: int, /) -> Work: ...
 
 def entries_of_text(arg0: str, arg1: str, /) -> list[tuple[str, list[str]]]: ...
 
-def entries_of_file(arg: str, /) -> list[tuple[str, list[str]]]: ...
+def entries_of_file(arg: str, /) -> tuple[list[tuple[str, list[str]]], list[int]]: ...
 
 def transform_digest(arg: str, /) -> str: ...
 
@@ -108,7 +118,7 @@ class Asked:
 
     def add_text(self, arg0: str, arg1: str, /) -> None: ...
 
-    def add_map(self, arg0: str, arg1: Sequence[tuple[str, Sequence[str]]], /) -> None: ...
+    def add_map(self, arg0: str, arg1: Sequence[tuple[str, Sequence[str]]], arg2: Sequence[int], /) -> None: ...
 
     def set_device(self, arg: str, /) -> None: ...
 

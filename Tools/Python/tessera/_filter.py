@@ -115,6 +115,11 @@ class Filter:
                 opened.callback(listener.reset, listener.set((_LOG_LEVELS[level], tell)))
             yield
 
+    def DisableOutput(self) -> None:
+        """Takes back what asks for a log."""
+        self._put("LogToConsole", False)
+        self._put("LogToFile", False)
+
     def Update(self) -> None:
         """Computes."""
         raise NotImplementedError

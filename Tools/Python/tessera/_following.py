@@ -14,9 +14,9 @@ import numpy as np
 from . import _core
 from ._errors import UsageError, in_words_of_python
 from ._files import read
-from ._images import Grid, Image, ImageLike, image_of, like, source_of
-from ._parameters import Parameters
-from ._registration import asked_of, example_of, framed
+from ._images import Example, Grid, Image, ImageLike, image_of, like, source_of
+from ._parameters import Stages
+from ._registration import asked_of, framed
 from ._transform import Transform
 from ._work import Cancel, finish, least_level, warnings_of
 
@@ -80,7 +80,7 @@ class Follower:
     def __init__(
         self,
         fixed: ImageLike,
-        parameters: Parameters,
+        parameters: Stages,
         *,
         fixed_mask: ImageLike | None = None,
         initial: Transform | str | os.PathLike[str] | Any = None,
@@ -103,7 +103,7 @@ class Follower:
             strict=strict,
         )
         self._followed: _core.Followed = finish(_core.follow(asked, resample, least_level()))
-        self._example = example_of(fixed)
+        self._example = Example(fixed)
         self._busy = threading.Lock()
         self._last: Transform | None = None
         if start_at is not None:
@@ -232,7 +232,7 @@ class Series:
 
 def register_series(
     series: Any,
-    parameters: Parameters,
+    parameters: Stages,
     *,
     reference: str | int | ImageLike = "mean",
     fixed_mask: ImageLike | None = None,
@@ -251,7 +251,8 @@ def register_series(
     ``reference``: "mean" (two passes: to the first volume, then to the mean of the result), "first", the number of a
     volume from 0, or an image. ``parameters``: "SeriesRigid", or as for `register`, as all others.
     ``report``: notebooks show motion, change over time (DVARS), carpets, mean and deviation, before and after.
-    ``progress``: its stage is the pass, and its iteration the number of volumes that are done.
+    ``progress``: its stage is the pass, and its iteration and iterations are the number of volumes
+    that are done, and of all.
 
     Raises UsageError, InputError, DeviceError, OutOfMemory, and Cancelled after `Cancel.cancel`. A volume that fails
     has its text in `Series.errors`.

@@ -12,7 +12,8 @@ from . import _core
 from ._errors import UsageError
 
 ImageLike: TypeAlias = Any
-"""A path, a numpy array, `Image`, or an image of itk, SimpleITK, nibabel, ants, xarray, torch or cupy."""
+"""A path, a numpy array or another one that numpy can take, `Image`, or an image of itk, SimpleITK, nibabel, ants, xarray,
+torch or cupy."""
 
 
 class Grid:
@@ -138,6 +139,12 @@ class Image:
             raise ValueError("Image: another dtype takes a copy.")
         return np.array(self.array, dtype=dtype, copy=True) if copy else np.asarray(self.array, dtype=dtype)
 
+    def __dlpack__(self, **more: Any) -> Any:
+        return self.array.__dlpack__(**more)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
     def __repr__(self) -> str:
         return f"Image({_name_of_array(self.array)}, {self.grid!r})"
 
@@ -153,8 +160,12 @@ def _name_of_array(array: np.ndarray[Any, Any]) -> str:
     return f"array[{array.dtype} {'x'.join(str(n) for n in array.shape[::-1])}]"
 
 
+_WAYS_OF_ARRAYS = ("__array__", "__array_interface__", "__dlpack__")
+
+
 def _kind(thing: object) -> str:
-    """The package that the class of an object, or one that it is derived from, belongs to; "" for others."""
+    """The package that the class of an object, or one that it is derived from, belongs to; "numpy" for other arrays,
+    such as those of jax, dask, zarr and h5py; "" for what is no array."""
     if isinstance(thing, Image):
         return "tessera"
     if isinstance(thing, (str, os.PathLike)):
@@ -163,7 +174,16 @@ def _kind(thing: object) -> str:
         package = (base.__module__ or "").partition(".")[0]
         if package in _READERS:
             return package
-    return ""
+    return "numpy" if any(hasattr(thing, way) for way in _WAYS_OF_ARRAYS) else ""
+
+
+def _of_array(thing: Any) -> Image:
+    if hasattr(thing, "__array__") or hasattr(thing, "__array_interface__"):
+        return Image(np.asarray(thing))
+    try:
+        return Image(np.from_dlpack(thing))
+    except (BufferError, RuntimeError) as error:
+        raise UsageError(f"{type(thing).__name__}: numpy cannot take it: {error}. Allowed: arrays on the CPU.") from error
 
 
 def _of_itk(thing: Any) -> Image:
@@ -221,7 +241,7 @@ def _of_torch(thing: Any) -> Image:
 
 
 _READERS: dict[str, Callable[[Any], Image]] = {
-    "numpy": lambda thing: Image(thing),
+    "numpy": _of_array,
     "itk": _of_itk,
     "SimpleITK": _of_simple_itk,
     "nibabel": _of_nibabel,
@@ -242,8 +262,8 @@ def image_of(thing: ImageLike, argument: str) -> Image | str:
     if not kind:
         raise UsageError(
             f"{argument}: an object of type {type(thing).__module__}.{type(thing).__qualname__}: it is no image "
-            f"that is known. Allowed: a path, a numpy array, tessera.Image, or an image of itk, SimpleITK, "
-            f"nibabel, ants, xarray, torch or cupy."
+            f"that is known. Allowed: a path, an array that numpy can take, tessera.Image, or an image of itk, "
+            f"SimpleITK, nibabel, ants, xarray, torch or cupy."
         )
     return _READERS[kind](thing)
 
@@ -271,11 +291,30 @@ def array_of(image: Image, argument: str) -> np.ndarray[Any, Any]:
     return array
 
 
-def like(example: ImageLike, array: np.ndarray[Any, Any], grid: Grid) -> ImageLike:
+class Example:
+    """What `like` needs of an image, without its voxels."""
+
+    __slots__ = ("kind", "more")
+
+    def __init__(self, thing: Any) -> None:
+        self.kind = _kind(thing)
+        self.more = _NEEDED[self.kind](thing) if self.kind in _NEEDED else None
+
+
+_NEEDED: dict[str, Callable[[Any], Any]] = {
+    "nibabel": type,
+    "xarray": lambda thing: (type(thing), thing.dims, "direction" in thing.attrs),
+    "torch": lambda thing: thing.device,
+    "cupy": lambda thing: thing.device,
+}
+
+
+def like(example: ImageLike | Example, array: np.ndarray[Any, Any], grid: Grid) -> ImageLike:
     """An image of the kind of `example`; `Image` where that is a path."""
     image = Image(array, grid.spacing, grid.origin, grid.direction)
-    writer = _WRITERS.get(_kind(example))
-    return writer(image, example) if writer else image
+    kept = example if isinstance(example, Example) else Example(example)
+    writer = _WRITERS.get(kept.kind)
+    return writer(image, kept.more) if writer else image
 
 
 def to_itk(array: np.ndarray[Any, Any], grid: Grid) -> Any:
@@ -294,7 +333,7 @@ def to_itk(array: np.ndarray[Any, Any], grid: Grid) -> Any:
     return made
 
 
-def _to_simple_itk(image: Image, example: Any = None) -> Any:
+def _to_simple_itk(image: Image, _: Any = None) -> Any:
     import SimpleITK
 
     made = SimpleITK.GetImageFromArray(image.array, isVector=False)
@@ -304,49 +343,50 @@ def _to_simple_itk(image: Image, example: Any = None) -> Any:
     return made
 
 
-def _to_nibabel(image: Image, example: Any) -> Any:
+def _to_nibabel(image: Image, example: type) -> Any:
     import nibabel
 
     affine, axes = np.eye(4), min(image.grid.dimension, 3)
     affine[:axes, :axes] = (np.asarray(image.direction) * image.spacing)[:axes, :axes]
     affine[:axes, 3] = image.origin[:axes]
-    kind = type(example) if isinstance(example, nibabel.Nifti1Pair) else nibabel.Nifti1Image
+    kind = example if issubclass(example, nibabel.Nifti1Pair) else nibabel.Nifti1Image
     made: Any = kind(image.array.T, np.diag([-1.0, -1.0, 1.0, 1.0]) @ affine)
     if image.grid.dimension == 4:
         made.header.set_zooms((*made.header.get_zooms()[:3], image.spacing[3]))
     return made
 
 
-def _to_ants(image: Image, example: Any) -> Any:
+def _to_ants(image: Image, _: Any) -> Any:
     import ants
 
     return ants.from_numpy(image.array.T, list(image.origin), list(image.spacing), np.asarray(image.direction))
 
 
 def _to_xarray(image: Image, example: Any) -> Any:
+    kind, dims, has_direction = example
     coords = {}
-    for d, axis in enumerate(reversed(example.dims)):
+    for d, axis in enumerate(reversed(dims)):
         coords[axis] = image.origin[d] + image.spacing[d] * np.arange(image.grid.size[d])
-    attrs = {"direction": np.flip(image.direction)} if "direction" in example.attrs else {}
-    return type(example)(image.array, dims=example.dims, coords=coords, attrs=attrs)
+    attrs = {"direction": np.flip(image.direction)} if has_direction else {}
+    return kind(image.array, dims=dims, coords=coords, attrs=attrs)
 
 
-def _to_torch(image: Image, example: Any) -> Any:
+def _to_torch(image: Image, device: Any) -> Any:
     import torch
 
-    return torch.from_numpy(image.array).to(example.device)
+    return torch.from_numpy(image.array).to(device)
 
 
-def _to_cupy(image: Image, example: Any) -> Any:
+def _to_cupy(image: Image, device: Any) -> Any:
     import cupy
 
-    with example.device:
+    with device:
         return cupy.asarray(image.array)
 
 
 _WRITERS = {
-    "numpy": lambda image, example: image.array,
-    "itk": lambda image, example: to_itk(image.array, image.grid),
+    "numpy": lambda image, _: image.array,
+    "itk": lambda image, _: to_itk(image.array, image.grid),
     "SimpleITK": _to_simple_itk,
     "nibabel": _to_nibabel,
     "ants": _to_ants,

@@ -9,7 +9,7 @@ from typing import Any
 from . import _core
 from ._errors import Error, UsageError
 from ._images import as_list
-from ._parameters import Parameters
+from ._parameters import Stages
 from ._registration import Registration, asked_of, finished
 from ._work import SECONDS_BETWEEN_LOOKS, least_level, tell
 
@@ -17,7 +17,7 @@ _AHEAD = 4  # times the lanes: so many pairs at most are read before the first o
 
 
 def register_many(
-    pairs: Iterable[Any], parameters: Parameters, *, lanes: int | None = None, **more: Any
+    pairs: Iterable[Any], parameters: Stages, *, lanes: int | None = None, **more: Any
 ) -> Iterator[Registration | Error]:
     """Registers many pairs, several at a time on one thread each, and yields the results in the order of the pairs.
 
@@ -42,7 +42,7 @@ def register_many(
     return _results(iter(pairs), parameters, lanes, more)
 
 
-def _results(pairs: Iterator[Any], parameters: Parameters, lanes: int, more: dict[str, Any]) -> Iterator[Any]:
+def _results(pairs: Iterator[Any], parameters: Stages, lanes: int, more: dict[str, Any]) -> Iterator[Any]:
     waiting: list[tuple[_core.Work, Any] | Error] = []  # in the order of the pairs
     try:
         while True:
@@ -77,7 +77,7 @@ def _goes_on(one: tuple[_core.Work, Any] | Error) -> bool:
     return isinstance(one, tuple) and not one[0].wait(0)
 
 
-def _begun(pair: Any, parameters: Parameters, more: dict[str, Any]) -> tuple[_core.Work, Any] | Error:
+def _begun(pair: Any, parameters: Stages, more: dict[str, Any]) -> tuple[_core.Work, Any] | Error:
     arguments = dict(pair) if isinstance(pair, Mapping) else dict(zip(("fixed", "moving"), pair))
     try:
         asked = asked_of(parameters=parameters, threads=1, **more, **arguments)

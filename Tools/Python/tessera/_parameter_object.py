@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections import UserDict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _core
 from ._errors import UsageError
+from ._parameters import Parameters as ParameterMap
 from ._parameters import Value, entries_of, is_number, text_of, value_text
 
 _COMMON = {
@@ -74,19 +74,6 @@ def convert_to_parameter_map(d: Mapping[str, Value]) -> dict[str, tuple[str, ...
     return {name: tuple(values) for name, values in entries_of(d, "parameter map")}
 
 
-class ParameterMap(UserDict[str, Any]):
-    """Names and values of parameters. What is assigned becomes a tuple of str.
-
-    >>> one = ParameterMap({"NumberOfResolutions": 3})
-    >>> one["Metric"] = "AdvancedMeanSquares"
-    >>> dict(one)
-    {'NumberOfResolutions': ('3',), 'Metric': ('AdvancedMeanSquares',)}
-    """
-
-    def __setitem__(self, name: str, value: Value) -> None:
-        self.data.update(convert_to_parameter_map({name: value}))
-
-
 class ParameterObject:
     """Parameter maps, one a stage, or those of a chain of transforms. Maps go in and come out as copies.
 
@@ -121,10 +108,14 @@ class ParameterObject:
             made["FinalGridSpacingInPhysicalUnits"] = f"{final_grid_spacing:f}"
         return made
 
-    def SetParameterMap(self, parameter_map: Any) -> None:
-        """Replaces all maps by this one, or by these."""
-        maps = [parameter_map] if isinstance(parameter_map, Mapping) else parameter_map
-        self._maps = [ParameterMap(one) for one in maps]
+    def SetParameterMap(self, *index_map: Any) -> None:
+        """SetParameterMap(map) replaces all maps by this one, or by these, SetParameterMap(index, map) one."""
+        *index, given = index_map
+        if index:
+            self._chosen(index)
+            self._maps[index[0]] = ParameterMap(given)
+        else:
+            self._maps = [ParameterMap(one) for one in ([given] if isinstance(given, Mapping) else given)]
 
     SetParameterMaps = SetParameterMap
 
@@ -146,15 +137,15 @@ class ParameterObject:
 
     def AddParameterFile(self, path: str | os.PathLike[str]) -> None:
         """Appends the map of a file (.txt, .toml). Raises UsageError, InputError."""
-        self.AddParameterMap(map_of_file(path))
+        self.AddParameterMap(ParameterMap.load(path))
 
-    def ReadParameterFile(self, path: str | os.PathLike[str]) -> None:
-        """Replaces all maps by that of a file."""
-        self.ReadParameterFiles([path])
+    def ReadParameterFile(self, path: Any) -> None:
+        """Replaces all maps by that of a file, or by those of a list of files."""
+        self.ReadParameterFiles(path if isinstance(path, (list, tuple)) else [path])
 
     def ReadParameterFiles(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """Replaces all maps by those of files."""
-        self.SetParameterMap([map_of_file(path) for path in paths])
+        self.SetParameterMap([ParameterMap.load(path) for path in paths])
 
     @staticmethod
     def WriteParameterFile(parameter_map: Mapping[str, Value], path: str | os.PathLike[str]) -> None:
@@ -210,11 +201,6 @@ class ParameterObject:
             rows.append(f"ParameterMap {number}: \n")
             rows += [f"  {row}\n" for row in text_of(sorted(one.items())).splitlines()]
         return "".join(rows)
-
-
-def map_of_file(path: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """The entries of a parameter file. Raises UsageError, InputError."""
-    return dict(_core.entries_of_file(os.fsdecode(path)))
 
 
 def _row_of_toml(entry: tuple[str, list[str]]) -> str:

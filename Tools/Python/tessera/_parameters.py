@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import UserDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Union
 
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 
 Value: TypeAlias = Union[str, bool, int, float, Sequence[Union[str, bool, int, float]]]
 Stage: TypeAlias = Union[str, "os.PathLike[str]", Mapping[str, Value]]
-Parameters: TypeAlias = Union[Stage, Sequence[Stage]]
+Stages: TypeAlias = Union[Stage, Sequence[Stage]]
 
+_CHANGED = " (changed)"
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
 _FOLDER = os.path.join(os.path.dirname(__file__), "Parameters")
 
@@ -90,6 +92,48 @@ def entries_of(parameters: Mapping[str, Value], name: str) -> list[tuple[str, li
     return entries
 
 
+class Parameters(UserDict[str, Any]):
+    """Names and values of parameters. What is assigned becomes a tuple of str.
+
+    >>> one = Parameters.load(parameter_files()["Rigid"])
+    >>> one["NumberOfResolutions"], one["Transform"]
+    (('4',), ('EulerTransform',))
+    >>> one["NumberOfResolutions"] = 3
+
+    Messages name the file, and its line where that has not been changed.
+    """
+
+    def __init__(self, given: Any = (), /) -> None:
+        self._file = ""
+        self._lines: dict[str, int] = {}
+        super().__init__(given)
+        if isinstance(given, Parameters):
+            self._file, self._lines = given._file, dict(given._lines)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Parameters:
+        """Reads a parameter file (.txt, .toml). Raises UsageError, InputError."""
+        made = cls()
+        made._file = os.fsdecode(path)
+        entries, lines = _core.entries_of_file(made._file)
+        made.data = {name: tuple(values) for name, values in entries}
+        made._lines = dict(zip(made.data, lines))
+        return made
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        self.data.update((key, tuple(values)) for key, values in entries_of({name: value}, "parameters"))
+        self._change(name)
+
+    def __delitem__(self, name: str) -> None:
+        del self.data[name]
+        self._change(name)
+
+    def _change(self, name: str) -> None:
+        self._lines.pop(name, None)
+        if self._file and not self._file.endswith(_CHANGED):
+            self._file += _CHANGED
+
+
 def is_number(text: str) -> bool:
     """Whether a value needs no quotes in files."""
     return _NUMBER.fullmatch(text) is not None
@@ -106,7 +150,7 @@ def text_of(entries: Iterable[tuple[str, Sequence[str]]]) -> str:
     return "".join(rows)
 
 
-def add_stages(asked: _core.Asked, parameters: Parameters) -> None:
+def add_stages(asked: _core.Asked, parameters: Stages) -> None:
     """Adds the stages to what is asked of the extension."""
     stages = [parameters] if isinstance(parameters, (str, os.PathLike, Mapping)) else parameters
     if not isinstance(stages, (list, tuple)):
@@ -119,7 +163,8 @@ def add_stages(asked: _core.Asked, parameters: Parameters) -> None:
     for number, stage in enumerate(stages):
         name = f"parameters[{number}]"
         if isinstance(stage, Mapping):
-            asked.add_map(name, entries_of(stage, name))
+            file, lines = (stage._file, stage._lines) if isinstance(stage, Parameters) else ("", {})
+            asked.add_map(file or name, entries_of(stage, name), [lines.get(entry, 0) for entry in stage])
         elif isinstance(stage, str) and ("\n" in stage or stage.lstrip().startswith("(")):
             asked.add_text(name, stage)
         elif isinstance(stage, (str, os.PathLike)):

@@ -10,8 +10,8 @@ import numpy as np
 
 from . import _core
 from ._errors import UsageError, in_words_of_python
-from ._images import Grid, ImageLike, as_list, image_of, like, points_of, source_of
-from ._parameters import Parameters, add_stages
+from ._images import Example, Grid, ImageLike, as_list, image_of, like, points_of, source_of
+from ._parameters import Stages, add_stages
 from ._transform import Transform
 from ._work import Cancel, finish, least_level, thread_count, warnings_of
 
@@ -68,7 +68,7 @@ class Registration:
         self.inverse = inverse and Transform._of(((inverse[0], False),), Grid(*inverse[1]), Grid(*inverse[2]))
         self.warnings = warnings
         self._found = found
-        self._fixed = example_of(fixed)
+        self._fixed = Example(fixed)
         self._record: dict[str, Any] = {}
         self._image: Any = None
 
@@ -175,15 +175,10 @@ def framed(page: str) -> str:
     return f'<iframe srcdoc="{escaped}" style="width:100%;height:40em;border:0"></iframe>'
 
 
-def example_of(image: Any) -> Any:
-    """What tells the kind of an image, without its voxels where they may be many."""
-    return image[:0] if isinstance(image, np.ndarray) else image
-
-
 def asked_of(
     fixed: ImageLike,
     moving: ImageLike,
-    parameters: Parameters,
+    parameters: Stages,
     *,
     fixed_mask: ImageLike | None = None,
     moving_mask: ImageLike | None = None,
@@ -269,7 +264,7 @@ def finished(
 def register(
     fixed: ImageLike,
     moving: ImageLike,
-    parameters: Parameters,
+    parameters: Stages,
     *,
     fixed_mask: ImageLike | None = None,
     moving_mask: ImageLike | None = None,
@@ -360,7 +355,7 @@ class Prediction(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def check(fixed: ImageLike, moving: ImageLike, parameters: Parameters, **more: Any) -> Prediction:
+def check(fixed: ImageLike, moving: ImageLike, parameters: Stages, **more: Any) -> Prediction:
     """Checks the arguments of `register` without running it, and predicts what it takes. Raises the errors of
     `register` that can be found without voxels.
 

@@ -25,13 +25,12 @@ from ._files import read, write
 from ._filter import Filter
 from ._images import Grid, image_of, like, source_of, to_itk
 from ._parameter_object import (
-    ParameterMap,
     ParameterObject,
     convert_to_parameter_map,
     convert_to_parameter_value,
     dict_to_parameter_object,
-    map_of_file,
 )
+from ._parameters import Parameters as ParameterMap
 from ._registration import Registration, register
 from ._transform import Transform
 
@@ -246,7 +245,7 @@ class TransformixFilter(Filter):
     def _settings_of_output(self) -> dict[str, Any]:
         """What the last map says."""
         if path := self._one("TransformParameterFileName"):
-            return map_of_file(path)
+            return dict(ParameterMap.load(path))
         maps = dict_to_parameter_object(self._one("TransformParameterObject") or []).GetParameterMaps()
         return dict(maps[-1]) if maps else {}
 
