@@ -1,6 +1,7 @@
 #include "Tools/Decode/TiffFile.h"
 
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Log.h"
 #include "Core/Image/FileChecks/HeaderText.h"
 #include "Core/Image/Files/InputError.h"
@@ -82,35 +83,29 @@ bool isLike(const TiffPicture& a, const TiffPicture& b)
 
 [[noreturn]] void failAsMisread(const std::string& path, const TiffPicture& picture)
 {
-  const std::string file = std::filesystem::path(path).filename().string(),
-                    bits = std::to_string(picture.bits) + " bits a sample",
-                    otherFormat = "another format, such as MetaImage or NRRD";
-  if (hasChannels(picture))
-    failToRead(path,
-               std::to_string(picture.samples)
-                   + " samples a pixel (channels, or grey and opacity) are not read from TIFF",
-               "1 sample a pixel, red, green and blue with or without opacity, or " + otherFormat);
-  if (picture.format > SAMPLEFORMAT_IEEEFP)
-    failToRead(path,
-               "its SampleFormat " + std::to_string(picture.format) + " does not say what its numbers are",
-               "1 for unsigned and 2 for signed whole numbers, 3 for floats: tiffset -s 339 1 " + file);
-  if (!typeOf(picture) || picture.bits > 32)
-    failToRead(path, (picture.bits == 16 ? "floats of " : "numbers of ") + bits + " are not read from TIFF",
-               "whole numbers of 8, 16 or 32 bits, floats of 32 bits, or " + otherFormat);
-  if (picture.orientation > 1)
-    failToRead(path, bits + " are not read from TIFF with Orientation " + std::to_string(picture.orientation),
-               "Orientation 1, rows from the top and pixels from the left: magick " + file
-                   + " -auto-orient out.tif");
-  if (picture.isTiled || picture.planes != PLANARCONFIG_CONTIG)
-    failToRead(path,
-               bits
-                   + " are not read from TIFF in planes or tiles, but for tiles of 8 or 16 bits of grey "
-                     "(BlackIsZero)",
-               "strips: tiffcp -s -p contig -c zip " + file + " out.tif");
+  const bool isFloat = picture.format == SAMPLEFORMAT_IEEEFP;
+  std::vector<std::string> unusual{std::to_string(picture.bits)
+                                   + (isFloat ? " bits of floats" : " bits a sample")};
+  const auto add = [&unusual](const char* name, int value, int usual) {
+    if (value > usual)
+      unusual.push_back(std::string(name) + " " + std::to_string(value));
+  };
+  add("Samples per Pixel (channels, or grey and opacity)", picture.photometric <= 1 ? picture.samples : 1, 1);
+  add("SampleFormat", picture.format, SAMPLEFORMAT_IEEEFP);
+  add("Orientation", picture.orientation, 1);
+  add("Planar Configuration", picture.planes, PLANARCONFIG_CONTIG);
+  add("Compression", picture.compression, COMPRESSION_NONE);
+  if (picture.isTiled)
+    unusual.emplace_back("tiles");
+  const std::string file = std::filesystem::path(path).filename().string();
   failToRead(path,
-             bits + " are not read from TIFF with Compression " + std::to_string(picture.compression)
-                 + " and Photometric Interpretation " + std::to_string(picture.photometric),
-             "grey (BlackIsZero), colours of 8 bits, or " + otherFormat);
+             "pictures of this kind are not read from TIFF: " + joined(unusual)
+                 + ", Photometric Interpretation " + std::to_string(picture.photometric),
+             "one sample of grey (BlackIsZero), of 8, 16 or 32 bits or a float of 32 bits, or colours of 8 "
+             "bits, from "
+             "the top left (magick "
+                 + file + " -auto-orient out.tif), in strips (tiffcp -s -p contig -c zip " + file
+                 + " out.tif), or another format, such as MetaImage or NRRD");
 }
 
 template <class Value>
@@ -215,8 +210,9 @@ TiffText TiffFile::text() const
   if (const std::string shape = textBehind(text, "\"shape\": [", "]");
       text.starts_with('{') && !shape.empty()) {
     std::vector<std::string> sizes = cellsOf(shape, ',');
-    if (pictures_.front().samples > 1 && pictures_.front().planes == PLANARCONFIG_CONTIG)
-      sizes.pop_back();
+    const std::ptrdiff_t samplesAt = pictures_.front().planes == PLANARCONFIG_CONTIG ? 1 : 3; // from the end
+    if (pictures_.front().samples > 1 && std::ssize(sizes) >= samplesAt)
+      sizes.erase(sizes.end() - samplesAt);
     result.writer = "tifffile";
     const std::size_t at = sizes.size() - 3; // of the axis before rows and columns
     const std::string axes = textBehind(text, "\"axes\": \"", "\"");

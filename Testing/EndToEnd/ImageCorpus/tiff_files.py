@@ -225,6 +225,9 @@ def meanings(corpus):
                 blocks, tags = picture(together, 6, type_name, samples=3, planar=planar, compression=compression)
                 put(corpus, 'RGB', [(blocks, {**tags, 262: ('H', [2])})], UNIT_PLANE, three, told='colour',
                     refused='planes|colour')
+                if planar and most == 255:
+                    shape = description('{"shape": [3, 5, 6]}')
+                    put(corpus, 'tifffile planes', [(blocks, {**tags, **shape, 262: ('H', [2])})], UNIT_PLANE, three)
                 put(corpus, 'channels', [(blocks, tags)], UNIT_PLANE, three, refused='channel|samples')
         with_alpha = [x for i in range(30) for x in together[3 * i:3 * i + 3] + [most]]
         blocks, tags = picture(with_alpha, 6, type_name, samples=4)

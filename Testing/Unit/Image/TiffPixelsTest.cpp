@@ -207,46 +207,49 @@ TEST_F(TiffPixels, StackOfLongIntegers)
 
 TEST_F(TiffPixels, MisreadByTheLibraryAreRefused)
 {
+  const std::string kind = "pictures of this kind are not read from TIFF: ";
   for (const unsigned bits : {8, 16})
     for (const unsigned samples : {2, 3, 5}) {
       Layout channels;
       channels.bits = bits;
       channels.samples = samples;
-      expectRefused(channels, std::to_string(samples) + " samples a pixel (channels, or grey and opacity)");
+      expectRefused(channels, kind + std::to_string(bits)
+                                  + " bits a sample, Samples per Pixel (channels, or grey and opacity) "
+                                  + std::to_string(samples));
     }
   Layout turned;
   turned.bits = 16;
   turned.orientation = 6;
-  expectRefused(turned, "16 bits a sample are not read from TIFF with Orientation 6");
+  expectRefused(turned, kind + "16 bits a sample, Orientation 6, Photometric Interpretation 1");
   Layout colours;
   colours.bits = 16;
   colours.samples = 3;
   colours.tile = 16;
   colours.photometric = 2;
-  expectRefused(colours, "16 bits a sample are not read from TIFF in planes or tiles");
+  expectRefused(colours, kind + "16 bits a sample, tiles, Photometric Interpretation 2");
   Layout inverted;
   inverted.bits = 16;
   inverted.tile = 16;
   inverted.photometric = 0;
-  expectRefused(inverted, "16 bits a sample are not read from TIFF in planes or tiles");
+  expectRefused(inverted, kind + "16 bits a sample, tiles, Photometric Interpretation 0");
   Layout tiled;
   tiled.tile = 16;
-  expectRefused(tiled, "32 bits a sample are not read from TIFF in planes or tiles");
+  expectRefused(tiled, kind + "32 bits a sample, tiles");
   Layout unknown;
   unknown.compression = 99;
-  expectRefused(unknown, "32 bits a sample are not read from TIFF with Compression 99");
+  expectRefused(unknown, kind + "32 bits a sample, Compression 99");
   for (const unsigned format : {4, 5}) {
     Layout undefined;
     undefined.format = format;
-    expectRefused(undefined, "its SampleFormat " + std::to_string(format) + " does not say");
+    expectRefused(undefined, kind + "32 bits a sample, SampleFormat " + std::to_string(format));
   }
   Layout half;
   half.bits = 16;
   half.format = 3;
-  expectRefused(half, "floats of 16 bits a sample are not read from TIFF");
+  expectRefused(half, kind + "16 bits of floats");
   Layout longest;
   longest.bits = 64;
-  expectRefused(longest, "numbers of 64 bits a sample are not read from TIFF");
+  expectRefused(longest, kind + "64 bits a sample");
 }
 
 TEST_F(TiffPixels, DamagedBlocksAreRefused)
