@@ -9,24 +9,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file with the voxels: .img or .img.gz if the header is a separate file.
-fs::path dataFileOf(const fs::path& path)
+/// The file of a pair with this ending, .hdr or .img, compressed or not.
+fs::path ofPair(const fs::path& path, const std::string& ending)
 {
   const fs::path stem = path.parent_path() / (path.extension() == ".gz" ? path.stem().stem() : path.stem());
-  const fs::path plain = stem.string() + ".img", compressed = stem.string() + ".img.gz";
+  const fs::path plain = stem.string() + ending, compressed = plain.string() + ".gz";
   return fs::exists(plain) || !fs::exists(compressed) ? plain : compressed;
 }
 
-fs::path headerFileOf(const fs::path& path)
+fs::path headerFileOf(const std::string& path)
 {
-  const std::string name = path.string();
-  const std::size_t end = name.ends_with(".img")      ? name.size() - 4
-                          : name.ends_with(".img.gz") ? name.size() - 7
-                                                      : std::string::npos;
-  if (end == std::string::npos)
-    return path;
-  const fs::path plain = name.substr(0, end) + ".hdr", compressed = name.substr(0, end) + ".hdr.gz";
-  return fs::exists(plain) || !fs::exists(compressed) ? plain : compressed;
+  return path.ends_with(".img") || path.ends_with(".img.gz") ? ofPair(path, ".hdr") : fs::path(path);
 }
 
 std::optional<NiftiHeader> namedNifti(const FileHead& file)
@@ -95,7 +88,7 @@ ParsedImage parseNifti(const FileHead& file)
   if (const std::string wrong = header.isNifti() ? header.wrongScaling(!voxels) : ""; !wrong.empty())
     failToRead(path, wrong + ": its library scales the voxels otherwise than the standard",
                "finite numbers, and beside a slope of 0 an intercept of 0");
-  const fs::path dataPath = header.isOneFile() ? fs::path(path) : dataFileOf(path);
+  const fs::path dataPath = header.isOneFile() ? fs::path(path) : ofPair(path, ".img");
   if (!fs::exists(dataPath))
     failToRead(path, "its data file " + dataPath.string() + " is missing",
                "both files of the pair in one folder");

@@ -7,6 +7,9 @@
 #include "Core/Image/Files/InputError.h"
 #include "Core/Image/Files/LengthsInMm.h"
 
+#include <vnl/algo/vnl_determinant.h>
+#include <vnl/vnl_matrix.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -40,29 +43,14 @@ std::unique_ptr<ImageSource> openPlaced(const std::string& path)
   return {};
 }
 
-/// The absolute value of the determinant divided by the product of the columns' lengths, by elimination.
-double relativeDeterminant(std::vector<std::vector<double>> m)
+/// The absolute value of the determinant divided by the product of the columns' lengths.
+double relativeDeterminant(const std::vector<std::vector<double>>& rows)
 {
-  const std::size_t n = m.size();
-  double result = 1;
-  for (std::size_t j = 0; j < n; ++j) {
-    double length2 = 0;
-    for (std::size_t i = 0; i < n; ++i)
-      length2 += m[i][j] * m[i][j];
-    result /= std::sqrt(length2);
-  }
-  for (std::size_t k = 0; k < n; ++k) {
-    std::size_t pivot = k;
-    for (std::size_t i = k + 1; i < n; ++i)
-      if (std::abs(m[i][k]) > std::abs(m[pivot][k]))
-        pivot = i;
-    std::swap(m[k], m[pivot]);
-    result *= m[k][k];
-    for (std::size_t i = k + 1; i < n; ++i)
-      for (std::size_t j = n; j-- > k;)
-        m[i][j] -= m[i][k] / m[k][k] * m[k][j];
-  }
-  return std::abs(result);
+  const auto n = static_cast<unsigned>(rows.size());
+  vnl_matrix<double> matrix(n, n);
+  for (unsigned i = 0; i < n; ++i)
+    std::ranges::copy(rows[i], matrix[i]);
+  return std::abs(vnl_determinant(matrix.normalize_columns()));
 }
 
 }
