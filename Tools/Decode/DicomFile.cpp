@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstring>
 #include <span>
+#include <tuple>
 
 namespace tessera {
 namespace {
@@ -29,17 +30,12 @@ const Tag planePosition(0x0020, 0x9113), position(0x0020, 0x0032), pixelMeasures
     spacingBetweenSlices(0x0018, 0x0088), frameOffsets(0x3004, 0x000c);
 
 /// What tells volumes apart, by its tags in the functional groups of a frame and in a file.
-struct SliceKind {
-  const char* name;
-  std::map<std::string, std::string> DicomSlice::*texts;
-  Tag group, ofFrame, ofFile;
-};
-const SliceKind sliceKinds[] = {
-    {"echo times", &DicomSlice::kinds, Tag(0x0018, 0x9114), Tag(0x0018, 0x9082), Tag(0x0018, 0x0081)},
-    {"b-values", &DicomSlice::kinds, Tag(0x0018, 0x9117), Tag(0x0018, 0x9087), Tag(0x0018, 0x9087)},
-    {"temporal positions", &DicomSlice::kinds, Tag(0x0020, 0x9111), Tag(0x0020, 0x9128), Tag(0x0020, 0x0100)},
-    {"trigger times", &DicomSlice::times, Tag(0x0018, 0x9118), Tag(0x0020, 0x9153), Tag(0x0018, 0x1060)},
-    {"acquisition times", &DicomSlice::times, Tag(0x0020, 0x9111), Tag(0x0018, 0x9074), Tag(0x0008, 0x0032)}};
+const std::tuple<const char*, Tag, Tag, Tag> sliceKinds[] = {
+    {"echo times", Tag(0x0018, 0x9114), Tag(0x0018, 0x9082), Tag(0x0018, 0x0081)},
+    {"b-values", Tag(0x0018, 0x9117), Tag(0x0018, 0x9087), Tag(0x0018, 0x9087)},
+    {"temporal positions", Tag(0x0020, 0x9111), Tag(0x0020, 0x9128), Tag(0x0020, 0x0100)},
+    {"trigger times", Tag(0x0018, 0x9118), Tag(0x0020, 0x9153), Tag(0x0018, 0x1060)},
+    {"acquisition times", Tag(0x0020, 0x9111), Tag(0x0018, 0x9074), Tag(0x0008, 0x0032)}};
 
 /// The text of numbers of this type, as that of several values is in DICOM.
 template <class Number>
@@ -323,9 +319,9 @@ std::vector<DicomSlice> slicesOfFile(const std::string& path)
     slice.frameOfReference = textOf(header.elements(), Tag(0x0020, 0x0052));
     slice.isSegment = textOf(header.elements(), Tag(0x0008, 0x0060)) == "SEG";
     slice.type = valueType(slice, stored);
-    for (const SliceKind& kind : sliceKinds) {
-      const std::string own = header.text(frame, kind.group, kind.ofFrame);
-      (slice.*kind.texts)[kind.name] = own.empty() ? textOf(header.elements(), kind.ofFile) : own;
+    for (const auto& [kind, group, ofFrame, ofFile] : sliceKinds) {
+      const std::string own = header.text(frame, group, ofFrame);
+      slice.kinds[kind] = own.empty() ? textOf(header.elements(), ofFile) : own;
     }
     const Tag segment(0x0062, 0x000a), number(0x0062, 0x000b);
     if (header.text(frame, segment, number) != header.text(0, segment, number))

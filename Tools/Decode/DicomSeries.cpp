@@ -105,30 +105,29 @@ const Series& chosenSeries(const std::string& path, const DicomPlace& place, con
   return *chosen;
 }
 
-/// Throws if slices differ in what all slices of a volume share. Few times of groups of slices are noted.
+/// Throws if slices differ in what all slices of a volume share. A few times of groups of slices are noted.
 std::vector<std::string> checkKinds(const std::string& path, const std::vector<DicomSlice>& slices)
 {
   constexpr std::size_t fewTimes = 4;
   std::vector<std::string> notes;
-  for (const auto texts : {&DicomSlice::kinds, &DicomSlice::times})
-    for (const auto& [name, ignored] : slices.front().*texts) {
-      const bool isKind = texts == &DicomSlice::kinds;
-      std::map<std::string, std::size_t> counts;
-      for (const DicomSlice& slice : slices) {
-        const std::string& text = (slice.*texts).at(name);
-        const std::optional<double> number = parseReal(text);
-        ++counts[isKind && number ? shortText(*number) : text.substr(0, text.find('.'))];
-      }
-      const std::string what = "its slices have " + std::to_string(counts.size()) + " " + name + ": "
-                               + joined(counts, ", ", [](const auto& count) {
-                                   return (count.first.empty() ? "none" : count.first) + " ("
-                                          + std::to_string(count.second) + " slices)";
-                                 });
-      if (counts.size() > 1 && isKind)
-        failToRead(path, what, "the slices of one of them");
-      if (counts.size() > 1 && counts.size() <= std::min(fewTimes, slices.size() / 2))
-        notes.push_back(path + ": " + what + "; they are taken as one volume");
+  for (const auto& [kind, ofFirst] : slices.front().kinds) {
+    const bool isTime = kind == "trigger times" || kind == "acquisition times"; // of groups of slices
+    std::map<std::string, std::size_t> counts;
+    for (const DicomSlice& slice : slices) {
+      const std::string& text = slice.kinds.at(kind);
+      const std::optional<double> number = parseReal(text);
+      ++counts[number && !isTime ? shortText(*number) : text.substr(0, text.find('.'))];
     }
+    const std::string what = "its slices have " + std::to_string(counts.size()) + " " + kind + ": "
+                             + joined(counts, ", ", [](const auto& count) {
+                                 return (count.first.empty() ? "none" : count.first) + " ("
+                                        + std::to_string(count.second) + " slices)";
+                               });
+    if (counts.size() > 1 && !isTime)
+      failToRead(path, what, "the slices of one of them");
+    if (counts.size() > 1 && counts.size() <= std::min(fewTimes, slices.size() / 2))
+      notes.push_back(path + ": " + what + "; they are taken as one volume");
+  }
   return notes;
 }
 

@@ -34,8 +34,7 @@ struct DicomSlice {
   bool isSegment = false;                   // so its empty frames may be left out (C.8.20.2)
   PixelType type = PixelType::float32;      // of these values
   double alongMm = 0;                       // the distance from the lowest slice of a stack along the normal
-  std::map<std::string, std::string> kinds; // texts by their names: those that all slices of a volume share,
-  std::map<std::string, std::string> times; // and times at which groups of its slices may be measured
+  std::map<std::string, std::string> kinds; // by their names: texts of what tells volumes apart
 };
 
 /// The slices of a file in their order. What a frame does not say in its functional groups holds for the file
@@ -53,13 +52,6 @@ Vec<3> crossProduct(const double* a, const double* b);
 
 /// The type of a slice's values where its numbers are stored in this format.
 PixelType valueType(const DicomSlice&, const gdcm::PixelFormat& stored);
-
-/// A slice, and the place of its values in memory.
-using SliceTarget = std::pair<const DicomSlice*, std::byte*>;
-
-/// Reads slices of one file, each of `count` values of this type. Throws Error(unreadableInput) if a slice
-/// has another number of values, or values that the type does not hold.
-void readSlices(const std::string& file, const std::vector<SliceTarget>&, PixelType, std::size_t count);
 
 /// Turns off the lines that GDCM writes to the terminal about files that it reads.
 void quietenGdcm();

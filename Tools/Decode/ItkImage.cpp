@@ -8,7 +8,6 @@
 #include "Core/Image/Files/LengthsInMm.h"
 #include "Tools/Decode/ItkSupport.h"
 #include "Tools/Decode/PictureFileCheck.h"
-#include "Tools/Decode/PictureNotes.h"
 #include "Tools/Decode/TiffFile.h"
 
 #include <itkBMPImageIO.h>

@@ -57,4 +57,6 @@ def make(corpus):
     flat = [[200] * 30, [50] * 30, [100] * 30]
     for name in ('RGB', 'YBR_RCT', 'YBR_ICT', 'YBR_FULL'):
         put(name, FLAT_JPEG_2000, flat, 'JPEG 2000', **(dict(refused=name) if name == 'YBR_FULL' else {}))
+    for columns, rows in ((10, 3), (5, 6), (6, 10)):
+        put('YBR_RCT', FLAT_JPEG_2000, flat, 'JPEG 2000', columns, rows, refused='6 x 5 pixels beside Columns')
     put('YBR_RCT', FLAT_JPEG_2000, flat, 'HTJ2K', refused='HTJ2K.*201.*Allowed')
