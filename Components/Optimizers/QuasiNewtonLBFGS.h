@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Components/Optimizers/Shared/DescentSupport.h"
 #include "Components/Optimizers/Shared/LineSearchRows.h"
 
 namespace tessera {

@@ -13,7 +13,6 @@
 #include "Core/Registration/Terms/ValidSampleRule.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <map>
 #include <optional>

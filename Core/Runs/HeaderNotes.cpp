@@ -1,7 +1,5 @@
 #include "Core/Runs/HeaderNotes.h"
 
-#include "Core/Compute/ErrorContext.h"
-
 namespace tessera {
 
 ImageHeader readHeaderAndTell(const std::string& option, const std::string& path,

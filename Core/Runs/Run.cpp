@@ -10,7 +10,6 @@
 #include "Core/Runs/StageStarts.h"
 
 #include <algorithm>
-#include <chrono>
 #include <future>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "Core/Runs/RunRequest.h"
 
-#include "Core/Compute/Error.h"
-
 #include <nlohmann/json.hpp>
 
 #include <cmath>

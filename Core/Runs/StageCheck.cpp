@@ -1,7 +1,6 @@
 #include "Core/Runs/StageCheck.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Files/DiskRoom.h"
 #include "Core/Compute/Memory/Memory.h"
 #include "Core/Image/Files/FilesOfImage.h"
 #include "Core/Image/Files/ImageFormat.h"

@@ -5,7 +5,6 @@
 #include "Core/Sparse/PreparedProduct.h"
 #include "Core/Sparse/PreparedProductOnCuda.h"
 #include "Core/Sparse/Rows/RowEpilogueOnCuda.h"
-#include "Core/Sparse/SpGemmOptions.h"
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
 
 #include <algorithm>

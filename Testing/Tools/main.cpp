@@ -19,7 +19,6 @@
 #include <iostream>
 #include <map>
 #include <optional>
-#include <set>
 
 namespace tessera::testing {
 namespace {

@@ -8,8 +8,6 @@
 #include "Core/Runs/RunRecord.h"
 #include "Tools/Common/Provenance.h"
 
-#include <nlohmann/json.hpp>
-
 #include <filesystem>
 
 namespace tessera {

@@ -4,7 +4,6 @@
 #include "Core/Runs/OutputNames.h"
 #include "Core/Runs/Prediction/HostNeed.h"
 #include "Core/Runs/Report/CohortVerdicts.h"
-#include "Tools/Cohort/CohortFolder.h"
 #include "Tools/Cohort/CohortRows.h"
 #include "Tools/Cohort/CohortRun.h"
 #include "Tools/Cohort/RowClaim.h"

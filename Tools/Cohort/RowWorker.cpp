@@ -7,8 +7,6 @@
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/RegisterRun.h"
 
-#include <nlohmann/json.hpp>
-
 #include <cerrno>
 #include <csignal>
 #include <mutex>

@@ -1,7 +1,6 @@
 #include "Tools/Common/AsElastix.h"
 
 #include "Core/Compute/Error.h"
-#include "Tools/Common/CommandLine.h"
 
 #include <filesystem>
 #include <string_view>

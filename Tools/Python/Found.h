@@ -5,8 +5,6 @@
 #include "Tools/Python/Work.h"
 #include "Tools/Register/StageOutputs.h"
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -15,7 +15,6 @@
 #include <mutex>
 #include <new>
 #include <set>
-#include <system_error>
 
 #include <pthread.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 #include "Components/FieldInterpolators/Shared/CpuFieldRows.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace tessera {

@@ -5,8 +5,6 @@
 #include "Core/Compute/Memory/Buffer.h"
 #include "Core/Registration/Terms/MetricOnCuda.h"
 
-#include <memory>
-
 namespace tessera {
 namespace sums {
 

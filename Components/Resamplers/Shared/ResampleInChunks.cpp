@@ -1,7 +1,6 @@
 #include "Components/Resamplers/Shared/ResampleInChunks.h"
 
 #include "Components/Resamplers/Shared/InputSlices.h"
-#include "Components/Resamplers/Shared/ResamplingOnCuda.h"
 #include "Core/Compute/Cuda/Marks.h"
 #include "Core/Compute/Memory/DeviceMemory.h"
 #include "Core/Compute/Memory/HostCopies.h"

@@ -1,6 +1,5 @@
 #include "Components/Transforms/Shared/LinearTransform.h"
 
-#include "Components/Transforms/Shared/SearchedStart.h"
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory/MemoryCount.h"

@@ -5,7 +5,6 @@
 #include <sys/mman.h>
 
 #include <cstdint>
-#include <memory>
 
 namespace tessera {
 namespace {

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <latch>
 #include <pthread.h>
-#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <vector>

@@ -3,8 +3,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/Compression/BlockDeflate.h"
 
-#include <cstdio> // before jpeglib.h, which uses FILE
-
 #include <jpeglib.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include "Core/Image/Pictures/PictureParts.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace tessera {

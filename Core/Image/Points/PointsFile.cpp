@@ -17,9 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace tessera {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Error.h"
 
-#include <algorithm>
 #include <array>
 
 namespace tessera {

@@ -1,6 +1,5 @@
 #include "Core/Registration/TransformFiles/TransformDigest.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Files/TextFile.h"
 #include "Core/Image/Files/Sha256.h"
 #include "Core/Image/Files/TextWords.h"

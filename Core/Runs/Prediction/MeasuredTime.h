@@ -3,7 +3,6 @@
 #include "Core/Runs/Run.h"
 
 #include <string>
-#include <vector>
 
 namespace tessera {
 

@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Cuda/Marks.h"
 #include "Core/Compute/Memory/Transfers.h"
-#include "Core/Registration/Reporter.h"
 #include "Core/Runs/Resampling/BatchReader.h"
 #include "Core/Runs/Resampling/BatchSources.h"
 #include "Core/Runs/Resampling/LargeImage.h"

@@ -3,7 +3,6 @@
 #include "Core/Compute/Math/Bounds.h"
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace tessera {
 namespace {

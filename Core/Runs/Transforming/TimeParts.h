@@ -4,7 +4,6 @@
 #include "Core/Registration/Reporter.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 namespace tessera {

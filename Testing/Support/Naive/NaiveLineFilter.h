@@ -3,7 +3,6 @@
 #include "Core/Image/Filters/ExponentialFilter.h"
 
 #include <cmath>
-#include <cstddef>
 #include <cstdlib>
 #include <vector>
 

@@ -11,7 +11,6 @@
 
 #include <cmath>
 #include <string>
-#include <vector>
 
 namespace tessera::testing {
 

@@ -6,7 +6,6 @@
 #include "Testing/Support/Checks/TermChecks.h"
 
 #include <memory>
-#include <utility>
 
 namespace tessera::testing {
 

@@ -9,10 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdlib>
 #include <latch>
-#include <numeric>
 #include <stdexcept>
 #include <thread>
 #include <vector>

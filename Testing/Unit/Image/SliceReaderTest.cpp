@@ -14,7 +14,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 namespace tessera {
 namespace {

@@ -6,8 +6,6 @@
 #include "Testing/Support/Scenes/MaskScenes.h"
 #include "Testing/Support/Scenes/ModelScenes.h"
 
-#include <utility>
-
 namespace tessera {
 namespace {
 

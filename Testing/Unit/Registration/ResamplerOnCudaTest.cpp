@@ -3,7 +3,6 @@
 #include "Components/Transforms/EulerTransform.h"
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
-#include "Core/Compute/Memory/Transfers.h"
 #include "Testing/Support/Checks/ResamplingChecks.h"
 #include "Testing/Support/Naive/ResampledImages.h"
 #include "Testing/Support/OnGpu/GpuTest.h"

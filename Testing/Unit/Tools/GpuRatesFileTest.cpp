@@ -2,7 +2,6 @@
 #include "Tools/Bench/Model/GpuRatesFile.h"
 
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Core/Parameters/ParameterText.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Files/TemporaryFolder.h"
 #include "Tools/Bench/Model/GpuRateNames.h"

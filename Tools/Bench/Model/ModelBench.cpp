@@ -3,11 +3,8 @@
 #include "Core/Compute/Cuda/BlockThreads.h"
 #include "Core/Compute/Math/Median.h"
 #include "Tools/Bench/BenchClock.h"
-#include "Tools/Bench/BenchReport.h"
 #include "Tools/Bench/Model/KernelCostNames.h"
 #include "Tools/Bench/Model/KernelModels.h"
-#include "Tools/Bench/Model/ModelCases.h"
-#include "Tools/Bench/Model/ModelSummary.h"
 #include "Tools/Bench/Model/TrilinearFromField.h"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-#include "Core/Compute/Error.h"
 #include "Core/Compute/Log.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Threads/Parallel.h"

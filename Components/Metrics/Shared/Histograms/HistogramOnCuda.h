@@ -8,7 +8,6 @@
 #include "Core/Registration/Terms/MetricOnCuda.h"
 
 #include <cstdint>
-#include <memory>
 
 namespace tessera {
 

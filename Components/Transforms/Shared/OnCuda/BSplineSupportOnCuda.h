@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Components/Transforms/Shared/OnCuda/TransformOnCuda.h"
-#include "Core/Compute/Cuda/LoadConstant.h"
 #include "Core/Compute/Math/BSplineKernel.h"
 
 namespace tessera {

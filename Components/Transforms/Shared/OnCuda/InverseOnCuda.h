@@ -2,7 +2,6 @@
 
 #include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Components/Transforms/Shared/OnCuda/InverseKernels.h"
-#include "Core/Image/Image.h"
 #include "Core/Registration/Inverse/InverseTransform.h"
 
 namespace tessera {

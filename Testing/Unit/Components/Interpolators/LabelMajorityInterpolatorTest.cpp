@@ -1,6 +1,5 @@
 #include "Components/Interpolators/LabelMajorityInterpolator.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Registration/Interpolation/LabelMajority.h"
 #include "Testing/Support/Checks/InterpolatorChecks.h"
 #include "Testing/Support/ErrorText.h"

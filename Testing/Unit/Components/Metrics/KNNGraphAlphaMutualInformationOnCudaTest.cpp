@@ -1,7 +1,6 @@
 // needs: GPU
 #include "Components/Metrics/KNNGraphAlphaMutualInformation.h"
 
-#include "Core/Compute/Memory/Memory.h"
 #include "Testing/Support/OnGpu/TermsOnGpu.h"
 #include "Testing/Support/Scenes/FeatureScenes.h"
 

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <limits>
-#include <numeric>
 
 namespace tessera {
 namespace {

@@ -1,6 +1,5 @@
 #include "Components/Metrics/Shared/Histograms/ParzenLookup.h"
 
-#include "Components/Metrics/AdvancedMattesMutualInformation.h"
 #include "Components/Metrics/Shared/Histograms/EntropyTerms.h"
 #include "Testing/Support/Naive/NaiveParzen.h"
 

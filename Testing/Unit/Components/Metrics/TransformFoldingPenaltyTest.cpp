@@ -4,8 +4,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/BendingScenes.h"
 
-#include <limits>
-
 namespace tessera {
 namespace {
 

@@ -5,8 +5,6 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Scenes/SeriesScenes.h"
 
-#include <set>
-
 namespace tessera {
 namespace {
 

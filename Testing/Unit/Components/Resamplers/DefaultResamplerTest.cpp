@@ -1,6 +1,5 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 #include "Testing/Support/ErrorText.h"

@@ -7,7 +7,6 @@
 #include "Testing/Support/Scenes/ModelTransforms.h"
 #include "Testing/Support/Scenes/ResampleScenes.h"
 
-#include <limits>
 #include <string>
 #include <vector>
 
