@@ -55,7 +55,7 @@ public:
   double mappingWork() const override;
 
   /// The T_i.
-  const std::vector<std::shared_ptr<const TransformChain<D>>>& transforms() const { return transforms_; }
+  const std::vector<ChainPointer<D>>& transforms() const { return transforms_; }
   bool normalizes() const { return normalizes_; }
   /// n, by which the weighted sum of displacements is divided: 1, or the sum of the weights.
   double divisor(std::span<const double> weights) const;
@@ -78,7 +78,7 @@ private:
   Parameters settings_;
   std::vector<std::string> files_;   // as the text names them
   std::vector<std::string> digests_; // transformDigest of each
-  std::vector<std::shared_ptr<const TransformChain<D>>> transforms_;
+  std::vector<ChainPointer<D>> transforms_;
   bool normalizes_ = false;
 };
 

@@ -40,12 +40,12 @@ struct StageInput {
   // The parts of these masks that levels erode, one for each mask: what was given, without the voxels that
   // are left out because they have no value. Empty: all of the masks.
   std::vector<MaskPointer<D>> erodedOfFixed, erodedOfMoving;
-  std::shared_ptr<const TransformChain<D>> initial; // null: none
-  PointPairs<D> points;                             // -fp, -mp; empty: none
+  ChainPointer<D> initial; // null: none
+  PointPairs<D> points;    // -fp, -mp; empty: none
   bool hasPoints = false;
   ReadingOptions reading = {}; // of images that components read themselves
   /// Null: none. The stage goes on from the last transform of this chain (OptimizableTransform::takeOver).
-  std::shared_ptr<const TransformChain<D>> start = {};
+  ChainPointer<D> start = {};
   /// The stage ends after the iteration in which this time comes, and skips the levels that are left.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   /// Null: none. Images of levels that several runs share.
@@ -59,10 +59,10 @@ struct StageInput {
 
 template <int D>
 struct StageResult {
-  std::shared_ptr<const TransformChain<D>> chain; // with the parameters of the last finished level
-  double finalValue = 0;                          // the cost at the end of that level
-  std::vector<LevelSummary> levels;               // the levels that were finished
-  bool wasStopped = false;                        // by Context::stop, before all levels were finished
+  ChainPointer<D> chain;            // with the parameters of the last finished level
+  double finalValue = 0;            // the cost at the end of that level
+  std::vector<LevelSummary> levels; // the levels that were finished
+  bool wasStopped = false;          // by Context::stop, before all levels were finished
 };
 
 template <int D>

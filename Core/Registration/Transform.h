@@ -58,7 +58,7 @@ public:
 /// A transform with its parameters after constant ones: T(x) = T1(T0(x)) or T0(x) + T1(x) - x.
 template <int D>
 struct TransformChain {
-  std::shared_ptr<const TransformChain<D>> initial; // null: T0 is the identity
+  ChainPointer<D> initial; // null: T0 is the identity
   Combination combination = Combination::compose;
   std::shared_ptr<const Transform<D>> transform;
   std::vector<double> parameters;

@@ -16,6 +16,8 @@ namespace tessera {
 template <int D>
 struct TransformChain;
 template <int D>
+using ChainPointer = std::shared_ptr<const TransformChain<D>>;
+template <int D>
 struct BSplineGrid;
 template <int D>
 class InverseTransform;

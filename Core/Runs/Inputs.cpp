@@ -406,8 +406,7 @@ void Inputs<D>::place(const Side& side, bool usesDirectionCosines, std::vector<I
 }
 
 template <int D>
-StageInput<D> Inputs<D>::ofStage(std::size_t stage, bool usesDirectionCosines,
-                                 std::shared_ptr<const TransformChain<D>> initial) const
+StageInput<D> Inputs<D>::ofStage(std::size_t stage, bool usesDirectionCosines, ChainPointer<D> initial) const
 {
   StageInput<D> input;
   input.stage = stage;

@@ -63,8 +63,7 @@ public:
 
   /// What a stage takes, by geometryInUse(). Before load() images and masks have no voxels. Voxels that are
   /// left out become outside of their image's mask; points that are indices are those of the first images.
-  StageInput<D> ofStage(std::size_t stage, bool usesDirectionCosines,
-                        std::shared_ptr<const TransformChain<D>> initial) const;
+  StageInput<D> ofStage(std::size_t stage, bool usesDirectionCosines, ChainPointer<D> initial) const;
   /// The first moving image as it is resampled: as it was read.
   CheckedImage<D> movingAsRead(bool usesDirectionCosines) const;
 

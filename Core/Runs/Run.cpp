@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 template <int D>
-using Chain = std::shared_ptr<const TransformChain<D>>;
+using Chain = ChainPointer<D>;
 
 template <int D>
 Chain<D> chainOf(const Registry& registry, const std::string& option, const GivenTransform& given,
@@ -403,7 +403,7 @@ RunSummary Run<D>::takeSummary()
 }
 
 template <int D>
-const std::shared_ptr<const TransformChain<D>>& Run<D>::chain() const
+const ChainPointer<D>& Run<D>::chain() const
 {
   return body_->chain;
 }

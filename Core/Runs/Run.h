@@ -13,8 +13,8 @@ namespace tessera {
 /// What a run gives back.
 template <int D>
 struct RunResult {
-  std::shared_ptr<const TransformChain<D>> chain; // of all stages and the initial transform
-  ResultImage<D> image;                           // of the last stage; no pixels: its parameters ask for none
+  ChainPointer<D> chain; // of all stages and the initial transform
+  ResultImage<D> image;  // of the last stage; no pixels: its parameters ask for none
 
   /// Where a point of the fixed image lies in the moving one, both in mm.
   Vec<D> movingPointMm(const Vec<D>& fixedPointMm) const { return mappedPoint<D>(*chain, fixedPointMm); }
@@ -58,7 +58,7 @@ public:
   const RunSummary& summary() const;
   RunSummary takeSummary(); // at the end
   /// Of the initial transform and all stages that were finished; null: none.
-  const std::shared_ptr<const TransformChain<D>>& chain() const;
+  const ChainPointer<D>& chain() const;
 
 private:
   class Body;

@@ -39,7 +39,7 @@ public:
   virtual void stageStarted(RunningStage<D>&) {}
   virtual void stageWasStopped() {}
   /// The last level has ended; the result image is made next.
-  virtual void transformFound(const std::shared_ptr<const TransformChain<D>>&) {}
+  virtual void transformFound(const ChainPointer<D>&) {}
   /// The listener may take the pixels; the result of the run then has none.
   virtual void resultMade(ResultImage<D>&) {}
   /// The result is measured. `summary` gets the files.

@@ -200,7 +200,7 @@ void warnOfFarImages(const CheckedStage<D>& stage, const StageInput<D>& input, L
   const Parameters& parameters = stage.prepared.parameters;
   if (stage.number > 0 || parameters.withLabel("Transform0").get(centres) || input.hasPoints)
     return;
-  const std::shared_ptr<const TransformChain<D>> start = chainAfter<D>(stage.prepared, input);
+  const ChainPointer<D> start = chainAfter<D>(stage.prepared, input);
   StageInput<D> coarse = input;
   coarse.fixed = {coarseImage<D>(input.fixed.front()->geometry)};
   const double inside = motionBetween<D>(coarse, {}, *start, *start).insideAtStart;
@@ -211,8 +211,7 @@ void warnOfFarImages(const CheckedStage<D>& stage, const StageInput<D>& input, L
 }
 
 template <int D>
-StageInput<D> inputOf(const StagesToPlan<D>& run, const CheckedStage<D>& stage,
-                      const std::shared_ptr<const TransformChain<D>>& before)
+StageInput<D> inputOf(const StagesToPlan<D>& run, const CheckedStage<D>& stage, const ChainPointer<D>& before)
 {
   return run.inputs.ofStage(stage.number, stage.settings.useDirectionCosines(), before);
 }
@@ -221,7 +220,7 @@ template <int D>
 std::vector<StageTimes> timesOf(const StagesToPlan<D>& run, const Calibration& calibration)
 {
   std::vector<StageTimes> times;
-  std::shared_ptr<const TransformChain<D>> before = run.initial;
+  ChainPointer<D> before = run.initial;
   for (const CheckedStage<D>& stage : run.stages) {
     const StageInput<D> input = inputOf(run, stage, before);
     before = chainAfter<D>(stage.prepared, input);
@@ -259,7 +258,7 @@ void chooseDevices(const StagesToPlan<D>& run, Planned&& planned)
     std::erase_if(ofAuto, [&](const StageTimes&) { return !isOnAuto(run.stages[number++]); });
     faster = fasterDevice(ofAuto, run.request, calibration);
   }
-  std::shared_ptr<const TransformChain<D>> before = run.initial;
+  ChainPointer<D> before = run.initial;
   for (CheckedStage<D>& stage : run.stages) {
     const StageInput<D> input = inputOf(run, stage, before);
     checkSamplers<D>(stage.prepared, input);

@@ -59,7 +59,7 @@ struct StagesToPlan {
   const RunRequest& request;
   const Machine& machine;
   const Inputs<D>& inputs;
-  std::shared_ptr<const TransformChain<D>> initial; // of the first stage; null: none
+  ChainPointer<D> initial; // of the first stage; null: none
   std::vector<CheckedStage<D>>& stages;
   ContextsInUse* contexts = nullptr; // null: the run shares none
 };

@@ -64,8 +64,6 @@ struct HeldImage : CheckedImage<D> {
   }
 };
 
-template <int D>
-using ChainPointer = std::shared_ptr<const TransformChain<D>>;
 using GivenImage = Given<HeldImage>;
 using GivenGrid = Given<ImageGeometry>; // of which an image file has one
 using GivenMask = Given<MaskPointer>;

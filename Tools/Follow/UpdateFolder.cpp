@@ -37,7 +37,7 @@ void UpdateFolder<D>::stageStarted(RunningStage<D>& stage)
 }
 
 template <int D>
-void UpdateFolder<D>::transformFound(const std::shared_ptr<const TransformChain<D>>& chain)
+void UpdateFolder<D>::transformFound(const ChainPointer<D>& chain)
 {
   chain_ = chain;
   outputs_->writeTransforms(*chain);

@@ -21,7 +21,7 @@ public:
 
   bool writesFiles() const override { return true; }
   void stageStarted(RunningStage<D>&) override;
-  void transformFound(const std::shared_ptr<const TransformChain<D>>&) override;
+  void transformFound(const ChainPointer<D>&) override;
   void resultMade(ResultImage<D>&) override;
   void stageFinished(const StageSummary&) override;
 
@@ -37,7 +37,7 @@ private:
   Log& log_;
   InitialFile transform_; // of the stage that was finished last
   std::optional<StageOutputs<D>> outputs_;
-  std::shared_ptr<const TransformChain<D>> chain_;
+  ChainPointer<D> chain_;
 };
 
 }

@@ -173,7 +173,7 @@ mappingOf(const ScoreCase& c, const Landmarks<D>& fixed, const std::optional<Ima
   const std::string path = c.get("tp");
   return withContext("-tp", [&]() -> Mapping<D> {
     std::optional<ImageGeometry<D>> grid = fixedGrid;
-    std::shared_ptr<const TransformChain<D>> chain;
+    ChainPointer<D> chain;
     if (isItkTransformFile(path))
       chain = readTransformChain<D>(host, path, registry, warn);
     else {

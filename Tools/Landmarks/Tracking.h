@@ -32,11 +32,11 @@ template <int D>
 struct TrackingScene {
   LoadedSide<D> fixed, moving;
   WorkingImage<D> working;
-  std::shared_ptr<const TransformChain<D>> initial; // null: the identity
-  double spacingMm = 0;                             // of the working grid
-  double toleranceMm = 3;                           // see agreesWithNeighbours
-  int reachVoxels = 12;                             // of the search by structure tensors, along each axis
-  std::size_t maxKeypoints = 8000;                  // of the search by self-similarity
+  ChainPointer<D> initial;         // null: the identity
+  double spacingMm = 0;            // of the working grid
+  double toleranceMm = 3;          // see agreesWithNeighbours
+  int reachVoxels = 12;            // of the search by structure tensors, along each axis
+  std::size_t maxKeypoints = 8000; // of the search by self-similarity
 
   /// Points of the fixed image to those of the moving image by `initial`, in place.
   void toMoving(PointBatch<D>&) const;

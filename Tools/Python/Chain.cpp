@@ -181,7 +181,7 @@ std::shared_ptr<const ParameterMap> Chain::settings(const Entries& changes) cons
 std::vector<std::string> Chain::texts(const GridNumbers& grid, int threads) const
 {
   return std::visit(
-      [&]<int D>(const std::shared_ptr<const TransformChain<D>>& chain) {
+      [&]<int D>(const ChainPointer<D>& chain) {
         TransformFileSource<D> source;
         source.chain = chain.get();
         source.fixed = geometryFrom<D>(grid, "the grid");
@@ -197,7 +197,7 @@ std::vector<std::string> Chain::texts(const GridNumbers& grid, int threads) cons
 std::vector<ItkNumbers> Chain::itk() const
 {
   return std::visit(
-      []<int D>(const std::shared_ptr<const TransformChain<D>>& chain) {
+      []<int D>(const ChainPointer<D>& chain) {
         std::vector<ItkNumbers> all;
         for (const TransformChain<D>* link = chain.get(); link; link = link->initial.get()) {
           if (link->initial && link->combination == Combination::add)
@@ -214,7 +214,7 @@ std::vector<ItkNumbers> Chain::itk() const
 std::optional<std::vector<double>> Chain::matrix() const
 {
   return std::visit(
-      []<int D>(const std::shared_ptr<const TransformChain<D>>& chain) -> std::optional<std::vector<double>> {
+      []<int D>(const ChainPointer<D>& chain) -> std::optional<std::vector<double>> {
         const std::optional<AffineMap<D>> map = asLinearMap<D>(chain.get(), chain->parameters);
         if (!map)
           return std::nullopt;

@@ -46,9 +46,8 @@ std::string carryLabels(Context& cpu, const Registry& registry, const RunRequest
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>>
-inverseOfResult(const Registry& registry, Context cpu, const std::shared_ptr<const TransformChain<D>>& chain,
-                const ImageGeometry<D>& moving, Log& log)
+ChainPointer<D> inverseOfResult(const Registry& registry, Context cpu, const ChainPointer<D>& chain,
+                                const ImageGeometry<D>& moving, Log& log)
 {
   auto inverse = inverseOnGrid<D>(&cpu, chain, registry, moving, toleranceInFilesMm);
   if (!isSearched<D>(*inverse))
@@ -62,8 +61,7 @@ inverseOfResult(const Registry& registry, Context cpu, const std::shared_ptr<con
 template <int D>
 std::vector<std::string> writeInverseResults(const Registry& registry, const RunRequest& request,
                                              const RunningStage<D>& stage, const std::string& folder,
-                                             const std::shared_ptr<const TransformChain<D>>& chain, Log& log,
-                                             std::shared_ptr<const TransformChain<D>> inverse)
+                                             const ChainPointer<D>& chain, Log& log, ChainPointer<D> inverse)
 {
   return withContext("--inverse-too", [&] {
     const auto start = std::chrono::steady_clock::now();

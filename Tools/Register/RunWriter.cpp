@@ -179,7 +179,7 @@ void RunWriter<D>::stageWasStopped()
 }
 
 template <int D>
-void RunWriter<D>::transformFound(const std::shared_ptr<const TransformChain<D>>& chain)
+void RunWriter<D>::transformFound(const ChainPointer<D>& chain)
 {
   chain_ = chain;
   outputs_->writeTransforms(*chain);

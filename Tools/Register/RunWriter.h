@@ -36,7 +36,7 @@ public:
   void levelFinished(const LevelSummary&, const TransformChain<D>&) override;
   /// Writes the transform of the last finished level under that level's name.
   void stageWasStopped() override;
-  void transformFound(const std::shared_ptr<const TransformChain<D>>&) override;
+  void transformFound(const ChainPointer<D>&) override;
   void resultMade(ResultImage<D>&) override;
   void resultJudged(StageSummary&) override;
   void stageFinished(const StageSummary&) override;
@@ -56,7 +56,7 @@ private:
   FilesWritten filesWritten_;
   Log& log_;
   std::optional<StageOutputs<D>> outputs_; // of the stage that runs
-  std::shared_ptr<const TransformChain<D>> chain_;
+  ChainPointer<D> chain_;
   std::chrono::steady_clock::time_point resampling_, iterating_;
   std::string optimizer_, iterationTable_;
   std::vector<std::string> header_;

@@ -9,7 +9,7 @@ namespace tessera {
 template <int D>
 class AddedTransforms final : public ParameterlessTransform<D> {
 public:
-  explicit AddedTransforms(std::shared_ptr<const TransformChain<D>> chain) : chain_(std::move(chain)) {}
+  explicit AddedTransforms(ChainPointer<D> chain) : chain_(std::move(chain)) {}
 
   std::string name() const override { return "AddedTransforms"; }
   void map(Context& context, const Samples<D>& samples, std::span<const double>,
@@ -29,7 +29,7 @@ public:
   const TransformChain<D>& chain() const { return *chain_; }
 
 private:
-  std::shared_ptr<const TransformChain<D>> chain_;
+  ChainPointer<D> chain_;
 };
 
 }

@@ -7,9 +7,7 @@
 namespace tessera {
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> joinedChain(std::shared_ptr<const TransformChain<D>> first,
-                                                     const std::shared_ptr<const TransformChain<D>>& second,
-                                                     const Registry& registry)
+ChainPointer<D> joinedChain(ChainPointer<D> first, const ChainPointer<D>& second, const Registry& registry)
 {
   if (!first)
     return second;

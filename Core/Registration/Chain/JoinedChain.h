@@ -10,8 +10,6 @@ namespace tessera {
 /// T(x) = second(first(x)). Where `second` adds transforms (Combination::add), these become one transform
 /// that is composed: an affine transform of the registry if they are linear, else AddedTransforms.
 template <int D>
-std::shared_ptr<const TransformChain<D>> joinedChain(std::shared_ptr<const TransformChain<D>> first,
-                                                     const std::shared_ptr<const TransformChain<D>>& second,
-                                                     const Registry&);
+ChainPointer<D> joinedChain(ChainPointer<D> first, const ChainPointer<D>& second, const Registry&);
 
 }

@@ -21,8 +21,7 @@ public:
   /// `region` is a lattice of the moving space that holds all points that will be asked for. A point counts
   /// as a root if |T(x) - y| is at most `toleranceMm`, or the rounding of double precision if that is more.
   /// Throws Error(usage) if the linear part of the chain has no inverse.
-  ChainInverse(std::shared_ptr<const TransformChain<D>> chain, const ImageGeometry<D>& region,
-               double toleranceMm)
+  ChainInverse(ChainPointer<D> chain, const ImageGeometry<D>& region, double toleranceMm)
       : chain_(std::move(chain)), region_(region)
   {
     const AffineMap<D> linear = linearPart<D>(*chain_);
@@ -45,7 +44,7 @@ private:
   class Searches;
   Root<D> secondRoot(Context&, const Vec<D>& pointMm, const Root<D>& first) const;
 
-  std::shared_ptr<const TransformChain<D>> chain_;
+  ChainPointer<D> chain_;
   ImageGeometry<D> region_;
   RootRules<D> rules_;
   mutable std::once_flag once_; // for cells_

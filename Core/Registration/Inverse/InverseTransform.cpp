@@ -106,9 +106,8 @@ void InverseTransform<D>::spatialDerivatives(Context& context, const Samples<D>&
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> inverseChain(std::shared_ptr<const TransformChain<D>> chain,
-                                                      const Registry& registry,
-                                                      const ImageGeometry<D>& region, double toleranceMm)
+ChainPointer<D> inverseChain(ChainPointer<D> chain, const Registry& registry, const ImageGeometry<D>& region,
+                             double toleranceMm)
 {
   if (const auto map = asLinearMap<D>(chain.get(), chain->parameters)) {
     const ItkTransform inverted = itkAffine<D>(inverseOfLinear<D>(*map));

@@ -24,8 +24,7 @@ template <int D>
 class InverseTransform final : public ParameterlessTransform<D> {
 public:
   /// The parameters are those of ChainInverse.
-  InverseTransform(std::shared_ptr<const TransformChain<D>> chain, const ImageGeometry<D>& region,
-                   double toleranceMm)
+  InverseTransform(ChainPointer<D> chain, const ImageGeometry<D>& region, double toleranceMm)
       : inverse_(std::move(chain), region, toleranceMm)
   {
   }
@@ -57,9 +56,8 @@ private:
 /// The inverse of a chain as a chain of one transform. A linear chain gives an affine transform of the
 /// registry, in closed form; all others give an InverseTransform.
 template <int D>
-std::shared_ptr<const TransformChain<D>> inverseChain(std::shared_ptr<const TransformChain<D>>,
-                                                      const Registry&, const ImageGeometry<D>& region,
-                                                      double toleranceMm);
+ChainPointer<D> inverseChain(ChainPointer<D>, const Registry&, const ImageGeometry<D>& region,
+                             double toleranceMm);
 
 /// The InverseTransform that is the whole chain; null if there are others, or none.
 template <int D>

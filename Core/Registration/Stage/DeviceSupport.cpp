@@ -5,8 +5,7 @@
 namespace tessera {
 
 template <int D>
-std::string whyStageNotOnCuda(const PreparedStage<D>& stage,
-                              const std::shared_ptr<const TransformChain<D>>& initial)
+std::string whyStageNotOnCuda(const PreparedStage<D>& stage, const ChainPointer<D>& initial)
 {
   const StageComponents<D>& components = stage.components;
   TransformChain<D> chain;

@@ -9,7 +9,6 @@ namespace tessera {
 /// Empty if a whole stage runs on CUDA; otherwise which of its parts do not: `the metric "..." has no CUDA
 /// form`. `initial` is the transform before the stage's own, null for none.
 template <int D>
-std::string whyStageNotOnCuda(const PreparedStage<D>&,
-                              const std::shared_ptr<const TransformChain<D>>& initial);
+std::string whyStageNotOnCuda(const PreparedStage<D>&, const ChainPointer<D>& initial);
 
 }

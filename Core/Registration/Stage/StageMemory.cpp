@@ -156,8 +156,7 @@ std::vector<std::size_t> parameterCounts(const PreparedStage<D>& prepared, const
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainAfter(const PreparedStage<D>& prepared,
-                                                    const StageInput<D>& input)
+ChainPointer<D> chainAfter(const PreparedStage<D>& prepared, const StageInput<D>& input)
 {
   return std::make_shared<TransformChain<D>>(
       forEachLevel(prepared, input, [](const TransformChain<D>&, std::size_t) {}));

@@ -22,6 +22,6 @@ std::vector<std::size_t> parameterCounts(const PreparedStage<D>&, const StageInp
 /// The stage's chain at its last level, as an initial transform whose parameters are not known yet: it moves
 /// nothing. Its last transform is that of the stage, which changes when the stage is planned again or runs.
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainAfter(const PreparedStage<D>&, const StageInput<D>&);
+ChainPointer<D> chainAfter(const PreparedStage<D>&, const StageInput<D>&);
 
 }

@@ -144,13 +144,12 @@ ParameterMap parametersFromItk(const ItkTransform& transform, const std::string&
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>>
-chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& registry, const std::string& path,
-             const Parameters::Warn& warn, std::shared_ptr<const TransformChain<D>> initial)
+ChainPointer<D> chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& registry,
+                             const std::string& path, const Parameters::Warn& warn, ChainPointer<D> initial)
 {
   if (transforms.empty())
     throw Error(ExitCode::unreadableInput, path + ": no transform in it. Allowed: a file with at least one.");
-  std::shared_ptr<const TransformChain<D>> chain = std::move(initial);
+  ChainPointer<D> chain = std::move(initial);
   for (auto transform = transforms.rbegin(); transform != transforms.rend(); ++transform) {
     if (partsOfItkName(transform->className).front() == itkFieldName) {
       TransformChain<D> field = *chainFromField<D>(fieldOf<D>(*transform, path), registry, path);
@@ -170,8 +169,7 @@ chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& regist
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainFromField(VectorImage<D> field, const Registry& registry,
-                                                        const std::string& path)
+ChainPointer<D> chainFromField(VectorImage<D> field, const Registry& registry, const std::string& path)
 {
   if (field.components != D)
     throw Error(ExitCode::unreadableInput,

@@ -20,9 +20,9 @@ ParameterMap parametersFromItk(const ItkTransform& transform, const std::string&
 /// The chain of the transforms in an ITK file, where the last one is applied first, after `initial` (null:
 /// none).
 template <int D>
-std::shared_ptr<const TransformChain<D>>
-chainFromItk(const std::vector<ItkTransform>& transforms, const Registry&, const std::string& path,
-             const Parameters::Warn& warn, std::shared_ptr<const TransformChain<D>> initial = nullptr);
+ChainPointer<D> chainFromItk(const std::vector<ItkTransform>& transforms, const Registry&,
+                             const std::string& path, const Parameters::Warn& warn,
+                             ChainPointer<D> initial = nullptr);
 
 /// x -> A x + b (mm) as ITK's affine transform, with its centre at the origin.
 template <int D>
@@ -35,7 +35,6 @@ ItkTransform itkBSpline(const BSplineGrid<D>&, std::span<const double> coefficie
 /// A chain of one displacement field, T(x) = x + u(x), interpolated linearly; `path` names its file. Throws
 /// Error(unreadableInput) unless it has D finite components a voxel.
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainFromField(VectorImage<D>, const Registry&,
-                                                        const std::string& path);
+ChainPointer<D> chainFromField(VectorImage<D>, const Registry&, const std::string& path);
 
 }

@@ -121,8 +121,8 @@ std::vector<ItkTransform> itkTransformsOf(const std::string& path)
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>>
-readOtherTransforms(const std::string& path, const Registry& registry, const Parameters::Warn& warn)
+ChainPointer<D> readOtherTransforms(const std::string& path, const Registry& registry,
+                                    const Parameters::Warn& warn)
 {
   switch (transformFileKind(path)) {
   case TransformFileKind::field:

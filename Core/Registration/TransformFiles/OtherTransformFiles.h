@@ -25,8 +25,7 @@ TransformFileKind transformFileKind(const std::string& path);
 /// The chain of a file that is no transform parameter file. Throws Error(unreadableInput), also for a matrix
 /// of unknown meaning, and for fields of FSL, which depend on another image.
 template <int D>
-std::shared_ptr<const TransformChain<D>> readOtherTransforms(const std::string& path, const Registry&,
-                                                             const Parameters::Warn&);
+ChainPointer<D> readOtherTransforms(const std::string& path, const Registry&, const Parameters::Warn&);
 
 /// The transforms of a file of the kind itk.
 std::vector<ItkTransform> itkTransformsOf(const std::string& path);

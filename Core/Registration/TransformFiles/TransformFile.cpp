@@ -178,7 +178,7 @@ void checkParameterCount(const Parameters& file)
 template <int D>
 class ChainReader {
 public:
-  using Chain = std::shared_ptr<const TransformChain<D>>;
+  using Chain = ChainPointer<D>;
 
   ChainReader(const Context& host, const Registry& registry, const Parameters::Warn& warn)
       : host_(host), registry_(registry), warn_(warn)
@@ -390,17 +390,15 @@ TransformFileContent<D> transformFromMaps(const Context& host, std::span<const T
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainFromMaps(const Context& host,
-                                                       std::span<const TransformMap> maps,
-                                                       const Registry& registry, const Parameters::Warn& warn)
+ChainPointer<D> chainFromMaps(const Context& host, std::span<const TransformMap> maps,
+                              const Registry& registry, const Parameters::Warn& warn)
 {
   return asInput([&] { return ChainReader<D>(host, registry, warn).fromMaps(maps); });
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> readTransformChain(const Context& host, const std::string& path,
-                                                            const Registry& registry,
-                                                            const Parameters::Warn& warn)
+ChainPointer<D> readTransformChain(const Context& host, const std::string& path, const Registry& registry,
+                                   const Parameters::Warn& warn)
 {
   return asInput([&] { return ChainReader<D>(host, registry, warn).read(path); });
 }

@@ -56,7 +56,7 @@ using TransformMap = std::shared_ptr<const ParameterMap>;
 /// The contents of a transform parameter file that was read.
 template <int D>
 struct TransformFileContent {
-  std::shared_ptr<const TransformChain<D>> chain;
+  ChainPointer<D> chain;
   ImageGeometry<D> output;               // the grid of the results
   std::optional<ImageGeometry<D>> fixed; // the file's own grid, with Index moved into the origin
   bool useDirectionCosines = true;
@@ -86,8 +86,8 @@ TransformFileContent<D> transformFromMaps(const Context& host, std::span<const T
 
 /// Its chain alone, which needs no grid.
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainFromMaps(const Context& host, std::span<const TransformMap>,
-                                                       const Registry&, const Parameters::Warn& warn);
+ChainPointer<D> chainFromMaps(const Context& host, std::span<const TransformMap>, const Registry&,
+                              const Parameters::Warn& warn);
 
 /// The settings that readTransformFile returns for a file that has none; the chain is left out. Throws
 /// Error(unreadableInput) without a grid.
@@ -104,8 +104,8 @@ std::vector<std::string> unknownTransformFileEntries(const ParameterMap&);
 
 /// The chain alone, from a transform parameter file or an ITK transform file (.tfm, .h5, .hdf5).
 template <int D>
-std::shared_ptr<const TransformChain<D>> readTransformChain(const Context&, const std::string& path,
-                                                            const Registry&, const Parameters::Warn& warn);
+ChainPointer<D> readTransformChain(const Context&, const std::string& path, const Registry&,
+                                   const Parameters::Warn& warn);
 
 /// FixedImageDimension of a transform parameter file; `ofGrid`, the dimension of the output grid, if the file
 /// has none. Throws Error(unreadableInput) if both are missing.

@@ -129,8 +129,8 @@ public:
     return found;
   }
 
-  std::shared_ptr<const TransformChain<D>> last_, refined_; // refined_: when the first stage was run last
-  std::optional<FitOfImages> fit_;                          // of the last update
+  ChainPointer<D> last_, refined_; // refined_: when the first stage was run last
+  std::optional<FitOfImages> fit_; // of the last update
 
 private:
   void checkGeometry(const std::string& name, const ImageGeometry<D>& geometry) const
@@ -336,7 +336,7 @@ private:
   FollowLimits limits_;
   FollowLevels levels_;
   std::vector<PreparedStage<D>> stages_; // for their pyramids and levels
-  std::shared_ptr<const TransformChain<D>> initial_;
+  ChainPointer<D> initial_;
   WarmSide<D> warm_;
   std::optional<FixedLook<D>> look_;
   std::optional<ImageGeometry<D>> geometry_; // of moving images
@@ -368,13 +368,13 @@ FollowUpdate<D> Follower<D>::update(const GivenImage& moving, Deadline deadline)
 }
 
 template <int D>
-const std::shared_ptr<const TransformChain<D>>& Follower<D>::last() const
+const ChainPointer<D>& Follower<D>::last() const
 {
   return body_->last_;
 }
 
 template <int D>
-void Follower<D>::setLast(std::shared_ptr<const TransformChain<D>> chain)
+void Follower<D>::setLast(ChainPointer<D> chain)
 {
   body_->last_ = body_->refined_ = std::move(chain);
   body_->fit_.reset();

@@ -58,10 +58,10 @@ public:
   FollowUpdate<D> update(const GivenImage& moving, Deadline = Deadline::max());
 
   /// The result from which the next update goes on; null: none.
-  const std::shared_ptr<const TransformChain<D>>& last() const;
+  const ChainPointer<D>& last() const;
   /// Goes on from this one, of an earlier follower of the same request, with the geometry of its moving
   /// images. Null: the next update is cold.
-  void setLast(std::shared_ptr<const TransformChain<D>>);
+  void setLast(ChainPointer<D>);
 
 private:
   class Body;

@@ -144,7 +144,7 @@ DeviceTimes timesOfField(const RatesInUse& rates, const TransformChain<D>& chain
 
 template <int D>
 StageTimes timesOfStage(const RatesInUse& rates, const Registry& registry, const CheckedStage<D>& stage,
-                        const StageInput<D>& input, const std::shared_ptr<const TransformChain<D>>& after)
+                        const StageInput<D>& input, const ChainPointer<D>& after)
 {
   // Linear transforms with a line search have converged after so many iterations of a level.
   constexpr double iterationsUntilConverged = 5;

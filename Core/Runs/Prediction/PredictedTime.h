@@ -56,7 +56,7 @@ struct StageTimes {
 /// Goes by the headers of the images. Masks are taken as whole. `after` is the stage's chain (chainAfter).
 template <int D>
 StageTimes timesOfStage(const RatesInUse&, const Registry&, const CheckedStage<D>&, const StageInput<D>&,
-                        const std::shared_ptr<const TransformChain<D>>& after);
+                        const ChainPointer<D>& after);
 
 /// What is the same on both devices: seconds until a program looks at its request, of reading the inputs, and
 /// of figures, records and files of the results. The least machines and the slowest disks take longer.

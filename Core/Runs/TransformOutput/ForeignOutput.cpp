@@ -21,7 +21,7 @@ namespace tessera {
 namespace {
 
 template <int D>
-using Chain = std::shared_ptr<const TransformChain<D>>;
+using Chain = ChainPointer<D>;
 
 template <int D>
 Chain<D> chainOf(const AffineMap<D>& map, const Registry& registry, Chain<D> initial = nullptr)

@@ -50,9 +50,8 @@ std::string share(std::size_t part, std::size_t all)
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>>
-inverseOnGrid(Context* context, std::shared_ptr<const TransformChain<D>> chain, const Registry& registry,
-              const ImageGeometry<D>& grid, double largestMm)
+ChainPointer<D> inverseOnGrid(Context* context, ChainPointer<D> chain, const Registry& registry,
+                              const ImageGeometry<D>& grid, double largestMm)
 {
   auto inverse =
       inverseChain<D>(std::move(chain), registry, grid,
@@ -70,9 +69,8 @@ void prepareSearch(Context& context, const TransformChain<D>& chain)
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>>
-inverseForPoints(Context& context, std::shared_ptr<const TransformChain<D>> chain, const Registry& registry,
-                 std::span<const Vec<D>> pointsMm)
+ChainPointer<D> inverseForPoints(Context& context, ChainPointer<D> chain, const Registry& registry,
+                                 std::span<const Vec<D>> pointsMm)
 {
   auto inverse = inverseChain<D>(std::move(chain), registry, gridAround<D>(pointsMm), toleranceForPointsMm);
   prepareSearch<D>(context, *inverse);

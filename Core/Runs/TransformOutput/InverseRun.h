@@ -16,9 +16,8 @@ constexpr double toleranceInFilesMm = 1e-5;
 /// smallest spacing, in the moving space, and by at most `largestMm`. It is prepared by the threads of the
 /// context, unless that is null.
 template <int D>
-std::shared_ptr<const TransformChain<D>> inverseOnGrid(Context*, std::shared_ptr<const TransformChain<D>>,
-                                                       const Registry&, const ImageGeometry<D>& grid,
-                                                       double largestMm);
+ChainPointer<D> inverseOnGrid(Context*, ChainPointer<D>, const Registry&, const ImageGeometry<D>& grid,
+                              double largestMm);
 
 /// Prepares the inverses of a chain that are searched (ChainInverse::cells), by the context's threads. To be
 /// called if they are computed on the CPU.
@@ -27,8 +26,8 @@ void prepareSearch(Context&, const TransformChain<D>&);
 
 /// The inverse of a chain for points of the moving space (mm); roots may be off by 1e-9 mm.
 template <int D>
-std::shared_ptr<const TransformChain<D>> inverseForPoints(Context&, std::shared_ptr<const TransformChain<D>>,
-                                                          const Registry&, std::span<const Vec<D>> pointsMm);
+ChainPointer<D> inverseForPoints(Context&, ChainPointer<D>, const Registry&,
+                                 std::span<const Vec<D>> pointsMm);
 
 /// Whether a transform of a chain is an inverse that computes roots by search: those of linear chains are in
 /// closed form.

@@ -14,7 +14,7 @@ namespace tessera {
 /// An inverse as one B-spline transform, and how far it is from the inverse at voxels that have a root.
 template <int D>
 struct InverseSpline {
-  std::shared_ptr<const TransformChain<D>> chain; // of one transform
+  ChainPointer<D> chain; // of one transform
   double meanMm = 0, largestMm = 0;
 
   std::string text() const; // one line for logs and files

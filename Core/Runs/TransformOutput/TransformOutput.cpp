@@ -103,8 +103,7 @@ bool holdsField(const std::vector<ItkTransform>& transforms)
 
 /// The transform whose lines a transform parameter file can hold; null if the chain has no such form.
 template <int D>
-std::shared_ptr<const TransformChain<D>> asOneTransform(const TransformOutput<D>& output,
-                                                        const Registry& registry)
+ChainPointer<D> asOneTransform(const TransformOutput<D>& output, const Registry& registry)
 {
   const TransformChain<D>& chain = *output.chain;
   const bool isAlone = !chain.initial;

@@ -26,11 +26,11 @@ template <int D>
 struct TransformOutput {
   std::string path; // the beginning of several paths for ANTs
   TransformFormat format = TransformFormat::elastix;
-  std::shared_ptr<const TransformChain<D>> chain;     // an inverse is one of inverseOnGrid
-  std::shared_ptr<const TransformChain<D>> invertsTo; // if `chain` is an inverse: what it is the inverse of
-  ImageGeometry<D> lattice;                           // points at which fields are evaluated
-  ImageGeometry<D> output;                            // the same grid as files have it
-  std::optional<ImageGeometry<D>> moving;             // the other side's grid, for FSL and FreeSurfer
+  ChainPointer<D> chain;                  // an inverse is one of inverseOnGrid
+  ChainPointer<D> invertsTo;              // if `chain` is an inverse: what it is the inverse of
+  ImageGeometry<D> lattice;               // points at which fields are evaluated
+  ImageGeometry<D> output;                // the same grid as files have it
+  std::optional<ImageGeometry<D>> moving; // the other side's grid, for FSL and FreeSurfer
   std::string fixedName = "fixed", movingName = "moving"; // names of images, for FreeSurfer
   std::shared_ptr<const ParameterMap> settings; // from which a transform parameter file gets how to resample
   const Resampler<D>& resampler;                // the same

@@ -204,10 +204,9 @@ TransformFileContent<D> readOne(const Registry& registry, const TransformRequest
 
 /// The inverse of one of several transforms; `before` are those before it, null if there are none.
 template <int D>
-std::shared_ptr<const TransformChain<D>>
-inverseOfOne(Context& cpu, const Registry& registry, const TransformRequest& request,
-             const std::shared_ptr<const TransformChain<D>>& chain,
-             const std::shared_ptr<const TransformChain<D>>& before, const ImageGeometry<D>& lattice)
+ChainPointer<D> inverseOfOne(Context& cpu, const Registry& registry, const TransformRequest& request,
+                             const ChainPointer<D>& chain, const ChainPointer<D>& before,
+                             const ImageGeometry<D>& lattice)
 {
   const ImageGeometry<D> region = boxOfGrids<D>(cpu, lattice, before.get()).geometry;
   return needsGrid(request) ? inverseOnGrid<D>(&cpu, chain, registry, region, toleranceInFilesMm)
@@ -250,7 +249,7 @@ TransformInputs<D> readTransforms(Context& cpu, const Registry& registry, const 
   const std::vector<GivenTransform>& transforms = request.transforms;
   TransformInputs<D> inputs{{}, gridOf<D>("--moving", request.moving, request.reading, log)};
   std::optional<ImageGeometry<D>> grid = gridOf<D>("--grid", request.grid, request.reading, log);
-  std::shared_ptr<const TransformChain<D>> chain;
+  ChainPointer<D> chain;
   for (std::size_t i = 0; i < transforms.size(); ++i) {
     TransformFileContent<D> content = withContext("-tp", [&] {
       return readOne<D>(registry, request, transforms[i], grid ? &*grid : nullptr, inputs.moving, log);

@@ -39,7 +39,7 @@ public:
 template <int D>
 class KeptTransform : public TransformSink<D>, private ResultSink<D> {
 public:
-  std::shared_ptr<const TransformChain<D>> chain;
+  ChainPointer<D> chain;
   std::vector<Vec<D>> pointsMm;                 // mapped, in the order in which they were given
   std::map<std::string, VectorImage<D>> fields; // by FieldAskedFor::stem
   std::vector<ResultImage<D>> results;          // of the images, then the label maps; no pixels: it failed

@@ -13,7 +13,7 @@ struct ChainOnHost {
   HeldChainOnCuda<D> held;
   ChainOnCuda<D> chain;
 
-  explicit ChainOnHost(const std::shared_ptr<const TransformChain<D>>& of)
+  explicit ChainOnHost(const ChainPointer<D>& of)
       : held(context, {of,
                        Combination::compose,
                        std::make_shared<AffineTransform<D>>(parametersOf("", D, 1, "Transform0")),

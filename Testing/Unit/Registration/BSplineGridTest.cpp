@@ -82,7 +82,7 @@ TEST(BSplineGrid, ScheduleFactorsMayBeGivenForEachAxis)
 
 /// x -> 1.25 x about the image's centre, as a displacement field whose coefficients are linear in the
 /// position.
-std::shared_ptr<const TransformChain<2>> stretching(const ImageGeometry<2>& image)
+ChainPointer<2> stretching(const ImageGeometry<2>& image)
 {
   const Vec<2> center = image.centerMm();
   std::string text = "(GridSize 9 9)\n(GridSpacing 100 100)\n(GridOrigin -400 -400)\n(TransformParameters";

@@ -38,8 +38,8 @@ bool isLeftOut(std::size_t firstVoxel)
 /// T and its derivatives have other roundings there, which can decide otherwise about a step only where a
 /// residual is as large as the tolerance, or where T folds.
 template <int D>
-void expectTheTransformsRoots(const std::shared_ptr<const TransformChain<D>>& chain,
-                              const ImageGeometry<D>& image, const std::string& what)
+void expectTheTransformsRoots(const ChainPointer<D>& chain, const ImageGeometry<D>& image,
+                              const std::string& what)
 {
   constexpr double toleranceMm = 1e-3;
   const InverseTransform<D> inverse(chain, image, toleranceMm);
@@ -76,9 +76,8 @@ TEST(ChainRootTest, IsTheRootOfTheTransform)
 /// Roots by a SplineMap, which is in single precision, differ from those in double precision by its error; by
 /// up to twice the tolerance where that decides otherwise about the last step.
 template <int D>
-void expectTheRootsOfDoublePrecision(const std::shared_ptr<const TransformChain<D>>& chain,
-                                     const ImageGeometry<D>& image, const std::string& what,
-                                     std::size_t& chains)
+void expectTheRootsOfDoublePrecision(const ChainPointer<D>& chain, const ImageGeometry<D>& image,
+                                     const std::string& what, std::size_t& chains)
 {
   constexpr double toleranceMm = 1e-3;
   std::optional<SplineMapOfChain<D>> spline = asSplineMap<D>(*chain);

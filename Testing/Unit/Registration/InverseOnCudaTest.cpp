@@ -44,8 +44,7 @@ void expectCounts(const InverseCounts& counts, const InverseCounts& expected, co
 /// T has other roundings on the device. They decide otherwise about the last step where a residual is about
 /// as large as the tolerance: such a root, of one voxel in a hundred, may differ by the tolerance.
 template <int D>
-void expectTheCpusValues(const std::shared_ptr<const TransformChain<D>>& chain, const ImageGeometry<D>& image,
-                         const std::string& what)
+void expectTheCpusValues(const ChainPointer<D>& chain, const ImageGeometry<D>& image, const std::string& what)
 {
   const auto inverted = inverseChain<D>(chain, allComponents(), image, toleranceMm);
   const InverseTransform<D>& inverse = *asInverse(*inverted);

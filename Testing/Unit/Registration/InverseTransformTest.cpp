@@ -66,8 +66,8 @@ bool isUnfolded(const TransformChain<D>& chain, const ImageGeometry<D>& image)
 /// T(T^-1(y)) = y for images y of points of the image. If T is one to one, also T^-1(T(x)) = x, and the
 /// points of the image itself have roots.
 template <int D>
-void expectInverse(const std::shared_ptr<const TransformChain<D>>& chain, const ImageGeometry<D>& image,
-                   bool isOneToOne, const std::string& what)
+void expectInverse(const ChainPointer<D>& chain, const ImageGeometry<D>& image, bool isOneToOne,
+                   const std::string& what)
 {
   const auto inverted = inverseChain<D>(chain, allComponents(), image, tightMm);
   const Points<D> points = pointsWithin<D>(image, 300, 0.15), images = mappedBy(*chain, points),

@@ -17,7 +17,7 @@ namespace {
 
 using namespace testing;
 using FollowerTest = DeviceTest;
-using Chain = std::shared_ptr<const TransformChain<2>>;
+using Chain = ChainPointer<2>;
 
 /// Where the patient is: shifted, turned, and breathed in by so much at most.
 struct Pose {

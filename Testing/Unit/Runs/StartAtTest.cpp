@@ -42,10 +42,8 @@ const std::string rigid = textOf("(Transform \"EulerTransform\")\n(AutomaticScal
                                   "(MaximumNumberOfIterations 30)");
 
 /// A run of these stages that moves the drawing by `shiftMm`, going on from a chain unless that is null.
-std::shared_ptr<const TransformChain<2>>
-found(const std::vector<std::string>& stages, double shiftMm,
-      const std::shared_ptr<const TransformChain<2>>& start = nullptr,
-      const std::shared_ptr<const TransformChain<2>>& initial = nullptr)
+ChainPointer<2> found(const std::vector<std::string>& stages, double shiftMm,
+                      const ChainPointer<2>& start = nullptr, const ChainPointer<2>& initial = nullptr)
 {
   RunRequest request;
   request.fixed = {{"fixed", drawing(0)}};

@@ -15,8 +15,7 @@ constexpr double toleranceInVoxels = 1e-3;
 class Case {
 public:
   Case(const Registry& registry, const ImageGeometry<3>& lattice, std::string name, Context& context,
-       BenchClock& clock, std::size_t repeats, std::shared_ptr<const TransformChain<3>> chain,
-       std::vector<BenchResult>& results)
+       BenchClock& clock, std::size_t repeats, ChainPointer<3> chain, std::vector<BenchResult>& results)
       : lattice_(lattice), name_(std::move(name)), context_(context), clock_(clock), repeats_(repeats),
         voxelMm_(*std::ranges::min_element(lattice.spacingMm)),
         inverted_(inverseChain<3>(std::move(chain), registry, lattice, toleranceInVoxels * voxelMm_)),
@@ -69,7 +68,7 @@ private:
   BenchClock& clock_;
   std::size_t repeats_;
   double voxelMm_;
-  std::shared_ptr<const TransformChain<3>> inverted_;
+  ChainPointer<3> inverted_;
   std::vector<BenchResult>& results_;
 };
 

@@ -184,7 +184,7 @@ private:
   ImagePointer<D> moving_;
   bool compositeOfOne_;
   ImageGeometry<D> output_;
-  std::shared_ptr<const TransformChain<D>> chain_;
+  ChainPointer<D> chain_;
   std::string interpolatorName_, name_;
   std::unique_ptr<Interpolator<D>> interpolator_;
   std::unique_ptr<Resampler<D>> resampler_;

@@ -126,13 +126,13 @@ ImagePointer<D> benchImage(const Context& context, const ImageGeometry<D>& grid)
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> benchChain(const Registry& registry, const std::string& word,
-                                                    const ImagePointer<D>& fixed, double controlPointVoxels)
+ChainPointer<D> benchChain(const Registry& registry, const std::string& word, const ImagePointer<D>& fixed,
+                           double controlPointVoxels)
 {
   const std::string spacing = "(FinalGridSpacingInVoxels " + std::to_string(controlPointVoxels) + ")\n";
   if (word.empty() || word.size() > 8)
     benchTransform<D>('\0', word);
-  std::shared_ptr<const TransformChain<D>> chain;
+  ChainPointer<D> chain;
   Context context;
   for (auto letter = word.rbegin(); letter != word.rend(); ++letter) {
     const BenchTransform<D> made = benchTransform<D>(*letter, word);

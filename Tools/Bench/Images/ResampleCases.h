@@ -51,9 +51,8 @@ ImagePointer<D> benchImage(const Context&, const ImageGeometry<D>&);
 /// B-spline with control points so many voxels apart and displacements of up to about 0.3 of that. Throws
 /// Error(usage) for other letters and for more than 8.
 template <int D>
-std::shared_ptr<const TransformChain<D>> benchChain(const Registry&, const std::string& word,
-                                                    const ImagePointer<D>& fixed,
-                                                    double controlPointVoxels = 10);
+ChainPointer<D> benchChain(const Registry&, const std::string& word, const ImagePointer<D>& fixed,
+                           double controlPointVoxels = 10);
 
 /// The transforms of a chain in the order of ITK's composites: the last one is applied first.
 template <int D>
