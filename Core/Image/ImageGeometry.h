@@ -3,11 +3,31 @@
 #include "Core/Compute/Math/SmallMatrix.h"
 
 #include <cstddef>
+#include <functional>
+#include <numeric>
 
 namespace tessera {
 
 template <int D>
 using Size = std::array<std::size_t, D>;
+
+template <class Numbers>
+auto productOf(const Numbers& numbers)
+{
+  return std::accumulate(numbers.begin(), numbers.end(), typename Numbers::value_type(1), std::multiplies());
+}
+
+/// The index of a voxel, from its number in memory; x is fastest.
+template <int D>
+TESSERA_HOST_DEVICE inline Vec<D> indexOfVoxel(const Size<D>& size, std::size_t number)
+{
+  Vec<D> index;
+  for (int d = 0; d < D; ++d) {
+    index[d] = static_cast<double>(number % size[d]);
+    number /= size[d];
+  }
+  return index;
+}
 
 /// The continuous index of a point, with ITK's order of additions: see ImageGeometry::indexFromOffset.
 template <int D>
@@ -44,13 +64,7 @@ struct ImageGeometry {
   Vec<D> originMm{};
   Matrix<D> direction = identityMatrix<D>();
 
-  std::size_t voxelCount() const
-  {
-    std::size_t count = 1;
-    for (int d = 0; d < D; ++d)
-      count *= size[d];
-    return count;
-  }
+  std::size_t voxelCount() const { return productOf(size); }
 
   AffineMap<D> pointFromIndex() const
   {

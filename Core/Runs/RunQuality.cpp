@@ -179,15 +179,6 @@ struct LabelSums {
   }
 };
 
-template <int D>
-double voxelVolume(const ImageGeometry<D>& geometry)
-{
-  double volume = 1;
-  for (const double mm : geometry.spacingMm)
-    volume *= mm;
-  return volume;
-}
-
 /// The determinants of dT/dx at a batch of points.
 template <int D>
 std::array<double, batchCapacity> determinantsAt(const TransformChain<D>& chain, const PointBatch<D>& points)
@@ -375,7 +366,8 @@ RunQuality::Labels labelQuality(const Context& context, const Registry& registry
       ++movingVoxels[static_cast<int>(label)];
 
   RunQuality::Labels quality;
-  const double fixedVoxel = voxelVolume<D>(fixed->geometry), movingVoxel = voxelVolume<D>(moving->geometry);
+  const double fixedVoxel = productOf(fixed->geometry.spacingMm),
+               movingVoxel = productOf(moving->geometry.spacingMm);
   for (const auto& [number, sums] : all) {
     RunQuality::Label& found = quality.byLabel[pair.label(number)];
     const auto dice = [&](std::size_t both, std::size_t moved) {

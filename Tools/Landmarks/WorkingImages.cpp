@@ -24,9 +24,7 @@ void forEachRow(const Context& context, const ImageGeometry<D>& grid, Body&& bod
   forEachRange(context, rows, 32, [&](std::size_t firstRow, std::size_t lastRow) {
     PointBatch<D> points;
     for (std::size_t row = firstRow; row < lastRow; ++row) {
-      Vec<D> index{};
-      for (std::size_t d = 1, rest = row; d < D; rest /= grid.size[d], ++d)
-        index[d] = static_cast<double>(rest % grid.size[d]);
+      Vec<D> index = indexOfVoxel<D>(grid.size, row * width);
       for (std::size_t x = 0; x < width; x += batchCapacity) {
         points.count = std::min(batchCapacity, width - x);
         for (std::size_t i = 0; i < points.count; ++i) {
@@ -106,10 +104,7 @@ LoadedSide<D> loadSide(const std::string& option, const std::string& path, const
 template <int D>
 double spacingOf(const ImageGeometry<D>& grid)
 {
-  double volume = 1;
-  for (const double spacing : grid.spacingMm)
-    volume *= spacing;
-  return std::pow(volume, 1.0 / D);
+  return std::pow(productOf(grid.spacingMm), 1.0 / D);
 }
 
 template <int D>

@@ -51,17 +51,6 @@ TESSERA_HOST_DEVICE inline PlacedVoxel<D> voxelIn(const Size<D>& first, const Si
   return placed;
 }
 
-template <int D>
-TESSERA_HOST_DEVICE inline Vec<D> indexOfVoxel(const Size<D>& imageSize, std::size_t offset)
-{
-  Vec<D> index;
-  for (int d = 0; d < D; ++d) {
-    index[d] = static_cast<double>(offset % imageSize[d]);
-    offset /= imageSize[d];
-  }
-  return index;
-}
-
 /// floor(u * count) for u in [0, 1) with 64 random bits.
 TESSERA_HOST_DEVICE inline std::size_t choose(std::uint32_t high, std::uint32_t low, std::size_t count)
 {

@@ -56,9 +56,7 @@ template <int D>
 RunShape withEnoughWarps(RunShape shape, const Size<D>& size)
 {
   constexpr double enoughWarps = 1 << 14;
-  double voxels = 1;
-  for (const std::size_t extent : size)
-    voxels *= static_cast<double>(extent);
+  const auto voxels = static_cast<double>(productOf(size));
   const auto slices = static_cast<double>(size[D - 1]);
   while (shape.bitsOfVoxels > fewestBits
          && (voxels < enoughWarps * 32 * shape.voxelsALane() || slices <= shape.voxelsALane() / 2))

@@ -100,10 +100,7 @@ std::size_t countOf(const Samples<D>& samples)
 {
   if (const auto* list = std::get_if<ListSamples<D>>(&samples))
     return list->count;
-  std::size_t count = 1;
-  for (std::size_t size : std::get<LatticeSamples<D>>(samples).size)
-    count *= size;
-  return count;
+  return productOf(std::get<LatticeSamples<D>>(samples).size);
 }
 
 /// The trace plus 2 sqrt(2) times the Frobenius norm of a D x D matrix.

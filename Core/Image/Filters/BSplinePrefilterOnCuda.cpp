@@ -15,9 +15,7 @@ template <int D>
 Buffer<float> bsplineCoefficientsOnCuda(Context& context, const float* voxels, const Size<D>& size, int order)
 {
   const ExponentialFilter filter = splineFilter(order);
-  std::size_t count = 1;
-  for (const std::size_t n : size)
-    count *= n;
+  const std::size_t count = productOf(size);
   Buffer<float> coefficients(context, count);
   float* const out = coefficients.span().data();
   const float* from = voxels;

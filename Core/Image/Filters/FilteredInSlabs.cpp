@@ -29,13 +29,7 @@ public:
 private:
   static constexpr int last = D - 1;
 
-  std::size_t columns() const
-  {
-    std::size_t product = 1;
-    for (int d = 0; d < last; ++d)
-      product *= size_[d];
-    return product;
-  }
+  std::size_t columns() const { return productOf(std::span(size_).first(last)); }
   void become(std::vector<float>&& voxels)
   {
     own_ = std::move(voxels);

@@ -86,17 +86,9 @@ MaskPointer<D> intersectionOf(const MaskPointer<D>& grid, const MaskPointer<D>& 
     return grid ? grid : mask;
   std::vector<std::uint8_t> voxels = grid->voxels;
   const AffineMap<D> pointFromIndex = grid->geometry.pointFromIndex();
-  for (std::size_t v = 0; v < voxels.size(); ++v) {
-    if (!voxels[v])
-      continue;
-    Vec<D> index;
-    std::size_t rest = v;
-    for (int d = 0; d < D; ++d) {
-      index[d] = static_cast<double>(rest % grid->geometry.size[d]);
-      rest /= grid->geometry.size[d];
-    }
-    voxels[v] = mask->contains(pointFromIndex(index));
-  }
+  for (std::size_t v = 0; v < voxels.size(); ++v)
+    if (voxels[v])
+      voxels[v] = mask->contains(pointFromIndex(indexOfVoxel<D>(grid->geometry.size, v)));
   return std::make_shared<Mask<D>>(grid->geometry, std::move(voxels));
 }
 

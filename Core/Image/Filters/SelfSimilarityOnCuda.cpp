@@ -16,9 +16,7 @@ Buffer<std::uint8_t> selfSimilaritiesOnCuda(Context& context, const float* voxel
                                             const Matrix<D>& steps)
 {
   constexpr std::size_t channels = SelfSimilarityDescriptor<D>::channels;
-  std::size_t count = 1;
-  for (const std::size_t n : size)
-    count *= n;
+  const std::size_t count = productOf(size);
   Buffer<std::uint8_t> numbers(context, channels * count);
   Buffer<float> differences(context, channels * count);
   if (onlyCountsMemory(context))

@@ -13,10 +13,7 @@ constexpr std::size_t maxSlicesOfLaunch = 65535;
 template <int D>
 std::size_t voxelsOfSlice(const ImageGeometry<D>& grid)
 {
-  std::size_t voxels = 1;
-  for (int d = 0; d + 1 < D; ++d)
-    voxels *= grid.size[d];
-  return voxels;
+  return productOf(std::span(grid.size).first(D - 1));
 }
 
 }

@@ -167,9 +167,7 @@ PointList<D> allSamples(const SampleSet<D>& set)
 template <int D>
 void writePoints(const LatticeSamples<D>& lattice, const PointsOut<D>& out)
 {
-  std::size_t rows = 1;
-  for (int d = 1; d < D; ++d)
-    rows *= lattice.size[d];
+  const std::size_t rows = productOf(std::span(lattice.size).template last<D - 1>());
   PointsOut<D> rowOut = out;
   for (std::size_t row = 0; row < rows; ++row) {
     RowSegment<D> segment{lattice.first, 1, lattice.size[0]};
@@ -346,10 +344,8 @@ VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, co
                             const MaskPointer<D>& mask)
 {
   const VoxelBox<D> box = boxInMask<D>(image->geometry, region, mask.get());
-  double voxels = 1;
-  for (int d = 0; d < D; ++d)
-    voxels *= static_cast<double>(box.size[d]);
-  const double ideal = std::pow(voxels / static_cast<double>(wanted), 1.0 / D);
+  const double ideal =
+      std::pow(static_cast<double>(productOf(box.size)) / static_cast<double>(wanted), 1.0 / D);
   Size<D> step;
   step.fill(static_cast<std::size_t>(std::max(1.0, std::floor(ideal + 0.5))));
   return gridIn<D>(box, step, image, mask);

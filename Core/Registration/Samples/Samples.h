@@ -118,13 +118,7 @@ struct VoxelLattice {
   MaskPointer<D> mask; // null: every voxel is a sample
   Size<D> first{}, step{}, count{};
 
-  std::size_t positions() const
-  {
-    std::size_t product = 1;
-    for (int d = 0; d < D; ++d)
-      product *= count[d];
-    return product;
-  }
+  std::size_t positions() const { return productOf(count); }
   bool operator==(const VoxelLattice&) const = default;
 };
 

@@ -15,12 +15,7 @@ void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, st
 {
   std::size_t done = 0;
   while (done < count) {
-    Vec<D> index{};
-    std::size_t rest = first + done;
-    for (int d = 0; d < D; ++d) {
-      index[d] = static_cast<double>(rest % size[d]);
-      rest /= size[d];
-    }
+    Vec<D> index = indexOfVoxel<D>(size, first + done);
     const double start = index[0];
     const std::size_t length = std::min(count - done, size[0] - static_cast<std::size_t>(start));
     for (int d = 0; d < D; ++d) {
@@ -109,8 +104,7 @@ void forEachRowPiece(const Context& context, const ImageGeometry<D>& lattice, st
         PointBatch<D> points;
         for (std::size_t row = begin / width + firstRow; row < begin / width + lastRow; ++row) {
           RowPiece<D> piece;
-          for (std::size_t d = 1, rest = row; d < D; rest /= lattice.size[d++])
-            piece.firstVoxel[d] = static_cast<double>(rest % lattice.size[d]);
+          piece.firstVoxel = indexOfVoxel<D>(lattice.size, row * width);
           for (std::size_t x = 0; x < width; x += batchCapacity) {
             piece.first = row * width + x;
             piece.count = std::min(batchCapacity, width - x);

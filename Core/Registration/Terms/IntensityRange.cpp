@@ -56,11 +56,7 @@ Extremes extremesInMask(const Image<D>& image, const Mask<D>& mask, std::size_t 
     return found;
   }
   const AffineMap<D> pointFromIndex = image.geometry.pointFromIndex();
-  Vec<D> index{};
-  for (int d = 1; d < D; ++d) {
-    index[d] = static_cast<double>(row % image.geometry.size[d]);
-    row /= image.geometry.size[d];
-  }
+  Vec<D> index = indexOfVoxel<D>(image.geometry.size, row * length);
   for (std::size_t i = 0; i < length; ++i) {
     index[0] = static_cast<double>(i);
     if (mask.contains(pointFromIndex(index)))

@@ -23,9 +23,7 @@ void replaceVectors(VectorImage<3>& field, Value&& value)
 {
   const AffineMap<3> pointFromIndex = field.geometry.pointFromIndex();
   for (std::size_t v = 0; v < field.geometry.voxelCount(); ++v) {
-    Vec<3> index;
-    for (std::size_t d = 0, rest = v; d < 3; rest /= field.geometry.size[d++])
-      index[d] = static_cast<double>(rest % field.geometry.size[d]);
+    const Vec<3> index = indexOfVoxel<3>(field.geometry.size, v);
     float* vector = field.voxels.data() + 3 * v;
     const Vec<3> result = value(pointFromIndex(index), Vec<3>{vector[0], vector[1], vector[2]});
     for (int d = 0; d < 3; ++d)

@@ -54,15 +54,8 @@ template <int D, class Value>
 ImagePointer<D> imageOf(const ImageGeometry<D>& grid, Value value)
 {
   auto image = std::make_shared<Image<D>>(Image<D>{grid, {}});
-  for (std::size_t v = 0; v < grid.voxelCount(); ++v) {
-    Vec<D> index;
-    std::size_t rest = v;
-    for (int d = 0; d < D; ++d) {
-      index[d] = static_cast<double>(rest % grid.size[d]);
-      rest /= grid.size[d];
-    }
-    image->voxels.push_back(value(grid.pointFromIndex()(index)));
-  }
+  for (std::size_t v = 0; v < grid.voxelCount(); ++v)
+    image->voxels.push_back(value(grid.pointFromIndex()(indexOfVoxel<D>(grid.size, v))));
   return image;
 }
 

@@ -105,10 +105,8 @@ TYPED_TEST(BSplineFitTest, ContinuesLinearDisplacementsIntoGaps)
   const ImageGeometry<D> lattice = smallLattice<D>();
   VectorImage<D> exact{lattice, D, {}};
   for (std::size_t v = 0; v < lattice.voxelCount(); ++v) {
-    Vec<D> index;
-    for (std::size_t d = 0, rest = v; d < D; rest /= lattice.size[d++])
-      index[d] = static_cast<double>(rest % lattice.size[d]);
-    const Vec<D> pointMm = lattice.pointFromIndex()(index), mappedMm = map(pointMm);
+    const Vec<D> pointMm = lattice.pointFromIndex()(indexOfVoxel<D>(lattice.size, v)),
+                 mappedMm = map(pointMm);
     for (int d = 0; d < D; ++d)
       exact.voxels.push_back(static_cast<float>(mappedMm[d] - pointMm[d]));
   }

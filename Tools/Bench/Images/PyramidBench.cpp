@@ -58,12 +58,7 @@ template <int D>
 double bytesOf(Size<D> size, const std::vector<FilterStep<D>>& steps)
 {
   double bytes = 0;
-  const auto volume = [&] {
-    double product = sizeof(float);
-    for (const std::size_t extent : size)
-      product *= static_cast<double>(extent);
-    return product;
-  };
+  const auto volume = [&] { return sizeof(float) * static_cast<double>(productOf(size)); };
   for (const FilterStep<D>& step : steps)
     for (int axis = D - 1; axis >= 0; --axis) {
       if (leavesAxis(size[axis], step.sigmaVoxels[axis], step.taps[axis]))

@@ -148,10 +148,7 @@ void RigidityImages<D>::prepareForLevel(const Context& context, std::size_t leve
   if (fixed_.original)
     pointToIndex = fixed_.ofLevel->geometry.pointToIndex();
   for (std::size_t p = 0; p < grid.pointCount(); ++p) {
-    Vec<D> index;
-    for (std::size_t d = 0, rest = p; d < D; rest /= grid.points.size[d++])
-      index[d] = static_cast<double>(rest % grid.points.size[d]);
-    const Vec<D> pointMm = toPoint(index);
+    const Vec<D> pointMm = toPoint(indexOfVoxel<D>(grid.points.size, p));
     if (fixed_.original)
       fixedValues_[p] = valueAt<D>(*fixed_.ofLevel, pointToIndex, pointMm);
     for (int d = 0; d < D && moving_.original; ++d)

@@ -20,9 +20,7 @@ std::vector<double> lastIndices(const TransformChain<D>& chain, const ImageGeome
   const AffineMap<D> pointFromIndex = grid.geometry.pointFromIndex(), toIndex = moving.indexFromPoint();
   std::vector<double> indices;
   for (std::size_t voxel = 0; voxel < grid.geometry.voxelCount(); ++voxel) {
-    Vec<D> index;
-    for (std::size_t d = 0, rest = voxel; d < D; rest /= grid.geometry.size[d++])
-      index[d] = static_cast<double>(rest % grid.geometry.size[d]);
+    const Vec<D> index = indexOfVoxel<D>(grid.geometry.size, voxel);
     indices.push_back(toIndex(mappedPoint<D>(chain, pointFromIndex(index)))[D - 1]);
   }
   return indices;
