@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <tuple>
 #include <type_traits>
 
@@ -53,3 +54,19 @@
   }                                                                                                          \
   template auto addressesOf<2>(std::integral_constant<int, number>);                                         \
   template auto addressesOf<3>(std::integral_constant<int, number>)
+
+// Both for the numbers of sparse matrices: TESSERA_INSTANTIATE_FOR_NUMBERS(first<V>, second<V>);
+#define TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(Name)                                                          \
+  template class Name<double>;                                                                               \
+  template class Name<float>;                                                                                \
+  template class Name<std::int64_t>
+#define TESSERA_INSTANTIATE_FOR_NUMBERS(...) TESSERA_INSTANTIATE_OF_NUMBERED(__COUNTER__, __VA_ARGS__)
+#define TESSERA_INSTANTIATE_OF_NUMBERED(number, ...)                                                         \
+  template <class V>                                                                                         \
+  [[gnu::used]] static auto addressesFor(std::integral_constant<int, number>)                                \
+  {                                                                                                          \
+    return std::make_tuple(__VA_ARGS__);                                                                     \
+  }                                                                                                          \
+  template auto addressesFor<double>(std::integral_constant<int, number>);                                   \
+  template auto addressesFor<float>(std::integral_constant<int, number>);                                    \
+  template auto addressesFor<std::int64_t>(std::integral_constant<int, number>)

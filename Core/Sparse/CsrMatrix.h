@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/HostDevice.h"
 #include "Core/Sparse/Array.h"
 
 #include <cstddef>

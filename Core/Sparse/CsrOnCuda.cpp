@@ -83,15 +83,7 @@ CsrMatrix<V> broughtToHost(const Context& context, const CsrOnCuda<V>& onCuda)
   return matrix;
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                 \
-  template struct CsrOnCuda<V>;                                                                              \
-  template CsrOnCuda<V> broughtToCuda(const Context&, const CsrMatrix<V>&, const char*);                     \
-  template CsrMatrix<V> memoryOnHost(std::size_t, std::size_t, std::uint64_t);                               \
-  template void placeOnHost(const Context&, const CsrOnCuda<V>&, CsrMatrix<V>&, std::size_t, std::uint64_t); \
-  template CsrMatrix<V> broughtToHost(const Context&, const CsrOnCuda<V>&);
-TESSERA_FOR_VALUE(double)
-TESSERA_FOR_VALUE(float)
-TESSERA_FOR_VALUE(std::int64_t)
-#undef TESSERA_FOR_VALUE
+TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(CsrOnCuda);
+TESSERA_INSTANTIATE_FOR_NUMBERS(broughtToCuda<V>, memoryOnHost<V>, placeOnHost<V>, broughtToHost<V>);
 
 }

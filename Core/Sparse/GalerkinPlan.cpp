@@ -73,8 +73,6 @@ CsrMatrix<V> GalerkinPlan<V>::execute(const Array<V>& a)
   return startsWithR_ ? outer_->execute(between, ofP_) : outer_->execute(ofR_, between);
 }
 
-template class GalerkinPlan<double>;
-template class GalerkinPlan<float>;
-template class GalerkinPlan<std::int64_t>;
+TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(GalerkinPlan);
 
 }

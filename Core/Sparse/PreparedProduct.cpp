@@ -401,12 +401,7 @@ void PreparedProduct<V>::replaceNumbers(const Array<V>& a, const Array<V>& b)
     makeTiles();
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                 \
-  template CsrMatrix<V> preparedOperand<V>(const Context&, const CsrMatrix<V>&, bool, const std::string&);   \
-  template class PreparedProduct<V>;
-TESSERA_FOR_VALUE(double)
-TESSERA_FOR_VALUE(float)
-TESSERA_FOR_VALUE(std::int64_t)
-#undef TESSERA_FOR_VALUE
+TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(PreparedProduct);
+TESSERA_INSTANTIATE_FOR_NUMBERS(preparedOperand<V>);
 
 }

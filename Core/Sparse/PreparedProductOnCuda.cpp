@@ -192,13 +192,8 @@ std::vector<std::size_t> PreparedProductOnCuda<V>::balancedStarts(std::size_t pa
   return balancedRowStarts(context_, a_.view(), (b_ ? *b_ : a_).view(), parts);
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                 \
-  template struct PreparedOperands<V>;                                                                       \
-  template struct RowsOfProduct<V>;                                                                          \
-  template class PreparedProductOnCuda<V>;
-TESSERA_FOR_VALUE(float)
-TESSERA_FOR_VALUE(double)
-TESSERA_FOR_VALUE(std::int64_t)
-#undef TESSERA_FOR_VALUE
+TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(PreparedOperands);
+TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(RowsOfProduct);
+TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(PreparedProductOnCuda);
 
 }

@@ -296,18 +296,7 @@ CsrMatrix<V> SpGemmPlan<V>::execute(const Array<V>& a, const Array<V>& b)
   return c;
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                 \
-  template CsrMatrix<V> multiply<V>(const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&,                \
-                                    const SpGemmOptions<V>&, SpGemmReport*);                                 \
-  template void multiplyInRanges<V>(                                                                         \
-      const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&, const SpGemmOptions<V>&,                     \
-      const std::function<void(std::size_t, CsrMatrix<V> &&)>&, SpGemmReport*);                              \
-  template SpGemmReport describeProduct<V>(const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&,         \
-                                           const SpGemmOptions<V>&);                                         \
-  template class SpGemmPlan<V>;
-TESSERA_FOR_VALUE(double)
-TESSERA_FOR_VALUE(float)
-TESSERA_FOR_VALUE(std::int64_t)
-#undef TESSERA_FOR_VALUE
+TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(SpGemmPlan);
+TESSERA_INSTANTIATE_FOR_NUMBERS(multiply<V>, multiplyInRanges<V>, describeProduct<V>);
 
 }

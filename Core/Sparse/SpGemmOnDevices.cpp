@@ -105,15 +105,6 @@ CsrMatrix<V> multiplyOnDevices(const std::vector<Context>& contexts, const CsrMa
   return c;
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                 \
-  template std::vector<PartOnCuda<V>> SpGemmOnDevices::multiply(const std::vector<const CsrOnCuda<V>*>&,     \
-                                                                const std::vector<const CsrOnCuda<V>*>&,     \
-                                                                const SpGemmOnCudaOptions&);                 \
-  template CsrMatrix<V> multiplyOnDevices(const std::vector<Context>&, const CsrMatrix<V>&,                  \
-                                          const CsrMatrix<V>&, const SpGemmOptions<V>&, SpGemmReport*);
-TESSERA_FOR_VALUE(float)
-TESSERA_FOR_VALUE(double)
-TESSERA_FOR_VALUE(std::int64_t)
-#undef TESSERA_FOR_VALUE
+TESSERA_INSTANTIATE_FOR_NUMBERS(&SpGemmOnDevices::multiply<V>, multiplyOnDevices<V>);
 
 }

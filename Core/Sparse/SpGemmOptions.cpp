@@ -57,8 +57,6 @@ void SpGemmReport::add(const SpGemmReport& other)
   choice = other.choice;
 }
 
-template void checkOptionsOf(const Context&, std::size_t, std::size_t, const SpGemmOptions<float>&);
-template void checkOptionsOf(const Context&, std::size_t, std::size_t, const SpGemmOptions<double>&);
-template void checkOptionsOf(const Context&, std::size_t, std::size_t, const SpGemmOptions<std::int64_t>&);
+TESSERA_INSTANTIATE_FOR_NUMBERS(checkOptionsOf<V>);
 
 }

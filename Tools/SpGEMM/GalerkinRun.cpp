@@ -118,8 +118,6 @@ int runGalerkin(const SpGemmArguments& asked, int threads, std::vector<MatrixFil
                     : 0;
 }
 
-template int runGalerkin<double>(const SpGemmArguments&, int, std::vector<MatrixFile>, RunLog&);
-template int runGalerkin<float>(const SpGemmArguments&, int, std::vector<MatrixFile>, RunLog&);
-template int runGalerkin<std::int64_t>(const SpGemmArguments&, int, std::vector<MatrixFile>, RunLog&);
+TESSERA_INSTANTIATE_FOR_NUMBERS(runGalerkin<V>);
 
 }

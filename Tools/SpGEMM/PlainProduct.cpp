@@ -124,12 +124,6 @@ PlainComparison compareWithPlain(const Context& context, const CsrMatrix<V>& a, 
   return result;
 }
 
-template PlainComparison compareWithPlain(const Context&, const CsrMatrix<double>&, const CsrMatrix<double>&,
-                                          const SpGemmOptions<double>&, const CsrMatrix<double>&);
-template PlainComparison compareWithPlain(const Context&, const CsrMatrix<float>&, const CsrMatrix<float>&,
-                                          const SpGemmOptions<float>&, const CsrMatrix<float>&);
-template PlainComparison compareWithPlain(const Context&, const CsrMatrix<std::int64_t>&,
-                                          const CsrMatrix<std::int64_t>&, const SpGemmOptions<std::int64_t>&,
-                                          const CsrMatrix<std::int64_t>&);
+TESSERA_INSTANTIATE_FOR_NUMBERS(compareWithPlain<V>);
 
 }

@@ -112,13 +112,6 @@ std::string predictedTimeText(const CsrMatrix<V>& a, const CsrMatrix<V>& b, int 
          + calibration.source + ").";
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                 \
-  template std::string predictedTimeText(const CsrMatrix<V>&, const CsrMatrix<V>&, int threads);             \
-  template std::vector<DeviceChoice> chooseProductDevices(const ProductRequest&, const CsrMatrix<V>&,        \
-                                                          const CsrMatrix<V>&);
-TESSERA_FOR_VALUE(double)
-TESSERA_FOR_VALUE(float)
-TESSERA_FOR_VALUE(std::int64_t)
-#undef TESSERA_FOR_VALUE
+TESSERA_INSTANTIATE_FOR_NUMBERS(predictedTimeText<V>, chooseProductDevices<V>);
 
 }

@@ -385,8 +385,6 @@ int runProduct(const SpGemmArguments& asked, int threads, bool half, std::vector
   return ProductRun<V>(asked, threads, half, std::move(files), log).run();
 }
 
-template int runProduct<double>(const SpGemmArguments&, int, bool, std::vector<MatrixFile>, RunLog&);
-template int runProduct<float>(const SpGemmArguments&, int, bool, std::vector<MatrixFile>, RunLog&);
-template int runProduct<std::int64_t>(const SpGemmArguments&, int, bool, std::vector<MatrixFile>, RunLog&);
+TESSERA_INSTANTIATE_FOR_NUMBERS(runProduct<V>);
 
 }

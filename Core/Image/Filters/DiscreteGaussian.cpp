@@ -165,9 +165,6 @@ Image<D> applyTaps(Context& context, const Image<D>& image, const std::array<Axi
   return result;
 }
 
-template Image<2> applyTaps<2>(Context&, const Image<2>&, const std::array<AxisTaps, 2>&,
-                               const ImageGeometry<2>&);
-template Image<3> applyTaps<3>(Context&, const Image<3>&, const std::array<AxisTaps, 3>&,
-                               const ImageGeometry<3>&);
+TESSERA_INSTANTIATE_FUNCTIONS(applyTaps<D>);
 
 }

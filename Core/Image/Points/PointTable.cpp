@@ -174,7 +174,6 @@ InputPoints<D> inDimension(const InputPoints<3>& all, const std::string& path)
   return points;
 }
 
-template InputPoints<2> inDimension<2>(const InputPoints<3>&, const std::string&);
-template InputPoints<3> inDimension<3>(const InputPoints<3>&, const std::string&);
+TESSERA_INSTANTIATE_FUNCTIONS(inDimension<D>);
 
 }

@@ -250,9 +250,6 @@ void pullBackAlignedField(Context& context, const AlignedField<D>& field,
     pullBackOnCpu<D>(context, field, covectors, factors, gradient);
 }
 
-template void pullBackAlignedField<2>(Context&, const AlignedField<2>&, const std::array<const float*, 2>&,
-                                      const float*, GradientSummation, double*, GradientBefore);
-template void pullBackAlignedField<3>(Context&, const AlignedField<3>&, const std::array<const float*, 3>&,
-                                      const float*, GradientSummation, double*, GradientBefore);
+TESSERA_INSTANTIATE_FUNCTIONS(pullBackAlignedField<D>);
 
 }

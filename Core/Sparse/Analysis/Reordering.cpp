@@ -276,13 +276,6 @@ Reordering reorderForTiles(const Context& context, const CsrMatrix<V>& matrix, b
   return found;
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                 \
-  template Reordering reorderForTiles<V>(const Context&, const CsrMatrix<V>&, bool, CsrMatrix<V>&);          \
-  template CsrMatrix<V> renumbered<V>(const Context&, const CsrMatrix<V>&,                                   \
-                                      const std::vector<std::uint32_t>&, const std::vector<std::uint32_t>&);
-TESSERA_FOR_VALUE(double)
-TESSERA_FOR_VALUE(float)
-TESSERA_FOR_VALUE(std::int64_t)
-#undef TESSERA_FOR_VALUE
+TESSERA_INSTANTIATE_FOR_NUMBERS(reorderForTiles<V>, renumbered<V>);
 
 }

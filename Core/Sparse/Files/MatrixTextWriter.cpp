@@ -108,9 +108,7 @@ void appendNumber(std::string& text, V value)
   const std::to_chars_result result = std::to_chars(digits, digits + sizeof digits, value);
   text.append(digits, result.ptr);
 }
-template void appendNumber(std::string&, double);
-template void appendNumber(std::string&, float);
-template void appendNumber(std::string&, std::int64_t);
+TESSERA_INSTANTIATE_FOR_NUMBERS(appendNumber<V>);
 
 void writeRowsInOrder(const Context& context, const AnyCsrMatrix& matrix,
                       const std::function<void(std::size_t, std::size_t, std::string&)>& rowsText,

@@ -143,13 +143,6 @@ FromTriplets<V> matrixFromTriplets(const Context& context, std::size_t rows, std
   return result;
 }
 
-template FromTriplets<double> matrixFromTriplets(const Context&, std::size_t, std::size_t,
-                                                 const std::vector<TripletBlock<double>>&,
-                                                 const std::string&);
-template FromTriplets<float> matrixFromTriplets(const Context&, std::size_t, std::size_t,
-                                                const std::vector<TripletBlock<float>>&, const std::string&);
-template FromTriplets<std::int64_t> matrixFromTriplets(const Context&, std::size_t, std::size_t,
-                                                       const std::vector<TripletBlock<std::int64_t>>&,
-                                                       const std::string&);
+TESSERA_INSTANTIATE_FOR_NUMBERS(matrixFromTriplets<V>);
 
 }

@@ -67,9 +67,7 @@ bool allFinite(const Context& context, const Array<V>& values)
     return finite;
   }
 }
-template bool allFinite(const Context&, const Array<double>&);
-template bool allFinite(const Context&, const Array<float>&);
-template bool allFinite(const Context&, const Array<std::int64_t>&);
+TESSERA_INSTANTIATE_FOR_NUMBERS(allFinite<V>);
 
 bool sumsFitInt64(const Context& context, const CsrMatrix<std::int64_t>& a, const CsrMatrix<std::int64_t>& b)
 {

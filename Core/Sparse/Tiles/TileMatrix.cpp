@@ -120,13 +120,7 @@ TileMatrix<V> tilesOf(const Context& context, const CsrMatrix<V>& matrix, const 
   return tiles;
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                 \
-  template class TileRowBuilder<V>;                                                                          \
-  template TileMatrix<V> tilesOf<V>(const Context&, const CsrMatrix<V>&, const TileLists&,                   \
-                                    const std::vector<std::uint8_t>&, TileValues);
-TESSERA_FOR_VALUE(double)
-TESSERA_FOR_VALUE(float)
-TESSERA_FOR_VALUE(std::int64_t)
-#undef TESSERA_FOR_VALUE
+TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(TileRowBuilder);
+TESSERA_INSTANTIATE_FOR_NUMBERS(tilesOf<V>);
 
 }

@@ -209,8 +209,6 @@ void TileProduct<V>::gatherRow(std::size_t group, unsigned r, const std::uint32_
         sums.numbers[sums.slot[column[i] / tileSide] * numbersPerTile + r * tileSide + column[i] % tileSide];
 }
 
-template class TileProduct<double>;
-template class TileProduct<float>;
-template class TileProduct<std::int64_t>;
+TESSERA_INSTANTIATE_CLASS_FOR_NUMBERS(TileProduct);
 
 }
