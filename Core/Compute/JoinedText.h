@@ -12,7 +12,7 @@ std::string joined(const Items& items, const std::string& separator = ", ", cons
   std::string line;
   bool isFirst = true; // an item's text may be empty
   for (const auto& item : items) {
-    (line += isFirst ? "" : separator) += textOf(item);
+    (line += isFirst ? "" : separator) += std::invoke(textOf, item);
     isFirst = false;
   }
   return line;

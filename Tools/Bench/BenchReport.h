@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Compute/JoinedText.h"
+
 #include <optional>
 #include <string>
 #include <variant>
@@ -60,10 +62,7 @@ struct BenchReport {
 template <class Extents>
 std::string extentsName(const Extents& extents)
 {
-  std::string name;
-  for (const auto extent : extents)
-    name += (name.empty() ? "" : "x") + std::to_string(extent);
-  return name;
+  return joined(extents, "x", [](auto extent) { return std::to_string(extent); });
 }
 
 /// The machine and, if wanted, its CUDA devices with their properties, for the head of a report.

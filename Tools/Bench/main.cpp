@@ -305,25 +305,22 @@ const Benchmark& benchmarkOf(std::vector<std::string>& tokens)
 {
   if (tokens.empty() || tokens.front().starts_with("-"))
     return benchmarks[0];
-  std::string known;
-  for (const Benchmark& benchmark : benchmarks) {
+  for (const Benchmark& benchmark : benchmarks)
     if (benchmark.name == tokens.front()) {
       tokens.erase(tokens.begin());
       return benchmark;
     }
-    known += (known.empty() ? "" : ", ") + benchmark.name;
-  }
   throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: "
-                                   + known + ", calibrate, machine, model.");
+                                   + joined(benchmarks, ", ", &Benchmark::name)
+                                   + ", calibrate, machine, model.");
 }
 
 /// Throws Error(usage) for an option that a command does not read.
 void refuseOthers(const Arguments& arguments, const std::string& command,
                   const std::vector<std::string>& read)
 {
-  std::string allowed;
-  for (const std::string& name : read)
-    allowed += (allowed.empty() ? "" : ", ") + ((name == "o" ? "-" : "--") + name);
+  const std::string allowed =
+      joined(read, ", ", [](const std::string& name) { return (name == "o" ? "-" : "--") + name; });
   for (const OptionGroup& group : benchText().groups)
     if (group.title == "What" || group.title == "How")
       for (const Option& option : group.options)

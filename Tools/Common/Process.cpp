@@ -1,6 +1,7 @@
 #include "Tools/Common/Process.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Compute/Files/TextFile.h"
@@ -154,17 +155,15 @@ void setPriority(const Arguments& arguments, RunLog& log)
   if (!arguments.has("priority"))
     return;
   const std::string name = arguments.text("priority");
-  std::string allowed;
-  for (const Priority& priority : priorities) {
+  for (const Priority& priority : priorities)
     if (name == priority.name) {
       if (setpriority(PRIO_PROCESS, 0, priority.niceness) != 0)
         log.warning("-priority: \"" + name + "\": the system refuses it (" + std::strerror(errno)
                     + "); the priority stays as it is.");
       return;
     }
-    allowed += (allowed.empty() ? "" : ", ") + std::string(priority.name);
-  }
-  throw Error(ExitCode::usage, "-priority: \"" + name + "\": no such priority. Allowed: " + allowed + ".");
+  throw Error(ExitCode::usage, "-priority: \"" + name + "\": no such priority. Allowed: "
+                                   + joined(priorities, ", ", &Priority::name) + ".");
 }
 
 void setVerbosity(const Arguments& arguments, RunLog& log)

@@ -68,9 +68,8 @@ void measure(const std::string& name, double voxels, double bytes, std::vector<A
              std::size_t repeats, std::vector<BenchResult>& results)
 {
   for (std::size_t repeat = 0; repeat < repeats; ++repeat)
-    for (Action& action : actions) {
+    for (Action& action : actions)
       addMilliseconds(action.ms.emplace_back(), action.run);
-    }
   const double baseline = median(actions.front().ms);
   for (const Action& action : actions) {
     const double ms = median(action.ms);
@@ -83,7 +82,6 @@ void requireEqual(const std::vector<float>& voxels, const std::vector<float>& ex
                   const std::string& what)
 {
   const auto [found, wanted] = std::mismatch(voxels.begin(), voxels.end(), expected.begin(), expected.end());
-
   if (found != voxels.end() || wanted != expected.end())
     throw Error(ExitCode::registrationFailed, what + ": other voxels than were written, from number "
                                                   + std::to_string(found - voxels.begin()) + " of "
@@ -137,12 +135,9 @@ void measureVolume(const Context& context, const FileSettings& settings, const s
 std::vector<std::string> benchFormats(const std::vector<std::string>& asked)
 {
   for (const std::string& format : asked)
-    if (std::find(allFormats.begin(), allFormats.end(), format) == allFormats.end()) {
-      std::string known;
-      for (const std::string& name : allFormats)
-        known += (known.empty() ? "" : ", ") + name;
-      throw Error(ExitCode::usage, "--method: \"" + format + "\": not known here. Allowed: " + known + ".");
-    }
+    if (std::ranges::find(allFormats, format) == allFormats.end())
+      throw Error(ExitCode::usage,
+                  "--method: \"" + format + "\": not known here. Allowed: " + joined(allFormats) + ".");
   return asked.empty() ? allFormats : asked;
 }
 

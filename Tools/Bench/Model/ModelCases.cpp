@@ -268,8 +268,7 @@ std::vector<std::string> modelKernels()
 
 ModelCase modelCase(Context& context, const std::string& kernel, const Volume& volume)
 {
-  std::string known;
-  for (const Maker& maker : makers) {
+  for (const Maker& maker : makers)
     if (kernel == maker.name) {
       const Work work = maker.make(context, volume);
       return {kernel,
@@ -282,9 +281,8 @@ ModelCase modelCase(Context& context, const std::string& kernel, const Volume& v
               maker.bytesUp * static_cast<double>(voxelsOf(volume)),
               maker.bytesDown * static_cast<double>(voxelsOf(volume))};
     }
-    known += (known.empty() ? "" : ", ") + std::string(maker.name);
-  }
-  throw Error(ExitCode::usage, "--method: \"" + kernel + "\": no such kernel. Allowed: " + known + ".");
+  throw Error(ExitCode::usage, "--method: \"" + kernel + "\": no such kernel. Allowed: "
+                                   + joined(makers, ", ", &Maker::name) + ".");
 }
 
 }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <ranges>
 
 namespace tessera {
 namespace {
@@ -262,12 +263,9 @@ Maker<V> makerOf(const std::string& name, bool onCuda)
   const std::map<std::string, Maker<V>> known = makers<V>(onCuda);
   if (const auto found = known.find(name); found != known.end())
     return found->second;
-  std::string names;
-  for (const auto& [other, maker] : known)
-    names += (names.empty() ? "" : ", ") + other;
   throw Error(ExitCode::usage, "--method: \"" + name
-                                   + "\": no method of sparse products on this device. Allowed: " + names
-                                   + ".");
+                                   + "\": no method of sparse products on this device. Allowed: "
+                                   + joined(std::views::keys(known)) + ".");
 }
 
 }

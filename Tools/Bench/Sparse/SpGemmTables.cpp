@@ -196,9 +196,7 @@ std::map<std::string, std::string> placesOfPublished(const std::string& folder,
                                                      const std::vector<std::string>& only)
 {
   std::map<std::string, std::string> places;
-  std::string names;
   for (const PublishedMatrix& m : publishedMatrices) {
-    names += (names.empty() ? "" : ", ") + std::string(m.name);
     if (!only.empty() && std::ranges::count(only, m.name) == 0)
       continue;
     std::string& place = places[m.name] = m.made ? m.made : "";
@@ -209,8 +207,8 @@ std::map<std::string, std::string> placesOfPublished(const std::string& folder,
   }
   for (const std::string& name : only)
     if (!places.contains(name))
-      throw Error(ExitCode::usage,
-                  "--matrix: \"" + name + "\": not a matrix of the table. Allowed: " + names + ".");
+      throw Error(ExitCode::usage, "--matrix: \"" + name + "\": not a matrix of the table. Allowed: "
+                                       + joined(publishedMatrices, ", ", &PublishedMatrix::name) + ".");
   return places;
 }
 
