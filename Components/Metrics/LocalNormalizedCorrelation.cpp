@@ -130,13 +130,12 @@ std::unique_ptr<MetricOnCuda> LocalNormalizedCorrelation::onCuda(const Context& 
   const MemoryPart part(context, "metric");
   if (const std::string why = whyNotOnCuda(); !why.empty())
     throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
-  UnitPairs units;
-  units.fixedScale = static_cast<float>(fixed_.scale);
-  units.fixedOffset = static_cast<float>(-fixed_.middle * fixed_.scale);
-  units.movingScale = static_cast<float>(moving_.scale);
-  units.movingOffset = static_cast<float>(-moving_.middle * moving_.scale);
-  units.noiseVariance = static_cast<float>(noises_[level_] * noises_[level_]);
-  units.noiseIsShared = noiseIsShared_[level_];
+  UnitPairs units{.fixedScale = static_cast<float>(fixed_.scale),
+                  .fixedOffset = static_cast<float>(-fixed_.middle * fixed_.scale),
+                  .movingScale = static_cast<float>(moving_.scale),
+                  .movingOffset = static_cast<float>(-moving_.middle * moving_.scale),
+                  .noiseVariance = static_cast<float>(noises_[level_] * noises_[level_]),
+                  .noiseIsShared = noiseIsShared_[level_]};
   return std::make_unique<LocalCorrelationOnCuda>(context, windows_[level_], units, positions);
 }
 

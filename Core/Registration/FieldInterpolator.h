@@ -17,7 +17,7 @@ namespace tessera {
 template <int D>
 struct AlignedField {
   int order = 3; // 1 to 3
-  std::array<FieldAxis, D> axes;
+  std::array<FieldAxis, D> axes = {};
   Matrix<D> indexFromOffset{}; // d grid index / d point (1/mm); rows are grid axes, columns world axes
 
   std::size_t voxelCount() const

@@ -58,10 +58,10 @@ public:
 /// A transform with its parameters after constant ones: T(x) = T1(T0(x)) or T0(x) + T1(x) - x.
 template <int D>
 struct TransformChain {
-  ChainPointer<D> initial; // null: T0 is the identity
+  ChainPointer<D> initial = {}; // null: T0 is the identity
   Combination combination = Combination::compose;
   std::shared_ptr<const Transform<D>> transform;
-  std::vector<double> parameters;
+  std::vector<double> parameters = {};
 };
 
 /// The points at which `chain.transform` itself is evaluated: T0(x) for compose, x for add or without

@@ -111,11 +111,7 @@ To convertedValue(From value)
 template <class V>
 CsrMatrix<V> emptyMatrix(std::size_t rows, std::size_t columns)
 {
-  CsrMatrix<V> matrix;
-  matrix.rows = rows;
-  matrix.columns = columns;
-  matrix.rowStart = Array<std::uint64_t>(rows + 1, 0);
-  return matrix;
+  return {{rows, columns, Array<std::uint64_t>(rows + 1, 0), {}}, {}};
 }
 
 bool checkPattern(const Context& context, const MatrixPattern& matrix, const std::string& where,
@@ -169,12 +165,9 @@ CsrMatrix<V> transposed(const Context& context, const CsrMatrix<V>& matrix)
   requireMemory(static_cast<double>(matrix.columns + 1) * 2 * sizeof(std::uint64_t),
                 "a matrix of " + std::to_string(matrix.columns) + " columns, transposed",
                 "fewer columns, or more memory");
-  CsrMatrix<V> result;
-  result.rows = matrix.columns;
-  result.columns = matrix.rows;
-  result.rowStart = columnStarts(matrix);
-  result.column = Array<std::uint32_t>(matrix.column.size());
-  result.value = Array<V>(matrix.value.size());
+  CsrMatrix<V> result{
+      {matrix.columns, matrix.rows, columnStarts(matrix), Array<std::uint32_t>(matrix.column.size())},
+      Array<V>(matrix.value.size())};
   // Each chunk owns a range of columns and reads all entries. Chunks write to separate places, and the
   // entries of a column come in the order of their rows.
   const std::size_t ranges = static_cast<std::size_t>(std::clamp(context.threads, 1, 16));
@@ -205,12 +198,7 @@ CsrMatrix<To> converted(const Context& context, const CsrMatrix<From>& matrix)
   if constexpr (std::is_same_v<To, From>) {
     return matrix;
   } else {
-    CsrMatrix<To> result;
-    result.rows = matrix.rows;
-    result.columns = matrix.columns;
-    result.rowStart = matrix.rowStart;
-    result.column = matrix.column;
-    result.value = Array<To>(matrix.value.size());
+    CsrMatrix<To> result{matrix, Array<To>(matrix.value.size())};
     forEachRange(context, matrix.value.size(), entriesPerChunk, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i)
         result.value[i] = convertedValue<To>(matrix.value[i]);

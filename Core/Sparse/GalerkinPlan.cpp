@@ -44,10 +44,8 @@ GalerkinPlan<V>::GalerkinPlan(const Context& context, const CsrMatrix<V>& r, con
                               const CsrMatrix<V>& p, const SpGemmOptions<V>& options)
     : startsWithR_(takesRFirst(context, r, a, p)), ofR_(r.value), ofP_(p.value)
 {
-  SpGemmOptions<V> kept;
-  kept.semiring = options.semiring;
-  kept.algorithm = options.algorithm;
-  kept.maxMemoryBytes = options.maxMemoryBytes;
+  SpGemmOptions<V> kept{
+      .semiring = options.semiring, .algorithm = options.algorithm, .maxMemoryBytes = options.maxMemoryBytes};
   CsrMatrix<V> between;
   inner_.emplace(context, startsWithR_ ? r : a, startsWithR_ ? a : p, kept, &between);
   outer_.emplace(context, startsWithR_ ? between : r, startsWithR_ ? p : between, kept, &first_);

@@ -22,12 +22,12 @@ struct SpGemmOptions {
   bool transposeA = false, transposeB = false;
   // Entries of A B stay only where the mask has an entry, whatever its value. Its rows must have rising
   // columns.
-  std::optional<MatrixPattern> mask;
+  std::optional<MatrixPattern> mask = {};
   bool complementMask = false; // entries stay only where the mask has none
-  std::optional<V> scale;
-  std::optional<CsrMatrix<V>> accumulate; // D; it is not masked; its rows must have rising columns
+  std::optional<V> scale = {};
+  std::optional<CsrMatrix<V>> accumulate = {}; // D; it is not masked; its rows must have rising columns
   // Entries of at most this magnitude are left out. Without it, entries that happen to be zero stay.
-  std::optional<double> dropTolerance;
+  std::optional<double> dropTolerance = {};
   bool half = false; // operands are rounded to half precision, see HalfPrecision.h; V must be float
   // Bytes for C and for the work on it, without A and B. 0: as much as the system has.
   std::size_t maxMemoryBytes = 0;

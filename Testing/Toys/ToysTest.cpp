@@ -53,9 +53,7 @@ TEST(StretchTransformTest, DerivativesMatchFiniteDifferences)
 
 TEST(CatmullRomInterpolatorTest, GradientsMatchFiniteDifferences)
 {
-  ImageGeometry<2> geometry;
-  geometry.size = {7, 6};
-  geometry.spacingMm = {0.5, 2};
+  ImageGeometry<2> geometry{.size = {7, 6}, .spacingMm = {0.5, 2}};
   const Image<2> image = noiseImage<2>(geometry, 3);
   constexpr double step = 1e-3;        // mm
   std::vector<Vec<2>> indices{{2, 3}}; // a voxel, then a point with its neighbours along both axes

@@ -27,15 +27,13 @@ std::string measuredDevice(const Context& context)
 BenchResult measuredRow(const Context& context, const std::string& caseName, const std::string& method,
                         const BenchTimes& times, double items, double bytes)
 {
-  BenchResult result;
-  result.caseName = caseName;
-  result.method = method;
-  result.device = measuredDevice(context);
-  result.ms = times.ms;
-  result.msWarm = times.msWarm;
-  result.items = items;
-  result.bytes = bytes;
-  return result;
+  return {.caseName = caseName,
+          .method = method,
+          .device = measuredDevice(context),
+          .ms = times.ms,
+          .msWarm = times.msWarm,
+          .items = items,
+          .bytes = bytes};
 }
 
 double medianOfLongRuns(std::size_t repeats, const std::function<double()>& run)

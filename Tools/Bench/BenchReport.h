@@ -12,13 +12,13 @@ namespace tessera {
 /// A measurement, one row of the table that every benchmark prints.
 struct BenchResult {
   std::string caseName, method, device;
-  double ms = 0;               // median, with caches flushed before each repeat
-  double msWarm = 0;           // median, with caches as the last repeat left them
-  double items = 0;            // voxels, samples or products
-  double bytes = 0;            // bytes that must be moved
-  std::optional<double> share; // share of the limit that `shareOf` names; 1 means that the limit is reached
-  std::string shareOf;
-  std::optional<double> meanError, largestError;
+  double ms = 0;                    // median, with caches flushed before each repeat
+  double msWarm = 0;                // median, with caches as the last repeat left them
+  double items = 0;                 // voxels, samples or products
+  double bytes = 0;                 // bytes that must be moved
+  std::optional<double> share = {}; // of the limit that `shareOf` names; 1 means that it is reached
+  std::string shareOf = {};
+  std::optional<double> meanError = {}, largestError = {};
   std::optional<double> ratio = {};      // time of the baseline divided by this time
   std::optional<double> rmsError = {};   // root mean square
   std::optional<double> mismatches = {}; // items that differ although they must not

@@ -129,9 +129,9 @@ struct SpGemmBenchSettings {
   bool singlePrecision = true;
   bool half = false; // values are rounded to half precision before the measurement
   std::size_t repeats = 11;
-  std::vector<Device> devices; // for the method several-devices; the others use the context's
-  bool tables = false;         // the matrices are those of the publication's table
-  std::string folder = {};     // with files of these matrices; empty: none
+  std::vector<Device> devices = {}; // for the method several-devices; the others use the context's
+  bool tables = false;              // the matrices are those of the publication's table
+  std::string folder = {};          // with files of these matrices; empty: none
 };
 
 /// Measures all matrices by all methods. Throws Error(device) if methods disagree about C. A method that

@@ -105,12 +105,11 @@ FileSettings fileSettings(const Arguments& arguments)
 
 SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& arguments)
 {
-  SpGemmBenchSettings settings;
-  settings.matrices = arguments.all("matrix");
-  settings.methods = arguments.all("method");
-  settings.repeats = bsiSettings(arguments).repeats;
-  settings.tables = arguments.has("table");
-  settings.folder = arguments.text("folder", "");
+  SpGemmBenchSettings settings{.matrices = arguments.all("matrix"),
+                               .methods = arguments.all("method"),
+                               .repeats = bsiSettings(arguments).repeats,
+                               .tables = arguments.has("table"),
+                               .folder = arguments.text("folder", "")};
   if (settings.matrices.empty() && !settings.tables)
     for (const BenchmarkMatrix& matrix : benchmarkMatrices())
       settings.matrices.push_back(matrix.name);

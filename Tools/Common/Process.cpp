@@ -1,10 +1,10 @@
 #include "Tools/Common/Process.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Files/ScratchFolder.h"
 #include "Core/Compute/Files/TextFile.h"
+#include "Core/Compute/JoinedText.h"
 #include "Core/Compute/Threads/ChunkLoop.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Common/Signals.h"
@@ -195,9 +195,8 @@ std::vector<Option> readingOptionsOfImages()
 
 ReadingOptions readingOptionsOf(const Arguments& arguments)
 {
-  ReadingOptions options;
-  options.dicomSeries = arguments.all("series");
-  options.allowMissingSlices = arguments.has("allow-missing-slices");
+  ReadingOptions options{.dicomSeries = arguments.all("series"),
+                         .allowMissingSlices = arguments.has("allow-missing-slices")};
   const std::string text = arguments.text("pixel-spacing");
   for (const std::string& word : piecesOf(text, ',')) {
     const std::optional<double> spacing = parseReal(word);

@@ -55,10 +55,7 @@ TransformChain<D> splineThrough(Context& context, const PointPairs<D>& pairs, co
                  "Transform0", D, 1));
   TransformStart<D> start;
   start.points = &pairs;
-  TransformChain<D> spline;
-  spline.parameters = transform->initialize(context, start);
-  spline.transform = transform;
-  return spline;
+  return {.transform = transform, .parameters = transform->initialize(context, start)};
 }
 
 }

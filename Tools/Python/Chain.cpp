@@ -182,12 +182,11 @@ std::vector<std::string> Chain::texts(const GridNumbers& grid, int threads) cons
 {
   return std::visit(
       [&]<int D>(const ChainPointer<D>& chain) {
-        TransformFileSource<D> source;
-        source.chain = chain.get();
-        source.fixed = geometryFrom<D>(grid, "the grid");
-        source.useDirectionCosines = useDirectionCosines_;
-        source.sections = sections_;
-        source.threads = threads;
+        TransformFileSource<D> source{.chain = chain.get(),
+                                      .fixed = geometryFrom<D>(grid, "the grid"),
+                                      .useDirectionCosines = useDirectionCosines_,
+                                      .sections = sections_,
+                                      .threads = threads};
         std::vector<std::string> warnings;
         return transformChainTexts<D>(source, warnings);
       },

@@ -25,9 +25,7 @@ namespace {
 template <int D>
 ChainPointer<D> asItWas(const typename KeptStage<D>::Level& level, const Context& host)
 {
-  TransformFileSource<D> source;
-  source.chain = &level.chain;
-  source.model = &level.model;
+  TransformFileSource<D> source{.chain = &level.chain, .model = &level.model};
   source.fixed.size.fill(1);
   source.fixed.spacingMm.fill(1);
   std::vector<std::string> warnings;
@@ -207,10 +205,8 @@ InitialFile FoundIn<D>::saveInitial(const std::string& folder, Log& log) const
   InitialFile file;
   for (std::size_t i = 0; i < links.size(); ++i) {
     std::vector<std::string> warnings;
-    TransformFileSource<D> source;
-    source.chain = links[i];
-    source.fixed = stages_.front().fixedInFile;
-    source.sections = stages_.front().sections;
+    TransformFileSource<D> source{
+        .chain = links[i], .fixed = stages_.front().fixedInFile, .sections = stages_.front().sections};
     if (!file.path.empty()) {
       source.initialPath = file.path;
       source.initialDigest = file.digest;

@@ -35,13 +35,7 @@ template <class V>
 CsrMatrix<V> matrixOf(const Csr<V>& given)
 {
   const auto& [rows, columns, starts, column, value] = given;
-  CsrMatrix<V> matrix;
-  matrix.rows = rows;
-  matrix.columns = columns;
-  matrix.rowStart = copied(starts);
-  matrix.column = copied(column);
-  matrix.value = copied(value);
-  return matrix;
+  return {{rows, columns, copied(starts), copied(column)}, copied(value)};
 }
 
 /// An array of Python in the memory of one of ours.

@@ -138,9 +138,7 @@ template <int D>
 std::string StageOutputs<D>::writeTransform(const std::string& suffix, const TransformChain<D>& chain,
                                             const std::vector<FileEntry>* model)
 {
-  TransformFileSource<D> source;
-  source.chain = &chain;
-  source.model = model;
+  TransformFileSource<D> source{.chain = &chain, .model = model};
   if (!initial_.path.empty())
     source.initialPath = initial_.path;
   source.initialDigest = initial_.digest;

@@ -63,10 +63,8 @@ int runGalerkin(const SpGemmArguments& asked, int threads, std::vector<MatrixFil
   }
   const Context context = deviceOf(asked, threads, factors, log);
   const CsrMatrix<V>&a = factors[factors.size() - 2], &p = factors.back();
-  SpGemmOptions<V> options;
-  options.semiring = asked.semiring;
-  options.algorithm = asked.algorithm;
-  options.maxMemoryBytes = asked.maxMemoryBytes;
+  SpGemmOptions<V> options{
+      .semiring = asked.semiring, .algorithm = asked.algorithm, .maxMemoryBytes = asked.maxMemoryBytes};
   if (!asked.values.empty())
     prepareOutputFolder(asked.output);
   for (const std::string& path : asked.values)

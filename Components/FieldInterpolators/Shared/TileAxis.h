@@ -25,11 +25,8 @@ struct TileAxis {
 /// The tiles of an axis with wholeTile(axis) > 0.
 inline TileAxis tileAxisOf(const FieldAxis& axis, int order)
 {
-  TileAxis tiles;
-  tiles.tile = wholeTile(axis);
-  tiles.points = axis.points;
-  tiles.voxels = axis.voxels;
-  tiles.insideEnd = axis.voxels;
+  TileAxis tiles{
+      .tile = wholeTile(axis), .points = axis.points, .voxels = axis.voxels, .insideEnd = axis.voxels};
   while (tiles.insideFirst < tiles.insideEnd && !supportOf(axis, tiles.insideFirst, order).inside)
     ++tiles.insideFirst;
   while (tiles.insideEnd > tiles.insideFirst && !supportOf(axis, tiles.insideEnd - 1, order).inside)

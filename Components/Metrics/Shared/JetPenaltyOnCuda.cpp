@@ -97,9 +97,7 @@ template <int D>
 void JetPenaltyOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& samples,
                                  const ChainOnCuda<D>& chain, bool withGradient)
 {
-  MovingOnCuda<D> moving;
-  moving.image = *level_.interpolator->onCuda();
-  moving.mask = movingMask_;
+  MovingOnCuda<D> moving{.image = *level_.interpolator->onCuda(), .mask = movingMask_};
   GatherTarget<D> target;
   settings_.moving = target.moving = moving_.span().data();
   for (int d = 0; d < D && withGradient; ++d)

@@ -44,11 +44,10 @@ public:
   LineBlock block(std::size_t index) const
   {
     const std::size_t slab = index / blocksPerSlab_, line = index % blocksPerSlab_ * lineLanes;
-    LineBlock block;
-    block.lanes = std::min(lineLanes, linesPerSlab_ - line);
-    block.length = length_;
-    block.positionStride = stride_;
-    block.laneStride = alongRows_ ? length_ : 1;
+    LineBlock block{.lanes = std::min(lineLanes, linesPerSlab_ - line),
+                    .length = length_,
+                    .positionStride = stride_,
+                    .laneStride = alongRows_ ? length_ : 1};
     block.first = slab * stride_ * length_ + line * block.laneStride;
     return block;
   }

@@ -25,7 +25,8 @@ const std::string definedPoints = "points that are defined, as 3D Slicer says it
 /// A table as text: the lines of its points, and what is known of all of them.
 struct Table {
   std::vector<std::string> columns; // small letters alone: those of "X [mm]" and x_mm are the same
-  std::vector<std::pair<std::string, std::vector<std::string>>> rows; // "path:line", and the cells of a point
+  // "path:line", and the cells of a point
+  std::vector<std::pair<std::string, std::vector<std::string>>> rows = {};
   std::string system; // in files of 3D Slicer: LPS, or 1; RAS, or 0
 };
 
@@ -75,9 +76,7 @@ Table tableOfMarkups(const std::string& path)
       || (!unit.empty() && unit.find("\"mm\"") == std::string::npos))
     failToRead(path, "it does not hold one list of controlPoints in mm",
                "landmarks of 3D Slicer, one list a file");
-  Table table;
-  table.columns = {"x", "y", "z"};
-  table.system = textBehind(text, "\"coordinateSystem\":\"", "\"");
+  Table table{.columns = {"x", "y", "z"}, .system = textBehind(text, "\"coordinateSystem\":\"", "\"")};
   std::string_view rest = std::string_view(text).substr(text.find(lists) + lists.size());
   const std::string position = "\"position\":[";
   while (rest.starts_with('{')) {

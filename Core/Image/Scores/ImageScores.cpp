@@ -190,12 +190,11 @@ ImageScores scoresOf(const Sums& images, double greyRange)
   const std::array<double, 2> mean{extremes.values[1] / n, extremes.values[2] / n};
   const auto [squaresA, squaresB, product, absolute, squaredError] = images.moments(mean).values;
 
-  ImageScores scores;
-  scores.voxels = static_cast<std::size_t>(n);
-  scores.meanAbsoluteError = absolute / n;
-  scores.absoluteErrorDeviation = deviation(squaredError, absolute, n);
-  scores.rootMeanSquareError = std::sqrt(squaredError / n);
-  scores.structuralSimilarity = images.structuralSimilarity(greyRange);
+  ImageScores scores{.voxels = static_cast<std::size_t>(n),
+                     .meanAbsoluteError = absolute / n,
+                     .absoluteErrorDeviation = deviation(squaredError, absolute, n),
+                     .rootMeanSquareError = std::sqrt(squaredError / n),
+                     .structuralSimilarity = images.structuralSimilarity(greyRange)};
   if (extremes.least[0] == extremes.largest[0] || extremes.least[1] == extremes.largest[1])
     return scores;
 

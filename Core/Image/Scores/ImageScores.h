@@ -20,11 +20,11 @@ struct ImageScores {
   struct Standardized {
     double meanAbsoluteError = 0, absoluteErrorDeviation = 0, sumOfSquaredErrors = 0;
   };
-  std::optional<Standardized> standardized;
-  std::optional<double> correlation; // NCC, Pearson's; none if an image is constant
+  std::optional<Standardized> standardized = {};
+  std::optional<double> correlation = {}; // NCC, Pearson's; none if an image is constant
   // (H(a) + H(b)) / H(a, b) of Studholme et al. 1999, from a histogram of `bins` equal bins an image between
   // its extremes; from 1 to 2; none if an image is constant
-  std::optional<double> mutualInformation;
+  std::optional<double> mutualInformation = {};
   std::optional<double> structuralSimilarity; // none: an axis has fewer than 11 voxels, or no window counts
 };
 

@@ -9,9 +9,9 @@ namespace tessera {
 /// The control points of a B-spline displacement field.
 template <int D>
 struct BSplineGrid {
-  ImageGeometry<D> points; // size, spacing, origin and direction of the control points
-  int order = 3;           // order of the spline, 1 to 3
-  bool cyclic = false;     // the last axis wraps, and nothing is displaced along the last component
+  ImageGeometry<D> points = {}; // size, spacing, origin and direction of the control points
+  int order = 3;                // order of the spline, 1 to 3
+  bool cyclic = false;          // the last axis wraps, and nothing is displaced along the last component
 
   std::size_t pointCount() const { return points.voxelCount(); }
   std::size_t parameterCount() const { return D * pointCount(); }

@@ -61,9 +61,7 @@ std::optional<AlignedField<D>> alignedFieldOf(const BSplineGrid<D>& grid, const 
   const PointToIndex<D> gridIndex = grid.points.pointToIndex();
   const AffineMap<D> pointFromIndex = lattice.pointFromIndex();
   const Vec<D> first = gridIndex(lattice.originMm);
-  AlignedField<D> field;
-  field.order = grid.order;
-  field.indexFromOffset = gridIndex.fromOffset;
+  AlignedField<D> field{.order = grid.order, .indexFromOffset = gridIndex.fromOffset};
   for (int d = 0; d < D; ++d) {
     const FieldAxis axis{first[d], lattice.spacingMm[d] / grid.points.spacingMm[d],
                          static_cast<int>(grid.points.size[d]), static_cast<int>(lattice.size[d])};

@@ -23,9 +23,7 @@ template <int D>
 std::vector<Root<D>> InverseTransform<D>::rootsOf(Context& context, const ListSamples<D>& list) const
 {
   std::vector<Root<D>> roots(list.count);
-  InverseCounts counts;
-  counts.searchedAgain = inverse_.roots(context, list, roots.data());
-  counts.points = roots.size();
+  InverseCounts counts{.points = roots.size(), .searchedAgain = inverse_.roots(context, list, roots.data())};
   for (const Root<D>& root : roots) {
     counts.folded += root.kind == RootKind::folded;
     counts.outside += root.kind == RootKind::outside;

@@ -96,10 +96,9 @@ void ValidSampleArrays<D>::grow(std::size_t capacity)
 template <int D>
 ValidSamples<D> ValidSampleArrays<D>::at(std::size_t offset, bool withGradient)
 {
-  ValidSamples<D> samples;
-  samples.fixed = fixed.data() + offset;
-  samples.moving = moving.data() + offset;
-  samples.pointMm = pointersTo<D>(pointMm, offset);
+  ValidSamples<D> samples{.pointMm = pointersTo<D>(pointMm, offset),
+                          .fixed = fixed.data() + offset,
+                          .moving = moving.data() + offset};
   if (withGradient)
     samples.gradientPerMm = pointersTo<D>(gradientPerMm, offset);
   return samples;

@@ -8,9 +8,7 @@ template <int D>
 std::string whyStageNotOnCuda(const PreparedStage<D>& stage, const ChainPointer<D>& initial)
 {
   const StageComponents<D>& components = stage.components;
-  TransformChain<D> chain;
-  chain.initial = initial;
-  chain.transform = components.transform;
+  TransformChain<D> chain{.initial = initial, .transform = components.transform};
   std::string why = whyNotOnCuda<D>(chain);
   for (std::size_t t = 0; t < components.terms.size() && why.empty(); ++t) {
     const CostTerm<D>& term = *components.terms[t];

@@ -351,10 +351,7 @@ TransformFileContent<D> contentWithoutSettings(const std::string& path, const Im
   ParameterMap settings(path);
   settings.add({"ResultImageFormat", {whyNotHeld("nii.gz", *grid).empty() ? "nii.gz" : "mha"}, 0});
   settings.add({"ResultImagePixelType", {"float"}, 0});
-  TransformFileContent<D> content;
-  content.output = *grid;
-  content.map = std::make_shared<ParameterMap>(std::move(settings));
-  return content;
+  return {.output = *grid, .map = std::make_shared<ParameterMap>(std::move(settings))};
 }
 
 template <int D>

@@ -25,13 +25,13 @@ struct TransformFileSource {
   /// The fileEntries to write if that transform has been refined since; null: its present ones.
   const std::vector<FileEntry>* model = nullptr;
   std::string initialPath = "NoInitialTransform"; // as a reader can find it
-  std::string initialDigest;                      // transformDigest() of that file; empty: none is written
-  std::string itkPath;    // if not empty, the file says (Transform "File") (TransformFileName "<itkPath>")
-  ImageGeometry<D> fixed; // the output grid for programs that apply the transform
+  std::string initialDigest = {};                 // transformDigest() of that file; empty: none is written
+  std::string itkPath = {}; // if not empty, the file says (Transform "File") (TransformFileName "<itkPath>")
+  ImageGeometry<D> fixed = {}; // the output grid for programs that apply the transform
   std::string fixedPixelType = "float", movingPixelType = "float";
   bool useDirectionCosines = true;
-  std::vector<FileSection> sections; // the entries of ResampleInterpolator and Resampler
-  int threads = 1;                   // number of threads that turn numbers into text
+  std::vector<FileSection> sections = {}; // the entries of ResampleInterpolator and Resampler
+  int threads = 1;                        // number of threads that turn numbers into text
 };
 
 /// The text of a transform parameter file for transformix 5.0.1 and newer; numbers are read back as the same
@@ -56,9 +56,9 @@ using TransformMap = std::shared_ptr<const ParameterMap>;
 /// The contents of a transform parameter file that was read.
 template <int D>
 struct TransformFileContent {
-  ChainPointer<D> chain;
-  ImageGeometry<D> output;               // the grid of the results
-  std::optional<ImageGeometry<D>> fixed; // the file's own grid, with Index moved into the origin
+  ChainPointer<D> chain = {};
+  ImageGeometry<D> output;                    // the grid of the results
+  std::optional<ImageGeometry<D>> fixed = {}; // the file's own grid, with Index moved into the origin
   bool useDirectionCosines = true;
   TransformMap map; // from which resampler and interpolator read their settings
 };

@@ -9,10 +9,9 @@ template <int D>
 SizeOnDevice<D> sizeOnDevice(const ImageHeader& header, bool isLabels, PixelType ofResult)
 {
   const bool hasComponents = header.meaning == PixelMeaning::vector && !isLabels;
-  SizeOnDevice<D> size;
-  size.grid = geometryOf<D>(header);
-  size.components = static_cast<std::size_t>(hasComponents ? header.components : 1);
-  size.isLabels = isLabels;
+  SizeOnDevice<D> size{.grid = geometryOf<D>(header),
+                       .components = static_cast<std::size_t>(hasComponents ? header.components : 1),
+                       .isLabels = isLabels};
   size.hasInvalidVoxels =
       header.componentType == PixelType::float32 || header.componentType == PixelType::float64;
   size.type = isLabels ? header.componentType : ofResult;

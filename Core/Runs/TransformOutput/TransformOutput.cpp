@@ -131,12 +131,11 @@ template <int D>
 void writeText(const TransformOutput<D>& output, const TransformChain<D>& chain,
                const std::vector<FileEntry>* model, int threads, Log& log, const std::string& note = "")
 {
-  TransformFileSource<D> source;
-  source.chain = &chain;
-  source.model = model;
-  source.fixed = output.output;
-  source.useDirectionCosines = output.useDirectionCosines;
-  source.sections = resamplingOf(output);
+  TransformFileSource<D> source{.chain = &chain,
+                                .model = model,
+                                .fixed = output.output,
+                                .useDirectionCosines = output.useDirectionCosines,
+                                .sections = resamplingOf(output)};
   if (!note.empty())
     source.sections.push_back({note, {}});
   source.threads = threads;

@@ -106,9 +106,7 @@ double productCount(const Context& context, const MatrixPattern& a, const Matrix
 ProductWork productWork(const Context& context, const MatrixPattern& a, const MatrixPattern& b,
                         std::size_t valueBytes, double sampledProducts)
 {
-  ProductWork work;
-  work.rows = static_cast<double>(a.rows);
-  work.products = productCount(context, a, b);
+  ProductWork work{.rows = static_cast<double>(a.rows), .products = productCount(context, a, b)};
   if (work.products > 0) {
     const auto groups = static_cast<double>((a.rows + tileSide - 1) / tileSide);
     const double count =

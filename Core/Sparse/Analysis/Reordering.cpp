@@ -201,15 +201,12 @@ CsrMatrix<V> renumbered(const Context& context, const CsrMatrix<V>& from,
     std::vector<std::uint32_t> order;     // for each entry of the new row: its place in the given one
     std::span<const std::uint32_t> given; // the columns that it was made of
   };
-  CsrMatrix<V> to;
-  to.rows = from.rows;
-  to.columns = from.columns;
-  to.rowStart = Array<std::uint64_t>(from.rows + 1);
+  CsrMatrix<V> to{{from.rows, from.columns, Array<std::uint64_t>(from.rows + 1),
+                   Array<std::uint32_t>(from.column.size())},
+                  Array<V>(from.value.size())};
   to.rowStart[0] = 0;
   for (std::size_t row = 0; row < from.rows; ++row)
     to.rowStart[row + 1] = to.rowStart[row] + from.rowEntries(rowFrom[row]);
-  to.column = Array<std::uint32_t>(from.column.size());
-  to.value = Array<V>(from.value.size());
   Workspaces<Row> rows;
   forEachRange(context, from.rows, rowsAtOnce, [&](std::size_t first, std::size_t last) {
     auto made = rows.borrow([&] {

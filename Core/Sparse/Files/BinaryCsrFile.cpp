@@ -81,12 +81,10 @@ template <class V>
 MatrixFile mapped(const Context& context, const std::string& path, const Head& head,
                   std::shared_ptr<MemoryBlock> block)
 {
-  CsrMatrix<V> matrix;
-  matrix.rows = head.rows;
-  matrix.columns = head.columns;
-  matrix.rowStart = Array<std::uint64_t>(block, head.rowStarts, head.rows + 1);
-  matrix.column = Array<std::uint32_t>(block, head.columnIndices, head.entries);
-  matrix.value = Array<V>(block, head.valueNumbers, head.entries);
+  const CsrMatrix<V> matrix{{head.rows, head.columns,
+                             Array<std::uint64_t>(block, head.rowStarts, head.rows + 1),
+                             Array<std::uint32_t>(block, head.columnIndices, head.entries)},
+                            Array<V>(block, head.valueNumbers, head.entries)};
   const bool sorted = checkMatrix(context, matrix, path);
   return {sorted ? matrix : withSortedRows(context, matrix), head.pattern != 0};
 }
@@ -107,14 +105,13 @@ void writeBinaryCsr(const AnyCsrMatrix& any, bool pattern, const ByteSink& sink)
 {
   std::visit(
       [&]<class V>(const CsrMatrix<V>& matrix) {
-        Head head;
-        head.values = std::is_same_v<V, double>  ? doubleCode
-                      : std::is_same_v<V, float> ? floatCode
-                                                 : integerCode;
-        head.pattern = pattern;
-        head.rows = matrix.rows;
-        head.columns = matrix.columns;
-        head.entries = matrix.entries();
+        Head head{.values = std::is_same_v<V, double>  ? doubleCode
+                            : std::is_same_v<V, float> ? floatCode
+                                                       : integerCode,
+                  .pattern = pattern,
+                  .rows = matrix.rows,
+                  .columns = matrix.columns,
+                  .entries = matrix.entries()};
         head.rowStarts = sizeof head;
         head.columnIndices = aligned(head.rowStarts + 8 * (head.rows + 1));
         head.valueNumbers = aligned(head.columnIndices + 4 * head.entries);

@@ -249,12 +249,8 @@ TripletBlock<V> entriesOfBlocks(const Context& context, const ZipReader& zip, co
   if (shape.size() != 3 || shape[0] != places.column.size() || shape[1] == 0 || shape[2] == 0
       || places.rows % shape[1] != 0 || places.rows / shape[1] != blockRows || places.columns % shape[2] != 0)
     failOnShape(zip, places);
-  CsrMatrix<V> blocks;
-  blocks.rows = blockRows;
-  blocks.columns = places.columns / shape[2];
-  blocks.rowStart = places.rowStart;
-  blocks.column = places.column;
-  blocks.value = Array<V>(shape[0], V(1));
+  const CsrMatrix<V> blocks{{blockRows, places.columns / shape[2], places.rowStart, places.column},
+                            Array<V>(shape[0], V(1))};
   if (!checkMatrix(context, blocks, path, RepeatedColumns::allowed))
     checkPattern(context, withSortedRows(context, blocks), path, RepeatedColumns::allowed);
   TripletBlock<V> entries;
@@ -322,12 +318,7 @@ template <class V>
 MatrixFile fromRows(const Context& context, const std::string& path, const Places& places,
                     const Array<V>& values)
 {
-  CsrMatrix<V> matrix;
-  matrix.rows = places.rows;
-  matrix.columns = places.columns;
-  matrix.rowStart = places.rowStart;
-  matrix.column = places.column;
-  matrix.value = values;
+  CsrMatrix<V> matrix{{places.rows, places.columns, places.rowStart, places.column}, values};
   if (checkMatrix(context, matrix, path, RepeatedColumns::allowed))
     return {std::move(matrix)};
   matrix = withSortedRows(context, matrix);

@@ -51,12 +51,11 @@ std::uint64_t ZipReader::number(std::uint64_t at, int bytes) const
 
 ZipReader::Member ZipReader::memberAt(std::uint64_t at) const
 {
-  Member member;
-  member.method = static_cast<std::uint32_t>(number(at + 10, 2));
-  member.crc = static_cast<std::uint32_t>(number(at + 16, 4));
-  member.compressed = number(at + 20, 4);
-  member.bytes = number(at + 24, 4);
-  member.start = number(at + 42, 4);
+  Member member{.start = number(at + 42, 4),
+                .compressed = number(at + 20, 4),
+                .bytes = number(at + 24, 4),
+                .crc = static_cast<std::uint32_t>(number(at + 16, 4)),
+                .method = static_cast<std::uint32_t>(number(at + 10, 2))};
   std::uint64_t extra = at + entryBytes + number(at + 28, 2);
   const std::uint64_t extraEnd = extra + number(at + 30, 2);
   while (extra + 4 <= extraEnd) {

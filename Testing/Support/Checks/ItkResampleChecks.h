@@ -41,15 +41,14 @@ std::vector<float> resampledByItk(const ResampleScene<D>& scene, const std::vect
                                   const InterpolationWay& way)
 {
   using Interpolation = typename ItkResampling<D>::Interpolation;
-  ItkResampling<D> what;
-  what.moving = scene.moving;
-  what.transforms = transforms;
-  what.interpolation = way.name == "LinearInterpolator"    ? Interpolation::linear
-                       : way.name == "BSplineInterpolator" ? Interpolation::bspline
-                                                           : Interpolation::nearest;
-  what.splineOrder = way.order;
-  what.output = scene.fixed->geometry;
-  what.outside = outsideOfItk;
+  ItkResampling<D> what{.moving = scene.moving,
+                        .transforms = transforms,
+                        .interpolation = way.name == "LinearInterpolator"    ? Interpolation::linear
+                                         : way.name == "BSplineInterpolator" ? Interpolation::bspline
+                                                                             : Interpolation::nearest,
+                        .splineOrder = way.order,
+                        .output = scene.fixed->geometry,
+                        .outside = outsideOfItk};
   ItkResample<D> itk(what);
   itk.run();
   return {itk.voxels(), itk.voxels() + scene.fixed->geometry.voxelCount()};

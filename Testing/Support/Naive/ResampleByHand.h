@@ -32,10 +32,7 @@ TransformChain<D> affineChain(const Matrix<D>& matrix, const Vec<D>& offset)
                        + numbers(std::vector<double>(D, 0.0)) + ")\n",
                    D);
   const auto transform = std::make_shared<AffineTransform<D>>(file);
-  TransformChain<D> chain;
-  chain.parameters = transform->restore({}, file);
-  chain.transform = transform;
-  return chain;
+  return {.transform = transform, .parameters = transform->restore({}, file)};
 }
 
 inline ImageGeometry<3> obliqueGrid()

@@ -44,10 +44,7 @@ TransformChain<D> bsplineChain(const BSplineGrid<D>& grid, const std::vector<dou
     text += " " + realText(value);
   const Parameters parameters = parametersOf(text + ")\n", D, 1, "");
   auto transform = std::make_shared<BSplineTransform<D>>(parameters);
-  TransformChain<D> chain;
-  chain.parameters = transform->restore({}, parameters);
-  chain.transform = transform;
-  return chain;
+  return {.transform = transform, .parameters = transform->restore({}, parameters)};
 }
 
 /// With random coefficients of at most `largestMm`.

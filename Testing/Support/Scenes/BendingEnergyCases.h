@@ -32,9 +32,7 @@ BSplineGrid<D> turnedGrid(const Size<D>& points, int order = 3)
 template <int D>
 ImageGeometry<D> imageInGrid(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>& high)
 {
-  ImageGeometry<D> image;
-  image.direction = grid.points.direction;
-  image.originMm = grid.points.pointFromIndex()(low);
+  ImageGeometry<D> image{.originMm = grid.points.pointFromIndex()(low), .direction = grid.points.direction};
   for (int d = 0; d < D; ++d) {
     image.size[d] = high[d] > low[d] ? 11 : 1;
     image.spacingMm[d] = high[d] > low[d] ? (high[d] - low[d]) * grid.points.spacingMm[d] / 10 : 1;

@@ -46,10 +46,8 @@ TransformChain<D> splineOf(const std::string& type, const PointPairs<D>& pairs,
 {
   const auto spline = std::make_shared<SplineKernelTransform<D>>(parametersOf(
       "(SplineKernelType \"" + type + "\")\n(SplineRelaxationFactor 0.1)\n" + entries, D, 1, "Transform0"));
-  TransformChain<D> chain;
-  chain.parameters = spline->initialize(host, {nullptr, nullptr, nullptr, nullptr, nullptr, &pairs});
-  chain.transform = spline;
-  return chain;
+  return {.transform = spline,
+          .parameters = spline->initialize(host, {nullptr, nullptr, nullptr, nullptr, nullptr, &pairs})};
 }
 
 /// A single image of random displacements of at most `largestMm` an axis on this grid, moved so that its
@@ -98,14 +96,12 @@ TransformChain<D> combinationOf(const std::vector<TransformChain<D>>& chains,
   std::string names;
   for (std::size_t i = 0; i < chains.size(); ++i)
     names += " \"" + write(write, chains[i], std::to_string(i) + ".txt") + "\"";
-  TransformChain<D> combination;
-  combination.transform = std::make_shared<WeightedCombinationTransform<D>>(
-      parametersOf("(SubTransforms" + names + ")\n(NormalizeCombinationWeights \""
-                       + (normalizes ? "true" : "false") + "\")",
-                   D, 1, "Transform0"),
-      allComponents());
-  combination.parameters = weights;
-  return combination;
+  return {.transform = std::make_shared<WeightedCombinationTransform<D>>(
+              parametersOf("(SubTransforms" + names + ")\n(NormalizeCombinationWeights \""
+                               + (normalizes ? "true" : "false") + "\")",
+                           D, 1, "Transform0"),
+              allComponents()),
+          .parameters = weights};
 }
 
 }

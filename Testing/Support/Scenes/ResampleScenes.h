@@ -26,10 +26,7 @@ TransformChain<D> letterChain(const std::string& word, const ImagePointer<D>& fi
     if (values.empty())
       values = checks::randomVector(parameters.size(), 7, -2.5, 2.5);
     EXPECT_EQ(values.size(), parameters.size()) << name;
-    TransformChain<D> link;
-    link.transform = transform;
-    link.parameters = values;
-    return link;
+    return TransformChain<D>{.transform = transform, .parameters = values};
   };
   using Values = std::vector<double>;
   TransformChain<D> chain;

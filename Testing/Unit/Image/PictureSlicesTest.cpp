@@ -16,11 +16,7 @@ namespace {
 /// 20 x 30 x 8 voxels of 1 x 1 x 3 mm.
 ImageGeometry<3> thickSlices()
 {
-  ImageGeometry<3> geometry;
-  geometry.size = {20, 30, 8};
-  geometry.spacingMm = {1, 1, 3};
-  geometry.originMm = {-10, -15, 40};
-  return geometry;
+  return {.size = {20, 30, 8}, .spacingMm = {1, 1, 3}, .originMm = {-10, -15, 40}};
 }
 
 std::vector<PictureSlice<3>> slicesOf(const ImageGeometry<3>& geometry, std::size_t slicesOfPlane,

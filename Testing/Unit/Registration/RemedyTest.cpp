@@ -14,9 +14,7 @@ std::string remedy(const Motion& motion)
 
 TEST(Remedy, IsTheOneForWhatWasMeasured)
 {
-  Motion motion;
-  motion.insideAtStart = 0.1;
-  motion.insideIfCentred = 0.9;
+  Motion motion{.insideAtStart = 0.1, .insideIfCentred = 0.9};
   EXPECT_EQ(remedy(motion),
             "The images hardly overlap at the start of the stage: 10.0 % of the points of the fixed "
             "image (and mask) map into the moving image. Remedy: (AutomaticTransformInitialization "

@@ -128,9 +128,7 @@ TEST_F(TransformFile, HasTheLayoutThatTransformix501Writes)
 TEST_F(TransformFile, ReadsBackTheSameBits)
 {
   const TransformChain<3> chain = eulerChain("(ComputeZYX \"true\")");
-  TransformFileSource<3> source;
-  source.chain = &chain;
-  source.fixed = lungGeometry();
+  TransformFileSource<3> source{.chain = &chain, .fixed = lungGeometry()};
 
   const TransformFileContent<3> content =
       readTransformFile<3>({}, write("t.txt", transformFileText<3>(source, warnings)), registry, warn);
@@ -145,9 +143,7 @@ TEST_F(TransformFile, ReadsBackTheSameBits)
 TEST_F(TransformFile, ItkFileTakesThePlaceOfParameters)
 {
   const TransformChain<3> chain = eulerChain();
-  TransformFileSource<3> source;
-  source.chain = &chain;
-  source.itkPath = "out/TransformParameters.0.tfm";
+  TransformFileSource<3> source{.chain = &chain, .itkPath = "out/TransformParameters.0.tfm"};
 
   const std::string text = transformFileText<3>(source, warnings);
 
@@ -160,9 +156,7 @@ TEST_F(TransformFile, ItkFileTakesThePlaceOfParameters)
 TEST_F(TransformFile, WarnsOnceOfAValueThat501Refuses)
 {
   const TransformChain<3> chain = eulerChain();
-  TransformFileSource<3> source;
-  source.chain = &chain;
-  source.initialPath = "a,b/TransformParameters.0.txt";
+  TransformFileSource<3> source{.chain = &chain, .initialPath = "a,b/TransformParameters.0.txt"};
 
   transformFileText<3>(source, warnings);
 
@@ -173,9 +167,7 @@ TEST_F(TransformFile, WarnsOnceOfAValueThat501Refuses)
 TEST_F(TransformFile, WhatNoFileCanHoldIsAnError)
 {
   TransformChain<3> chain = eulerChain();
-  TransformFileSource<3> source;
-  source.chain = &chain;
-  source.initialPath = "a\"b";
+  TransformFileSource<3> source{.chain = &chain, .initialPath = "a\"b"};
   EXPECT_THROW(transformFileText<3>(source, warnings), Error);
   source.initialPath = "NoInitialTransform";
   chain.parameters[2] = std::nan("");

@@ -40,10 +40,8 @@ void expectTheSameFromMaps(const TransformChain<D>& chain, const std::string& wh
 {
   SCOPED_TRACE(what);
   std::vector<std::string> warnings;
-  TransformFileSource<D> source;
-  source.chain = &chain;
-  source.fixed = fixedImage<D>()->geometry;
-  source.useDirectionCosines = false;
+  TransformFileSource<D> source{
+      .chain = &chain, .fixed = fixedImage<D>()->geometry, .useDirectionCosines = false};
   std::vector<TransformMap> maps;
   for (const std::string& text : transformChainTexts<D>(source, warnings))
     maps.push_back(mapOf(text));
@@ -98,9 +96,7 @@ TEST(TransformMaps, TransformsThatNameFilesToo)
   std::vector<std::string> warnings, names;
   for (const std::string word : {"A", "B"}) {
     const TransformChain<3> chain = letterChain<3>(word, fixed);
-    TransformFileSource<3> source;
-    source.chain = &chain;
-    source.fixed = fixed->geometry;
+    TransformFileSource<3> source{.chain = &chain, .fixed = fixed->geometry};
     names.push_back(folder.write(word + ".txt", transformFileText<3>(source, warnings)));
   }
   const TransformMap ofField = mapOf("(Transform \"DeformationFieldTransform\")\n(DeformationFieldFileName \""

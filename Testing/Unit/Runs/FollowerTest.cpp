@@ -91,9 +91,7 @@ Chain throughFiles(const Chain& chain)
 {
   std::vector<std::string> warnings;
   std::vector<TransformMap> maps;
-  TransformFileSource<2> source;
-  source.chain = chain.get();
-  source.fixed = centredGeometry<2>({128, 128}, {1, 1});
+  TransformFileSource<2> source{.chain = chain.get(), .fixed = centredGeometry<2>({128, 128}, {1, 1})};
   for (const std::string& text : transformChainTexts<2>(source, warnings))
     maps.push_back(std::make_shared<ParameterMap>(parseParameterText(text, "a file", warnings)));
   return chainFromMaps<2>(Context{}, maps, allComponents(), {});

@@ -65,9 +65,7 @@ TEST(VolumeMotion, DisplacementsAreThoseOfThePapers)
 
 TEST(VolumeMotion, TheTableHasTheOrderOfTheProgramThatReadsIt)
 {
-  VolumeMotion moved;
-  moved.shiftMm = {1, 2, 3};
-  moved.turnsRad = {0.1, 0.2, 0.3};
+  VolumeMotion moved{.turnsRad = {0.1, 0.2, 0.3}, .shiftMm = {1, 2, 3}};
   const std::string fsl = motionTable({VolumeMotion{}, moved, std::nullopt}, "fsl"),
                     spm = motionTable({moved}, "spm");
   EXPECT_TRUE(fsl.starts_with("rot_x\trot_y\trot_z\ttrans_x"));

@@ -14,17 +14,15 @@ using namespace testing;
 TEST(SpGemmOptions, AMaskBoundsTheEntriesOfAProductByRows)
 {
   const CsrMatrix<double> a = smallNumbers<double>(50, 50, 1);
-  SpGemmOptions<double> options;
-  options.algorithm = SpGemmAlgorithm::rows;
-  options.mask = matrixOf<double>(50, 50, {{{3, 4}, 1}, {{40, 2}, 1}});
+  SpGemmOptions<double> options{.algorithm = SpGemmAlgorithm::rows,
+                                .mask = matrixOf<double>(50, 50, {{{3, 4}, 1}, {{40, 2}, 1}})};
   EXPECT_EQ(describeProduct(Context{}, a, a, options).entriesBound, 2u);
 }
 
 TEST(SpGemmOptions, AccumulatingUsesTheSemiringsAddition)
 {
-  SpGemmOptions<double> options;
-  options.semiring = Semiring::minPlus;
-  options.accumulate = matrixOf<double>(1, 2, {{{0, 0}, 4}, {{0, 1}, 9}});
+  SpGemmOptions<double> options{.semiring = Semiring::minPlus,
+                                .accumulate = matrixOf<double>(1, 2, {{{0, 0}, 4}, {{0, 1}, 9}})};
   const CsrMatrix<double> a = matrixOf<double>(1, 1, {{{0, 0}, 2}}),
                           b = matrixOf<double>(1, 2, {{{0, 0}, 3}, {{0, 1}, 3}});
 
@@ -188,9 +186,7 @@ TEST(SpGemmRanges, TilesAndARangeFitIntoTheLimitTogether)
 {
   const CsrMatrix<float> full = fullOfOnes(256, 256); // 1024 tiles of 256 bytes
   constexpr std::uint64_t tileBytes = 1024 * 256, rowBytes = 256 * (sizeof(float) + sizeof(std::uint32_t));
-  SpGemmOptions<float> options;
-  options.algorithm = SpGemmAlgorithm::tiles;
-  options.maxMemoryBytes = 2 * tileBytes;
+  SpGemmOptions<float> options{.algorithm = SpGemmAlgorithm::tiles, .maxMemoryBytes = 2 * tileBytes};
   SpGemmReport report;
   std::size_t maxRows = 0;
 

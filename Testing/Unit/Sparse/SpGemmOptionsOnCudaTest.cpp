@@ -50,9 +50,8 @@ TEST_F(SpGemmOptionsOnCudaTest, HalfPrecisionRoundsOperandsAsOnTheCpu)
 TEST_F(SpGemmOptionsOnCudaTest, RangesWithinTheLimitMakeTheWhole)
 {
   const CsrMatrix<double> a = wholeMatrix<double>(400, 400, 15, 8);
-  SpGemmOptions<double> options;
-  options.accumulate = wholeMatrix<double>(400, 400, 3, 9);
-  options.mask = wholeMatrix<double>(400, 400, 200, 10);
+  SpGemmOptions<double> options{.mask = wholeMatrix<double>(400, 400, 200, 10),
+                                .accumulate = wholeMatrix<double>(400, 400, 3, 9)};
   const CsrMatrix<double> expected = multiply(cpu, a, a, options);
   options.maxMemoryBytes = 150000;
   SpGemmReport report;

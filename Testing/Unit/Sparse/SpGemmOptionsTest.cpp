@@ -40,9 +40,7 @@ TYPED_TEST(SpGemmSemiring, EqualsThePlainProductByEveryMethodThatHasIt)
     for (const SpGemmAlgorithm algorithm : everyAlgorithm) {
       SCOPED_TRACE(std::to_string(static_cast<int>(semiring)) + " by "
                    + std::to_string(static_cast<int>(algorithm)));
-      SpGemmOptions<V> options;
-      options.semiring = semiring;
-      options.algorithm = algorithm;
+      SpGemmOptions<V> options{.semiring = semiring, .algorithm = algorithm};
       const auto product = [&] { return multiply(this->context, a, b, options); };
       if (this->has(algorithm, semiring))
         expectSame(product(), plainProduct(a, b, semiring));
@@ -59,10 +57,7 @@ TYPED_TEST(SpGemmSemiring, MasksKeepOrLeaveOutTheirPlaces)
   const EntryMap<V> places = entriesOf(mask);
   for (const Semiring semiring : everySemiring)
     for (const bool complement : {false, true}) {
-      SpGemmOptions<V> options;
-      options.semiring = semiring;
-      options.mask = mask;
-      options.complementMask = complement;
+      SpGemmOptions<V> options{.semiring = semiring, .mask = mask, .complementMask = complement};
       EntryMap<V> expected = entriesOf(plainProduct(a, b, semiring));
       std::erase_if(expected, [&](const auto& entry) { return places.contains(entry.first) == complement; });
 
@@ -88,10 +83,9 @@ TYPED_TEST(SpGemmSemiring, MasksAreAppliedWhileARowIsMade)
       std::size_t number = 0;
       for (const auto& entry : whole)
         (number++ % one.every == 0 ? inside : outside).insert(entry);
-      SpGemmOptions<V> options;
-      options.semiring = semiring;
-      options.algorithm = SpGemmAlgorithm::rows;
-      options.mask = matrixOf<V>(50, one.columns, inside);
+      SpGemmOptions<V> options{.semiring = semiring,
+                               .algorithm = SpGemmAlgorithm::rows,
+                               .mask = matrixOf<V>(50, one.columns, inside)};
       expectSame(multiply(this->context, a, b, options), matrixOf<V>(50, one.columns, inside));
       options.complementMask = true;
       expectSame(multiply(this->context, a, b, options), matrixOf<V>(50, one.columns, outside));
@@ -110,12 +104,8 @@ TYPED_TEST(SpGemmSemiring, ScaleAccumulateAndDropInThatOrder)
       for (const bool masked : {false, true}) {
         if (!this->has(algorithm, semiring))
           continue;
-        SpGemmOptions<V> options;
-        options.semiring = semiring;
-        options.algorithm = algorithm;
-        options.scale = -3;
-        options.accumulate = d;
-        options.dropTolerance = 5;
+        SpGemmOptions<V> options{
+            .semiring = semiring, .algorithm = algorithm, .scale = -3, .accumulate = d, .dropTolerance = 5};
         if (masked)
           options.mask = mask;
         EntryMap<V> expected;
@@ -149,9 +139,7 @@ TEST_F(SpGemmOperands, AMatrixMayBeMultipliedByItsTranspose)
 {
   const CsrMatrix<double> a = smallNumbers<double>(60, 80, 6), turned = transposed(Context{}, a);
   for (const SpGemmAlgorithm algorithm : everyAlgorithm) {
-    SpGemmOptions<double> options;
-    options.algorithm = algorithm;
-    options.transposeB = true;
+    SpGemmOptions<double> options{.algorithm = algorithm, .transposeB = true};
     expectSame(multiply(context, a, a, options), plainProduct(a, turned));
     std::swap(options.transposeA, options.transposeB);
     expectSame(multiply(context, a, a, options), plainProduct(turned, a));

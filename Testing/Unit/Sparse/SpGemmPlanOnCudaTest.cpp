@@ -107,9 +107,7 @@ TEST_F(SpGemmPlanOnCudaTest, PlansOfTheHostAreThoseOfTheCpu)
       expectSame(onCuda.execute(otherA.value, otherB.value), onCpu.execute(otherA.value, otherB.value));
       expectSame(onCuda.execute(a.value, b.value), onCpu.execute(a.value, b.value));
     }
-    SpGemmOptions<V> semiring;
-    semiring.semiring = Semiring::minPlus;
-    semiring.transposeA = true;
+    SpGemmOptions<V> semiring{.semiring = Semiring::minPlus, .transposeA = true};
     SpGemmPlan<V> onCpu(cpu, b, b, semiring), onCuda(cuda, b, b, semiring);
     const CsrMatrix<V> otherB = withNumbers(b, 15);
     expectSame(onCuda.execute(otherB.value, otherB.value), onCpu.execute(otherB.value, otherB.value));

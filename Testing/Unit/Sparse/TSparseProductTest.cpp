@@ -170,12 +170,11 @@ TEST_F(TSparseProductTest, NumbersBeyondHalfPrecisionAreScaledByRowAndColumn)
 TEST_F(TSparseProductTest, OptionsOfProductsAreThoseOfTheCpu)
 {
   const CsrMatrix<float> a = wholeMatrix<float>(90, 70, 9, 1), b = wholeMatrix<float>(110, 70, 8, 2);
-  SpGemmOptions<float> options;
-  options.half = true;
-  options.transposeB = true;
-  options.mask = wholeMatrix<float>(90, 110, 30, 3);
-  options.scale = -3.0f;
-  options.accumulate = wholeMatrix<float>(90, 110, 20, 4);
+  SpGemmOptions<float> options{.transposeB = true,
+                               .mask = wholeMatrix<float>(90, 110, 30, 3),
+                               .scale = -3.0f,
+                               .accumulate = wholeMatrix<float>(90, 110, 20, 4),
+                               .half = true};
   for (const bool drop : {false, true}) {
     if (drop)
       options.dropTolerance = 0;
@@ -189,9 +188,7 @@ TEST_F(TSparseProductTest, OptionsOfProductsAreThoseOfTheCpu)
 TEST_F(TSparseProductTest, RangesWithinTheMemoryLimitMakeTheWholeBitForBit)
 {
   const CsrMatrix<float> a = converted<float>(cpu, randomMatrix(517, 517, 14, 32));
-  SpGemmOptions<float> options;
-  options.half = true;
-  options.algorithm = SpGemmAlgorithm::tsparse;
+  SpGemmOptions<float> options{.algorithm = SpGemmAlgorithm::tsparse, .half = true};
   const CsrMatrix<float> whole = multiply(cuda, a, a, options);
   options.maxMemoryBytes = 2000000;
 

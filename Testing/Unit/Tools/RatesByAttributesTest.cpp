@@ -98,10 +98,8 @@ TEST(RatesByAttributes, APartOfAGpuHasItsShareOfTheMemory)
 
 TEST(RatesByAttributes, ADriverThatTellsNothingGivesAnH100)
 {
-  GpuAttributes nothing;
-  nothing.name = "GPU";
-  nothing.clockGHz = std::numeric_limits<double>::quiet_NaN();
-  nothing.memoryBytesPerSecond = -1;
+  GpuAttributes nothing{
+      .name = "GPU", .clockGHz = std::numeric_limits<double>::quiet_NaN(), .memoryBytesPerSecond = -1};
   const Found found(nothing);
   expectUsable(found.rates);
   EXPECT_EQ(found.rates.multiprocessors, 132);

@@ -53,17 +53,13 @@ KernelLaunch fieldCounts(const AlignedField<3>& field)
   begin.sharedInstructions = 16;
   begin.sharedWavefronts = 16 * wavefronts;
   begin.chain = {{LatencyClass::cycle, 130}, {LatencyClass::shared, 1}, {LatencyClass::constant, 2}};
-  KernelCost line;
-  line.issueSlots = 28;
-  line.fp32 = 13;
-  line.integer = 4;
-  line.sharedInstructions = 5;
-  line.sharedWavefronts = 4 * wavefronts + 1;
-  line.chain = {{LatencyClass::cycle, 72}, {LatencyClass::shared, 1}};
-  KernelCost row;
-  row.issueSlots = 25;
-  row.fp32 = 16;
-  row.integer = 4;
+  KernelCost line{.issueSlots = 28,
+                  .fp32 = 13,
+                  .integer = 4,
+                  .sharedInstructions = 5,
+                  .sharedWavefronts = 4 * wavefronts + 1,
+                  .chain = {{LatencyClass::cycle, 72}, {LatencyClass::shared, 1}}};
+  KernelCost row{.issueSlots = 25, .fp32 = 16, .integer = 4};
   row.globalInstructions = row.l1Wavefronts = axes;
   row.sharedInstructions = 1;
   row.sharedWavefronts = 1.5;
@@ -84,19 +80,11 @@ KernelLaunch fieldCounts(const AlignedField<3>& field)
 KernelLaunch warpCounts(const std::array<int, 3>& positions)
 {
   constexpr double rowSectors = 5, warpBytes = 128;
-  KernelCost before;
-  before.issueSlots = 110;
-  before.fp32 = 57;
-  before.integer = 21;
-  before.special = 3;
+  KernelCost before{.issueSlots = 110, .fp32 = 57, .special = 3, .integer = 21};
   before.globalInstructions = before.l1Wavefronts = 3;
   before.l2Sectors = 2 * rowSectors;
   before.chain = {{LatencyClass::cycle, 160}, {LatencyClass::special, 3}, {LatencyClass::constant, 2}};
-  KernelCost row;
-  row.issueSlots = 204;
-  row.fp32 = 94;
-  row.integer = 54;
-  row.globalInstructions = 15;
+  KernelCost row{.issueSlots = 204, .fp32 = 94, .integer = 54, .globalInstructions = 15};
   row.l1Wavefronts = 3 + 8 * 2 + 4; // corners lie in two lines of the cache
   row.l2Sectors = 3 * 4 + 2 * rowSectors + 4 * 4;
   row.dramReadBytes = 4 * warpBytes;
@@ -105,11 +93,7 @@ KernelLaunch warpCounts(const std::array<int, 3>& positions)
   row.chain = {{LatencyClass::cycle, 188}, {LatencyClass::constant, 2}, {LatencyClass::dram, 3, 3}};
   // At the end of a row half of the warps have lanes at the border, which take another path beside the
   // others.
-  KernelCost border;
-  border.issueSlots = 230;
-  border.fp32 = 95;
-  border.integer = 80;
-  border.globalInstructions = 8;
+  KernelCost border{.issueSlots = 230, .fp32 = 95, .integer = 80, .globalInstructions = 8};
   row.add(0.5 / std::ceil(positions[0] / 32.0), border);
   const LaunchShape shape = warpLatticeShape(positions);
   constexpr int width = WarpBlocks::width, rowsAThread = WarpBlocks::rowsAThread;

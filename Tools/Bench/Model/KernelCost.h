@@ -35,7 +35,7 @@ struct KernelCost {
   double l2Sectors = 0;      // of 32 bytes, between the multiprocessors and the L2 cache
   double dramReadBytes = 0, dramWrittenBytes = 0;
   double barriers = 0;
-  std::vector<ChainLink> chain;
+  std::vector<ChainLink> chain = {};
 
   /// Adds `times` as much of another cost; its chain comes behind this one.
   KernelCost& add(double times, const KernelCost& part);

@@ -94,12 +94,11 @@ KernelLaunch tapCounts(const LinesOnCuda& lines, const AxisTaps& axis)
   const LaunchShape shape = tapLinesShape(lines, axis);
   const double taps = static_cast<double>(axis.weights.size()),
                places = std::max(1.0, shape.threads / static_cast<double>(lines.stride));
-  KernelCost cost;
-  cost.issueSlots = 149 + 5.3 * taps;
-  cost.fp32 = 63 + taps;
-  cost.special = 6;
-  cost.integer = 37 + 2.6 * taps;
-  cost.globalInstructions = taps + 1;
+  KernelCost cost{.issueSlots = 149 + 5.3 * taps,
+                  .fp32 = 63 + taps,
+                  .special = 6,
+                  .integer = 37 + 2.6 * taps,
+                  .globalInstructions = taps + 1};
   cost.l1Wavefronts = 1.2 * (taps + 1); // a warp may pass the end of a row
   cost.l2Sectors = sectorsAWarp * (std::min(taps, (places + taps - 1) / places) + 1);
   cost.dramReadBytes = warpBytes * static_cast<double>(lines.length) / static_cast<double>(axis.count);

@@ -100,11 +100,10 @@ Work histogramCase(Context& context, const Volume& volume)
   const auto scene = std::make_shared<Scene>();
   scene->fixed = noiseOf(context, voxelsOf(volume), highest);
   scene->moving = noiseOf(context, voxelsOf(volume) + 7, highest);
-  ParzenWindows windows;
-  windows.fixed = {bins, 0, highest / (bins - 1), 0};
-  windows.moving = {bins, 3, highest / (bins - 5), -2};
-  windows.fixedUpperBound = highest;
-  windows.movingLimiter = SoftLimiter(0, highest, -1, highest + 1);
+  ParzenWindows windows{.fixed = {bins, 0, highest / (bins - 1), 0},
+                        .moving = {bins, 3, highest / (bins - 5), -2},
+                        .fixedUpperBound = highest,
+                        .movingLimiter = SoftLimiter(0, highest, -1, highest + 1)};
   scene->counting = std::make_unique<Counting>(context, windows, 0);
   scene->counting->begin(context);
   const auto run = [scene, &context] {

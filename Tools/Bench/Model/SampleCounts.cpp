@@ -18,25 +18,23 @@ KernelLaunch histogramCounts(const HistogramOnCuda& histogram, std::size_t pairs
   const auto [shape, plan, columns] = histogram.countingLaunch(pairs);
   const double perWarp = 1.0 * plan.rows * columns / plan.threads, copies = 1 << plan.log2Copies,
                flushes = std::ceil(1.0 * plan.rounds / std::max(1u, plan.roundsBetweenFlushes));
-  KernelCost round;
-  round.issueSlots = 222;
-  round.fp32 = 72 + 30;
-  round.fp64 = 8;
-  round.special = 8;
-  round.integer = 56;
-  round.globalInstructions = 2;
-  round.l1Wavefronts = 8;
-  round.sharedInstructions = 16;
-  round.sharedAtomics = 16 * meetings;
-  round.l2Sectors = 32;
-  round.dramReadBytes = 8 * warpBytes;
+  KernelCost round{.issueSlots = 222,
+                   .fp32 = 72 + 30,
+                   .fp64 = 8,
+                   .special = 8,
+                   .integer = 56,
+                   .globalInstructions = 2,
+                   .sharedInstructions = 16,
+                   .l1Wavefronts = 8,
+                   .sharedAtomics = 16 * meetings,
+                   .l2Sectors = 32,
+                   .dramReadBytes = 8 * warpBytes};
   // The next pairs are on their way while these are counted, and take longer.
   round.chain = {{LatencyClass::cycle, 117}, {LatencyClass::constant, 2}, {LatencyClass::dram, 2, 2}};
-  KernelCost clear;
-  clear.issueSlots = 127 + 5 * copies * perWarp;
-  clear.fp32 = 44 + 2 * copies * perWarp;
-  clear.special = 6;
-  clear.integer = 37 + copies * perWarp;
+  KernelCost clear{.issueSlots = 127 + 5 * copies * perWarp,
+                   .fp32 = 44 + 2 * copies * perWarp,
+                   .special = 6,
+                   .integer = 37 + copies * perWarp};
   clear.globalInstructions = clear.l1Wavefronts = 15; // the numbers of the windows
   clear.sharedInstructions = clear.sharedWavefronts = copies * perWarp;
   clear.barriers = 1;
@@ -44,11 +42,10 @@ KernelLaunch histogramCounts(const HistogramOnCuda& histogram, std::size_t pairs
                  {LatencyClass::special, 4},
                  {LatencyClass::constant, 4},
                  {LatencyClass::barrier, 1}};
-  KernelCost flush;
-  flush.issueSlots = 30 + 58 * perWarp;
-  flush.fp32 = 5 * perWarp;
-  flush.integer = 20 + 32 * perWarp;
-  flush.globalInstructions = perWarp;
+  KernelCost flush{.issueSlots = 30 + 58 * perWarp,
+                   .fp32 = 5 * perWarp,
+                   .integer = 20 + 32 * perWarp,
+                   .globalInstructions = perWarp};
   flush.sharedInstructions = flush.sharedWavefronts = 2 * copies * perWarp;
   flush.meetingSectors = flush.l2Sectors = 8 * perWarp;
   flush.barriers = 1;
@@ -68,13 +65,8 @@ KernelLaunch histogramCounts(const HistogramOnCuda& histogram, std::size_t pairs
 KernelLaunch landmarkCounts(std::size_t samples, int landmarks)
 {
   constexpr double warpBytes = 128;
-  KernelCost cost;
-  cost.issueSlots = 235;
-  cost.fp32 = 70;
-  cost.fp64 = 39;
-  cost.special = 12;
-  cost.integer = 42;
-  cost.globalInstructions = 23;
+  KernelCost cost{
+      .issueSlots = 235, .fp32 = 70, .fp64 = 39, .special = 12, .integer = 42, .globalInstructions = 23};
   cost.l1Wavefronts = 42; // a double takes two, even if all lanes share it
   cost.l2Sectors = 24;
   cost.dramReadBytes = cost.dramWrittenBytes = 3 * warpBytes;
@@ -104,15 +96,14 @@ namespace {
 KernelLaunch scatterCounts(const LaunchShape& shape)
 {
   constexpr double rowSectors = 1.75, additions = 6;
-  KernelCost cost;
-  cost.issueSlots = 288 + 2 * 91;
-  cost.fp32 = 68;
-  cost.fp64 = 103;
-  cost.special = 20;
-  cost.integer = 184;
-  cost.globalInstructions = 8 + additions;
-  cost.l1Wavefronts = 8 + additions * 8;
-  cost.atomicSectors = additions * 8 * rowSectors;
+  KernelCost cost{.issueSlots = 288 + 2 * 91,
+                  .fp32 = 68,
+                  .fp64 = 103,
+                  .special = 20,
+                  .integer = 184,
+                  .globalInstructions = 8 + additions,
+                  .l1Wavefronts = 8 + additions * 8,
+                  .atomicSectors = additions * 8 * rowSectors};
   cost.l2Sectors = 8 + cost.atomicSectors;
   cost.dramReadBytes = 36;
   cost.chain = {{LatencyClass::cycle, 1050},
@@ -138,9 +129,7 @@ std::vector<KernelLaunch> adjointCounts(const Context& context, std::size_t samp
   largest.l2Sectors = 12 * rounds;
   largest.dramReadBytes = 3 * warpBytes * rounds;
   largest.chain = {{LatencyClass::dram, 3 * rounds, 3}, {LatencyClass::cycle, 40 * rounds + 200}};
-  KernelCost move;
-  move.issueSlots = 120;
-  move.fp64 = 30;
+  KernelCost move{.issueSlots = 120, .fp64 = 30};
   move.globalInstructions = move.l1Wavefronts = 3;
   move.l2Sectors = 24;
   move.dramReadBytes = move.dramWrittenBytes = 2 * warpBytes;

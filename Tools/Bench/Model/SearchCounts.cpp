@@ -13,14 +13,12 @@ namespace {
 /// A warp finds its first task once in each step, and waits.
 KernelCost headOfStep()
 {
-  KernelCost head;
-  head.issueSlots = 18;
-  head.integer = 6;
-  head.fp32 = 4;
-  head.special = 2;
-  head.barriers = 1;
-  head.chain = {{LatencyClass::cycle, 60}, {LatencyClass::barrier, 1}};
-  return head;
+  return {.issueSlots = 18,
+          .fp32 = 4,
+          .special = 2,
+          .integer = 6,
+          .barriers = 1,
+          .chain = {{LatencyClass::cycle, 60}, {LatencyClass::barrier, 1}}};
 }
 
 /// A voxel of a lane: 10 loads of 16 bytes, 32 apart, wait together; 28 products are added for each of 5
@@ -28,13 +26,12 @@ KernelCost headOfStep()
 KernelCost costOfSumAlongZ()
 {
   constexpr double loads = 2 * partVoxels(2);
-  KernelCost cost;
-  cost.issueSlots = 456;
-  cost.fp32 = 313;
-  cost.integer = 99;
-  cost.globalInstructions = loads;
-  cost.l1Wavefronts = 8 * loads;
-  cost.l2Sectors = 32 * partVoxels(2);
+  KernelCost cost{.issueSlots = 456,
+                  .fp32 = 313,
+                  .integer = 99,
+                  .globalInstructions = loads,
+                  .l1Wavefronts = 8 * loads,
+                  .l2Sectors = 32 * partVoxels(2)};
   cost.sharedInstructions = cost.sharedWavefronts = entryCount;
   cost.chain = {{LatencyClass::cycle, 683}, {LatencyClass::l2, loads, loads}};
   return cost;
@@ -43,12 +40,11 @@ KernelCost costOfSumAlongZ()
 /// A line of so many sums of a lane. Those along y have numbers that lie apart, whose addresses are computed.
 KernelCost costOfSumLine(double count, bool isAlongY)
 {
-  KernelCost cost;
-  cost.issueSlots = isAlongY ? 90 + 9.3 * count : 62 + 5.6 * count;
-  cost.fp32 = (isAlongY ? 17 : 9) + 3 * count;
-  cost.integer = isAlongY ? 51 + 4.1 * count : 23 + count;
-  cost.special = isAlongY ? 3 : 0;
-  cost.sharedInstructions = 7 + 2 * count;
+  KernelCost cost{.issueSlots = isAlongY ? 90 + 9.3 * count : 62 + 5.6 * count,
+                  .fp32 = (isAlongY ? 17 : 9) + 3 * count,
+                  .special = isAlongY ? 3 : 0,
+                  .integer = isAlongY ? 51 + 4.1 * count : 23 + count,
+                  .sharedInstructions = 7 + 2 * count};
   cost.sharedWavefronts =
       (isAlongY ? 1.8 : 1) * cost.sharedInstructions; // columns of two entries meet in banks
   cost.chain = {{LatencyClass::cycle, isAlongY ? 330 + 18 * count : 200 + 11 * count},
@@ -59,12 +55,8 @@ KernelCost costOfSumLine(double count, bool isAlongY)
 /// A place of a lane. Rows of places are shorter than those of the window, so that two lanes meet in a bank.
 KernelCost costOfFactor()
 {
-  KernelCost cost;
-  cost.issueSlots = 414;
-  cost.fp32 = 202;
-  cost.integer = 97;
-  cost.special = 14;
-  cost.sharedInstructions = 2 * entryCount;
+  KernelCost cost{
+      .issueSlots = 414, .fp32 = 202, .special = 14, .integer = 97, .sharedInstructions = 2 * entryCount};
   cost.sharedWavefronts = 2 * cost.sharedInstructions;
   cost.chain = {{LatencyClass::cycle, 1330}, {LatencyClass::special, 14}, {LatencyClass::shared, 8}};
   return cost;
@@ -75,12 +67,8 @@ KernelCost costOfFactor()
 KernelCost costOfDistance()
 {
   constexpr double numbers = 4 * entryCount;
-  KernelCost cost;
-  cost.issueSlots = 707;
-  cost.fp32 = 358;
-  cost.integer = 110;
-  cost.special = 6;
-  cost.sharedInstructions = 2 * numbers + 2;
+  KernelCost cost{
+      .issueSlots = 707, .fp32 = 358, .special = 6, .integer = 110, .sharedInstructions = 2 * numbers + 2};
   cost.sharedWavefronts = 3 * numbers + 2; // two lanes meet in a bank where a row of candidates ends
   cost.chain = {{LatencyClass::cycle, 1220}, {LatencyClass::shared, numbers / 4}};
   return cost;
@@ -89,11 +77,7 @@ KernelCost costOfDistance()
 /// A candidate that is compared with the best one.
 KernelCost costOfComparing()
 {
-  KernelCost cost;
-  cost.issueSlots = 70;
-  cost.integer = 45;
-  cost.fp32 = 8;
-  cost.special = 4;
+  KernelCost cost{.issueSlots = 70, .fp32 = 8, .special = 4, .integer = 45};
   cost.sharedInstructions = cost.sharedWavefronts = 1;
   cost.chain = {{LatencyClass::cycle, 250}, {LatencyClass::shared, 1}, {LatencyClass::special, 4}};
   return cost;

@@ -12,14 +12,12 @@ namespace {
 /// after the other.
 KernelCost costOf(double issue, double fp32, double fp64, double special, double integer, double cycles)
 {
-  KernelCost cost;
-  cost.issueSlots = issue;
-  cost.fp32 = fp32;
-  cost.fp64 = fp64;
-  cost.special = special;
-  cost.integer = integer;
-  cost.chain = {{LatencyClass::cycle, cycles}};
-  return cost;
+  return {.issueSlots = issue,
+          .fp32 = fp32,
+          .fp64 = fp64,
+          .special = special,
+          .integer = integer,
+          .chain = {{LatencyClass::cycle, cycles}}};
 }
 
 /// Loads or stores of shared memory, one wavefront each, and so many waits for them.

@@ -43,10 +43,7 @@ TEST(StepSizeEstimation, AsksForAsManyGradientsAsTheirVarianceNeeds)
 
 TEST(StepSizeEstimation, FollowsKleinsFormulas)
 {
-  StepSizeSettings settings;
-  settings.A = 10;
-  settings.maximumStepMm = 0.5;
-  settings.sigmoidScaleFactor = 0.2;
+  StepSizeSettings settings{.A = 10, .maximumStepMm = 0.5, .sigmoidScaleFactor = 0.2};
 
   const StepSizes steps = originalStepSizes(settings, {4, 9, 0, 16}, {16, 12});
 

@@ -18,9 +18,7 @@ using Points = checks::Points<D>;
 template <int D>
 BSplineGrid<D> gridOf(int order, bool cyclic)
 {
-  BSplineGrid<D> grid;
-  grid.order = order;
-  grid.cyclic = cyclic;
+  BSplineGrid<D> grid{.order = order, .cyclic = cyclic};
   for (int d = 0; d < D; ++d) {
     grid.points.size[d] = 9 - static_cast<std::size_t>(d);
     grid.points.spacingMm[d] = 3.7 + d;

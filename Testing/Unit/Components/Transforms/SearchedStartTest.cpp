@@ -277,9 +277,8 @@ TEST(SearchedStartTest, NothingIsSearchedWhereAnotherTransformIsTheStart)
   auto flat = std::make_shared<Image<3>>(*start.moving);
   std::ranges::fill(flat->voxels, 7.0f); // a search would be an error
   start.moving = flat;
-  TransformChain<3> before;
-  before.transform = std::make_shared<TranslationTransform<3>>(parametersOf("", 3, 1));
-  before.parameters = {1, 2, 3};
+  TransformChain<3> before{.transform = std::make_shared<TranslationTransform<3>>(parametersOf("", 3, 1)),
+                           .parameters = {1, 2, 3}};
   start.initial = &before;
   EulerTransform<3> transform(parametersOf("(AutomaticTransformInitialization \"true\")\n"
                                            "(AutomaticTransformInitializationMethod \"Search\")\n",

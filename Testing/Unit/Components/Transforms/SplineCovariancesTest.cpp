@@ -103,9 +103,7 @@ std::vector<double> smoothedByElimination(const SplineModel<D>& model, const std
 template <int D>
 void expectCovariancesSolveTheDenseSystem(SplineKernel kernel, double smoothing)
 {
-  SplineModel<D> model;
-  model.kernel = kernel;
-  model.landmarksMm = randomLandmarks<D>(40, 3, 100);
+  SplineModel<D> model{.kernel = kernel, .landmarksMm = randomLandmarks<D>(40, 3, 100)};
   const std::vector<double> at = coordinates<D>(model.landmarksMm);
   const std::vector<double> moving = moved(at, 3, randomVector(at.size(), 4));
   const std::vector<Matrix<D>> covariances = randomCovariances<D>(40, 5);

@@ -40,10 +40,7 @@ struct Scene {
 
 AffineMap<3> lattice()
 {
-  AffineMap<3> map;
-  map.matrix = {{{1.4, 0.1, 0.05}, {-0.1, 1.2, -0.2}, {0, 0.15, 2}}};
-  map.offset = {-30, -20, -25};
-  return map;
+  return {.matrix = {{{1.4, 0.1, 0.05}, {-0.1, 1.2, -0.2}, {0, 0.15, 2}}}, .offset = {-30, -20, -25}};
 }
 
 constexpr std::array<std::size_t, 3> extent{37, 30, 21};

@@ -79,9 +79,7 @@ double objective(const SplineModel<D>& model, const std::vector<double>& y, cons
 template <int D>
 void expectLeast(SplineKernel kernel)
 {
-  SplineModel<D> model;
-  model.kernel = kernel;
-  model.landmarksMm = randomLandmarks<D>(40, 3, 100);
+  SplineModel<D> model{.kernel = kernel, .landmarksMm = randomLandmarks<D>(40, 3, 100)};
   const std::vector<double> at = coordinates<D>(model.landmarksMm);
   const std::vector<double> moving = moved(at, 3, randomVector(at.size(), 4));
   const std::vector<double> weights = randomVector(40, 9, 0.2, 5);
