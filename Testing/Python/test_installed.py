@@ -15,12 +15,13 @@ class Installed(InAFolder):
         words = ["cmake", "--install", BIN.parent, "--component", "python", "--prefix", self.folder]
         subprocess.run(words, check=True, capture_output=True)
         there = {path.name for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"}
-        for folder, endings in (SOURCE / "Tools/Python/tessera", ("py", "pyi", "typed")), (
+        for folder, endings in (SOURCE / "Tools/Python/tessera", ("py", "typed")), (
             SOURCE / "Parameters",
             ("txt", "toml"),
         ):
             for ending in endings:
                 self.assertLessEqual({path.name for path in folder.glob(f"*.{ending}")}, there)
+        self.assertIn("_core.pyi", there)
         self.assertTrue(os.access(package / "tessera-decode", os.X_OK))
         done = subprocess.run(
             [sys.executable, "-B", SOURCE / "Testing/Python/try_installed.py"],
