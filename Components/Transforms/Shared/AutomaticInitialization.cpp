@@ -2,11 +2,11 @@
 
 #include "Components/Transforms/Shared/SearchedStart.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/Bounds.h"
 #include "Core/Compute/Threads/Parallel.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace tessera {
@@ -140,21 +140,17 @@ struct PhysicalBox {
     return pointFromIndex(index);
   }
 
-  /// The lowest and highest coordinates of the corners `first` and `first + size`.
-  void bounds(Vec<D>& low, Vec<D>& high) const
+  /// The box around the corners `first` and `first + size`.
+  Bounds<D> boundsMm() const
   {
-    low.fill(std::numeric_limits<double>::infinity());
-    high.fill(-std::numeric_limits<double>::infinity());
+    Bounds<D> bounds;
     for (int corner = 0; corner < (1 << D); ++corner) {
       Vec<D> index;
       for (int d = 0; d < D; ++d)
         index[d] = static_cast<double>(box.first[d] + ((corner >> d) & 1 ? box.size[d] : 0));
-      const Vec<D> point = pointFromIndex(index);
-      for (int d = 0; d < D; ++d) {
-        low[d] = std::min(low[d], point[d]);
-        high[d] = std::max(high[d], point[d]);
-      }
+      bounds.add(pointFromIndex(index));
     }
+    return bounds;
   }
 };
 
@@ -200,14 +196,13 @@ LinearStart<D> originsStart(const TransformStart<D>& start)
 template <int D>
 LinearStart<D> geometryTopStart(const TransformStart<D>& start)
 {
-  Vec<D> fixedLow, fixedHigh, movingLow, movingHigh;
-  PhysicalBox<D>(*start.fixed, start.fixedMask.get()).bounds(fixedLow, fixedHigh);
-  PhysicalBox<D>(*start.moving, start.movingMask.get()).bounds(movingLow, movingHigh);
+  const Bounds<D> fixed = PhysicalBox<D>(*start.fixed, start.fixedMask.get()).boundsMm(),
+                  moving = PhysicalBox<D>(*start.moving, start.movingMask.get()).boundsMm();
   LinearStart<D> result;
   for (int d = 0; d < D; ++d) {
-    result.centerMm[d] = (fixedHigh[d] + fixedLow[d]) / 2;
-    result.translationMm[d] =
-        d < D - 1 ? (movingHigh[d] + movingLow[d]) / 2 - result.centerMm[d] : movingHigh[d] - fixedHigh[d];
+    result.centerMm[d] = (fixed.high[d] + fixed.low[d]) / 2;
+    result.translationMm[d] = d < D - 1 ? (moving.high[d] + moving.low[d]) / 2 - result.centerMm[d]
+                                        : moving.high[d] - fixed.high[d];
   }
   return result;
 }

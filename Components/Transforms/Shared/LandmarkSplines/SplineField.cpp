@@ -1,5 +1,6 @@
 #include "Components/Transforms/Shared/LandmarkSplines/SplineField.h"
 
+#include "Core/Compute/Math/Bounds.h"
 #include "Core/Compute/Math/VectorLength.h"
 
 #include <algorithm>
@@ -109,26 +110,19 @@ double weightsAtWorst(const SplineOfLandmarks<3>& spline, double farMm, int deca
 /// each landmark, with random signs.
 double singleError(const SplineOfLandmarks<3>& spline, const SplineFieldPlan& plan)
 {
-  Vec<3> low, high;
-  low.fill(std::numeric_limits<double>::infinity());
-  high.fill(-std::numeric_limits<double>::infinity());
-  const auto include = [&](const Vec<3>& pointMm) {
-    for (std::size_t d = 0; d < 3; ++d) {
-      low[d] = std::min(low[d], pointMm[d]);
-      high[d] = std::max(high[d], pointMm[d]);
-    }
-  };
+  Bounds<3> boundsMm;
   for (int corner = 0; corner < 8; ++corner)
-    include(
+    boundsMm.add(
         plan.pointFromIndex(Vec<3>{corner & 1 ? plan.size[0] - 1.0 : 0, corner & 2 ? plan.size[1] - 1.0 : 0,
                                    corner & 4 ? plan.size[2] - 1.0 : 0}));
   double squares = 0;
   for (int i = 0; i < spline.count; ++i) {
-    include(spline.landmarkMm(i));
+    boundsMm.add(spline.landmarkMm(i));
     const double weight = lengthOf<3>(spline.vector(i));
     squares += weight * weight;
   }
-  return std::numeric_limits<float>::epsilon() * lengthOf<3>(minus(high, low)) * std::sqrt(squares);
+  return std::numeric_limits<float>::epsilon() * lengthOf<3>(minus(boundsMm.high, boundsMm.low))
+         * std::sqrt(squares);
 }
 
 /// The fewest nodes of super-blocks whose error is at most the tolerance; 0 if none are exact enough. A
