@@ -2,7 +2,6 @@
 #include "Core/Compute/Threads/Parallel.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Files/ImageStream.h"
-#include "Core/Image/Files/ImageWriter.h"
 #include "Core/Image/ShearedGrid.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 

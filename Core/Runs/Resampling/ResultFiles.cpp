@@ -1,7 +1,7 @@
 #include "Core/Runs/Resampling/ResultFiles.h"
 
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/Files/ImageWriter.h"
+#include "Core/Image/Files/ImageStream.h"
 
 #include <algorithm>
 #include <cstring>
