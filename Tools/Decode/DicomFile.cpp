@@ -55,17 +55,11 @@ std::string textOf(const gdcm::DataSet& elements, const Tag& tag)
   if (!value)
     return "";
   const std::string bytes(value->GetPointer(), std::size_t(value->GetLength()));
-  switch (gdcm::Global::GetInstance().GetDicts().GetPublicDict().GetDictEntry(tag).GetVR()) {
-  case gdcm::VR::US:
-  case gdcm::VR::AT:
-    return textOfNumbers<std::uint16_t>(bytes);
-  case gdcm::VR::UL:
-    return textOfNumbers<std::uint32_t>(bytes);
-  case gdcm::VR::FD:
-    return textOfNumbers<double>(bytes);
-  default:
-    return std::string(trimmed(bytes.c_str()));
-  }
+  const gdcm::VR kind = gdcm::Global::GetInstance().GetDicts().GetPublicDict().GetDictEntry(tag).GetVR();
+  return kind == gdcm::VR::FD                           ? textOfNumbers<double>(bytes)
+         : kind == gdcm::VR::UL                         ? textOfNumbers<std::uint32_t>(bytes)
+         : kind == gdcm::VR::US || kind == gdcm::VR::AT ? textOfNumbers<std::uint16_t>(bytes)
+                                                        : std::string(trimmed(bytes.c_str()));
 }
 
 Items itemsOf(const gdcm::DataSet& elements, const Tag& sequence)

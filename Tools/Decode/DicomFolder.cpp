@@ -83,11 +83,12 @@ void checkFrames(const std::string& path, const gdcm::Image& image, const std::v
   std::size_t frames = 0;
   for (std::size_t i = 0; i < fragments->GetNumberOfFragments(); ++i) {
     const gdcm::ByteValue* const bytes = fragments->GetFragment(i).GetByteValue();
-    const PictureSize found = bytes ? pictureSize({bytes->GetPointer(), bytes->GetLength()}) : PictureSize{};
-    frames += areRuns || found.isPicture ? 1 : 0;
-    if (found.isPicture && (found.columns != size[0] || (found.rows != size[1] && found.rows != 0)))
+    const auto found = pictureSize(bytes ? std::string_view(bytes->GetPointer(), bytes->GetLength()) : "");
+    frames += areRuns || found ? 1 : 0;
+    if (const auto [columns, rows] = found.value_or(std::array{std::size_t(size[0]), std::size_t(size[1])});
+        columns != size[0] || (rows != size[1] && rows != 0))
       failToRead(path,
-                 "a compressed frame of " + std::to_string(found.columns) + " x " + std::to_string(found.rows)
+                 "a compressed frame of " + std::to_string(columns) + " x " + std::to_string(rows)
                      + " pixels beside Columns " + std::to_string(size[0]) + " and Rows "
                      + std::to_string(size[1]),
                  "frames of one size");

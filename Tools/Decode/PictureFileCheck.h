@@ -2,6 +2,7 @@
 
 #include "Core/Image/Files/ImageHeader.h"
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -17,13 +18,9 @@ class TiffFile;
 /// channels or frames, but for ReadingOptions::framesAreSlices.
 void checkPictureFile(const std::string& path, bool framesAreSlices = false);
 
-/// The size in pixels that a JPEG, JPEG-LS or JPEG 2000 begins with; of a JPEG that tells its rows at its
-/// end, 0.
-struct PictureSize {
-  bool isPicture = false;
-  std::size_t columns = 0, rows = 0;
-};
-PictureSize pictureSize(std::string_view bytes);
+/// Columns and rows of a JPEG, JPEG-LS or JPEG 2000 that begins here; 0 rows where a JPEG tells them at its
+/// end.
+std::optional<std::array<std::size_t, 2>> pictureSize(std::string_view bytes);
 
 /// Whether the colours of a JPEG are YCbCr, not RGB, by its marks (JFIF, Adobe, names of components) or as it
 /// stores fewer samples of some components. Nothing if it does not say it.

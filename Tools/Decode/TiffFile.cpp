@@ -24,21 +24,13 @@ bool isOneOf(std::uint16_t value, std::initializer_list<std::uint16_t> others)
 
 std::optional<PixelType> typeOf(const TiffPicture& picture)
 {
-  const bool isFloat = picture.format == SAMPLEFORMAT_IEEEFP, isSigned = picture.format == SAMPLEFORMAT_INT;
-  if (picture.format > SAMPLEFORMAT_IEEEFP)
-    return std::nullopt;
-  switch (picture.bits) {
-  case 8:
-    return isFloat ? std::nullopt : std::optional(isSigned ? PixelType::int8 : PixelType::uint8);
-  case 16:
-    return isFloat ? std::nullopt : std::optional(isSigned ? PixelType::int16 : PixelType::uint16);
-  case 32:
-    return isFloat ? PixelType::float32 : isSigned ? PixelType::int32 : PixelType::uint32;
-  case 64:
-    return isFloat ? PixelType::float64 : isSigned ? PixelType::int64 : PixelType::uint64;
-  default:
-    return std::nullopt;
-  }
+  for (const PixelType type : allPixelTypes)
+    if (const int format = isFloatingPoint(type)             ? SAMPLEFORMAT_IEEEFP
+                           : static_cast<int>(type) % 2 == 0 ? SAMPLEFORMAT_INT
+                                                             : SAMPLEFORMAT_UINT;
+        picture.format == format && picture.bits == 8 * pixelTypeSize(type))
+      return type;
+  return std::nullopt;
 }
 
 /// Whether each pixel has several numbers, of which ITK 5.2 makes as many pixels. Those it writes are marked

@@ -11,14 +11,6 @@
 namespace tessera {
 namespace {
 
-/// The length at the end of a gzip file, modulo 2^32 (RFC 1952). If the file has several members, it is that
-/// of the last one.
-std::uint32_t statedGzipBytes(const InputFile& file)
-{
-  return static_cast<std::uint32_t>(
-      numberAt(file.text(std::max<std::uint64_t>(file.size(), 4) - 4, 4), 0, 4, false));
-}
-
 /// Whether the gzip stream that begins at `start` is whole and holds at least `byteCount` bytes. Of one that
 /// holds far more, only the beginning is inflated.
 bool inflatesTo(const InputFile& file, std::uint64_t start, std::uint64_t byteCount)
@@ -73,7 +65,10 @@ bool holdsBytes(const InputFile& file, std::uint64_t byteCount, std::uint64_t st
 {
   if (file.text(start, 2) != "\x1f\x8b")
     return file.size() >= start + byteCount;
-  return statedGzipBytes(file) == static_cast<std::uint32_t>(byteCount) || inflatesTo(file, start, byteCount);
+  // The length at the end is that of the last member, modulo 2^32 (RFC 1952).
+  const std::string last = file.text(std::max<std::uint64_t>(file.size(), 4) - 4, 4);
+  return numberAt(last, 0, 4, false) == static_cast<std::uint32_t>(byteCount)
+         || inflatesTo(file, start, byteCount);
 }
 
 }

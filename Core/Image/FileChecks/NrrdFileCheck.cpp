@@ -229,13 +229,9 @@ std::vector<double> vectorOf(const std::string& text)
 /// The vectors of "space directions"; empty ones for "none".
 std::vector<std::vector<double>> directionsOf(const NrrdHeader& header)
 {
-  std::string text;
-  bool isInside = false;
-  for (const char c : header.field("space directions")) {
-    isInside = c == '(' || (isInside && c != ')');
-    if (!isInside || c != ' ')
-      text += c;
-  }
+  std::string text = header.field("space directions");
+  for (std::size_t at = 0; (at = text.find(", ")) != std::string::npos;)
+    text.erase(at + 1, 1);
   std::vector<std::vector<double>> vectors;
   for (const std::string& word : wordsOf(text))
     vectors.push_back(vectorOf(word));

@@ -73,15 +73,13 @@ private:
 bool readAttribute(const std::vector<std::string>& words, VtkLines& lines, VtkHeader& header)
 {
   if (words[0] == "color_scalars" && words.size() == 3) {
-    header.components =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(0, wholeNumber(words[2]).value_or(0)));
+    header.components = numberIn<std::uint64_t>(words[2]).value_or(0);
     header.type = PixelType::uint8;
   } else if ((words[0] == "vectors" || words[0] == "tensors") && words.size() == 3) {
     header.components = words[0] == "vectors" ? 3 : 9;
     header.type = typeOf(words[2]);
   } else if (words[0] == "scalars" && (words.size() == 3 || words.size() == 4)) {
-    const std::int64_t count = words.size() == 4 ? wholeNumber(words[3]).value_or(0) : 1;
-    header.components = static_cast<std::uint64_t>(std::max<std::int64_t>(0, count));
+    header.components = words.size() == 4 ? numberIn<std::uint64_t>(words[3]).value_or(0) : 1;
     header.type = typeOf(words[2]);
     const std::size_t before = lines.position();
     const std::vector<std::string> table = lines.next();
@@ -111,8 +109,7 @@ bool readHeader(const std::string& path, VtkLines& lines, VtkHeader& header)
       || dimensions[0] != "dimensions")
     return false;
   for (std::size_t axis = 1; axis <= 3; ++axis)
-    header.size.push_back(
-        static_cast<std::size_t>(std::max<std::int64_t>(0, wholeNumber(dimensions[axis]).value_or(0))));
+    header.size.push_back(numberIn<std::size_t>(dimensions[axis]).value_or(0));
   if (std::ranges::count(header.size, 0u) > 0)
     return false;
   std::set<std::string> seen;

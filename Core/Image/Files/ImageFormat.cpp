@@ -4,24 +4,15 @@
 #include "Core/Compute/LowerCase.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 namespace tessera {
 namespace {
 
 using enum PixelType;
 
-constexpr unsigned bit(PixelType type)
+constexpr unsigned bits(auto... types)
 {
-  return 1u << static_cast<unsigned>(type);
-}
-
-constexpr unsigned bits(std::initializer_list<PixelType> types)
-{
-  unsigned all = 0;
-  for (const PixelType type : types)
-    all |= bit(type);
-  return all;
+  return ((1u << static_cast<unsigned>(types)) | ...);
 }
 
 constexpr unsigned everyType = 0x3ff;
@@ -52,20 +43,20 @@ constexpr Format formats[] = {
     {"nrrd", true, true, anyNumber, everyType, ""},
     {"nhdr", true, true, anyNumber, everyType, ""},
     {"vtk", true, true, anyNumber, everyType, "direction"},
-    {"gipl", false, true, scalars, bits({int8, uint8, int16, uint16, float32, float64}), "direction",
+    {"gipl", false, true, scalars, bits(int8, uint8, int16, uint16, float32, float64), "direction",
      Compression::never},
-    {"gipl.gz", false, true, scalars, bits({int8, uint8, int16, uint16, float32, float64}), "direction",
+    {"gipl.gz", false, true, scalars, bits(int8, uint8, int16, uint16, float32, float64), "direction",
      Compression::always},
-    {"tif", true, true, anyNumber, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
-    {"tiff", true, true, anyNumber, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
-    {"png", true, false, withOpacity, bits({uint8, uint16}), "origin and direction", Compression::always},
-    {"jpg", true, false, colours, bit(uint8), "origin and direction", Compression::always},
-    {"jpeg", true, false, colours, bit(uint8), "origin and direction", Compression::always},
-    {"bmp", true, false, colours, bit(uint8), "origin and direction", Compression::never},
+    {"tif", true, true, anyNumber, bits(int8, uint8, int16, uint16, float32), "origin and direction"},
+    {"tiff", true, true, anyNumber, bits(int8, uint8, int16, uint16, float32), "origin and direction"},
+    {"png", true, false, withOpacity, bits(uint8, uint16), "origin and direction", Compression::always},
+    {"jpg", true, false, colours, bits(uint8), "origin and direction", Compression::always},
+    {"jpeg", true, false, colours, bits(uint8), "origin and direction", Compression::always},
+    {"bmp", true, false, colours, bits(uint8), "origin and direction", Compression::never},
     {"h5", true, true, anyNumber, everyType, ""},
     {"hdf5", true, true, anyNumber, everyType, ""},
     // A plane is written as a volume of one slice.
-    {"dcm", true, true, scalars, bits({uint8, int16, uint16}), "", Compression::always},
+    {"dcm", true, true, scalars, bits(uint8, int16, uint16), "", Compression::always},
 };
 
 const Format* find(const std::string& extension)
@@ -134,17 +125,17 @@ void checkWritable(const std::string& format, int dimension, PixelType type, int
   if (!known)
     refuse("no such format", listFormats([](const Format&) { return true; }));
   const auto fits = [&](const Format& f) {
-    return holdsDimension(f, dimension) && (f.types & bit(type)) && holdsComponents(f, components);
+    return holdsDimension(f, dimension) && (f.types & bits(type)) && holdsComponents(f, components);
   };
   const std::string others = "the formats that can: " + listFormats(fits);
   if (!holdsDimension(*known, dimension))
     refuse("cannot hold an image of dimension " + std::to_string(dimension), others);
   if (!holdsComponents(*known, components))
     refuse("cannot hold " + std::to_string(components) + " components a voxel", others);
-  if (!(known->types & bit(type))) {
+  if (!(known->types & bits(type))) {
     std::string types;
     for (const PixelType other : allPixelTypes)
-      if (known->types & bit(other))
+      if (known->types & bits(other))
         types += (types.empty() ? "\"" : ", \"") + pixelTypeName(other) + "\"";
     refuse("cannot hold pixels of type \"" + pixelTypeName(type) + "\"",
            "the types " + types + ", or " + others);
@@ -168,7 +159,7 @@ bool holdsOnlyPerpendicularAxes(const std::string& format)
 bool formatHolds(const std::string& format, PixelType type, int components)
 {
   const Format* known = find(format);
-  return known && (known->types & bit(type)) && holdsComponents(*known, components);
+  return known && (known->types & bits(type)) && holdsComponents(*known, components);
 }
 
 std::string geometryLostBy(const std::string& format, int dimension)

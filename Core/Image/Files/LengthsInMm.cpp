@@ -12,19 +12,6 @@
 #include <utility>
 
 namespace tessera {
-namespace {
-
-bool isTurned(const ImageHeader& header)
-{
-  for (std::size_t row = 0; row < header.direction.size(); ++row)
-    for (std::size_t axis = 0; axis < header.direction.size(); ++axis)
-      if (header.direction[row][axis] != (row == axis))
-        return true;
-  return false;
-}
-
-}
-
 double mmOfUnit(const std::string& unit)
 {
   static constexpr std::pair<std::string_view, double> units[] = {
@@ -57,7 +44,11 @@ void convertToMm(const FileHead& file, ImageHeader& header)
     const std::string lines = text.substr(0, text.find("\nelementdatafile"));
     hasSpacing = lines.find("\nelements") != std::string::npos; // ElementSpacing, ElementSize
     unit = trimmed(textBehind(textBehind(lines, "\ndistanceunits", "\n"), "=", "\r"));
-    if (isTurned(header)
+    bool isTurned = false;
+    for (std::size_t row = 0; row < header.direction.size(); ++row)
+      for (std::size_t axis = 0; axis < header.direction.size(); ++axis)
+        isTurned = isTurned || header.direction[row][axis] != (row == axis);
+    if (isTurned
         && textBehind(lines, "\ncenterofrotation", "\n").find_first_of("123456789") != std::string::npos)
       header.notes.push_back(header.path
                              + ": its CenterOfRotation is not applied to its directions, as in ITK");
