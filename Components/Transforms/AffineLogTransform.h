@@ -5,7 +5,6 @@
 namespace tessera {
 
 /// T(x) = exp(L) (x - c) + t + c: an affine map that never mirrors. Parameters: L row by row, then t in mm.
-/// As in elastix, scales that are not given are estimated, whether that is asked for or not.
 template <int D>
 class AffineLogTransform final : public LinearTransform<D> {
 public:

@@ -146,20 +146,23 @@ class Others(InAFolder):
         np.testing.assert_array_equal(result.image.numpy(), tessera.register(fixed, moving, QUICK).image)
 
     def test_other_arrays_are_what_numpy_takes(self):
-        class Lent:
-            def __init__(self, array, *ways):
-                self.array, self.ways = array, ways
+        def lent(array, *ways):
+            members = {name: lambda self, *more, way=getattr(array, name), **ways: way(*more, **ways) for name in ways}
+            return type("Lent", (), members)()
 
-            def __getattr__(self, name):
-                if name in self.ways:
-                    return getattr(self.array, name)
-                raise AttributeError(name)
+        class Described:
+            def __init__(self, array):
+                self.__array_interface__ = array.__array_interface__
 
         fixed, moving = blobs((20, 24)), blobs((20, 24), 1)
         expected = tessera.register(fixed, moving, QUICK)
-        for ways in ["__array__"], ["__array_interface__"], ["__dlpack__", "__dlpack_device__"]:
-            found = tessera.register(Lent(fixed, *ways), Lent(moving, *ways), QUICK)
-            self.assertIsInstance(found.image, np.ndarray, ways)
+        for lend in (
+            Described,
+            lambda array: lent(array, "__array__"),
+            lambda array: lent(array, "__dlpack__", "__dlpack_device__"),
+        ):
+            found = tessera.register(lend(fixed), lend(moving), QUICK)
+            self.assertIsInstance(found.image, np.ndarray)
             np.testing.assert_array_equal(found.image, expected.image)
 
         class Elsewhere:

@@ -80,16 +80,11 @@ RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request,
   const auto given = chainOf(request.initialTransform.path), result = chainOf(transform);
   Inputs<D> inputs(request, headers);
   inputs.load(false, log);
-  return picturesOfRun<D>({registry,
-                           request,
-                           inputs.ofStage(0, usesDirectionCosines, nullptr),
-                           usesDirectionCosines,
-                           inputs.fixedInFile().direction,
-                           given.get(),
-                           result.get(),
-                           host,
-                           {},
-                           isSeries});
+  const StageInput<D> input = inputs.ofStage(0, usesDirectionCosines, nullptr);
+  JudgedRun<D> run{registry,    request,      input, usesDirectionCosines, inputs.fixedInFile().direction,
+                   given.get(), result.get(), host};
+  run.isSeries = isSeries;
+  return picturesOfRun<D>(run);
 }
 
 RunPictures picturesOfFiles(const Registry& registry, const RunRequest& request, bool usesDirectionCosines,

@@ -16,8 +16,7 @@ struct CurveOverTime {
   std::vector<double> values; // NaN: none
 };
 
-/// Curves over the times of a series in one range, with a legend. At most three. `time` is the word for a
-/// time.
+/// At most three curves over the times of a series in one range, with a legend. `time` is the word for them.
 std::string curvesOverTime(const std::string& title, const std::string& unit, const std::string& time,
                            const std::vector<CurveOverTime>& curves);
 
