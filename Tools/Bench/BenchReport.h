@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -45,8 +46,12 @@ inline BenchCell cellOf(std::optional<double> value)
 /// A table whose columns are its own, such as one of a publication with its numbers beside ours.
 struct BenchTable {
   struct Column {
+    template <class Text>
+    Column(Text text, const char* numberFormat = "%.4g") : name(std::move(text)), format(numberFormat)
+    {
+    }
     std::string name;
-    const char* format = "%.4g"; // of printf, for numbers
+    const char* format; // of printf, for numbers
   };
   std::string title;
   std::vector<Column> columns;

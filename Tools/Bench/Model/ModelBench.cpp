@@ -109,18 +109,8 @@ std::vector<ModelRow> modelBench(Context& context, const GpuRates& rates, const 
 BenchTable modelTableOf(const std::vector<ModelRow>& rows)
 {
   BenchTable table{"Kernels by block size: measured and predicted ms; copies are equations 22 and 23",
-                   {{"kernel"},
-                    {"size"},
-                    {"block"},
-                    {"registers"},
-                    {"spilled bytes"},
-                    {"active warps"},
-                    {"measured"},
-                    {"this project"},
-                    {"Wu et al."},
-                    {"Hong and Kim"},
-                    {"copies"},
-                    {"bound by"}},
+                   {"kernel", "size", "block", "registers", "spilled bytes", "active warps", "measured",
+                    "this project", "Wu et al.", "Hong and Kim", "copies", "bound by"},
                    {}};
   for (const ModelRow& row : rows)
     table.rows.push_back(

@@ -119,11 +119,11 @@ BenchTable trafficTable(const std::vector<double>& tiles)
 {
   BenchTable table{
       "Words a voxel and component, thesis eq. 2.2 to 2.5 (document: 11.9 times less than a block a tile)",
-      {{"tile"},
-       {"no tiles"},
-       {"textures"},
-       {"a block a tile"},
-       {"blocks of tiles"},
+      {"tile",
+       "no tiles",
+       "textures",
+       "a block a tile",
+       "blocks of tiles",
        {"less than a block a tile", "%.1f"},
        {"less than textures", "%.0f"}},
       {}};
@@ -142,19 +142,9 @@ BenchTable limitsTable(const std::vector<double>& tiles, const std::vector<Measu
   BenchTable table{
       "What limits each method (document, a GTX 1050 at tile 5: ThreadPerTileLinear 670 of 2091 GFLOP/s, "
       "62 of 95 GB/s)",
-      {{"case"},
-       {"tile"},
-       {"method"},
-       {"words a voxel"},
-       {"operations by the document"},
-       {"operations here, 3 components"},
-       {"registers"},
-       {"active warps"},
-       {"GFLOP/s"},
-       {"machine GFLOP/s"},
-       {"GB/s written"},
-       {"machine GB/s (fill)"},
-       {"registers by the document"}},
+      {"case", "tile", "method", "words a voxel", "operations by the document",
+       "operations here, 3 components", "registers", "active warps", "GFLOP/s", "machine GFLOP/s",
+       "GB/s written", "machine GB/s (fill)", "registers by the document"},
       {}};
   for (const double tile : tiles)
     for (const MethodFacts& facts : methodFacts) {
@@ -172,11 +162,11 @@ BenchTable volumesTable(const std::vector<MeasuredField>& measured)
 {
   BenchTable table{
       "All volumes (document: deviations below 3 %; over NiftyReg's thread a voxel, mean of its tiles)",
-      {{"tile"},
-       {"method"},
-       {"volumes"},
-       {"ns a voxel"},
-       {"deviation"},
+      {"tile",
+       "method",
+       "volumes",
+       "ns a voxel",
+       "deviation",
        {"ratio", "%.2f"},
        {"deviation of the ratio", "%.2f"},
        {"ratio of the document", "%.2f"}},

@@ -76,7 +76,7 @@ BenchTable matricesTable(const std::map<std::string, std::string>& places,
 {
   BenchTable table{
       "Table 3.1: matrices of the document, A A in 8 x 8 tiles; the document's number is on the right",
-      {{"matrix"}, {"group"}, {"source"}},
+      {"matrix", "group", "source"},
       {}};
   for (const char* const name : {"n", "nnz(A)", "nnz(C)", "nnz(C^)", "tiles of C", "pairs of tiles"}) {
     table.columns.push_back({name, "%.0f"});
@@ -137,12 +137,7 @@ BenchTable speedsTable(const std::map<std::string, std::string>& places,
   BenchTable table{
       "Figures 3.10 and 3.11: how many times faster, geometric means by group (document: an RTX 2070; CUSP, "
       "which is no longer kept, is left out)",
-      {{"method"},
-       {"beside"},
-       {"group"},
-       {"matrices", "%.0f"},
-       {"times faster", "%.2f"},
-       {"document", "%.2f"}},
+      {"method", "beside", "group", {"matrices", "%.0f"}, {"times faster", "%.2f"}, {"document", "%.2f"}},
       {}};
   for (const Comparison& c : comparisons)
     for (const std::string group : {"literature", "chosen", "all"}) {
@@ -170,7 +165,7 @@ BenchTable partsTable(const std::map<std::string, PartTimes>& parts)
 {
   BenchTable table{
       "Parts of tSparse in ms, each waited for (document: counting and multiplying take about 50 %)",
-      {{"matrix"}},
+      {"matrix"},
       {}};
   for (const auto& [matrix, times] : parts) {
     std::vector<BenchCell> row{matrix};
