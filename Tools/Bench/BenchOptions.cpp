@@ -4,39 +4,32 @@ namespace tessera {
 
 ProgramText benchText()
 {
-  Option volume =
-      ownOption("volume", "NXxNYxNZ", "voxels; may be repeated (default: four volumes of the literature)");
-  volume.repeatable = true;
-  Option transform = ownOption(
+  const Option volume = repeated(
+      ownOption("volume", "NXxNYxNZ", "voxels; may be repeated (default: four volumes of the literature)"));
+  const Option transform = repeated(ownOption(
       "transform", "WORD",
       "resample: letters of T, E, S, A, B (translation, Euler, similarity, affine, B-spline), the last one "
       "applied first; in brackets in a composite of ITK, if alone too; z2, z1.5: finer voxels beside a copy "
-      "of them; may be repeated (default: those of the literature, T A B [T] [A] [B] AB TABES)");
-  transform.repeatable = true;
-  Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
-  tile.repeatable = true;
-  Option method = ownOption(
+      "of them; may be repeated (default: those of the literature, T A B [T] [A] [B] AB TABES)"));
+  const Option tile =
+      repeated(ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)"));
+  const Option method = repeated(ownOption(
       "method", "NAME",
       "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, on CUDA more; "
       "files: nii.gz, mha-compressed, "
-      "nii, mha or nrrd; may be repeated");
-  method.repeatable = true;
-  Option matrix =
+      "nii, mha or nrrd; may be repeated"));
+  const Option matrix = repeated(
       ownOption("matrix", "NAME",
-                "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
-  matrix.repeatable = true;
-  Option metric =
+                "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)"));
+  const Option metric = repeated(
       ownOption("metric", "NAME",
                 "cost: may be repeated (default: NormalizedMutualInformation, LocalNormalizedCorrelation and "
-                "SelfSimilarity)");
-  metric.repeatable = true;
-  Option pixels = ownOption(
-      "pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)");
-  pixels.repeatable = true;
-  Option block =
+                "SelfSimilarity)"));
+  const Option pixels = repeated(ownOption(
+      "pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)"));
+  const Option block = repeated(
       ownOption("block", "THREADS",
-                "model: threads of a block, 32 to 1024; may be repeated (default: up to six sizes)");
-  block.repeatable = true;
+                "model: threads of a block, 32 to 1024; may be repeated (default: up to six sizes)"));
   Option bins = ownOption("bins", "N", "cost: bins a side of joint histograms (default: 64)");
   Option sigma = ownOption("sigma", "SAMPLES",
                            "cost: standard deviation of Gaussian windows of LocalNormalizedCorrelation "

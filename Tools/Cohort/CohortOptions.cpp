@@ -70,11 +70,10 @@ ProgramText cohortText()
   Option parameters{"p", "FILE",
                     "parameter file, or the name of one that comes with the programs; several are stages",
                     true};
-  Option again = ownOption("again", "ID", "do this row again even if it is done; also \"failed\" or \"all\"");
-  again.repeatable = true;
-  Option sbatch = ownOption("sbatch", "OPTIONS",
-                            "options of sbatch for the script, such as \"--partition=long --account=mine\"");
-  sbatch.repeatable = true;
+  const Option again =
+      repeated(ownOption("again", "ID", "do this row again even if it is done; also \"failed\" or \"all\""));
+  const Option sbatch = repeated(ownOption(
+      "sbatch", "OPTIONS", "options of sbatch for the script, such as \"--partition=long --account=mine\""));
   return {
       "tessera-cohort",
       "tessera-cohort run pairs.tsv -out results -p Rigid.txt -p FreeFormNMI.txt",

@@ -24,6 +24,12 @@ inline Option ownOption(std::string name, std::string value, std::string meaning
   return {std::move(name), std::move(value), std::move(meaning), false, false, std::move(aliases), "--"};
 }
 
+inline Option repeated(Option option)
+{
+  option.repeatable = true;
+  return option;
+}
+
 struct OptionGroup {
   std::string title;
   std::vector<Option> options;

@@ -179,11 +179,10 @@ void setVerbosity(const Arguments& arguments, RunLog& log)
 
 std::vector<Option> readingOptionsOfImages()
 {
-  Option series =
+  const Option series = repeated(
       ownOption("series", "NAME",
                 "UID or description of the DICOM series to read from a folder with several; may be "
-                "repeated, for several folders; FOLDER/NAME in place of the folder names it for one image");
-  series.repeatable = true;
+                "repeated, for several folders; FOLDER/NAME in place of the folder names it for one image"));
   return {
       series,
       ownOption("allow-missing-slices", "",

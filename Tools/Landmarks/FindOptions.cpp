@@ -32,10 +32,9 @@ double lengthMm(const Arguments& arguments, const std::string& name, double most
 
 OptionGroup findOptionsText()
 {
-  Option movingMask{
+  const Option movingMask{
       "mMask", "IMAGE",
-      "track: landmarks are dropped where they leave this mask of the moving image; one for each -m"};
-  movingMask.repeatable = true;
+      "track: landmarks are dropped where they leave this mask of the moving image; one for each -m", true};
   return {
       "Finding landmarks (detect, track), beside -f, -m and -fMask",
       {movingMask,

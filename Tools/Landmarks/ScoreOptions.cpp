@@ -96,11 +96,11 @@ std::vector<ScoreCase> readTable(const std::string& path, const ScoreCase& defau
 
 ProgramText landmarksText()
 {
-  Option moving{
+  const Option moving{
       "m", "IMAGE",
       "moving image, for landmarks that are voxels and for --convention rounded; track: several times "
-      "for the phases of a series, each of which is looked for from the phase before on"};
-  moving.repeatable = true;
+      "for the phases of a series, each of which is looked for from the phase before on",
+      true};
   return {
       "tessera-landmarks",
       "tessera-landmarks score -fp fixed.txt -mp moving.txt -tp results/TransformParameters.1.txt",

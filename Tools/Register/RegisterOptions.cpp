@@ -21,12 +21,6 @@ void require(const Arguments& arguments, bool asElastix, const std::string& name
                                      + (allowed.ends_with('.') ? "" : "."));
 }
 
-Option repeated(Option option)
-{
-  option.repeatable = true;
-  return option;
-}
-
 /// The files of -p, or those of a preset, whose name `preset` becomes.
 std::vector<std::string> stagesGiven(const Arguments& arguments, bool asElastix, std::string& preset)
 {
