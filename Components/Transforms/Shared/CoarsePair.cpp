@@ -12,8 +12,9 @@ namespace tessera {
 namespace {
 
 constexpr int binCount = 24, quickBinCount = 12;
-constexpr double leastOverlap = 0.5; // of the smaller image
-constexpr double latticeStep = 0.25; // of the edge of a cube of the smaller image's volume
+constexpr double leastOverlap = 0.5;    // of the smaller image
+constexpr double leastOfFitting = 0.75; // of what can lie in the other one, where that is less
+constexpr double latticeStep = 0.25;    // of the edge of a cube of the smaller image's volume
 constexpr std::size_t mostPlaces = 2000;
 
 /// Calls take(point, voxel) for all voxels of a grid.
@@ -114,6 +115,24 @@ double volumeMm(const ImageGeometry<D>& geometry)
   return volume;
 }
 
+/// The largest share of the first box that can lie in the second one, if their axes are parallel.
+template <int D>
+double shareThatFits(const ImageGeometry<D>& box, const ImageGeometry<D>& other)
+{
+  const auto edgesMm = [](const ImageGeometry<D>& geometry) {
+    Vec<D> edges;
+    for (int d = 0; d < D; ++d)
+      edges[d] = geometry.spacingMm[d] * static_cast<double>(geometry.size[d]);
+    std::ranges::sort(edges);
+    return edges;
+  };
+  const Vec<D> edges = edgesMm(box), others = edgesMm(other);
+  double share = 1;
+  for (int d = 0; d < D; ++d)
+    share *= std::min(1.0, others[d] / edges[d]);
+  return share;
+}
+
 /// (H(F) + H(M)) / H(F, M)
 double normalizedInformation(const std::array<double, binCount * binCount>& counts, double total)
 {
@@ -160,7 +179,8 @@ CoarsePair<D>::CoarsePair(Context& context, const TransformStart<D>& start, std:
   const double pointMm = volumeMm(smaller_) / static_cast<double>(smaller_.voxelCount()),
                voxelMm = volumeMm(other_.geometry) / static_cast<double>(other_.geometry.voxelCount());
   const double otherCount = (pointsAreMoving_ ? ofFixed_ : ofMoving_).count;
-  leastPoints_ = leastOverlap * std::min(static_cast<double>(bins_.size()), otherCount * voxelMm / pointMm);
+  leastPoints_ = std::min(leastOverlap, leastOfFitting * shareThatFits<D>(smaller_, other_.geometry))
+                 * std::min(static_cast<double>(bins_.size()), otherCount * voxelMm / pointMm);
   for (int d = 0; d < D; ++d)
     extentMm_ = std::max(extentMm_, smaller.spacingMm[d] * static_cast<double>(smaller.size[d]));
   prepareQuickScore();

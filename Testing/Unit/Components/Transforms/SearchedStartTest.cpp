@@ -137,7 +137,8 @@ ImagePointer<3> slabOf(const Image<3>& image, int axis, std::size_t first, std::
   corner[axis] = static_cast<double>(first);
   slab->geometry.originMm = image.geometry.pointFromIndex()(corner);
   for (std::size_t voxel = 0; voxel < image.voxels.size(); ++voxel) {
-    const std::size_t index[3] = {voxel % 48, voxel / 48 % 48, voxel / (48 * 48)};
+    const Size<3>& size = image.geometry.size;
+    const std::size_t index[3] = {voxel % size[0], voxel / size[0] % size[1], voxel / (size[0] * size[1])};
     if (index[axis] >= first && index[axis] < first + count)
       slab->voxels.push_back(image.voxels[voxel]);
   }
@@ -155,6 +156,18 @@ TEST(SearchedStartTest, FindsAThirdOfTheFieldOfView)
       EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(host, start, 180 * degree)), turned3), 3)
           << (cropsFixed ? "fixed, axis " : "moving, axis ") << axis;
     }
+}
+
+TEST(SearchedStartTest, FindsAThickPartInAWideThinOne)
+{
+  const AffineMap<3> map{turnAbout({0, 0, 1}, 20 * degree), {30, -20, 10}};
+  TransformStart<3> start = startOf(map);
+  start.fixed = slabOf(*start.fixed, 2, 20, 9);
+  for (const int axis : {0, 1})
+    start.moving = slabOf(*start.moving, axis, 8, 32);
+  start.moving = slabOf(*start.moving, 2, 14, 20); // its volume is the smaller one, and 45 % of it fit in
+
+  EXPECT_LT(farthest<3>(mapOf(searchedStart<3>(host, start, 180 * degree)), map), 6);
 }
 
 TEST(SearchedStartTest, TakesTheSmallerOfTwoTurnsThatFitEquallyWell)
