@@ -144,6 +144,13 @@ class Filters(InAFolder):
                 getattr(one, f"Remove{name}")()
                 self.assertIsNone(getattr(one, f"Get{name}")(), name)
 
+    def test_the_input_is_the_first_one(self):
+        for kind, name in (elx.ElastixRegistrationMethod, "FixedImage"), (elx.TransformixFilter, "MovingImage"):
+            one = kind.New()
+            one.SetInput(FIXED)
+            self.assertIs(one.GetInput(), FIXED)
+            self.assertIs(getattr(one, f"Get{name}")(), FIXED)
+
     def test_names_of_the_settings(self):
         of_both = "OutputDirectory LogFileName LogToConsole LogToFile LogLevel FixedPointSetFileName MovingImage"
         for kind, names in (

@@ -115,6 +115,14 @@ class Filter:
                 opened.callback(listener.reset, listener.set((_LOG_LEVELS[level], tell)))
             yield
 
+    def SetInput(self, image: Any) -> None:
+        """Sets the first input."""
+        self._put(self._inputs[0], image)
+
+    def GetInput(self) -> Any:
+        """The first input."""
+        return self._get(self._inputs[0])
+
     def DisableOutput(self) -> None:
         """Takes back what asks for a log."""
         self._put("LogToConsole", False)
