@@ -37,7 +37,7 @@ const std::tuple<const char*, Tag, Tag, Tag> sliceKinds[] = {
     {"trigger times", Tag(0x0018, 0x9118), Tag(0x0020, 0x9153), Tag(0x0018, 0x1060)},
     {"acquisition times", Tag(0x0020, 0x9111), Tag(0x0018, 0x9074), Tag(0x0008, 0x0032)}};
 
-/// The text of numbers of this type, as that of several values is in DICOM.
+/// The text of several values, as it is in DICOM.
 template <class Number>
 std::string textOfNumbers(const std::string& bytes)
 {
@@ -331,9 +331,12 @@ void checkForGdcm(const std::string& path)
   const Header header(path);
   checkColours(path, header);
   const std::string offsetsMm = textOf(header.elements(), frameOffsets);
-  if (!offsetsMm.empty() && numbersIn(offsetsMm).size() < 2)
-    failToRead(path, "its Grid Frame Offset Vector is \"" + offsetsMm + "\", which GDCM cannot read",
-               "at least two numbers, or a file without this element");
+  const std::size_t frames = gdcm::ImageHelper::GetDimensionsValue(header.file())[2];
+  if (!offsetsMm.empty() && (numbersIn(offsetsMm).size() != frames || frames < 2))
+    failToRead(path,
+               "its Grid Frame Offset Vector is \"" + offsetsMm + "\" for " + std::to_string(frames)
+                   + " frame(s), which GDCM cannot read",
+               "a number for each of at least two frames, or a file without this element");
 }
 
 }

@@ -72,26 +72,37 @@ bool givesYbr(const std::string& path, const gdcm::Image& image)
              "YBR_ICT or YBR_RCT for JPEG 2000 with a transform of colours, and for this alone");
 }
 
-/// Throws unless compressed frames are as many and as large as the header says, which GDCM takes on trust. A
-/// frame may be in several fragments, of which the first one begins as a picture.
-void checkFrames(const std::string& path, const gdcm::Image& image, const std::vector<unsigned int>& size)
+/// Throws unless compressed frames are as many, as large and of the sign that the header says, and for colours
+/// in run lengths that GDCM mixes up. A frame may be in several fragments; the first begins as a picture.
+void checkFrames(const std::string& path, const gdcm::Image& image, const gdcm::PixelFormat& stored,
+                 const std::vector<unsigned int>& size)
 {
   const gdcm::SequenceOfFragments* const fragments = image.GetDataElement().GetSequenceOfFragments();
   if (!fragments)
     return;
   const bool areRuns = image.GetTransferSyntax() == gdcm::TransferSyntax::RLELossless;
+  if (areRuns && stored.GetSamplesPerPixel() > 1 && stored.GetBitsAllocated() > 8)
+    failToRead(path, "colours of more than 8 bits in run lengths (RLE) are not read",
+               "8 bits, or pixels that are not compressed");
   std::size_t frames = 0;
   for (std::size_t i = 0; i < fragments->GetNumberOfFragments(); ++i) {
     const gdcm::ByteValue* const bytes = fragments->GetFragment(i).GetByteValue();
     const auto found = pictureSize(bytes ? std::string_view(bytes->GetPointer(), bytes->GetLength()) : "");
     frames += areRuns || found ? 1 : 0;
-    if (const auto [columns, rows] = found.value_or(std::array{std::size_t(size[0]), std::size_t(size[1])});
-        columns != size[0] || (rows != size[1] && rows != 0))
+    const auto [columns, rows, sign] =
+        found.value_or(std::array<std::size_t, 3>{size[0], size[1], signIsNotTold});
+    if (columns != size[0] || (rows != size[1] && rows != 0))
       failToRead(path,
                  "a compressed frame of " + std::to_string(columns) + " x " + std::to_string(rows)
                      + " pixels beside Columns " + std::to_string(size[0]) + " and Rows "
                      + std::to_string(size[1]),
                  "frames of one size");
+    if (sign != signIsNotTold && sign != stored.GetPixelRepresentation())
+      failToRead(path,
+                 std::string("a compressed frame of ") + (sign == 0 ? "un" : "")
+                     + "signed numbers beside Pixel Representation "
+                     + std::to_string(stored.GetPixelRepresentation()),
+                 "one of both, as decompress() of pydicom writes it");
   }
   if (frames != size[2])
     failToRead(path,
@@ -111,7 +122,7 @@ std::vector<char> storedBytes(const std::string& path, gdcm::PixelFormat& format
   const bool isYbr = isRead && givesYbr(path, image);
   const auto size = gdcm::ImageHelper::GetDimensionsValue(reader.GetFile());
   if (isRead)
-    checkFrames(path, image, size);
+    checkFrames(path, image, gdcm::ImageHelper::GetPixelFormatValue(reader.GetFile()), size);
   const gdcm::ByteValue* const plain =
       image.GetTransferSyntax().IsEncapsulated() ? nullptr : image.GetDataElement().GetByteValue();
   format = gdcm::ImageHelper::GetPixelFormatValue(reader.GetFile());

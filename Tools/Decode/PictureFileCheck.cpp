@@ -309,21 +309,22 @@ std::string noteOnText(const ImageHeader& header, const TiffText& text)
 
 }
 
-std::optional<std::array<std::size_t, 2>> pictureSize(std::string_view bytes)
+std::optional<std::array<std::size_t, 3>> pictureSize(std::string_view bytes)
 {
   const auto number = [bytes](std::size_t at, std::size_t count) { return numberAt(bytes, at, count, true); };
   constexpr std::size_t mostBoxes = 4096; // bytes before the markers SOC and SIZ of JPEG 2000
   if (const std::size_t at = bytes.find("\xff\x4f\xff\x51"); at < mostBoxes)
-    return std::array{number(at + 8, 4) - number(at + 16, 4), number(at + 12, 4) - number(at + 20, 4)};
+    return std::array{number(at + 8, 4) - number(at + 16, 4), number(at + 12, 4) - number(at + 20, 4),
+                      number(at + 42, 1) >> 7};
   if (!bytes.starts_with("\xff\xd8"))
     return std::nullopt;
   for (std::size_t at = 2; number(at, 1) == 0xff; at += 2 + number(at + 2, 2)) {
     const std::size_t marker = number(at + 1, 1);
     const bool isTable = marker == 0xc4 || marker == 0xc8 || marker == 0xcc; // and no SOF
     if ((marker >= 0xc0 && marker <= 0xcf && !isTable) || marker == 0xf7)    // of JPEG-LS
-      return std::array{number(at + 7, 2), number(at + 5, 2)};
+      return std::array{number(at + 7, 2), number(at + 5, 2), signIsNotTold};
   }
-  return std::array<std::size_t, 2>{};
+  return std::array<std::size_t, 3>{};
 }
 
 std::optional<bool> jpegIsYbr(std::span<const char> jpegBytes)

@@ -18,9 +18,9 @@ class TiffFile;
 /// channels or frames, but for ReadingOptions::framesAreSlices.
 void checkPictureFile(const std::string& path, bool framesAreSlices = false);
 
-/// Columns and rows of a JPEG, JPEG-LS or JPEG 2000 that begins here; 0 rows where a JPEG tells them at its
-/// end.
-std::optional<std::array<std::size_t, 2>> pictureSize(std::string_view bytes);
+/// Columns, rows (0: they stand at the end) and sign (0 or 1) of a JPEG, JPEG-LS or JPEG 2000 that begins here.
+constexpr std::size_t signIsNotTold = 2;
+std::optional<std::array<std::size_t, 3>> pictureSize(std::string_view bytes);
 
 /// Whether the colours of a JPEG are YCbCr, not RGB, by its marks (JFIF, Adobe, names of components) or as it
 /// stores fewer samples of some components. Nothing if it does not say it.

@@ -1,4 +1,6 @@
 """What the header of a DICOM file says of colours (PS3.3 C.7.6.3.1.2), beside what its bytes are."""
+import struct
+
 from dicom_bytes import dicom_file
 from dicom_files import common, pixels, place_of
 from picture_files import jpeg
@@ -59,4 +61,8 @@ def make(corpus):
         put(name, FLAT_JPEG_2000, flat, 'JPEG 2000', **(dict(refused=name) if name == 'YBR_FULL' else {}))
     for columns, rows in ((10, 3), (5, 6), (6, 10)):
         put('YBR_RCT', FLAT_JPEG_2000, flat, 'JPEG 2000', columns, rows, refused='6 x 5 pixels beside Columns')
+    signed = FLAT_JPEG_2000[:42] + bytes([FLAT_JPEG_2000[42] | 0x80]) + FLAT_JPEG_2000[43:]
+    put('YBR_RCT', signed, flat, 'JPEG 2000', refused='signed numbers beside Pixel Representation 0')
+    put('RGB', struct.pack('<90H', *(257 * v for v in plain)), [[257 * v for v in c] for c in three], 'RLE', bits=16,
+        refused='RLE')
     put('YBR_RCT', FLAT_JPEG_2000, flat, 'HTJ2K', refused='HTJ2K.*201.*Allowed')
