@@ -72,8 +72,8 @@ bool givesYbr(const std::string& path, const gdcm::Image& image)
              "YBR_ICT or YBR_RCT for JPEG 2000 with a transform of colours, and for this alone");
 }
 
-/// Throws unless compressed frames are as many, as large and of the sign that the header says, and for colours
-/// in run lengths that GDCM mixes up. A frame may be in several fragments; the first begins as a picture.
+/// Throws unless compressed frames are as many, as large and of the sign that the header says, and for wide
+/// colours in run lengths, which GDCM mixes up. A frame may be in several fragments.
 void checkFrames(const std::string& path, const gdcm::Image& image, const gdcm::PixelFormat& stored,
                  const std::vector<unsigned int>& size)
 {
