@@ -18,7 +18,7 @@ class TiffFile;
 /// channels or frames, but for ReadingOptions::framesAreSlices.
 void checkPictureFile(const std::string& path, bool framesAreSlices = false);
 
-/// Columns, rows (0: they stand at the end) and sign (0 or 1) of a JPEG, JPEG-LS or JPEG 2000 that begins here.
+/// Columns, rows (0: they stand at the end) and sign (0 or 1) of a JPEG, JPEG-LS or JPEG 2000.
 constexpr std::size_t signIsNotTold = 2;
 std::optional<std::array<std::size_t, 3>> pictureSize(std::string_view bytes);
 
