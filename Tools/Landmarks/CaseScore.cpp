@@ -241,7 +241,9 @@ CaseScore scored(const ScoreCase& c, bool isRounded, int threads, const Registry
   requireInside<D>(c, "mp", moving, "m", movingGrid);
   matchTo<D>(fixed.names, "-mp: " + c.get("mp"), moving);
 
-  CaseScore result{.id = c.id, .dimension = D};
+  CaseScore result;
+  result.id = c.id;
+  result.dimension = D;
   if (movingGrid)
     result.pointsOutside["moving"] = 0; // or requireInside() has failed
   if (fixedGrid) {

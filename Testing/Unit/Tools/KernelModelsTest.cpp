@@ -14,29 +14,30 @@ namespace {
 // bound does not count.
 GpuRates device()
 {
-  GpuRates rates{.multiprocessors = 10,
-                 .clockGHz = 1,
-                 .schedulers = 4,
-                 .maxBlocks = 32,
-                 .maxWarps = 64,
-                 .registers = 65536,
-                 .sharedBytes = 228 << 10,
-                 .reservedSharedBytes = 1024,
-                 .latencyFp32 = 4,
-                 .latencyFp64 = 16,
-                 .latencySpecial = 20,
-                 .latencySpecialFp64 = 45,
-                 .latencyConstant = 35,
-                 .latencyShared = 30,
-                 .latencyL1 = 40,
-                 .latencyL2 = 250,
-                 .latencyDram = 400,
-                 .latencyBarrier = 50,
-                 .issue = 4,
-                 .fp32 = 4,
-                 .fp64 = 2,
-                 .special = 0.5,
-                 .integer = 2};
+  GpuRates rates;
+  rates.multiprocessors = 10;
+  rates.clockGHz = 1;
+  rates.schedulers = 4;
+  rates.maxBlocks = 32;
+  rates.maxWarps = 64;
+  rates.registers = 65536;
+  rates.sharedBytes = 228 << 10;
+  rates.reservedSharedBytes = 1024;
+  rates.latencyFp32 = 4;
+  rates.latencyFp64 = 16;
+  rates.latencySpecial = 20;
+  rates.latencySpecialFp64 = 45;
+  rates.latencyConstant = 35;
+  rates.latencyShared = 30;
+  rates.latencyL1 = 40;
+  rates.latencyL2 = 250;
+  rates.latencyDram = 400;
+  rates.latencyBarrier = 50;
+  rates.issue = 4;
+  rates.fp32 = 4;
+  rates.fp64 = 2;
+  rates.special = 0.5;
+  rates.integer = 2;
   rates.l1Wavefronts = rates.sharedWavefronts = 1;
   rates.sharedAtomics = 0.5;
   rates.l2Bytes = 2.56e12;
@@ -162,7 +163,10 @@ TEST(KernelModels, TheLastWaveHasAnOccupancyOfItsOwn)
 
 TEST(KernelModels, WuCountsWarpsOfOneBlock)
 {
-  KernelCost cost{.fp32 = 100, .globalInstructions = 2, .barriers = 1};
+  KernelCost cost;
+  cost.fp32 = 100;
+  cost.globalInstructions = 2;
+  cost.barriers = 1;
   // Arithmetic: 100 * 4 / 4 = 100 cycles. Memory: 2 * 400 / 64 = 12.5, as 64 warps are active and a
   // transaction leaves each cycle. Barrier: 63 / 4 = 15.75. 40 warps on each multiprocessor.
   KernelLaunch launch{"", {cost}, {100, 128, 32, 0, 16}};

@@ -8,7 +8,10 @@ namespace {
 
 Calibration roundRates()
 {
-  return {.threads = 4, .products = {{40, 10}, {8, 2}, {16, 4}, {400, 100}, {4, 1}, {8, 2}, 0.5, 20}};
+  Calibration calibration;
+  calibration.threads = 4;
+  calibration.products = {{40, 10}, {8, 2}, {16, 4}, {400, 100}, {4, 1}, {8, 2}, 0.5, 20};
+  return calibration;
 }
 
 const ProductWork work{.rows = 1e5,

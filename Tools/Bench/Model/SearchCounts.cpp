@@ -42,7 +42,7 @@ KernelCost costOfSumLine(double count, bool isAlongY)
 {
   KernelCost cost{.issueSlots = isAlongY ? 90 + 9.3 * count : 62 + 5.6 * count,
                   .fp32 = (isAlongY ? 17 : 9) + 3 * count,
-                  .special = isAlongY ? 3 : 0,
+                  .special = isAlongY ? 3.0 : 0.0,
                   .integer = isAlongY ? 51 + 4.1 * count : 23 + count,
                   .sharedInstructions = 7 + 2 * count};
   cost.sharedWavefronts =
