@@ -291,7 +291,7 @@ def single(corpus):
 
 
 def frames_file(corpus, kind, grid, values, truth=None, at=None, sop='CT frames', order=None, shared=False, expect=None,
-                   syntax='explicit', letter='h', positions=None, slope=lambda k: None, drop=(), shared_more=None,
+                syntax='explicit', letter='h', positions=None, slope=lambda k: None, drop=(), shared_more=None,
                 more=lambda k: {}):
     """An enhanced file: each frame has its place in functional groups (C.7.6.16), those that all share in one group."""
     planes = slices(grid, values)
